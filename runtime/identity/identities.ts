@@ -6,7 +6,6 @@
  * cannot be reached costs nobody anything, one that refuses ends the user's sessions and grants.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { isDeepStrictEqual } from "node:util";
 
 import type { Snapshots } from "../config/snapshot.ts";
 import { GatewayError, errorText } from "../shared/errors.ts";
@@ -36,6 +35,7 @@ import type { User } from "./principal.ts";
 import { withEarlierUnverified, type ProfileFacts } from "./provider/provider-claims.ts";
 import { identityTags, userTag, type IdentityRecord, type SessionRecords } from "./identity-records.ts";
 import type { Identities, ProviderTokens, Revocations } from "./interfaces.ts";
+import { tellLeftOut } from "./tell-left-out.ts";
 
 export type RefreshResult = Awaited<ReturnType<Identities["refresh"]>>;
 
@@ -97,19 +97,6 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
     tokens: ProviderTokenSet,
     profile: ProfileFacts | undefined,
   ): IdentityRecord => mergeIdentity({ tokenSeal, nowMs: clock.now() }, { earlier, userId, tokens, profile });
-
-  /** Rules on such claims are unknown from now on, which people will ask about. */
-  const tellLeftOut = (earlier: IdentityRecord | undefined, { userId, leftOut }: IdentityRecord): void => {
-    if (!leftOut || isDeepStrictEqual(earlier?.leftOut, leftOut)) return;
-    if (leftOut.others === true) {
-      log.warn({ user: userId }, "userinfo could not be asked at a sign-in: further claims of the user are unknown");
-      return;
-    }
-    // What became of asking elsewhere, that says itself.
-    if (leftOut.resolver !== undefined && leftOut.claims.every((name) => name === "groups")) return;
-    const claims = [...leftOut.claims, ...(leftOut.groups && !leftOut.claims.includes("groups") ? ["groups"] : [])];
-    log.warn({ user: userId, claims }, "the identity provider left out claims of a user: rules on them do not decide");
-  };
 
   /** What signed in before subjects were checked may have the id of a machine or of another issuer's user: that is nobody. */
   const read = async (userId: string): Promise<StoredRecord<IdentityRecord> | undefined> => {
@@ -184,18 +171,26 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
         const isWhole = profile === undefined || tokens.idClaims !== undefined;
         return merge(earlier, userId, tokens, isWhole ? (profile ?? before) : withEarlierUnverified(profile, before));
       });
-      tellLeftOut(saved.value, confirmed.value);
+      tellLeftOut(log, saved.value, confirmed.value);
       cooldowns.end(userId);
       return { ok: true, user: userOf(confirmed.value) };
     } catch (error) {
       if (error instanceof GatewayError && error.code === "idp.refused") return await refuse(stored, error);
+      if (error instanceof GatewayError && error.code === "identity.ended") {
+        unsaved.delete(userId);
+        return REFUSED;
+      }
       cooldowns.begin(userId, unsaved.has(userId) ? RETRY_SAVE_MS : RETRY_MS);
       log.warn({ user: userId, reason: errorText(error) }, "the identity provider cannot confirm a user now");
       return UNAVAILABLE;
     }
   };
 
-  /** Leaves what a sign-in wrote meanwhile: its tokens are newer than those asked for before it. */
+  /**
+   * Leaves what a sign-in wrote meanwhile: its tokens are newer than those asked for before it.
+   *
+   * @throws GatewayError `identity.ended` when the user was ended meanwhile: what was forgotten stays forgotten
+   */
   const save = async (
     from: StoredRecord<IdentityRecord>,
     next: (earlier: IdentityRecord) => IdentityRecord,
@@ -208,6 +203,8 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
       const result = await put(value, earlier.version);
       if (result.ok) return { ...earlier, value, version: result.version };
       earlier = await read(from.value.userId);
+      if (earlier?.value.refusedAt !== undefined)
+        throw new GatewayError("identity.ended", "Cannot store a refreshed user: it was ended meanwhile");
       if (earlier && earlier.value.signIns !== from.value.signIns) return earlier;
     }
     throw new GatewayError("identity.conflict", "Cannot store a refreshed user: the record keeps changing");
@@ -253,7 +250,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
         const result = await put(value, stored?.version ?? 0);
         if (result.ok) {
           cooldowns.end(userId);
-          tellLeftOut(stored?.value, value);
+          tellLeftOut(log, stored?.value, value);
           return userOf(value);
         }
       }

@@ -8,8 +8,11 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { GLOBAL_REVOCATION_PATH } from "../../runtime/identity/logout/global-revocation.ts";
+import { createMemoryStore } from "../../runtime/store/memory.ts";
+import type { Store } from "../../runtime/store/store.ts";
 import { type Answer, createSend } from "../support/browser.ts";
 import { makeSigningKey, type SigningKey } from "../support/client-assertion.ts";
+import { createTestClock } from "../support/clock.ts";
 import { logoutClaims, signLogout } from "../support/logout-tokens.ts";
 import {
   APP,
@@ -29,12 +32,23 @@ let bench: SessionBench;
 let other: Replica;
 let key: SigningKey;
 let stranger: SigningKey;
+/** Happens while a record is on its way to the store. */
+let beforePut: ((name: string) => Promise<void>) | undefined;
+
+function watchedStore(): Store {
+  const store = createMemoryStore({ clock: createTestClock(Date.now()) });
+  const put: Store["put"] = async (name, value, options) => {
+    await beforePut?.(name);
+    return store.put(name, value, options);
+  };
+  return Object.create(store, { put: { value: put, configurable: true } });
+}
 
 beforeAll(async () => {
   [key, stranger, bench] = await Promise.all([
     makeSigningKey("ES256", "org"),
     makeSigningKey("ES256", "org"),
-    startSessionBench(),
+    startSessionBench({ store: watchedStore() }),
   ]);
   other = await bench.replica();
   const jwks = `jwks: '${JSON.stringify({ keys: [key.jwk] })}'`;
@@ -127,6 +141,27 @@ describe("a good revocation", () => {
     expect(await isSignedIn(browser)).toBe(false);
     await untilNextSecond();
   });
+});
+
+test.each([
+  ["tokens", 1],
+  ["claims", 2],
+])("a refresh that is about to store %s brings nothing back that was forgotten meanwhile", async (_, turn) => {
+  await signIn();
+  let puts = 0;
+  beforePut = async (name) => {
+    if (name !== "identity:u-alice" || ++puts !== turn) return;
+    beforePut = undefined;
+    expect((await post(other.port, await ofStaff(), bySub("u-alice"))).status).toBe(204);
+  };
+  expect(await bench.session.identities.refresh("u-alice")).toEqual({ ok: false, reason: "refused" });
+  expect(beforePut).toBeUndefined();
+  const identity = await bench.store.store.get<Record<string, unknown>>("identity:u-alice");
+  expect(identity?.value["refusedAt"]).toBeTypeOf("number");
+  expect(identity?.value).not.toHaveProperty("refreshToken");
+  expect(identity?.value).not.toHaveProperty("accessToken");
+  expect(await bench.session.identities.refresh("u-alice")).toEqual({ ok: false, reason: "refused" });
+  await untilNextSecond();
 });
 
 describe("refused, and ends nothing:", () => {
