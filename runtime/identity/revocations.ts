@@ -16,7 +16,7 @@ import type { Log } from "../shared/log.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
 import { followFeed } from "../store/follow-feed.ts";
 import { createOwed } from "../store/owed.ts";
-import type { Store } from "../store/store.ts";
+import type { Store, StoredRecord } from "../store/store.ts";
 import type { Revocations } from "./interfaces.ts";
 
 export const REVOCATION_FEED = "revocations";
@@ -85,10 +85,9 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
   };
 
   const revokeAll = async (key: string): Promise<void> => {
-    for (const record of await store.list(key)) {
+    for (const record of await listAfterCodes(store, key, (session) => revokeOne(session))) {
       if (HAS_RECORD.test(record.key)) await revokeOne(record.key);
-      else if (record.key.startsWith("code:") || (record.key.startsWith("consent:") && key.startsWith("client:")))
-        await store.delete(record.key);
+      else if (record.key.startsWith("consent:") && key.startsWith("client:")) await store.delete(record.key);
     }
     await append(key);
     await follower.catchUp();
@@ -137,6 +136,21 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
       await owed.close();
     },
   };
+}
+
+/**
+ * What there is under a tag, once its sessions and codes have ended: a session gives codes, and a code becomes a grant.
+ * Whoever makes one of these stores it and then looks whether what it came from is still there, so that one of the two
+ * sees the other.
+ */
+export async function listAfterCodes(
+  store: Pick<Store, "list" | "delete">,
+  tag: string,
+  endSession?: (key: string) => Promise<void>,
+): Promise<readonly StoredRecord<unknown>[]> {
+  if (endSession) for (const { key } of await store.list(tag)) if (key.startsWith("session:")) await endSession(key);
+  for (const { key } of await store.list(tag)) if (key.startsWith("code:")) await store.delete(key);
+  return store.list(tag);
 }
 
 /** Keys of what has a record under the same key. */

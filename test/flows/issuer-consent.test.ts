@@ -1,6 +1,9 @@
 /** Consent over HTTP: who is asked, what is shown, who may answer, what is remembered. Labels: see issuer.test.ts. */
 import { describe, expect, test } from "vitest";
 
+import { createMemoryStore } from "../../runtime/store/memory.ts";
+import type { Store } from "../../runtime/store/store.ts";
+import { createTestClock } from "../support/clock.ts";
 import { findForm, type Page } from "../support/browser.ts";
 import { createPkce, REDIRECT_URI, type AuthorizeOptions, type OAuthClient } from "../support/oauth-client.ts";
 import {
@@ -57,6 +60,28 @@ function post(
     body: new URLSearchParams({ ...form.fields, decision: "approve", ...change.fields }).toString(),
   });
 }
+
+test("a code that is stored while its session ends is none", async () => {
+  const clock = createTestClock();
+  const memory = createMemoryStore({ clock });
+  let gateway: TestIssuer | undefined;
+  const put: Store["put"] = async (name, value, options) => {
+    // What ends now does not see the code yet.
+    if (name.startsWith("code:")) await gateway?.revocations.revoke("session:session-of-alice");
+    return memory.put(name, value, options);
+  };
+  const store: Store = Object.create(memory, { put: { value: put } });
+  const asked = await ask({ clock, store });
+  ({ gateway } = asked);
+  const answer = await post(asked.gateway, asked.form);
+  const location = new URL(answer.headers["location"] ?? "");
+  expect([answer.status, location.searchParams.get("error"), location.searchParams.has("code")]).toEqual([
+    303,
+    "access_denied",
+    false,
+  ]);
+  expect((await memory.list("user:alice")).filter(({ key }) => key.startsWith("code:"))).toEqual([]);
+});
 
 describe("the page", () => {
   test("names client, who vouches, where the answer goes, server, scope and user", async () => {

@@ -161,6 +161,7 @@ export async function startIssuer(options: TestIssuerOptions = {}): Promise<Test
           return user;
         },
       },
+      current: async (principal) => (revocations.isRevoked(principal.revocationKeys) ? undefined : principal),
       browser: {
         async principal(exchange) {
           const user = identities.users.get(readCookie(exchange, "test_user") ?? "");

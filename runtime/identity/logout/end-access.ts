@@ -3,6 +3,7 @@ import type { UserId } from "../../shared/user-id.ts";
 import type { Store } from "../../store/store.ts";
 import { userTag, type SessionRecord } from "../identity-records.ts";
 import type { Revocations } from "../interfaces.ts";
+import { listAfterCodes } from "../revocations.ts";
 import type { LogoutStatement } from "./logout-claims.ts";
 import { noteSignedOut, providerSessionTag, type SignedOutDeps } from "./signed-out.ts";
 
@@ -63,8 +64,7 @@ async function findSessions(
 async function endGrants(deps: EndDeps, userId: UserId, issuedAt: number): Promise<number> {
   await noteSignedOut(deps, { kind: "grants", userId }, issuedAt);
   let grants = 0;
-  for (const { key } of await deps.store.list(userTag(userId))) {
-    if (key.startsWith("code:")) await deps.store.delete(key);
+  for (const { key } of await listAfterCodes(deps.store, userTag(userId))) {
     if (!key.startsWith("grant:")) continue;
     await deps.revocations.revoke(key);
     grants += 1;

@@ -5,6 +5,7 @@ import type { Keys } from "../../shared/keys.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Blocks } from "../../identity/blocks.ts";
+import type { CurrentPrincipal } from "../../identity/current-principal.ts";
 import type { ExternalTokens } from "../../identity/external-token.ts";
 import type { AssertedUsers } from "../../identity/issuers/asserted-users.ts";
 import type { IssuerKeys } from "../../identity/issuers/issuer-keys.ts";
@@ -23,6 +24,8 @@ export interface IssuerSession {
   /** As routes ask it: who is blocked is found, and refused afterwards. */
   readonly callers: Pick<Authenticator, "bearer">;
   readonly browser: BrowserSessions;
+  /** By the records of now. */
+  readonly current: CurrentPrincipal;
   /** Absent: nothing is ever blocked. */
   readonly blocks?: Pick<Blocks, "size" | "find">;
 }

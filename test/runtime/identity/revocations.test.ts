@@ -84,7 +84,7 @@ describe("Revocations", () => {
       const heard: string[] = [];
       feed.subscribe((key) => heard.push(key));
       await feed.revoke(tag);
-      expect(heard).toEqual(["grant:1", "session:1", tag]);
+      expect(heard).toEqual(["session:1", "grant:1", tag]);
       expect(await store.store.get("session:1")).toBeUndefined();
       expect(await store.store.get("grant:1")).toBeUndefined();
       expect(await store.store.get("identity:u")).toBeDefined();
@@ -93,6 +93,28 @@ describe("Revocations", () => {
       expect(feed.isRevoked(["session:2", tag])).toBe(false);
     },
   );
+
+  // Whoever exchanges a code stores the grant and then looks whether the code is still there (oauth/server/grants/grant-code.ts).
+  it("of a user end the grant that a code is becoming meanwhile", async () => {
+    await store.store.put("code:c", {}, { tags: ["user:u"] });
+    let becomes: (() => Promise<unknown>) | undefined = () => store.store.put("grant:g", {}, { tags: ["user:u"] });
+    const feed = start(
+      new Proxy(store.store, {
+        get: (target, name) =>
+          name !== "delete"
+            ? (target[name as keyof Store] as unknown)
+            : async (key: string) => {
+                if (key === "code:c") await becomes?.();
+                becomes = undefined;
+                return target.delete(key);
+              },
+      }),
+    );
+    await feed.revoke("user:u");
+    expect(becomes).toBeUndefined();
+    expect(await store.store.get("grant:g")).toBeUndefined();
+    expect(feed.isRevoked(["grant:g"])).toBe(true);
+  });
 
   it("hold here although the store cannot take them, and say so", async () => {
     const feed = start();

@@ -16,6 +16,7 @@ import { consentPage, NO_ACCESS_STATUS, noAccessPage, type AccessLength } from "
 import { continuePage } from "../../../pages/signed-out.ts";
 import { mayReachSomething } from "../../../policy/reach.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
+import { hashSecret } from "../../../shared/keys.ts";
 import { helpfulProviders, otherProviders } from "../../../identity/sign-in/choose-provider.ts";
 import { isFromOwnForm, refuseScript } from "../../../identity/csrf.ts";
 import type { Principal } from "../../../identity/principal.ts";
@@ -24,6 +25,7 @@ import type { Store } from "../../../store/store.ts";
 import { BLOCKED_PAGE, redirectRefusal, refuse, respondNotFound, respondPage, respondUnavailable } from "../answer.ts";
 import { keepClient, type Client, type ClientDeps } from "../clients/client.ts";
 import type { IssuerSession, UpstreamStep } from "../deps.ts";
+import { codeKey } from "../grant-records.ts";
 import { issueCode } from "../grants/grants.ts";
 import { CONSENT_PATH } from "../metadata.ts";
 import { isLoopbackRedirectUri, redirectSource, redirectTarget, withAnswer } from "../clients/redirect-uri.ts";
@@ -196,6 +198,11 @@ async function issue(
   const { lifetimes } = snapshot.settings;
   const approval = { userId: principal.user.id, sessionExpiresAt: principal.expiresAt };
   const code = await issueCode(deps, waiting.request, approval, lifetimes.authorizationCode);
+  // Once it can be found by whoever ends codes, so that one of the two sees the other.
+  if (!(await deps.session.current(principal))) {
+    await deps.store.delete(codeKey(hashSecret(code)));
+    return redirectRefusal(exchange, waiting.request, refuse("access_denied", "The user was signed out").refusal);
+  }
   await keepClient(deps.clients, waiting.client, lifetimes.refreshToken);
   deps.log.info(
     { request: exchange.id, user: principal.user.id, client: waiting.client.id, audience: waiting.request.audience },
