@@ -37,6 +37,18 @@ describeTerraform("identity_issuers", {}, (terraform) => {
     issuer = "https://partner.example.net/"
     uses   = ["id_jag"]
     jwks   = jsonencode(${JSON.stringify(JSON.parse(JWKS)).replaceAll('":', '"=')})
+  }
+  identity_issuers "ci" {
+    issuer    = "https://token.actions.githubusercontent.com"
+    uses      = ["workload"]
+    audiences = ["https://mcp.example.com"]
+    replay    = "allowed"
+    workload_rules "deploy" {
+      claims    = { repository_id = ["42"], environment = [terraform_data.client.id == "" ? "" : "production", "staging"] }
+      resources = ["https://mcp.example.com/tools/mcp"]
+      groups    = ["ci"]
+      max_token_lifetime = "${maxLife}"
+    }
   }`;
   const people = (version: number): string => `
   seal_key = ${JSON.stringify(SEAL_KEY)}
@@ -74,6 +86,20 @@ describeTerraform("identity_issuers", {}, (terraform) => {
     const { jwks, ...partner } = published.settings.identity_issuers["partner"] ?? {};
     expect(partner).toEqual({ issuer: "https://partner.example.net/", uses: ["id_jag"] });
     expect(JSON.parse(String(jwks))).toEqual(JSON.parse(JWKS));
+    expect(published.settings.identity_issuers["ci"]).toEqual({
+      issuer: "https://token.actions.githubusercontent.com",
+      uses: ["workload"],
+      audiences: ["https://mcp.example.com"],
+      replay: "allowed",
+      workload_rules: {
+        deploy: {
+          claims: { environment: ["production", "staging"], repository_id: ["42"] },
+          resources: ["https://mcp.example.com/tools/mcp"],
+          groups: ["ci"],
+          max_token_lifetime: "5m",
+        },
+      },
+    });
     expect(await terraform.planCode()).toBe(0);
   });
 
