@@ -12,6 +12,7 @@ import { isRecommendedToolName, type McpMessage } from "../mcp/message.ts";
 import type { Blocks } from "../identity/blocks.ts";
 import { mayUse, type ListedItem } from "../policy/reach.ts";
 import { isJsonMediaType } from "../mcp/message-headers.ts";
+import { GrowingBytes } from "../shared/growing-bytes.ts";
 import { upstreamHeader, type UpstreamHeaders, type UpstreamReceiver } from "../upstreams/transport-types.ts";
 import type { UpstreamFailure } from "../features/connection/failure.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -58,7 +59,8 @@ export function listReaderFor(
   if (!prepared.filtersLists && blocks?.hasTools(route.key) !== true) return undefined;
   // Answers that were missed come again in streams that are opened by GET.
   const isStream = exchange.method === "GET";
-  const isList = message?.kind === "request" && LISTS.some(({ method }) => method === message.facts.method);
+  // Lax servers answer a notification, too.
+  const isList = message !== undefined && LISTS.some(({ method }) => method === message.facts.method);
   if (!isStream && !isList) return undefined;
   const { user, clientId, grantId } = principal ?? {};
   const keeps = (item: ListedItem): boolean => {
@@ -91,8 +93,7 @@ export class ListReader implements UpstreamReceiver {
   /** What the client gets; undefined until it is known. */
   #clientMode: "body" | "events" | undefined;
   #head: Head | undefined;
-  #body: Buffer[] = [];
-  #bodyBytes = 0;
+  readonly #body = new GrowingBytes();
   #events = new EventBlocks(MAX_LIST_BYTES);
   #emptyPage: EmptyPage | undefined;
   #pages = 1;
@@ -111,8 +112,7 @@ export class ListReader implements UpstreamReceiver {
     const isCoded = upstreamHeader(headers, "content-encoding").some((coding) => coding.toLowerCase() !== "identity");
     this.#mode = isWhole ? "plain" : isEventStream(type) ? "events" : isJsonMediaType(type) ? "body" : "plain";
     if (this.#emptyPage !== undefined) {
-      this.#body = [];
-      this.#bodyBytes = 0;
+      this.#body.take();
       this.#events = new EventBlocks(MAX_LIST_BYTES);
       if (status !== 200 || isCoded || this.#mode === "plain") this.#answerEmptyPage();
       return;
@@ -138,9 +138,7 @@ export class ListReader implements UpstreamReceiver {
     if (this.#isDone) return;
     if (this.#mode === "plain") return this.#next.onData(chunk);
     if (this.#mode === "events") return this.#readEvents(chunk);
-    this.#body.push(chunk);
-    this.#bodyBytes += chunk.length;
-    if (this.#bodyBytes <= MAX_LIST_BYTES) return;
+    if (this.#body.length + chunk.length <= MAX_LIST_BYTES) return this.#body.push(chunk);
     if (this.#emptyPage) this.#answerEmptyPage();
     else this.#refuse(`an answer to a list request of more than ${MAX_LIST_BYTES} bytes`);
   }
@@ -173,7 +171,7 @@ export class ListReader implements UpstreamReceiver {
   }
 
   #readBody(): void {
-    const whole = Buffer.concat(this.#body);
+    const whole = this.#body.take();
     const bytes = whole.subarray(0, 3).equals(BYTE_ORDER_MARK) ? whole.subarray(3) : whole;
     const filtered = this.#filter(bytes);
     const isError = (this.#head?.status ?? 200) >= 300;
@@ -202,8 +200,9 @@ export class ListReader implements UpstreamReceiver {
     // An answer of which the client waits for a body has no place for what comes beside it.
     const pass = (raw: Buffer): void => void (this.#clientMode === "events" && this.#next.onData(raw));
     if (block.kind === "filler" || block.data.length === 0) return pass(block.raw);
-    // Where clients of old servers send their messages; no message itself.
-    if (this.#message === undefined && block.others.includes("event: endpoint")) return pass(block.raw);
+    // Where clients of old servers send their messages; no message itself, unless a client takes it for one.
+    const isAddress = block.type === "endpoint" && !/^\s*[[{]/.test(block.data.toString("latin1", 0, 64));
+    if (this.#message === undefined && isAddress) return pass(block.raw);
     const filtered = this.#filter(block.data);
     if (filtered === "none") return pass(block.raw);
     if (filtered === "unreadable") {

@@ -41,6 +41,8 @@ interface Asked {
   readonly id?: string;
   readonly params?: string;
   readonly headers?: readonly string[];
+  /** Instead of a message with these. */
+  readonly body?: string;
 }
 
 function message({ method = "tools/list", id = "1", params }: Asked): string {
@@ -48,7 +50,7 @@ function message({ method = "tools/list", id = "1", params }: Asked): string {
 }
 
 async function ask(asked: Asked = {}): Promise<RawAnswer> {
-  const body = message(asked);
+  const body = asked.body ?? message(asked);
   const answer = await sendRaw(
     pipeline.port,
     [
@@ -194,6 +196,12 @@ describe("an answer as JSON", () => {
     expect(answer.body).toBe(body.replace(`,{"name":"${HIDDEN}"}`, ""));
   });
 
+  test("to a notification is no answer", async () => {
+    upstream.answer((socket) => json(socket, result(`"tools":[${TOOLS}]`, "null")));
+    const body = '{"jsonrpc":"2.0","method":"tools/list"}';
+    expect((await ask({ body })).body).not.toContain(HIDDEN);
+  });
+
   test("of a call is not looked at, whatever stands in it", async () => {
     upstream.answer((socket) => json(socket, result(`"content":[],"tools":[${TOOLS}]`)));
     expect((await ask({ method: "tools/call", params: '{"name":"read"}' })).body).toContain(HIDDEN);
@@ -251,6 +259,18 @@ describe("an answer as events", () => {
     await connection.closed;
     expect(connection.text).toContain('{"tools":[{"name":"read","x":1.0e2},{"name":"write"}]}');
     expect(connection.text).toContain("notifications/tools/list_changed");
+    expect(connection.text).not.toContain(HIDDEN);
+  });
+
+  test("that calls itself an address at first is filtered in such a stream, too", async () => {
+    const list = result(`"tools":[${TOOLS}]`);
+    const text = `event: endpoint\nevent: message\ndata: ${list}\n\nevent: endpoint\ndata: ${list}\n\n`;
+    upstream.answer((socket) => events(socket, text));
+    const connection = openRaw(
+      pipeline.port,
+      "GET /judged/mcp HTTP/1.1\r\nHost: mcp.example\r\nAuthorization: Bearer gwt_alice\r\nAccept: text/event-stream\r\nConnection: close\r\n\r\n",
+    );
+    await connection.closed;
     expect(connection.text).not.toContain(HIDDEN);
   });
 

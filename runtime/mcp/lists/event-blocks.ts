@@ -2,10 +2,13 @@
  * The events of an event stream, one by one, as they came and as they are read.
  *
  * Untrusted input: the upstream's bytes, cut anywhere. Promises: whatever a client takes for an event comes out as one
- * block; comments pass at once, since they keep connections alive; what is left at the end is no event, and is dropped.
+ * block, also a client that ends lines where Unicode does; comments pass at once, since they keep connections alive; fields
+ * that the standard does not know, and what is left at the end, are dropped.
  *
  * @see WHATWG HTML, "Interpreting an event stream"
  */
+
+import { GrowingBytes } from "../../shared/growing-bytes.ts";
 
 /** What stands before the next event, or an event. */
 export type EventBlock =
@@ -15,6 +18,8 @@ export type EventBlock =
       readonly raw: Buffer;
       /** Its data, lines joined; a client sees nothing else of the message. */
       readonly data: Buffer;
+      /** "" when it has none. */
+      readonly type: string;
       /** Its other fields, as lines. */
       readonly others: readonly string[];
     };
@@ -24,14 +29,21 @@ const CR = 13;
 const COLON = 58;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const JOIN = Buffer.from("\n");
+/** More than any event that means something; each costs more than its bytes. */
+const MAX_LINES = 10_000;
+/** Clients that read by lines of text end one at these, too (`str.splitlines` of Python). */
+// oxlint-disable-next-line no-control-regex -- exactly these are meant
+const LOOSE_LINE_END = /[\v\f\x1c-\x1e\x85\u2028\u2029]/;
+/** Those of them that may stand in the texts of JSON, where they may as well be escaped. */
+const LOOSE_IN_TEXTS = ["\x85", "\u2028", "\u2029"] as const;
 
 export class EventBlocks {
   readonly #maxBytes: number;
   /** Lines of the block under way, line ends included. */
   #lines: Buffer[] = [];
+  #lineBytes = 0;
   /** Of the line under way. */
-  #pieces: Buffer[] = [];
-  #heldBytes = 0;
+  readonly #pieces = new GrowingBytes();
   #behindCr = false;
   #isAtStart = true;
 
@@ -55,57 +67,76 @@ export class EventBlocks {
         continue;
       }
       this.#behindCr = byte === CR;
-      this.#pieces.push(chunk.subarray(start, index + 1));
+      const end = chunk.subarray(start, index + 1);
+      if (this.#pieces.length > 0) this.#pieces.push(end);
       start = index + 1;
-      const block = this.#endLine();
+      const block = this.#endLine(this.#pieces.length > 0 ? this.#pieces.take() : end);
       if (block) blocks.push(block);
+      if (this.#lines.length > MAX_LINES) return undefined;
     }
     if (start < chunk.length) this.#pieces.push(chunk.subarray(start));
-    this.#heldBytes = sizeOf(this.#lines) + sizeOf(this.#pieces);
-    return this.#heldBytes > this.#maxBytes ? undefined : blocks;
+    return this.#lineBytes + this.#pieces.length > this.#maxBytes ? undefined : blocks;
   }
 
-  #endLine(): EventBlock | undefined {
-    let line = this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces);
-    this.#pieces = [];
+  #endLine(whole: Buffer): EventBlock | undefined {
+    let line = whole;
     if (this.#isAtStart && line.subarray(0, 3).equals(BYTE_ORDER_MARK)) line = line.subarray(3);
     this.#isAtStart = false;
     const isBlank = line.length === 1;
     if (!isBlank) {
-      if (this.#lines.length === 0 && line[0] === COLON) return { kind: "filler", raw: withLf(line) };
+      if (this.#lines.length === 0 && line[0] === COLON) return { kind: "filler", raw: readComment(line) };
       this.#lines.push(line);
+      this.#lineBytes += line.length;
       return undefined;
     }
     const lines = this.#lines;
     this.#lines = [];
-    return readBlock([...lines, line]);
+    this.#lineBytes = 0;
+    return readBlock(lines);
   }
 }
 
+function readComment(line: Buffer): Buffer {
+  return LOOSE_LINE_END.test(line.toString("utf8")) ? Buffer.from(":\n") : withLf(line);
+}
+
 function readBlock(lines: readonly Buffer[]): EventBlock {
-  const raw = Buffer.concat(lines.map(withLf));
-  const data: Buffer[] = [];
+  const kept: Buffer[] = [];
+  const pieces: Buffer[] = [];
   const others: string[] = [];
+  let type = "";
   for (const line of lines) {
     const text = line.subarray(0, -1);
     const colon = text.indexOf(COLON);
     const name = (colon === -1 ? text : text.subarray(0, colon)).toString("latin1");
-    if (name !== "data") {
-      if (text.length > 0 && colon !== 0) others.push(text.toString("utf8"));
-      continue;
-    }
     const value =
       colon === -1 ? text.subarray(text.length) : text.subarray(text[colon + 1] === 0x20 ? colon + 2 : colon + 1);
-    if (data.length > 0) data.push(JOIN);
-    data.push(value);
+    if (name === "data") {
+      if (pieces.length > 0) pieces.push(JOIN);
+      pieces.push(value);
+    } else {
+      const other = text.toString("utf8");
+      if (!OTHER_FIELDS.has(name) || LOOSE_LINE_END.test(other)) continue;
+      others.push(other);
+      // The last one counts.
+      if (name === "event") type = value.toString("utf8");
+    }
+    kept.push(withLf(line));
   }
-  return data.length === 0 ? { kind: "filler", raw } : { kind: "event", raw, data: Buffer.concat(data), others };
+  const hasData = pieces.length > 0;
+  const data = Buffer.concat(pieces);
+  const isLoose = LOOSE_IN_TEXTS.some((char) => data.includes(char));
+  const raw = isLoose ? renderEvent(others, data.toString("utf8")) : Buffer.concat([...kept, JOIN]);
+  return hasData ? { kind: "event", raw, data, type, others } : { kind: "filler", raw };
 }
 
-/** An event with other data. */
+const OTHER_FIELDS: ReadonlySet<string> = new Set(["event", "id", "retry"]);
+
+/** An event with other data. @param data JSON */
 export function renderEvent(others: readonly string[], data: string): Buffer {
-  // A line end in JSON is white space; all three kinds of it end a line here.
-  const lines = data.split(/\r\n|\r|\n/).map((line) => `data: ${line}`);
+  // A line end in JSON is white space; all three kinds of it end a line here. Others stand in its texts alone.
+  const plain = LOOSE_LINE_END.test(data) ? data.replace(/[\x85\u2028\u2029]/g, escapeChar) : data;
+  const lines = plain.split(/\r\n|\r|\n/).map((line) => `data: ${line}`);
   return Buffer.from([...others, ...lines, "", ""].join("\n"));
 }
 
@@ -117,6 +148,6 @@ function withLf(line: Buffer): Buffer {
   return copy;
 }
 
-function sizeOf(pieces: readonly Buffer[]): number {
-  return pieces.reduce((sum, piece) => sum + piece.length, 0);
+function escapeChar(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

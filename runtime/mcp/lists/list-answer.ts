@@ -159,12 +159,19 @@ function readName(bytes: Buffer, wanted: string): string | undefined {
       name = span.kind === "text" ? spanText(bytes, span) : undefined;
       continue;
     }
-    // Comparing lengths first: most keys are not looked at any further.
-    if (key.length === wanted.length && foldCase(key) === foldCase(wanted)) isSound = false;
+    if (foldsInto(key, wanted)) isSound = false;
     scanner.skipValue();
   }
   return isSound ? name : undefined;
 }
+
+/** Whether a client that reads loosely takes the key for another one. Most keys are plain, and not folded. */
+function foldsInto(key: string, wanted: string): boolean {
+  if (!PLAIN_KEY.test(key)) return foldCase(key) === foldCase(wanted);
+  return key.length === wanted.length && key.toLowerCase() === wanted.toLowerCase();
+}
+
+const PLAIN_KEY = /^[\x21-\x7e]*$/;
 
 /** As it stands in the message, quotes included. */
 function rawText(bytes: Buffer, { kind, start, end }: Span): string {

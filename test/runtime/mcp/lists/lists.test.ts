@@ -80,6 +80,8 @@ describe("filterAnswer()", () => {
       "null",
       '{"name":"a","NAME":"z"}',
       '{"NAME":"a"}',
+      '{"name":"a","name\\u0000":"z"}',
+      '{"name":"a","\u3381me":"z"}',
       '{"name":"a"}',
     ];
     expect(filter(`{"id":1,"result":{"tools":[${items.join(" , ")}]}}`, ["a"])).toBe(
@@ -212,6 +214,28 @@ describe("EventBlocks", () => {
         ),
       ),
     ).toEqual(dataOf(whole));
+  });
+
+  test.each([
+    ["a comment", ": x\u2028\u2028data: {}\u2028\u2028\n", ":\n"],
+    ["another field", "id: 1\u0085data: {}\ndata: 1\n\n", "data: 1\n\n"],
+    ["a field nobody knows", " data: {}\ndata: 1\nx: {}\n\n", "data: 1\n\n"],
+    ["a text", 'id: 1\ndata: "\u2028data: {}\u2029"\n\n', 'id: 1\ndata: "\\u2028data: {}\\u2029"\n\n'],
+  ])("leaves no second reading to clients that end lines elsewhere: %s", (_, text, raw) => {
+    expect(Buffer.concat(all(text).map((block) => block.raw)).toString()).toBe(raw);
+  });
+
+  test("the last of several types counts", () => {
+    expect(all("event: endpoint\nevent: message\ndata: {}\n\n")).toMatchObject([{ type: "message" }]);
+  });
+
+  // Joining what is held at every byte took minutes for this.
+  test("takes bytes that come one by one", () => {
+    const blocks = new EventBlocks(1024 * 1024);
+    const byte = Buffer.from("x");
+    for (let count = 0; count < 300_000; count += 1) blocks.push(byte);
+    expect(blocks.push(Buffer.from("\n\n"))).toHaveLength(1);
+    expect(blocks.push(Buffer.from("data\n".repeat(10_001)))).toBeUndefined();
   });
 
   test("passes comments before the blank line, drops an event without one, and bounds each", () => {
