@@ -5,6 +5,7 @@
  * calls `ok` for us and `secret` for them. Some ignore dashes and low lines as well (Go's encoding/json/v2). A name that
  * equals a known one only when both are read so is therefore refused.
  */
+import { foldCase } from "../policy/mcp/fold-case.ts";
 import { hashKey } from "./open-keys.ts";
 import type { JsonScanner } from "./scan.ts";
 
@@ -77,20 +78,4 @@ function exactMember(scanner: JsonScanner): Member | undefined {
 /** Without what stands between words in `snake_case` and `kebab-case`. */
 function joinWords(folded: string): string {
   return /[-_]/.test(folded) ? folded.replace(/[-_]/g, "") : folded;
-}
-
-/**
- * One spelling for everything that some language's case-insensitive comparison calls equal: Go and .NET fold the Kelvin
- * sign to k and the long s to s, Java also the dotless and the dotted i; NUL and blanks at the end are cut by C parsers.
- */
-export function foldCase(text: string): string {
-  const isPlain = /^[a-z_0-9]*$/.test(text);
-  if (isPlain) return text;
-  // oxlint-disable-next-line no-control-regex -- exactly these are meant
-  return text
-    .normalize("NFKC")
-    .toUpperCase()
-    .toLowerCase()
-    .replace(/\u0307/g, "")
-    .replace(/[\0\s].*$/s, "");
 }

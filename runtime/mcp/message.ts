@@ -13,7 +13,7 @@ import { readEnvelope } from "./envelope.ts";
 import type { Envelope } from "./envelope.ts";
 import { isIdentityCoding, isJsonMediaType } from "./message-headers.ts";
 import type { MessageHeaders } from "./message-headers.ts";
-import { foldCase } from "./members.ts";
+import { foldCase } from "../policy/mcp/fold-case.ts";
 import { checkMirrors } from "./mirrors.ts";
 import { refusal } from "./refusals.ts";
 import type { McpRefusal, RefusalReason } from "./refusals.ts";
@@ -78,8 +78,8 @@ function validateShape(bytes: Buffer, envelope: Envelope, options: MessageOption
   if (envelope.result || envelope.error) return refusal("mcp-invalid-message", id);
   const method = plainText(bytes, envelope.method);
   if (method === undefined || !METHOD.test(method)) return refusal("mcp-invalid-message", id);
-  // An upstream that compares methods loosely would run the tool that we did not see.
-  if (method !== "tools/call" && method.toLowerCase() === "tools/call") return refusal("mcp-invalid-message", id);
+  // An upstream that compares methods loosely would do what we did not see.
+  if (!METHODS.has(method) && FOLDED_METHODS.has(method.toLowerCase())) return refusal("mcp-invalid-message", id);
   const paramsKind = envelope.params?.kind;
   if (paramsKind !== undefined && paramsKind !== "object" && paramsKind !== "null") {
     return refusal("mcp-invalid-message", id);
@@ -160,6 +160,31 @@ function validateHeaders(message: McpMessage, envelope: Envelope, headers: Messa
   if (verdict === "mismatch") return refusal("mcp-header-mismatch", message.id);
   return verdict === "modern" ? { ...message, isModern: true } : message;
 }
+
+/** Those that clients send, of all revisions: rules name them, and say what they may be about. */
+const METHODS: ReadonlySet<string> = new Set([
+  "completion/complete",
+  "initialize",
+  "logging/setLevel",
+  "ping",
+  "prompts/get",
+  "prompts/list",
+  "resources/list",
+  "resources/read",
+  "resources/subscribe",
+  "resources/templates/list",
+  "resources/unsubscribe",
+  "server/discover",
+  "subscriptions/listen",
+  "tasks/cancel",
+  "tasks/get",
+  "tasks/list",
+  "tasks/result",
+  "tasks/update",
+  "tools/call",
+  "tools/list",
+]);
+const FOLDED_METHODS: ReadonlySet<string> = new Set([...METHODS].map((method) => method.toLowerCase()));
 
 /** Visible ASCII: every method of MCP is, and nothing else can be compared loosely. */
 const METHOD = /^[\x21-\x7e]{1,256}$/;

@@ -10,7 +10,7 @@ import {
   parseListMatch,
   parseStringMatch,
 } from "./match.ts";
-import type { JsonSchema, Report } from "./match.ts";
+import type { JsonSchema, Report, StringMatch } from "./match.ts";
 import type { Outcome } from "./packed-outcome.ts";
 
 const PRESENCE_SCHEMA = { enum: [true, 1, null, {}] };
@@ -81,7 +81,13 @@ export function presence(name: string, test: Test): Shape {
   };
 }
 
-export function text(name: string, fold: (text: string) => string, subject: (facts: Facts) => string): Shape {
+/** @param spell the operands as the subject is spelled, where their folding alone does not do it */
+export function text(
+  name: string,
+  fold: (text: string) => string,
+  subject: (facts: Facts) => string,
+  spell = (match: StringMatch): StringMatch => match,
+): Shape {
   return {
     name,
     takesPath: false,
@@ -90,7 +96,7 @@ export function text(name: string, fold: (text: string) => string, subject: (fac
     read(data, _subPath, path, report) {
       const match = parseStringMatch(data, path, report);
       if (!match) return undefined;
-      const matches = compileStringMatch(match, fold);
+      const matches = compileStringMatch(spell(match), fold);
       return { canonical: match, test: (facts) => matches(subject(facts)) };
     },
     actual: (facts) => JSON.stringify(subject(facts)),

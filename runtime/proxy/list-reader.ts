@@ -12,7 +12,7 @@ import { isRecommendedToolName, type McpMessage } from "../mcp/message.ts";
 import type { Blocks } from "../identity/blocks.ts";
 import { mayUse, type ListedItem } from "../policy/reach.ts";
 import { isJsonMediaType } from "../mcp/message-headers.ts";
-import { GrowingBytes } from "../shared/growing-bytes.ts";
+import { GrowingBytes } from "../mcp/lists/growing-bytes.ts";
 import { upstreamHeader, type UpstreamHeaders, type UpstreamReceiver } from "../upstreams/transport-types.ts";
 import type { UpstreamFailure } from "../features/connection/failure.ts";
 import type { RequestContext } from "./request-context.ts";

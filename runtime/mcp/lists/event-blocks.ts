@@ -8,7 +8,7 @@
  * @see WHATWG HTML, "Interpreting an event stream"
  */
 
-import { GrowingBytes } from "../../shared/growing-bytes.ts";
+import { GrowingBytes } from "./growing-bytes.ts";
 
 /** What stands before the next event, or an event. */
 export type EventBlock =

@@ -7,7 +7,7 @@
 import { isUtf8 } from "node:buffer";
 
 import type { ListedItem } from "../../policy/reach.ts";
-import { foldCase } from "../members.ts";
+import { foldCase } from "../../policy/mcp/fold-case.ts";
 import { ScanError } from "../scan-error.ts";
 import { JsonScanner, spanText, type Span } from "../scan.ts";
 

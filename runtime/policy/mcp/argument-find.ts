@@ -102,3 +102,11 @@ export function inOrder(name: "gt" | "gte" | "lt" | "lte", limit: string): Find 
 export function ofText(holds: (text: string) => boolean, maxLength = Infinity): Find {
   return (value) => (typeof value === "string" && value.length <= maxLength ? truth(holds(value)) : UNKNOWN);
 }
+
+/** Of lists whose texts are short together: time grows with their sum. */
+export function ofShortTexts(find: Find, maxLength: number): Find {
+  return (value) => {
+    const texts = Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
+    return texts.reduce((sum, each) => sum + each.length, 0) > maxLength ? UNKNOWN : find(value);
+  };
+}

@@ -16,8 +16,19 @@ import {
   isRecordOf,
   parseStringMatch,
 } from "../match.ts";
-import { type Find, type Scalar, all, every, inOrder, ofText, oneOf, onlyMembers, some } from "./argument-find.ts";
-import { parsePointer } from "./argument-values.ts";
+import {
+  type Find,
+  type Scalar,
+  all,
+  every,
+  inOrder,
+  ofShortTexts,
+  ofText,
+  oneOf,
+  onlyMembers,
+  some,
+} from "./argument-find.ts";
+import { UNCLEAR, parsePointer } from "./argument-values.ts";
 
 /** Canonical; all operators that are written must hold. */
 export interface ValueMatch {
@@ -145,7 +156,10 @@ export function readArgumentMatch(data: unknown, path: string, report: Report): 
 
   const finds: Find[] = [
     ...own.finds,
-    ...elements.map(([name, { finds }]) => (name === "some" ? some(finds) : every(finds))),
+    ...elements.map(([name, { match: element, finds }]) => {
+      const find = name === "some" ? some(finds) : every(finds);
+      return element.matches === undefined ? find : ofShortTexts(find, MAX_PATTERN_SUBJECT);
+    }),
   ];
   const match: ArgumentMatch = { tool, argument };
   if (typeof exists === "boolean") match.exists = exists;
@@ -157,6 +171,7 @@ export function readArgumentMatch(data: unknown, path: string, report: Report): 
     pointer,
     needsNumbers: own.needsNumbers || elements.some(([, each]) => each.needsNumbers),
     find(value) {
+      if (value === UNCLEAR) return UNKNOWN;
       if (exists === false) return value === undefined ? TRUE : FALSE;
       if (value === undefined) return exists === true ? FALSE : UNKNOWN;
       return all(finds, value);

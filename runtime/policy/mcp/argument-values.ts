@@ -1,5 +1,7 @@
 /** The arguments of a tool call as criteria read them: when the first one asks, and numbers as they were written. */
+import { foldCase } from "./fold-case.ts";
 import type { ArgumentFacts } from "../facts.ts";
+import { textAt } from "./argument-span.ts";
 
 /** A number as the message wrote it, where reading it could have rounded it. */
 export class NumberToken {
@@ -10,20 +12,33 @@ export class NumberToken {
   }
 }
 
+/** Of a value that servers read each in their own way, or that is too long to be looked at. */
+export const UNCLEAR = Symbol("unclear");
+
+/** Reading numbers as they were written costs a hundred times what reading them does. */
+const MAX_EXACT_LENGTH = 16_384;
+
 /**
  * @param text the arguments as JSON, an object, known to have no member twice at any depth; undefined: the call gives none,
  *             which servers read as an empty object
  */
 export function readArguments(text: () => string | undefined): ArgumentFacts {
-  let written: string | undefined;
-  let plain: unknown;
-  let exact: unknown;
+  let whole: { readonly json: string; readonly value: unknown } | undefined;
+  const exact = new Map<string, unknown>();
+  const folded = new WeakMap<object, Map<string, number>>();
   return {
     find(pointer, withNumbers) {
-      written ??= text() ?? "{}";
+      if (whole === undefined) {
+        const json = text() ?? "{}";
+        whole = { json, value: JSON.parse(json) };
+      }
+      const value = valueAt(whole.value, pointer, folded);
+      const mayHaveNumbers = typeof value === "number" || (typeof value === "object" && value !== null);
       // Keeping numbers as they were written costs ten times the reading, and is seldom needed.
-      if (withNumbers && MAY_ROUND.test(written)) return valueAt((exact ??= JSON.parse(written, keepNumber)), pointer);
-      return valueAt((plain ??= JSON.parse(written)), pointer);
+      if (!withNumbers || !mayHaveNumbers || isKeptWhole(whole.json)) return value;
+      const place = pointer.join("\0");
+      if (!exact.has(place)) exact.set(place, exactly(textAt(whole.json, pointer), value));
+      return exact.get(place);
     },
   };
 }
@@ -39,21 +54,40 @@ export function isKeptWhole(text: string): boolean {
   return !MAY_ROUND.test(text);
 }
 
+function exactly(json: string, value: unknown): unknown {
+  if (isKeptWhole(json)) return value;
+  return json.length > MAX_EXACT_LENGTH ? UNCLEAR : JSON.parse(json, keepNumber);
+}
+
 function keepNumber(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
   return typeof value === "number" ? new NumberToken(context?.source ?? "") : value;
 }
 
 /** RFC 6901 §4. @returns undefined for what is not there */
-function valueAt(root: unknown, pointer: readonly string[]): unknown {
+function valueAt(root: unknown, pointer: readonly string[], folded: WeakMap<object, Map<string, number>>): unknown {
   let value = root;
   for (const token of pointer) {
-    if (typeof value !== "object" || value === null || value instanceof NumberToken) return undefined;
-    if (Array.isArray(value) && !/^(?:0|[1-9][0-9]*)$/.test(token)) return undefined;
+    if (value === null || value === undefined) return undefined;
+    // Some servers take a text for the JSON in it.
+    if (typeof value !== "object") return UNCLEAR;
+    if (Array.isArray(value)) {
+      if (!/^(?:0|[1-9][0-9]*)$/.test(token)) return undefined;
+    } else if (hasLookAlike(value, token, folded)) return UNCLEAR;
     // Own members alone: `/constructor` is in no message.
     if (!Object.hasOwn(value, token)) return undefined;
     value = (value as Readonly<Record<string, unknown>>)[token];
   }
   return value;
+}
+
+/** Servers that read names without regard to case take the last of `env` and `ENV`, or the one that is there. */
+function hasLookAlike(object: object, name: string, folded: WeakMap<object, Map<string, number>>): boolean {
+  let counts = folded.get(object);
+  if (!counts) {
+    folded.set(object, (counts = new Map()));
+    for (const key of Object.keys(object)) counts.set(foldCase(key), (counts.get(foldCase(key)) ?? 0) + 1);
+  }
+  return (counts.get(foldCase(name)) ?? 0) > (Object.hasOwn(object, name) ? 1 : 0);
 }
 
 /** @returns the tokens of a JSON pointer (RFC 6901); undefined for what is none */

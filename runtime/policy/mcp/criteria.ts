@@ -3,8 +3,8 @@ import { type Criterion, asIs, text } from "../criterion.ts";
 import type { Facts } from "../facts.ts";
 import { TRUE, UNKNOWN } from "../packed-outcome.ts";
 import { ARGUMENT_MATCH_SCHEMA, readArgumentMatch } from "./argument-match.ts";
-import { NumberToken } from "./argument-values.ts";
-import { normalResourceUri } from "./resource-uri.ts";
+import { NumberToken, UNCLEAR } from "./argument-values.ts";
+import { normalResourceUri, spellResourceMatch } from "./resource-uri.ts";
 
 export const TOOL_OK = "mcp-tool-ok";
 export const NOT_A_TOOL_CALL = "mcp-not-a-tool-call";
@@ -61,13 +61,13 @@ export const MCP_CRITERIA: readonly Criterion[] = [
     ofOthers: { reason: OTHER_MESSAGE, isMeant: ({ mcp }) => mcp?.prompt !== undefined },
   },
   {
-    ...text("mcp_resource", asIs, ({ mcp }) => normalResourceUri(mcp?.resource ?? "") ?? ""),
+    ...text("mcp_resource", asIs, resourceOf, spellResourceMatch),
     doc: "The URI of the resource that a message reads, subscribes to or completes, in one spelling (scheme and host in lower case, no escape that is not needed); false for every other message. Unknown for what servers could read as another one (`..`, `%2F`, an empty segment): then neither an allow nor a deny rule lets it pass.",
     about: "message",
     reasons: { ok: "mcp-resource-ok", no: "mcp-resource-unauthorized" },
     ofOthers: { reason: OTHER_MESSAGE, isMeant: ({ mcp }) => mcp?.resource !== undefined },
     unknownReason: RESOURCE_UNKNOWN,
-    isUnknown: ({ mcp }) => normalResourceUri(mcp?.resource ?? "") === undefined,
+    isUnknown: (facts) => resourceOf(facts) === "",
   },
   {
     ...text("mcp_method", asIs, ({ mcp }) => mcp?.method ?? ""),
@@ -78,6 +78,16 @@ export const MCP_CRITERIA: readonly Criterion[] = [
   },
 ];
 
+/** "" for what has no spelling. */
+function resourceOf({ mcp }: Facts): string {
+  const uri = mcp?.resource ?? "";
+  if (lastUri.text !== uri) lastUri = { text: uri, spelled: normalResourceUri(uri) ?? "" };
+  return lastUri.spelled;
+}
+
+/** All rules of a policy ask for the same one, one after the other. */
+let lastUri = { text: "", spelled: "" };
+
 /** @throws when a `tools/call` has no tool name: mcp/message.ts refuses such a message, so this is a bug, and denies */
 function toolName(facts: Facts): string {
   const tool = facts.mcp?.tool;
@@ -87,6 +97,7 @@ function toolName(facts: Facts): string {
 
 function shown(value: unknown): string {
   if (value === undefined) return "";
+  if (value === UNCLEAR) return "(not clear)";
   const json = JSON.stringify(value, (_, each: unknown) => (each instanceof NumberToken ? Number(each.text) : each));
   return json.length > MAX_SHOWN ? `${json.slice(0, MAX_SHOWN)}…` : json;
 }

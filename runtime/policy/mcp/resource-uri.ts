@@ -2,46 +2,107 @@
  * The one spelling of a resource's URI on which rules are decided.
  *
  * Untrusted input: the URI. What servers could read as another resource than the text says has no spelling, and rules about
- * it decide nothing: a path that goes up, an encoded separator, an empty segment, a user in the address.
+ * it decide nothing: a path that goes up, an encoded separator, an empty segment, a user in the address, and what a server
+ * turns into another address when it parses it (`file:/etc`, `https://a.example:443/`).
  *
- * @see RFC 3986 §6.2.2
+ * @see RFC 3986 §6.2.2; WHATWG URL, which the SDK for TypeScript reads them by
  */
+import type { StringMatch } from "../match.ts";
 
 /** @returns undefined for what is no URI, or could be read as another one */
 export function normalResourceUri(text: string): string | undefined {
+  const spelled = spellResourceUri(text);
+  if (spelled === undefined || !URL.canParse(text)) return spelled;
+  const { href, pathname } = new URL(text);
+  const parsed = spellResourceUri(href);
+  // An address without a path is that of the root.
+  return parsed === spelled || (pathname === "/" && parsed === addRoot(spelled)) ? parsed : undefined;
+}
+
+function addRoot(spelled: string): string {
+  return spelled.replace(/^[^:]*:\/\/[^/?#]*/, "$&/");
+}
+
+/** Also of a beginning. @returns undefined for what is none, or could be read as another one by its text alone */
+export function spellResourceUri(text: string): string | undefined {
   // oxlint-disable-next-line no-control-regex -- exactly these are meant
   if (/[\0-\x20\\\x7f-\x9f]/.test(text) || !text.isWellFormed()) return undefined;
   const parts = /^([A-Za-z][A-Za-z0-9+.-]*):(?:\/\/([^/?#]*))?([^?#]*)(.*)$/s.exec(text);
   if (!parts) return undefined;
   const [, scheme = "", authority, path = "", rest = ""] = parts;
-  if (authority?.includes("@") === true) return undefined;
-  const spelled = spellPath(path);
-  const host = authority === undefined ? "" : spellEscapes(authority);
-  const tail = spellEscapes(rest);
-  if (spelled === undefined || host === undefined || tail === undefined) return undefined;
+  if (text.replace(/%(?:[0-9A-Fa-f]{2})/g, "").includes("%")) return undefined;
+  const host = authority === undefined ? "" : spellText(authority);
+  if (host.includes("@")) return undefined;
+  const spelled = spellText(path);
+  const tail = spellTail(rest);
+  if (!isPlainPath(spelled) || !isPlainTail(tail)) return undefined;
   return `${scheme.toLowerCase()}:${authority === undefined ? "" : `//${host.toLowerCase()}`}${spelled}${tail}`;
 }
 
-function spellPath(path: string): string | undefined {
-  const spelled = spellEscapes(path);
-  // An encoded "/" or "\" is a separator for some, and text for others; NUL ends paths in C.
-  if (spelled === undefined || /%(?:2F|5C|00)/.test(spelled)) return undefined;
-  const segments = spelled.split("/");
-  const isPlain = segments.every((segment, index) => {
-    // Some servers cut parameters off before they go up.
-    const name = segment.split(";", 1)[0] ?? "";
-    if (name === "." || name === "..") return false;
-    return segment !== "" || index === 0 || index === segments.length - 1;
-  });
-  return isPlain ? spelled : undefined;
+/** The rule in the spelling of what it is compared with: whole addresses, and pieces of them. */
+export function spellResourceMatch(match: StringMatch): StringMatch {
+  const whole = (text: string): string => normalResourceUri(text) ?? spellText(text);
+  const { is, not, contains, starts_with: start, ends_with: end, in: list, not_in: others } = match;
+  return {
+    ...(is !== undefined && { is: whole(is) }),
+    ...(not !== undefined && { not: whole(not) }),
+    ...(contains !== undefined && { contains: spellText(contains) }),
+    ...(start !== undefined && { starts_with: spellText(start) }),
+    ...(end !== undefined && { ends_with: spellText(end) }),
+    ...(list && { in: list.map(whole) }),
+    ...(others && { not_in: others.map(whole) }),
+  };
 }
 
-/** Escapes of what needs none are written out, the others in upper case. @returns undefined for a "%" that begins none */
-function spellEscapes(text: string): string | undefined {
-  if (!text.includes("%")) return text;
-  if (/%(?![0-9A-Fa-f]{2})/.test(text)) return undefined;
-  return text.replace(/%[0-9A-Fa-f]{2}/g, (escape) => {
-    const char = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
-    return /[A-Za-z0-9._~-]/.test(char) ? char : escape.toUpperCase();
+function isPlainPath(spelled: string): boolean {
+  // An encoded "/" or "\" is a separator for some, and text for others; NUL ends paths in C. Some decode twice.
+  if (/%(?:25)*(?:2F|2E|5C|00)/i.test(spelled)) return false;
+  return spelled.split("/").every((segment, index, all) => {
+    // Some servers cut parameters off before they go up.
+    const name = segment.split(";", 1)[0] ?? "";
+    return !isDots(name) && (segment !== "" || index === 0 || index === all.length - 1);
   });
+}
+
+/** Servers of files that take the scheme off, and the rest for a path, go up here, too. */
+function isPlainTail(tail: string): boolean {
+  return !tail.split("/").slice(1).some(isDots) && !/%(?:25)*(?:5C|00)/i.test(tail);
+}
+
+function isDots(segment: string): boolean {
+  return segment === "." || segment === "..";
+}
+
+/** Escapes of what may stand there by itself are written out, the others in upper case. */
+function spellText(text: string): string {
+  return spell(text, /[!-~]/, /[%/\\?#]/);
+}
+
+/** The same behind "?" or "#", where other characters separate. */
+function spellTail(text: string): string {
+  return spell(text, /[!-~]/, /[%\\#&=+;]/);
+}
+
+function spell(text: string, plain: RegExp, kept: RegExp): string {
+  if (!text.includes("%")) return text;
+  return text.replace(/(?:%[0-9A-Fa-f]{2})+/g, (escapes) => {
+    const decoded = Buffer.from(escapes.replaceAll("%", ""), "hex").toString("utf8");
+    // What is no UTF-8 stays as it is.
+    if (decoded.includes("\ufffd")) return spellOneByOne(escapes, plain, kept);
+    return decoded.replace(/./gsu, (char) =>
+      // oxlint-disable-next-line no-control-regex -- exactly these are meant
+      (char > "\x9f" || plain.test(char)) && !kept.test(char) ? char : encode(char),
+    );
+  });
+}
+
+function spellOneByOne(escapes: string, plain: RegExp, kept: RegExp): string {
+  return escapes.replace(/%(..)/g, (escape, digits: string) => {
+    const char = String.fromCharCode(Number.parseInt(digits, 16));
+    return plain.test(char) && !kept.test(char) ? char : escape.toUpperCase();
+  });
+}
+
+function encode(char: string): string {
+  return [...Buffer.from(char)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`.toUpperCase()).join("");
 }

@@ -1,11 +1,13 @@
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { compilePolicy, evaluate } from "../../../../runtime/policy/evaluate.ts";
 import { explain } from "../../../../runtime/policy/explain.ts";
 import type { McpFacts } from "../../../../runtime/policy/facts.ts";
-import { readArguments } from "../../../../runtime/policy/mcp/argument-values.ts";
+import { NumberToken, readArguments } from "../../../../runtime/policy/mcp/argument-values.ts";
 import { canonicalPolicy, OPERATORS, parsePolicy, type CriterionDoc } from "../../../../runtime/policy/parse.ts";
 import { validatePolicy } from "../../../../runtime/policy/validate-rules.ts";
+import { foldCase } from "../../../../runtime/policy/mcp/fold-case.ts";
 import { asAlice, toolCall } from "../../../support/facts.ts";
 
 /** @param text arguments as JSON; undefined: the call gives none */
@@ -106,6 +108,24 @@ describe("mcp_tool_argument", () => {
     [{ argument: "/toString", exists: true }, '{"__proto__":{"toString":1}}', "false"],
     [{ argument: "/a/b", is: "x" }, '{"a":"x"}', "unknown"],
     [{ argument: "/", is: "x" }, '{"":"x"}', "true"],
+    [{ argument: "/b/1/c", is: 5 }, '{"a":["]","}",{"b":"\\""}] , "b" : [ [1] , {"\\u0063" : 5.0 } ]}', "true"],
+    // What some servers read otherwise: without regard to case, texts as JSON
+    [{ argument: "/env", is: "dev" }, '{"env":"dev","ENV":"prod"}', "unknown"],
+    [{ argument: "/env", is: "dev" }, '{"Env":"dev"}', "unknown"],
+    [{ argument: "/env", exists: false }, '{"ENV":"prod"}', "unknown"],
+    [{ argument: "/task", not: "x" }, '{"task":"y","ta\u017fk":"x"}', "unknown"],
+    [{ argument: "/a/env", is: "dev" }, '{"a":{"env":"dev"},"A":{"env":"prod"}}', "unknown"],
+    [{ argument: "/a/b", exists: false }, '{"a":"{\\"b\\":1}"}', "unknown"],
+    [{ argument: "/a/b", exists: false }, '{"a":null}', "true"],
+    // What takes too long
+    [{ argument: "/n", every: { gt: 0 } }, `{"n":[${"1,".repeat(9_000)}1]}`, "true"],
+    [{ argument: "/n", every: { gt: 0 } }, `{"n":[${"1,".repeat(9_000)}9007199254740993]}`, "unknown"],
+    [{ argument: "/n", gt: 0 }, `{"x":[${"1,".repeat(400_000)}9007199254740993],"n":1}`, "true"],
+    [
+      { argument: "/q", every: { matches: ".*" } },
+      JSON.stringify({ q: ["x".repeat(5000), "y".repeat(5000)] }),
+      "unknown",
+    ],
   ])("%j of %s is %s", (match, args, found) => {
     expect(findOne(about(match), call("deploy", args))).toBe(found);
   });
@@ -119,6 +139,28 @@ describe("mcp_tool_argument", () => {
     expect(findOne(criterion, {})).toBe("false");
     // While tools are listed nobody knows what arguments will be.
     expect(findOne(criterion, toolCall("plan"))).toBe("unknown");
+  });
+
+  test("finds any number of any arguments as it was written", () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })),
+        fc.bigInt({ min: 10n ** 16n }),
+        (rest, number) => {
+          const args = JSON.stringify({ ...rest, at: [rest, { n: "N" }], last: rest }).replace(
+            '{"n":"N"}',
+            `{"n":${number}}`,
+          );
+          const found = readArguments(() => args).find(["at", "1", "n"], true);
+          expect(found).toEqual(
+            Object.keys(rest).some((key) => foldCase(key) === "at")
+              ? expect.anything()
+              : new NumberToken(String(number)),
+          );
+        },
+      ),
+      { numRuns: 50 },
+    );
   });
 
   const cannotTell = call("deploy", "{}");

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { normalResourceUri } from "../../../../runtime/policy/mcp/resource-uri.ts";
+import { normalResourceUri, spellResourceMatch } from "../../../../runtime/policy/mcp/resource-uri.ts";
 
 describe("normalResourceUri()", () => {
   test.each([
@@ -11,6 +11,12 @@ describe("normalResourceUri()", () => {
     ["file:///srv/a%e4b", "file:///srv/a%E4b"],
     ["ui://widgets/card?theme=dark#top", "ui://widgets/card?theme=dark#top"],
     ["note:größe", "note:größe"],
+    ["note:gr%c3%b6%C3%9fe", "note:größe"],
+    ["file:///srv/a%2Cb%40c%5Bd%5D", "file:///srv/a,b@c[d]"],
+    ["file:///srv/%3F%23%25%20", "file:///srv/%3F%23%25%20"],
+    ["https://a.example/x?a=%2Fb%26c", "https://a.example/x?a=/b%26c"],
+    ["https://a.example", "https://a.example/"],
+    ["https://a.example?q", "https://a.example/?q"],
     ["urn:isbn:0451450523", "urn:isbn:0451450523"],
     ["db://host", "db://host"],
     ["https://a.example/x?next=../y", "https://a.example/x?next=../y"],
@@ -41,7 +47,34 @@ describe("normalResourceUri()", () => {
     "file:///srv/a\u0000b",
     "file:///srv/\ud800",
     "note:../x",
+    // The SDK for TypeScript reads these as file:///etc/passwd.
+    "file:/etc/passwd",
+    "file:etc/passwd",
+    "file://localhost/etc/passwd",
+    "https://a.example:443/x",
+    "https://a.example:/x",
+    "https:/a.example/x",
+    "https:a.example/x",
+    "http://127.1/x",
+    "https://\uff41.example/x",
+    "file:///C|/x",
+    // With the scheme taken off, or decoded twice, a path that goes up.
+    "file:///srv/x?/../../etc/passwd",
+    "file:///srv/x#/%2e%2e/etc",
+    "file:///srv/x?%2F..%2F..%2Fetc",
+    "file:///srv/%252e%252e/etc",
+    "file:///srv/%25252fetc",
   ])("%j has no spelling", (uri) => {
     expect(normalResourceUri(uri)).toBeUndefined();
+  });
+});
+
+test("spellResourceMatch() spells rules as what they are compared with", () => {
+  expect(
+    spellResourceMatch({ is: "HTTPS://A.example", starts_with: "note:gr%c3%b6", in: ["x:%2c", "no uri"] }),
+  ).toEqual({
+    is: "https://a.example/",
+    starts_with: "note:grö",
+    in: ["x:,", "no uri"],
   });
 });

@@ -1,0 +1,15 @@
+/**
+ * One spelling for everything that some language's case-insensitive comparison calls equal: Go and .NET fold the Kelvin
+ * sign to k and the long s to s, Java also the dotless and the dotted i; NUL and blanks at the end are cut by C parsers.
+ */
+export function foldCase(text: string): string {
+  const isPlain = /^[a-z_0-9]*$/.test(text);
+  if (isPlain) return text;
+  // oxlint-disable-next-line no-control-regex -- exactly these are meant
+  return text
+    .normalize("NFKC")
+    .toUpperCase()
+    .toLowerCase()
+    .replace(/\u0307/g, "")
+    .replace(/[\0\s].*$/s, "");
+}
