@@ -65,6 +65,8 @@ async function ask(asked: Asked = {}): Promise<RawAnswer> {
       "",
       body,
     ].join("\r\n"),
+    // It closes; between head and body of an answer any time may pass.
+    5_000,
   );
   const isChunked = answer.headers.get("transfer-encoding")?.includes("chunked") === true;
   return isChunked ? { ...answer, body: withoutChunks(answer.body) } : answer;
