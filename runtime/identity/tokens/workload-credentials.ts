@@ -37,10 +37,13 @@ export interface WorkloadCredentials {
   principal(token: string, origin: string, route: Pick<CompiledRoute, "base">): Promise<AuthResult> | AuthResult;
 }
 
-interface Entry extends Visited {
+interface Verified {
   readonly result: AuthResult;
   /** The configuration under which it was made. */
   readonly issuers: readonly TrustedIssuer[];
+}
+
+interface Entry extends Verified, Visited {
   readonly askAgainAtMs: number;
 }
 
@@ -49,34 +52,33 @@ export function createWorkloadCredentials(deps: WorkloadCredentialDeps): Workloa
   const known = new BoundedCache<Entry>(CACHE_ENTRIES);
   const pending = new Map<string, Promise<AuthResult>>();
 
-  const verify = async (token: string, key: string, origin: string, base: string): Promise<AuthResult> => {
+  const verify = async (token: string, key: string, origin: string, base: string): Promise<Verified> => {
     const { settings } = deps.snapshots.current();
+    const issuers = settings.identityIssuers;
     const place = {
-      entries: issuersFor(settings.identityIssuers, "workload", origin),
+      entries: issuersFor(issuers, "workload", origin),
       audiences: [origin, `${origin}/`],
       now: epochSeconds(clock),
     };
     const verified = await verifyWorkload(deps.issuerKeys, place, token);
+    // Reading keys takes a while: the rules of now decide.
+    if (deps.snapshots.current().settings.identityIssuers !== issuers) return verify(token, key, origin, base);
     if (!verified.ok) {
       log.info({ reason: verified.detail }, "a workload's token is refused");
-      return refusal(verified.reason === "bad" ? "malformed" : "unavailable");
+      return { result: refusal(verified.reason === "bad" ? "malformed" : "unavailable"), issuers };
     }
     const { workload } = verified;
     const rules = workload.rules.filter(({ resources }) =>
       resources.some((resource) => resource === origin || (base !== "" && resource === trimSlash(origin + base))),
     );
-    if (rules.length === 0) return refusal("wrong-audience");
+    if (rules.length === 0) return { result: refusal("wrong-audience"), issuers };
     const assertedBy = asserter(workload.entry, origin, rules);
     const user = workloadUser(settings, assertedBy, workload.userId);
-    return user ? { ok: true, principal: principalOf(workload, user, assertedBy, key) } : refusal("revoked");
+    const principal = user && principalOf(workload, user, assertedBy, key);
+    return { result: principal ? { ok: true, principal } : refusal("revoked"), issuers };
   };
 
-  const remember = (
-    key: string,
-    result: AuthResult,
-    issuers: readonly TrustedIssuer[],
-    earlier?: Entry,
-  ): AuthResult => {
+  const remember = (key: string, { result, issuers }: Verified, earlier: Entry | undefined): AuthResult => {
     // Nobody is let in, or refused, because keys could not be read a while ago.
     if (!result.ok && result.reason === "unavailable") {
       known.delete(key);
@@ -100,7 +102,7 @@ export function createWorkloadCredentials(deps: WorkloadCredentialDeps): Workloa
       const running = pending.get(key);
       if (running) return running;
       const verifying = verify(token, key, origin, base)
-        .then((result) => remember(key, result, issuers, entry))
+        .then((verified) => remember(key, verified, entry))
         .finally(() => pending.delete(key));
       pending.set(key, verifying);
       return verifying;
