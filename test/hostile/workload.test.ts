@@ -241,6 +241,7 @@ describe("an assertion is refused", () => {
     ["an ID token by nonce", { nonce: "x" }, /nonce is not for/],
     ["an ID token by at_hash", { at_hash: "x" }, /at_hash is not for/],
     ["an ID token by c_hash", { c_hash: "x" }, /c_hash is not for/],
+    ["a logout token by events", { events: {} }, /events is not for/],
     ["bound to a key", { cnf: { jkt: "x" } }, /cnf is not for/],
     ["no sub", { sub: undefined }, /sub is missing/],
     ["an empty sub", { sub: "" }, /sub is empty/],

@@ -129,8 +129,9 @@ function jsonProblem(text: string): string | undefined {
   } catch {
     return `is ${quote(JSON_VALUE + text)}, must have JSON after ${quote(JSON_VALUE)}`;
   }
-  // JSON's numbers are rounded beyond these: two claims would be one.
-  const isExact = typeof value !== "number" || !Number.isInteger(value) || Number.isSafeInteger(value);
+  // JSON's numbers are rounded beyond these, and endless beyond others: two claims would be one.
+  const isExact =
+    typeof value !== "number" || (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value)));
   return isExact && ["string", "number", "boolean"].includes(typeof value)
     ? undefined
     : quotedProblem(JSON_VALUE + text, "must be a text, a number of at most 15 digits, true or false");

@@ -136,8 +136,11 @@ async function findEntry<Entry extends KeyOwner>(
   return undefined;
 }
 
-/** Said of a user to an application (OpenID Connect Core §2, §3.1.3.6), or bound to a key that nobody shows. */
-const OTHER_KINDS = ["nonce", "at_hash", "c_hash", "s_hash", "cnf"];
+/**
+ * Said of a user to an application (OpenID Connect Core §2, §3.1.3.6), of what happened (a logout token is a security event,
+ * RFC 8417 §2.2), or bound to a key that nobody shows.
+ */
+const OTHER_KINDS = ["nonce", "at_hash", "c_hash", "s_hash", "events", "cnf"];
 
 function kindProblem(claims: Claims): string | undefined {
   const found = OTHER_KINDS.find((name) => claims[name] !== undefined);
