@@ -1,4 +1,7 @@
 /** The ephemeral publish token over the provider's gRPC service, with a whole gateway; test/terraform/secrets-nowhere.test.ts runs it in Terraform. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { PUBLISH_TOKEN_TYPE, publishTokenSchema } from "../../runtime/terraform/resource/publish-token.ts";
@@ -101,6 +104,26 @@ describe("gateway_publish_token", () => {
     delete process.env["MINTED_TOKEN"];
     expect(diagnosticsOf(answer)[0]?.detail).toContain("a token for minutes makes no other ones");
     await plugin.call("CloseEphemeralResource", { typeName, private: opened["private"] });
+  });
+
+  test("is asked for in vain where somebody answers with what was sent: no message repeats the token", async () => {
+    const echo = createServer((request, response) => {
+      const message = `what is ${request.headers.authorization ?? ""}`;
+      response.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify({ error: message, message }));
+    });
+    await new Promise<void>((resolve) => echo.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(echo.address() as AddressInfo).port}`;
+    const handle = JSON.stringify({ url, owner: "team", token_ref: "env:TEAM_TOKEN", id: "x" });
+    const answers = [
+      await open({ url }),
+      await plugin.call("RenewEphemeralResource", { typeName, private: Buffer.from(handle) }),
+      await plugin.call("CloseEphemeralResource", { typeName, private: Buffer.from(handle) }),
+    ];
+    echo.close();
+    for (const answer of answers) {
+      expect(diagnosticsOf(answer)[0]?.detail).toMatch(/400/);
+      expect(JSON.stringify(answer)).not.toContain(TEAM);
+    }
   });
 
   test("that cannot be ended is a warning: it ends by itself", async () => {

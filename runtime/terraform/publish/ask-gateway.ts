@@ -48,14 +48,21 @@ export function askGateway({ method, url, headers, body, timeoutMs, tls }: Gatew
         else chunks.push(chunk);
       });
       response.on("end", () => {
+        const { statusCode: status = 0, headers: answered } = response;
         const text = Buffer.concat(chunks).toString("utf8");
-        resolve(answerOf(response.statusCode ?? 0, response.headers, text));
+        resolve(answerOf(status, answered, status < 400 ? text : withoutToken(text, headers["authorization"])));
       });
       response.on("error", (error) => reject(reasonOf(error, timeoutMs)));
     });
     request.on("error", (error) => reject(reasonOf(error, timeoutMs)));
     request.end(body);
   });
+}
+
+/** Who is no gateway may answer with what was sent, and refusals are printed in logs of pipelines. */
+function withoutToken(text: string, authorization: string | undefined): string {
+  const token = authorization?.slice(authorization.indexOf(" ") + 1) ?? "";
+  return token === "" ? text : text.replaceAll(token, "(token)");
 }
 
 function answerOf(status: number, headers: IncomingHttpHeaders, text: string): GatewayAnswer {
