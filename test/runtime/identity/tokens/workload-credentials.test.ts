@@ -50,7 +50,7 @@ function setUp() {
     present: async (token: string) => credentials.principal(token, APP, { base: "" }),
     configure: (next: Snapshot) => void (snapshot = next),
     waiting,
-    release() {
+    release: () => {
       isHeld = false;
       for (const go of waiting.splice(0)) go();
     },
