@@ -99,11 +99,16 @@ export function storedFacts({ email, name, groups, claims, leftOut }: IdentityRe
 }
 
 /** What decisions read, by the settings of today: they may ask for more than those under which it was stored. */
-export function toUser(record: IdentityRecord, settings: IdpSettings | undefined): User {
+export function toUser(record: IdentityRecord, live: Providers & Pick<LiveSettings, "identityIssuers">): User {
   const { issuer: name, providerUrl: url } = record;
   const issuer = name === undefined ? {} : { issuer: { name, url } };
   const user: User = { id: record.userId, version: record.version, ...issuer, ...storedFacts(record) };
-  return settings ? withCountedEmail(user, settings) : user;
+  const settings = findProvider(live, record.userId);
+  const counted = settings ? withCountedEmail(user, settings) : user;
+  if (record.accessToken !== undefined) return counted;
+  // Who never signed in has the address that an assertion said.
+  const entry = live.identityIssuers.find((each) => each.userIssuer === name && each.issuer === url);
+  return withCountedEmail(counted, { requireEmailVerified: false, emailDomains: entry?.emailDomains ?? new Set() });
 }
 
 function isFrom(record: IdentityRecord, tokens: ProviderTokenSet): boolean {

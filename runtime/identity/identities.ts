@@ -16,7 +16,6 @@ import { parseUserId, type UserId } from "../shared/user-id.ts";
 import type { Store, StoredRecord } from "../store/store.ts";
 import {
   createTokenSeal,
-  findProvider,
   hasProvider,
   identityEnd,
   isOfAnother,
@@ -88,8 +87,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
 
   const lifetime = (): number => identityEnd(deps.snapshots.current().settings, epochSeconds(clock));
 
-  const userOf = (record: IdentityRecord): User =>
-    toUser(record, findProvider(deps.snapshots.current().settings, record.userId));
+  const userOf = (record: IdentityRecord): User => toUser(record, deps.snapshots.current().settings);
 
   const merge = (
     earlier: IdentityRecord | undefined,

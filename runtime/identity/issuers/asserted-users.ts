@@ -2,7 +2,7 @@
 import type { Snapshots } from "../../config/snapshot.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import { findProvider, identityEnd, issuerOf, toUser } from "../claims-record.ts";
+import { identityEnd, issuerOf, toUser } from "../claims-record.ts";
 import { identityTags, userTag, type IdentityRecord, type SessionRecords } from "../identity-records.ts";
 import type { Revocations } from "../interfaces.ts";
 import type { User } from "../principal.ts";
@@ -32,7 +32,7 @@ export function createAssertedUsers({ records, snapshots, revocations, clock }: 
     async record(asserted) {
       const { userId } = asserted;
       const { settings } = snapshots.current();
-      const userOf = (record: IdentityRecord): User => toUser(record, findProvider(settings, userId));
+      const userOf = (record: IdentityRecord): User => toUser(record, settings);
       for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
         const stored = await records.identities.get(userId);
         const earlier = stored?.value;

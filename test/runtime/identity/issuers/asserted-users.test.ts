@@ -1,6 +1,8 @@
 /** Users whom an issuer vouches for: kept when nobody knows them, and never over what a sign-in brought. */
 import { describe, expect, test } from "vitest";
 
+import type { Snapshot } from "../../../../runtime/config/snapshot.ts";
+import { toUser } from "../../../../runtime/identity/claims-record.ts";
 import { createRecords, type IdentityRecord } from "../../../../runtime/identity/identity-records.ts";
 import { createAssertedUsers } from "../../../../runtime/identity/issuers/asserted-users.ts";
 import type { AssertedUser } from "../../../../runtime/identity/issuers/asserted.ts";
@@ -12,12 +14,23 @@ import { userId } from "../../../support/users.ts";
 const NOW = 1_800_000_000;
 const DAY = 24 * 3600;
 
+/** @param domain for which the first provider's issuer vouches */
+function configured(domain: string): Snapshot {
+  return snapshotFrom(`
+idp_provider_url: https://idp.example.com
+idp_client_id: gateway
+identity_issuers:
+  company: { issuer: "https://idp.example.com", uses: [id_jag], email_domains: [${domain}] }
+  okta: { issuer: "https://okta.example", uses: [id_jag], email_domains: [okta.example] }
+`);
+}
+
 function setUp() {
   const clock = createTestClock();
   const store = createMemoryStore({ clock });
   const records = createRecords(store);
   const revoked: string[] = [];
-  const snapshot = snapshotFrom("idp_provider_url: https://idp.example.com\nidp_client_id: gateway\n");
+  const snapshot = configured("example.com");
   const users = createAssertedUsers({
     records,
     snapshots: { current: () => snapshot },
@@ -154,6 +167,23 @@ describe("AssertedUsers.record()", () => {
     const changed = await users.record({ ...DANA, email: "dana@okta.example" });
     expect(changed?.email).toBe("dana@okta.example");
     expect(changed?.version).toBeGreaterThan(first?.version ?? 0);
+  });
+
+  test("an address counts for as long as its issuer may vouch for it; that of a sign-in is the provider's", async () => {
+    const { users, get, signedIn } = setUp();
+    expect((await users.record(ALICE))?.email).toBe("other@example.com");
+    const asserted = await get("alice");
+    await signedIn();
+    for (const [record, later] of [
+      [asserted, ""],
+      [await get("alice"), "alice@example.com"],
+    ] as const) {
+      if (!record) throw new Error("nobody is known");
+      const before = toUser(record.value, configured("example.com").settings);
+      const after = toUser(record.value, configured("example.net").settings);
+      expect([before.email, after.email]).toEqual([record.value.email, later]);
+      if (later === "") expect(after.claims).not.toHaveProperty("email");
+    }
   });
 
   test("of many at the same time makes one", async () => {
