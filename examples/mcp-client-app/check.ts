@@ -46,7 +46,8 @@ try {
   await steps.step("what policy forbids Alice it forbids the LLM too", async () => {
     const before = notes.calls.length;
     const page = await open("/ask?question=please+delete_repo");
-    steps.match(page.text, /denied/i);
+    // It is not even offered.
+    steps.match(page.text, /I know no tool for that/);
     steps.equal(notes.calls.length, before);
   });
   await steps.step(
