@@ -99,6 +99,13 @@ async function tell(steps: Steps, stage: Stage, program: string): Promise<void> 
     await older.close();
     return answer;
   });
+  await steps.step("the notes route, of the same server, shows its three tools alone", async () => {
+    const notes = await connectClient("v2", `${stage.origin}/notes/mcp`, browseAs(alice, "alice@example.com"));
+    const tools = await notes.tools();
+    await notes.close();
+    steps.equal(tools.join(", "), "add_note, list_notes, whoami");
+    return tools.join(", ");
+  });
   await steps.step("Bob, who is in no group of the notes route, is told that it is not for him", async () => {
     const attempt = connectClient("v2", `${stage.origin}/notes/mcp`, browseAs(createBrowser(), "bob@example.com"));
     const outcome = await attempt.then(async (bob) => {
