@@ -214,13 +214,13 @@ function textOf(bytes: Buffer, span: Span | undefined): string | undefined {
   return span?.kind === "text" ? spanText(bytes, span) : undefined;
 }
 
-/** Text on which policy is decided: no lone surrogates, which parsers replace, no control characters, which C cuts at. */
 function plainText(bytes: Buffer, span: Span | undefined): string | undefined {
   const text = textOf(bytes, span);
   return isPlain(text) ? text : undefined;
 }
 
-function isPlain(text: unknown): text is string {
+/** Text on which policy is decided: no lone surrogates, which parsers replace, no control characters, which C cuts at. */
+export function isPlain(text: unknown): text is string {
   // oxlint-disable-next-line no-control-regex -- exactly these are meant
   return typeof text === "string" && !/[\0-\x1f\x7f-\x9f]/.test(text) && text.isWellFormed();
 }

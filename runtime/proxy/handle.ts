@@ -53,6 +53,7 @@ import {
   sealSession,
   takeMessage,
 } from "./mcp-route.ts";
+import { narrowListen } from "./narrow-listen.ts";
 import { createRequestContext } from "./request-context.ts";
 import { buildRouteTable, prepareRouteTable, type RouteTable } from "./route-table.ts";
 import { runSteps, type Step } from "./steps.ts";
@@ -170,6 +171,7 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
     takeMessage(deps),
     openSession({ ...deps, mcpSessions }),
     decideMcp(deps),
+    narrowListen(deps),
     attachInternalToken(deps),
     fetchProviderTokens(deps),
     forward(forwarding),

@@ -261,7 +261,7 @@ function answer(context: RequestContext, status: number, body: object, headers: 
   respondJson(context.exchange, status, { ...body, request_id: context.exchange.id }, [...headers, ...cors]);
 }
 
-function answerWire(context: RequestContext, wire: WireAnswer): void {
+export function answerWire(context: RequestContext, wire: WireAnswer): void {
   const { exchange } = context;
   const cors = routeCorsHeaders(context.corsOrigin);
   const body = Buffer.from(wire.body);

@@ -370,6 +370,42 @@ describe("a page on which all is hidden", () => {
   });
 });
 
+test.each([
+  [
+    "events in pieces",
+    (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`,
+    "Transfer-Encoding: chunked\r\n",
+  ],
+  ["events in one piece", (text: string) => text, "Connection: close\r\n"],
+])("of a page that is left nothing more passes: %s", async (_, piece, framing) => {
+  const hidden = result(`"tools":[{"name":"${HIDDEN}"}],"nextCursor":"c"`);
+  upstream.answer((socket, request) => {
+    if (request.body.includes('"cursor"')) return json(socket, result('"tools":[{"name":"read"}]'));
+    const text = [hidden, result(`"tools":[${TOOLS}]`)].map((each) => piece(`data: ${each}\n\n`)).join("");
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n${framing}\r\n${text}`);
+  });
+  expect((await ask()).body).toBe(`data: ${result('"tools":[{"name":"read"}]')}\n\n`);
+});
+
+test("a client that goes away takes the page that is being asked for with it", async () => {
+  const left = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  upstream.answer((socket, request) => {
+    if (!request.body.includes('"cursor"'))
+      return json(socket, result(`"tools":[{"name":"${HIDDEN}"}],"nextCursor":"c"`));
+    socket.on("close", () => left.resolve());
+    asked.resolve();
+  });
+  const body = message({});
+  const connection = openRaw(
+    pipeline.port,
+    `POST /judged/mcp HTTP/1.1\r\nHost: mcp.example\r\nAuthorization: Bearer gwt_alice\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  await asked.promise;
+  connection.socket.destroy();
+  await left.promise;
+});
+
 test("what is left out of lists cannot be called, read or completed either", async () => {
   upstream.answer((socket) => json(socket, result('"content":[]')));
   const before = heard();
@@ -390,4 +426,39 @@ test("what is left out of lists cannot be called, read or completed either", asy
   }
   expect(heard()).toBe(before);
   expect((await ask({ method: "resources/read", params: '{"uri":"file:///srv/a"}' })).body).toContain('"content"');
+});
+
+describe("subscriptions/listen", () => {
+  const listen = async (notifications: string, route?: string): Promise<string | undefined> => {
+    upstream.answer((socket) => json(socket, result("")));
+    const before = heard();
+    const params = `{"_meta":{"x":1.0},"notifications":${notifications}}`;
+    await ask({ method: "subscriptions/listen", params, ...(route !== undefined && { route }) });
+    const body = upstream.requests[before]?.body.toString();
+    return body?.slice(body.indexOf('"notifications":') + 16, -2);
+  };
+
+  test.each([
+    ["the denied one", '{"resourceSubscriptions":[ "file:///srv/a","file:///etc/x" ]}', '["file:///srv/a"]'],
+    ["one of no spelling", '{"resourceSubscriptions":["file:/etc/x","file:///srv/../etc"]}', "[]"],
+    ["nothing that is allowed", '{"resourceSubscriptions":[ "file:///srv/a"]}', '[ "file:///srv/a"]'],
+  ])("goes on without %s", async (_, asked, left) => {
+    expect(await listen(asked)).toBe(`{"resourceSubscriptions":${left}}`);
+  });
+
+  test("goes on as it came where it names none, and where no rule is about messages", async () => {
+    for (const asked of ['{"toolsListChanged":true}', "null", '{"resourceSubscriptions":null}'])
+      expect(await listen(asked)).toBe(asked);
+    const denied = '{"resourceSubscriptions":["file:///etc/x"]}';
+    expect(await listen(denied, "plain")).toBe(denied);
+  });
+
+  test.each([
+    '{"resourceSubscriptions":"file:///etc/x"}',
+    '{"resourceSubscriptions":[{"uri":"file:///etc/x"}]}',
+    '{"resourceSubscriptions":[],"ResourceSubscriptions":["file:///etc/x"]}',
+    '["file:///etc/x"]',
+  ])("is refused where servers could read others: %s", async (asked) => {
+    expect(await listen(asked)).toBeUndefined();
+  });
 });

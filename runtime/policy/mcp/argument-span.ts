@@ -6,10 +6,16 @@
  * @returns the value's own text
  */
 export function textAt(text: string, pointer: readonly string[]): string {
+  const [start, end] = spanAt(text, pointer);
+  return text.slice(start, end);
+}
+
+/** The same. @returns where it begins, and where what is behind it does */
+export function spanAt(text: string, pointer: readonly string[]): readonly [start: number, end: number] {
   let position = skipSpace(text, 0);
   for (const token of pointer)
     position = text[position] === "{" ? memberAt(text, position, token) : elementAt(text, position, Number(token));
-  return text.slice(position, skipValue(text, position));
+  return [position, skipValue(text, position)];
 }
 
 function memberAt(text: string, open: number, name: string): number {

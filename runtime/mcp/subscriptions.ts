@@ -1,0 +1,32 @@
+/**
+ * The resources whose changes a `subscriptions/listen` message asks for (MCP 2026-07-28).
+ *
+ * Untrusted input: the message, known to be good JSON without a member twice. Promise: what is read here every server reads
+ * alike; all else of the message stays byte for byte. Pure.
+ */
+import { isRecord } from "../shared/is-record.ts";
+import { spanAt } from "../policy/mcp/argument-span.ts";
+import { foldCase } from "../policy/mcp/fold-case.ts";
+import { isPlain } from "./message.ts";
+
+const PLACE = ["params", "notifications", "resourceSubscriptions"] as const;
+
+/** @returns the URIs; undefined when none are asked for, "unreadable" when servers could read others */
+export function readSubscriptions(bytes: Buffer): readonly string[] | "unreadable" | undefined {
+  let value = JSON.parse(bytes.toString("utf8")) as unknown;
+  for (const name of PLACE) {
+    if (value === undefined || value === null) return undefined;
+    if (!isRecord(value)) return "unreadable";
+    if (Object.keys(value).some((key) => key !== name && foldCase(key) === foldCase(name))) return "unreadable";
+    value = Object.hasOwn(value, name) ? value[name] : undefined;
+  }
+  if (value === undefined || value === null) return undefined;
+  return Array.isArray(value) && value.every(isPlain) ? value : "unreadable";
+}
+
+/** The same message, asking for these. @param bytes of which `readSubscriptions` returned some */
+export function withSubscriptions(bytes: Buffer, uris: readonly string[]): Buffer {
+  const text = bytes.toString("utf8");
+  const [start, end] = spanAt(text, PLACE);
+  return Buffer.from(text.slice(0, start) + JSON.stringify(uris) + text.slice(end));
+}
