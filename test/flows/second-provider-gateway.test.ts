@@ -108,6 +108,15 @@ describe("a route for the people of one provider", () => {
     expect(choices(await browser.open(`${origin}/staff/`))).toEqual(["default"]);
   });
 
+  test("is not chosen for somebody who is signed in by a link from elsewhere", async () => {
+    const stranger = await createBrowser().open(`${origin}/corp/`);
+    const link = stranger.hops.map(({ location }) => location ?? "").find((each) => each.includes("?ticket="));
+    const browser = await signedIn("default");
+    const page = await browser.open(`${new URL(link ?? "", origin).href}&idp=corp`);
+    expect([page.status, choices(page)]).toEqual([200, ["corp"]]);
+    expect(isAtProvider(await browser.click(page, "idp=corp"), corp)).toBe(true);
+  });
+
   test("is denied to a program's token of somebody else, who is led nowhere", async () => {
     const asked = await fetch(`${origin}/.gateway/api/v1/login?gateway_redirect_uri=http://127.0.0.1:9/back`);
     const browser = await signedIn("default");

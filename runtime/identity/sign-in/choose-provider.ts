@@ -72,6 +72,8 @@ export interface ProviderChoice {
   readonly providers: readonly IdpSettings[];
   /** What the person chose on our page. */
   readonly wanted: string | undefined;
+  /** The browser says that a page of ours led here. */
+  readonly isOurLink: boolean;
   /** What this browser used last; undefined when it is not to count. */
   readonly remembered: string | undefined;
   /** Who is signed in, by none of these providers. */
@@ -79,10 +81,16 @@ export interface ProviderChoice {
 }
 
 /** @returns undefined: the person has to choose */
-export function chooseProvider({ providers, wanted, remembered, user }: ProviderChoice): IdpSettings | undefined {
+export function chooseProvider({
+  providers,
+  wanted,
+  isOurLink,
+  remembered,
+  user,
+}: ProviderChoice): IdpSettings | undefined {
   const find = (name: string): IdpSettings | undefined => providers.find((each) => providerName(each) === name);
-  if (wanted !== undefined) return find(wanted);
-  // A link must not change who somebody is here: they say so first.
+  if (wanted !== undefined && (isOurLink || !user)) return find(wanted);
+  // A link from elsewhere must not change who somebody is here: they say so first.
   if (user) return undefined;
   return providers.length === 1 ? providers[0] : remembered === undefined ? undefined : find(remembered);
 }

@@ -162,9 +162,9 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     }
     if (!known.ok && known.reason === "unavailable") return refuseUnavailable(exchange);
     if (!known.ok && known.reason === "blocked") return respondBlocked(exchange);
-    const { cookie } = snapshot.settings;
-    const remembered = cookies.readProvider(exchange, site, cookie);
-    const choice = { providers, wanted: query.values.get("idp"), remembered, user };
+    const remembered = cookies.readProvider(exchange, site, snapshot.settings.cookie);
+    const isOurLink = exchange.header("sec-fetch-site") === "same-origin";
+    const choice = { providers, wanted: query.values.get("idp"), isOurLink, remembered, user };
     const idp = chooseProvider(choice);
     if (idp) return toProvider(exchange, snapshot, site, ticket, idp);
     respondHtml(exchange, 200, renderChoice(choice, target.host, `${exchange.path}?ticket=${sealed}`));
