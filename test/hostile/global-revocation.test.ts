@@ -259,3 +259,15 @@ describe("refused, and ends nothing:", () => {
     expect(bench.logged()).toContain("jti used before");
   });
 });
+
+test("a sign-in from before brings no tokens of the provider back", async () => {
+  await signIn("bob@example.com");
+  // As if the provider had signed in first: its word for the end is the newer one.
+  const now = Math.floor(bench.clock.now() / 1000);
+  const later = { iss: bench.idp.issuer, iat: now + 25, exp: now + 60 };
+  expect((await post(bench.firstPort, await bearer(later), bySub("u-bob"))).status).toBe(204);
+  expect((await bench.browser().signIn(`${APP}/`, "bob@example.com")).status).toBe(403);
+  const identity = await bench.store.store.get<Record<string, unknown>>("identity:u-bob");
+  expect(identity?.value["refusedAt"]).toBeTypeOf("number");
+  expect(identity?.value).not.toHaveProperty("refreshToken");
+});

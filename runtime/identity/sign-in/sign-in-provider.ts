@@ -105,8 +105,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
   };
 
   const createSession = async (snapshot: Snapshot, userId: UserId, tokens: ProviderTokenSet) => {
-    const sessionId = randomHandle(18);
-    const now = epochSeconds(clock);
+    const [sessionId, now] = [randomHandle(18), epochSeconds(clock)];
     const expiresAt = now + snapshot.settings.cookie.expirationSeconds;
     const idToken =
       tokens.idToken === undefined ? {} : { idToken: secrets.seal(tokens.idToken, `session ${sessionId}`) };
@@ -221,8 +220,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     // Nor is it spent while there is no store to keep what it brings: the same address works once that is back.
     await records.sessions.get(begun.signInId);
     // 3. The user, as the provider vouches. Whatever comes of it, the browser does not try this code again.
-    const { signInId, nonce, codeVerifier } = begun;
-    const checks = { redirectUri: redirectUri(site, idp), state, nonce, codeVerifier };
+    const checks = { redirectUri: redirectUri(site, idp), state, nonce: begun.nonce, codeVerifier: begun.codeVerifier };
     let vouched: Awaited<ReturnType<typeof vouchFor>>;
     try {
       vouched = await vouchFor(idp, exchange.query, checks);
@@ -239,17 +237,19 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
       return respondBlocked(exchange, done);
     }
     // 4. Identity, session, cookie of this host, and the way back.
+    const over = new GatewayError("idp.refused", "the provider signed the user out since");
+    if (await isOver(snapshot, userId, tokens)) return respondFailure(exchange, over, done);
     await deps.identities.recordSignIn(tokens, userId, facts);
     const session = await createSession(snapshot, userId, tokens);
     // Once it can be found by whoever ends sessions, so that one of the two sees the other.
     if (await isOver(snapshot, userId, tokens)) {
       await records.sessions.delete(session.sessionId);
-      return respondFailure(exchange, new GatewayError("idp.refused", "the provider signed the user out since"), done);
+      return respondFailure(exchange, over, done);
     }
     deps.log.info({ user: userId, host: target.host, request: exchange.id }, "signed in");
     const remembered = isChosen ? ["set-cookie", cookies.setProvider(providerName(idp), site, cookie)] : [];
     const headers = ["set-cookie", cookies.setSession(session, site, cookie), ...done, ...remembered];
-    await finish(exchange, target, signInId, session.sessionId, headers);
+    await finish(exchange, target, begun.signInId, session.sessionId, headers);
   };
 
   const answerFailures = (exchange: Exchange, work: () => Promise<void>): Promise<void> =>
