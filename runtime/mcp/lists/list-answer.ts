@@ -151,6 +151,7 @@ function readItems(bytes: Buffer, { kind, name }: (typeof LISTS)[number]): Found
 function readName(bytes: Buffer, wanted: string): string | undefined {
   let name: string | undefined;
   let isSound = true;
+  let unusualKeys = 0;
   const mark = scanner.openObject();
   while (scanner.nextKey(mark)) {
     const key = scanner.key();
@@ -159,7 +160,8 @@ function readName(bytes: Buffer, wanted: string): string | undefined {
       name = span.kind === "text" ? spanText(bytes, span) : undefined;
       continue;
     }
-    if (foldsInto(key, wanted)) isSound = false;
+    if (!PLAIN_KEY.test(key)) unusualKeys += 1;
+    if (unusualKeys > MAX_UNUSUAL_KEYS || foldsInto(key, wanted)) isSound = false;
     scanner.skipValue();
   }
   return isSound ? name : undefined;
@@ -171,6 +173,8 @@ function foldsInto(key: string, wanted: string): boolean {
   return key.length === wanted.length && key.toLowerCase() === wanted.toLowerCase();
 }
 
+/** Members of items are ASCII; folding others costs more than reading them. */
+const MAX_UNUSUAL_KEYS = 4;
 const PLAIN_KEY = /^[\x21-\x7e]*$/;
 
 /** As it stands in the message, quotes included. */

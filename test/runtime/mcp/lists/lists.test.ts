@@ -82,6 +82,7 @@ describe("filterAnswer()", () => {
       '{"NAME":"a"}',
       '{"name":"a","name\\u0000":"z"}',
       '{"name":"a","\u3381me":"z"}',
+      '{"name":"a","é":1,"è":1,"ê":1,"ë":1,"ē":1}',
       '{"name":"a"}',
     ];
     expect(filter(`{"id":1,"result":{"tools":[${items.join(" , ")}]}}`, ["a"])).toBe(
@@ -147,7 +148,7 @@ describe("filterAnswer()", () => {
           JSON.parse(JSON.stringify({ jsonrpc: "2.0", id: 1, result: { ...result, tools: kept } })),
         );
       }),
-      { numRuns: 500 },
+      { seed: 15, numRuns: 500 },
     );
   });
 });
