@@ -71,6 +71,7 @@ export {
   or,
   type PolicyRule,
   reject,
+  shadow,
   sourceIp,
   type TextCriterion,
   user,

@@ -64,6 +64,14 @@ export function deny(first: Criterion | Group, ...alternatives: readonly Group[]
   return rule("deny", first, alternatives);
 }
 
+/**
+ * Puts a rule of `policy` in shadow: what it would change beside the rules in force is recorded and counted, and never
+ * enforced.
+ */
+export function shadow(tried: PolicyRule): PolicyRule {
+  return { shadow: true, ...tried };
+}
+
 function rule(action: "allow" | "deny", first: Criterion | Group, more: readonly Group[]): PolicyRule {
   // To the types a condition is as good as a group: both are data.
   if (more.some((each) => !(each instanceof Group)))

@@ -76,6 +76,8 @@ export const DOCS: Readonly<Record<string, string>> = {
   // Values have types of their own.
   "RouteSettings.policy":
     "Who may pass; see `allow` and `deny`. A request passes when some allow rule matches and no deny rule does.",
+  "RouteSettings.shadowPolicy":
+    "A candidate for `policy`: what it would say in its place is recorded and counted, and never enforced. See `shadow` for single rules.",
   "HeaderSettings.setRequestHeadersSecret":
     "Headers set on the upstream request like `setRequestHeaders`, whose values are secrets, by header name. They are sent as they are: a `$` in them means itself.",
   "RouteSettings.tlsCustomCa": "… By reference or sealed.",

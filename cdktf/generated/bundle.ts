@@ -4011,6 +4011,11 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
 }
 export interface BundleRouteAccess {
   /**
+  * A candidate for `policy`: what it would say in its place, beside the same access keys, is recorded and counted, and never enforced. JSON text; write it with `jsonencode(…)`. Default: there is no candidate
+  *
+  */
+  readonly shadowPolicy?: string;
+  /**
   * E-mail addresses or user ids of those who may pass, in addition to those whom the policy allows. What has no @ is an id, and so is what begins with `issuer:` or `service-account:`. Default: only the policy allows
   *
   */
@@ -4053,6 +4058,7 @@ export function bundleRouteAccessToTerraform(struct?: BundleRouteAccess | cdktf.
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
   }
   return {
+    shadow_policy: cdktf.stringToTerraform(struct!.shadowPolicy),
     allowed_users: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.allowedUsers),
     allowed_domains: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.allowedDomains),
     allowed_idp_claims: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.allowedIdpClaims),
@@ -4070,6 +4076,12 @@ export function bundleRouteAccessToHclTerraform(struct?: BundleRouteAccess | cdk
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
   }
   const attrs = {
+    shadow_policy: {
+      value: cdktf.stringToHclTerraform(struct!.shadowPolicy),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
     allowed_users: {
       value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.allowedUsers),
       isBlock: false,
@@ -4136,6 +4148,10 @@ export class BundleRouteAccessOutputReference extends cdktf.ComplexObject {
     }
     let hasAnyValues = this.isEmptyObject;
     const internalValueResult: any = {};
+    if (this._shadowPolicy !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.shadowPolicy = this._shadowPolicy;
+    }
     if (this._allowedUsers !== undefined) {
       hasAnyValues = true;
       internalValueResult.allowedUsers = this._allowedUsers;
@@ -4171,6 +4187,7 @@ export class BundleRouteAccessOutputReference extends cdktf.ComplexObject {
     if (value === undefined) {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
+      this._shadowPolicy = undefined;
       this._allowedUsers = undefined;
       this._allowedDomains = undefined;
       this._allowedIdpClaims = undefined;
@@ -4186,6 +4203,7 @@ export class BundleRouteAccessOutputReference extends cdktf.ComplexObject {
     else {
       this.isEmptyObject = Object.keys(value).length === 0;
       this.resolvableValue = undefined;
+      this._shadowPolicy = value.shadowPolicy;
       this._allowedUsers = value.allowedUsers;
       this._allowedDomains = value.allowedDomains;
       this._allowedIdpClaims = value.allowedIdpClaims;
@@ -4194,6 +4212,22 @@ export class BundleRouteAccessOutputReference extends cdktf.ComplexObject {
       this._idpAccessTokenAllowedAudiences = value.idpAccessTokenAllowedAudiences;
       this._showErrorDetails = value.showErrorDetails;
     }
+  }
+
+  // shadow_policy - computed: false, optional: true, required: false
+  private _shadowPolicy?: string; 
+  public get shadowPolicy() {
+    return this.getStringAttribute('shadow_policy');
+  }
+  public set shadowPolicy(value: string) {
+    this._shadowPolicy = value;
+  }
+  public resetShadowPolicy() {
+    this._shadowPolicy = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get shadowPolicyInput() {
+    return this._shadowPolicy;
   }
 
   // allowed_users - computed: false, optional: true, required: false
@@ -8962,7 +8996,7 @@ export interface BundleRoute {
   */
   readonly path?: string;
   /**
-  * Who may pass: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny wins. JSON text; write it with `jsonencode(…)`. Default: everything is denied
+  * Who may pass: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny wins. Rules beside `shadow: true` are not in force: what they would change is recorded. JSON text; write it with `jsonencode(…)`. Default: everything is denied
   *
   */
   readonly policy?: string;
@@ -9017,7 +9051,7 @@ export interface BundleRoute {
   */
   readonly routing?: BundleRouteRouting;
   /**
-  * Who may pass beside those whom the policy allows, and how they show who they are.
+  * Who may pass beside those whom the policy allows, how they show who they are, and a policy that is tried.
   *
   */
   readonly access?: BundleRouteAccess;

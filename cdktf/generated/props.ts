@@ -916,6 +916,12 @@ export interface RouteSettings {
    */
   readonly allowAnyAuthenticatedUser?: boolean | IResolvable;
   /**
+   * A candidate for `policy`: what it would say in its place is recorded and counted, and never enforced. See `shadow`
+   * for single rules.
+   * @default - there is no candidate
+   */
+  readonly shadowPolicy?: PolicyDoc;
+  /**
    * E-mail addresses or user ids of those who may pass, in addition to those whom the policy allows. What has no @ is
    * an id, and so is what begins with `issuer:` or `service-account:`.
    * @default - only the policy allows

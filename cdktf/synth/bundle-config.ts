@@ -24,9 +24,10 @@ export function canonicalDocument(route: RouteDoc, name: string): RouteDoc {
  * @param slice with nothing unresolved in it
  */
 export function bundleText(slice: Slice): string {
-  const blocks = Object.entries(slice.routes).map(([name, { policy, ...route }]) => {
-    const text = policy === undefined ? {} : { policy: JSON.stringify(policy) };
-    return [name, { ...nestMembers(routeFields, sorted(route) as Document), ...text }] as const;
+  const blocks = Object.entries(slice.routes).map(([name, doc]) => {
+    const { policies, route } = withoutPolicies(doc);
+    const texts = mapValues(policies, (policy) => JSON.stringify(policy));
+    return [name, nestMembers(routeFields, sorted({ ...route, ...texts }) as Document)] as const;
   });
   const values = {
     ...(sorted(slice.settings ?? {}) as Document),
@@ -49,9 +50,20 @@ export function routeBlocks(routes: Slice["routes"]): Document {
   return Object.fromEntries(Object.entries(routes).map(([name, route]) => [name, routeBlock(route)]));
 }
 
-function routeBlock({ policy, ...route }: RouteDoc): Document {
-  const block = nestMembers(routeFields, escapeAllForTerraform(route) as Document);
-  return policy === undefined ? block : { ...block, policy: jsonForTerraform(policy) };
+function routeBlock(doc: RouteDoc): Document {
+  const { policies, route } = withoutPolicies(doc);
+  const texts = mapValues(policies, jsonForTerraform);
+  return nestMembers(routeFields, { ...(escapeAllForTerraform(route) as Document), ...texts });
+}
+
+/** Policies are JSON text in Terraform. */
+function withoutPolicies({ policy, shadow_policy: shadow, ...route }: RouteDoc) {
+  const policies = { ...(policy && { policy }), ...(shadow && { shadow_policy: shadow }) };
+  return { policies, route };
+}
+
+function mapValues(values: Readonly<Record<string, unknown>>, text: (value: unknown) => string): Document {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, text(value)]));
 }
 
 /** Live settings as properties of the L1, which are the settings in camelCase. */

@@ -8,12 +8,15 @@
  * @see test/requirements.ts, "Authorization log record", "Events"; DECISIONS.md D9
  */
 import type { Decision, McpFacts } from "../policy/facts.ts";
+import type { ShadowDecision } from "../policy/shadow.ts";
 
 /** What a record can tell. */
 export interface RecordInput {
   /** Milliseconds since the epoch. */
   readonly timeMs: number;
   readonly decision: Decision;
+  /** What candidates would have said; absent where there are none, or none was asked. */
+  readonly shadow?: readonly ShadowDecision[] | undefined;
   readonly requestId: string;
   /** Present with `tracing`. */
   readonly traceId?: string | undefined;
@@ -103,6 +106,8 @@ export const DEFAULT_RECORD_FIELDS: readonly RecordField[] = ["request-id", "use
 export function formatRecord(fields: readonly string[], input: RecordInput): string {
   let line = `{"level":"info","time":"${isoTime(input.timeMs)}","service":"authorize","message":"authorize check"`;
   line += decisionText(input.decision);
+  // Whoever writes a candidate wants to read of it, so this is no field that `authorize_log_fields` could leave out.
+  if (input.shadow) line += shadowText(input.shadow);
   for (const write of writersFor(fields)) line += write(input);
   return `${line}}\n`;
 }
@@ -132,6 +137,14 @@ function decisionText(decision: Decision): string {
     decisionTexts.set(decision, text);
   }
   return text;
+}
+
+function shadowText(decisions: readonly ShadowDecision[]): string {
+  const told = decisions.map(
+    ({ candidate, outcome, flip, reasons }) =>
+      `{"candidate":${jsonText(candidate.name)},"outcome":"${outcome}","flip":"${flip}","reasons":${JSON.stringify(reasons)}}`,
+  );
+  return `,"shadow":[${told.join(",")}]`;
 }
 
 function field(name: RecordField, value: string | undefined): string {

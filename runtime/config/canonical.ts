@@ -17,6 +17,7 @@ export function canonicalRoute(route: RouteDoc, name: string): RouteDoc {
     from: canonicalOrigin(route.from),
     ...(route.to === undefined ? {} : { to: typeof route.to === "string" ? [route.to] : route.to }),
     ...(route.policy === undefined ? {} : { policy: canonicalPolicy(route.policy) }),
+    ...(route.shadow_policy === undefined ? {} : { shadow_policy: canonicalPolicy(route.shadow_policy) }),
   };
 }
 

@@ -5,6 +5,7 @@ import { compileHostRule, compileRequestHeaders, compileResponseHeaders } from "
 
 import { routePolicy } from "../policy/access-keys.ts";
 import { compilePolicy } from "../policy/evaluate.ts";
+import { compileShadow } from "../policy/shadow.ts";
 import { accessShape } from "../features/access/settings.ts";
 import { websocketShape } from "../features/connection/settings.ts";
 import { withDefaults } from "../settings/types/registry.ts";
@@ -42,6 +43,7 @@ export function compileRoute(route: CheckedRoute, settings: LiveSettings, secret
     to: (typeof to === "string" ? [to] : to).map((text) => compileUpstream(text, connect)),
     balancing: compileBalancing(doc),
     policy,
+    shadow: compileShadow(doc),
     allowsAnonymous: policy.mayAllowAnonymous,
     bearerTokenFormat: doc.mcp ? "default" : (doc.bearer_token_format ?? settings.bearerTokenFormat),
     accessTokenAudiences: doc.idp_access_token_allowed_audiences ?? settings.accessTokenAudiences,

@@ -15,7 +15,7 @@ import type { Decision, Facts } from "./facts.ts";
 import { FALSE, TRUE, outcomeOf, reasonNames, reasonsOf, unite } from "./packed-outcome.ts";
 import { TOOL_OK } from "./mcp/criteria.ts";
 import type { PackedOutcome } from "./packed-outcome.ts";
-import { canonicalPolicy, parsePolicy } from "./parse.ts";
+import { canonicalPolicy, enforcedRules, parsePolicy } from "./parse.ts";
 import type { PolicyDoc, RulesDoc } from "./parse.ts";
 import { mayReachSomething } from "./reach.ts";
 import { compileTree, findAny } from "./tree.ts";
@@ -25,7 +25,7 @@ import type { PolicyTree } from "./tree.ts";
 export const POLICY_ERROR = "policy-error";
 
 export interface CompiledPolicy extends PolicyTree {
-  /** Canonical document; [] = nobody may anything. */
+  /** Canonical document without what is in shadow; [] = nobody may anything. */
   readonly doc: readonly RulesDoc[];
   /** Has a criterion about tools. */
   readonly needsTool: boolean;
@@ -55,6 +55,8 @@ type KnownDecisions = readonly [
 const MAX_KNOWN = 64;
 
 /**
+ * Rules in shadow are left out here, so that nothing that is compiled can enforce them.
+ *
  * @param doc a document that parses; undefined = no policy, which allows nothing
  * @throws GatewayError `policy.invalid` when it does not parse
  */
@@ -64,7 +66,7 @@ export function compilePolicy(doc: PolicyDoc | undefined): CompiledPolicy {
     const [first] = parsed.problems;
     throw new GatewayError("policy.invalid", `Cannot compile the policy: "${first?.path}" ${first?.message}`);
   }
-  const rules = canonicalPolicy(parsed.policy);
+  const rules = canonicalPolicy(enforcedRules(parsed.policy));
   const tree = compileTree(rules);
   const isAbout = (topic: Criterion["about"]): boolean =>
     [...tree.allow, ...tree.deny].some(({ leaves }) => leaves.some((leaf) => leaf.criterion.about === topic));
@@ -108,6 +110,11 @@ export function evaluate(policy: CompiledPolicy, facts: Facts): Decision {
 /** The readings of the path are not decided alike: another path would help, signing in would not. */
 export function isAmbiguous(decision: Decision): boolean {
   return decision === AMBIGUOUS;
+}
+
+/** Evaluation itself failed: nothing was found out about the caller. */
+export function isFailed(decision: Decision): boolean {
+  return decision === FAILED;
 }
 
 function evaluateReading(policy: CompiledPolicy, facts: Facts): Decision {

@@ -26,6 +26,8 @@ export interface ActionDoc {
 }
 
 export interface RulesDoc {
+  /** These rules are decided and recorded, and never enforced; see policy/shadow.ts. */
+  readonly shadow?: boolean;
   readonly allow?: ActionDoc;
   readonly deny?: ActionDoc;
 }
@@ -74,6 +76,11 @@ export function canonicalPolicy(doc: PolicyDoc): readonly RulesDoc[] {
   return rules.map(canonicalRules).filter((each) => Object.keys(each).length > 0);
 }
 
+/** The rules that decide: those that are not in shadow. */
+export function enforcedRules(doc: PolicyDoc): readonly RulesDoc[] {
+  return (isList(doc) ? doc : [doc]).filter(({ shadow }) => shadow !== true);
+}
+
 /** `doc` is a list of rules objects; narrows what Array.isArray does not for readonly arrays. */
 export function isList(doc: PolicyDoc): doc is readonly RulesDoc[] {
   return Array.isArray(doc);
@@ -89,7 +96,9 @@ function canonicalRules(rules: RulesDoc): RulesDoc {
     });
     return operators.length === 0 ? [] : [[action, Object.fromEntries(operators)] as const];
   });
-  return Object.fromEntries(entries);
+  return entries.length > 0 && rules.shadow === true
+    ? { shadow: true, ...Object.fromEntries(entries) }
+    : Object.fromEntries(entries);
 }
 
 function canonicalCriterion(doc: CriterionDoc): CriterionDoc {
@@ -99,8 +108,12 @@ function canonicalCriterion(doc: CriterionDoc): CriterionDoc {
   return { [key]: read === undefined ? data : read.canonical };
 }
 
+const SHADOW = "shadow";
+
 function checkRules(value: unknown, path: string, report: Report): void {
-  if (!checkKeys(value, "action", ACTIONS, path, report)) return;
+  if (!checkKeys(value, "action", ACTIONS, path, report, SHADOW)) return;
+  if (Object.hasOwn(value, SHADOW) && typeof value[SHADOW] !== "boolean")
+    report(path === "" ? SHADOW : `${path}.${SHADOW}`, `is ${describe(value[SHADOW])}, must be true or false`);
   for (const action of ACTIONS) {
     if (!Object.hasOwn(value, action)) continue;
     const block = value[action];
@@ -118,13 +131,15 @@ function checkKeys(
   known: readonly string[],
   path: string,
   report: Report,
+  mark?: string,
 ): value is Readonly<Record<string, unknown>> {
   if (!isRecord(value)) {
     report(path, `is ${describe(value)}, must be an object with ${known.join(", ")}`);
     return false;
   }
   for (const key of Object.keys(value)) {
-    if (!known.includes(key)) report(path === "" ? key : `${path}.${key}`, unknownWord(what, key, known));
+    if (!known.includes(key) && key !== mark)
+      report(path === "" ? key : `${path}.${key}`, unknownWord(what, key, known));
   }
   return true;
 }

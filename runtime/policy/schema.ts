@@ -15,6 +15,8 @@ const ACTION_DOCS: Readonly<Record<Action, string>> = {
   deny: "A deny rule that matches wins over every allow rule.",
 };
 
+const SHADOW_DOC = "These rules are decided and recorded, and never enforced.";
+
 /**
  * @param defs where the result stands in the document it is put into, with a trailing slash
  * @returns definitions: `policy` is the one to refer to, it refers to the others
@@ -22,7 +24,10 @@ const ACTION_DOCS: Readonly<Record<Action, string>> = {
 export function policyJsonSchema(defs = "#/$defs/"): { readonly policy: JsonSchema; readonly criterion: JsonSchema } {
   const criteria = { type: "array", items: { $ref: `${defs}criterion` } };
   const action = closedObject(OPERATORS.map((name) => [name, { ...criteria, description: OPERATOR_DOCS[name] }]));
-  const rules = closedObject(ACTIONS.map((name) => [name, { ...action, description: ACTION_DOCS[name] }]));
+  const rules = closedObject([
+    ...ACTIONS.map((name) => [name, { ...action, description: ACTION_DOCS[name] }] as const),
+    ["shadow", { type: "boolean", description: SHADOW_DOC }],
+  ]);
   return {
     policy: { anyOf: [rules, { type: "array", items: rules }] },
     criterion: {

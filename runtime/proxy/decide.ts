@@ -1,9 +1,10 @@
 /** One check: policy is asked once, and one record tells of it (D8, D9). */
 import { respondAgainLater } from "../http/respond.ts";
 import { toolArguments, type McpMessage } from "../mcp/message.ts";
-import { blockedDecision } from "../policy/blocks.ts";
+import { blockedDecision, isBlocked } from "../policy/blocks.ts";
 import { evaluate, refusedDecision } from "../policy/evaluate.ts";
 import type { Decision, Facts, McpFacts } from "../policy/facts.ts";
+import { decideShadow, type ShadowDecision } from "../policy/shadow.ts";
 import { formatRecord } from "../audit/record.ts";
 import type { RecordWriter } from "../audit/record-writer.ts";
 import type { Clock } from "../shared/clock.ts";
@@ -46,7 +47,7 @@ export function decide(
 ): Step {
   return (context) => {
     const decision = decideNow(deps, context);
-    const recorded = record(deps, context, decision, context.message);
+    const recorded = record(deps, context, decision, context.message, shadowOf(deps, context, decision));
     if (!decision.allowed) return after(recorded, () => done(answerDenied(context, decision)));
     return recorded === undefined ? "next" : recorded.then(() => "next");
   };
@@ -84,16 +85,30 @@ function done(answered: void | Promise<void>): Outcome | Promise<Outcome> {
 
 function decideNow(deps: DecideDeps, context: RequestContext): Decision {
   const { prepared, principal, message, trace } = context;
+  const { policy, shadow } = prepared.route;
   const facts = factsOf(
     principal,
-    httpFacts(context, prepared.route.policy.needsCertificate),
+    httpFacts(context, policy.needsCertificate || shadow?.needsCertificate === true),
     prepared.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
   );
   context.facts = facts;
   const startMs = trace === undefined ? 0 : performance.now();
-  const decision = blockOf(deps, context, facts) ?? evaluate(prepared.route.policy, facts);
+  const decision = blockOf(deps, context, facts) ?? evaluate(policy, facts);
   trace?.decided(startMs, decision, facts.mcp);
   return decision;
+}
+
+/** What the route's candidates would have said. Of a blocked request nothing: no policy would let it pass. */
+function shadowOf(
+  { metrics }: DecideDeps,
+  { prepared, facts }: RequestContext,
+  decision: Decision,
+): readonly ShadowDecision[] | undefined {
+  const { shadow } = prepared.route;
+  if (shadow === undefined || facts === undefined || isBlocked(decision)) return undefined;
+  const decisions = decideShadow(shadow, facts, decision);
+  metrics?.shadowDecided(decisions);
+  return decisions;
 }
 
 /** The one place where a block stops a request, whichever way it came. */
@@ -152,12 +167,14 @@ function record(
   context: RequestContext,
   decision: Decision,
   message: McpMessage | undefined,
+  shadow?: readonly ShadowDecision[],
 ): Promise<void> | undefined {
   const { exchange, snapshot, prepared, principal } = context;
   deps.metrics?.decided(decision);
   const line = formatRecord(snapshot.settings.authorizeLogFields, {
     timeMs: deps.clock.now(),
     decision,
+    shadow,
     requestId: exchange.id,
     traceId: context.trace?.traceId,
     bundleDigest: snapshot.digest,

@@ -3,6 +3,7 @@ import type { CompiledRoute } from "../config/compiled.ts";
 import type { UpstreamFailure } from "../features/connection/failure.ts";
 import type { NoRouteReason } from "../features/routing/apply-host-routes.ts";
 import type { Decision } from "../policy/facts.ts";
+import type { ShadowDecision } from "../policy/shadow.ts";
 
 /** All calls are synchronous and must not throw. */
 export interface ProxyMetrics {
@@ -14,6 +15,8 @@ export interface ProxyMetrics {
   openStreams(count: number): void;
   /** One check, as recorded; also of requests that were refused before their policy was asked. */
   decided(decision: Decision): void;
+  /** What the candidates of a route would have said beside it. */
+  shadowDecided(decisions: readonly ShadowDecision[]): void;
   /** Refused before there was a route, or before its own checks. */
   refused(reason: NoRouteReason | "host-unknown" | "websocket"): void;
 }

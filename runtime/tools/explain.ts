@@ -9,6 +9,7 @@ import { DEVICE_TYPES } from "../policy/device-match.ts";
 import type { CertificateFacts, Decision, DeviceFacts, Facts, McpFacts, UserFacts } from "../policy/facts.ts";
 import { compilePolicy, isAmbiguous } from "../policy/evaluate.ts";
 import { explain, formatExplanation } from "../policy/explain.ts";
+import { compileShadow, decideShadow, type ShadowDecision } from "../policy/shadow.ts";
 import { readArguments } from "../policy/mcp/argument-values.ts";
 import { ARGUMENT_UNKNOWN } from "../policy/mcp/criteria.ts";
 import { isRecord } from "../shared/is-record.ts";
@@ -73,14 +74,34 @@ export function explainRequest(
   const facts = factsOf(options, route, certificate);
   const explanation = explain(compilePolicy(routePolicy(route.doc)), facts);
   const notes = [...notesOf(config, route, facts, explanation.decision)];
+  const shadow = compileShadow(route.doc);
+  const candidates = shadow ? decideShadow(shadow, facts, explanation.decision) : [];
   const question = questionOf(options, route.key);
   const answer = explanation.decision.allowed ? "allowed" : "denied";
   if (options.json === true) {
-    const printed = { route: route.key, question, allowed: explanation.decision.allowed, notes, ...explanation };
+    const tried = candidates.map(({ candidate, ...decision }) => ({
+      candidate: candidate.name,
+      ...decision,
+      rules: explain(candidate.policy, facts).rules,
+    }));
+    const printed = {
+      route: route.key,
+      question,
+      allowed: explanation.decision.allowed,
+      notes,
+      ...explanation,
+      ...(tried.length > 0 && { shadow: tried }),
+    };
     return { answer, text: JSON.stringify(printed, null, 2) };
   }
-  const lines = [formatExplanation(question, explanation), ...notes.map((note) => `note: ${note}`)];
+  const tried = candidates.map((each) => formatExplanation(candidateText(each), explain(each.candidate.policy, facts)));
+  const lines = [formatExplanation(question, explanation), ...tried, ...notes.map((note) => `note: ${note}`)];
   return { answer, text: lines.join("\n\n") };
+}
+
+function candidateText({ candidate, outcome, flip }: ShadowDecision): string {
+  const change = outcome === "error" ? "cannot be evaluated" : flip === "none" ? "no change" : flip;
+  return `in shadow, ${candidate.name} (${change})`;
 }
 
 function refuse(text: string): ExplainAnswer {

@@ -27,12 +27,14 @@ import {
   not,
   or,
   reject,
+  shadow,
   sourceIp,
   user,
 } from "../../cdktf/index.ts";
 import { CRITERIA } from "../../runtime/policy/criteria.ts";
 import { LIST_OPERATORS, STRING_OPERATORS } from "../../runtime/policy/match.ts";
-import { parsePolicy } from "../../runtime/policy/parse.ts";
+import { enforcedRules, parsePolicy } from "../../runtime/policy/parse.ts";
+import { validatePolicy } from "../../runtime/policy/validate-rules.ts";
 
 const examples: Readonly<Record<string, Criterion>> = {
   accept: accept(),
@@ -95,6 +97,13 @@ describe("allow and deny", () => {
     expect(allow(or(groups.has("a"), email.endsWith("@b.example")))).toEqual({
       allow: { or: [{ groups: { has: "a" } }, { email: { ends_with: "@b.example" } }] },
     });
+  });
+
+  test("are marked by shadow(…), and are then in force nowhere", () => {
+    const tried = shadow(deny(mcpTool.startsWith("delete_")));
+    expect(tried).toEqual({ shadow: true, deny: { and: [{ mcp_tool: { starts_with: "delete_" } }] } });
+    expect(validatePolicy([allow(domain.is("example.com")), tried])).toEqual([]);
+    expect(enforcedRules([allow(domain.is("example.com")), tried])).toEqual([allow(domain.is("example.com"))]);
   });
 
   test("take several groups as alternatives", () => {

@@ -21,6 +21,7 @@ import {
   mcpTool,
   requestHeader,
   Route,
+  shadow,
 } from "../../cdktf/index.ts";
 import { buildDemo } from "../../examples/demo/gateway.ts";
 import { loadSlices } from "../../runtime/config/load.ts";
@@ -107,7 +108,8 @@ describe.skipIf(missing !== undefined)("terraform", { timeout: 120_000 }, () => 
         ...Object.fromEntries(literals.map((text, index) => [`X-L${index}`, headerValue`${text}`])),
         "X-Token": headerValue`Bearer ${gatewayToken.accessToken} $ ${requestHeader("X-Foo")}`,
       },
-      policy: [allow(email.in(['${x} "q" \\', "%{y}"]))],
+      policy: [allow(email.in(['${x} "q" \\', "%{y}"])), shadow(allow(email.in(["${z}"])))],
+      shadowPolicy: [allow(email.in(["%{s}"]))],
     });
     new McpServerRoute(gateway, "server", { from: "https://b.example.com", to: "http://a:1" });
     new McpClientRoute(gateway, "client", { from: "https://c.example.com", to: "http://a:1" });
@@ -123,7 +125,11 @@ describe.skipIf(missing !== undefined)("terraform", { timeout: 120_000 }, () => 
         ...Object.fromEntries(literals.map((text, index) => [`X-L${index}`, text])),
         "X-Token": "Bearer AT $ FOO",
       });
-      expect(route("web")?.policy).toEqual([{ allow: { and: [{ email: { in: ['${x} "q" \\', "%{y}"] } }] } }]);
+      expect(route("web")?.policy).toEqual([
+        { allow: { and: [{ email: { in: ['${x} "q" \\', "%{y}"] } }] } },
+        { shadow: true, allow: { and: [{ email: { in: ["${z}"] } }] } },
+      ]);
+      expect(route("web")?.shadow_policy).toEqual([{ allow: { and: [{ email: { in: ["%{s}"] } }] } }]);
       expect(route("server")?.mcp).toEqual({ server: {} });
       expect(route("client")?.mcp).toEqual({ client: {} });
       expect(published("escapes")).toBe(bundleFile("escapes"));

@@ -55,6 +55,41 @@ ${more}`;
     expect(await terraform.planCode()).toBe(0);
   });
 
+  test("a candidate policy and rules in shadow are published as they are written, and a second plan is empty", async () => {
+    const settings = (email: string): string => `
+    policy        = jsonencode([{ allow = { and = [{ domain = "example.com" }] } }, { shadow = true, deny = { or = [{ email = "${email}" }] } }])
+    access {
+      shadow_policy = jsonencode({ allow = { and = [{ groups = "staff" }] } })
+    }`;
+    terraform.workspace.write("main.tf", config(settings("eve@example.com")));
+
+    await terraform.apply();
+
+    expect(JSON.parse(terraform.workspace.read("slices/team.json"))).toMatchObject({
+      routes: {
+        app: {
+          policy: [
+            { allow: { and: [{ domain: "example.com" }] } },
+            { shadow: true, deny: { or: [{ email: "eve@example.com" }] } },
+          ],
+          shadow_policy: { allow: { and: [{ groups: "staff" }] } },
+        },
+      },
+    });
+    expect(await terraform.planCode()).toBe(0);
+    // The mark is a difference, the spelling of a matcher is none.
+    terraform.workspace.write(
+      "main.tf",
+      config(settings("eve@example.com").replace("shadow = true", "shadow = false")),
+    );
+    expect(await terraform.planCode()).toBe(2);
+    terraform.workspace.write(
+      "main.tf",
+      config(settings("eve@example.com").replace('= "staff"', '= { has = "staff" }')),
+    );
+    expect(await terraform.planCode()).toBe(0);
+  });
+
   test.each([
     [
       "a rule that can never match",
@@ -62,6 +97,16 @@ ${more}`;
       "can never match",
     ],
     ["deny accept", "policy = jsonencode([{ deny = { and = [{ accept = true }] } }])", "nobody gets in"],
+    [
+      "a mark that is none",
+      'policy = jsonencode([{ shadow = "yes", allow = { and = [{ user = "a" }] } }])',
+      "true or false",
+    ],
+    [
+      "a mark in a candidate",
+      'access {\n    shadow_policy = jsonencode([{ shadow = true, allow = { and = [{ user = "a" }] } }])\n    }',
+      "in shadow as a whole",
+    ],
     ["an empty and", "policy = jsonencode([{ allow = { and = [] } }])", "is an empty list"],
     [
       "a list beside a public route",

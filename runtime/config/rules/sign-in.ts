@@ -6,6 +6,7 @@ import { type BootDoc, type SettingsDoc } from "../settings.ts";
 import { routePolicy } from "../../policy/access-keys.ts";
 import { compilePolicy } from "../../policy/evaluate.ts";
 import type { StringMatch } from "../../policy/match.ts";
+import { isList, type PolicyDoc } from "../../policy/parse.ts";
 import { hasProvider } from "../../features/sign-in/issuer-sign-in.ts";
 import { errorAt, quote, type UnplacedProblem, warningAt } from "../../settings/problem.ts";
 import { FIRST_PROVIDER } from "../../shared/user-id.ts";
@@ -63,17 +64,26 @@ export function* providerNameRules(
   { doc }: ReadRoute,
   { identity_issuers: issuers = {} }: SettingsDoc,
 ): Iterable<UnplacedProblem> {
-  if (doc?.policy === undefined) return;
-  const { allow, deny, needsProvider } = compilePolicy(doc.policy);
-  if (!needsProvider) return;
   const known = [FIRST_PROVIDER, ...Object.keys(issuers)];
-  const leaves = [...allow, ...deny].flatMap((rule) => rule.leaves.filter(({ key }) => key === "idp"));
-  for (const name of new Set(leaves.flatMap(({ data }) => namesIn(data as StringMatch)))) {
-    // "" is said of machines.
-    if (name === "" || known.includes(name)) continue;
-    const message = `asks for the provider ${quote(name)}, which is none, must be one of ${known.join(", ")}`;
-    yield warningAt(["policy"], message);
+  for (const name of ["policy", "shadow_policy"] as const) {
+    const policy = doc?.[name];
+    if (policy === undefined) continue;
+    for (const provider of providersIn(policy)) {
+      // "" is said of machines.
+      if (provider === "" || known.includes(provider)) continue;
+      const message = `asks for the provider ${quote(provider)}, which is none, must be one of ${known.join(", ")}`;
+      yield warningAt([name], message);
+    }
   }
+}
+
+/** Of the `idp` criteria of all its rules, those in shadow included. */
+function providersIn(policy: PolicyDoc): ReadonlySet<string> {
+  const rules = (isList(policy) ? policy : [policy]).map((rule) => ({ ...rule, shadow: false }));
+  const { allow, deny, needsProvider } = compilePolicy(rules);
+  if (!needsProvider) return new Set();
+  const leaves = [...allow, ...deny].flatMap((rule) => rule.leaves.filter(({ key }) => key === "idp"));
+  return new Set(leaves.flatMap(({ data }) => namesIn(data as StringMatch)));
 }
 
 function namesIn({ is, not, in: some = [], not_in: others = [] }: StringMatch): readonly string[] {

@@ -1,6 +1,7 @@
 /** What the gateway counts. Calls on the hot path add to plain numbers; names and labels appear only at a scrape. */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Decision } from "../../policy/facts.ts";
+import type { ShadowDecision } from "../../policy/shadow.ts";
 import type { TokenRefresh } from "../../shared/clock.ts";
 import { createSeriesRegistry, type MetricValues, type Sample, type Series } from "./series.ts";
 
@@ -14,6 +15,8 @@ export interface Metrics {
   readonly openStreams: (count: number) => void;
   /** A policy was asked. */
   readonly decided: (decision: Decision) => void;
+  /** Candidates in shadow were asked. */
+  readonly shadowDecided: (decisions: readonly ShadowDecision[]) => void;
   /** A request was refused before it had a route. @param reason one of few, ours */
   readonly refused: (reason: string) => void;
   /** A token endpoint was asked for fresh tokens. */
@@ -63,6 +66,7 @@ export function createMetrics(): Metrics {
   );
   const allowReasons = new Map<string, number>();
   const denyReasons = new Map<string, number>();
+  const shadows = new Map<string, { readonly labels: Readonly<Record<string, string>>; value: number }>();
   const refusals = new Map<string, number>();
   const refreshes = new Map<string, Pick<TokenRefresh, "of" | "result"> & { count: number }>();
   let requests = 0;
@@ -95,6 +99,15 @@ export function createMetrics(): Metrics {
         denied++;
         const reasons = decision.denied ? decision.denyWhyTrue : decision.allowWhyFalse;
         for (const reason of reasons) increment(denyReasons, reason);
+      }
+    },
+    shadowDecided(decisions) {
+      for (const { candidate, outcome, flip } of decisions) {
+        // Not by name: a position in one route's policy says nothing of another route's.
+        const key = `${candidate.kind} ${outcome} ${flip}`;
+        const known = shadows.get(key);
+        if (known) known.value++;
+        else shadows.set(key, { labels: { candidate: candidate.kind, outcome, flip }, value: 1 });
       }
     },
     refused: (reason) => increment(refusals, reason),
@@ -169,6 +182,12 @@ export function createMetrics(): Metrics {
         for (const [reason, value] of allowReasons) yield { value, labels: { allow: "true", reason } };
         for (const [reason, value] of denyReasons) yield { value, labels: { allow: "false", reason } };
       },
+    };
+    yield {
+      name: "gateway_shadow_decisions_total",
+      help: "What candidates in shadow would have decided, by kind of candidate, outcome, and what enforcing it would change.",
+      type: "counter",
+      read: () => [...shadows.values()],
     };
     yield {
       name: "gateway_requests_refused_total",

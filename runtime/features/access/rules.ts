@@ -1,9 +1,10 @@
 /** Rules between the access settings of a route, and between them and what else the route is. */
 import { ACCESS_KEYS } from "../../policy/access-keys.ts";
 import { hasCriteria } from "../../policy/validate-rules.ts";
-import { type ActionDoc, isList, type PolicyDoc } from "../../policy/parse.ts";
+import { ACTIONS, type ActionDoc, isList, OPERATORS } from "../../policy/parse.ts";
 import { warningAt, errorAt, type UnplacedProblem, quote } from "../../settings/problem.ts";
 import type { AccessDoc } from "./settings.ts";
+import { shadowRules } from "./shadow-rules.ts";
 
 const LISTS = ["allowed_users", "allowed_domains", "allowed_idp_claims"] as const;
 /** Each makes the narrower ones pointless. */
@@ -39,10 +40,11 @@ export function* accessRules(
   if (route.idp_access_token_allowed_audiences?.length === 0)
     yield errorAt(["idp_access_token_allowed_audiences"], "is an empty list, must have an audience or be left out");
   yield* criteriaOfOthers(route, mcp === "server");
-  for (const { path, criteria, block } of listsOf(route.policy)) {
+  for (const { path, criteria, block } of listsOf(route)) {
     if (criteria.length === 0 && hasCriteria(block))
       yield warningAt(path, "is an empty list and adds nothing, should be left out");
   }
+  yield* shadowRules(route);
 }
 
 function* emptyList(
@@ -58,7 +60,7 @@ function* emptyList(
 
 /** Criteria that can never hold on a route of this kind. */
 function* criteriaOfOthers(route: Partial<AccessDoc>, isMcpServer: boolean): Iterable<UnplacedProblem> {
-  for (const { path, name, action } of criteriaOf(route.policy)) {
+  for (const { path, name, action } of criteriaOf(route)) {
     if (name.startsWith("mcp_") && !isMcpServer) {
       const message = 'can never match: the route is no MCP server route, must have "mcp.server" beside the policy';
       // Under deny it does no harm where one policy serves routes of both kinds.
@@ -81,7 +83,7 @@ export function* certificateRules(
   route: Partial<AccessDoc>,
   mtls: { readonly enforcement?: string } | undefined,
 ): Iterable<UnplacedProblem> {
-  for (const { path, name } of criteriaOf(route.policy)) {
+  for (const { path, name } of criteriaOf(route)) {
     const isAboutCertificates = name === "client_certificate" || name === "invalid_client_certificate";
     if (!isAboutCertificates) continue;
     if (!mtls)
@@ -93,11 +95,13 @@ export function* certificateRules(
   }
 }
 
-/** Every criterion of a policy, with where it stands in the route. */
+type Policies = Partial<Pick<AccessDoc, "policy" | "shadow_policy">>;
+
+/** Every criterion of both policies, with where it stands in the route. */
 function* criteriaOf(
-  policy: PolicyDoc | undefined,
+  route: Policies,
 ): Iterable<{ readonly path: readonly (string | number)[]; readonly name: string; readonly action: string }> {
-  for (const { path, action, criteria } of listsOf(policy)) {
+  for (const { path, action, criteria } of listsOf(route)) {
     for (const [position, criterion] of criteria.entries()) {
       const [key = ""] = Object.keys(criterion);
       yield { path: [...path, position, key], name: key.split("/")[0] ?? "", action };
@@ -113,14 +117,20 @@ interface PlacedList {
 }
 
 /** Every list of criteria, with where it stands in the route. */
-function* listsOf(policy: PolicyDoc | undefined): Iterable<PlacedList> {
-  if (policy === undefined) return;
-  const rules = isList(policy) ? policy : [policy];
-  for (const [index, rule] of rules.entries()) {
-    const start = isList(policy) ? ["policy", index] : ["policy"];
-    for (const [action, block] of Object.entries(rule) as (readonly [string, ActionDoc])[]) {
-      for (const [operator, criteria] of Object.entries(block) as (readonly [string, readonly object[]])[])
-        yield { path: [...start, action, operator], action, block, criteria };
+function* listsOf(route: Policies): Iterable<PlacedList> {
+  for (const name of ["policy", "shadow_policy"] as const) {
+    const policy = route[name];
+    if (policy === undefined) continue;
+    const rules = isList(policy) ? policy : [policy];
+    for (const [index, rule] of rules.entries()) {
+      const start = isList(policy) ? [name, index] : [name];
+      for (const action of ACTIONS) {
+        const block = rule[action];
+        for (const operator of OPERATORS) {
+          const criteria = block?.[operator];
+          if (block && criteria) yield { path: [...start, action, operator], action, block, criteria };
+        }
+      }
     }
   }
 }

@@ -39,6 +39,11 @@ export const accessShape = {
     annotation: "allow_any_authenticated_user",
   }),
   ...grouped(ACCESS, {
+    shadow_policy: policy({
+      doc: "A candidate for `policy`: what it would say in its place, beside the same access keys, is recorded and counted, and never enforced.",
+      unset: "there is no candidate",
+      annotation: "shadow_policy",
+    }),
     allowed_users: textList({
       doc: "E-mail addresses or user ids of those who may pass, in addition to those whom the policy allows. What has no @ is an id, and so is what begins with `issuer:` or `service-account:`.",
       unset: "only the policy allows",
@@ -93,7 +98,7 @@ function routeBearerShape() {
 
 export const policyShape = {
   policy: policy({
-    doc: "Who may pass: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny wins.",
+    doc: "Who may pass: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny wins. Rules beside `shadow: true` are not in force: what they would change is recorded.",
     unset: "everything is denied",
     annotation: "policy",
   }),

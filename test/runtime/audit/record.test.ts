@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { compilePolicy, evaluate, refusedDecision } from "../../../runtime/policy/evaluate.ts";
 import { DEFAULT_RECORD_FIELDS, RECORD_FIELDS, formatRecord } from "../../../runtime/audit/record.ts";
 import type { RecordInput } from "../../../runtime/audit/record.ts";
+import { compileShadow, decideShadow } from "../../../runtime/policy/shadow.ts";
 import { alice, asAlice, plainHttp, toolCall } from "../../support/facts.ts";
 
 const policy = compilePolicy({
@@ -55,6 +56,18 @@ describe("formatRecord()", () => {
       "mcp-method": "tools/call",
       "mcp-tool": "search",
     });
+  });
+
+  test("what candidates would have said, whatever fields are listed", () => {
+    const shadow = compileShadow({ shadow_policy: { allow: { and: [{ email: "bob@example.com" }] } } });
+    if (!shadow) throw new Error("Cannot test: the route has no candidate");
+    const facts = asAlice(toolCall("search"));
+    const input = { ...base, shadow: decideShadow(shadow, facts, base.decision) };
+    expect(read([], input)["shadow"]).toEqual([
+      { candidate: "shadow_policy", outcome: "deny", flip: "loses", reasons: ["email-unauthorized"] },
+    ]);
+    expect(read(["request-id"], input)).toMatchObject({ allow: true, deny: false });
+    expect(read([...RECORD_FIELDS], base)).not.toHaveProperty("shadow");
   });
 
   test("a blocked tool call", () => {

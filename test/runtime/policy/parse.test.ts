@@ -12,6 +12,13 @@ describe("parsePolicy()", () => {
   test.each<[string, unknown]>([
     ["one rules object", { allow: { or: [{ domain: { is: "example.com" } }] } }],
     ["a list of rules", [{ allow: { and: [{ groups: { has: "admin" } }] } }, { deny: { or: [{ mcp_tool: "x" }] } }]],
+    [
+      "rules in shadow",
+      [
+        { shadow: true, deny: { or: [{ mcp_tool: "x" }] } },
+        { shadow: false, allow: {} },
+      ],
+    ],
     ["an empty list", []],
     ["an empty object", {}],
     ["empty operators", { allow: { and: [] } }],
@@ -30,6 +37,9 @@ describe("parsePolicy()", () => {
     ["allow", ': is "allow", must be an object with allow, deny'],
     [{ alow: {} }, 'alow: unknown action "alow", did you mean "allow"?'],
     [[{}, { block: {} }], '[1].block: unknown action "block", must be one of allow, deny'],
+    [[{ shadow: "yes" }], '[0].shadow: is "yes", must be true or false'],
+    [{ shadow: null }, "shadow: is empty, must be true or false"],
+    [{ allow: { shadow: true } }, 'allow.shadow: unknown operator "shadow"'],
     [{ allow: [] }, "allow: is a list, must be an object with and, or, not, nor"],
     [{ allow: null }, "allow: is empty, must be an object with and, or, not, nor"],
     [{ allow: { xor: [] } }, 'allow.xor: unknown operator "xor", did you mean "or"?'],

@@ -46,6 +46,29 @@ describe("explainRequest()", () => {
     expect(text).toContain("allow, all of: true");
   });
 
+  test("says what candidates would say, and answers as the policy in force does", () => {
+    const yaml = YAML.replace(
+      "      - deny: { or: [{ mcp_tool: { starts_with: delete_ } }] }",
+      "$&\n      - { shadow: true, deny: { or: [{ mcp_tool: list_repos }] } }\n    shadow_policy: []",
+    );
+    const asked = { email: "alice@example.com", groups: "engineering", tool: "list_repos" };
+    const { text, answer } = ask(asked, yaml);
+    expect(answer).toBe("allowed");
+    expect(text).toContain("on default/github: allowed (domain-ok, groups-ok, mcp-tool-ok)");
+    expect(text).toContain("in shadow, shadow_policy (loses): denied\n\nno allow rule: nobody may pass");
+    expect(text).toContain("in shadow, policy[2] (loses): denied (mcp-tool-unauthorized)");
+    expect(ask({ ...asked, tool: "delete_repo" }, yaml).text).toContain(
+      "in shadow, policy[2] (no change): denied (mcp-tool-unauthorized)",
+    );
+    expect(JSON.parse(ask({ ...asked, json: true }, yaml).text)).toMatchObject({
+      allowed: true,
+      shadow: [
+        { candidate: "shadow_policy", outcome: "deny", flip: "loses", reasons: [], rules: [] },
+        { candidate: "policy[2]", outcome: "deny", flip: "loses", reasons: ["mcp-tool-unauthorized"] },
+      ],
+    });
+  });
+
   test("says the same as JSON", () => {
     const { text } = ask({ email: "alice@example.com", groups: "engineering", tool: "list_repos", json: true });
 

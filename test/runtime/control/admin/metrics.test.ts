@@ -2,7 +2,9 @@ import { describe, expect, test } from "vitest";
 
 import { createMetrics } from "../../../../runtime/control/admin/metrics.ts";
 import type { Decision } from "../../../../runtime/policy/facts.ts";
+import { compileShadow, decideShadow } from "../../../../runtime/policy/shadow.ts";
 import { routeNamed, snapshotFrom } from "../../../support/config.ts";
+import { asAlice } from "../../../support/facts.ts";
 
 const snapshot = snapshotFrom('routes: [{ name: "a", from: "http://a.example.com", to: "http://127.0.0.1:1" }]');
 const route = routeNamed(snapshot, "a");
@@ -45,6 +47,26 @@ describe("createMetrics()", () => {
       'gateway_decision_reasons_total{allow="false",reason="domain-unauthorized"} 1',
     ]);
     expect(metrics.totals()).toMatchObject({ allowed: 2, denied: 2 });
+  });
+
+  test("counts what candidates would change by their kind, not by their name", async () => {
+    const metrics = createMetrics();
+    const shadow = compileShadow({
+      shadow_policy: [],
+      policy: [
+        { allow: { and: [{ domain: "example.com" }] } },
+        { shadow: true, deny: { or: [{ email: "bob@example.com" }] } },
+        { shadow: true, deny: { or: [{ email: "eve@example.com" }] } },
+      ],
+    });
+    if (!shadow) throw new Error("Cannot test: the route has no candidates");
+    for (const _ of [1, 2])
+      metrics.shadowDecided(decideShadow(shadow, asAlice(), decision({ allowed: true, allowWhyTrue: ["domain-ok"] })));
+    expect(await linesOf(metrics, "gateway_shadow_decisions_total")).toEqual([
+      'gateway_shadow_decisions_total{candidate="shadow_policy",outcome="deny",flip="loses"} 2',
+      'gateway_shadow_decisions_total{candidate="rule",outcome="allow",flip="none"} 4',
+    ]);
+    expect(metrics.totals()).toMatchObject({ allowed: 0, denied: 0 });
   });
 
   test.each([

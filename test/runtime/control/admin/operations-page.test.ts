@@ -67,7 +67,7 @@ test(
       ...more,
     });
     const routes = [
-      route("good", { to, health_checks: [{ tcp_health_check: {} }], outlier_detection: {} }),
+      route("good", { to, health_checks: [{ tcp_health_check: {} }], outlier_detection: {}, shadow_policy: [] }),
       route("dead", { to: "http://127.0.0.1:1" }),
       route("closed", { to, policy: [{ allow: { and: [{ domain: { is: "example.com" } }] } }] }),
     ];

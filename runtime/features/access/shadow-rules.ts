@@ -1,0 +1,37 @@
+/** What is wrong with candidates of a route's policy beside what each of them says. */
+import { type CandidateDoc, candidatesOf, MAX_CANDIDATES, type ShadowKeys } from "../../policy/shadow.ts";
+import { canonicalPolicy, enforcedRules, isList, type PolicyDoc } from "../../policy/parse.ts";
+import { ACCESS_KEYS, routePolicy } from "../../policy/access-keys.ts";
+import { errorAt, type UnplacedProblem, warningAt } from "../../settings/problem.ts";
+import { canonicalJson } from "../../shared/canonical-json.ts";
+
+export function* shadowRules(route: ShadowKeys): Iterable<UnplacedProblem> {
+  const { policy, shadow_policy: whole = [] } = route;
+  const nested = (isList(whole) ? whole : [whole]).findIndex(({ shadow }) => shadow === true);
+  if (nested !== -1) {
+    const message = "cannot stand in a candidate, which is in shadow as a whole, must be left out";
+    yield errorAt(["shadow_policy", ...(isList(whole) ? [nested] : []), "shadow"], message);
+    return;
+  }
+  const candidates = candidatesOf(route);
+  if (candidates.length > MAX_CANDIDATES)
+    yield errorAt([], `has ${candidates.length} candidates in shadow, must be at most ${MAX_CANDIDATES}`);
+  const inForce = canonicalTexts(routePolicy({ ...route, policy: enforcedRules(policy ?? []) }) ?? []);
+  for (const candidate of candidates) {
+    if (canonicalTexts(candidate.policy) === inForce)
+      yield warningAt(placeOf(candidate, policy), "is in shadow and decides as what is in force, should be left out");
+  }
+  const hasRules = policy !== undefined && (!isList(policy) || policy.length > 0);
+  if (hasRules && enforcedRules(policy).length === 0 && !ACCESS_KEYS.some((key) => route[key] !== undefined))
+    yield warningAt(["policy"], "has all its rules in shadow, so everything is denied");
+}
+
+/** Rules in any order, and twice, decide alike. */
+function canonicalTexts(policy: PolicyDoc): string {
+  return [...new Set(canonicalPolicy(policy).map(canonicalJson))].sort().join("\n");
+}
+
+function placeOf({ kind, name }: CandidateDoc, policy: PolicyDoc | undefined): readonly (string | number)[] {
+  if (kind === "shadow_policy") return ["shadow_policy"];
+  return policy !== undefined && isList(policy) ? ["policy", Number(name.slice("policy[".length, -1))] : ["policy"];
+}

@@ -1,0 +1,86 @@
+/**
+ * Policies that are tried before they bind: a route's `shadow_policy`, and rules of its `policy` beside `shadow: true`.
+ *
+ * Each of them is a candidate, a whole policy of its own. The first stands in place of `policy`; a rule stands beside all
+ * rules in force and without the other candidates, so that several do not hide each other. Candidates are decided on the
+ * same facts by the same code, after the decision that is enforced. Promises: pure; nothing here changes that decision,
+ * and a candidate that cannot be evaluated has the outcome `error`, which is neither yes nor no.
+ */
+import { type AccessKeys, routePolicy } from "./access-keys.ts";
+import { compilePolicy, evaluate, isFailed, type CompiledPolicy } from "./evaluate.ts";
+import type { Decision, Facts } from "./facts.ts";
+import { enforcedRules, isList, type PolicyDoc } from "./parse.ts";
+
+/** Candidates of one route. */
+export const MAX_CANDIDATES = 4;
+
+export const SHADOW_OUTCOMES = ["allow", "deny", "error"] as const;
+/** What enforcing the candidate would do: nothing, let the request pass, or refuse it. */
+export const SHADOW_FLIPS = ["none", "gains", "loses"] as const;
+/** What a candidate would replace, or add to. */
+export const CANDIDATE_KINDS = ["shadow_policy", "rule"] as const;
+
+export interface CandidateDoc {
+  /** Where it stands in the route: "shadow_policy", "policy[2]". */
+  readonly name: string;
+  readonly kind: (typeof CANDIDATE_KINDS)[number];
+  /** All that would decide about the route, access keys included. */
+  readonly policy: PolicyDoc;
+}
+
+export interface Candidate extends Pick<CandidateDoc, "name" | "kind"> {
+  readonly policy: CompiledPolicy;
+}
+
+/** The candidates of a route; there is at least one. */
+export interface Shadow {
+  readonly candidates: readonly Candidate[];
+  /** Some of them has a criterion about the client's certificate. */
+  readonly needsCertificate: boolean;
+}
+
+export interface ShadowDecision {
+  readonly candidate: Candidate;
+  readonly outcome: (typeof SHADOW_OUTCOMES)[number];
+  /** "none" with the outcome `error`: nobody knows. */
+  readonly flip: (typeof SHADOW_FLIPS)[number];
+  /** Why it is allowed, or why not; sorted. */
+  readonly reasons: readonly string[];
+}
+
+/** As a route has them. */
+export interface ShadowKeys extends AccessKeys {
+  readonly policy?: PolicyDoc;
+  readonly shadow_policy?: PolicyDoc;
+}
+
+/** @returns candidates in the order in which they are recorded; [] for a route that tries nothing */
+export function candidatesOf(route: ShadowKeys): readonly CandidateDoc[] {
+  const { policy = [], shadow_policy: whole, ...keys } = route;
+  const found: CandidateDoc[] = [];
+  const add = (name: string, kind: CandidateDoc["kind"], replacing: PolicyDoc): void =>
+    void found.push({ name, kind, policy: routePolicy({ ...keys, policy: replacing }) ?? [] });
+  if (whole !== undefined) add("shadow_policy", "shadow_policy", whole);
+  for (const [index, { shadow, ...rules }] of (isList(policy) ? policy : [policy]).entries()) {
+    if (shadow === true) add(`policy[${index}]`, "rule", [...enforcedRules(policy), rules]);
+  }
+  return found;
+}
+
+/** @throws GatewayError `policy.invalid`, see `compilePolicy` */
+export function compileShadow(route: ShadowKeys): Shadow | undefined {
+  const candidates = candidatesOf(route).map((doc) => ({ ...doc, policy: compilePolicy(doc.policy) }));
+  if (candidates.length === 0) return undefined;
+  return { candidates, needsCertificate: candidates.some(({ policy }) => policy.needsCertificate) };
+}
+
+/** @param enforced what the route's policy says of the same facts */
+export function decideShadow({ candidates }: Shadow, facts: Facts, enforced: Decision): readonly ShadowDecision[] {
+  return candidates.map((candidate) => {
+    const decision = evaluate(candidate.policy, facts);
+    const { allowed, allowWhyTrue, allowWhyFalse } = decision;
+    if (isFailed(decision)) return { candidate, outcome: "error", flip: "none", reasons: allowWhyFalse };
+    const flip = allowed === enforced.allowed ? "none" : allowed ? "gains" : "loses";
+    return { candidate, outcome: allowed ? "allow" : "deny", flip, reasons: allowed ? allowWhyTrue : allowWhyFalse };
+  });
+}
