@@ -180,13 +180,16 @@ function isPrintable(text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text);
 }
 
-/** What JSON leaves as it is and viewers do not: DEL, C1 controls, line separators, bidirectional marks, byte order mark. */
+/** What JSON leaves as it is and viewers do not: DEL, C1 controls, line separators, and all that formats: bidirectional marks, tags. */
 function escapeMarks(json: string): string {
-  return json.replace(MARKS, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  // By units: a mark above U+FFFF has two, and JSON writes both.
+  return json.replace(MARKS, (mark) =>
+    mark.split("").reduce((text, unit) => `${text}\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`, ""),
+  );
 }
 
 // oxlint-disable-next-line no-control-regex -- exactly these are meant
-const MARKS = /[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+const MARKS = /[\x7f-\x9f\u2028\u2029\u2065\p{Cf}]/gu;
 
 let lastSecond = -1;
 let lastPrefix = "";

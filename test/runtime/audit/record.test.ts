@@ -169,7 +169,20 @@ describe("formatRecord() with hostile texts", () => {
   test("whatever the texts: one line that says the same", () => {
     const text = fc.string({
       unit: fc.oneof(
-        fc.constantFrom("\n", "\r", "\0", '"', "\\", "\u007f", "\u0085", "\u2028", "\u202e", "\ufeff"),
+        fc.constantFrom(
+          "\n",
+          "\r",
+          "\0",
+          '"',
+          "\\",
+          "\u007f",
+          "\u0085",
+          "\u2028",
+          "\u202e",
+          "\ufeff",
+          "\u00ad",
+          "\u{e0020}",
+        ),
         fc.string({ minLength: 1, maxLength: 1, unit: "binary" }),
       ),
     });
@@ -183,6 +196,11 @@ describe("formatRecord() with hostile texts", () => {
         expect([record["user"], record["email"], record["mcp-tool"]]).toEqual([user, email, tool]);
       }),
     );
+  });
+
+  test("marks above U+FFFF are written in both their units", () => {
+    const line = formatRecord(["mcp-tool"], { ...base, mcp: toolCall("a\u{e0020}b\u00ad") });
+    expect(line).toContain(String.raw`"mcp-tool":"a\udb40\udc20b\u00ad"`);
   });
 
   test("long texts are cut", () => {
