@@ -296,7 +296,10 @@ describe.skipIf(missing !== undefined)("terraform with the development mirror", 
         // From just before publishing on: Terraform says so, then publishing takes some milliseconds.
         await seen(apply, "Modifying...");
         await delay(attempt * 6);
+        const ended = new Promise((resolve) => apply.once("exit", resolve));
         process.kill(-(apply.pid ?? 0), "SIGKILL");
+        // Until then it holds the lock of the state.
+        await ended;
         const timeouts = new Set(Object.values(routesIn(workspace)).map(({ timeout }) => timeout));
         expect(timeouts.size).toBe(1);
       }
