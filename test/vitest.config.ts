@@ -18,7 +18,8 @@ export default defineConfig({
     // A poll ends when its condition holds; the bound is for machines under load.
     expect: { poll: { timeout: 15_000 } },
     pool: "forks",
-    maxWorkers: 2,
+    // On two cores: with one worker each, a fifth of the time both would wait for processes that tests start.
+    maxWorkers: 3,
     fileParallelism: true,
     sequence: { sequencer: LongestFirst },
     reporters: ["default", "./test/support/summary-reporter.ts"],

@@ -16,6 +16,7 @@ test("asksUpstream() knows each setting: what is in neither list would be taken 
       "redirect",
       "response",
       "policy",
+      "shadow_policy",
       "allow_public_unauthenticated_access",
       "allow_any_authenticated_user",
       "allowed_users",
