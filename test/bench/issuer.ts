@@ -106,6 +106,8 @@ const issuer = createIssuer({
   issuerKeys: createIssuerKeys({ fetch: fakeIssuer().fetch, clock, log }),
   session: {
     ...session,
+    // Nobody has signed in here: the session is taken for granted.
+    current: async () => principal,
     browser: { principal: async () => ({ ok: true, principal }), requireSignIn: () => Promise.reject(new Error("no")) },
   },
 });
