@@ -23,7 +23,7 @@ import { parseClientIdDomains } from "../features/mcp/known-clients.ts";
 import { publicAddress } from "./rules/own-addresses.ts";
 import { type SecretSource, secretValues } from "../settings/secret-spellings.ts";
 import { parseStaticValue } from "../features/headers/template.ts";
-import { accepted, acceptedText, parseDuration, parseOrigin } from "../settings/values.ts";
+import { accepted, acceptedText, durationSeconds, parseDuration, parseOrigin } from "../settings/values.ts";
 
 export { compileRoute } from "./compile-route.ts";
 export type { SecretSource } from "../settings/secret-spellings.ts";
@@ -134,8 +134,4 @@ function origin(text: string): string {
 
 function durationMs(text: string): number {
   return accepted(parseDuration(text));
-}
-
-function durationSeconds(text: string): number {
-  return Math.floor(durationMs(text) / 1000);
 }

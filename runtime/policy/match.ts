@@ -142,8 +142,7 @@ function parseElement(
 ): { readonly text: string | undefined } | undefined {
   if (typeof value === "string") return { text: value };
   if (!takesScalars || (typeof value !== "number" && typeof value !== "boolean")) return undefined;
-  if (typeof value === "boolean" || Number.isSafeInteger(value) || (Number.isFinite(value) && value % 1 !== 0))
-    return { text: String(value) };
+  if (typeof value === "boolean" || isExactNumber(value)) return { text: String(value) };
   // It was rounded when it was read, so that it equals its neighbours.
   report(path, `is ${describe(value)}, which programs do not read alike, must be text`);
   return { text: undefined };
@@ -274,4 +273,9 @@ function all<Subject>(tests: readonly ((subject: Subject) => boolean)[]): (subje
 function matchSchema(operators: readonly (readonly [string, JsonSchema])[], alone = TEXT_SCHEMA): JsonSchema {
   const properties = Object.fromEntries(operators);
   return { anyOf: [alone, { type: "object", additionalProperties: false, minProperties: 1, properties }] };
+}
+
+/** Larger whole numbers were rounded when they were read, so that they equal their neighbours. */
+export function isExactNumber(value: number): boolean {
+  return Number.isSafeInteger(value) || (Number.isFinite(value) && value % 1 !== 0);
 }

@@ -148,14 +148,14 @@ export class ListReader implements UpstreamReceiver {
     if (this.#mode === "plain") return this.#next.onEnd(trailers);
     if (this.#mode === "body") return this.#readBody();
     if (this.#emptyPage) return this.#answerEmptyPage();
-    this.#finish();
+    this.close();
     this.#next.onEnd();
   }
 
   onFailure(failure: UpstreamFailure, detail: string): void {
     if (this.#isDone) return;
     if (this.#emptyPage) return this.#answerEmptyPage();
-    this.#finish();
+    this.close();
     this.#next.onFailure(failure, detail);
   }
 
@@ -167,7 +167,8 @@ export class ListReader implements UpstreamReceiver {
 
   /** Nobody waits for more. */
   close(): void {
-    this.#finish();
+    this.#isDone = true;
+    clearTimeout(this.#timer);
   }
 
   #readBody(): void {
@@ -248,7 +249,7 @@ export class ListReader implements UpstreamReceiver {
 
   /** The whole answer to the request. */
   #answer(bytes: Buffer, others: readonly string[] = []): void {
-    this.#finish();
+    this.close();
     if (this.#clientMode === "events") {
       this.#next.onData(renderEvent(others, bytes.toString("utf8")));
     } else {
@@ -260,17 +261,12 @@ export class ListReader implements UpstreamReceiver {
   }
 
   #refuse(why: string): void {
-    this.#finish();
+    this.close();
     const { id } = this.#message ?? {};
     const message = "The service behind this address gave no valid answer";
     const error = { code: -32603, message, data: { reason: "upstream.protocol" } };
     const last = `{"jsonrpc":"2.0","id":${id ?? "null"},"error":${JSON.stringify(error)}}`;
     this.#next.refuseAnswer(why, id === undefined ? undefined : renderEvent([], last));
-  }
-
-  #finish(): void {
-    this.#isDone = true;
-    clearTimeout(this.#timer);
   }
 }
 

@@ -142,6 +142,11 @@ export function overTlsOrLoopback(address: Reading<URL>): Reading<URL> {
   return !address.ok || isTlsOrLoopback(address.value) ? address : refuse("must begin with https://");
 }
 
+/** Whole seconds of a duration that was validated. */
+export function durationSeconds(text: string): number {
+  return Math.floor(accepted(parseDuration(text)) / 1000);
+}
+
 export function isTlsOrLoopback({ protocol, hostname }: Pick<URL, "protocol" | "hostname">): boolean {
   return protocol === "https:" || isLoopbackHost(hostname);
 }

@@ -9,7 +9,7 @@ import { labelled } from "../../settings/types/block.ts";
 import { textList } from "../../settings/types/list.ts";
 import { type ShapeDoc, withDefaults } from "../../settings/types/registry.ts";
 import { choice, duration, flag, text } from "../../settings/types/scalar.ts";
-import { accepted, parseDuration } from "../../settings/values.ts";
+import { accepted, durationSeconds, parseDuration } from "../../settings/values.ts";
 import { SIGNING_ALGORITHMS } from "../../shared/key-set.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
 import {
@@ -242,9 +242,7 @@ export function compileTrustedIssuers(doc: Partial<IssuersDoc>, providerUrl: str
       allowsPublicClients: entry.allow_public_clients,
       maxAssertionAgeSeconds: agesOf(entry),
       maxTokenLifetimeSeconds:
-        entry.max_token_lifetime === undefined
-          ? undefined
-          : Math.floor(accepted(parseDuration(entry.max_token_lifetime)) / 1000),
+        entry.max_token_lifetime === undefined ? undefined : durationSeconds(entry.max_token_lifetime),
       emailDomains: new Set(entry.email_domains),
       audiences: entry.audiences,
       allowsReplay: entry.replay === "allowed",
@@ -259,7 +257,7 @@ export function compileTrustedIssuers(doc: Partial<IssuersDoc>, providerUrl: str
 type Ages = Readonly<Record<keyof typeof DEFAULT_AGE, number>>;
 
 function agesOf({ max_assertion_age: age }: Pick<IssuerDoc, "max_assertion_age">): Ages {
-  const secondsFor = (use: keyof Ages): number => Math.floor(accepted(parseDuration(age ?? DEFAULT_AGE[use])) / 1000);
+  const secondsFor = (use: keyof Ages): number => durationSeconds(age ?? DEFAULT_AGE[use]);
   return { id_jag: secondsFor("id_jag"), workload: secondsFor("workload"), logout: secondsFor("logout") };
 }
 

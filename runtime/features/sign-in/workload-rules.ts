@@ -7,7 +7,7 @@ import { quotedProblem, readable } from "../../settings/types/checks.ts";
 import { textList } from "../../settings/types/list.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { duration } from "../../settings/types/scalar.ts";
-import { accepted, overTlsOrLoopback, parseDuration, parseHttpUrl } from "../../settings/values.ts";
+import { durationSeconds, overTlsOrLoopback, parseHttpUrl } from "../../settings/values.ts";
 import { hashSecret } from "../../shared/keys.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
 import { claimProblems } from "./claim-problems.ts";
@@ -66,10 +66,7 @@ export function compileWorkloadRules(rules: RulesDoc | undefined): readonly Work
     claims: compileClaims(rule.claims),
     resources: rule.resources.map((resource) => trimSlash(new URL(resource).href)),
     groups: rule.groups ?? [],
-    maxTokenSeconds:
-      rule.max_token_lifetime === undefined
-        ? undefined
-        : Math.floor(accepted(parseDuration(rule.max_token_lifetime)) / 1000),
+    maxTokenSeconds: rule.max_token_lifetime === undefined ? undefined : durationSeconds(rule.max_token_lifetime),
   }));
 }
 

@@ -14,7 +14,7 @@ import { hashSecret } from "../../shared/keys.ts";
 import { workloadUserId, type UserId } from "../../shared/user-id.ts";
 import { readTimes } from "./assertion-times.ts";
 import type { IssuerKeys, KeyOwner } from "./issuer-keys.ts";
-import { readUnverified } from "./read-unverified.ts";
+import { isMeantAlone, isUsableId, MAX_ASSERTION_CHARACTERS, readUnverified } from "./read-unverified.ts";
 
 export interface Workload {
   readonly entry: TrustedIssuer;
@@ -42,9 +42,6 @@ export interface WorkloadTokenPlace {
 }
 
 type Claims = Readonly<Record<string, unknown>>;
-
-const MAX_CHARACTERS = 16_384;
-const MAX_ID_CHARACTERS = 512;
 
 export async function verifyWorkload(
   keys: IssuerKeys,
@@ -92,7 +89,7 @@ export async function verifyPlatformToken<Entry extends KeyOwner>(
   termsOf: (entry: Entry) => PlatformTokenTerms,
 ): Promise<PlatformTokenResult<Entry>> {
   // Its kind, before anything of it is believed.
-  if (token.length > MAX_CHARACTERS) return bad("too long");
+  if (token.length > MAX_ASSERTION_CHARACTERS) return bad("too long");
   const claimed = readUnverified(token);
   if (claimed === undefined) return bad("not a compact JWS");
   if (claimed.type !== undefined && claimed.type !== "JWT") return bad("typ is not that of a platform's token");
@@ -114,8 +111,7 @@ export async function verifyPlatformToken<Entry extends KeyOwner>(
 
   const { sub, jti } = claims;
   if (typeof sub !== "string") return bad("sub is missing");
-  if (jti !== undefined && (typeof jti !== "string" || jti === "" || jti.length > MAX_ID_CHARACTERS))
-    return bad("no usable jti");
+  if (jti !== undefined && !isUsableId(jti)) return bad("no usable jti");
   return {
     ok: true,
     entry,
@@ -147,11 +143,8 @@ function kindProblem(claims: Claims): string | undefined {
   return found === undefined ? undefined : `${found} is not for the token of a workload`;
 }
 
-/** All of them: of a list with others in it those could present it too. */
 function audienceProblem({ aud }: Claims, audiences: readonly string[]): string | undefined {
-  const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
-  const areOurs = named.length > 0 && named.every((each) => typeof each === "string" && audiences.includes(each));
-  return areOurs ? undefined : "aud is not ours alone";
+  return isMeantAlone(aud, (each) => audiences.includes(each)) ? undefined : "aud is not ours alone";
 }
 
 function bad(detail: string): Extract<WorkloadResult, { ok: false }> {

@@ -9,13 +9,13 @@
  */
 import type { TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
 import { CLOCK_SKEW_SECONDS, isTime } from "../issuers/assertion-times.ts";
+import { isMeantAlone, isUsableId } from "../issuers/read-unverified.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { providerUserId, type UserId } from "../../shared/user-id.ts";
 
 export type Claims = Readonly<Record<string, unknown>>;
 
 export const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
-const MAX_ID_CHARACTERS = 512;
 
 /** `detail` is for the log: whoever sent it hears one text whatever was wrong. */
 export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly detail: string };
@@ -68,10 +68,7 @@ export function checkRevocation(claims: Claims, expected: Expected): Checked<Sta
 
 /** For whom, since when, until when, and by which id. */
 function checkStatement({ aud, iat, exp, nbf, jti }: Claims, { entry, audiences, now }: Expected): Checked<Statement> {
-  const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
-  // All of them: of a list with others, those could present it here.
-  if (named.length === 0 || !named.every((each) => typeof each === "string" && audiences.has(each)))
-    return bad("aud is not this gateway alone");
+  if (!isMeantAlone(aud, (each) => audiences.has(each))) return bad("aud is not this gateway alone");
   if (!isTime(iat) || !isTime(exp)) return bad("iat or exp is missing");
   if (iat > now + CLOCK_SKEW_SECONDS) return bad("iat lies ahead");
   const oldest = iat + entry.maxAssertionAgeSeconds.logout;
@@ -88,5 +85,5 @@ function bad(detail: string): { readonly ok: false; readonly detail: string } {
 }
 
 function isId(value: unknown): value is string {
-  return typeof value === "string" && value !== "" && value.length <= MAX_ID_CHARACTERS && value.isWellFormed();
+  return isUsableId(value) && value.isWellFormed();
 }

@@ -10,7 +10,7 @@ import type { LiveSettings } from "../../config/compiled.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { networkOf, type FailureLimit } from "../../shared/rate-limit.ts";
 import type { IssuerKeys } from "../issuers/issuer-keys.ts";
-import { readUnverified } from "../issuers/read-unverified.ts";
+import { MAX_ASSERTION_CHARACTERS, readUnverified } from "../issuers/read-unverified.ts";
 import type { Checked, Claims } from "./logout-claims.ts";
 
 export interface StatementDeps {
@@ -31,8 +31,6 @@ export type StatementResult<T> =
   | { readonly ok: true; readonly entry: TrustedIssuer; readonly value: T }
   | { readonly ok: false; readonly reason: "bad" | "unavailable"; readonly issuer?: string; readonly detail: string }
   | { readonly ok: false; readonly reason: "too-many"; readonly seconds: number; readonly detail: string };
-
-const MAX_CHARACTERS = 16_384;
 
 export function logoutIssuers({ identityIssuers }: Pick<LiveSettings, "identityIssuers">): readonly TrustedIssuer[] {
   return issuersWith(identityIssuers, "logout");
@@ -61,7 +59,7 @@ async function verify<T>(
   token: string,
   expected: Expectation<T>,
 ): Promise<StatementResult<T>> {
-  const claimed = token.length > MAX_CHARACTERS ? undefined : readUnverified(token);
+  const claimed = token.length > MAX_ASSERTION_CHARACTERS ? undefined : readUnverified(token);
   if (claimed === undefined) return bad("not a compact JWS, or too long");
   if (!expected.isType(claimed.type)) return bad("typ is another one");
   // A look-up, no more.

@@ -66,7 +66,6 @@ export class EventBlocks {
         start = index + 1;
         continue;
       }
-      this.#behindCr = byte === CR;
       const end = chunk.subarray(start, index + 1);
       if (this.#pieces.length > 0) this.#pieces.push(end);
       start = index + 1;

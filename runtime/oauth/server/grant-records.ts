@@ -206,6 +206,11 @@ export function ownerTags(record: { readonly userId: string; readonly clientId: 
 }
 
 /** The grant, or undefined once it ended. */
+/** A new one. @param expiresAt epoch seconds; from then on it is nobody's */
+export async function storeGrant(store: Store, id: string, grant: GrantRecord, expiresAt: number): Promise<void> {
+  await store.put(grantKey(id), grant, { ifVersion: 0, expiresAt, tags: [GRANTS_TAG, ...ownerTags(grant)] });
+}
+
 export function findGrant(store: Store, id: string): Promise<StoredRecord<GrantRecord> | undefined> {
   return store.get<GrantRecord>(grantKey(id));
 }

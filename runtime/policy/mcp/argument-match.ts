@@ -13,6 +13,7 @@ import {
   STRING_MATCH_SCHEMA,
   compileStringMatch,
   describe,
+  isExactNumber,
   isRecordOf,
   parseStringMatch,
 } from "../match.ts";
@@ -228,7 +229,7 @@ function readValueMatch(data: Readonly<Record<string, unknown>>, path: string, r
 function readScalar(operand: unknown, at: string, report: Report): Scalar | undefined {
   if (typeof operand === "string" || typeof operand === "boolean") return operand;
   if (typeof operand !== "number") report(at, `is ${describe(operand)}, must be a text, a number, true or false`);
-  else if (isExact(operand)) return operand;
+  else if (isExactNumber(operand)) return operand;
   else
     report(at, `is ${describe(operand)}, which programs do not read alike, must be written as text beside gte and lte`);
   return undefined;
@@ -260,7 +261,7 @@ function isOrder(name: string): name is (typeof ORDERS)[number] {
 }
 
 function readOrder(name: (typeof ORDERS)[number], operand: unknown, at: string, report: Report): Find | undefined {
-  const text = typeof operand === "number" && isExact(operand) ? String(operand) : operand;
+  const text = typeof operand === "number" && isExactNumber(operand) ? String(operand) : operand;
   const find = typeof text === "string" ? inOrder(name, text) : undefined;
   if (!find) report(at, `is ${describe(operand)}, must be a number, or its decimal digits as text`);
   return find;
@@ -281,9 +282,4 @@ function readPiece(name: (typeof PIECES)[number], operand: unknown, at: string, 
     report(at, (error as TypeError).message);
     return undefined;
   }
-}
-
-/** Larger whole numbers were rounded when they were read, so that they equal their neighbours. */
-function isExact(value: number): boolean {
-  return Number.isSafeInteger(value) || (Number.isFinite(value) && value % 1 !== 0);
 }

@@ -6,6 +6,7 @@
 import { createLocalJWKSet, decodeJwt, errors, jwtVerify, type JSONWebKeySet, type JWTPayload } from "jose";
 
 import type { DomainPattern } from "../../../settings/domains.ts";
+import { isUsableId } from "../../../identity/issuers/read-unverified.ts";
 import { hashSecret } from "../../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
 import { networkOf, type FailureLimit } from "../../../shared/rate-limit.ts";
@@ -20,7 +21,6 @@ import { assertionKey } from "../grant-records.ts";
 export const ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
 const MAX_ASSERTION_CHARACTERS = 8192;
-const MAX_ID_CHARACTERS = 512;
 const CLOCK_SKEW_SECONDS = 30;
 /** An assertion is made for one request; one that is good for longer is better copied than kept. */
 const MAX_LIFE_SECONDS = 3600;
@@ -96,7 +96,7 @@ async function verifyGood(
   if (exp - now > MAX_LIFE_SECONDS + CLOCK_SKEW_SECONDS) return failed("good for more than an hour");
 
   // It must be new: "the authorization server MAY ensure that JWTs are not replayed" (RFC 7523 §3, 7); we do.
-  if (typeof jti !== "string" || jti === "" || jti.length > MAX_ID_CHARACTERS) return failed("no usable jti");
+  if (!isUsableId(jti)) return failed("no usable jti");
   const noted = await deps.store.put(
     assertionKey(hashSecret(JSON.stringify([client.id, jti]))),
     { schema: 1 },

@@ -10,7 +10,7 @@ import { chooseAudience, mintAccessToken } from "./access-token.ts";
 import { pass, refuse, refuseBlocked, type Step } from "../answer.ts";
 import { endGrant, endOf } from "./grants.ts";
 import { isCodeVerifier, matchesChallenge } from "../authorize/pkce.ts";
-import { codeKey, grantKey, GRANTS_TAG, ownerTags, type CodeRecord, type GrantRecord } from "../grant-records.ts";
+import { codeKey, storeGrant, type CodeRecord, type GrantRecord } from "../grant-records.ts";
 import { mintRefreshToken, type TokenAnswer } from "./refresh-token.ts";
 import type { TokenDeps, TokenRequest } from "./token-request.ts";
 
@@ -100,15 +100,9 @@ async function createGrant(
     ...endOf(now, lifetimes),
     ...(refreshToken === undefined ? {} : { refresh: { generation: 1, hash: hashSecret(refreshToken), rotated: [] } }),
   };
-  await deps.store.put(grantKey(grantId), grant, {
-    ifVersion: 0,
-    // Without a refresh token nothing is left once the session ended.
-    expiresAt: Math.min(
-      refreshToken === undefined ? sessionExpiresAt : now + lifetimes.refreshToken,
-      grant.endsAt ?? Infinity,
-    ),
-    tags: [GRANTS_TAG, ...ownerTags(grant)],
-  });
+  // Without a refresh token nothing is left once the session ended.
+  const keptUntil = refreshToken === undefined ? sessionExpiresAt : now + lifetimes.refreshToken;
+  await storeGrant(deps.store, grantId, grant, Math.min(keptUntil, grant.endsAt ?? Infinity));
   // A second request may have come between our mark and the grant, when there was nothing yet that it could end.
   const after = await deps.store.get<CodeRecord>(code.key);
   if (after?.value.replayed !== false) {

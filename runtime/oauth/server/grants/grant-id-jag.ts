@@ -11,13 +11,13 @@
 import type { TrustedIssuer } from "../../../features/sign-in/trusted-issuers.ts";
 import type { IssuerKeys } from "../../../identity/issuers/issuer-keys.ts";
 import { CLOCK_SKEW_SECONDS } from "../../../identity/issuers/assertion-times.ts";
-import { readUnverified } from "../../../identity/issuers/read-unverified.ts";
+import { MAX_ASSERTION_CHARACTERS, readUnverified } from "../../../identity/issuers/read-unverified.ts";
 import { isSignedOut } from "../../../identity/logout/signed-out.ts";
 import { hashSecret, randomHandle } from "../../../shared/keys.ts";
 import { networkOf } from "../../../shared/rate-limit.ts";
 import { pass, refuse, refuseBlocked, tooMany, type Step } from "../answer.ts";
 import { idJagIssuers } from "../find-issuer.ts";
-import { grantKey, GRANTS_TAG, idJagKey, ownerTags, type GrantRecord } from "../grant-records.ts";
+import { grantKey, idJagKey, storeGrant, type GrantRecord } from "../grant-records.ts";
 import { mintAccessToken } from "./access-token.ts";
 import {
   badAssertion,
@@ -39,7 +39,6 @@ import type { TokenDeps, TokenRequest } from "./token-request.ts";
 
 type IdJagDeps = TokenDeps & { readonly issuerKeys: IssuerKeys };
 
-const MAX_ASSERTION_CHARACTERS = 16_384;
 /** Other statements of the same issuer are no grants, by the draft and by whatever else they say. */
 export const ID_JAG_TYPE = "oauth-id-jag+jwt";
 
@@ -178,11 +177,7 @@ async function createGrant(deps: IdJagDeps, request: TokenRequest, allowed: Allo
     endsAt,
     assertedBy: { name: entry.name, issuer: entry.issuer, origin: issuer.origin, jtiHash },
   };
-  await deps.store.put(grantKey(grantId), grant, {
-    ifVersion: 0,
-    expiresAt: endsAt,
-    tags: [GRANTS_TAG, ...ownerTags(grant)],
-  });
+  await storeGrant(deps.store, grantId, grant, endsAt);
   // Once it can be found by whoever ends grants, so that one of the two sees the other.
   if (await isSignedOut(deps.store, { kind: "grants", userId }, issuedAt)) {
     await deps.store.delete(grantKey(grantId));

@@ -22,7 +22,7 @@ import { networkOf } from "../../../shared/rate-limit.ts";
 import { pass, refuse, refuseBlocked, tooMany, type Step } from "../answer.ts";
 import type { Client } from "../clients/client.ts";
 import { findServer, workloadIssuers, type Issuer } from "../find-issuer.ts";
-import { grantKey, GRANTS_TAG, ownerTags, type GrantRecord, workloadAssertionKey } from "../grant-records.ts";
+import { storeGrant, type GrantRecord, workloadAssertionKey } from "../grant-records.ts";
 import { TOKEN_PATH } from "../metadata.ts";
 import { badAssertion, chooseScope } from "./id-jag-claims.ts";
 import type { TokenAnswer } from "./refresh-token.ts";
@@ -134,11 +134,7 @@ async function createGrant(deps: WorkloadDeps, request: WorkloadRequest, allowed
     endsAt,
     assertedBy: { ...asserter(entry, issuer.origin, rules), jtiHash: hash },
   };
-  await deps.store.put(grantKey(grantId), grant, {
-    ifVersion: 0,
-    expiresAt: endsAt,
-    tags: [GRANTS_TAG, ...ownerTags(grant)],
-  });
+  await storeGrant(deps.store, grantId, grant, endsAt);
   deps.log.info(
     {
       grant: grantId,

@@ -13,6 +13,7 @@ import {
   isTime,
   readTimes,
 } from "../../../identity/issuers/assertion-times.ts";
+import { isUsableId } from "../../../identity/issuers/read-unverified.ts";
 import { vouchedEmail } from "../../../identity/issuers/vouched-email.ts";
 import { isRecord } from "../../../shared/is-record.ts";
 import { providerUserId, type UserId } from "../../../shared/user-id.ts";
@@ -21,8 +22,6 @@ import { findServer, type Issuer } from "../find-issuer.ts";
 import { SCOPES_SUPPORTED } from "../scope.ts";
 
 export type Claims = Readonly<Record<string, unknown>>;
-
-const MAX_ID_CHARACTERS = 512;
 
 /** One wire text for everything that may be wrong with an assertion: the exact reason is the operator's. */
 export function badAssertion(detail: string, kind: "id-jag" | "workload" = "id-jag"): ReturnType<typeof refuse> {
@@ -158,7 +157,5 @@ function cut(texts: readonly string[]): readonly string[] {
 }
 
 export function readId({ jti }: Claims): Step<string> {
-  return typeof jti === "string" && jti !== "" && jti.length <= MAX_ID_CHARACTERS
-    ? pass(jti)
-    : badAssertion("no usable jti");
+  return isUsableId(jti) ? pass(jti) : badAssertion("no usable jti");
 }
