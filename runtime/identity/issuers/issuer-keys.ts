@@ -6,7 +6,7 @@
  * read go on while they cannot be read again, for `STALE_MS`; no address is taken from a token, and none in a private
  * network from a document of another host.
  */
-import { compactVerify, createLocalJWKSet, errors, type CompactJWSHeaderParameters } from "jose";
+import { createLocalJWKSet, errors, type CompactJWSHeaderParameters } from "jose";
 
 import { MAX_ISSUER_KEYS } from "../../features/sign-in/issuer-checks.ts";
 import type { TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
@@ -16,6 +16,7 @@ import { createCooldowns } from "../../shared/cooldown.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { parseKeySet } from "../../shared/key-set.ts";
 import type { Log } from "../../shared/log.ts";
+import { verifyCompactJws, type FindKey } from "./compact-jws.ts";
 import { createKubernetesIssuer, type KubernetesIssuer, type ReadKeySet } from "./kubernetes-issuer.ts";
 import { fitsNoKey } from "../provider/provider-keys.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
@@ -57,7 +58,6 @@ const TIMEOUT_MS = 10_000;
 /** Of entries that were in the configuration at some time. */
 const MAX_ISSUERS = 1000;
 
-type FindKey = ReturnType<typeof createLocalJWKSet>;
 interface Known {
   find: FindKey | undefined;
   readAtMs: number;
@@ -138,7 +138,7 @@ export function createIssuerKeys({
 /** @throws JOSEError */
 async function check(token: string, find: FindKey, algorithms: readonly string[]): Promise<SignatureResult> {
   // Never what the header alone says: "none" and HMACs are on no list, and its own keys and addresses are not looked at.
-  const { payload, protectedHeader } = await compactVerify(token, find, { algorithms: [...algorithms] });
+  const { payload, header } = await verifyCompactJws(token, find, algorithms);
   let claims: unknown;
   try {
     // A mark at its beginning is no JSON (RFC 8259 §8.1), and left in it.
@@ -147,7 +147,7 @@ async function check(token: string, find: FindKey, algorithms: readonly string[]
     return { ok: false, reason: "bad", detail: "its claims are no JSON" };
   }
   if (!isRecord(claims)) return { ok: false, reason: "bad", detail: "its claims are no object" };
-  return { ok: true, header: protectedHeader, claims };
+  return { ok: true, header, claims };
 }
 
 function bad(error: unknown): SignatureResult {
