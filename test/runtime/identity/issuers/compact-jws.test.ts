@@ -1,5 +1,5 @@
 /** A signature checked here means what jose makes of it: for each algorithm, each key and each changed character. */
-import { constants, generateKeyPairSync, KeyObject, sign, type KeyLike } from "node:crypto";
+import { constants, generateKeyPairSync, KeyObject, sign } from "node:crypto";
 
 import { compactVerify, createLocalJWKSet, generateKeyPair, type JWK } from "jose";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -51,7 +51,7 @@ function signText(header: unknown, hash: string | null, key: Parameters<typeof s
   return `${text}.${sign(hash, Buffer.from(text), key).toString("base64url")}`;
 }
 
-const privateKey = (alg: string): KeyLike => KeyObject.from(keyOf(alg).privateKey);
+const privateKey = (alg: string): KeyObject => KeyObject.from(keyOf(alg).privateKey);
 
 describe("each algorithm", () => {
   test.each(SIGNING_ALGORITHMS)("%s: good with its key, bad with another one and on another list", async (alg) => {
