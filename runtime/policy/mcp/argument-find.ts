@@ -4,7 +4,8 @@
  * Several of them join as in three-valued logic: one that is false decides, else one that is unknown.
  */
 import { FALSE, TRUE, UNKNOWN, type Outcome } from "../packed-outcome.ts";
-import { isKeptWhole, NumberToken } from "./argument-values.ts";
+import { NumberToken } from "../../shared/canonical-json.ts";
+import { isKeptWhole } from "./argument-values.ts";
 import { compareDecimals, parseDecimal } from "./decimal.ts";
 
 export type Scalar = string | number | boolean;

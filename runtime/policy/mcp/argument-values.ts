@@ -1,16 +1,8 @@
 /** The arguments of a tool call as criteria read them: when the first one asks, and numbers as they were written. */
 import { foldCase } from "./fold-case.ts";
+import { parseVerbatim } from "../../shared/canonical-json.ts";
 import type { ArgumentFacts } from "../facts.ts";
 import { textAt } from "./argument-span.ts";
-
-/** A number as the message wrote it, where reading it could have rounded it. */
-export class NumberToken {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
 
 /** Of a value that servers read each in their own way, or that is too long to be looked at. */
 export const UNCLEAR = Symbol("unclear");
@@ -56,11 +48,7 @@ export function isKeptWhole(text: string): boolean {
 
 function exactly(json: string, value: unknown): unknown {
   if (isKeptWhole(json)) return value;
-  return json.length > MAX_EXACT_LENGTH ? UNCLEAR : JSON.parse(json, keepNumber);
-}
-
-function keepNumber(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
-  return typeof value === "number" ? new NumberToken(context?.source ?? "") : value;
+  return json.length > MAX_EXACT_LENGTH ? UNCLEAR : parseVerbatim(json);
 }
 
 /** RFC 6901 §4. @returns undefined for what is not there */

@@ -3,7 +3,8 @@ import { type Criterion, asIs, text } from "../criterion.ts";
 import type { Facts } from "../facts.ts";
 import { TRUE, UNKNOWN } from "../packed-outcome.ts";
 import { ARGUMENT_MATCH_SCHEMA, readArgumentMatch } from "./argument-match.ts";
-import { NumberToken, UNCLEAR } from "./argument-values.ts";
+import { NumberToken } from "../../shared/canonical-json.ts";
+import { UNCLEAR } from "./argument-values.ts";
 import { normalResourceUri, spellResourceMatch } from "./resource-uri.ts";
 
 export const TOOL_OK = "mcp-tool-ok";
