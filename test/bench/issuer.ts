@@ -47,7 +47,7 @@ const ROUNDS = 7;
 /** No new token costs less. */
 const MIN_NEW_TOKEN_MICROS = 10;
 /** Nor an exchange of an assertion. */
-const MIN_EXCHANGE_MICROS = 100;
+const MIN_EXCHANGE_MICROS = 50;
 const AT_ONCE = 16;
 const NOTHING: Cost = { all: 0, main: 0 };
 const roundMs = (Number(values.seconds) * 1000) / ROUNDS;

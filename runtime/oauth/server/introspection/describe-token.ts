@@ -33,7 +33,7 @@ export interface Asked {
 }
 
 /**
- * RFC 7662 §2.2, as far as our tokens have it.
+ * RFC 7662 §2.2, as far as our tokens have it. JSON leaves out what is undefined.
  *
  * `sub` is for all callers: it tells users apart and is what a client of this issuer would have to ask for. `username` is
  * an address, which nobody consented to give to a client; only who answers for the resource hears it. Groups, other
@@ -42,11 +42,11 @@ export interface Asked {
 export interface ActiveToken {
   readonly active: true;
   readonly scope: string;
-  readonly client_id?: string;
-  readonly username?: string;
+  readonly client_id?: string | undefined;
+  readonly username?: string | undefined;
   readonly token_type?: "Bearer";
-  readonly exp?: number;
-  readonly iat?: number;
+  readonly exp?: number | undefined;
+  readonly iat?: number | undefined;
   readonly sub: string;
   readonly aud: string | readonly string[];
   readonly iss: string;
@@ -107,7 +107,7 @@ async function describeForResource(
   const username = found.user.email === "" ? found.user.name : found.user.email;
   return pass({
     ...membersOf(asked, token, claims, found, good.length === 1 ? only : good),
-    ...(username === "" ? {} : { username }),
+    username: username === "" ? undefined : username,
   });
 }
 
@@ -162,7 +162,7 @@ async function describeRefreshToken(
     active: true,
     scope: value.scope,
     client_id: client.id,
-    ...(exp === Infinity ? {} : { exp }),
+    exp: exp === Infinity ? undefined : exp,
     sub: user.id,
     aud: value.audience,
     iss: issuer.origin,
@@ -181,10 +181,10 @@ function membersOf(
     active: true,
     // The one scope that there is: every token has it.
     scope: DEFAULT_SCOPE,
-    ...(clientId === undefined ? {} : { client_id: clientId }),
+    client_id: clientId,
     token_type: "Bearer",
     exp: expiresAt,
-    ...(issuedAt === undefined ? {} : { iat: issuedAt }),
+    iat: issuedAt,
     sub: user.id,
     aud,
     iss: issuer.origin,
