@@ -6,18 +6,14 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { createAdmin, createPages } from "./control/admin/admin.ts";
 import type { AdminPages } from "./control/admin/listener.ts";
-import { createMetrics, type Metrics } from "./control/admin/metrics.ts";
-import { traceSeries } from "./control/admin/trace-series.ts";
+import type { Metrics } from "./control/admin/metrics.ts";
 import { openAdminCertificates } from "./control/admin/tls.ts";
 import { createMintedTokens } from "./control/admin/minted-tokens.ts";
 import { publishTokenEndpoint } from "./control/admin/publish-tokens.ts";
 import { createPublishWorkloads } from "./control/admin/publish-workloads.ts";
 import { sliceEndpoint } from "./control/admin/slices.ts";
-import { readBoot } from "./control/bundle/boot.ts";
-import { openBundle, type BundleStatus } from "./control/bundle/bundle.ts";
+import type { BundleStatus } from "./control/bundle/bundle.ts";
 import { processName, startPresence } from "./control/bundle/presence.ts";
-import { createKeptStore } from "./control/bundle/kept-store.ts";
-import { createPublishedSlices } from "./control/bundle/published.ts";
 import { createPublisher } from "./control/bundle/publisher.ts";
 import { closeAll } from "./shared/close-all.ts";
 import { createDevices } from "./identity/devices/device.ts";
@@ -30,19 +26,15 @@ import { createHostCertificates } from "./http/listener/host-certificates.ts";
 import { createHttpServer } from "./http/listener/server.ts";
 import { createFetchDocument } from "./oauth/server/clients/fetch-document.ts";
 import { createIssuer } from "./oauth/server/issuer.ts";
-import { createKeys } from "./shared/keys.ts";
-import { createLog, type Log } from "./shared/log.ts";
+import type { Log } from "./shared/log.ts";
 import { serverListEndpoints } from "./mcp/server-list.ts";
 import { describeBlock } from "./policy/blocks.ts";
-import { createRecordWriter } from "./audit/record-writer.ts";
-import { systemClock, type Clock, type Closable, type TokenRefresh } from "./shared/clock.ts";
+import type { Clock, Closable, TokenRefresh } from "./shared/clock.ts";
+import { type Ground, openGround, type Own } from "./ground.ts";
 import { createProxy, type Proxy } from "./proxy/handle.ts";
 import type { UpstreamStatus } from "./features/balancing/apply-state.ts";
-import { openRecords } from "./record-kinds.ts";
-import { openBlocks } from "./identity/blocks.ts";
 import { createSession, type SessionModule } from "./identity/identity.ts";
-import { startSweeper } from "./store/sweeper.ts";
-import { openTracing } from "./tracing/tracing.ts";
+import type { WebhookStatus } from "./webhook/tally.ts";
 import { createUpstream } from "./oauth/client/upstream.ts";
 
 export interface GatewayOptions {
@@ -71,6 +63,8 @@ export interface Gateway {
   /** What is blocked, as `/status` shows it. */
   readonly blocks: () => readonly object[];
   readonly status: () => BundleStatus;
+  /** What became of events; undefined where nobody is told. */
+  readonly webhook: () => WebhookStatus | undefined;
   /** Digest and generation in force. */
   readonly current: () => { readonly digest: string; readonly generation: number };
   /** Calls back after each change of the configuration. @returns unsubscribe */
@@ -115,6 +109,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       upstreams: () => proxy.upstreams(),
       blocks: () => ground.blocks.list().map(describeBlock),
       status: () => bundle.status(),
+      webhook: () => ground.webhook?.status(),
       current: () => bundle.current(),
       onChange: (listener) => bundle.subscribe(() => listener()),
       reload: () => bundle.reload(),
@@ -134,38 +129,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await closeAll(opened).catch(() => {});
     throw error;
   }
-}
-
-/** Takes a part to be closed with the gateway; the last one first. */
-type Own = <T extends Closable>(part: T) => T;
-
-/** What all parts stand on. */
-type Ground = Awaited<ReturnType<typeof openGround>>;
-
-async function openGround({ config, worker, clock = systemClock, ...options }: GatewayOptions, own: Own) {
-  const start = await readBoot(config);
-  const boot = start.settings;
-  const log = (options.log ?? createLog({ level: boot.logLevel })).child(worker === undefined ? {} : { worker });
-  const tracing = boot.tracing && own(await openTracing(boot.tracing, { log }));
-  const keys = createKeys(boot.sharedSecrets);
-  const store = own(await openRecords(boot.storageUrl, { clock, log }));
-  own(startSweeper({ store, log }));
-  const published = createPublishedSlices({ store });
-  const onReload = tracing?.reloaded;
-  // What lives in this process alone outlives it nowhere.
-  const kept = boot.storageUrl === "memory:" ? undefined : createKeptStore({ store });
-  const keptKeys = keys.derive("kept-slice");
-  const bundle = own(await openBundle({ path: config, boot: start, published, kept, keptKeys, log, clock, onReload }));
-  const records = own(
-    createRecordWriter({
-      destination: boot.authorizeLog,
-      onError: (error, queued) => log.error({ err: error, queued }, "authorization records are not written"),
-    }),
-  );
-  const blocks = own(await openBlocks({ store, clock, log }));
-  const metrics = createMetrics();
-  if (tracing) metrics.register(traceSeries(tracing.counts));
-  return { boot, log, clock, tracing, keys, store, bundle, records, blocks, metrics };
 }
 
 /** What serves users and clients, put together behind the proxy, through which every request comes. */
@@ -235,7 +198,7 @@ function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, o
 }
 
 async function openAdmin(
-  { boot, bundle, metrics, store, blocks, clock, log }: Ground,
+  { boot, bundle, metrics, store, blocks, webhook, clock, log }: Ground,
   proxy: Proxy,
   { worker, isDraining }: { readonly worker: string | undefined; readonly isDraining: () => boolean },
   own: Own,
@@ -247,6 +210,7 @@ async function openAdmin(
     store,
     upstreams: () => proxy.upstreams(),
     blocks: () => blocks.list().map(describeBlock),
+    webhook: webhook && (() => webhook.status()),
   };
   if (worker !== undefined) return { admin: undefined, pages: own(createPages(pagesDeps)) };
   const mintedTokens = createMintedTokens({ store, clock });

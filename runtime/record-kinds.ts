@@ -6,6 +6,7 @@ import type { RecordFormats } from "./store/formats.ts";
 import { withFormats } from "./store/formats.ts";
 import { openStore, type StoreDeps } from "./store/open.ts";
 import type { Store } from "./store/store.ts";
+import { WEBHOOK_FORMATS } from "./webhook/event-records.ts";
 import { UPSTREAM_FORMATS } from "./oauth/client/connection-records.ts";
 
 export const recordFormats: RecordFormats = {
@@ -13,6 +14,7 @@ export const recordFormats: RecordFormats = {
   ...ISSUER_FORMATS,
   ...UPSTREAM_FORMATS,
   ...MINTED_FORMATS,
+  ...WEBHOOK_FORMATS,
 };
 
 /** @throws GatewayError as `openStore` does */

@@ -33,6 +33,7 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   mcp: { may: ["shared", "policy", "config", "http", "identity"], why: "messages, and the list of servers" },
   tracing: { may: ["shared", "policy", "features", "config", "http"], why: "told by others what happens; asks nobody" },
+  webhook: { may: ["shared", "audit", "features", "http", "store"], why: "told by others what happens; asks nobody" },
   "oauth/server": {
     may: ["shared", "policy", "settings", "features", "config", "http", "pages", "store", "identity"],
     why: "the authorization server never reaches into the upstream side",
@@ -47,11 +48,22 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   "control/bundle": { may: ["shared", "settings", "features", "config", "store"], why: "where snapshots come from" },
   "control/admin": {
-    may: ["shared", "policy", "settings", "features", "config", "http", "store", "identity", "control/bundle"],
+    may: [
+      "shared",
+      "policy",
+      "settings",
+      "features",
+      "config",
+      "http",
+      "store",
+      "identity",
+      "webhook",
+      "control/bundle",
+    ],
     why: "its own listener; jobs publish with the token of their platform",
   },
   "control/workers": {
-    may: ["shared", "config", "store", "control/bundle", "control/admin", "gateway", "record-kinds"],
+    may: ["shared", "config", "store", "webhook", "control/bundle", "control/admin", "gateway", "record-kinds"],
     why: "starts several composition roots, and speaks for them",
   },
   terraform: {
@@ -67,7 +79,7 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "makes what is published, pages included; never published itself",
   },
   "record-kinds": {
-    may: ["store", "identity", "oauth/server", "oauth/client", "control/admin"],
+    may: ["store", "identity", "oauth/server", "oauth/client", "webhook", "control/admin"],
     why: "the kinds of records, from their owners",
   },
   "tools/doctor": { may: ["shared", "http"], why: "a client like any other: it sees what the wire shows" },
@@ -93,6 +105,7 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   verify: { may: [], why: "a public entry for upstream applications: small on purpose" },
   gateway: { may: ["*"], why: "the composition root" },
+  ground: { may: ["*"], why: "the part of it that all others stand on" },
   run: { may: ["*"], why: "starts the composition root" },
   main: { may: ["*"], why: "starts the composition root" },
   cli: { may: ["*"], why: "text in and out" },

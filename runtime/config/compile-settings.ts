@@ -1,5 +1,6 @@
 /** A checked configuration → what the running proxy reads: defaults filled, patterns compiled, secrets resolved. */
 import { compileTracing, sharedSecret, signingKey } from "../features/process/compile.ts";
+import { compileWebhook, webhookShape } from "../features/process/webhook.ts";
 import { compileForwardedFor } from "../features/listener/compile.ts";
 import { compileIdp, compileIssuerSignIn } from "../features/sign-in/compile.ts";
 import { compileTrustedIssuers } from "../features/sign-in/trusted-issuers.ts";
@@ -34,6 +35,7 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
   const admin = withDefaults(adminListenerShape, doc);
   const keys = withDefaults(keysShape, doc);
   const log = withDefaults(logShape, doc);
+  const { webhook } = withDefaults(webhookShape, doc);
   const sharedSecrets = ["shared_secret", "previous_shared_secret"].flatMap((name) =>
     secretValues(doc, name, secrets).map((value) => sharedSecret(name, value)),
   );
@@ -74,6 +76,7 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
     authorizeLog: withDefaults(recordsShape, doc).authorize_log,
     logLevel: log.log_level,
     tracing: log.tracing && compileTracing(log.tracing, secrets),
+    webhook: webhook && compileWebhook(webhook, secrets),
   };
 }
 

@@ -6,6 +6,7 @@ import { adminListenerShape, listenerShape, streamShape } from "../features/list
 import { HOST_CERTIFICATES, hostCertificateShape } from "../features/listener/host-certificates.ts";
 import { lifetimeShape, mcpSettingsShape } from "../features/mcp/settings.ts";
 import { developmentShape, keysShape, logShape, ownersShape } from "../features/process/settings.ts";
+import { webhookShape } from "../features/process/webhook.ts";
 import { recordFieldsShape, recordsShape } from "../features/records/settings.ts";
 import { cookieShape, signInShape } from "../features/sign-in/settings.ts";
 import { trustedIssuersShape } from "../features/sign-in/trusted-issuers.ts";
@@ -35,6 +36,7 @@ const bootShape = {
   ...keysShape,
   ...recordsShape,
   ...logShape,
+  ...webhookShape,
   // Certificates hold for the owner's own hosts, for which there is leave already.
   ...ownersShape(Object.keys(liveShape).filter((name) => name !== HOST_CERTIFICATES)),
 };

@@ -5,6 +5,7 @@ import { trustedIssuers } from "../../features/sign-in/trusted-issuers.ts";
 import type { BootDoc, SettingsDoc } from "../settings.ts";
 import { adminTokenRules } from "../../features/process/admin-tokens.ts";
 import { publishWorkloadProblems } from "../../features/process/publish-workloads.ts";
+import { webhookRules } from "../../features/process/webhook.ts";
 import { hostCertificateRules } from "../../features/listener/host-certificates.ts";
 import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 import { sharedSecrets, tracingHeaders } from "../../features/process/rules.ts";
@@ -20,6 +21,7 @@ export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterab
   yield* tlsListener(settings);
   yield* proxyHeaders(settings);
   yield* tracingHeaders(settings);
+  yield* webhookRules(settings);
   yield* hostCertificateRules(settings.host_certificates ?? {});
   const { storage_url: storage = "memory:" } = settings;
   if (storage !== "memory:" && !/^(sqlite|postgres|postgresql):./.test(storage)) {

@@ -20,6 +20,8 @@ export interface PagesDeps {
   readonly upstreams?: () => readonly UpstreamStatus[];
   /** What is blocked. */
   readonly blocks?: () => readonly object[];
+  /** What became of events; absent: nobody is told. */
+  readonly webhook?: (() => object) | undefined;
 }
 
 export type AdminDeps = PagesDeps & Omit<AdminListenerDeps, "pages">;
@@ -77,6 +79,7 @@ function processPages(deps: PagesDeps): AdminPages {
         counters: metrics.totals(),
         ...(deps.blocks && { blocks: deps.blocks() }),
         ...(deps.upstreams && { upstreams: deps.upstreams() }),
+        ...(deps.webhook && { webhook: deps.webhook() }),
       };
     },
     metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),

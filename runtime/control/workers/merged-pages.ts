@@ -7,6 +7,7 @@ import type { Totals } from "../admin/metrics.ts";
 import { createSeriesRegistry, mergeMetrics } from "../admin/series.ts";
 import { processFacts } from "../admin/process-facts.ts";
 import type { Store } from "../../store/store.ts";
+import { mergeStatus } from "../../webhook/tally.ts";
 import type { Fleet } from "./fleet.ts";
 import type { WorkerReport } from "./protocol.ts";
 
@@ -60,6 +61,7 @@ export function mergedPages({ fleet, store, sealKey, isDraining }: MergedPagesDe
     },
     async status() {
       const reports = await fleet.ask("report");
+      const webhook = mergeStatus([...reports.values()].flatMap((report) => report.webhook ?? []));
       return {
         ...(await about()),
         bundle: [...reports.values()].map(({ bundle }) => bundle)[0] ?? null,
@@ -67,6 +69,7 @@ export function mergedPages({ fleet, store, sealKey, isDraining }: MergedPagesDe
         seal_key: sealKey ?? null,
         blocks: [...reports.values()].map(({ blocks }) => blocks)[0] ?? null,
         counters: sumOf([...reports.values()]),
+        ...(webhook && { webhook }),
         workers: fleet.members().map((member) => ({ ...member, ...aboutWorker(reports.get(member.name)) })),
       };
     },

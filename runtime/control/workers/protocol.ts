@@ -1,6 +1,7 @@
 /** Messages between the supervisor and its workers, over the channel that `cluster` opens. Plain data. */
 import type { BundleStatus } from "../bundle/bundle.ts";
 import type { MetricValues } from "../admin/series.ts";
+import type { WebhookStatus } from "../../webhook/tally.ts";
 import type { Totals } from "../admin/metrics.ts";
 
 /** What a worker tells of itself. */
@@ -13,6 +14,8 @@ export interface WorkerReport {
   readonly upstreams: readonly object[];
   /** What this worker knows to be blocked. */
   readonly blocks: readonly object[];
+  /** What this worker did, and saw waiting. */
+  readonly webhook: WebhookStatus | undefined;
 }
 
 export interface Answers {

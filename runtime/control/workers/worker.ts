@@ -56,6 +56,7 @@ async function answer(gateway: Gateway, what: keyof Answers): Promise<Answers[ke
     totals: gateway.metrics.totals(),
     upstreams: gateway.upstreams(),
     blocks: gateway.blocks(),
+    webhook: gateway.webhook(),
   };
 }
 

@@ -1,5 +1,6 @@
 /** Settings of the process as it reads them. */
 import type { PublishWorkload } from "./publish-workloads.ts";
+import type { WebhookSettings } from "./webhook.ts";
 
 /** A token with which owners publish. */
 export interface PublishToken {
@@ -39,4 +40,6 @@ export interface ProcessSettings {
         readonly continueTraces: boolean;
       }
     | undefined;
+  /** Undefined: nobody is told of events. */
+  readonly webhook: WebhookSettings | undefined;
 }

@@ -33,10 +33,16 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "A bug: a part of the process may use the earlier configuration. Restart, and report it.",
     "worker ended": "A worker process ended and is started again; the lines before say why. Look at memory limits.",
   },
-  "Records and traces": {
+  "Records, traces and events": {
     "authorization records are not written":
       "Answers wait while the queue is full. Free the disk, or see who reads the standard output; `queued` records are not lost yet.",
     "traces are not exported": "The receiver at `tracing.endpoint` does not take them. Requests do not wait for it.",
+    "the webhook's receiver does not take an event":
+      "`reason` says why; it is sent again for a day. Mend the receiver of `webhook`, or its address.",
+    "the webhook's events cannot be kept": "Mend the store: they wait in the process meanwhile, 200 of them at most.",
+    "an event was not taken within a day and is given up":
+      "Nobody was told of it. Look at the log and `/status` for what happened, and mend the receiver.",
+    "events are dropped: too many wait to be sent": "The same; `waiting` of them are still sent.",
   },
   Store: {
     "the store cannot be reached":

@@ -21,6 +21,7 @@ interface Metric {
 /** Of what does not happen here. */
 const OTHER_LABELS: Readonly<Record<string, readonly string[]>> = {
   gateway_token_refreshes_total: ["token", "result"],
+  gateway_webhook_events_total: ["event", "result"],
   gateway_upstream_ejections_total: ["route", "upstream"],
 };
 
@@ -73,7 +74,10 @@ test(
     ];
     const gateway = await runGateway({
       workers: 2,
-      boot: { tracing: { endpoint: receiver.endpoint } },
+      boot: {
+        tracing: { endpoint: receiver.endpoint },
+        webhook: { url: to, secret: Buffer.alloc(32, 1).toString("base64") },
+      },
       yaml: `${JSON.stringify({ routes }).slice(1, -1)}\n`.replace(/^"routes":/, "routes: "),
     });
     try {

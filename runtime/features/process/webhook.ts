@@ -1,0 +1,87 @@
+/** `webhook`: where operators are told of events, and the secrets that sign what they are told. */
+import { EVENT_TYPES, EVENTS, type EventType } from "../../audit/events.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import { hasSecret, type SecretSource, secretNames, secretValues } from "../../settings/secret-spellings.ts";
+import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
+import { block } from "../../settings/types/block.ts";
+import { quotedProblem } from "../../settings/types/checks.ts";
+import { textList } from "../../settings/types/list.ts";
+import type { ShapeDoc, WithDefaults } from "../../settings/types/registry.ts";
+import { url } from "../../settings/types/scalar.ts";
+import { secret } from "../../settings/types/secret.ts";
+import { decodeBase64, parseHttpUrl } from "../../settings/values.ts";
+
+const meanings = EVENT_TYPES.map((type) => `\`${type}\` (${EVENTS[type].doc})`).join(", ");
+
+export const webhookShape = {
+  webhook: block(
+    {
+      url: url({
+        doc: "Where events are sent, as POST requests with JSON. Its host must not be at a link-local or cloud metadata address; redirects are not followed.",
+        required: true,
+        read: parseHttpUrl,
+      }),
+      ...secret("secret", {
+        doc: "Signs each request as Standard Webhooks has it: base64 of 24 to 64 random bytes, also with `whsec_` before it. Several for rotation: each signs. Make one with `openssl rand -base64 32`.",
+        unset: "required, in one of its spellings",
+        many: true,
+      }),
+      events: textList({
+        doc: `Of what it tells: ${meanings}.`,
+        default: EVENT_TYPES,
+        itemValues: EVENT_TYPES,
+        check: (value) =>
+          (EVENT_TYPES as readonly string[]).includes(value)
+            ? undefined
+            : quotedProblem(value, `must be one of ${EVENT_TYPES.join(", ")}`),
+      }),
+    },
+    {
+      doc: "Tells another service of what somebody should know: each event once, signed, sent again until it is taken.",
+      unset: "nobody is told",
+    },
+  ),
+};
+
+/** As the process reads it. */
+export interface WebhookSettings {
+  readonly url: string;
+  /** Raw keys; each signs. */
+  readonly secrets: readonly Buffer[];
+  readonly events: ReadonlySet<EventType>;
+}
+
+/** @throws GatewayError `config.secret` */
+export function compileWebhook(
+  doc: NonNullable<WithDefaults<typeof webhookShape>["webhook"]>,
+  secrets: SecretSource,
+): WebhookSettings {
+  const keys = secretValues(doc, "secret", secrets).map((value) => {
+    const key = decodeWebhookSecret(value);
+    if (!key) throw new GatewayError("config.secret", `Cannot use "secret" of "webhook": it ${EXPECTED}`);
+    return key;
+  });
+  return { url: doc.url, secrets: keys, events: new Set(doc.events as readonly EventType[]) };
+}
+
+const EXPECTED = "must be base64 of 24 to 64 bytes, make one with `openssl rand -base64 32`";
+
+/** @see Standard Webhooks, "Signature scheme": 24 to 64 bytes, base64 with or without "whsec_" */
+function decodeWebhookSecret(value: string): Buffer | undefined {
+  const bytes = decodeBase64(value.trim().replace(/^whsec_/, ""));
+  return bytes !== undefined && bytes.length >= 24 && bytes.length <= 64 ? bytes : undefined;
+}
+
+/** Only secrets in plain text can be validated here; the others are when the process starts. */
+export function* webhookRules({ webhook }: Partial<ShapeDoc<typeof webhookShape>>): Iterable<UnplacedProblem> {
+  if (!webhook) return;
+  if (!hasSecret(webhook, "secret")) {
+    const [plain, reference, sealed] = secretNames("secret");
+    yield errorAt(["webhook"], `has no secret, must have "${plain}", "${reference}" or "${sealed}"`);
+  }
+  const { secret: written = [] } = webhook;
+  for (const [index, value] of (typeof written === "string" ? [written] : written).entries()) {
+    const path = ["webhook", "secret", ...(typeof written === "string" ? [] : [index])];
+    if (!decodeWebhookSecret(value)) yield errorAt(path, EXPECTED);
+  }
+}

@@ -1,0 +1,56 @@
+/** What all parts of a gateway stand on: boot settings, keys, store, configuration, records, and who is told of events. */
+import { createMetrics } from "./control/admin/metrics.ts";
+import { traceSeries } from "./control/admin/trace-series.ts";
+import { webhookSeries } from "./control/admin/webhook-series.ts";
+import { readBoot } from "./control/bundle/boot.ts";
+import { openBundle } from "./control/bundle/bundle.ts";
+import { createKeptStore } from "./control/bundle/kept-store.ts";
+import { createPublishedSlices } from "./control/bundle/published.ts";
+import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
+import { createKeys } from "./shared/keys.ts";
+import { createLog } from "./shared/log.ts";
+import { createRecordWriter } from "./audit/record-writer.ts";
+import { systemClock, type Closable } from "./shared/clock.ts";
+import type { Notify } from "./audit/events.ts";
+import { openRecords } from "./record-kinds.ts";
+import { openBlocks } from "./identity/blocks.ts";
+import { startSweeper } from "./store/sweeper.ts";
+import { openTracing } from "./tracing/tracing.ts";
+import { createWebhook } from "./webhook/webhook.ts";
+import type { GatewayOptions } from "./gateway.ts";
+
+/** Takes a part to be closed with the gateway; the last one first. */
+export type Own = <T extends Closable>(part: T) => T;
+
+export type Ground = Awaited<ReturnType<typeof openGround>>;
+
+export async function openGround({ config, worker, clock = systemClock, ...options }: GatewayOptions, own: Own) {
+  const start = await readBoot(config);
+  const boot = start.settings;
+  const log = (options.log ?? createLog({ level: boot.logLevel })).child(worker === undefined ? {} : { worker });
+  const tracing = boot.tracing && own(await openTracing(boot.tracing, { log }));
+  const keys = createKeys(boot.sharedSecrets);
+  const store = own(await openRecords(boot.storageUrl, { clock, log }));
+  own(startSweeper({ store, log }));
+  const published = createPublishedSlices({ store });
+  const onReload = tracing?.reloaded;
+  // What lives in this process alone outlives it nowhere.
+  const kept = boot.storageUrl === "memory:" ? undefined : createKeptStore({ store });
+  const keptKeys = keys.derive("kept-slice");
+  const bundle = own(await openBundle({ path: config, boot: start, published, kept, keptKeys, log, clock, onReload }));
+  const records = own(
+    createRecordWriter({
+      destination: boot.authorizeLog,
+      onError: (error, queued) => log.error({ err: error, queued }, "authorization records are not written"),
+    }),
+  );
+  const blocks = own(await openBlocks({ store, clock, log }));
+  const metrics = createMetrics();
+  if (tracing) metrics.register(traceSeries(tracing.counts));
+  const { development } = boot;
+  const webhook =
+    boot.webhook && own(createWebhook(boot.webhook, { store, fetch: createSafeFetch({ development }), clock, log }));
+  if (webhook) for (const series of webhookSeries(webhook)) metrics.register(series);
+  const notify: Notify = (event) => webhook?.notify(event);
+  return { boot, log, clock, tracing, keys, store, bundle, records, blocks, metrics, webhook, notify };
+}

@@ -1,0 +1,188 @@
+/**
+ * The webhook: events on their way to the operator's receiver, signed, at least once, each with an id that stays.
+ *
+ * Trusted: the address and the secrets, of the boot file. Untrusted: the receiver's answers, of which the status counts and a
+ * bounded `Retry-After`. Promises: `notify` neither waits nor throws; memory, store and time are bounded, and what is over a
+ * bound is counted and logged; one process of several sends; no secret, nor the path of the address, is logged or shown.
+ */
+import type { WebhookSettings } from "../features/process/webhook.ts";
+import type { SafeAnswer, SafeFetch } from "../http/fetch/safe-fetch.ts";
+import { type Closable, type Clock, epochSeconds } from "../shared/clock.ts";
+import { errorText } from "../shared/errors.ts";
+import { EVENTS, type Notify } from "../audit/events.ts";
+import { hashSecret } from "../shared/keys.ts";
+import type { Log } from "../shared/log.ts";
+import type { Store } from "../store/store.ts";
+import { createEventRecords, delayAfter, GIVE_UP_AFTER, type NewEvent, type WaitingEvent } from "./event-records.ts";
+import { signedHeaders } from "./signature.ts";
+import { createTally, type WebhookCount, type WebhookStatus } from "./tally.ts";
+
+export interface Webhook extends Closable {
+  readonly notify: Notify;
+  status(): WebhookStatus;
+  counts(): Iterable<WebhookCount>;
+  /** Stores what is new and sends what is due; by itself every few seconds, and after each event. */
+  work(): Promise<void>;
+}
+
+export interface WebhookDeps {
+  readonly store: Store;
+  readonly fetch: SafeFetch;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Between two looks for what is due. */
+  readonly everyMs?: number;
+}
+
+/** In this process, not yet in the store. */
+const MAX_FRESH = 200;
+/** In the store; with several processes it may be exceeded by a few. */
+const MAX_WAITING = 1000;
+const MAX_DATA_BYTES = 4096;
+/** Events this process remembers, so that the store is not asked about what happens again and again. */
+const MAX_SEEN = 10_000;
+
+const WORK_EVERY_MS = 5_000;
+/** What others have left behind is looked for less often: each so many times. */
+const LOOK_EVERY = 6;
+const TIMEOUT_MS = 10_000;
+const LEASE_MS = 60_000;
+const LONGEST_RETRY_AFTER = 3600;
+const MAX_ANSWER_BYTES = 64 * 1024;
+
+export function createWebhook(settings: WebhookSettings, deps: WebhookDeps): Webhook {
+  const { store, fetch, clock, log, everyMs = WORK_EVERY_MS } = deps;
+  const records = createEventRecords(store);
+  const tally = createTally(new URL(settings.url).host, log);
+  const fresh: NewEvent[] = [];
+  /** Hash → epoch seconds until which it is the same event. */
+  const seen = new Map<string, number>();
+  let closed = false;
+  let running: Promise<void> | undefined;
+  let ticks = 0;
+  const timer = setInterval(() => void work(), everyMs);
+  timer.unref();
+
+  return {
+    notify({ type, subject, data }) {
+      if (closed || !settings.events.has(type)) return;
+      const at = epochSeconds(clock);
+      const hash = hashSecret(`${type}\n${subject}`);
+      if ((seen.get(hash) ?? 0) > at) return;
+      if (fresh.length >= MAX_FRESH) return tally.dropped(type);
+      remember(hash, at + EVENTS[type].onceIn);
+      fresh.push({ hash, type, at, data: bounded(data) });
+      void work();
+    },
+    status: () => tally.status(),
+    counts: () => tally.counts(),
+    work,
+    async close() {
+      clearInterval(timer);
+      closed = true;
+      await running;
+      // What was seen while the last round ended; sent by whoever runs next.
+      await keepFresh().catch(() => {});
+      for (const { type } of fresh) tally.dropped(type);
+    },
+  };
+
+  function work(): Promise<void> {
+    // One round at a time; an event during a round is in the one that follows.
+    running ??= round().then(
+      () => {
+        running = undefined;
+        if (fresh.length > 0 && !closed) void work();
+      },
+      (error: unknown) => {
+        running = undefined;
+        tally.away(errorText(error));
+      },
+    );
+    return running;
+  }
+
+  async function round(): Promise<void> {
+    await keepFresh();
+    const looks = ticks++ % LOOK_EVERY === 0;
+    if (closed || (!looks && tally.waiting() === 0)) return;
+    const lease = await store.lease("webhook", LEASE_MS);
+    // Another process is at it.
+    if (!lease) return;
+    try {
+      const waiting = await records.waiting();
+      const now = epochSeconds(clock);
+      tally.found(waiting.length, waiting[0]?.value.at);
+      for (const event of waiting) {
+        if (event.value.nextAt > now) continue;
+        if (!(await lease.renew(LEASE_MS)) || !(await send(event))) break;
+        // What is new is stored first; the next round goes on here.
+        if (closed || fresh.length > 0) break;
+      }
+    } finally {
+      await lease.release();
+    }
+  }
+
+  async function keepFresh(): Promise<void> {
+    for (let event = fresh[0]; event !== undefined; event = fresh[0]) {
+      if (tally.waiting() >= MAX_WAITING) {
+        tally.dropped(event.type);
+        // When it is seen again there may be room.
+        seen.delete(event.hash);
+      } else if (await records.add(event)) tally.added(event.at);
+      fresh.shift();
+    }
+  }
+
+  /** @returns whether the receiver is well, so that the next one may follow at once */
+  async function send(event: WaitingEvent): Promise<boolean> {
+    const { id, type, at, data } = event.value;
+    const body = JSON.stringify({ type, timestamp: new Date(at * 1000).toISOString(), data });
+    const timestamp = epochSeconds(clock);
+    const answer = await fetch({
+      url: settings.url,
+      target: { kind: "configured" },
+      method: "POST",
+      headers: { "content-type": "application/json", ...signedHeaders(settings.secrets, { id, timestamp, body }) },
+      body,
+      maxBytes: MAX_ANSWER_BYTES,
+      timeoutMs: TIMEOUT_MS,
+    });
+    const now = epochSeconds(clock);
+    if (answer.ok && answer.status >= 200 && answer.status < 300) {
+      await records.end(event, now);
+      tally.sent(type, now);
+      return true;
+    }
+    const reason = answer.ok ? `it answered ${answer.status}` : answer.detail;
+    if (now - at >= GIVE_UP_AFTER) {
+      await records.end(event, now);
+      tally.gaveUp(type, id, now, reason);
+    } else {
+      const delay = Math.max(delayAfter(event.value.attempts + 1), retryAfter(answer));
+      await records.defer(event, now, delay);
+      tally.failed(type, id, now, reason);
+    }
+    // What it says of one event alone concerns no other.
+    return answer.ok && answer.status >= 400 && answer.status < 500 && answer.status !== 429;
+  }
+
+  function remember(hash: string, until: number): void {
+    const [oldest] = seen.keys();
+    if (seen.size >= MAX_SEEN && oldest !== undefined) seen.delete(oldest);
+    seen.delete(hash);
+    seen.set(hash, until);
+  }
+}
+
+/** Seconds that the receiver asks for. */
+function retryAfter(answer: SafeAnswer): number {
+  const text = answer.ok ? (answer.headers["retry-after"] ?? "") : "";
+  return /^\d{1,9}$/.test(text) ? Math.min(Number(text), LONGEST_RETRY_AFTER) : 0;
+}
+
+function bounded(data: Readonly<Record<string, unknown>>): unknown {
+  const text = JSON.stringify(data);
+  return Buffer.byteLength(text) <= MAX_DATA_BYTES ? (JSON.parse(text) as unknown) : { left_out: "too long" };
+}
