@@ -1,8 +1,9 @@
 /**
  * Public keys of others, as a JWK set states them → the keys we verify with.
  *
- * Untrusted input: the whole set. Promises: no private or symmetric key is taken; a key costs what an ordinary one costs
- * to verify with (of a modulus of 2048 bits with an exponent as long, one signature takes 5–10 ms).
+ * Untrusted input: the whole set. Promises: no private or symmetric key is taken, none that says it is for something else;
+ * a key costs what an ordinary one costs to verify with (of a modulus of 2048 bits with an exponent as long, one signature
+ * takes 5–10 ms).
  *
  * @see RFC 7517 §5, RFC 7518 §6, RFC 8037 §2
  */
@@ -78,8 +79,10 @@ export function kidProblem({ keys }: JSONWebKeySet): string | undefined {
 }
 
 /** Whether a key says that it verifies a kind of signature that we take. */
-function isForUs({ kty, crv, use, alg }: Key): boolean {
+function isForUs({ kty, crv, use, key_ops: operations, alg }: Key): boolean {
   if (use !== undefined && use !== "sig") return false;
+  // The other way to say what a key is for (RFC 7517 §4.3).
+  if (operations !== undefined && !(Array.isArray(operations) && operations.includes("verify"))) return false;
   if (alg !== undefined && !SIGNING_ALGORITHMS.includes(alg as string)) return false;
   if (kty === "EC") return COORDINATE_BYTES.has(crv);
   return kty === "OKP" ? crv === "Ed25519" : kty === "RSA";

@@ -143,6 +143,24 @@ describe("what a signature may be", () => {
     expect((await ours(token, setOf(keyOf("ES256").jwk))).startsWith("ERR_J")).toBe(true);
   });
 
+  test.each([
+    ["the last one of a name counts", '{"alg":"none","kid":"other","alg":"ES256","kid":"ES256"}', true],
+    ["the last one of a name counts", '{"alg":"ES256","alg":"none"}', false],
+    ["names of a prototype are names", '{"constructor":1,"alg":"ES256","__proto__":{"alg":"none","crit":["a"]}}', true],
+    ["nothing is inherited", '{"__proto__":{"alg":"ES256","kid":"ES256"}}', false],
+    ["kid is no number", '{"alg":"ES256","kid":0}', false],
+    ["alg as written", '{"alg":"ES256\\u0000"}', false],
+    ["a list", '[{"alg":"ES256"}]', false],
+    ["null", "null", false],
+  ])("a header, %s: %s", async (_, header, isGood) => {
+    const text = `${Buffer.from(header).toString("base64url")}.${encode({ a: 1 })}`;
+    const key = { key: privateKey("ES256"), dsaEncoding: "ieee-p1363" } as const;
+    const token = `${text}.${sign("sha256", Buffer.from(text), key).toString("base64url")}`;
+    const find = setOf(keyOf("ES256").jwk);
+    expect((await isGoodForJose(token, find)) !== "refused").toBe(isGood);
+    expect(await ours(token, find)).toEqual(expect.stringMatching(isGood ? /^ok / : /^ERR_J/));
+  });
+
   test("a key in the header or at an address it names is not looked at", async () => {
     const own = await makeSigningKey("ES256");
     const token = await signAssertion({ s: 1 }, own, {

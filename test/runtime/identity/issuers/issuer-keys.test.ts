@@ -53,6 +53,10 @@ function setUp() {
   return { idp, clock, keys };
 }
 
+/** RFC 7517 §4.3: a list, of names that are compared as they are. */
+const OTHER_OPERATIONS = [["encrypt"], ["sign"], ["Verify"], [["verify"]], [], "verify", { 0: "verify" }, null];
+const doing = (operations: unknown): object => ({ ...one.jwk, key_ops: operations });
+
 const signed = (by: SigningKey): Promise<string> => signIdJag({ sub: "alice" }, by);
 const outcome = (result: SignatureResult): string => (result.ok ? "ok" : result.reason);
 
@@ -164,6 +168,7 @@ describe("createIssuerKeys()", () => {
     ["a private key", () => ({ keys: [{ ...one.jwk, d: "AA" }] }), /must be kept secret/],
     ["a shared secret", () => ({ keys: [{ kty: "oct", k: "AA" }] }), /must be kept secret/],
     ["keys for encryption alone", () => ({ keys: [{ ...one.jwk, use: "enc" }] }), /no key for signatures/],
+    ["keys that verify nothing", () => ({ keys: OTHER_OPERATIONS.map(doing) }), /no key for signatures/],
     ["no set", () => ["x"], /must be a set/],
   ])("refuses %s", async (_, made, detail) => {
     const { idp, keys } = setUp();
@@ -172,6 +177,13 @@ describe("createIssuerKeys()", () => {
       reason: "unavailable",
       detail: expect.stringMatching(detail),
     });
+  });
+
+  test("a key for another operation stands in nobody's way", async () => {
+    const { idp, keys } = setUp();
+    // Under the same id, so that the one for signatures would not be the only one that fits.
+    idp.documents.set(KEYS, { keys: [{ ...two.jwk, kid: "one", key_ops: ["deriveKey"] }, doing(["verify"])] });
+    expect(outcome(await keys.verify(trusted(), await signed(one)))).toBe("ok");
   });
 
   test("takes a set as large as the limit", async () => {
