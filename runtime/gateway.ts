@@ -15,6 +15,7 @@ import { sliceEndpoint } from "./control/admin/slices.ts";
 import type { BundleStatus } from "./control/bundle/bundle.ts";
 import { processName, startPresence } from "./control/bundle/presence.ts";
 import { createPublisher } from "./control/bundle/publisher.ts";
+import { startTellingEnding } from "./control/telling/tell-ending.ts";
 import { closeAll } from "./shared/close-all.ts";
 import { createDevices } from "./identity/devices/device.ts";
 import { openCertificates } from "./http/listener/certificates.ts";
@@ -94,10 +95,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const ground = await openGround(options, own);
     const { boot, store, bundle, records, metrics, clock, log } = ground;
     const proxy = createServices(ground, options, own);
-    const { admin, pages } = await openAdmin(ground, proxy, { worker, isDraining: () => draining }, own);
+    const { admin, pages, adminCertificates } = await openAdmin(
+      ground,
+      proxy,
+      { worker, isDraining: () => draining },
+      own,
+    );
     // Before the first request: whoever publishes waits for those who show signs of life, and nobody serves without.
     own(await startPresence({ store, id: worker ?? processName(), bundle, clock, log }));
-    const server = await listen(ground, proxy, own);
+    const { server, certificates } = await listen(ground, proxy, own);
+    if (ground.webhook) {
+      const hosts = () => bundle.current().certificates ?? [];
+      own(startTellingEnding({ public: certificates, admin: adminCertificates, hosts }, ground.notify, clock));
+    }
     log.info({ address: server.origin, admin: admin?.origin, digest: bundle.current().digest }, "gateway is ready");
 
     return {
@@ -212,7 +222,8 @@ async function openAdmin(
     blocks: () => blocks.list().map(describeBlock),
     webhook: webhook && (() => webhook.status()),
   };
-  if (worker !== undefined) return { admin: undefined, pages: own(createPages(pagesDeps)) };
+  if (worker !== undefined)
+    return { admin: undefined, pages: own(createPages(pagesDeps)), adminCertificates: undefined };
   const mintedTokens = createMintedTokens({ store, clock });
   const endpoints = [
     sliceEndpoint(createPublisher({ store, validate: bundle.validate, clock }), bundle.parse),
@@ -225,7 +236,7 @@ async function openAdmin(
   const workloads = createPublishWorkloads(boot, { clock, log });
   const access = { hosts, certificates, token, publishTokens, mintedTokens, workloads };
   const admin = own(await createAdmin({ ...pagesDeps, address, ...access, endpoints, maxConnections, log }));
-  return { admin, pages: admin.pages };
+  return { admin, pages: admin.pages, adminCertificates: certificates };
 }
 
 async function listen({ boot, bundle, metrics, log }: Ground, proxy: Proxy, own: Own) {
@@ -260,5 +271,5 @@ async function listen({ boot, bundle, metrics, log }: Ground, proxy: Proxy, own:
       await startRedirectServer({ address, securePort: server.port, servesHost, proxyProtocol, maxConnections, log }),
     );
   }
-  return server;
+  return { server, certificates };
 }

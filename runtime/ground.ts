@@ -6,6 +6,8 @@ import { readBoot } from "./control/bundle/boot.ts";
 import { openBundle } from "./control/bundle/bundle.ts";
 import { createKeptStore } from "./control/bundle/kept-store.ts";
 import { createPublishedSlices } from "./control/bundle/published.ts";
+import { startTellingBehind } from "./control/telling/tell-behind.ts";
+import { startTellingRefused } from "./control/telling/tell-refused.ts";
 import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
 import { createKeys } from "./shared/keys.ts";
 import { createLog } from "./shared/log.ts";
@@ -52,5 +54,9 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
     boot.webhook && own(createWebhook(boot.webhook, { store, fetch: createSafeFetch({ development }), clock, log }));
   if (webhook) for (const series of webhookSeries(webhook)) metrics.register(series);
   const notify: Notify = (event) => webhook?.notify(event);
+  if (webhook) {
+    own(startTellingRefused(bundle, notify));
+    own(startTellingBehind({ store, notify, clock, log }));
+  }
   return { boot, log, clock, tracing, keys, store, bundle, records, blocks, metrics, webhook, notify };
 }

@@ -47,6 +47,10 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "the hot path: never OAuth, the admin listener, bundles",
   },
   "control/bundle": { may: ["shared", "settings", "features", "config", "store"], why: "where snapshots come from" },
+  "control/telling": {
+    may: ["shared", "audit", "features", "http", "store", "control/bundle"],
+    why: "looks at what others know, and tells of it",
+  },
   "control/admin": {
     may: [
       "shared",

@@ -38,6 +38,8 @@ export interface Certificates extends Closable {
   readonly fallback: SecureContextOptions;
   /** @returns undefined: the fallback */
   find(serverName: string): SecureContext | undefined;
+  /** Of the files, in their order, as they are in force. */
+  leaves(): readonly X509Certificate[];
   /** Looks at the files now. @returns true when something changed and is in force */
   reload(): Promise<boolean>;
   /** Called after each change, with the new fallback. */
@@ -55,6 +57,7 @@ export interface CertificateDeps {
 
 export interface LoadedCertificate {
   readonly text: string;
+  readonly leaf: X509Certificate;
   readonly names: readonly string[];
   readonly options: SecureContextOptions;
   readonly context: SecureContext;
@@ -85,6 +88,7 @@ export async function openCertificates(
       const own = byName.get(serverName) ?? contextOf(hosts?.find(serverName, serverName));
       return own ?? byName.get(above) ?? contextOf(hosts?.find(above, serverName));
     },
+    leaves: () => loaded.map(({ leaf }) => leaf),
     async reload() {
       try {
         const next = await loadCertificates(files, clients?.caFile, loaded);
@@ -166,7 +170,7 @@ async function load(
     // OpenSSL passes over what is none, and then takes nobody.
     if (ca && !new X509Certificate(ca).ca) throw new TypeError("the authority of client certificates is none");
     const options = { cert, key, ...(ca && { ca }) };
-    return { text, names: namesOf(leaf), options, context: createSecureContext(options) };
+    return { text, leaf, names: namesOf(leaf), options, context: createSecureContext(options) };
   } catch (cause) {
     const file = JSON.stringify(files.certificateFile);
     throw new GatewayError("http.certificate", `Cannot use certificate ${file}: ${errorText(cause)}`, { cause });

@@ -1,0 +1,16 @@
+/** Whether a certificate should have been renewed by now. Pure. */
+import type { X509Certificate } from "node:crypto";
+
+const DAY_MS = 86_400_000;
+/** Renewals come a third of the lifetime before the end: who has less than a fifth left was forgotten. */
+const LONGEST_NOTICE_MS = 14 * DAY_MS;
+const SHARE = 5;
+
+export type CertificateTime = "good" | "not-yet" | "ending" | "ended";
+
+export function certificateTime(leaf: X509Certificate, nowMs: number): CertificateTime {
+  const [from, to] = [Date.parse(leaf.validFrom), Date.parse(leaf.validTo)];
+  if (nowMs >= to) return "ended";
+  if (nowMs < from) return "not-yet";
+  return to - nowMs < Math.min(LONGEST_NOTICE_MS, (to - from) / SHARE) ? "ending" : "good";
+}
