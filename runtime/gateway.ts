@@ -181,7 +181,7 @@ function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, o
   });
   return own(
     createProxy({
-      snapshots,
+      ...common,
       endpoints: [...session.endpoints, ...issuer.endpoints, ...servers, ...upstream.endpoints, ...devices.endpoints],
       authenticator: callers,
       signIn: session.signIn,
@@ -198,11 +198,9 @@ function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, o
       showAddress: (...of) => issuer.showAddress(...of),
       upstream,
       records: ground.records,
-      keys,
+      replay: boot.replay,
       metrics,
       tracing,
-      log,
-      clock,
     }),
   );
 }

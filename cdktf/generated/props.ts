@@ -51,8 +51,10 @@ export interface GatewaySettings {
    * assertion or at sign-in, `issuer-rules` has those of its `workloadRules` that let a workload in; `auth-method` is
    * `session` (browser), `grant` (MCP client with its user's consent), `id-jag` (MCP client by an issuer's assertion),
    * `application`, `service-account`, `workload` (job, pod or machine by its platform's token), `programmatic` or
-   * `provider-token`. One can list: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email,
-   * session-id, grant-id, client-id, issuer, issuer-rules, auth-method, mcp-method, mcp-tool, mcp-tool-parameters.
+   * `provider-token`. `replay` is all that the policy was asked about, so that it can be decided again (who, with
+   * groups and devices, what, from where, and digests of arguments and claims), see `authorize_log_key`. One can list:
+   * request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id,
+   * issuer, issuer-rules, auth-method, mcp-method, mcp-tool, mcp-tool-parameters, replay.
    * @default request-id, user, email, mcp-method, mcp-tool
    */
   readonly authorizeLogFields?: readonly AuthorizeLogField[];
@@ -249,7 +251,7 @@ export interface RuntimeFlags {
 }
 
 /** Fields that an authorization record may carry beside the fixed ones. */
-export type AuthorizeLogField = "request-id" | "trace-id" | "bundle-digest" | "route" | "method" | "path" | "host" | "ip" | "user" | "email" | "session-id" | "grant-id" | "client-id" | "issuer" | "issuer-rules" | "auth-method" | "mcp-method" | "mcp-tool" | "mcp-tool-parameters";
+export type AuthorizeLogField = "request-id" | "trace-id" | "bundle-digest" | "route" | "method" | "path" | "host" | "ip" | "user" | "email" | "session-id" | "grant-id" | "client-id" | "issuer" | "issuer-rules" | "auth-method" | "mcp-method" | "mcp-tool" | "mcp-tool-parameters" | "replay";
 
 /** Who is asked for groups that the identity provider leaves out. */
 export interface GroupsResolver {

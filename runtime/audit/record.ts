@@ -9,6 +9,7 @@
  */
 import type { Decision, McpFacts } from "../policy/facts.ts";
 import type { ShadowDecision } from "../policy/shadow.ts";
+import { escapeMarks, plainJsonText } from "./record-text.ts";
 
 /** What a record can tell. */
 export interface RecordInput {
@@ -39,6 +40,8 @@ export interface RecordInput {
   readonly mcp?: McpFacts | undefined;
   /** JSON text of the tool's arguments; asked only when the field is wanted. See mcp/message.ts, `toolArguments`. */
   readonly toolArguments?: (() => string | undefined) | undefined;
+  /** JSON of what its policy was asked about, see replay/write-facts.ts; asked only when the field is wanted. */
+  readonly replay?: (() => string) | undefined;
 }
 
 /** Longest text of a field, in UTF-16 units; longer ones are cut and end in "…". */
@@ -70,6 +73,7 @@ export const RECORD_FIELDS = [
   "mcp-method",
   "mcp-tool",
   "mcp-tool-parameters",
+  "replay",
 ] as const;
 
 export type RecordField = (typeof RECORD_FIELDS)[number];
@@ -94,6 +98,7 @@ const WRITE_FIELD: Readonly<Record<RecordField, Write>> = {
   "mcp-method": (input) => (input.mcp ? field("mcp-method", input.mcp.method ?? "") : ""),
   "mcp-tool": (input) => field("mcp-tool", input.mcp?.tool),
   "mcp-tool-parameters": (input) => argumentsField(input),
+  replay: (input) => (input.replay ? `,"replay":${input.replay()}` : ""),
 };
 
 /** The fields when `authorize_log_fields` is not set. */
@@ -170,26 +175,12 @@ function oneLine(json: string): string {
 
 function jsonText(text: string): string {
   const short = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
-  return PLAIN.test(short) ? `"${short}"` : escapeMarks(JSON.stringify(short));
+  return plainJsonText(short);
 }
-
-/** Printable ASCII without quote and backslash. */
-const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 
 function isPrintable(text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text);
 }
-
-/** What JSON leaves as it is and viewers do not: DEL, C1 controls, line separators, and all that formats: bidirectional marks, tags. */
-function escapeMarks(json: string): string {
-  // By units: a mark above U+FFFF has two, and JSON writes both.
-  return json.replace(MARKS, (mark) =>
-    mark.split("").reduce((text, unit) => `${text}\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`, ""),
-  );
-}
-
-// oxlint-disable-next-line no-control-regex -- exactly these are meant
-const MARKS = /[\x7f-\x9f\u2028\u2029\u2065\p{Cf}]/gu;
 
 let lastSecond = -1;
 let lastPrefix = "";

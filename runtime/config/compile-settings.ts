@@ -10,7 +10,8 @@ import { headerSettingsShape } from "../features/headers/settings.ts";
 import { adminListenerShape, listenerShape, streamShape } from "../features/listener/settings.ts";
 import { lifetimeShape, mcpSettingsShape } from "../features/mcp/settings.ts";
 import { developmentShape, keysShape, logShape } from "../features/process/settings.ts";
-import { recordFieldsShape, recordsShape } from "../features/records/settings.ts";
+import { compileRecords } from "../features/records/compile.ts";
+import { recordFieldsShape } from "../features/records/settings.ts";
 import { cookieShape } from "../features/sign-in/settings.ts";
 import { withDefaults } from "../settings/types/registry.ts";
 import type { BootDoc, SettingsDoc } from "./settings.ts";
@@ -73,7 +74,7 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
     storageUrl: secretValues(doc, "storage_url", secrets)[0] ?? keys.storage_url,
     drainTimeoutMs: durationMs(keys.drain_timeout),
     drainDelayMs: durationMs(keys.drain_delay),
-    authorizeLog: withDefaults(recordsShape, doc).authorize_log,
+    ...compileRecords(doc, secrets),
     logLevel: log.log_level,
     tracing: log.tracing && compileTracing(log.tracing, secrets),
     webhook: webhook && compileWebhook(webhook, secrets),

@@ -10,15 +10,13 @@ import type { ConnectionRoute } from "../features/connection/compiled.ts";
 import type { McpRoute, Lifetimes } from "../features/mcp/compiled.ts";
 import type { ListenerSettings } from "../features/listener/compiled.ts";
 import type { ProcessSettings } from "../features/process/compiled.ts";
+import type { RecordSettings } from "../features/records/compiled.ts";
 import type { IdpSettings, CookieSettings } from "../features/sign-in/compiled.ts";
 import type { TrustedIssuer } from "../features/sign-in/trusted-issuers.ts";
 import type { DomainPattern } from "../settings/domains.ts";
 
 /** Settings that only the file given to `gateway run` may carry. */
-export interface BootSettings extends ListenerSettings, ProcessSettings {
-  /** Where authorization records go: "stdout" or a file path. */
-  readonly authorizeLog: string;
-}
+export type BootSettings = ListenerSettings & ProcessSettings & RecordSettings;
 
 /** Settings that a published slice may carry too. */
 export interface LiveSettings {

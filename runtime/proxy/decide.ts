@@ -7,6 +7,7 @@ import type { Decision, Facts, McpFacts } from "../policy/facts.ts";
 import { decideShadow, type ShadowDecision } from "../policy/shadow.ts";
 import { formatRecord } from "../audit/record.ts";
 import type { RecordWriter } from "../audit/record-writer.ts";
+import { REFUSED_TEXT, type ReplayWriter } from "../audit/replay/write-facts.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { Blocks } from "../identity/blocks.ts";
 import type { AuthFailureReason, Principal } from "../identity/principal.ts";
@@ -18,6 +19,8 @@ import { after, type Outcome, type Step } from "./steps.ts";
 
 export interface DecideDeps {
   readonly records: RecordWriter;
+  /** Of the field `replay`; absent: it is in no record. */
+  readonly replay?: ReplayWriter;
   readonly metrics?: ProxyMetrics;
   /** Absent: nothing is ever blocked. */
   readonly blocks?: Pick<Blocks, "size" | "find">;
@@ -47,7 +50,10 @@ export function decide(
 ): Step {
   return (context) => {
     const decision = decideNow(deps, context);
-    const recorded = record(deps, context, decision, context.message, shadowOf(deps, context, decision));
+    const { message, facts } = context;
+    // What is blocked no policy lets pass.
+    const asked = isBlocked(decision) ? undefined : facts;
+    const recorded = record(deps, context, { decision, message, asked, shadow: shadowOf(deps, context, decision) });
     if (!decision.allowed) return after(recorded, () => done(answerDenied(context, decision)));
     return recorded === undefined ? "next" : recorded.then(() => "next");
   };
@@ -65,7 +71,20 @@ export function refuse(
 ): Outcome | Promise<Outcome> {
   const decision = typeof reason === "string" ? refusedFor(reason) : reason;
   context.trace?.refused(decision.allowWhyFalse.join(" "));
-  return after(record(deps, context, decision, undefined), () => done(answer()));
+  return after(record(deps, context, { decision }), () => done(answer()));
+}
+
+/** The same where nobody is signed in, and no route asks for more than its policy: another policy may let nobody in. */
+export function refuseAnonymous(
+  deps: DecideDeps,
+  context: RequestContext,
+  reason: RefusedBefore,
+  answer: () => void | Promise<void>,
+): Outcome | Promise<Outcome> {
+  const decision = refusedFor(reason);
+  context.trace?.refused(reason);
+  const asked = factsOf(undefined, httpFacts(context), undefined);
+  return after(record(deps, context, { decision, asked }), () => done(answer()));
 }
 
 /** The store or the provider cannot be asked: that is no verdict about the caller (D26). */
@@ -161,14 +180,19 @@ function authMethod({ kind, assertedBy }: Principal): string {
   return kind === "grant" && assertedBy !== undefined ? "id-jag" : kind;
 }
 
+interface Check {
+  readonly decision: Decision;
+  /** Absent: none was read, or it does not matter. */
+  readonly message?: McpMessage | undefined;
+  /** What a policy was asked, or would have been; absent: no policy would have changed anything. */
+  readonly asked?: Facts | undefined;
+  readonly shadow?: readonly ShadowDecision[] | undefined;
+}
+
 /** @returns a promise when the record queue is full */
-function record(
-  deps: DecideDeps,
-  context: RequestContext,
-  decision: Decision,
-  message: McpMessage | undefined,
-  shadow?: readonly ShadowDecision[],
-): Promise<void> | undefined {
+function record(deps: DecideDeps, context: RequestContext, check: Check): Promise<void> | undefined {
+  const { decision, message, asked, shadow } = check;
+  const { replay } = deps;
   const { exchange, snapshot, prepared, principal } = context;
   deps.metrics?.decided(decision);
   const line = formatRecord(snapshot.settings.authorizeLogFields, {
@@ -189,6 +213,13 @@ function record(
     authMethod: principal && authMethod(principal),
     mcp: prepared.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
     toolArguments: message ? () => toolArguments(message) : undefined,
+    replay: replay && (() => (asked ? replayText(replay, context, asked) : REFUSED_TEXT)),
   });
   return deps.records.write(line);
+}
+
+function replayText(writer: ReplayWriter, { exchange, message }: RequestContext, facts: Facts): string {
+  const { clientCertificate: certificate } = exchange;
+  const given = (): string | undefined => (message ? toolArguments(message) : undefined);
+  return writer.write({ facts, certificate, toolArguments: given });
 }

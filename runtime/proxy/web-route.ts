@@ -6,7 +6,7 @@ import type { AuthResult } from "../identity/principal.ts";
 import { isBlocked } from "../policy/blocks.ts";
 import { isAmbiguous } from "../policy/evaluate.ts";
 import { denialDetails } from "../policy/explain.ts";
-import { decide, refuse, refuseUnavailable, type DecideDeps } from "./decide.ts";
+import { decide, refuse, refuseAnonymous, refuseUnavailable, type DecideDeps } from "./decide.ts";
 import { answerDevice, deviceReason, type DeviceDeps } from "./device.ts";
 import { answerBlocked } from "./first-checks.ts";
 import { setCaller, type RequestContext } from "./request-context.ts";
@@ -54,7 +54,7 @@ export function requireSignIn(deps: SignInDeps & DecideDeps): Step {
     if (principal !== undefined) return "next";
     if (authFailure === "unavailable") return refuseUnavailable(deps, context);
     if (context.prepared.route.allowsAnonymous) return "next";
-    return refuse(deps, context, `credential-${authFailure}`, () => askToSignIn(deps, context));
+    return refuseAnonymous(deps, context, `credential-${authFailure}`, () => askToSignIn(deps, context));
   };
 }
 

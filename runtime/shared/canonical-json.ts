@@ -1,11 +1,18 @@
 /** One text for equal values, and what it digests to. */
 import { createHash } from "node:crypto";
 
+/** What stands for a value without members: nothing lies below it. */
+export abstract class ValueToken {
+  /** As it is written, where that is known. */
+  abstract readonly text: string | undefined;
+}
+
 /** A number as the text has it, where reading it could have rounded it. */
-export class NumberToken {
+export class NumberToken extends ValueToken {
   readonly text: string;
 
   constructor(text: string) {
+    super();
     this.text = text;
   }
 }

@@ -4,10 +4,13 @@ import { nearest } from "../../settings/nearest.ts";
 import { quote } from "../../settings/problem.ts";
 import { text } from "../../settings/types/scalar.ts";
 import { textList } from "../../settings/types/list.ts";
+import { textListMap } from "../../settings/types/map.ts";
+import { secret } from "../../settings/types/secret.ts";
+import { parsePointer } from "../../policy/mcp/argument-values.ts";
 
 export const recordFieldsShape = {
   authorize_log_fields: textList({
-    doc: `Fields included in authorization records. \`issuer\` is the name in \`identity_issuers\` of who let the user in, by an assertion or at sign-in, \`issuer-rules\` has those of its \`workload_rules\` that let a workload in; \`auth-method\` is \`session\` (browser), \`grant\` (MCP client with its user's consent), \`id-jag\` (MCP client by an issuer's assertion), \`application\`, \`service-account\`, \`workload\` (job, pod or machine by its platform's token), \`programmatic\` or \`provider-token\`. One can list: ${RECORD_FIELDS.join(", ")}.`,
+    doc: `Fields included in authorization records. \`issuer\` is the name in \`identity_issuers\` of who let the user in, by an assertion or at sign-in, \`issuer-rules\` has those of its \`workload_rules\` that let a workload in; \`auth-method\` is \`session\` (browser), \`grant\` (MCP client with its user's consent), \`id-jag\` (MCP client by an issuer's assertion), \`application\`, \`service-account\`, \`workload\` (job, pod or machine by its platform's token), \`programmatic\` or \`provider-token\`. \`replay\` is all that the policy was asked about, so that it can be decided again (who, with groups and devices, what, from where, and digests of arguments and claims), see \`authorize_log_key\`. One can list: ${RECORD_FIELDS.join(", ")}.`,
     default: DEFAULT_RECORD_FIELDS,
     itemValues: RECORD_FIELDS,
     check: recordField,
@@ -19,6 +22,18 @@ export const recordsShape = {
     doc: 'Where authorization records go: "stdout" or the path of a file.',
     default: "stdout",
     check: (value) => (value === "" || value.includes("\0") ? 'must be "stdout" or a path' : undefined),
+  }),
+  ...secret("authorize_log_key", {
+    doc: "Base64 of at least 32 random bytes: the key of the digests of arguments and claims in the field `replay`. Whoever decides records again needs it, too. Make one with `openssl rand -base64 32`.",
+    unset:
+      "the field has types of arguments without digests, and no claims; rules that compare them cannot be decided again",
+  }),
+  authorize_log_clear_arguments: textListMap({
+    doc: 'Arguments that the field `replay` has in clear, for rules that compare more than equality (`gt`, `starts_with`, `matches`): tool name, or "*" for all tools, to JSON pointers; what is below one of them is in clear, too.',
+    unset: "none",
+    checkName: (name) => (name.length > 256 ? "must be the name of a tool" : undefined),
+    checkValue: (value) =>
+      parsePointer(value) === undefined ? `is ${quote(value)}, must be a JSON pointer such as "/repo"` : undefined,
   }),
 };
 

@@ -67,8 +67,9 @@ export interface ReadArgumentMatch {
 
 const SCALARS = ["is", "not"] as const;
 const LISTS = ["in", "not_in"] as const;
-const PIECES = ["contains", "starts_with", "ends_with", "matches"] as const;
-const ORDERS = ["gt", "gte", "lt", "lte"] as const;
+/** Of texts, beside equality. */
+export const PIECES = ["contains", "starts_with", "ends_with", "matches"] as const;
+export const ORDERS = ["gt", "gte", "lt", "lte"] as const;
 const VALUE_MEMBERS = [...SCALARS, ...LISTS, ...PIECES, ...ORDERS, "only"] as const;
 const ELEMENTS = ["some", "every"] as const;
 const MEMBERS = ["tool", "argument", "exists", ...VALUE_MEMBERS, ...ELEMENTS] as const;
@@ -122,6 +123,11 @@ export const ARGUMENT_MATCH_SCHEMA: JsonSchema = {
     every: { ...ELEMENT_SCHEMA, description: "A list with elements, in which this holds of all." },
   },
 };
+
+/** What a value is compared with by equality. */
+export function scalarsOf(match: ValueMatch): readonly Scalar[] {
+  return [...SCALARS, ...LISTS].flatMap((name) => match[name] ?? []);
+}
 
 /** @returns undefined after everything wrong with the data was reported */
 export function readArgumentMatch(data: unknown, path: string, report: Report): ReadArgumentMatch | undefined {

@@ -1,6 +1,6 @@
 /** The arguments of a tool call as criteria read them: when the first one asks, and numbers as they were written. */
 import { foldCase } from "./fold-case.ts";
-import { parseVerbatim } from "../../shared/canonical-json.ts";
+import { parseVerbatim, ValueToken } from "../../shared/canonical-json.ts";
 import type { ArgumentFacts } from "../facts.ts";
 import { textAt } from "./argument-span.ts";
 
@@ -35,6 +35,17 @@ export function readArguments(text: () => string | undefined): ArgumentFacts {
   };
 }
 
+/** The same of arguments that are read already. @param whole its numbers as `NumberToken` where reading rounds them */
+export function argumentsOf(whole: unknown): ArgumentFacts {
+  const folded = new WeakMap<object, Map<string, number>>();
+  return { find: (pointer) => valueAt(whole, pointer, folded) };
+}
+
+/** JSON with its numbers as `NumberToken` where reading rounds them. */
+export function parseExactly(json: string): unknown {
+  return isKeptWhole(json) ? JSON.parse(json) : parseVerbatim(json);
+}
+
 /**
  * A number with more than 15 digits, or a large exponent: all others are what they were written as, and no two different
  * ones become the same (IEEE 754 doubles keep 15 decimal digits).
@@ -57,7 +68,7 @@ function valueAt(root: unknown, pointer: readonly string[], folded: WeakMap<obje
   for (const token of pointer) {
     if (value === null || value === undefined) return undefined;
     // Some servers take a text for the JSON in it.
-    if (typeof value !== "object") return UNCLEAR;
+    if (typeof value !== "object" || value instanceof ValueToken) return UNCLEAR;
     if (Array.isArray(value)) {
       if (!/^(?:0|[1-9][0-9]*)$/.test(token)) return undefined;
     } else if (hasLookAlike(value, token, folded)) return UNCLEAR;

@@ -122,7 +122,7 @@ describe("formatRecord()", () => {
 
   test("every field has a value when everything is known", () => {
     const asserted = { grantId: "grant-1", issuer: "company", issuerRules: ["main"], authMethod: "id-jag" };
-    const record = read(RECORD_FIELDS, { ...base, traceId: "trace-1", ...asserted });
+    const record = read(RECORD_FIELDS, { ...base, traceId: "trace-1", ...asserted, replay: () => "{}" });
     for (const name of RECORD_FIELDS) expect(record).toHaveProperty([name]);
   });
 

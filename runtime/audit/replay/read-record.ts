@@ -1,0 +1,250 @@
+/**
+ * One line of a log → what was decided there, and the facts that another policy can be asked about.
+ *
+ * Untrusted: the line. Promises: it never throws; what is no authorization record is said to be something else, and one
+ * that cannot be read as a whole is broken, never read in part.
+ */
+import { DEVICE_TYPES } from "../../policy/device-match.ts";
+import type { ArgumentFacts, CertificateFacts, DeviceFacts, LeftOut, McpFacts, UserFacts } from "../../policy/facts.ts";
+import { argumentsOf } from "../../policy/mcp/argument-values.ts";
+import { comparableArguments, type RecordedFacts } from "../../policy/recorded/decide-recorded.ts";
+import { standInDeep } from "../../policy/recorded/withheld.ts";
+import { isRecord, type Members } from "../../shared/is-record.ts";
+import { readTree, type Known } from "./tree.ts";
+import { REPLAY_VERSION } from "./write-facts.ts";
+
+export interface RecordedCheck {
+  readonly timeMs: number;
+  readonly allowed: boolean;
+  /** Why it was decided so, sorted. */
+  readonly reasons: readonly string[];
+  /** "" where the record has none. */
+  readonly requestId: string;
+  /** Key of the route; "" where the record has none. */
+  readonly route: string;
+  /**
+   * refused: before its policy was asked; omitted: the facts were too long; absent: recorded without the field `replay`;
+   * newer: by a later version of the gateway.
+   */
+  readonly request: RecordedRequest | "refused" | "omitted" | "absent" | "newer";
+}
+
+export interface RecordedRequest {
+  /** User's e-mail address, else id; "" when nobody was signed in. */
+  readonly who: string;
+  readonly host: string;
+  readonly path: string;
+  readonly httpMethod: string;
+  readonly mcp: McpFacts | undefined;
+  /** Of the key of its digests. */
+  readonly keyId: string | undefined;
+  /** @throws RangeError when they cannot be read */
+  facts(asked: AskedFacts): RecordedFacts;
+}
+
+/** What the deciding configuration has to do with the facts. */
+export interface AskedFacts {
+  /** That has learnt its policies. */
+  readonly vocabulary: Known;
+  /** As its routes give them. */
+  readonly otherPaths?: readonly string[] | undefined;
+  /** It asks clients for certificates. */
+  readonly asksForCertificates: boolean;
+  /** Its policies do; what nobody asks for is not read. */
+  readonly needsClaims: boolean;
+  readonly needsArguments: boolean;
+}
+
+export type ReadLine =
+  | { readonly kind: "other" }
+  | { readonly kind: "broken"; readonly problem: string }
+  | { readonly kind: "check"; readonly check: RecordedCheck };
+
+const OTHER: ReadLine = { kind: "other" };
+
+export function readRecord(line: string): ReadLine {
+  // The operator's log may stand in the same file, as JSON and as text.
+  if (!line.startsWith("{")) return OTHER;
+  try {
+    const value: unknown = JSON.parse(line);
+    if (!isRecord(value) || value["service"] !== "authorize" || value["message"] !== "authorize check") return OTHER;
+    return { kind: "check", check: readCheck(value) };
+  } catch (error) {
+    const problem = error instanceof SyntaxError ? "it is no whole JSON" : (error as Error).message;
+    return { kind: "broken", problem };
+  }
+}
+
+function readCheck(record: Members): RecordedCheck {
+  const { allow, time, replay } = record;
+  const timeMs = typeof time === "string" ? Date.parse(time) : Number.NaN;
+  if (typeof allow !== "boolean" || Number.isNaN(timeMs)) throw new RangeError('it has no "allow" or no "time"');
+  return {
+    timeMs,
+    allowed: allow,
+    reasons: texts(record[allow ? "allow-why-true" : "allow-why-false"] ?? []),
+    requestId: text(record["request-id"] ?? ""),
+    route: text(record["route"] ?? ""),
+    request: readRequest(replay),
+  };
+}
+
+function readRequest(replay: unknown): RecordedCheck["request"] {
+  if (replay === undefined) return "absent";
+  const given = members(replay);
+  const { v: version } = given;
+  if (typeof version === "number" && version > REPLAY_VERSION) return "newer";
+  if (version !== REPLAY_VERSION) throw unreadable("v");
+  if (given["refused"] === true) return "refused";
+  if (given["omitted"] === true) return "omitted";
+  const [httpMethod, path, host, ip] = texts(given["http"]);
+  if (httpMethod === undefined || path === undefined || host === undefined || ip === undefined)
+    throw unreadable("http");
+  const keyId = optional(given["k"], text);
+  const user = optional(given["user"], readUser);
+  const devices = optional(given["devices"], readDevices);
+  const message = optional(given["mcp"], readMessage);
+  const { certificate: shown } = given;
+  const certificate = shown === null ? undefined : optional(shown, readCertificate);
+  const http = {
+    method: httpMethod,
+    path,
+    host,
+    ip,
+    ...(given["preflight"] === true && { isCorsPreflight: true }),
+    ...(certificate && { certificate }),
+  };
+
+  return {
+    who: user?.email || user?.id || "",
+    host,
+    path,
+    httpMethod,
+    mcp: message?.mcp,
+    keyId,
+    facts({ vocabulary, otherPaths, asksForCertificates, needsClaims, needsArguments }) {
+      const known = keyId === vocabulary.keyId ? vocabulary : UNKNOWN_KEY;
+      const hasClaims = user === undefined || (user.claims !== undefined && known.keyId !== undefined);
+      const claims = needsClaims && hasClaims ? members(standInDeep(readTree(user?.claims ?? {}, known))) : {};
+      const recordedArguments = needsArguments ? argumentsUnder(message, known) : undefined;
+      return {
+        http: otherPaths ? { ...http, otherPaths } : http,
+        ...(user && {
+          user: { ...user, name: "", claims, ...(user.leftOut && { leftOut: leftOutOf(user.leftOut, hasClaims) }) },
+        }),
+        ...(devices && { devices }),
+        ...(message && {
+          mcp: recordedArguments ? { ...message.mcp, arguments: comparableArguments(recordedArguments) } : message.mcp,
+        }),
+        hasClaims,
+        isCertificateKnown: shown !== undefined || !asksForCertificates,
+        recordedArguments,
+      };
+    },
+  };
+}
+
+/** Of digests under a key that nobody has: types and lengths of lists are all they say. */
+const UNKNOWN_KEY: Known = { keyId: undefined, value: () => undefined, name: (written) => written };
+
+interface ReadMessage {
+  readonly mcp: McpFacts;
+  /** The arguments as they were written. */
+  readonly written: unknown;
+}
+
+/** Absent, too, where a name in them cannot be read: what is looked for by name may be there or not. */
+function argumentsUnder(message: ReadMessage | undefined, known: Known): ArgumentFacts | undefined {
+  if (message?.written === undefined) return undefined;
+  let isReadable = true;
+  const name = (written: string): string => {
+    if (known.keyId === undefined) isReadable = false;
+    return known.name(written);
+  };
+  const whole = readTree(message.written, { keyId: known.keyId, value: (written) => known.value(written), name });
+  return isReadable ? argumentsOf(whole) : undefined;
+}
+
+/** Claims that are not recorded may have been there: what the provider left out besides is no answer for them. */
+function leftOutOf({ others, ...known }: LeftOut, hasClaims: boolean): LeftOut {
+  return others && hasClaims ? { ...known, others } : known;
+}
+
+function readUser(value: unknown): Omit<UserFacts, "name" | "claims"> & { readonly claims: unknown } {
+  const { id, email, groups, claims, "left-out": leftOut } = members(value);
+  const left = optional(leftOut, readLeftOut);
+  return { id: text(id), email: text(email), groups: texts(groups), claims, ...(left && { leftOut: left }) };
+}
+
+function readLeftOut(value: unknown): LeftOut {
+  const { groups, claims, others } = members(value);
+  return { groups: flag(groups), claims: texts(claims), ...(others === true && { others }) };
+}
+
+function readDevices(value: unknown): readonly DeviceFacts[] {
+  return list(value).map((each) => {
+    const { id, isApproved, type } = members(each);
+    const known = DEVICE_TYPES.find((one) => one === type);
+    if (known === undefined) throw unreadable("devices");
+    return { id: text(id), isApproved: flag(isApproved), type: known };
+  });
+}
+
+function readCertificate(value: unknown): CertificateFacts {
+  const { isValid, fingerprint, spkiHash, sanEmail, sanDns, sanUri } = members(value);
+  return {
+    isValid: flag(isValid),
+    fingerprint: text(fingerprint),
+    spkiHash: text(spkiHash),
+    sanEmail: texts(sanEmail),
+    sanDns: texts(sanDns),
+    sanUri: texts(sanUri),
+  };
+}
+
+function readMessage(value: unknown): ReadMessage {
+  const { method, tool, prompt, resource, arguments: written } = members(value);
+  const mcp: { -readonly [K in "method" | "tool" | "prompt" | "resource"]?: string } = {};
+  if (method !== undefined) mcp.method = text(method);
+  if (tool !== undefined) mcp.tool = text(tool);
+  if (prompt !== undefined) mcp.prompt = text(prompt);
+  if (resource !== undefined) mcp.resource = text(resource);
+  // The criteria about tools would take it for an error of theirs.
+  if ((mcp.method === "tools/call") !== (mcp.tool !== undefined)) throw unreadable("mcp");
+  if (written !== undefined) members(written);
+  return { mcp, written };
+}
+
+function optional<T>(value: unknown, read: (value: unknown) => T): T | undefined {
+  return value === undefined ? undefined : read(value);
+}
+
+function members(value: unknown): Members {
+  if (!isRecord(value)) throw unreadable("a block");
+  return value;
+}
+
+function list(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw unreadable("a list");
+  return value as readonly unknown[];
+}
+
+function texts(value: unknown): readonly string[] {
+  const items = list(value);
+  for (const item of items) if (typeof item !== "string") throw unreadable("a text");
+  return items as readonly string[];
+}
+
+function text(value: unknown): string {
+  if (typeof value !== "string") throw unreadable("a text");
+  return value;
+}
+
+function flag(value: unknown): boolean {
+  if (typeof value !== "boolean") throw unreadable("a flag");
+  return value;
+}
+
+function unreadable(what: string): RangeError {
+  return new RangeError(`${what} of it is not what a gateway writes`);
+}

@@ -1,0 +1,131 @@
+/**
+ * How arguments and claims stand in a record: as they are built, with what they hold as digests.
+ *
+ * Every text begins with what it is: "=" a text and "+" a number as written, both in clear; "t" a text, "n" a number, "b" a
+ * flag, each followed by its digest, or by nothing where there is no key; "?" a number that nothing can be compared with.
+ * `null` tells nothing. Names of members stand in clear where they look like those of schemas; others as "#" and digests.
+ */
+import { Withheld } from "../../policy/recorded/withheld.ts";
+import { NumberToken } from "../../shared/canonical-json.ts";
+import { isRecord } from "../../shared/is-record.ts";
+import { plainJsonText } from "../record-text.ts";
+import type { Digests } from "./digests.ts";
+
+export interface WriteOptions {
+  readonly digests: Digests | undefined;
+  /** JSON pointers whose values stand in clear. */
+  readonly clear: ReadonlySet<string>;
+  /** Claims: numbers and flags count by their text. */
+  readonly isByText?: boolean;
+}
+
+/** Each costs a digest. */
+const MAX_VALUES = 256;
+const SCHEMA_NAME = /^[A-Za-z0-9_$][A-Za-z0-9_.$-]{0,63}$/;
+const ODD_NUMBER = "?";
+
+/** @returns JSON; undefined for more values than are worth their digests, and for names that only a key could hide */
+export function writeTree(value: unknown, options: WriteOptions): string | undefined {
+  let left = MAX_VALUES;
+  const { digests, clear, isByText = false } = options;
+
+  const write = (each: unknown, pointer: string, isClear: boolean): string => {
+    left -= 1;
+    if (left < 0) return "null";
+    const shown = isClear || (clear.size > 0 && clear.has(pointer));
+    if (each === null || each === undefined) return "null";
+    if (Array.isArray(each)) return `[${each.map((one, index) => write(one, `${pointer}/${index}`, shown)).join(",")}]`;
+    if (typeof each === "object" && !(each instanceof NumberToken)) {
+      const members = Object.entries(each).map(
+        ([name, one]) => `${plainJsonText(nameOf(name, shown))}:${write(one, `${pointer}/${escapeStep(name)}`, shown)}`,
+      );
+      return `{${members.join(",")}}`;
+    }
+    return writeScalar(each as Scalar, shown);
+  };
+  const writeScalar = (each: Scalar, shown: boolean): string => {
+    const token = each instanceof NumberToken ? each.text : String(each);
+    if (typeof each === "string" || isByText)
+      return shown ? plainJsonText(`=${token}`) : `"t${digests?.text(token) ?? ""}"`;
+    if (typeof each === "boolean") return shown ? token : `"b${digests?.flag(each) ?? ""}"`;
+    if (shown) return `"+${token}"`;
+    if (digests === undefined) return `"n"`;
+    const digest = digests.number(token);
+    return digest === undefined ? `"${ODD_NUMBER}"` : `"n${digest}"`;
+  };
+  const nameOf = (name: string, shown: boolean): string => {
+    if (SCHEMA_NAME.test(name)) return name;
+    if (shown) return `=${name}`;
+    if (digests === undefined) {
+      left = -1;
+      return "#";
+    }
+    const { folded, exact } = digests.name(name);
+    return folded === exact ? `#${folded}` : `#${folded}.${exact}`;
+  };
+
+  const text = write(value, "", false);
+  return left < 0 ? undefined : text;
+}
+
+type Scalar = string | number | boolean | NumberToken;
+
+/** RFC 6901 §3. */
+function escapeStep(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+/** Of a number that no policy's number can be compared with: like it, unknown wherever it is compared. */
+const ODD = new NumberToken("1e9999999");
+
+/** Which value a digest is of, and which name. */
+export interface Known {
+  /** Of the key; undefined without one: then digests say no more than which type a value has. */
+  readonly keyId: string | undefined;
+  /** @param written "t" and a digest … @returns undefined for what no policy names */
+  value(written: string): string | number | boolean | undefined;
+  /** @param written "#" and digests @returns a name that reads like it: itself where a policy names it */
+  name(written: string): string;
+}
+
+/** @throws RangeError for what `writeTree` never writes, and for names that nobody can read without the key */
+export function readTree(written: unknown, known: Known): unknown {
+  if (written === null || typeof written === "boolean") return written;
+  if (typeof written === "string") return readScalar(written, known);
+  if (Array.isArray(written)) return written.map((each) => readTree(each, known));
+  if (!isRecord(written)) throw noForm();
+  // Members as they are, "__proto__" among them.
+  return Object.fromEntries(
+    Object.entries(written).map(([name, each]) => [readName(name, known), readTree(each, known)]),
+  );
+}
+
+function readScalar(written: string, known: Known): unknown {
+  const rest = written.slice(1);
+  const digest = rest === "" || known.keyId === undefined ? undefined : rest;
+  switch (written[0]) {
+    case "=":
+      return rest;
+    case "+":
+      return new NumberToken(rest);
+    case ODD_NUMBER:
+      return ODD;
+    case "t":
+      return known.value(written) ?? new Withheld("string", digest);
+    case "n":
+      return known.value(written) ?? new Withheld("number", digest);
+    case "b":
+      return known.value(written) ?? new Withheld("boolean", digest);
+    default:
+      throw noForm();
+  }
+}
+
+function readName(written: string, known: Known): string {
+  if (written.startsWith("=")) return written.slice(1);
+  return written.startsWith("#") ? known.name(written) : written;
+}
+
+function noForm(): RangeError {
+  return new RangeError('a value of "replay" has no form that a gateway writes');
+}

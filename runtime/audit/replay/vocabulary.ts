@@ -1,0 +1,42 @@
+/** What the policies of a configuration compare with, under its digests: so a digest in a record becomes that value again. */
+import type { CompiledPolicy } from "../../policy/evaluate.ts";
+import { operandsOf } from "../../policy/recorded/operands.ts";
+import type { Digests } from "./digests.ts";
+import type { Known } from "./tree.ts";
+
+export interface Vocabulary extends Known {
+  /** Takes in what a policy compares with. Records are read after the policies that decide them were learnt. */
+  learn(policy: CompiledPolicy): void;
+}
+
+export function createVocabulary(digests: Digests | undefined): Vocabulary {
+  const values = new Map<string, string | number | boolean>();
+  const names = new Map<string, string>();
+  const folded = new Map<string, string>();
+  if (digests) for (const flag of [true, false]) values.set(`b${digests.flag(flag)}`, flag);
+  return {
+    keyId: digests?.id,
+    learn(policy) {
+      if (!digests) return;
+      const operands = operandsOf(policy);
+      for (const value of operands.values) {
+        if (typeof value === "string") values.set(`t${digests.text(value)}`, value);
+        else if (typeof value === "number") values.set(`n${digests.number(String(value))}`, value);
+      }
+      for (const name of operands.names) {
+        const digest = digests.name(name);
+        names.set(digest.exact, name);
+        folded.set(digest.folded, name);
+      }
+    },
+    value: (written) => values.get(written),
+    name(written) {
+      const [first = "", second = first] = written.slice(1).split(".");
+      const named = names.get(second);
+      if (named !== undefined) return named;
+      const like = folded.get(first);
+      // Another spelling of a name that is asked for: what stands behind NUL is cut by foldCase, as by servers.
+      return like === undefined ? `\0${written}` : `${like}\0${second}`;
+    },
+  };
+}

@@ -1,0 +1,110 @@
+/**
+ * The field `replay` of a record: everything that the request's policy was asked about, so that another policy can be asked
+ * the same (read-record.ts).
+ *
+ * Untrusted: all of it. Promises: one line of JSON, bounded; of arguments and claims no value, but those of arguments that
+ * the configuration allows, only digests under its key; no token, cookie or secret.
+ */
+import type { CertificateFacts, Facts, UserFacts } from "../../policy/facts.ts";
+import { parseExactly } from "../../policy/mcp/argument-values.ts";
+import { escapeMarks, plainJsonText } from "../record-text.ts";
+import { createDigests, type Digests } from "./digests.ts";
+import { writeTree } from "./tree.ts";
+
+export const REPLAY_VERSION = 1;
+
+/** Of a request that was refused before its policy was asked: no policy would have let it pass. */
+export const REFUSED_TEXT = `{"v":${REPLAY_VERSION},"refused":true}`;
+/** Of a request whose facts are too long to be recorded. */
+const OMITTED_TEXT = `{"v":${REPLAY_VERSION},"omitted":true}`;
+
+/** Longest arguments and claims, in UTF-16 units of JSON text. */
+const MAX_TREE = 8_192;
+/** Longest field. */
+const MAX_FACTS = 32_768;
+
+export interface ReplayInput {
+  /** As the policy was asked. */
+  readonly facts: Facts;
+  /** The one that the client showed, whether or not a rule asked for it. */
+  readonly certificate: CertificateFacts | undefined;
+  /** JSON of the tool's arguments; undefined when the call gives none. */
+  readonly toolArguments: () => string | undefined;
+}
+
+export interface ReplayWriter {
+  /** @returns JSON */
+  write(input: ReplayInput): string;
+}
+
+export interface ReplayOptions {
+  /** 32 bytes or more; absent: values that are not in clear are left out. */
+  readonly key?: Uint8Array | undefined;
+  /** Tool, or "*" for all → JSON pointers of arguments that stand in clear. */
+  readonly clearArguments: ReadonlyMap<string, readonly string[]>;
+  /** Where it does not, a certificate that is not there says nothing of the client. */
+  readonly asksForCertificates: boolean;
+}
+
+export function createReplayWriter({ key, clearArguments, asksForCertificates }: ReplayOptions): ReplayWriter {
+  const digests = key && createDigests(key);
+  const ofAll = clearArguments.get("*") ?? [];
+  const clearOfAll = new Set(ofAll);
+  const clear = new Map([...clearArguments].map(([tool, pointers]) => [tool, new Set([...ofAll, ...pointers])]));
+  /** Users are the same object over many requests. */
+  const userTexts = new WeakMap<UserFacts, string>();
+  const head = `{"v":${REPLAY_VERSION}${digests ? `,"k":"${digests.id}"` : ""}`;
+
+  function userText(user: UserFacts): string {
+    let text = userTexts.get(user);
+    if (text === undefined) userTexts.set(user, (text = writeUser(user, digests)));
+    return text;
+  }
+
+  function messageText({ mcp }: Facts, toolArguments: ReplayInput["toolArguments"]): string {
+    if (mcp === undefined) return "";
+    const parts: string[] = [];
+    for (const name of ["method", "tool", "prompt", "resource"] as const)
+      if (mcp[name] !== undefined) parts.push(`"${name}":${plainJsonText(mcp[name])}`);
+    if (mcp.tool !== undefined) {
+      const given = toolArguments() ?? "{}";
+      const options = { digests, clear: clear.get(mcp.tool) ?? clearOfAll };
+      const written = given.length > MAX_TREE ? undefined : writeTree(parseExactly(given), options);
+      if (written !== undefined) parts.push(`"arguments":${written}`);
+    }
+    return `,"mcp":{${parts.join(",")}}`;
+  }
+
+  return {
+    write({ facts, certificate, toolArguments }) {
+      const { method, path, host, ip, isCorsPreflight } = facts.http;
+      const lines = [method, path, host, ip].map(plainJsonText);
+      let text = `${head},"http":[${lines.join(",")}]`;
+      if (isCorsPreflight === true) text += `,"preflight":true`;
+      if (asksForCertificates) text += `,"certificate":${certificate ? objectText(certificate) : "null"}`;
+      if (facts.user) text += `,"user":${userText(facts.user)}`;
+      if (facts.devices) text += `,"devices":${objectText(facts.devices.map(deviceFacts))}`;
+      text += `${messageText(facts, toolArguments)}}`;
+      return text.length > MAX_FACTS ? OMITTED_TEXT : text;
+    },
+  };
+}
+
+function writeUser({ id, email, groups, claims, leftOut }: UserFacts, digests: Digests | undefined): string {
+  let text = `{"id":${plainJsonText(id)},"email":${plainJsonText(email)},"groups":[${groups.map(plainJsonText).join(",")}]`;
+  if (leftOut) text += `,"left-out":${objectText(leftOut)}`;
+  const written = digests && writeTree(claims, { digests, clear: NONE, isByText: true });
+  if (written !== undefined && written.length <= MAX_TREE) text += `,"claims":${written}`;
+  return `${text}}`;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Nothing else of what the object may have besides. */
+function deviceFacts({ id, isApproved, type }: NonNullable<Facts["devices"]>[number]): object {
+  return { id, isApproved, type };
+}
+
+function objectText(value: object): string {
+  return escapeMarks(JSON.stringify(value));
+}

@@ -1,0 +1,36 @@
+/** Settings of the authorization log → their compiled form. */
+import { createReplayWriter } from "../../audit/replay/write-facts.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
+import { type ShapeDoc, withDefaults } from "../../settings/types/registry.ts";
+import type { ListenerDoc } from "../listener/settings.ts";
+import { decodeSharedSecret } from "../process/settings.ts";
+import type { RecordSettings } from "./compiled.ts";
+import { recordsShape } from "./settings.ts";
+
+type RecordsDoc = ShapeDoc<typeof recordsShape> & Pick<ListenerDoc, "downstream_mtls">;
+
+/** @throws GatewayError `config.secret` */
+export function compileRecords(doc: RecordsDoc, secrets: SecretSource): RecordSettings {
+  return {
+    authorizeLog: withDefaults(recordsShape, doc).authorize_log,
+    replay: createReplayWriter({
+      key: recordKey(doc, secrets),
+      clearArguments: new Map(Object.entries(doc.authorize_log_clear_arguments ?? {})),
+      asksForCertificates: doc.downstream_mtls !== undefined,
+    }),
+  };
+}
+
+/** @throws GatewayError `config.secret` */
+export function recordKey(doc: RecordsDoc, secrets: SecretSource): Uint8Array | undefined {
+  const [written] = secretValues(doc, "authorize_log_key", secrets);
+  return written === undefined ? undefined : decodeRecordKey(written);
+}
+
+/** @throws GatewayError `config.secret` */
+export function decodeRecordKey(written: string): Uint8Array {
+  const key = decodeSharedSecret(written);
+  if (key) return key;
+  throw new GatewayError("config.secret", 'Cannot use "authorize_log_key": it must be base64 of at least 32 bytes');
+}

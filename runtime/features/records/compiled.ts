@@ -1,0 +1,8 @@
+/** Where records go, and what those that are decided again are written with. */
+import type { ReplayWriter } from "../../audit/replay/write-facts.ts";
+
+export interface RecordSettings {
+  /** Where authorization records go: "stdout" or a file path. */
+  readonly authorizeLog: string;
+  readonly replay: ReplayWriter;
+}

@@ -1,0 +1,31 @@
+/** What a policy compares arguments and claims with by equality, and the names by which it looks for them. */
+import { scalarsOf, type ArgumentMatch } from "../mcp/argument-match.ts";
+import { parsePointer } from "../mcp/argument-values.ts";
+import type { ListMatch } from "../match.ts";
+import type { Leaf, PolicyTree } from "../tree.ts";
+
+export interface Operands {
+  readonly values: readonly (string | number | boolean)[];
+  /** Of members: steps of pointers and of claims' paths, and what `only` lists. */
+  readonly names: readonly string[];
+}
+
+export function operandsOf(policy: Pick<PolicyTree, "allow" | "deny">): Operands {
+  const found = [...policy.allow, ...policy.deny].flatMap(({ leaves }) => leaves.map(operandsOfLeaf));
+  return { values: found.flatMap(({ values }) => values), names: found.flatMap(({ names }) => names) };
+}
+
+function operandsOfLeaf({ criterion, data, subPath }: Leaf): Operands {
+  if (criterion.name === "claim") {
+    const { has, is, exclude } = data as ListMatch;
+    const values = [has, is, exclude].filter((each) => each !== undefined);
+    return { values, names: [subPath, ...subPath.split("/")] };
+  }
+  if (criterion.name !== "mcp_tool_argument") return { values: [], names: [] };
+  const match = data as ArgumentMatch;
+  const matches = [match, match.some, match.every].filter((each) => each !== undefined);
+  return {
+    values: matches.flatMap(scalarsOf),
+    names: [...(parsePointer(match.argument) ?? []), ...matches.flatMap(({ only = [] }) => only)],
+  };
+}

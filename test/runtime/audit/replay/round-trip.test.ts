@@ -1,0 +1,203 @@
+/** What is decided out of a record is what was decided of the request, or nobody says: over random policies and requests. */
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { createDigests } from "../../../../runtime/audit/replay/digests.ts";
+import { readRecord, type RecordedRequest } from "../../../../runtime/audit/replay/read-record.ts";
+import { createVocabulary } from "../../../../runtime/audit/replay/vocabulary.ts";
+import { createReplayWriter } from "../../../../runtime/audit/replay/write-facts.ts";
+import { formatRecord } from "../../../../runtime/audit/record.ts";
+import { compilePolicy, evaluate } from "../../../../runtime/policy/evaluate.ts";
+import type { Decision, Facts } from "../../../../runtime/policy/facts.ts";
+import { readArguments } from "../../../../runtime/policy/mcp/argument-values.ts";
+import { OPERATORS, type CriterionDoc, type RulesDoc } from "../../../../runtime/policy/parse.ts";
+import { decideRecorded, forRecords } from "../../../../runtime/policy/recorded/decide-recorded.ts";
+import { alice, plainHttp } from "../../../support/facts.ts";
+
+const KEY = Buffer.alloc(32, 1);
+
+interface Recording {
+  readonly key?: Uint8Array | undefined;
+  readonly clear?: Readonly<Record<string, readonly string[]>>;
+}
+
+function lineOf(facts: Facts, args: string | undefined, decision: Decision, { key, clear = {} }: Recording): string {
+  const writer = createReplayWriter({ key, clearArguments: new Map(Object.entries(clear)), asksForCertificates: true });
+  const { http } = facts;
+  return formatRecord(["replay"], {
+    timeMs: 1_780_000_000_000,
+    decision,
+    requestId: "1",
+    bundleDigest: "d",
+    http,
+    replay: () => writer.write({ facts, certificate: http.certificate, toolArguments: () => args }),
+  });
+}
+
+function requestOf(line: string): RecordedRequest {
+  const read = readRecord(line);
+  if (read.kind !== "check" || typeof read.check.request === "string") throw new Error(`no request: ${line}`);
+  return read.check.request;
+}
+
+/** @returns the verdict of `rules` on what was recorded; undefined: nobody can tell */
+function again(line: string, rules: readonly RulesDoc[], key: Uint8Array | undefined): boolean | undefined {
+  const policy = compilePolicy(rules);
+  const vocabulary = createVocabulary(key && createDigests(key));
+  vocabulary.learn(policy);
+  const recorded = forRecords(policy);
+  const facts = requestOf(line).facts({ vocabulary, asksForCertificates: true, ...recorded });
+  return decideRecorded(recorded, facts)?.allowed;
+}
+
+const call = (args: string | undefined, http: Partial<Facts["http"]> = {}): Facts => ({
+  user: alice,
+  http: { ...plainHttp, ...http },
+  mcp: { method: "tools/call", tool: "deploy", arguments: readArguments(() => args) },
+});
+
+const argument = (match: object): CriterionDoc => ({ mcp_tool_argument: { tool: "deploy", ...match } });
+
+const ENV = { argument: "/env" };
+const N = { argument: "/n" };
+const equality: readonly CriterionDoc[] = [
+  { accept: true },
+  { reject: true },
+  { domain: "example.com" },
+  { groups: { has: "on-call" } },
+  { "claim/department": { has: "platform" } },
+  { "claim/nested/team": { exclude: "infra" } },
+  { "claim/level": { is: 3 } },
+  { "claim/https://example.com/role": { has: "lead" } },
+  { idp: "default" },
+  { mcp_tool: "deploy" },
+  { http_path: { starts_with: "/m" } },
+  { client_certificate: { san_dns: "laptop.example" } },
+  { invalid_client_certificate: true },
+  argument({ ...ENV, is: "prod" }),
+  argument({ ...ENV, not: "prod" }),
+  argument({ ...ENV, in: ["dev", 1, true] }),
+  argument({ ...ENV, exists: true }),
+  argument({ ...N, is: 9_007_199_254_740_991 }),
+  argument({ ...N, in: [1, 2.5, "prod"] }),
+  argument({ argument: "/list", some: { is: "a" } }),
+  argument({ argument: "/list", every: { in: ["a", 1] } }),
+  argument({ argument: "/list/0", is: "a" }),
+  argument({ argument: "", only: ["env", "n", "list", "e@x"] }),
+  argument({ argument: "/e@x", is: "a" }),
+  argument({ argument: "/constructor/name", exists: true }),
+  argument({ argument: "/n/text", exists: true }),
+];
+const wider: readonly CriterionDoc[] = [
+  argument({ ...ENV, starts_with: "pr" }),
+  argument({ ...ENV, matches: "p.*" }),
+  argument({ ...ENV, in: ["dev"], contains: "e" }),
+  argument({ ...N, gt: 1 }),
+  argument({ ...N, lte: "9007199254740992" }),
+  argument({ argument: "/list", some: { gt: 0 } }),
+  argument({ argument: "/list", every: { ends_with: "a" } }),
+];
+
+const TEXTS = ['"prod"', '"dev"', '"other"', '"a"', '"\\u202e"', '"=a"'];
+const NUMBERS = ["1", "1.0", "2.50", "10e-1", "9007199254740991", "9007199254740992", "9007199254740993", "1e9999999"];
+const value = fc.oneof(
+  fc.constantFrom(...TEXTS, ...NUMBERS, "true", "false", "null", "[]", "{}", '{"text":"a"}'),
+  fc.array(fc.constantFrom(...TEXTS, ...NUMBERS, "null", '{"a":1}'), { maxLength: 3 }).map((all) => `[${all.join()}]`),
+);
+const name = fc.constantFrom("env", "Env", "n", "list", "e@x", "E@X", "__proto__", "constructor", "ſomething odd");
+const args = fc.option(
+  fc
+    .uniqueArray(fc.tuple(name, value), { selector: ([each]) => each, maxLength: 4 })
+    .map((all) => `{${all.map(([each, text]) => `${JSON.stringify(each)}:${text}`).join()}}`),
+  { nil: undefined, freq: 20 },
+);
+const policyOf = (criteria: readonly CriterionDoc[]): fc.Arbitrary<readonly RulesDoc[]> => {
+  const action = fc.dictionary(
+    fc.constantFrom(...OPERATORS),
+    fc.array(fc.constantFrom(...criteria), { minLength: 1, maxLength: 3 }),
+    { minKeys: 1, maxKeys: 2 },
+  );
+  return fc.tuple(action, fc.option(action)).map(([allow, deny]) => [{ allow }, ...(deny ? [{ deny }] : [])]);
+};
+const certificate = fc.option(
+  fc.record({ isValid: fc.boolean(), sanDns: fc.subarray(["laptop.example", "b.example"]) }).map((some) => ({
+    fingerprint: "f".repeat(64),
+    spkiHash: "s",
+    sanEmail: [],
+    sanUri: [],
+    ...some,
+  })),
+  { nil: undefined },
+);
+
+describe("a recorded request", () => {
+  test("is decided as it was, where rules compare by equality, present and past", () => {
+    fc.assert(
+      fc.property(policyOf(equality), args, certificate, (rules, given, shown) => {
+        const facts = call(given, shown && { certificate: shown });
+        const decision = evaluate(compilePolicy(rules), facts);
+        expect(again(lineOf(facts, given, decision, { key: KEY }), rules, KEY)).toBe(decision.allowed);
+      }),
+      { seed: 16, numRuns: 1500 },
+    );
+  });
+
+  test("is decided as it would be or not at all, whatever rules compare and whichever key there is", () => {
+    let told = 0;
+    let untold = 0;
+    const keys = fc.constantFrom(
+      [KEY, KEY],
+      [KEY, undefined],
+      [undefined, KEY],
+      [KEY, Buffer.alloc(32, 2)],
+      [undefined, undefined],
+    );
+    const clear = fc.constantFrom({}, { deploy: ["/env"] }, { "*": ["/n", "/list"] }, { deploy: [""] });
+    fc.assert(
+      fc.property(policyOf([...equality, ...wider]), args, keys, clear, (rules, given, [key, later], shown) => {
+        const facts = call(given);
+        const decision = evaluate(compilePolicy(rules), facts);
+        const found = again(lineOf(facts, given, decision, { key, clear: shown }), rules, later);
+        if (found === undefined) untold += 1;
+        else told += 1;
+        if (found !== undefined) expect(found).toBe(decision.allowed);
+        if (shown.deploy?.[0] === "" && key === KEY && later === KEY) expect(found).toBe(decision.allowed);
+      }),
+      { seed: 16, numRuns: 3000 },
+    );
+    // Neither half is empty, so that each says something.
+    expect(told).toBeGreaterThan(500);
+    expect(untold).toBeGreaterThan(100);
+  });
+
+  test("has no value of an argument or claim that is not allowed, and no key", () => {
+    const given = '{"env":"secret-1","list":["secret-2",{"secret@3":4711}],"e":{"f":"secret-4"},"ok":"shown"}';
+    const facts = call(given);
+    const line = lineOf(facts, given, evaluate(compilePolicy([]), facts), { key: KEY, clear: { deploy: ["/ok"] } });
+    for (const secret of ["secret", "4711", "platform", "infra", KEY.toString("base64"), KEY.toString("hex")])
+      expect(line).not.toContain(secret);
+    expect(line).toContain('"ok":"=shown"');
+    expect(line).not.toMatch(/[^\x20-\x7e\n]/);
+  });
+
+  test("has one digest for one number however it is written, and two for two numbers that doubles take for one", () => {
+    const digests = createDigests(KEY);
+    const number = (token: string): string | undefined => digests.number(token);
+    expect(new Set(["1", "1.0", "10e-1", "0.1E1"].map(number)).size).toBe(1);
+    expect(new Set(["9007199254740992", "9007199254740993", "9007199254740993.0"].map(number)).size).toBe(2);
+    expect(number("1e9999999")).toBeUndefined();
+  });
+
+  test("that holds too many values, or is too long, is said to tell nothing of them", () => {
+    const many = `{"list":[${Array.from({ length: 300 }, () => "1").join()}]}`;
+    const facts = call(many);
+    const line = lineOf(facts, many, evaluate(compilePolicy([]), facts), { key: KEY });
+    expect(line).not.toContain('"arguments"');
+    const rules = (match: object): readonly RulesDoc[] => [{ allow: { and: [argument(match)] } }];
+    expect(again(line, rules({ argument: "/list", exists: true }), KEY)).toBeUndefined();
+    expect(again(line, [{ allow: { and: [{ mcp_tool: "deploy" }] } }], KEY)).toBe(true);
+    const long = call(undefined, { path: `/${"x".repeat(40_000)}` });
+    const read = readRecord(lineOf(long, undefined, evaluate(compilePolicy([]), long), { key: KEY }));
+    expect(read).toMatchObject({ kind: "check", check: { request: "omitted" } });
+  });
+});
