@@ -6,10 +6,12 @@
 import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { startClientAdapter, type ClientAdapter } from "./client-adapter.ts";
 
 const cli = new URL("../../node_modules/@modelcontextprotocol/conformance/dist/index.js", import.meta.url).pathname;
-const adapter = new URL("client-adapter.ts", import.meta.url).pathname;
+const client = new URL("client-command.mjs", import.meta.url).pathname;
 
 const SCENARIOS = [
   "metadata-default",
@@ -45,6 +47,12 @@ const SCENARIOS = [
   "wif-jwt-bearer",
 ];
 
+let adapter: ClientAdapter;
+beforeAll(async () => {
+  adapter = await startClientAdapter();
+});
+afterAll(() => adapter.close());
+
 /** Each starts a suite and a gateway: more at once would only wait for each other. */
 const limiter = Math.max(1, Math.min(3, availableParallelism() - 1));
 let running = 0;
@@ -70,7 +78,7 @@ describe("conformance suite, clients: the gateway as an OAuth client toward upst
 });
 
 function runScenario(scenario: string): Promise<{ readonly exitCode: number | null; readonly output: string }> {
-  const command = `${process.execPath} ${adapter}`;
+  const command = `${process.execPath} ${client} ${adapter.socketPath}`;
   const args = [cli, "client", "--command", command, "--scenario", scenario, "--timeout", "90000"];
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"], timeout: 120_000 });
