@@ -117,8 +117,11 @@ export const ADMIN_ENDPOINTS: readonly ReferenceEndpoint[] = [
 ];
 
 export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
-  [0, "done; `explain`: allowed; `check`: a gateway would start; `ready`: it serves; `doctor`: every client connects"],
-  [1, "a problem with what was given, or nothing was there to end"],
-  [2, "wrong usage"],
+  [
+    0,
+    "done; `explain`: allowed; `check`: a gateway would start; `ready`: it serves; `doctor`: every client connects; `diff`: nobody gains or loses anything",
+  ],
+  [1, "a problem with what was given, or nothing was there to end; `diff`: somebody gains or loses something"],
+  [2, "wrong usage; `diff`: the two cannot be compared"],
   [3, "`explain` alone: denied"],
 ];

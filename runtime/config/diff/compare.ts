@@ -1,0 +1,191 @@
+/**
+ * Two routes at one address, decided side by side by the code that decides requests: for each representative and each thing
+ * that may be asked, under all conditions that their rules tell apart.
+ */
+import { outcomeOf, FALSE, TRUE } from "../../policy/packed-outcome.ts";
+import { findLeaf, type Leaf } from "../../policy/tree.ts";
+import { type Case, type Cases, casesOf } from "./conditions.ts";
+import { type Item, messagesOf, requestsOf } from "./items.ts";
+import { type ComparedRoute, isAllowed, isListed, type Place, type Tables } from "./places.ts";
+import { personOf, type Subject, subjectsOf } from "./subjects.ts";
+import type { ArgumentMatch } from "../../policy/mcp/argument-match.ts";
+import type { UserFacts } from "../../policy/facts.ts";
+
+/** How many of the requests that were tried are allowed; "all" is said only where nothing was left untried. */
+export type Level = "none" | "some" | "all";
+
+/** What one representative may do before and after. */
+export interface Verdict {
+  readonly item: Item;
+  readonly before: Level;
+  readonly after: Level;
+  /** A request that the new side allows and the old one does not. */
+  readonly gain?: Case;
+  /** The other way round. */
+  readonly loss?: Case;
+  /** Shown in lists of the server now and not before, or the other way round. */
+  readonly listing?: "shown" | "hidden";
+}
+
+export interface SubjectVerdicts {
+  readonly subject: Subject;
+  /** One for each item, in their order. */
+  readonly verdicts: readonly Verdict[];
+}
+
+export interface Comparison {
+  readonly place: Place;
+  readonly items: readonly Item[];
+  readonly representatives: readonly SubjectVerdicts[];
+  readonly people: readonly SubjectVerdicts[];
+  /** What was not looked at here, in words. */
+  readonly gaps: readonly string[];
+}
+
+export interface Limits {
+  /** Decisions that may still be made; counted down. */
+  decisions: number;
+  /** Requests for one thing that may be asked. */
+  readonly cases: number;
+  /** Asked now and then: no time is left. */
+  readonly isOver?: () => boolean;
+}
+
+/** @returns undefined when the limits are used up */
+export function comparePlace(
+  place: Place,
+  [before, after]: readonly [Tables, Tables],
+  people: readonly UserFacts[],
+  limits: Limits,
+): Comparison | undefined {
+  const policies = [place.old, place.new].flatMap((route) => (route ? [route.policy()] : []));
+  const leaves = policies.flatMap(({ allow, deny }) => [...allow, ...deny].flatMap((rule) => rule.leaves));
+  const isServer = place.old?.isServer === true || place.new?.isServer === true;
+  const path = place.path ?? "/";
+  const items = isServer ? messagesOf(leaves, path) : requestsOf(leaves, path, place.holds);
+  const asked = items.map((item) => {
+    const found = casesOf(item, leaves, place.host, limits.cases);
+    return { item, cases: found, untried: untriedOf(item, leaves, found) };
+  });
+  const { subjects, leftOut } = subjectsOf(policies);
+  const decide = (subject: Subject): SubjectVerdicts | undefined => {
+    const verdicts: Verdict[] = [];
+    for (const { item, cases, untried } of asked) {
+      limits.decisions -= cases.cases.length * 2;
+      if (limits.decisions < 0 || limits.isOver?.() === true) return undefined;
+      verdicts.push(verdictOf(place, [before, after], subject, item, cases, untried.length > 0));
+    }
+    return { subject, verdicts };
+  };
+  const all = (each: readonly Subject[]): readonly SubjectVerdicts[] | undefined => {
+    const found = [];
+    for (const subject of each) {
+      const decided = decide(subject);
+      if (decided === undefined) return undefined;
+      found.push(decided);
+    }
+    return found;
+  };
+  const representatives = all(subjects);
+  const persons = representatives && all(people.map(personOf));
+  if (!representatives || !persons) return undefined;
+  return { place, items, representatives, people: persons, gaps: gapsOf(asked, leftOut, place) };
+}
+
+interface Asked {
+  readonly item: Item;
+  readonly cases: Cases;
+  readonly untried: readonly Leaf[];
+}
+
+function verdictOf(
+  { old, new: next }: Place,
+  [before, after]: readonly [Tables, Tables],
+  { user }: Subject,
+  item: Item,
+  { cases, isComplete }: Cases,
+  hasUntried: boolean,
+): Verdict {
+  let [was, is] = [0, 0];
+  let gain: Case | undefined;
+  let loss: Case | undefined;
+  for (const each of cases) {
+    const [one, other] = [isAllowed(before, old, each, user), isAllowed(after, next, each, user)];
+    if (one) was += 1;
+    if (other) is += 1;
+    if (other && !one) gain ??= each;
+    if (one && !other) loss ??= each;
+  }
+  const isExact = isComplete && !hasUntried;
+  const [listedBefore, listedAfter] = [isListed(before, old, item, user), isListed(after, next, item, user)];
+  return {
+    item,
+    before: levelOf(was, cases.length, isExact, listedBefore),
+    after: levelOf(is, cases.length, isExact, listedAfter),
+    ...(gain && { gain }),
+    ...(loss && { loss }),
+    ...(listedBefore !== listedAfter && { listing: listedAfter === true ? "shown" : "hidden" }),
+  };
+}
+
+/** What was not tried may be decided otherwise. */
+function levelOf(allowed: number, tried: number, isExact: boolean, isListed: boolean | undefined): Level {
+  if (allowed === 0) return isExact || isListed === false ? "none" : isListed === true ? "some" : "none";
+  return allowed === tried && isExact ? "all" : "some";
+}
+
+const OF_ITEMS: ReadonlySet<string> = new Set(["http_method", "http_path", "cors_preflight"]);
+
+/** Criteria on conditions that none of the requests meets, or that all of them do. */
+function untriedOf(item: Item, leaves: readonly Leaf[], { cases }: Cases): readonly Leaf[] {
+  return leaves.filter((leaf) => {
+    const { about, name } = leaf.criterion;
+    const isCondition =
+      about === "request" || about === "certificate" || name === "mcp_tool_argument" || about === "device";
+    if (!isCondition || OF_ITEMS.has(name) || (about === "device" && item.mcp !== undefined)) return false;
+    if (leaf.criterion.ofOthers?.isMeant(cases[0]?.facts ?? NO_FACTS) === false) return false;
+    if (name === "mcp_tool_argument" && !speaksOf(leaf, item)) return false;
+    const found = new Set(cases.map(({ facts }) => outcomeOf(findLeaf(leaf, { ...facts, user: SOMEBODY }))));
+    return !found.has(TRUE) || !found.has(FALSE);
+  });
+}
+
+const SOMEBODY: UserFacts = { id: "somebody", email: "", name: "", groups: [], claims: {} };
+const NO_FACTS = { http: { method: "", path: "", host: "", ip: "" } };
+
+/** The criterion is about calls of this tool: without arguments it cannot tell. */
+function speaksOf(leaf: Leaf, { http, mcp }: Item): boolean {
+  return mcp !== undefined && leaf.find?.({ http: { ...http, host: "", ip: "" }, mcp }) !== FALSE;
+}
+
+function gapsOf(asked: readonly Asked[], leftOut: number, { old, new: next, path }: Place): readonly string[] {
+  const key = next?.key ?? old?.key ?? "";
+  const [before, after] = [patternsOf(old), patternsOf(next)];
+  const patterns = [...before, ...after].filter((text) => !before.has(text) || !after.has(text));
+  const untried = new Set(
+    asked.flatMap((each) => each.untried.map(({ key: name, data }) => `${name} ${JSON.stringify(data)}`)),
+  );
+  const cut = asked.filter(({ cases }) => !cases.isComplete).map(({ item }) => item.name);
+  return [
+    ...patterns.map((text) => `${key}: which texts fit ${text}, beyond an example`),
+    ...[...untried].map((text) => `${key}: no request was found on both sides of ${text}`),
+    ...(cut.length === 0 ? [] : [`${key}: more conditions than can be put together: ${cut.slice(0, 5).join(", ")}`]),
+    ...(leftOut === 0 ? [] : [`${key}: ${leftOut} combinations of what its rules ask of users`]),
+    ...(path === undefined ? [`${key}: which other route answers at its addresses`] : []),
+  ];
+}
+
+/** What rules match by patterns: two of them may agree on an example and on little else. */
+function patternsOf(route: ComparedRoute | undefined): ReadonlySet<string> {
+  const policy = route?.policy();
+  const leaves = [...(policy?.allow ?? []), ...(policy?.deny ?? [])].flatMap((rule) => rule.leaves);
+  return new Set(
+    leaves.flatMap(({ criterion, data }) => {
+      const match = criterion.name === "mcp_tool_argument" ? (data as ArgumentMatch) : undefined;
+      const patterns = [match?.matches, match?.some?.matches, match?.every?.matches].filter(
+        (each) => each !== undefined,
+      );
+      return patterns.map((pattern) => JSON.stringify(pattern));
+    }),
+  );
+}

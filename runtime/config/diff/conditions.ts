@@ -1,0 +1,235 @@
+/**
+ * The same request under all conditions that rules tell apart: arguments, address, certificate, device. Each of them is one
+ * concrete request, so that a difference between two policies has an example.
+ */
+import ipaddr from "ipaddr.js";
+
+import type { CertificateFacts, DeviceFacts, Facts } from "../../policy/facts.ts";
+import type { ArgumentMatch } from "../../policy/mcp/argument-match.ts";
+import { readArguments, parsePointer } from "../../policy/mcp/argument-values.ts";
+import type { CertificateMatch } from "../../policy/certificate-match.ts";
+import type { DeviceMatch } from "../../policy/device-match.ts";
+import { compileStringMatch, type StringMatch } from "../../policy/match.ts";
+import type { Leaf } from "../../policy/tree.ts";
+import { argumentSamples, type ArgumentSample } from "./argument-samples.ts";
+import type { Item } from "./items.ts";
+import { samplesOf } from "./samples.ts";
+
+/** A request but for its user. */
+export interface Case {
+  readonly facts: Facts;
+  /** Arguments of the tool call, as JSON. */
+  readonly arguments?: string;
+  /** What is special about it: "from 10.0.0.1"; "" when nothing is. */
+  readonly told: string;
+}
+
+export interface Cases {
+  readonly cases: readonly Case[];
+  /** False: there are more conditions than were put together. */
+  readonly isComplete: boolean;
+}
+
+interface Draft {
+  readonly arguments: Map<string, ArgumentSample>;
+  ip: string;
+  certificate?: CertificateFacts;
+  devices?: readonly DeviceFacts[];
+  told: string[];
+}
+
+type Option = (draft: Draft) => void;
+
+/** Addresses for documentation, and others that no rule is likely to name. */
+const ADDRESSES = ["192.0.2.77", "198.51.100.77", "203.0.113.77", "8.8.4.4", "2001:db8::77", "2606:4700::77"];
+
+/** @param most cases */
+export function casesOf(item: Item, leaves: readonly Leaf[], host: string, most: number): Cases {
+  const dimensions = [
+    ...argumentOptions(item, leaves),
+    addressOptions(leaves),
+    certificateOptions(leaves),
+    ...(item.mcp === undefined ? [deviceOptions(leaves)] : []),
+  ].filter((options) => options.length > 1);
+  const size = dimensions.reduce((all, { length }) => all * length, 1);
+  const chosen = size <= most ? product(dimensions) : oneByOne(dimensions, most);
+  return { cases: chosen.map((options) => makeCase(item, host, options)), isComplete: size <= most };
+}
+
+function makeCase(item: Item, host: string, options: readonly Option[]): Case {
+  const draft: Draft = { arguments: new Map(), ip: ADDRESSES[0] ?? "", told: [] };
+  for (const option of options) option(draft);
+  const hasArguments = item.mcp?.tool !== undefined;
+  const json = hasArguments ? argumentsText(draft.arguments) : undefined;
+  const { certificate, devices } = draft;
+  return {
+    facts: {
+      http: { ...item.http, host, ip: draft.ip, ...(certificate && { certificate }) },
+      ...(devices && { devices }),
+      ...(item.mcp && { mcp: { ...item.mcp, ...(json !== undefined && { arguments: readArguments(() => json) }) } }),
+    },
+    ...(json !== undefined && { arguments: json }),
+    told: [...(draft.arguments.size > 0 && json !== undefined ? [json] : []), ...draft.told].join(", "),
+  };
+}
+
+/** The first options of all, all others one at a time, then two at a time while there is room. */
+function oneByOne(dimensions: readonly (readonly Option[])[], most: number): readonly (readonly Option[])[] {
+  const base = dimensions.map(([first]) => first).filter((option) => option !== undefined);
+  const found: (readonly Option[])[] = [base];
+  for (const [at, options] of dimensions.entries())
+    for (const option of options.slice(1)) found.push(base.with(at, option));
+  for (const [at, options] of dimensions.entries())
+    for (const [other, others] of dimensions.entries())
+      for (const option of other > at ? options.slice(1) : [])
+        for (const beside of others.slice(1)) {
+          if (found.length >= most) return found.slice(0, most);
+          found.push(base.with(at, option).with(other, beside));
+        }
+  return found.slice(0, most);
+}
+
+function product(dimensions: readonly (readonly Option[])[]): readonly (readonly Option[])[] {
+  let all: (readonly Option[])[] = [[]];
+  for (const options of dimensions) all = all.flatMap((chosen) => options.map((option) => [...chosen, option]));
+  return all;
+}
+
+function argumentOptions(item: Item, leaves: readonly Leaf[]): readonly (readonly Option[])[] {
+  const tool = item.mcp?.tool;
+  if (tool === undefined) return [];
+  const places = new Map<string, ArgumentMatch[]>();
+  for (const { criterion, data } of leaves) {
+    if (criterion.name !== "mcp_tool_argument") continue;
+    const match = data as ArgumentMatch;
+    if (!compileStringMatch(match.tool, (text) => text)(tool)) continue;
+    places.set(match.argument, [...(places.get(match.argument) ?? []), match]);
+  }
+  return [...places].map(([pointer, matches]) =>
+    argumentSamples(matches).map(
+      (sample): Option =>
+        (draft) =>
+          void draft.arguments.set(pointer, sample),
+    ),
+  );
+}
+
+/** What holds others first, so that these are put into it. */
+function argumentsText(samples: ReadonlyMap<string, ArgumentSample>): string {
+  const root: Node = { members: new Map() };
+  const places = [...samples].map(([pointer, json]) => ({ path: parsePointer(pointer) ?? [], json }));
+  for (const { path, json } of places.toSorted((one, other) => one.path.length - other.path.length)) {
+    if (json === undefined) continue;
+    let node = root;
+    for (const name of path) {
+      let next = node.members.get(name);
+      if (next === undefined) node.members.set(name, (next = { members: new Map() }));
+      node = next;
+    }
+    if (path.length > 0) node.json = json;
+    else if (json.startsWith("{")) Object.assign(root, { json });
+  }
+  return nodeText(root);
+}
+
+interface Node {
+  readonly members: Map<string, Node>;
+  /** What stands there, as JSON. */
+  json?: string;
+}
+
+function nodeText({ members, json }: Node): string {
+  if (members.size === 0) return json ?? "{}";
+  const own = json?.startsWith("{") === true ? Object.entries(JSON.parse(json) as object) : [];
+  const rest = own.flatMap(([name, value]) =>
+    members.has(name) ? [] : [`${JSON.stringify(name)}:${JSON.stringify(value)}`],
+  );
+  const given = [...members].map(([name, node]) => `${JSON.stringify(name)}:${nodeText(node)}`);
+  return `{${[...given, ...rest].join(",")}}`;
+}
+
+function addressOptions(leaves: readonly Leaf[]): readonly Option[] {
+  const ranges = leaves.flatMap(({ key, data }) => (key === "source_ip" ? (data as readonly string[]) : []));
+  // The ends of a range: where a narrower one lies in it, one of them is not in that.
+  const inside = ranges.flatMap((range) => {
+    const family = ipaddr.parseCIDR(range)[0].kind() === "ipv4" ? ipaddr.IPv4 : ipaddr.IPv6;
+    return [family.networkAddressFromCIDR(range).toString(), family.broadcastAddressFromCIDR(range).toString()];
+  });
+  const isInside = (text: string): boolean => {
+    const address = ipaddr.parse(text);
+    return ranges.some((range) => {
+      const [network, bits] = ipaddr.parseCIDR(range);
+      return network.kind() === address.kind() && address.match([network, bits]);
+    });
+  };
+  const outside = ADDRESSES.filter((text) => !isInside(text)).slice(0, 1);
+  const texts = new Set([...outside, ...inside]);
+  if (ranges.length === 0) return [];
+  return [...texts].map((ip): Option => (draft) => {
+    draft.ip = ip;
+    draft.told.push(`from ${ip}`);
+  });
+}
+
+function certificateOptions(leaves: readonly Leaf[]): readonly Option[] {
+  if (!leaves.some(({ criterion }) => criterion.about === "certificate")) return [];
+  const blank: CertificateFacts = {
+    isValid: true,
+    fingerprint: "0".repeat(64),
+    spkiHash: "",
+    sanEmail: [],
+    sanDns: [],
+    sanUri: [],
+  };
+  const named = leaves.flatMap(({ key, data }) => (key === "client_certificate" ? [data as CertificateMatch] : []));
+  const first = (match: StringMatch | undefined): readonly string[] =>
+    match === undefined
+      ? []
+      : samplesOf(match)
+          .slice(-1)
+          .map(({ text }) => text);
+  const certificates = named.flatMap((match) =>
+    (match.fingerprint ?? [blank.fingerprint]).flatMap((fingerprint) =>
+      (match.spki_hash ?? [blank.spkiHash]).map((spkiHash): CertificateFacts => ({
+        isValid: true,
+        fingerprint,
+        spkiHash,
+        sanEmail: first(match.san_email),
+        sanDns: first(match.san_dns),
+        sanUri: first(match.san_uri),
+      })),
+    ),
+  );
+  const show =
+    (certificate: CertificateFacts, told: string): Option =>
+    (draft) => {
+      draft.certificate = certificate;
+      draft.told.push(told);
+    };
+  return [
+    (draft) => void draft.told.push("without a client certificate"),
+    show({ ...blank, isValid: false }, "with an invalid client certificate"),
+    show(blank, "with another client certificate"),
+    ...certificates.map((certificate) => show(certificate, "with a client certificate that a rule names")),
+  ];
+}
+
+function deviceOptions(leaves: readonly Leaf[]): readonly Option[] {
+  const matches = leaves.flatMap(({ key, data }) => (key === "device" ? [data as DeviceMatch] : []));
+  if (matches.length === 0) return [];
+  const ids = [...new Set(matches.flatMap(({ is }) => (is === undefined ? [] : [is]))), "another-device"];
+  const devices = ids.flatMap((id) =>
+    [true, false].flatMap((isApproved) =>
+      (["any", "enclave_only"] as const).map((type): DeviceFacts => ({ id, isApproved, type })),
+    ),
+  );
+  return [
+    (draft) => void draft.told.push("without a registered device"),
+    ...devices.map((device): Option => (draft) => {
+      draft.devices = [device];
+      draft.told.push(
+        `with ${device.isApproved ? "an approved" : "a"} device${device.type === "any" ? "" : " of type enclave_only"}`,
+      );
+    }),
+  ];
+}

@@ -1,0 +1,39 @@
+/**
+ * Who gains or loses what when one configuration takes the place of another.
+ *
+ * Untrusted input: both configurations, checked, and users. Promises: pure; each gain and each loss has a request that the
+ * gateway's own policy engine decides so; bounded by the limits given; what was not looked at is said.
+ */
+import type { UserFacts } from "../../policy/facts.ts";
+import { comparePlace, type Comparison, type Limits } from "./compare.ts";
+import { placesOf, type Side, tablesOf } from "./places.ts";
+import { byWidth, type Statement, statementsOf } from "./statements.ts";
+
+export type { Side } from "./places.ts";
+
+export interface Difference {
+  /** Gains before losses, the widest first. */
+  readonly statements: readonly Statement[];
+  readonly comparisons: readonly Comparison[];
+  /** What was not looked at and belongs to these configurations. */
+  readonly gaps: readonly string[];
+}
+
+/** @param people listed and recorded users, looked at beside those for whom rules stand */
+export function differenceOf(old: Side, next: Side, people: readonly UserFacts[], limits: Limits): Difference {
+  const tables = [tablesOf(old), tablesOf(next)] as const;
+  const places = placesOf(...tables);
+  const comparisons: Comparison[] = [];
+  const gaps: string[] = [];
+  for (const [at, place] of places.entries()) {
+    const found = comparePlace(place, tables, people, limits);
+    if (found === undefined) {
+      const rest = places.slice(at).map((each) => (each.new ?? each.old)?.key ?? "");
+      gaps.push(`there was no room to compare ${rest.length} more routes: ${rest.slice(0, 8).join(", ")}`);
+      break;
+    }
+    comparisons.push(found);
+    gaps.push(...found.gaps);
+  }
+  return { statements: comparisons.flatMap(statementsOf).toSorted(byWidth), comparisons, gaps };
+}

@@ -1,0 +1,129 @@
+/** What may be asked of a route, by what its policies name: messages of an MCP server, requests of anything else. */
+import type { Facts, McpFacts } from "../../policy/facts.ts";
+import type { ArgumentMatch } from "../../policy/mcp/argument-match.ts";
+import type { StringMatch } from "../../policy/match.ts";
+import type { ListedItem } from "../../policy/reach.ts";
+import type { Leaf } from "../../policy/tree.ts";
+import { upperAscii } from "../../shared/ascii.ts";
+import { canonicalPath } from "../../shared/http/target.ts";
+import { type Filling, freshText, samplesOf, type TextSample, unique } from "./samples.ts";
+
+/** In the order in which they are told. */
+export const ITEM_KINDS = ["message", "tool", "prompt", "resource", "method", "request"] as const;
+
+export interface Item {
+  readonly kind: (typeof ITEM_KINDS)[number];
+  /** As it is told: a tool's name, "tools whose name begins with …". */
+  readonly name: string;
+  /** Stands for all of its kind that no rule names. */
+  readonly isRest: boolean;
+  readonly http: Pick<Facts["http"], "method" | "path" | "isCorsPreflight">;
+  /** Without arguments. */
+  readonly mcp?: McpFacts;
+  /** How it stands in a list of the server. */
+  readonly listed?: ListedItem;
+}
+
+const FRESH = ["another", "q7kz", "0", "jv-8"];
+const resourceFilling: Filling = ({ start, middle, end }) => {
+  const text = `${start}${middle}${end === "" && start !== "" ? "x" : ""}${end}`;
+  return start === "" ? `other://x/${text.replace(/^\/+/, "")}` : text;
+};
+const pathFilling: Filling = ({ start, middle, end }) => {
+  const text = `${start}${middle}${end === "" ? "x" : ""}${end}`;
+  return text.startsWith("/") ? text : `/${start === "" ? "x" : ""}${text}`;
+};
+
+/** @param path of the server's endpoint */
+export function messagesOf(leaves: readonly Leaf[], path: string): readonly Item[] {
+  const http = { method: "POST", path };
+  const of = (name: string): readonly StringMatch[] =>
+    leaves.flatMap((leaf) => (leaf.criterion.name === name ? [leaf.data as StringMatch] : []));
+  const tools = [
+    ...of("mcp_tool"),
+    ...leaves.flatMap((leaf) =>
+      leaf.criterion.name === "mcp_tool_argument" ? [(leaf.data as ArgumentMatch).tool] : [],
+    ),
+  ];
+  const messages = named(of("mcp_method"), FRESH);
+  const general = "initialize";
+  const item = (kind: Item["kind"], mcp: McpFacts, sample: Sample, listed?: ListedItem): Item => ({
+    kind,
+    name: sample.how === undefined ? sample.text : `whose ${kind === "resource" ? "URI" : "name"} ${sample.how}`,
+    isRest: sample.isRest,
+    http,
+    mcp,
+    ...(listed && { listed }),
+  });
+  const methods = messages.filter(({ text }) => !ABOUT_ITEMS.has(text) && text !== general);
+  return [
+    item("message", { method: general }, { text: general, isRest: false }),
+    ...named(tools, FRESH).map((each) =>
+      item("tool", { method: "tools/call", tool: each.text }, each, { kind: "tool", name: each.text }),
+    ),
+    ...named(of("mcp_prompt"), FRESH).map((each) =>
+      item("prompt", { method: "prompts/get", prompt: each.text }, each, { kind: "prompt", name: each.text }),
+    ),
+    ...named(of("mcp_resource"), ["other://another/one", "q7kz:0"], resourceFilling).map((each) =>
+      item("resource", { method: "resources/read", resource: each.text }, each, { kind: "resource", uri: each.text }),
+    ),
+    ...methods.map((each) => item("method", { method: each.text }, each)),
+  ];
+}
+
+/** Methods of which each message is about something that is an item of its own. */
+const ABOUT_ITEMS: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"]);
+
+const METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"];
+
+/** @param holds whether requests for a path are the route's @param path one of its own, of which no rule needs to speak */
+export function requestsOf(leaves: readonly Leaf[], path: string, holds: (path: string) => boolean): readonly Item[] {
+  const of = (name: string): readonly StringMatch[] =>
+    leaves.flatMap((leaf) => (leaf.key === name ? [leaf.data as StringMatch] : []));
+  const methods = named(of("http_method"), METHODS).map((each) => ({ ...each, text: upperAscii(each.text) }));
+  const beside = path.endsWith("/") ? `${path}another` : `${path}/another`;
+  const paths = named(of("http_path"), [path, beside, `${beside}-q7kz`], pathFilling).filter(
+    ({ text, isRest }) => isRest || (isCanonical(text) && holds(text)),
+  );
+  const spoken = { method: methods.length > 1, path: paths.length > 1 };
+  const requests = paths.flatMap((at) =>
+    methods.map((by): Item => ({
+      kind: "request",
+      name: requestName(spoken.method ? by : undefined, spoken.path ? at : undefined),
+      isRest: by.isRest && at.isRest,
+      http: { method: by.text, path: at.text },
+    })),
+  );
+  if (!leaves.some(({ key }) => key === "cors_preflight")) return requests;
+  const preflight = { method: "OPTIONS", path, isCorsPreflight: true };
+  return [...requests, { kind: "request", name: "CORS preflights", isRest: false, http: preflight }];
+}
+
+function requestName(method: Sample | undefined, path: Sample | undefined): string {
+  const by = method === undefined ? "" : method.isRest ? " by other methods" : ` by ${method.how ?? method.text}`;
+  const at =
+    path === undefined
+      ? ""
+      : path.isRest
+        ? " for other paths"
+        : ` for ${path.how === undefined ? path.text : `a path that ${path.how}`}`;
+  return `requests${by}${at}`;
+}
+
+interface Sample extends TextSample {
+  readonly isRest: boolean;
+}
+
+/** What the matchers name, and one that stands for all others. */
+function named(matches: readonly StringMatch[], fresh: readonly string[], fill?: Filling): readonly Sample[] {
+  const samples = unique(
+    matches.flatMap((match) => samplesOf(match, fill)),
+    ({ text }) => text,
+  );
+  return [...samples.map((each) => ({ ...each, isRest: false })), { text: freshText(matches, fresh), isRest: true }];
+}
+
+function isCanonical(path: string): boolean {
+  const read = canonicalPath(path);
+  return read.ok && read.path === path;
+}

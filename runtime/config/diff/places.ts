@@ -1,0 +1,207 @@
+/**
+ * Where two configurations may decide differently: addresses of routes on either side, with the route that answers there in
+ * each of them. The gateway's own tables find them, so that a new route in front of another one counts as what it is.
+ */
+import { routePolicy } from "../../policy/access-keys.ts";
+import { type CompiledPolicy, compilePolicy, evaluate } from "../../policy/evaluate.ts";
+import { mayUse } from "../../policy/reach.ts";
+import { buildHostIndex, type HostIndex } from "../../features/routing/apply-find-route.ts";
+import { baseOf, compileMatch } from "../../features/routing/compile.ts";
+import type { RoutedRoute } from "../../features/routing/compiled.ts";
+import { parseFrom } from "../../features/routing/from.ts";
+import { accepted } from "../../settings/values.ts";
+import { canonicalJson } from "../../shared/canonical-json.ts";
+import type { UserFacts } from "../../policy/facts.ts";
+import type { CheckedRoute } from "../load.ts";
+import type { Case } from "./conditions.ts";
+import type { Item } from "./items.ts";
+
+/** What is compared of a configuration. */
+export interface Side {
+  readonly routes: readonly Pick<CheckedRoute, "key" | "doc" | "text">[];
+  /** False: MCP routes answer nobody. */
+  readonly mcpEnabled: boolean;
+}
+
+export interface ComparedRoute extends RoutedRoute {
+  readonly key: string;
+  readonly doc: CheckedRoute["doc"];
+  readonly isServer: boolean;
+  /** Equal texts decide alike. */
+  readonly decides: string;
+  /** Equal texts answer at the same addresses. */
+  readonly place: string;
+  /** As people write it: "https://app.example.com/admin". */
+  readonly address: string;
+  /** Compiled when it is first asked for: most routes did not change. */
+  policy(): CompiledPolicy;
+}
+
+export interface Place {
+  readonly old: ComparedRoute | undefined;
+  readonly new: ComparedRoute | undefined;
+  /** Of the route whose place it is: "https://app.example.com/admin". */
+  readonly address: string;
+  /** Where the route of this name is on the side that has nothing here. */
+  readonly elsewhere: string | undefined;
+  readonly host: string;
+  /** A path there that is the routes' own; undefined where none was found. */
+  readonly path: string | undefined;
+  /** Whether requests for this path come to these two routes. */
+  readonly holds: (path: string) => boolean;
+}
+
+export interface Tables {
+  readonly routes: readonly ComparedRoute[];
+  readonly find: (host: string, path: string) => ComparedRoute | undefined;
+  readonly isServed: (route: ComparedRoute) => boolean;
+}
+
+export function tablesOf({ routes, mcpEnabled }: Side): Tables {
+  const compared = routes.map(comparedRoute);
+  const index: HostIndex<ComparedRoute> = buildHostIndex({
+    routes: compared,
+    authenticateUrl: undefined,
+    prepare: (route) => route,
+  });
+  return {
+    routes: compared,
+    find(host, path) {
+      const found = index.findHost(host)?.findRoute(path);
+      return found?.ok === true ? found.prepared : undefined;
+    },
+    isServed: ({ doc }) => doc.mcp === undefined || mcpEnabled,
+  };
+}
+
+function comparedRoute({ key, doc }: Side["routes"][number]): ComparedRoute {
+  const from = accepted(parseFrom(doc.from));
+  const match = compileMatch(doc);
+  const isServer = doc.mcp?.server !== undefined;
+  const rules = routePolicy(doc) ?? [];
+  let policy: CompiledPolicy | undefined;
+  return {
+    key,
+    doc,
+    origin: from.origin,
+    host: from.host,
+    hostname: from.hostname,
+    isWildcard: from.isWildcard,
+    match,
+    base: baseOf(match),
+    rewrite: undefined,
+    answer: undefined,
+    isServer,
+    decides: canonicalJson({ isServer, isMcp: doc.mcp !== undefined, rules }),
+    place: `${from.origin} ${canonicalJson({ ...match })}`,
+    address:
+      from.origin +
+      (match.kind === "regex" ? `~${match.pattern}` : match.kind === "exact" ? match.path : baseOf(match)),
+    policy: () => (policy ??= compilePolicy(rules)),
+  };
+}
+
+/** @returns places whose routes do not decide alike, and where something answers on one side alone */
+export function placesOf(before: Tables, after: Tables): readonly Place[] {
+  const byPlace = new Map<string, { old?: ComparedRoute; new?: ComparedRoute }>();
+  for (const route of before.routes) byPlace.set(route.place, { old: route });
+  for (const route of after.routes) byPlace.set(route.place, { ...byPlace.get(route.place), new: route });
+  const keys = [before, after].map(({ routes }) => new Map(routes.map((route) => [route.key, route])));
+  const places: Place[] = [];
+  for (const { old, new: next } of byPlace.values()) {
+    const own = next ?? old;
+    if (own === undefined) continue;
+    const host = hostOf(own, next === undefined ? before : after);
+    const path = pathOf(own, host, next === undefined ? before : after);
+    // An address of one side may be answered by a wider route of the other.
+    const pair = {
+      old: old ?? (path === undefined ? undefined : before.find(host, path)),
+      new: next ?? (path === undefined ? undefined : after.find(host, path)),
+    };
+    if (isAlike(pair.old, pair.new, before, after)) continue;
+    const holds = (at: string): boolean => before.find(host, at) === pair.old && after.find(host, at) === pair.new;
+    const others = pair.old === undefined ? keys[0] : pair.new === undefined ? keys[1] : undefined;
+    places.push({ ...pair, address: own.address, elsewhere: others?.get(own.key)?.address, host, path, holds });
+  }
+  return withMoved(places);
+}
+
+/** A route that left one address and took another, where nothing else answers, is one place. */
+function withMoved(places: readonly Place[]): readonly Place[] {
+  const gone = new Map(places.flatMap((place) => (place.old && !place.new ? [[place.old.key, place]] : [])));
+  const moved = new Set<Place>();
+  const joined = places.map((place) => {
+    const left = place.new && !place.old ? gone.get(place.new.key) : undefined;
+    if (left === undefined) return place;
+    moved.add(left);
+    return { ...place, old: left.old, holds: (path: string) => place.holds(path) || path === place.path };
+  });
+  return joined.filter((place) => !moved.has(place));
+}
+
+function isAlike(
+  old: ComparedRoute | undefined,
+  next: ComparedRoute | undefined,
+  before: Tables,
+  after: Tables,
+): boolean {
+  if (old === undefined || next === undefined) return old === next;
+  return old.decides === next.decides && before.isServed(old) === after.isServed(next);
+}
+
+const HOST_LABELS = ["anything", "q7kz", "jv"];
+
+function hostOf({ host, isWildcard }: ComparedRoute, tables: Tables): string {
+  if (!isWildcard) return host;
+  const named = HOST_LABELS.map((label) => label + host.slice(1));
+  const taken = new Set(tables.routes.map((route) => route.host));
+  return named.find((each) => !taken.has(each)) ?? host;
+}
+
+/** @returns a path of the route's own that no other one of its side takes */
+function pathOf(route: ComparedRoute, host: string, tables: Tables): string | undefined {
+  const { base, match } = route;
+  const candidates =
+    match.kind === "exact"
+      ? [match.path]
+      : match.kind === "prefix"
+        ? [base === "" ? "/" : base, `${base}/page`, `${base}/q7kz/jv`]
+        : [
+            match.beginning,
+            `${match.beginning}x`,
+            `${match.beginning}0`,
+            `${match.beginning}/x`,
+            `${match.beginning}x/x`,
+          ];
+  return candidates.find((path) => tables.find(host, path) === route);
+}
+
+/** What this side answers to one concrete request. */
+export function isAllowed(
+  tables: Tables,
+  route: ComparedRoute | undefined,
+  { facts }: Case,
+  user: UserFacts | undefined,
+): boolean {
+  if (route === undefined || !tables.isServed(route)) return false;
+  // An MCP server answers 401 to everybody without a token, and its clients cannot prove a device.
+  if (route.isServer && user === undefined) return false;
+  const { mcp, devices, ...rest } = facts;
+  return evaluate(route.policy(), {
+    ...rest,
+    ...(user && { user }),
+    ...(route.isServer ? mcp && { mcp } : user && devices && { devices }),
+  }).allowed;
+}
+
+/** Whether the server shows it in a list; undefined of what is in none. */
+export function isListed(
+  tables: Tables,
+  route: ComparedRoute | undefined,
+  { listed }: Item,
+  user: UserFacts | undefined,
+): boolean | undefined {
+  if (listed === undefined) return undefined;
+  if (route === undefined || !route.isServer || user === undefined || !tables.isServed(route)) return false;
+  return mayUse(route.policy(), user, listed);
+}

@@ -1,0 +1,104 @@
+/** A difference as a whole: for people, for programs, and in few lines for a plan. */
+import type { Difference } from "./difference.ts";
+import { namesOf, type Statement } from "./statements.ts";
+import { list, placeText, printable, statementText } from "./words.ts";
+
+export interface Report extends Difference {
+  /** Users that were given beside the configurations. */
+  readonly people: number;
+}
+
+/** What is never looked at. */
+const ALWAYS = [
+  "people who have several groups or claims that no rules name together",
+  "paths, tools, prompts and resources that no rule names, beyond one for all of them",
+  "texts that fit a pattern (`matches`, regex), beyond an example",
+];
+
+export function differenceText({ statements, gaps }: Pick<Report, "statements" | "gaps">): string {
+  const gains = statements.filter((each) => !isLoss(each));
+  const losses = statements.filter(isLoss);
+  const nothing = statements.length === 0 ? ["Nothing changes for anybody who was looked at."] : [];
+  const parts = [
+    ...nothing,
+    ...section("Gains, the widest first:", gains),
+    ...section("Losses:", losses),
+    ["Not looked at:", ...[...gaps, ...ALWAYS].map((gap) => `  ${printable(gap)}`)].join("\n"),
+  ];
+  return parts.join("\n\n");
+}
+
+export function differenceJson({ statements, gaps, people }: Report): string {
+  const changes = statements.map((each) => ({
+    route: each.place.new?.key ?? each.place.old?.key,
+    address: each.place.address,
+    was: each.place.old && { route: each.place.old.key, address: each.place.old.address },
+    direction: each.direction,
+    before: each.before,
+    after: each.after,
+    who: each.who.map(({ kind, name, user }) => ({ kind, name, ...(kind === "person" && { id: user?.id }) })),
+    what: each.items.map(({ kind, name, isRest }) => ({ kind, name: isRest ? "*" : name })),
+    could_already: each.direction === "loses" ? [] : namesOf(each.unchanged),
+    keeps_it: each.direction === "loses" ? namesOf(each.unchanged) : [],
+    still_cannot: namesOf(each.still),
+    ...exampleOf(each),
+    text: statementText(each, { withExamples: true }),
+  }));
+  return JSON.stringify({ changes, people, not_looked_at: [...gaps, ...ALWAYS] }, null, 2);
+}
+
+function exampleOf({ example, direction, who }: Statement): object {
+  const one = direction === "loses" ? example?.loss : (example?.gain ?? example?.loss);
+  if (one === undefined) return {};
+  const { http, devices, mcp } = one.facts;
+  const { arguments: _, ...message } = mcp ?? {};
+  return {
+    example: {
+      ...(who[0]?.user && { user: who[0].user }),
+      http,
+      ...(devices && { devices }),
+      ...(mcp && { mcp: { ...message, ...(one.arguments !== undefined && { arguments: one.arguments }) } }),
+    },
+  };
+}
+
+/** @param most lines, the last of which says how many more there are */
+export function differenceLines(
+  { statements, gaps }: Pick<Report, "statements" | "gaps">,
+  most: number,
+): readonly string[] {
+  const told = statements.map((each) => {
+    const route = each.place.new ?? each.place.old;
+    return printable(
+      cut(`${isLoss(each) ? "-" : "+"} ${route?.key ?? ""}: ${statementText(each, { withExamples: false })}`),
+    );
+  });
+  const lines = [...told, ...(gaps.length === 0 ? [] : [cut(`Not looked at: ${list(gaps.map(printable), 3)}`)])];
+  if (lines.length <= most) return lines;
+  return [
+    ...lines.slice(0, most - 1),
+    `${lines.length - most + 1} more lines; \`gateway diff\` on both configurations tells all of them`,
+  ];
+}
+
+const MAX_LINE = 400;
+
+function cut(line: string): string {
+  return line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line;
+}
+
+function section(title: string, statements: readonly Statement[]): readonly string[] {
+  if (statements.length === 0) return [];
+  const places = new Map<Statement["place"], string[]>();
+  for (const each of statements) {
+    const lines = places.get(each.place) ?? [];
+    lines.push(`    ${printable(statementText(each, { withExamples: true }))}`);
+    places.set(each.place, lines);
+  }
+  const texts = [...places].map(([place, lines]) => [`  ${printable(placeText(place))}`, ...lines].join("\n"));
+  return [[title, ...texts].join("\n")];
+}
+
+function isLoss({ direction }: Statement): boolean {
+  return direction === "loses" || direction === "hidden";
+}

@@ -1,0 +1,61 @@
+/** Texts that a matcher takes, and texts that none takes: for representatives of "all that begin with". */
+import type { ListMatch, StringMatch } from "../../policy/match.ts";
+
+export interface TextSample {
+  readonly text: string;
+  /** What of the rule it stands for: `"a"`, `that begins with "delete_"`. Absent: for itself. */
+  readonly how?: string;
+}
+
+/** How pieces are filled up to a whole text. */
+export interface Filling {
+  /** @param filled pieces in their order, with something where the matcher leaves it open */
+  (pieces: { readonly start: string; readonly middle: string; readonly end: string }): string;
+}
+
+const FILLER = "x";
+
+/** Pieces, and one letter where nothing is said. */
+export const plainFilling: Filling = ({ start, middle, end }) =>
+  `${start}${start === "" ? FILLER : ""}${middle}${end === "" ? FILLER : ""}${end}`;
+
+/** Each text that the matcher names, allowed or not, and one for what it says of beginnings, ends and middles. */
+export function samplesOf(match: StringMatch, fill: Filling = plainFilling): readonly TextSample[] {
+  const { is, not, in: list = [], not_in: others = [], starts_with: start, ends_with: end, contains } = match;
+  const named = [is, not, ...list, ...others].filter((text) => text !== undefined).map((text) => ({ text }));
+  const pieces = [
+    ...(start === undefined ? [] : [`begins with ${quoted(start)}`]),
+    ...(contains === undefined ? [] : [`has ${quoted(contains)} in it`]),
+    ...(end === undefined ? [] : [`ends with ${quoted(end)}`]),
+  ];
+  if (pieces.length === 0) return named;
+  const text = fill({ start: start ?? "", middle: contains ?? "", end: end ?? "" });
+  return [...named, { text, how: pieces.join(" and ") }];
+}
+
+/** Elements that the matcher names. */
+export function elementsOf({ has, is, exclude }: ListMatch): readonly string[] {
+  return [has, is, exclude].filter((text) => text !== undefined);
+}
+
+/** A text that stands for all others: the first that no matcher names and of which no piece of one is part. */
+export function freshText(matches: readonly StringMatch[], candidates: readonly string[]): string {
+  const isNamed = (text: string): boolean =>
+    matches.some(({ is, not, in: list = [], not_in: others = [], starts_with: start, ends_with: end, contains }) => {
+      if ([is, not, ...list, ...others].includes(text)) return true;
+      const pieces = [start, end, contains].filter((piece) => piece !== undefined);
+      return (
+        pieces.length > 0 && text.startsWith(start ?? "") && text.endsWith(end ?? "") && text.includes(contains ?? "")
+      );
+    });
+  return candidates.find((text) => !isNamed(text)) ?? candidates[0] ?? "";
+}
+
+/** Once each, by what `key` gives. */
+export function unique<T>(items: readonly T[], key: (item: T) => string): readonly T[] {
+  return [...new Map(items.map((item) => [key(item), item])).values()];
+}
+
+export function quoted(text: string): string {
+  return JSON.stringify(text);
+}

@@ -1,0 +1,39 @@
+/** Settings that changed and have a say in who may do what, and of which no comparison of rules knows. */
+import { canonicalJson } from "../../shared/canonical-json.ts";
+import type { CheckedConfig } from "../load.ts";
+
+const SETTINGS = [
+  "idp_provider_url",
+  "idp_client_id",
+  "identity_issuers",
+  "bearer_token_format",
+  "idp_access_token_allowed_audiences",
+  "jwt_claims_headers",
+  "mcp_dynamic_registration",
+  "mcp_allowed_client_id_domains",
+] as const;
+const BOOT = ["downstream_mtls", "owners"] as const;
+const OF_ROUTES = ["bearer_token_format", "idp_access_token_allowed_audiences", "mcp"] as const;
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** @returns "the setting identity_issuers", in words */
+export function settingGaps(before: Compared, after: Compared): readonly string[] {
+  const changed = (names: readonly string[], one: Members, other: Members): readonly string[] =>
+    names.filter((name) => canonicalJson(one[name] ?? null) !== canonicalJson(other[name] ?? null));
+  const old = new Map(before.routes.map((route) => [route.key, route]));
+  return [
+    ...[...changed(SETTINGS, before.settings, after.settings), ...changed(BOOT, before.boot, after.boot)].map(
+      (name) => `what the change of ${name} does: who somebody is, and who gets in at all`,
+    ),
+    ...after.routes.flatMap(({ key, doc }) => {
+      const was = old.get(key);
+      const names = was ? changed(OF_ROUTES, was.doc, doc) : [];
+      return names.map((name) => `${key}: what the change of ${name} does`);
+    }),
+  ];
+}
+
+type Compared = Pick<CheckedConfig, "boot" | "settings"> & {
+  readonly routes: readonly Pick<CheckedConfig["routes"][number], "key" | "doc">[];
+};

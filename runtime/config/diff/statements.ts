@@ -1,0 +1,177 @@
+/** Verdicts of one place → what is to be told: each difference once, of the widest who have it, with who is an exception. */
+import type { Comparison, SubjectVerdicts, Verdict } from "./compare.ts";
+import type { Item } from "./items.ts";
+import type { Place } from "./places.ts";
+import { type Subject, SUBJECT_KINDS, widerOf } from "./subjects.ts";
+
+/** gains and loses: something of the kind only. mixed: some requests are gained and others lost. */
+export type Direction = "gains" | "loses" | "mixed" | "shown" | "hidden";
+
+export interface Effect extends Pick<Verdict, "before" | "after"> {
+  readonly direction: Direction;
+}
+
+export interface Statement extends Effect {
+  readonly place: Place;
+  readonly who: readonly Subject[];
+  readonly items: readonly Item[];
+  /** All that the place has; of kinds: all of them. */
+  readonly isEverything: boolean;
+  readonly wholeKinds: ReadonlySet<Item["kind"]>;
+  /** Among `who`, and could do it before as they can now. */
+  readonly unchanged: readonly Subject[];
+  /** Among `who`, and cannot do it now either. */
+  readonly still: readonly Subject[];
+  /** A request that is decided otherwise, with the item that it asks for. */
+  readonly example: Verdict | undefined;
+  /** Of listed and recorded users: how many there are. */
+  readonly people?: number;
+}
+
+/** @returns widest first, gains before losses */
+export function statementsOf(comparison: Comparison): readonly Statement[] {
+  const { place, items, representatives, people } = comparison;
+  const relations = relationsOf(representatives);
+  const told = [
+    ...representatives.flatMap((each) => ofSubject(each, relations, place, items)),
+    ...people
+      .flatMap((each) => ofSubject(each, ALONE, place, items))
+      .map((each) => ({ ...each, people: people.length })),
+  ];
+  const joined = new Map<string, Statement>();
+  for (const each of told) {
+    const key = JSON.stringify([
+      each.people,
+      each.direction,
+      each.before,
+      each.after,
+      each.items.map(({ kind, name }) => [kind, name]),
+      namesOf(each.unchanged),
+      namesOf(each.still),
+    ]);
+    const same = joined.get(key);
+    joined.set(key, same ? { ...same, who: [...same.who, ...each.who] } : each);
+  }
+  return [...joined.values()].toSorted(byWidth);
+}
+
+/** Gains before losses, the widest before the others. */
+export function byWidth(one: Statement, other: Statement): number {
+  return widthOf(one) - widthOf(other);
+}
+
+const DIRECTIONS: readonly Direction[] = ["gains", "mixed", "shown", "loses", "hidden"];
+
+function widthOf({ direction, who, people }: Statement): number {
+  const isLoss = DIRECTIONS.indexOf(direction) > 2;
+  const kind = SUBJECT_KINDS.indexOf(who[0]?.kind ?? "person");
+  return (isLoss ? 1000 : 0) + (people === undefined ? 0 : 100) + kind * 5 + DIRECTIONS.indexOf(direction);
+}
+
+export function effectOf({ gain, loss, listing, before, after }: Verdict): Effect | undefined {
+  const direction = gain ? (loss ? "mixed" : "gains") : loss ? "loses" : listing;
+  return direction && { direction, before, after };
+}
+
+interface Relations {
+  readonly wider: ReadonlyMap<Subject, readonly SubjectVerdicts[]>;
+  readonly narrower: ReadonlyMap<Subject, readonly SubjectVerdicts[]>;
+}
+
+const ALONE: Relations = { wider: new Map(), narrower: new Map() };
+
+function relationsOf(all: readonly SubjectVerdicts[]): Relations {
+  const bySubject = new Map(all.map((each) => [each.subject, each]));
+  const wider = new Map<Subject, readonly SubjectVerdicts[]>();
+  const narrower = new Map<Subject, SubjectVerdicts[]>();
+  for (const [subject, found] of widerOf(all.map((each) => each.subject))) {
+    const own = bySubject.get(subject);
+    wider.set(
+      subject,
+      found.flatMap((each) => bySubject.get(each) ?? []),
+    );
+    for (const each of own ? found : []) {
+      const below = narrower.get(each) ?? [];
+      if (own) below.push(own);
+      narrower.set(each, below);
+    }
+  }
+  return { wider, narrower };
+}
+
+function ofSubject(
+  { subject, verdicts }: SubjectVerdicts,
+  relations: Relations,
+  place: Place,
+  items: readonly Item[],
+): readonly Statement[] {
+  const wider = relations.wider.get(subject) ?? [];
+  const groups = new Map<string, { effect: Effect; verdicts: Verdict[]; exceptions: Exceptions }>();
+  for (const [at, verdict] of verdicts.entries()) {
+    const effect = effectOf(verdict);
+    if (effect === undefined) continue;
+    // Said of all those to whom this one belongs.
+    if (wider.some(({ verdicts: theirs }) => isSame(effectOf(theirs[at] ?? verdict), effect))) continue;
+    const exceptions = exceptionsOf(effect, subject, relations, at);
+    const key = JSON.stringify([effect, namesOf(exceptions.unchanged), namesOf(exceptions.still)]);
+    const group = groups.get(key) ?? { effect, verdicts: [], exceptions };
+    group.verdicts.push(verdict);
+    groups.set(key, group);
+  }
+  return [...groups.values()].map(({ effect, verdicts: found, exceptions }) => {
+    const own = found.map(({ item }) => item);
+    const kinds = new Set(own.map(({ kind }) => kind));
+    const isWhole = (kind: Item["kind"]): boolean => items.every((item) => item.kind !== kind || own.includes(item));
+    return {
+      ...effect,
+      ...exceptions,
+      place,
+      who: [subject],
+      items: own,
+      isEverything: own.length === items.length,
+      wholeKinds: new Set([...kinds].filter(isWhole)),
+      example: found.find(({ gain, loss }) => (gain ?? loss)?.told !== "") ?? found[0],
+    };
+  });
+}
+
+interface Exceptions {
+  readonly unchanged: readonly Subject[];
+  readonly still: readonly Subject[];
+}
+
+function exceptionsOf({ direction }: Effect, subject: Subject, { wider, narrower }: Relations, at: number): Exceptions {
+  const around = new Set([subject, ...(wider.get(subject) ?? []).map((each) => each.subject)]);
+  const found = (isException: (verdict: Verdict) => boolean): readonly Subject[] => {
+    const except = (narrower.get(subject) ?? []).filter(({ verdicts }) => {
+      const verdict = verdicts[at];
+      return verdict !== undefined && effectOf(verdict) === undefined && isException(verdict);
+    });
+    const all = new Set(except);
+    // Somebody who could already by another rule is no news.
+    const isKnown = (other: SubjectVerdicts): boolean =>
+      direction !== "loses" && !around.has(other.subject) && other.verdicts[at]?.before !== "none";
+    return except
+      .filter((each) => wider.get(each.subject)?.some((other) => all.has(other) || isKnown(other)) !== true)
+      .map((each) => each.subject);
+  };
+  return {
+    unchanged: found(({ after }) => after !== "none"),
+    // Who could not do it before either loses nothing.
+    still: direction === "loses" ? [] : found(({ after }) => after === "none"),
+  };
+}
+
+/** Once who is named by their address and, as `allowed_users` has it, by their id. */
+export function namesOf(subjects: readonly Subject[]): readonly string[] {
+  const emails = new Set(
+    subjects.map(({ user, parts }) => (parts[0]?.startsWith("user ") === true ? "" : user?.email)),
+  );
+  return subjects
+    .filter(({ kind, user, name }) => kind !== "user" || name === user?.email || !emails.has(user?.id))
+    .map(({ name }) => name);
+}
+
+function isSame(one: Effect | undefined, other: Effect): boolean {
+  return one?.direction === other.direction && one.before === other.before && one.after === other.after;
+}

@@ -1,0 +1,127 @@
+/** A difference as text: for people who review it, and have no manual. */
+import type { Item } from "./items.ts";
+import type { Place } from "./places.ts";
+import { namesOf, type Statement } from "./statements.ts";
+
+export interface Words {
+  /** Whether values of arguments and addresses that rules name may be shown. */
+  readonly withExamples: boolean;
+}
+
+const MAX_NAMES = 8;
+
+/** "group staff gains the tool merge, such as with {"env":"dev"}" */
+export function statementText(statement: Statement, { withExamples }: Words): string {
+  const { who, people, unchanged, still } = statement;
+  const subject = namesOf(who);
+  const told = predicate(statement, subject.length > 1);
+  const example = withExamples ? exampleText(statement) : "";
+  const except = [
+    ...(unchanged.length === 0
+      ? []
+      : [`${statement.direction === "loses" ? "not" : "could already"}: ${list(namesOf(unchanged))}`]),
+    ...(still.length === 0 ? [] : [`still cannot: ${list(namesOf(still))}`]),
+  ];
+  const exceptions = except.length === 0 ? "" : ` (${except.join("; ")})`;
+  if (people === undefined) return `${list(subject)} ${told}${example}${exceptions}`;
+  return `${subject.length} of ${people} given users ${told}${example}: ${list(subject)}`;
+}
+
+function predicate(statement: Statement, isMany: boolean): string {
+  const { direction, before, after } = statement;
+  const verb = (one: string, many: string): string => (isMany ? many : one);
+  const what = whatText(statement, false);
+  const some = whatText(statement, true);
+  switch (direction) {
+    case "gains":
+      if (after !== "all") return `${verb("gains", "gain")} some ${before === "none" ? "" : "more "}${some}`;
+      return before === "none"
+        ? `${verb("gains", "gain")} ${what}`
+        : `${verb("gains", "gain")} all ${some}, not only some`;
+    case "loses":
+      if (after !== "none") return `${verb("loses", "lose")} some ${some}`;
+      return `${verb("loses", "lose")} ${what}${before === "some" ? ", of which some were allowed" : ""}`;
+    case "mixed":
+      return `${verb("gains", "gain")} some ${some} and ${verb("loses", "lose")} others`;
+    case "shown":
+      return `${verb("sees", "see")} ${what} in lists; no request was found that is allowed`;
+    case "hidden":
+      return `no longer ${verb("sees", "see")} ${what} in lists; no request was found that was allowed`;
+  }
+  return direction satisfies never;
+}
+
+/** @param isPart for "some …" */
+function whatText({ items, isEverything, wholeKinds }: Statement, isPart: boolean): string {
+  if (isEverything) return isPart ? "requests" : "everything";
+  const kinds = [...new Set(items.map(({ kind }) => kind))];
+  const texts = kinds.map((kind) => {
+    const own = items.filter((item) => item.kind === kind);
+    return kindText(kind, own, wholeKinds.has(kind), isPart);
+  });
+  return list(texts, Infinity);
+}
+
+const WHOSE = "whose ";
+
+const UNITS: Readonly<Record<Item["kind"], string>> = {
+  message: "messages for ",
+  tool: "calls of ",
+  prompt: "uses of ",
+  resource: "reads of ",
+  method: "messages of ",
+  request: "of the ",
+};
+
+function kindText(kind: Item["kind"], items: readonly Item[], isWhole: boolean, isPart: boolean): string {
+  const unit = isPart ? UNITS[kind] : "";
+  if (kind === "message") return `${unit}connecting and listing`;
+  const named = items.filter(({ isRest }) => !isRest).map(({ name }) => name);
+  const hasRest = items.some(({ isRest }) => isRest);
+  if (kind === "request") return unit + list(items.map(({ name }) => name));
+  if (isWhole && hasRest) return `${unit}${kind === "method" ? "all other methods" : `all ${kind}s`}`;
+  const texts = named.filter((name) => !name.startsWith(WHOSE));
+  const own = texts.length === 0 ? [] : [`the ${kind}${texts.length > 1 ? "s" : ""} ${list(texts)}`];
+  const sorts = named.filter((name) => name.startsWith(WHOSE)).map((name) => `${kind}s ${name}`);
+  return unit + list([...own, ...sorts, ...(hasRest ? [`every other ${kind}`] : [])]);
+}
+
+function exampleText({ example, direction, after, items }: Statement): string {
+  const one = direction === "loses" ? example?.loss : (example?.gain ?? example?.loss);
+  if (example === undefined || one === undefined || one.told === "") return "";
+  if ((direction === "gains" && after === "all") || (direction === "loses" && after === "none")) return "";
+  const what = items.length > 1 ? `${example.item.name} ` : "";
+  return `, such as ${what}${one.arguments === undefined ? "" : "with "}${one.told}`;
+}
+
+/** "a, b and c"; of long lists the first ones and how many more there are. */
+export function list(texts: readonly string[], most = MAX_NAMES): string {
+  const shown = texts.length > most + 1 ? [...texts.slice(0, most), `${texts.length - most} more`] : texts;
+  const last = shown.at(-1) ?? "";
+  // What has an "and" itself stands apart.
+  if (shown.some((text) => text.includes(" and "))) return shown.join("; ");
+  return shown.length < 2 ? last : `${shown.slice(0, -1).join(", ")} and ${last}`;
+}
+
+/** "acme/github  https://github.example.com (new)" */
+export function placeText(place: Place): string {
+  const { old, new: next, address } = place;
+  return `${(next ?? old)?.key ?? ""}  ${address}${standing(place)}`;
+}
+
+function standing({ old, new: next, elsewhere }: Place): string {
+  if (!old) return elsewhere === undefined ? " (new)" : ` (so far at ${elsewhere} alone)`;
+  if (!next) return elsewhere === undefined ? " (removed)" : ` (now at ${elsewhere} alone)`;
+  if (old.key !== next.key) return ` (was answered by ${old.key})`;
+  if (old.place !== next.place) return ` (was at ${old.address})`;
+  return old.isServer === next.isServer
+    ? ""
+    : next.isServer
+      ? " (is an MCP server now)"
+      : " (is no MCP server any more)";
+}
+
+/** Names from outside must not steer the terminal. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "?");
+}

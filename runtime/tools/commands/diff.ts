@@ -1,0 +1,85 @@
+/** `gateway diff`: who gains or loses what when one configuration takes the place of another. */
+import { differenceOf, type Side } from "../../config/diff/difference.ts";
+import { differenceJson, differenceText } from "../../config/diff/report.ts";
+import { settingGaps } from "../../config/diff/settings.ts";
+import { readSources } from "../../control/bundle/sources.ts";
+import { type CheckedConfig, formatProblem, loadSlices, type SliceSource } from "../../config/load.ts";
+import { errorText, GatewayError } from "../../shared/errors.ts";
+import { isRecord } from "../../shared/is-record.ts";
+import { readSource } from "../../settings/source.ts";
+import { readRecordedUsers, readUsers } from "./diff-people.ts";
+
+export interface DiffOptions {
+  /** File of users, see diff-people.ts. */
+  readonly users?: string;
+  /** File of authorization records. */
+  readonly records?: string;
+  readonly json?: boolean;
+}
+
+/** The exit codes of the command: those of diff(1). */
+export const DIFF_EXIT = { same: 0, different: 1, problem: 2 } as const;
+
+export interface DiffAnswer {
+  readonly text: string;
+  readonly answer: keyof typeof DIFF_EXIT;
+}
+
+const DECISIONS = 5_000_000;
+/** Requests for each thing that may be asked. */
+const CASES = 2_000;
+
+/** @param old and `next`: a boot file, a directory, or one slice */
+export async function diffConfigurations(old: string, next: string, options: DiffOptions): Promise<DiffAnswer> {
+  try {
+    const [before, after] = [await readConfig(old), await readConfig(next)];
+    const listed = options.users === undefined ? [] : await readUsers(options.users);
+    const recorded = options.records === undefined ? undefined : await readRecordedUsers(options.records);
+    const known = new Set(listed.map(({ id }) => id));
+    const people = [...listed, ...(recorded?.users ?? []).filter(({ id }) => !known.has(id))];
+    const isSwitched = isMcpOn(before) !== isMcpOn(after);
+    const side = (config: CheckedConfig): Side => ({
+      routes: config.routes,
+      mcpEnabled: !isSwitched || isMcpOn(config),
+    });
+    const found = differenceOf(side(before), side(after), people, { decisions: DECISIONS, cases: CASES });
+    const gaps = [
+      ...found.gaps,
+      ...settingGaps(before, after),
+      ...(recorded && recorded.unread > 0 ? [`lines of the records that cannot be read: ${recorded.unread}`] : []),
+      ...(recorded && recorded.leftOut > 0
+        ? [`recorded users beyond the first 10,000: ${recorded.leftOut} or more`]
+        : []),
+    ];
+    const report = { ...found, gaps, people: people.length };
+    const text = options.json === true ? differenceJson(report) : differenceText(report);
+    return { text, answer: found.statements.length === 0 ? "same" : "different" };
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return { text: errorText(error), answer: "problem" };
+  }
+}
+
+function isMcpOn({ settings }: CheckedConfig): boolean {
+  return settings.runtime_flags?.mcp === true;
+}
+
+async function readConfig(path: string): Promise<CheckedConfig> {
+  const { config, problems } = loadSlices((await readSources([path])).map(asSlice));
+  if (!config)
+    throw new GatewayError(
+      "config.invalid",
+      problems
+        .filter(({ severity }) => severity === "error")
+        .map(formatProblem)
+        .join("\n"),
+    );
+  return config;
+}
+
+/** A published slice that is given alone, which is no boot file. */
+function asSlice(source: SliceSource, _: number, all: readonly SliceSource[]): SliceSource {
+  if (all.length > 1 || !source.boot) return source;
+  const { value } = readSource(source.file, source.text);
+  return isRecord(value) && Object.hasOwn(value, "version") ? { ...source, boot: false } : source;
+}

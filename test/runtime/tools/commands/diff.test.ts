@@ -1,0 +1,106 @@
+/** What `gateway diff` says, in test/golden/diff: for reviewers without a manual. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, describe, expect, test } from "vitest";
+
+import { diffConfigurations } from "../../../../runtime/tools/commands/diff.ts";
+import { goldenPairs } from "../../../support/golden.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "gateway-diff-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+function written(name: string, text: string): string {
+  const file = join(directory, name);
+  writeFileSync(file, text);
+  return file;
+}
+
+describe("diffConfigurations()", () => {
+  test.each(goldenPairs("diff").map((pair) => [pair.name, pair] as const))(
+    "says of %s what it must",
+    async (_, pair) => {
+      const files = new Map(pair.sources.map(({ file, text }) => [file, written(file, text)]));
+      const [users, records] = [files.get("users.yaml"), files.get("records.ndjson")];
+
+      const { text, answer } = await diffConfigurations(files.get("gateway.yaml") ?? "", files.get("new.yaml") ?? "", {
+        ...(users !== undefined && { users }),
+        ...(records !== undefined && { records }),
+      });
+
+      expect(answer).toBe(pair.name === "nothing" ? "same" : "different");
+      expect(`${text}\n`).toBe(pair.update(text));
+    },
+  );
+
+  const route = (allow: string): string =>
+    `routes: [{ name: a, from: "https://a.example.com", to: "http://a.internal", policy: [{ allow: { and: [${allow}] } }] }]`;
+
+  test("compares published slices, which are no boot files", async () => {
+    const slice = (domain: string): string =>
+      JSON.stringify({
+        version: 1,
+        owner: "team",
+        routes: { a: { from: "https://a.example.com", to: ["http://a.internal"], allowed_domains: [domain] } },
+      });
+
+    const { text, answer } = await diffConfigurations(
+      written("old.json", slice("example.com")),
+      written("new.json", slice("example.org")),
+      {},
+    );
+
+    expect(answer).toBe("different");
+    expect(text).toContain("team/a  https://a.example.com\n    anybody at example.org gains everything");
+  });
+
+  test("gives programs each change with a request that shows it", async () => {
+    const { text } = await diffConfigurations(
+      written("old.yaml", route("{ groups: staff }, { source_ip: 10.0.0.0/8 }")),
+      written("new.yaml", route("{ groups: staff }")),
+      { json: true },
+    );
+
+    expect(JSON.parse(text)).toMatchObject({
+      changes: [
+        {
+          route: "default/a",
+          direction: "gains",
+          before: "some",
+          after: "all",
+          who: [{ kind: "group", name: 'group "staff"' }],
+          what: [{ kind: "request" }],
+          example: { user: { groups: ["staff"] }, http: { ip: "192.0.2.77" } },
+        },
+      ],
+      people: 0,
+    });
+  });
+
+  test.each([
+    ["no users", "users: []\nother: 1", /"other"/],
+    ["a user who is nobody", "users: [{ groups: [a] }]", /neither an id nor an e-mail address/],
+    ["groups that are no list", "users: [{ id: a, groups: a }]", /users\[0\]\.groups/],
+    ["what is no YAML", "users: [", /users\.yaml/],
+    ["a list without its name", "- id: a", /users/],
+  ])("refuses %s", async (_, users, problem) => {
+    const file = written("gateway.yaml", route("{ groups: staff }"));
+
+    const { text, answer } = await diffConfigurations(file, file, { users: written("users.yaml", users) });
+
+    expect(answer).toBe("problem");
+    expect(text).toMatch(problem);
+  });
+
+  test("cannot compare what is no configuration, or is not there", async () => {
+    const good = written("gateway.yaml", route("{ groups: staff }"));
+    const bad = await diffConfigurations(good, written("bad.yaml", route("{ grops: staff }")), {});
+    const missing = await diffConfigurations(join(directory, "missing.yaml"), good, {});
+    const unread = await diffConfigurations(good, good, { records: join(directory, "missing.ndjson") });
+
+    expect([bad.answer, missing.answer, unread.answer]).toEqual(["problem", "problem", "problem"]);
+    expect(bad.text).toContain("grops");
+    expect(bad.text).not.toContain("warning");
+  });
+});
