@@ -75,7 +75,9 @@ export async function runCli(args: readonly string[]): Promise<number> {
 
   program
     .command("explain")
-    .description("may this user send that request, and why; exit status 0: allowed, 3: denied, 1: cannot tell")
+    .description(
+      "may this user send that request, and why; exit status 0: allowed, 3: denied, 4: once it is approved, 1: cannot tell",
+    )
     .requiredOption("--config <path>", "file or directory")
     .requiredOption("--route <name>", "route key (owner/name) or name")
     .option("--user <id>", "user id", "user")

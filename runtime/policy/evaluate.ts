@@ -1,7 +1,8 @@
 /**
  * Decides one request against a route's policy.
  *
- * Untrusted input: the facts. Promises: pure (same facts, same answer); deny wins over allow; no matching allow means no;
+ * Untrusted input: the facts. Promises: pure (same facts, same answer); deny wins over approve, and approve over
+ * allow; no matching allow means no;
  * what cannot be checked, a throw included, is a denial. The proxy, `gateway explain` and unit tests call this same code.
  *
  * Without a signed-in user, what is about the user is neither true nor false but unknown (three-valued logic), and only
@@ -9,6 +10,7 @@
  * So it is with devices of which none is proven, and with groups and claims that the provider left out.
  */
 import { GatewayError } from "../shared/errors.ts";
+import { askApproval, isAlike } from "./approval.ts";
 import { PATH_AMBIGUOUS } from "./criteria.ts";
 import type { Criterion } from "./criterion.ts";
 import type { Decision, Facts } from "./facts.ts";
@@ -68,10 +70,9 @@ export function compilePolicy(doc: PolicyDoc | undefined): CompiledPolicy {
   }
   const rules = canonicalPolicy(enforcedRules(parsed.policy));
   const tree = compileTree(rules);
-  const isAbout = (topic: Criterion["about"]): boolean =>
-    [...tree.allow, ...tree.deny].some(({ leaves }) => leaves.some((leaf) => leaf.criterion.about === topic));
-  const hasKey = (name: string): boolean =>
-    [...tree.allow, ...tree.deny].some(({ leaves }) => leaves.some(({ key }) => key === name));
+  const leaves = [...tree.allow, ...tree.deny, ...tree.approve].flatMap((rule) => rule.leaves);
+  const isAbout = (topic: Criterion["about"]): boolean => leaves.some(({ criterion }) => criterion.about === topic);
+  const hasKey = (name: string): boolean => leaves.some(({ key }) => key === name);
   return {
     ...tree,
     doc: rules,
@@ -97,8 +98,8 @@ export function evaluate(policy: CompiledPolicy, facts: Facts): Decision {
     const decision = evaluateReading(policy, facts);
     if (!policy.needsPath || facts.http.otherPaths === undefined) return decision;
     const { otherPaths, ...http } = facts.http;
-    const isAgreed = otherPaths.every(
-      (path) => evaluateReading(policy, { ...facts, http: { ...http, path } }).allowed === decision.allowed,
+    const isAgreed = otherPaths.every((path) =>
+      isAlike(evaluateReading(policy, { ...facts, http: { ...http, path } }), decision),
     );
     return isAgreed ? decision : AMBIGUOUS;
   } catch {
@@ -120,7 +121,7 @@ export function isFailed(decision: Decision): boolean {
 function evaluateReading(policy: CompiledPolicy, facts: Facts): Decision {
   const allow = findAny(policy.allow, facts);
   const deny = findAny(policy.deny, facts);
-  return findDecision(policy, allow, deny, facts.mcp?.method === "tools/call");
+  return askApproval(policy, facts, findDecision(policy, allow, deny, facts.mcp?.method === "tools/call"));
 }
 
 /** The decision for a request that was refused before or beside its policy (400, 401, 413, 415), for its record. */

@@ -1,7 +1,7 @@
 /** Why a policy decides as it does: every rule, criterion by criterion, as data and as text. Same code as the proxy's. */
 import { evaluate } from "./evaluate.ts";
 import type { CompiledPolicy } from "./evaluate.ts";
-import type { Decision, Facts } from "./facts.ts";
+import type { ApprovalNeed, Decision, Facts } from "./facts.ts";
 import { FALSE, TRUE, outcomeOf, reasonNames, reasonsOf } from "./packed-outcome.ts";
 import type { PackedOutcome } from "./packed-outcome.ts";
 import type { Action, Operator } from "./parse.ts";
@@ -30,14 +30,14 @@ export interface RuleTrace {
 
 export interface Explanation {
   readonly decision: Decision;
-  /** Deny rules first: they are decisive. */
+  /** Deny rules first, approve rules next: in the order in which they win. */
   readonly rules: readonly RuleTrace[];
 }
 
 export function explain(policy: CompiledPolicy, facts: Facts): Explanation {
   const trace = (action: Action): readonly RuleTrace[] =>
     policy[action].map((rule) => explainRule(policy, action, rule, facts));
-  return { decision: evaluate(policy, facts), rules: [...trace("deny"), ...trace("allow")] };
+  return { decision: evaluate(policy, facts), rules: [...trace("deny"), ...trace("approve"), ...trace("allow")] };
 }
 
 /**
@@ -45,7 +45,7 @@ export function explain(policy: CompiledPolicy, facts: Facts): Explanation {
  * @returns several lines
  */
 export function formatExplanation(question: string, { decision, rules }: Explanation): string {
-  const verdict = decision.allowed ? "allowed" : "denied";
+  const verdict = decision.approval ? approvalText(decision.approval) : decision.allowed ? "allowed" : "denied";
   const why = decision.allowed ? decision.allowWhyTrue : decision.allowWhyFalse;
   const lines = [`${question}: ${verdict}${why.length === 0 ? "" : ` (${why.join(", ")})`}`];
   if (!rules.some((rule) => rule.action === "allow")) lines.push("", "no allow rule: nobody may pass");
@@ -80,7 +80,17 @@ export function denialDetails(policy: CompiledPolicy, facts: Facts): readonly (r
   return [["Reasons", reasons === "" ? "no rule lets anybody in" : reasons], ...lines];
 }
 
-const ACTION_TEXTS: Readonly<Record<Action, string>> = { allow: "Allow rule", deny: "Deny rule" };
+function approvalText({ approvers }: ApprovalNeed): string {
+  if (approvers.length === 0) return "allowed once the user confirms the call";
+  const lists = approvers.map((groups) => groups.map((group) => JSON.stringify(group)).join(" or "));
+  return `allowed once somebody else approves the call who is in ${lists.join(", and in ")}`;
+}
+
+const ACTION_TEXTS: Readonly<Record<Action, string>> = {
+  allow: "Allow rule",
+  deny: "Deny rule",
+  approve: "Approve rule",
+};
 
 const OPERATOR_TEXTS: Readonly<Record<Operator, string>> = {
   and: "all of",

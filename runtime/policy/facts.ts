@@ -104,6 +104,14 @@ export interface Facts {
   readonly mcp?: McpFacts;
 }
 
+/** What a tool call still needs that policy would let pass otherwise. */
+export interface ApprovalNeed {
+  /** Lists of groups, of each of which the one who approves must be in one; []: the user who calls confirms. */
+  readonly approvers: readonly (readonly string[])[];
+  /** The decision once it is approved. */
+  readonly approved: Decision;
+}
+
 /** The outcome of one check; reason lists are sorted, unique, and [] when empty. */
 export interface Decision {
   /** The verdict: some allow rule matched and no deny rule did. */
@@ -114,4 +122,6 @@ export interface Decision {
   readonly allowWhyFalse: readonly string[];
   readonly denyWhyTrue: readonly string[];
   readonly denyWhyFalse: readonly string[];
+  /** Present, and `allowed` false: nothing but an approval is missing. */
+  readonly approval?: ApprovalNeed;
 }

@@ -30,6 +30,10 @@ export interface RulesDoc {
   readonly shadow?: boolean;
   readonly allow?: ActionDoc;
   readonly deny?: ActionDoc;
+  /** Tool calls that pass only once somebody has approved them; see policy/approval.ts. */
+  readonly approve?: ActionDoc;
+  /** Groups of which somebody else must approve what `approve` asks for; absent: the user who calls confirms. */
+  readonly approvers?: readonly string[];
 }
 
 /** A policy: one rules object or several, whose actions are joined by "or". */
@@ -45,7 +49,7 @@ export type ParsedPolicy =
   | { readonly ok: true; readonly policy: PolicyDoc }
   | { readonly ok: false; readonly problems: readonly PolicyProblem[] };
 
-export const ACTIONS = ["allow", "deny"] as const;
+export const ACTIONS = ["allow", "deny", "approve"] as const;
 export const OPERATORS = ["and", "or", "not", "nor"] as const;
 export type Action = (typeof ACTIONS)[number];
 export type Operator = (typeof OPERATORS)[number];
@@ -96,9 +100,18 @@ function canonicalRules(rules: RulesDoc): RulesDoc {
     });
     return operators.length === 0 ? [] : [[action, Object.fromEntries(operators)] as const];
   });
-  return entries.length > 0 && rules.shadow === true
-    ? { shadow: true, ...Object.fromEntries(entries) }
-    : Object.fromEntries(entries);
+  if (entries.length === 0) return {};
+  const isApproved = rules.approvers !== undefined && entries.some(([action]) => action === "approve");
+  return {
+    ...(rules.shadow === true && { shadow: true }),
+    ...Object.fromEntries(entries),
+    ...(isApproved && { approvers: canonicalGroups(rules.approvers) }),
+  };
+}
+
+/** Sorted, each once. */
+export function canonicalGroups(groups: readonly string[]): readonly string[] {
+  return [...new Set(groups)].sort();
 }
 
 function canonicalCriterion(doc: CriterionDoc): CriterionDoc {
@@ -109,11 +122,20 @@ function canonicalCriterion(doc: CriterionDoc): CriterionDoc {
 }
 
 const SHADOW = "shadow";
+const APPROVERS = "approvers";
+/** What stands beside the actions of a rule. */
+const MARKS: readonly string[] = [SHADOW, APPROVERS];
+/** Each of them is compared with the groups of whoever opens the page. */
+const MAX_APPROVERS = 64;
 
 function checkRules(value: unknown, path: string, report: Report): void {
-  if (!checkKeys(value, "action", ACTIONS, path, report, SHADOW)) return;
+  if (!checkKeys(value, "action", ACTIONS, path, report, MARKS)) return;
   if (Object.hasOwn(value, SHADOW) && typeof value[SHADOW] !== "boolean")
     report(path === "" ? SHADOW : `${path}.${SHADOW}`, `is ${describe(value[SHADOW])}, must be true or false`);
+  if (Object.hasOwn(value, APPROVERS)) {
+    const problem = approversProblem(value);
+    if (problem !== undefined) report(path === "" ? APPROVERS : `${path}.${APPROVERS}`, problem);
+  }
   for (const action of ACTIONS) {
     if (!Object.hasOwn(value, action)) continue;
     const block = value[action];
@@ -125,20 +147,32 @@ function checkRules(value: unknown, path: string, report: Report): void {
   }
 }
 
+function approversProblem(rules: Readonly<Record<string, unknown>>): string | undefined {
+  const groups = rules[APPROVERS];
+  if (!Array.isArray(groups) || !groups.every((group) => typeof group === "string" && group !== ""))
+    return `is ${describe(groups)}, must be a list of groups`;
+  if (groups.length === 0)
+    return "is an empty list, must have a group or be left out, for users who confirm themselves";
+  if (groups.length > MAX_APPROVERS) return `has ${groups.length} groups, must be at most ${MAX_APPROVERS}`;
+  return Object.hasOwn(rules, "approve")
+    ? undefined
+    : 'says who approves what nothing asks for, must stand beside "approve"';
+}
+
 function checkKeys(
   value: unknown,
   what: string,
   known: readonly string[],
   path: string,
   report: Report,
-  mark?: string,
+  marks: readonly string[] = [],
 ): value is Readonly<Record<string, unknown>> {
   if (!isRecord(value)) {
     report(path, `is ${describe(value)}, must be an object with ${known.join(", ")}`);
     return false;
   }
   for (const key of Object.keys(value)) {
-    if (!known.includes(key) && key !== mark)
+    if (!known.includes(key) && !marks.includes(key))
       report(path === "" ? key : `${path}.${key}`, unknownWord(what, key, known));
   }
   return true;

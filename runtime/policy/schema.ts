@@ -13,8 +13,12 @@ const OPERATOR_DOCS: Readonly<Record<Operator, string>> = {
 const ACTION_DOCS: Readonly<Record<Action, string>> = {
   allow: "At least one allow rule must match.",
   deny: "A deny rule that matches wins over every allow rule.",
+  approve:
+    "A tool call that matches, and would pass otherwise, passes once it is approved. False for every other request.",
 };
 
+const APPROVERS_DOC =
+  "Groups of which somebody else than the caller approves what `approve` asks for. Without it the caller confirms.";
 const SHADOW_DOC = "These rules are decided and recorded, and never enforced.";
 
 /**
@@ -27,6 +31,7 @@ export function policyJsonSchema(defs = "#/$defs/"): { readonly policy: JsonSche
   const rules = closedObject([
     ...ACTIONS.map((name) => [name, { ...action, description: ACTION_DOCS[name] }] as const),
     ["shadow", { type: "boolean", description: SHADOW_DOC }],
+    ["approvers", { type: "array", items: { type: "string", minLength: 1 }, minItems: 1, description: APPROVERS_DOC }],
   ]);
   return {
     policy: { anyOf: [rules, { type: "array", items: rules }] },

@@ -14,8 +14,8 @@ import { enforcedRules, isList, type PolicyDoc } from "./parse.ts";
 /** Candidates of one route. */
 export const MAX_CANDIDATES = 4;
 
-export const SHADOW_OUTCOMES = ["allow", "deny", "error"] as const;
-/** What enforcing the candidate would do: nothing, let the request pass, or refuse it. */
+export const SHADOW_OUTCOMES = ["allow", "approve", "deny", "error"] as const;
+/** What enforcing the candidate would do: nothing, let the request pass, or refuse it. An approval is between the two. */
 export const SHADOW_FLIPS = ["none", "gains", "loses"] as const;
 /** What a candidate would replace, or add to. */
 export const CANDIDATE_KINDS = ["shadow_policy", "rule"] as const;
@@ -78,9 +78,19 @@ export function compileShadow(route: ShadowKeys): Shadow | undefined {
 export function decideShadow({ candidates }: Shadow, facts: Facts, enforced: Decision): readonly ShadowDecision[] {
   return candidates.map((candidate) => {
     const decision = evaluate(candidate.policy, facts);
-    const { allowed, allowWhyTrue, allowWhyFalse } = decision;
+    const { allowWhyTrue, allowWhyFalse } = decision;
     if (isFailed(decision)) return { candidate, outcome: "error", flip: "none", reasons: allowWhyFalse };
-    const flip = allowed === enforced.allowed ? "none" : allowed ? "gains" : "loses";
-    return { candidate, outcome: allowed ? "allow" : "deny", flip, reasons: allowed ? allowWhyTrue : allowWhyFalse };
+    const gain = freedom(decision) - freedom(enforced);
+    const flip = gain === 0 ? "none" : gain > 0 ? "gains" : "loses";
+    const reasons = decision.allowed ? allowWhyTrue : allowWhyFalse;
+    return { candidate, outcome: OUTCOMES[freedom(decision)], flip, reasons };
   });
+}
+
+const OUTCOMES = ["deny", "approve", "allow"] as const;
+
+/** Position in `OUTCOMES`. */
+function freedom({ allowed, approval }: Decision): 0 | 1 | 2 {
+  if (allowed) return 2;
+  return approval === undefined ? 0 : 1;
 }

@@ -15,7 +15,7 @@ import {
   unite,
 } from "./packed-outcome.ts";
 import type { PackedOutcome } from "./packed-outcome.ts";
-import { ACTIONS, OPERATORS } from "./parse.ts";
+import { ACTIONS, OPERATORS, canonicalGroups } from "./parse.ts";
 import type { Action, CriterionDoc, Operator, RulesDoc } from "./parse.ts";
 
 /** One criterion of a policy. */
@@ -51,9 +51,16 @@ export interface OperatorRule {
   readonly leaves: readonly Leaf[];
 }
 
+/** An operator that asks for an approval. */
+export interface ApproveRule extends OperatorRule {
+  /** Groups of which one approves, sorted; undefined: the user who calls. */
+  readonly approvers: readonly string[] | undefined;
+}
+
 export interface PolicyTree {
   readonly allow: readonly OperatorRule[];
   readonly deny: readonly OperatorRule[];
+  readonly approve: readonly ApproveRule[];
   /** Every reason this policy can give, sorted; an outcome's reasons are positions in it. */
   readonly reasons: readonly string[];
 }
@@ -62,7 +69,12 @@ export interface PolicyTree {
 export function compileTree(rules: readonly RulesDoc[]): PolicyTree {
   const placed = ACTIONS.flatMap((action) =>
     rules.flatMap((each) =>
-      OPERATORS.map((operator) => ({ action, operator, criteria: each[action]?.[operator] ?? [] })),
+      OPERATORS.map((operator) => ({
+        action,
+        operator,
+        criteria: each[action]?.[operator] ?? [],
+        approvers: each.approvers && canonicalGroups(each.approvers),
+      })),
     ),
   );
   const reasons = [
@@ -76,14 +88,15 @@ export function compileTree(rules: readonly RulesDoc[]): PolicyTree {
       `Cannot compile the policy: it can give ${reasons.length} reasons, at most ${MAX_REASONS} fit`,
     );
   }
-  const compile = (wanted: Action): readonly OperatorRule[] =>
+  const compile = (wanted: Action): readonly ApproveRule[] =>
     placed
       .filter(({ action, criteria }) => action === wanted && criteria.length > 0)
-      .map(({ operator, criteria }) => ({
+      .map(({ operator, criteria, approvers }) => ({
         operator,
+        approvers,
         leaves: criteria.map((doc) => compileLeaf(doc, wanted, operator, reasons)),
       }));
-  return { allow: compile("allow"), deny: compile("deny"), reasons };
+  return { allow: compile("allow"), deny: compile("deny"), approve: compile("approve"), reasons };
 }
 
 /** What one criterion finds. */
@@ -193,10 +206,10 @@ function compileLeaf(doc: CriterionDoc, action: Action, operator: Operator, reas
 
 /**
  * A reason says whether a criterion speaks for access or against it, so its place turns it round: a tool that matches
- * under `deny`, or under `allow` in a `not`, is `mcp-tool-unauthorized`; one that does not match there is `mcp-tool-ok`.
+ * under `deny` or `approve`, or under `allow` in a `not`, is `mcp-tool-unauthorized`; one that does not match there is `mcp-tool-ok`.
  */
 function spokenReasons({ reasons }: Criterion, action: Action, operator: Operator): { yes: string; no: string } {
-  const isTurned = (action === "deny") !== (operator === "not" || operator === "nor");
+  const isTurned = (action !== "allow") !== (operator === "not" || operator === "nor");
   return isTurned && reasons.fixed !== true ? { yes: reasons.no, no: reasons.ok } : { yes: reasons.ok, no: reasons.no };
 }
 

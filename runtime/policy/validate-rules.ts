@@ -44,7 +44,10 @@ export function validatePolicy(doc: PolicyDoc): readonly PolicyProblem[] {
 
 function* validateAction(rules: Exclude<PolicyDoc, readonly unknown[]>, path: string): Iterable<PolicyProblem> {
   if (ACTIONS.every((action) => rules[action] === undefined))
-    yield { path, message: 'is empty, must have "allow" or "deny"; a policy that lets nobody in is written []' };
+    yield {
+      path,
+      message: 'is empty, must have "allow", "deny" or "approve"; a policy that lets nobody in is written []',
+    };
   for (const action of ACTIONS) {
     const block = rules[action];
     if (!block) continue;
@@ -91,14 +94,20 @@ function* validateCriteria(
 function ruleProblem(action: Action, operator: Operator, parts: readonly Part[]): string | undefined {
   const constant = constantOf(operator, parts);
   if (constant === "never") {
-    const effect = action === "allow" ? "lets nobody in" : "denies nothing";
-    return `can never match and ${effect}: ${NEVER_MATCHES[operator]}`;
+    return `can never match and ${NO_EFFECT[action]}: ${NEVER_MATCHES[operator]}`;
   }
-  if (constant !== "always") return undefined;
+  // Every tool call may need an approval: that is plain enough.
+  if (constant !== "always" || action === "approve") return undefined;
   if (action === "deny") return "matches every request, so nobody gets in: must be narrower, or the policy written []";
   const isPlain = (operator === "and" || operator === "or") && parts.every(({ name }) => name === "accept");
   return isPlain ? undefined : "matches every request: must be narrower, or accept alone where everybody may pass";
 }
+
+const NO_EFFECT: Readonly<Record<Action, string>> = {
+  allow: "lets nobody in",
+  deny: "denies nothing",
+  approve: "asks for nothing",
+};
 
 const NEVER_MATCHES: Readonly<Record<Operator, string>> = {
   and: "its criteria contradict each other, must be able to hold together",

@@ -36,7 +36,8 @@ export type KeyPurpose =
   | "programmatic-login"
   | "device-request"
   | "device-challenge"
-  | "gateway-id";
+  | "gateway-id"
+  | "approval";
 
 /** Authenticated encryption for one purpose. */
 export interface Sealer {

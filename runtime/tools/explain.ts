@@ -48,11 +48,11 @@ export interface ExplainOptions {
 }
 
 /** The exit codes of the command, for scripts that ask "may she?". */
-export const EXPLAIN_EXIT = { allowed: 0, problem: 1, denied: 3 } as const;
+export const EXPLAIN_EXIT = { allowed: 0, problem: 1, denied: 3, approval: 4 } as const;
 
 export interface ExplainAnswer {
   readonly text: string;
-  /** problem: the configuration is bad, has no such route, or the question makes no sense. */
+  /** approval: allowed once it is approved. problem: the configuration is bad, has no such route, or the question makes no sense. */
   readonly answer: keyof typeof EXPLAIN_EXIT;
 }
 
@@ -77,7 +77,8 @@ export function explainRequest(
   const shadow = compileShadow(route.doc);
   const candidates = shadow ? decideShadow(shadow, facts, explanation.decision) : [];
   const question = questionOf(options, route.key);
-  const answer = explanation.decision.allowed ? "allowed" : "denied";
+  const { allowed, approval } = explanation.decision;
+  const answer = allowed ? "allowed" : approval ? "approval" : "denied";
   if (options.json === true) {
     const tried = candidates.map(({ candidate, ...decision }) => ({
       candidate: candidate.name,

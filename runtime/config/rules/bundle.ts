@@ -1,6 +1,6 @@
 /** Rules across slices, validated on the merged bundle: who may do what, addresses, MCP allowlists. */
 import type { BootDoc, SettingsDoc } from "../settings.ts";
-import { certificateRules } from "../../features/access/rules.ts";
+import { approvalPageRules, certificateRules } from "../../features/access/rules.ts";
 import { matchesDomain, parseDomainPattern } from "../../settings/domains.ts";
 import { setNames } from "../../features/headers/rules.ts";
 import { routePrecedence } from "../in-force.ts";
@@ -100,6 +100,7 @@ function* routeRules(
   if (listeners) yield* ownAddressRules(upstreams, listeners);
   yield* ownHostRules(upstreams, origins);
   if (boot) yield* certificateRules(route.valid, boot.downstream_mtls);
+  if (boot) yield* approvalPageRules(route.valid, settings.authenticate_service_url);
   // Without a provider nobody signs in anywhere, which has a warning of its own.
   if (boot && hasProvider(settings)) {
     for (const problem of signInRules(route, settings)) {

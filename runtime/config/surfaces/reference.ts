@@ -177,11 +177,13 @@ in its message. Records and metrics keep the HTTP status.
 | UNAVAILABLE, DEADLINE_EXCEEDED | the upstream is away, or late |
 | INTERNAL | the call cannot be understood |`;
 
-const POLICY = `A policy is a list of rules; each has \`allow\`, \`deny\` or both, made of ${named(OPERATORS)},
+const POLICY = `A policy is a list of rules; each has some of \`allow\`, \`deny\` and \`approve\`, made of ${named(OPERATORS)},
 each a list of criteria: all true, at least one true, **none** true, **at least one not** true (as in Pomerium; not the usual NOR).
 Operators of one rule are alternatives. What is unknown, such as the e-mail address of a request that nobody signed in for, never
 opens a route. [GUIDE.md](GUIDE.md#policy-and-or-not-nor) has truth tables. Deny wins over allow; where no allow rule matches, the
-answer is no. \`gateway explain\` tells which rule decides. Matchers of texts: a value alone, or ${named(STRING_OPERATORS)};
+answer is no. An approve rule that matches a tool call which would pass otherwise has it wait until it is approved on a page of
+the gateway: by its user, or by somebody else of one of the groups in \`approvers\`; it is false for every other request, and hides
+nothing from lists. \`gateway explain\` tells which rule decides. Matchers of texts: a value alone, or ${named(STRING_OPERATORS)};
 of lists: a value alone, or ${named(LIST_OPERATORS)}.`;
 
 function criterionRow({ name, takesPath, doc, reasons, leftOut }: (typeof CRITERIA)[number]): string {

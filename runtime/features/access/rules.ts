@@ -40,6 +40,7 @@ export function* accessRules(
   if (route.idp_access_token_allowed_audiences?.length === 0)
     yield errorAt(["idp_access_token_allowed_audiences"], "is an empty list, must have an audience or be left out");
   yield* criteriaOfOthers(route, mcp === "server");
+  yield* approveRules(route, mcp === "server");
   for (const { path, criteria, block } of listsOf(route)) {
     if (criteria.length === 0 && hasCriteria(block))
       yield warningAt(path, "is an empty list and adds nothing, should be left out");
@@ -76,6 +77,33 @@ function* criteriaOfOthers(route: Partial<AccessDoc>, isMcpServer: boolean): Ite
     const message = "changes nothing on an MCP server route, whose preflight requests the gateway answers";
     yield warningAt(["cors_allow_preflight"], message);
   }
+}
+
+const NO_CALLS: ReadonlySet<string> = new Set(["mcp_prompt", "mcp_resource", "mcp_method"]);
+
+/** Rules that ask for approvals are about tool calls: elsewhere they would look as if they held something back. */
+function* approveRules(route: Policies, isMcpServer: boolean): Iterable<UnplacedProblem> {
+  if (!isMcpServer) {
+    const [first] = approvePlaces(route);
+    const message = 'asks for approvals of tool calls: the route is no MCP server route, must have "mcp.server"';
+    if (first) yield errorAt(first, message);
+    return;
+  }
+  for (const { path, name, action } of criteriaOf(route)) {
+    if (action !== "approve" || !NO_CALLS.has(name)) continue;
+    yield errorAt(path, "is no criterion of tool calls, which alone are approved: must be left out");
+  }
+}
+
+/** Approvals are given on the host of sign-in pages, which no route's application shares. */
+export function* approvalPageRules(route: Policies, authenticateUrl: string | undefined): Iterable<UnplacedProblem> {
+  const [first] = approvePlaces(route);
+  if (first && authenticateUrl === undefined)
+    yield errorAt(first, 'needs "authenticate_service_url", on whose host approvals are given');
+}
+
+function approvePlaces(route: Policies): readonly (readonly (string | number)[])[] {
+  return [...listsOf(route)].filter(({ action }) => action === "approve").map(({ path }) => path.slice(0, -1));
 }
 
 /** Criteria that need something of the file given to `gateway run`. */

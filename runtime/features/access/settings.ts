@@ -98,7 +98,7 @@ function routeBearerShape() {
 
 export const policyShape = {
   policy: policy({
-    doc: "Who may pass: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny wins. Rules beside `shadow: true` are not in force: what they would change is recorded.",
+    doc: "Who may pass: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny wins. An `approve` block asks that somebody approves a tool call that would pass otherwise: its user, or with `approvers` (a list of groups beside it) somebody else of one of them; it needs `authenticate_service_url`. Rules beside `shadow: true` are not in force: what they would change is recorded.",
     unset: "everything is denied",
     annotation: "policy",
   }),
