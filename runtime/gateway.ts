@@ -4,8 +4,10 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 
+import { createApprovalModule } from "./approvals/module.ts";
 import { createAdmin, createPages } from "./control/admin/admin.ts";
 import type { AdminPages } from "./control/admin/listener.ts";
+import { approvalSeries } from "./control/admin/approval-series.ts";
 import type { Metrics } from "./control/admin/metrics.ts";
 import { openAdminCertificates } from "./control/admin/tls.ts";
 import { createMintedTokens } from "./control/admin/minted-tokens.ts";
@@ -159,6 +161,7 @@ function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, o
       onRefresh,
       // Made further down, from this very session.
       userSections: [
+        (...of) => approvals.userSection(...of),
         (...of) => devices.userSection(...of),
         (...of) => upstream.userSection(...of),
         (who, snapshot) => issuer.userSection(who, snapshot),
@@ -166,6 +169,8 @@ function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, o
     }),
   );
   const { authenticator, callers, browser, csrf, idJags } = session;
+  const approvals = createApprovalModule({ ...common, session, notify: ground.notify });
+  metrics.register(approvalSeries(approvals.counts));
   const devices = createDevices({ store, keys, session, log, clock });
   const fetchClientDocument = createFetchDocument({ fetch });
   const upstream = own(
@@ -182,7 +187,14 @@ function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, o
   return own(
     createProxy({
       ...common,
-      endpoints: [...session.endpoints, ...issuer.endpoints, ...servers, ...upstream.endpoints, ...devices.endpoints],
+      endpoints: [
+        ...session.endpoints,
+        ...issuer.endpoints,
+        ...servers,
+        ...upstream.endpoints,
+        ...devices.endpoints,
+        ...approvals.endpoints,
+      ],
       authenticator: callers,
       signIn: session.signIn,
       deviceProofs: devices.proofs,
@@ -194,6 +206,7 @@ function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, o
       requiresClientCertificate: boot.downstreamMtls?.enforcement === "policy_with_default_deny",
       revocations: session.revocations,
       blocks,
+      approvals: approvals.approvals,
       challenge: (...of) => issuer.challenge(...of),
       showAddress: (...of) => issuer.showAddress(...of),
       upstream,

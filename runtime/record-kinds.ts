@@ -1,4 +1,5 @@
 /** Every kind of record that the parts of this program keep in the store, in the form they know: what opens a store opens it so. */
+import { APPROVAL_FORMATS } from "./approvals/approval-records.ts";
 import { MINTED_FORMATS } from "./control/admin/minted-tokens.ts";
 import { ISSUER_FORMATS } from "./oauth/server/grant-records.ts";
 import { SESSION_FORMATS } from "./identity/identity-records.ts";
@@ -10,6 +11,7 @@ import { WEBHOOK_FORMATS } from "./webhook/event-records.ts";
 import { UPSTREAM_FORMATS } from "./oauth/client/connection-records.ts";
 
 export const recordFormats: RecordFormats = {
+  ...APPROVAL_FORMATS,
   ...SESSION_FORMATS,
   ...ISSUER_FORMATS,
   ...UPSTREAM_FORMATS,

@@ -18,6 +18,10 @@ export interface RecordInput {
   readonly decision: Decision;
   /** What candidates would have said; absent where there are none, or none was asked. */
   readonly shadow?: readonly ShadowDecision[] | undefined;
+  /** Where the approval of a call stands that needs one: its id, and who decided; absent for all others. */
+  readonly approval?:
+    | { readonly state: string; readonly id: string | undefined; readonly by: string | undefined }
+    | undefined;
   readonly requestId: string;
   /** Present with `tracing`. */
   readonly traceId?: string | undefined;
@@ -113,6 +117,7 @@ export function formatRecord(fields: readonly string[], input: RecordInput): str
   line += decisionText(input.decision);
   // Whoever writes a candidate wants to read of it, so this is no field that `authorize_log_fields` could leave out.
   if (input.shadow) line += shadowText(input.shadow);
+  if (input.approval) line += approvalText(input.approval);
   for (const write of writersFor(fields)) line += write(input);
   return `${line}}\n`;
 }
@@ -150,6 +155,11 @@ function shadowText(decisions: readonly ShadowDecision[]): string {
       `{"candidate":${jsonText(candidate.name)},"outcome":"${outcome}","flip":"${flip}","reasons":${JSON.stringify(reasons)}}`,
   );
   return `,"shadow":[${told.join(",")}]`;
+}
+
+function approvalText({ state, id, by }: NonNullable<RecordInput["approval"]>): string {
+  const which = id === undefined ? "" : `,"id":${jsonText(id)}`;
+  return `,"approval":{"state":${jsonText(state)}${which}${by === undefined ? "" : `,"by":${jsonText(by)}`}}`;
 }
 
 function field(name: RecordField, value: string | undefined): string {

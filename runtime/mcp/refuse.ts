@@ -3,6 +3,7 @@
  *
  * @see DECISIONS.md D11: clients take a JSON-RPC error inside a 200 for what it is, and many break on any other status
  */
+import { APPROVAL_REQUIRED } from "../policy/approval.ts";
 import { BLOCKED, isBlocked } from "../policy/blocks.ts";
 import { DEVICE_UNAUTHENTICATED, PATH_AMBIGUOUS } from "../policy/criteria.ts";
 import { isAmbiguous } from "../policy/evaluate.ts";
@@ -66,6 +67,57 @@ export function denialAnswer(
     ? { status: 200, headers: HEADERS, body: errorBody(message.id, error) }
     : { status: isByDevice ? 450 : 403, headers: HEADERS, body: errorBody(undefined, error) };
 }
+
+/** What a call still needs, or why it gets no approval. */
+export type MissingApproval =
+  | {
+      readonly state: "waiting";
+      readonly id: string;
+      readonly page: string;
+      /** Epoch seconds. */
+      readonly expiresAt: number;
+      /** The user who calls confirms; else somebody else approves. */
+      readonly isByAsker: boolean;
+    }
+  | { readonly state: "refused" | "used" | "nobody" | "too-many" | "too-long" | "unavailable" };
+
+/** For a call that policy lets pass once it is approved: the client may repeat it. */
+export function approvalAnswer(
+  message: McpMessage | undefined,
+  missing: MissingApproval,
+  requestId: string,
+  readsBody = true,
+): WireAnswer {
+  const isWaiting = missing.state === "waiting";
+  const said = isWaiting ? waitingText(missing) : WITHOUT_APPROVAL[missing.state];
+  const details = isWaiting && {
+    approval_id: missing.id,
+    approval_url: missing.page,
+    approved_by: missing.isByAsker ? "user" : "group",
+    expires_at: new Date(missing.expiresAt * 1000).toISOString(),
+    retry: "same arguments",
+  };
+  const reason = isWaiting ? APPROVAL_REQUIRED : `approval-${missing.state}`;
+  const text = `${said} (request id ${requestId})`;
+  const error = { code: ACCESS_DENIED_CODE, message: text, data: { reason, request_id: requestId, ...details } };
+  return message?.kind === "request" && readsBody
+    ? { status: 200, headers: HEADERS, body: errorBody(message.id, error) }
+    : { status: 403, headers: HEADERS, body: errorBody(undefined, error) };
+}
+
+function waitingText({ page, isByAsker }: Extract<MissingApproval, { state: "waiting" }>): string {
+  const who = isByAsker ? "the user opens" : "somebody else who may approve it opens";
+  return `Tool call needs an approval: ${who} ${page} and approves it, then the same call is repeated with the same arguments`;
+}
+
+const WITHOUT_APPROVAL: Readonly<Record<Exclude<MissingApproval["state"], "waiting">, string>> = {
+  refused: "Tool call refused: the person who was asked to approve it did not",
+  used: "Tool call denied: its approval is good for one call, which was made already",
+  nobody: "Tool call denied: it needs the confirmation of a person, and its caller is a machine",
+  "too-many": "Tool call denied: it needs an approval, and too many calls wait for one already",
+  "too-long": "Tool call denied: it needs an approval, and its arguments are too long for anybody to read",
+  unavailable: "Tool call denied: it needs an approval, which cannot be looked up at the moment, try again shortly",
+};
 
 /** @param id JSON text; without one the member is left out, as MCP has it for errors that answer no request */
 function errorBody(id: string | undefined, error: object): string {

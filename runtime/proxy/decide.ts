@@ -5,7 +5,7 @@ import { blockedDecision, isBlocked } from "../policy/blocks.ts";
 import { evaluate, refusedDecision } from "../policy/evaluate.ts";
 import type { Decision, Facts, McpFacts } from "../policy/facts.ts";
 import { decideShadow, type ShadowDecision } from "../policy/shadow.ts";
-import { formatRecord } from "../audit/record.ts";
+import { formatRecord, type RecordInput } from "../audit/record.ts";
 import type { RecordWriter } from "../audit/record-writer.ts";
 import { REFUSED_TEXT, type ReplayWriter } from "../audit/replay/write-facts.ts";
 import type { Clock } from "../shared/clock.ts";
@@ -43,19 +43,24 @@ export type RefusedBefore =
  * Step: asks what is blocked, then the route's policy, and writes the record; nothing goes on before it is taken.
  *
  * @param answerDenied answers who is not let in
+ * @param settle what has become of the approval that nothing but is missing
  */
 export function decide(
   deps: DecideDeps,
   answerDenied: (context: RequestContext, decision: Decision) => void | Promise<void>,
+  settle?: (context: RequestContext, decision: Decision) => Promise<Decision>,
 ): Step {
   return (context) => {
-    const decision = decideNow(deps, context);
-    const { message, facts } = context;
-    // What is blocked no policy lets pass.
-    const asked = isBlocked(decision) ? undefined : facts;
-    const recorded = record(deps, context, { decision, message, asked, shadow: shadowOf(deps, context, decision) });
-    if (!decision.allowed) return after(recorded, () => done(answerDenied(context, decision)));
-    return recorded === undefined ? "next" : recorded.then(() => "next");
+    const verdict = decideNow(deps, context);
+    const goOn = (decision: Decision): Outcome | Promise<Outcome> => {
+      const { message, facts } = context;
+      // What is blocked no policy lets pass.
+      const asked = isBlocked(decision) ? undefined : facts;
+      const recorded = record(deps, context, { decision, message, asked, shadow: shadowOf(deps, context, verdict) });
+      if (!decision.allowed) return after(recorded, () => done(answerDenied(context, decision)));
+      return recorded === undefined ? "next" : recorded.then(() => "next");
+    };
+    return verdict.approval && settle ? settle(context, verdict).then(goOn) : goOn(verdict);
   };
 }
 
@@ -175,6 +180,13 @@ function refusedFor(reason: RefusedBefore): Decision {
 const refused = new Map<RefusedBefore, Decision>();
 const NO_MESSAGE: McpFacts = {};
 
+function approvalNote({ approval }: RequestContext): RecordInput["approval"] {
+  if (approval === undefined) return undefined;
+  const { state } = approval;
+  const id = "id" in state ? state.id : undefined;
+  return { state: state.state, id, by: "by" in state ? state.by : undefined };
+}
+
 /** A grant says which way it was given: its user's consent, or an issuer's assertion alone. */
 function authMethod({ kind, assertedBy }: Principal): string {
   return kind === "grant" && assertedBy !== undefined ? "id-jag" : kind;
@@ -214,6 +226,7 @@ function record(deps: DecideDeps, context: RequestContext, check: Check): Promis
     mcp: prepared.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
     toolArguments: message ? () => toolArguments(message) : undefined,
     replay: replay && (() => (asked ? replayText(replay, context, asked) : REFUSED_TEXT)),
+    approval: approvalNote(context),
   });
   return deps.records.write(line);
 }

@@ -24,6 +24,7 @@ import { createHealthChecks, type HealthChecks } from "../upstreams/health/healt
 import type { Transport } from "../upstreams/transport-types.ts";
 import { createTransport } from "../upstreams/transport.ts";
 import { answerRoute } from "./answer-route.ts";
+import { useApproval, type ApproveDeps } from "./approval/approve.ts";
 import { renewDevices, type DeviceDeps } from "./device.ts";
 import { createEndpointFinder } from "./endpoints.ts";
 import {
@@ -75,6 +76,7 @@ export interface ProxyDeps
     DeviceDeps,
     ClientCertificateDeps,
     InternalTokenDeps,
+    ApproveDeps,
     Omit<RequestHeaderDeps, "hopCounter"> {
   readonly snapshots: Snapshots;
   /** Own addresses of all modules. */
@@ -174,6 +176,7 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
     narrowListen(deps),
     attachInternalToken(deps),
     fetchProviderTokens(deps),
+    useApproval(deps),
     forward(forwarding),
   ];
 

@@ -8,6 +8,7 @@ import type { Inspection } from "../mcp/inspect.ts";
 import type { McpMessage } from "../mcp/message.ts";
 import type { Facts } from "../policy/facts.ts";
 import type { RequestTrace } from "../tracing/tracing.ts";
+import type { CallApproval } from "./approval/approve.ts";
 import type { PreparedRoute } from "./prepared-route.ts";
 import type { InternalToken } from "./upstream-tokens.ts";
 
@@ -37,6 +38,8 @@ export interface RequestContext {
   inspection: Inspection | undefined;
   /** MCP server routes: the message that was understood; its bytes are the only body that may go upstream there. */
   message: McpMessage | undefined;
+  /** MCP server routes: the call needs an approval. */
+  approval: CallApproval | undefined;
   /** MCP server routes: the upstream's own session id, opened. */
   upstreamSession: string | undefined;
   /** MCP server routes: the user's token for the upstream. */
@@ -74,6 +77,7 @@ export function createRequestContext(
     messageAddress: undefined,
     inspection: undefined,
     message: undefined,
+    approval: undefined,
     upstreamSession: undefined,
     takesTrailers: false,
     internalToken: undefined,

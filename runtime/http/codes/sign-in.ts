@@ -92,6 +92,17 @@ export const SIGN_IN_CODES = {
     means: "A script or frame asked for a page that is shown in windows alone",
     remedy: "Link to it instead",
   },
+  "approval.ended": {
+    status: 404,
+    means: "There is no call to decide about for this person: decided, too old, or for others to decide",
+    remedy: "The client repeats the call, which asks anew",
+  },
+  "approval.not-yours": {
+    status: 403,
+    means: "Who asked for a call may not approve it: its rule names `approvers`",
+    remedy: "Somebody else of one of these groups opens the address",
+  },
+  "approval.unavailable": { status: 503, means: "Approvals cannot be looked up now", remedy: STORE },
   "device.address": {
     status: 501,
     means: "Devices cannot be used at this address: it has no host name, or no https",

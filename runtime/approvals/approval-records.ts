@@ -1,0 +1,80 @@
+/**
+ * What is kept of approvals, under which keys, for how long.
+ *
+ * Promise: what a tool is given is sealed with the record's own key as associated data; the pointer from a call to its
+ * approval is found by an HMAC, so that nobody who reads the store can tell which call it was.
+ */
+import type { UserId } from "../shared/user-id.ts";
+import { userTag } from "../identity/identity-records.ts";
+import { firstFormats } from "../store/formats.ts";
+
+/** How long somebody may take to decide. */
+export const WAITING_SECONDS = 3600;
+/** How long the call may take to come again once it is approved, and how long a refusal is remembered. */
+export const DECIDED_SECONDS = 600;
+/** How long it stays known what became of a call. */
+export const USED_SECONDS = 30 * 86_400;
+/** Longer than a call can wait for its approval and then come again. */
+export const POINTER_SECONDS = WAITING_SECONDS + 2 * DECIDED_SECONDS;
+
+/** waiting → approved → used, or waiting → refused; each step is taken once. */
+export type ApprovalStep = "waiting" | "approved" | "refused" | "used";
+
+/** `approval:<id>`: one call that somebody asked for. */
+export interface ApprovalRecord {
+  readonly schema: 1;
+  readonly state: ApprovalStep;
+  /** Who asks: id, how people know them, and by which client. */
+  readonly userId: UserId;
+  readonly userName: string;
+  /** "" for callers without one. */
+  readonly clientId: string;
+  readonly clientName: string;
+  readonly routeKey: string;
+  readonly routeName: string;
+  /** Address of the MCP server. */
+  readonly server: string;
+  readonly tool: string;
+  /** Sealed: canonical JSON of what the tool is given, numbers as they were written. */
+  readonly given: string;
+  /** Who may approve, see `ApprovalNeed`. */
+  readonly approvers: readonly (readonly string[])[];
+  /** What ends the credential that asked. */
+  readonly revocationKeys: readonly string[];
+  /** Epoch seconds. */
+  readonly askedAt: number;
+  /** The same call was approved before, and nobody knows what became of it. */
+  readonly afterUnknown?: true;
+  /** Id and name of who decided. */
+  readonly decidedBy?: { readonly id: UserId; readonly name: string };
+  readonly decidedAt?: number;
+  /** Of a used one: unknown from the moment before the call is made until its answer has been sent. */
+  readonly outcome?: "unknown" | "answered";
+}
+
+/** `approval-of:<hmac>`: where the approval of a call stands that comes again. */
+export interface ApprovalPointer {
+  readonly schema: 1;
+  readonly id: string;
+}
+
+export const APPROVAL_FORMATS = firstFormats(["approval", "approval-of"]);
+
+/** Feed that says that one was decided. */
+export const APPROVALS_FEED = "approvals";
+
+export const approvalKey = (id: string): string => `approval:${id}`;
+export const pointerKey = (hmac: string): string => `approval-of:${hmac}`;
+/** Whether a text can be the id of an approval. */
+export const isApprovalId = (text: string): boolean => /^[A-Za-z0-9_-]{22}$/.test(text);
+
+/** Of those alone on which somebody has to decide. */
+export const waitingTag = (userId: string): string => `asking:${userId}`;
+
+export function tagsOf({ state, userId, clientId }: Pick<ApprovalRecord, "state" | "userId" | "clientId">): string[] {
+  return [
+    userTag(userId),
+    ...(clientId === "" ? [] : [`client:${clientId}`]),
+    ...(state === "waiting" ? [waitingTag(userId)] : []),
+  ];
+}

@@ -1,0 +1,276 @@
+/**
+ * Approvals of single tool calls: asked for by a call, given by a person, used up by the same call coming again.
+ *
+ * Untrusted input: calls. Promises: an approval is good for one user, credential, client, route, tool and exactly what the
+ * tool is given; it is used once, whichever replica the call comes to, and before the call is made, so that a crash
+ * behind it makes no second call; what became of that one stays recorded as unknown.
+ */
+import { createHmac } from "node:crypto";
+
+import type { Notify } from "../audit/events.ts";
+import type { Principal } from "../identity/principal.ts";
+import type { Revocations } from "../identity/interfaces.ts";
+import { mayApprove } from "../policy/approval.ts";
+import { epochSeconds, type Clock } from "../shared/clock.ts";
+import { errorText } from "../shared/errors.ts";
+import { randomSecret, type Keys } from "../shared/keys.ts";
+import { createLimiter, type Limiter } from "../shared/limiter.ts";
+import type { Log } from "../shared/log.ts";
+import { createRateLimit } from "../shared/rate-limit.ts";
+import { parseUserId } from "../shared/user-id.ts";
+import type { Store, StoredRecord } from "../store/store.ts";
+import type { ApprovalEvent, ApprovalState, Approvals, AskedCall } from "./interfaces.ts";
+import {
+  APPROVALS_FEED,
+  approvalKey,
+  DECIDED_SECONDS,
+  isApprovalId,
+  POINTER_SECONDS,
+  pointerKey,
+  tagsOf,
+  USED_SECONDS,
+  WAITING_SECONDS,
+  waitingTag,
+  type ApprovalPointer,
+  type ApprovalRecord,
+} from "./approval-records.ts";
+
+/** Calls of one user that wait for somebody; by one client half as many. */
+export const MOST_WAITING = 16;
+export const MOST_WAITING_BY_CLIENT = 8;
+/** New ones in one process: all users together may not fill the store either. */
+const ALL_USERS = { burst: 1000, perSecond: 1 };
+/** Longest of what a tool is given, in UTF-16 units: whoever approves has to read it. */
+export const MAX_GIVEN = 16_384;
+
+export interface ApprovalDeps {
+  readonly store: Store;
+  readonly keys: Keys;
+  readonly revocations: Pick<Revocations, "isRevoked">;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly onEvent?: (event: ApprovalEvent) => void;
+  /** Absent: nobody is told that a call waits but its client. */
+  readonly notify?: Notify;
+}
+
+type Found = StoredRecord<ApprovalRecord>;
+
+/** Should the hint of a decision be lost. */
+const LOOK_AGAIN_MS = 5_000;
+
+export function createApprovals(deps: ApprovalDeps): Approvals {
+  const { store, keys, revocations, log, clock } = deps;
+  const sealer = keys.sealer("approval");
+  const allUsers = createRateLimit({ clock }, ALL_USERS.burst, ALL_USERS.perSecond);
+  /** One after the other of each user, so that those at once do not pass the bound together. */
+  const asking = new Map<string, { readonly limiter: Limiter; count: number }>();
+
+  const find = async (id: string): Promise<Found | undefined> => {
+    const found = isApprovalId(id) ? await store.get<ApprovalRecord>(approvalKey(id)) : undefined;
+    // Whoever asked is gone, and what was asked for with them.
+    return found && revocations.isRevoked(found.value.revocationKeys) ? undefined : found;
+  };
+
+  const pointerOf = ({ principal, route, tool, given, approvers }: AskedCall): string => {
+    const { user, clientId = "", grantId, sid } = principal;
+    // JSON, so that no two calls share a text however their parts are spelled.
+    const text = JSON.stringify([1, user.id, clientId, grantId ?? sid, route.key, tool, given, approvers]);
+    return pointerKey(
+      createHmac("sha256", keys.derive("approval")[0] ?? "")
+        .update(text)
+        .digest("base64url"),
+    );
+  };
+
+  const put = (id: string, value: ApprovalRecord, expiresAt: number, ifVersion: number) =>
+    store.put(approvalKey(id), value, { ifVersion, expiresAt, tags: tagsOf(value) });
+
+  const create = async (call: AskedCall, key: string, version: number, last: Found | undefined) => {
+    const { principal, route, tool, approvers } = call;
+    const { user, clientId = "", revocationKeys } = principal;
+    const waiting = await store.list<ApprovalRecord>(waitingTag(user.id));
+    const byClient = waiting.filter(({ value }) => value.clientId === clientId);
+    if (waiting.length >= MOST_WAITING || byClient.length >= MOST_WAITING_BY_CLIENT || allUsers.take("all") > 0)
+      return "too-many";
+    const id = randomSecret(16);
+    const askedAt = epochSeconds(clock);
+    const value: ApprovalRecord = {
+      schema: 1,
+      state: "waiting",
+      userId: user.id,
+      userName: user.email || user.name || user.id,
+      clientId,
+      clientName: await clientNameOf(principal),
+      routeKey: route.key,
+      routeName: route.name,
+      server: route.server,
+      tool,
+      given: sealer.seal(call.given, approvalKey(id)),
+      approvers,
+      revocationKeys,
+      askedAt,
+      ...(last?.value.outcome === "unknown" && { afterUnknown: true }),
+    };
+    await put(id, value, askedAt + WAITING_SECONDS, 0);
+    // The pointer second: what it leads to is there.
+    const pointer: ApprovalPointer = { schema: 1, id };
+    const pointed = await store.put(key, pointer, { ifVersion: version, expiresAt: askedAt + POINTER_SECONDS });
+    if (!pointed.ok) {
+      await store.delete(approvalKey(id));
+      return "again";
+    }
+    log.info({ approval: id, user: user.id, client: clientId, route: route.key, tool }, "a call waits for an approval");
+    deps.onEvent?.("asked");
+    const data = { page: pageOf(call, id), route: route.key, tool, requested_by: value.userName, approvers };
+    deps.notify?.({ type: "approval.waiting", subject: id, data });
+    return "again";
+  };
+
+  const look = async (call: AskedCall): Promise<ApprovalState> => {
+    const key = pointerOf(call);
+    // Asked anew at most once, and once more where another process was faster.
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const pointer = await store.get<ApprovalPointer>(key);
+      const found = pointer && (await find(pointer.value.id));
+      const state = found && stateOf(found, call);
+      if (state) return state;
+      if ((await create(call, key, pointer?.version ?? 0, found)) === "too-many") return { state: "too-many" };
+    }
+    return { state: "unavailable" };
+  };
+
+  /** As the client called itself when it was let in. */
+  const clientNameOf = async ({ grantId, clientId = "" }: Principal): Promise<string> => {
+    const grant = grantId === undefined ? undefined : await store.get<{ clientName?: unknown }>(`grant:${grantId}`);
+    const name = grant?.value.clientName;
+    return typeof name === "string" && name !== "" ? name : clientId;
+  };
+
+  const inTurn = async <T>(userId: string, work: () => Promise<T>): Promise<T> => {
+    const turn = asking.get(userId) ?? { limiter: createLimiter(1), count: 0 };
+    asking.set(userId, turn);
+    turn.count += 1;
+    try {
+      return await turn.limiter.take(work);
+    } finally {
+      turn.count -= 1;
+      if (turn.count === 0) asking.delete(userId);
+    }
+  };
+
+  return {
+    find,
+    async ask(call) {
+      const { principal, approvers, given } = call;
+      // Only a person can confirm, and only what a person can read.
+      if (approvers.length === 0 && parseUserId(principal.user.id)?.kind !== "person") return { state: "nobody" };
+      if (given.length > MAX_GIVEN) return { state: "too-long" };
+      try {
+        return await inTurn(principal.user.id, () => look(call));
+      } catch (error) {
+        log.error({ route: call.route.key, reason: errorText(error) }, "an approval cannot be looked for");
+        return { state: "unavailable" };
+      }
+    },
+
+    async use({ key, value, version }) {
+      const used: ApprovalRecord = { ...value, state: "used", outcome: "unknown" };
+      const expiresAt = epochSeconds(clock) + USED_SECONDS;
+      const { ok } = await put(key.slice(approvalKey("").length), used, expiresAt, version);
+      if (ok) deps.onEvent?.("used");
+      return ok;
+    },
+
+    async answered(id) {
+      try {
+        const found = await store.get<ApprovalRecord>(approvalKey(id));
+        if (found?.value.outcome !== "unknown") return;
+        await put(id, { ...found.value, outcome: "answered" }, found.expiresAt ?? 0, found.version);
+      } catch (error) {
+        log.warn({ approval: id, reason: errorText(error) }, "it cannot be stored that an approved call was answered");
+      }
+    },
+
+    async wait(id, ms, signal) {
+      const until = performance.now() + ms;
+      let wake = (): void => {};
+      const unsubscribe = store.onAppend(APPROVALS_FEED, () => wake());
+      const stop = (): void => wake();
+      signal.addEventListener("abort", stop);
+      try {
+        for (;;) {
+          const left = until - performance.now();
+          if (signal.aborted || left <= 0) return;
+          // Before the look, so that a decision between the two is not missed.
+          const woken = new Promise<void>((resolve) => (wake = resolve));
+          const found = await find(id);
+          if (found?.value.state !== "waiting") return;
+          const timer = setTimeout(wake, Math.min(left, LOOK_AGAIN_MS));
+          await woken;
+          clearTimeout(timer);
+        }
+      } catch (error) {
+        log.warn({ approval: id, reason: errorText(error) }, "a call cannot wait for its approval");
+      } finally {
+        unsubscribe();
+        signal.removeEventListener("abort", stop);
+      }
+    },
+
+    given({ key, value }) {
+      return sealer.open(value.given, key)?.toString("utf8");
+    },
+
+    async decide(id, { user }, decision) {
+      const found = await find(id);
+      if (found?.value.state !== "waiting") return false;
+      const { value, version } = found;
+      // Withdrawing what one has asked for oneself needs nobody's leave.
+      const isOwnRefusal = decision === "refused" && user.id === value.userId;
+      if (!isOwnRefusal && !mayApprove(value.approvers, value.userId, user)) return false;
+      const now = epochSeconds(clock);
+      const decidedBy = { id: user.id, name: user.email || user.name || user.id };
+      const { ok } = await put(
+        id,
+        { ...value, state: decision, decidedBy, decidedAt: now },
+        now + DECIDED_SECONDS,
+        version,
+      );
+      if (!ok) return false;
+      const { userId, clientId: client, routeKey: route, tool } = value;
+      log.info({ approval: id, by: user.id, user: userId, client, route, tool, decision }, "a call was decided about");
+      deps.onEvent?.(decision);
+      await store.append(APPROVALS_FEED, { id }, now + DECIDED_SECONDS);
+      return true;
+    },
+
+    async listWaiting(userId) {
+      const found = await store.list<ApprovalRecord>(waitingTag(userId));
+      const alive = found.filter(({ value }) => !revocations.isRevoked(value.revocationKeys));
+      return alive.toSorted((a, b) => a.value.askedAt - b.value.askedAt);
+    },
+  };
+}
+
+/** @returns undefined for one that was used: the same call needs another one */
+function stateOf(found: Found, call: AskedCall): ApprovalState | undefined {
+  const { value } = found;
+  const id = found.key.slice(approvalKey("").length);
+  const by = value.decidedBy?.id ?? "";
+  switch (value.state) {
+    case "waiting":
+      return { state: "waiting", id, page: pageOf(call, id), expiresAt: found.expiresAt ?? value.askedAt };
+    case "approved":
+      return { state: "approved", id, by, found };
+    case "refused":
+      return { state: "refused", id, by };
+    case "used":
+      return undefined;
+  }
+  return value.state satisfies never;
+}
+
+function pageOf({ page }: AskedCall, id: string): string {
+  return `${page}?request=${id}`;
+}

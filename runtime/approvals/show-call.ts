@@ -1,0 +1,65 @@
+/**
+ * What a tool is given, laid out for the person who decides about it. Promise: nothing is left out and nothing is hidden;
+ * numbers stand as they were sent.
+ */
+import { isRecord } from "../shared/is-record.ts";
+import { NumberToken, parseVerbatim } from "../shared/canonical-json.ts";
+import { visibleText } from "../shared/visible-text.ts";
+
+/** Texts are apart, so that writing from right to left in one cannot move what stands around it. */
+export interface ShownPiece {
+  readonly text: string;
+  readonly isQuoted: boolean;
+}
+
+export interface ShownCall {
+  /** The tool's arguments; undefined: the call gives none. */
+  readonly arguments: readonly ShownPiece[] | undefined;
+  /** Everything else that the message gives along. */
+  readonly others: readonly { readonly name: string; readonly value: readonly ShownPiece[] }[];
+}
+
+/** Deeper ones begin no further to the right. */
+const MAX_INDENT = 12;
+
+/** @param given canonical JSON, as approvals keep it */
+export function showCall(given: string): ShownCall {
+  const whole = parseVerbatim(given);
+  const members = isRecord(whole) ? Object.entries(whole) : [];
+  const found = members.find(([name]) => name === "arguments")?.[1];
+  return {
+    arguments: found === undefined || found === null ? undefined : piecesOf(found),
+    others: members
+      .filter(([name]) => name !== "arguments")
+      .map(([name, value]) => ({ name: visibleText(name), value: piecesOf(value) })),
+  };
+}
+
+function piecesOf(value: unknown): readonly ShownPiece[] {
+  const pieces: ShownPiece[] = [];
+  layOut(value, 0, pieces);
+  return pieces;
+}
+
+function layOut(value: unknown, depth: number, pieces: ShownPiece[]): void {
+  const plain = (text: string): void => void pieces.push({ text, isQuoted: false });
+  const quoted = (text: string): void => void pieces.push({ text: visibleText(JSON.stringify(text)), isQuoted: true });
+  const line = (at: number): void => plain(`\n${"  ".repeat(Math.min(at, MAX_INDENT))}`);
+  if (typeof value === "string") return quoted(value);
+  if (value instanceof NumberToken) return plain(value.text);
+  if (typeof value !== "object" || value === null) return plain(JSON.stringify(value));
+  const isList = Array.isArray(value);
+  const entries = Object.entries(value);
+  plain(isList ? "[" : "{");
+  for (const [index, [name, member]] of entries.entries()) {
+    if (index > 0) plain(",");
+    line(depth + 1);
+    if (!isList) {
+      quoted(name);
+      plain(": ");
+    }
+    layOut(member, depth + 1, pieces);
+  }
+  if (entries.length > 0) line(depth);
+  plain(isList ? "]" : "}");
+}

@@ -1,0 +1,153 @@
+/**
+ * The page on which a person decides about one call of a tool; works without JavaScript.
+ *
+ * Refusing stands first, nothing can be approved for more than once, and the page says who asks and by which client.
+ */
+import { html, type Html } from "./html.ts";
+import { page } from "./layout.ts";
+import { time } from "./time.ts";
+
+/** A piece of JSON; a quoted one is a text of its own, which must not change the direction of what stands around it. */
+export interface CallPiece {
+  readonly text: string;
+  readonly isQuoted: boolean;
+}
+
+export interface ApprovalPageParts {
+  /** All texts with what is invisible in them made visible. */
+  readonly tool: string;
+  readonly routeName: string;
+  readonly server: string;
+  readonly asker: string;
+  /** The person in front of the page asks. */
+  readonly isAsker: boolean;
+  /** As it calls itself; "" for callers without one. */
+  readonly clientName: string;
+  readonly clientId: string;
+  readonly arguments: readonly CallPiece[] | undefined;
+  readonly others: readonly { readonly name: string; readonly value: readonly CallPiece[] }[];
+  readonly asked: Date;
+  readonly ends: Date;
+  /** The same call was approved before, and nobody knows what became of it. */
+  readonly isAfterUnknown: boolean;
+  /** Who is signed in. */
+  readonly user: string;
+  /** Groups of which somebody else approves; [] where the asker confirms. */
+  readonly approvers: readonly (readonly string[])[];
+  readonly mayApprove: boolean;
+  readonly form: { readonly action: string; readonly requestId: string; readonly csrfToken: string };
+}
+
+/** Send with `pageHeaders()`. */
+export function approvalPage(parts: ApprovalPageParts): string {
+  const { form, mayApprove, isAsker } = parts;
+  return page({
+    title: mayApprove ? `Approve one call of ${parts.tool}?` : `A call of ${parts.tool} waits for approval`,
+    body: html`<p>
+        You are signed in as <strong><bdi>${parts.user}</bdi></strong
+        >.
+      </p>
+      <dl>
+        <dt>Asked by</dt>
+        <dd>${isAsker ? "you" : html`<bdi>${parts.asker}</bdi>`}</dd>
+        <dt>Application</dt>
+        <dd>
+          ${
+            parts.clientId === ""
+              ? "none"
+              : html`<bdi>${parts.clientName}</bdi>, as it calls itself
+                  <span class="dim address"><bdi>${parts.clientId}</bdi></span>`
+          }
+        </dd>
+        <dt>MCP server</dt>
+        <dd><bdi>${parts.routeName}</bdi> <span class="dim address">${parts.server}</span></dd>
+        <dt>Tool</dt>
+        <dd>
+          <code><bdi>${parts.tool}</bdi></code>
+        </dd>
+        <dt>Asked</dt>
+        <dd>${time(parts.asked)}</dd>
+        <dt>Ends</dt>
+        <dd>${time(parts.ends)}</dd>
+      </dl>
+      <h2>Arguments</h2>
+      ${parts.arguments === undefined ? html`<p>None.</p>` : json(parts.arguments)}
+      ${parts.others.map(
+        ({ name, value }) =>
+          html`<h3>Also sent: <bdi>${name}</bdi></h3>
+            ${json(value)}`,
+      )}
+      ${
+        parts.isAfterUnknown &&
+        html`<p class="warning" role="note">
+          <strong>The same call was approved before.</strong> Nobody knows whether it was carried out: look at the
+          server before you approve it again.
+        </p>`
+      }
+      ${!mayApprove && html`<p>${whoMay(parts.approvers)} Give them the address of this page.</p>`}
+      ${
+        (mayApprove || isAsker) &&
+        html`<form method="post" action="${form.action}">
+          <input type="hidden" name="request" value="${form.requestId}" />
+          <input type="hidden" name="csrf_token" value="${form.csrfToken}" />
+          <button type="submit" name="decision" value="refuse">${mayApprove ? "Refuse" : "Withdraw"}</button>
+          ${mayApprove && html`<button class="primary" type="submit" name="decision" value="approve">Approve once</button>`}
+        </form>`
+      }
+      ${mayApprove && html`<p class="dim">This is for one call with exactly these arguments.</p>`}`,
+  });
+}
+
+function whoMay(approvers: ApprovalPageParts["approvers"]): Html {
+  const lists = approvers.map((groups, index) => {
+    const names = groups.map((group, at) => html`${at > 0 && " or "}<code><bdi>${group}</bdi></code>`);
+    return html`${index > 0 && ", and in "}${names}`;
+  });
+  return html`Somebody else has to approve it, who is in ${lists}.`;
+}
+
+function json(pieces: readonly CallPiece[]): Html {
+  return html`<pre>${pieces.map(({ text, isQuoted }) => (isQuoted ? html`<bdi>${text}</bdi>` : text))}</pre>`;
+}
+
+/** What became of it. */
+export function approvalDonePage(decision: "approved" | "refused", parts: { readonly tool: string }): string {
+  return page({
+    title: decision === "approved" ? "Approved" : "Refused",
+    body:
+      decision === "approved"
+        ? html`<p>
+            The call of <code><bdi>${parts.tool}</bdi></code> may be made once, within ten minutes. Return to the
+            application: it goes on by itself, or repeats the call when you ask it to.
+          </p>`
+        : html`<p>
+            The call of <code><bdi>${parts.tool}</bdi></code> is not made. The application is told so when it asks
+            again.
+          </p>`,
+  });
+}
+
+export interface WaitingCall {
+  readonly href: string;
+  readonly tool: string;
+  readonly routeName: string;
+  readonly clientName: string;
+  readonly asked: Date;
+}
+
+/** The user page's part about calls that wait. @returns undefined when there are none */
+export function waitingSection(calls: readonly WaitingCall[]): Html | undefined {
+  if (calls.length === 0) return undefined;
+  return html`<h2>Calls that wait for approval</h2>
+    ${calls.map(
+      ({ href, tool, routeName, clientName, asked }) =>
+        html`<article>
+          <h3>
+            <a href="${href}"><bdi>${tool}</bdi></a>
+          </h3>
+          <p class="dim">
+            On <bdi>${routeName}</bdi>${clientName !== "" && html`, by <bdi>${clientName}</bdi>`}, asked ${time(asked)}.
+          </p>
+        </article>`,
+    )}`;
+}

@@ -1,0 +1,20 @@
+/**
+ * Text for people who decide by what they see: what has no look of its own, or changes how its neighbours look, is written
+ * as an escape.
+ *
+ * That are control and format characters (bidirectional marks, tags), what fonts need not draw (variation selectors, fillers),
+ * what no Unicode version of ours knows, and every space but the plain one.
+ */
+const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
+
+/** Within JSON text the escapes are JSON's own: it means what it meant. */
+export function visibleText(text: string): string {
+  return text.replace(HIDDEN, escapeUnits);
+}
+
+/** By UTF-16 units: a character above U+FFFF has two, and JSON writes both. */
+export function escapeUnits(characters: string): string {
+  return characters
+    .split("")
+    .reduce((text, unit) => `${text}\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`, "");
+}
