@@ -72,21 +72,31 @@ export function synthBundle(scope: Construct): Slice {
 
 /** @throws Error with the rules and their outcome when the policy of the route, or the policy, denies the request */
 export function expectAllow(target: Route | PolicyDoc, request: TestRequest): void {
-  expectDecision(true, target, request);
+  expectDecision("allowed", target, request);
 }
 
-/** @throws Error with the rules and their outcome when the policy of the route, or the policy, allows the request */
+/** @throws Error the same when the policy allows the request, or would once it is approved */
 export function expectDeny(target: Route | PolicyDoc, request: TestRequest): void {
-  expectDecision(false, target, request);
+  expectDecision("denied", target, request);
 }
 
-function expectDecision(allowed: boolean, target: Route | PolicyDoc, request: TestRequest): void {
+/** @throws Error the same when the policy does not ask that somebody approves the call, or denies it */
+export function expectApproval(target: Route | PolicyDoc, request: TestRequest): void {
+  expectDecision("held for an approval", target, request);
+}
+
+function expectDecision(
+  expected: "allowed" | "denied" | "held for an approval",
+  target: Route | PolicyDoc,
+  request: TestRequest,
+): void {
   const policy = target instanceof Route ? routePolicy(target.document) : target;
   const explanation = explain(compilePolicy(policy), factsOf(request));
-  if (explanation.decision.allowed === allowed) return;
+  const { allowed, approval } = explanation.decision;
+  if (expected === (allowed ? "allowed" : approval ? "held for an approval" : "denied")) return;
   const where = target instanceof Route ? ` on route "${target.routeName}"` : "";
   const question = `${subjectOf(request)} ${actionOf(request)}${where}`;
-  throw new Error(`Expected to be ${allowed ? "allowed" : "denied"}: ${formatExplanation(question, explanation)}`);
+  throw new Error(`Expected to be ${expected}: ${formatExplanation(question, explanation)}`);
 }
 
 function factsOf(request: TestRequest): Facts {

@@ -8996,7 +8996,7 @@ export interface BundleRoute {
   */
   readonly path?: string;
   /**
-  * Who may pass: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny wins. Rules beside `shadow: true` are not in force: what they would change is recorded. JSON text; write it with `jsonencode(…)`. Default: everything is denied
+  * Who may pass: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny wins. An `approve` block asks that somebody approves a tool call that would pass otherwise: its user, or with `approvers` (a list of groups beside it) somebody else of one of them; it needs `authenticate_service_url`. Rules beside `shadow: true` are not in force: what they would change is recorded. JSON text; write it with `jsonencode(…)`. Default: everything is denied
   *
   */
   readonly policy?: string;

@@ -10,7 +10,7 @@ import { createHmac } from "node:crypto";
 import type { Notify } from "../audit/events.ts";
 import type { Principal } from "../identity/principal.ts";
 import type { Revocations } from "../identity/interfaces.ts";
-import { mayApprove } from "../policy/approval.ts";
+import { mayApprove } from "../policy/mcp/approval.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
 import { errorText } from "../shared/errors.ts";
 import { randomSecret, type Keys } from "../shared/keys.ts";
@@ -122,7 +122,13 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
     }
     log.info({ approval: id, user: user.id, client: clientId, route: route.key, tool }, "a call waits for an approval");
     deps.onEvent?.("asked");
-    const data = { page: pageOf(call, id), route: route.key, tool, requested_by: value.userName, approvers };
+    const data = {
+      page: pageOf(call, id),
+      route: route.key,
+      tool: tool.slice(0, 256),
+      requested_by: value.userName,
+      approvers: approvers.slice(0, 8),
+    };
     deps.notify?.({ type: "approval.waiting", subject: id, data });
     return "again";
   };

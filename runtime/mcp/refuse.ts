@@ -3,7 +3,7 @@
  *
  * @see DECISIONS.md D11: clients take a JSON-RPC error inside a 200 for what it is, and many break on any other status
  */
-import { APPROVAL_REQUIRED } from "../policy/approval.ts";
+import { APPROVAL_REQUIRED } from "../policy/mcp/approval.ts";
 import { BLOCKED, isBlocked } from "../policy/blocks.ts";
 import { DEVICE_UNAUTHENTICATED, PATH_AMBIGUOUS } from "../policy/criteria.ts";
 import { isAmbiguous } from "../policy/evaluate.ts";

@@ -10,7 +10,7 @@
  * So it is with devices of which none is proven, and with groups and claims that the provider left out.
  */
 import { GatewayError } from "../shared/errors.ts";
-import { askApproval, isAlike } from "./approval.ts";
+import { askApproval, isAlike } from "./mcp/approval.ts";
 import { PATH_AMBIGUOUS } from "./criteria.ts";
 import type { Criterion } from "./criterion.ts";
 import type { Decision, Facts } from "./facts.ts";

@@ -30,7 +30,7 @@ export interface RulesDoc {
   readonly shadow?: boolean;
   readonly allow?: ActionDoc;
   readonly deny?: ActionDoc;
-  /** Tool calls that pass only once somebody has approved them; see policy/approval.ts. */
+  /** Tool calls that pass only once somebody has approved them; see policy/mcp/approval.ts. */
   readonly approve?: ActionDoc;
   /** Groups of which somebody else must approve what `approve` asks for; absent: the user who calls confirms. */
   readonly approvers?: readonly string[];

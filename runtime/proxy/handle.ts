@@ -24,6 +24,7 @@ import { createHealthChecks, type HealthChecks } from "../upstreams/health/healt
 import type { Transport } from "../upstreams/transport-types.ts";
 import { createTransport } from "../upstreams/transport.ts";
 import { answerRoute } from "./answer-route.ts";
+import { decideMcp } from "./approval/decide-mcp.ts";
 import { useApproval, type ApproveDeps } from "./approval/approve.ts";
 import { renewDevices, type DeviceDeps } from "./device.ts";
 import { createEndpointFinder } from "./endpoints.ts";
@@ -46,7 +47,6 @@ import {
   answerPreflight,
   authenticateToken,
   checkOrigin,
-  decideMcp,
   findMcpPath,
   openMessageAddress,
   openSession,

@@ -9,15 +9,13 @@ import type { Blocks } from "../identity/blocks.ts";
 import type { AuthFailureReason, Principal } from "../identity/principal.ts";
 import { inspect, type Inspection } from "../mcp/inspect.ts";
 import type { MessageAddresses } from "../mcp/message-address.ts";
-import { approvalAnswer, denialAnswer, refusalAnswer, type WireAnswer } from "../mcp/refuse.ts";
+import { refusalAnswer, type WireAnswer } from "../mcp/refuse.ts";
 import type { McpSessions } from "../mcp/mcp-sessions.ts";
-import type { Decision } from "../policy/facts.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
 import { namesMessageAddress } from "../shared/http/query.ts";
-import { missingApproval, settleApproval, type ApproveDeps } from "./approval/approve.ts";
 import { bindingOf, openAddress } from "./announced-address.ts";
 import { answerRoutePreflight, classifyOrigin, routeCorsHeaders } from "./cors.ts";
-import { decide, refuse, refuseUnavailable, type DecideDeps } from "./decide.ts";
+import { refuse, refuseUnavailable, type DecideDeps } from "./decide.ts";
 import type { RequestContext } from "./request-context.ts";
 import { after, type Outcome, type Step } from "./steps.ts";
 
@@ -142,23 +140,6 @@ export function openSession(deps: DecideDeps & { readonly mcpSessions: McpSessio
     context.upstreamSession = deps.mcpSessions.open(sealed, bindingOf(context));
     return context.upstreamSession === undefined ? refuseUnknownSession(deps, context, "mcp-session-unknown") : "next";
   };
-}
-
-/** Step: policy, for programs. */
-export function decideMcp(deps: DecideDeps & ApproveDeps): Step {
-  const answerDenied = (context: RequestContext, decision: Decision): void => {
-    const { exchange, message, messageAddress } = context;
-    // Old clients look for the answer to a call in their stream, and read no more of this one than its status.
-    const readsBody = messageAddress === undefined;
-    const missing = missingApproval(context);
-    answerWire(
-      context,
-      missing
-        ? approvalAnswer(message, missing, exchange.id, readsBody)
-        : denialAnswer(message, decision, exchange.id, readsBody),
-    );
-  };
-  return decide(deps, answerDenied, (context, decision) => settleApproval(deps, context, decision));
 }
 
 export interface ChallengeDeps {

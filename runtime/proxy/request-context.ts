@@ -8,7 +8,7 @@ import type { Inspection } from "../mcp/inspect.ts";
 import type { McpMessage } from "../mcp/message.ts";
 import type { Facts } from "../policy/facts.ts";
 import type { RequestTrace } from "../tracing/tracing.ts";
-import type { CallApproval } from "./approval/approve.ts";
+import type { CallApproval } from "./approval/call-approval.ts";
 import type { PreparedRoute } from "./prepared-route.ts";
 import type { InternalToken } from "./upstream-tokens.ts";
 

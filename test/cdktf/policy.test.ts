@@ -4,6 +4,8 @@ import {
   accept,
   allow,
   and,
+  approve,
+  approvedBy,
   authenticatedUser,
   claim,
   clientCertificate,
@@ -104,6 +106,13 @@ describe("allow and deny", () => {
     expect(tried).toEqual({ shadow: true, deny: { and: [{ mcp_tool: { starts_with: "delete_" } }] } });
     expect(validatePolicy([allow(domain.is("example.com")), tried])).toEqual([]);
     expect(enforcedRules([allow(domain.is("example.com")), tried])).toEqual([allow(domain.is("example.com"))]);
+  });
+
+  test("ask for an approval by approve(…), of somebody else by approvedBy(…)", () => {
+    const data = { and: [{ mcp_tool: { starts_with: "delete_" } }] };
+    expect(approve(mcpTool.startsWith("delete_"))).toEqual({ approve: data });
+    expect(approvedBy(["admins"], mcpTool.startsWith("delete_"))).toEqual({ approve: data, approvers: ["admins"] });
+    expect(() => approvedBy([], mcpTool.startsWith("delete_"))).toThrow('"approvers" is an empty list');
   });
 
   test("take several groups as alternatives", () => {

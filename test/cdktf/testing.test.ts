@@ -2,8 +2,20 @@
 import { TerraformStack, TerraformVariable, Testing } from "cdktf";
 import { describe, expect, test } from "vitest";
 
-import { allow, and, claim, deny, device, domain, Gateway, McpServerRoute, mcpTool, Route } from "../../cdktf/index.ts";
-import { expectAllow, expectDeny, synthBundle } from "../../cdktf/testing.ts";
+import {
+  allow,
+  and,
+  approve,
+  claim,
+  deny,
+  device,
+  domain,
+  Gateway,
+  McpServerRoute,
+  mcpTool,
+  Route,
+} from "../../cdktf/index.ts";
+import { expectAllow, expectApproval, expectDeny, synthBundle } from "../../cdktf/testing.ts";
 
 function stackWithGateway(): { stack: TerraformStack; gateway: Gateway } {
   const stack = new TerraformStack(Testing.app(), "stack");
@@ -24,6 +36,15 @@ describe("expectAllow and expectDeny", () => {
       expectDeny(target, { tool: "list_repos" });
     }
     expectAllow([allow(claim("department").has("sales"))], { user: "u1", claims: { department: "sales" } });
+  });
+
+  test("tell a call that waits for an approval from both, as expectApproval does", () => {
+    const held = [...policy, approve(mcpTool.is("send_mail"))];
+    const call = { email: "a@example.com", tool: "send_mail" };
+    expectApproval(held, call);
+    expect(() => expectAllow(held, call)).toThrow(/^Expected to be allowed: .*: allowed once the user confirms/);
+    expect(() => expectDeny(held, call)).toThrow(/^Expected to be denied: /);
+    expect(() => expectApproval(policy, call)).toThrow(/^Expected to be held for an approval: /);
   });
 
   test("take a device that the session has proven, and know that nobody else can", () => {

@@ -59,6 +59,6 @@ describe("endpoints", () => {
 });
 
 test("exit codes: those of `explain` are its own", () => {
-  expect(EXIT_CODES.map(([code]) => code)).toEqual([0, 1, 2, 3]);
-  expect(EXPLAIN_EXIT).toEqual({ allowed: 0, problem: 1, denied: 3 });
+  expect(EXIT_CODES.map(([code]) => code)).toEqual([0, 1, 2, 3, 4]);
+  expect(EXPLAIN_EXIT).toEqual({ allowed: 0, problem: 1, denied: 3, approval: 4 });
 });

@@ -52,6 +52,11 @@ export const PUBLIC_ENDPOINTS: readonly ReferenceEndpoint[] = [
     about: "Programmatic login: answers with the address at which a person signs a program in.",
   },
   { path: "/.gateway/api/v1/approve", methods: ["GET", "POST"], about: "The page on which the person agrees to that." },
+  {
+    path: "/.gateway/approval",
+    methods: ["GET", "POST"],
+    about: "Where people decide about a tool call that needs an approval.",
+  },
   { path: "/.gateway/webauthn", methods: ["GET", "POST"], about: "Registers and proves devices." },
   { path: "/.gateway/webauthn.js", methods: ["GET"], about: "The script of that page." },
   { path: "/.gateway/device-enrolled", methods: ["GET"], about: "What is said of a device that was registered." },
@@ -124,4 +129,5 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [1, "a problem with what was given, or nothing was there to end; `diff`: somebody gains or loses something"],
   [2, "wrong usage; `diff`: the two cannot be compared"],
   [3, "`explain` alone: denied"],
+  [4, "`explain` alone: allowed once it is approved"],
 ];

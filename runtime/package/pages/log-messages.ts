@@ -13,6 +13,13 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "request failed": "A bug: the client got `internal`. Report it with the lines around it.",
     "endpoint failed": "The same, at one of the gateway's own addresses.",
   },
+  Approvals: {
+    "an approval cannot be looked for": "A call that needs an approval was refused: ask `/readyz` about the store.",
+    "an approval cannot be used": "The same, of an approved call; it was not made.",
+    "a call cannot wait for its approval": "The same; the client asks again.",
+    "it cannot be stored that an approved call was answered":
+      "The call was made and answered; its approval says `unknown` for ever. Ask `/readyz` about the store.",
+  },
   Configuration: {
     "configuration refused, the last good one stays":
       "`problems` says what is wrong. Correct and publish again; nothing changed for users.",

@@ -5,11 +5,11 @@
 import { APPROVAL_PATH } from "../../approvals/approval-page.ts";
 import type { ApprovalState, Approvals } from "../../approvals/interfaces.ts";
 import { findSite } from "../../identity/sites.ts";
-import { givenToTool } from "../../mcp/approval-call.ts";
+import { givenToTool } from "../../mcp/approval/approval-call.ts";
 import { approvalAnswer, type MissingApproval } from "../../mcp/refuse.ts";
-import { APPROVAL_REQUIRED } from "../../policy/approval.ts";
+import { APPROVAL_REQUIRED } from "../../policy/mcp/approval.ts";
 import { refusedDecision } from "../../policy/evaluate.ts";
-import type { ApprovalNeed, Decision } from "../../policy/facts.ts";
+import type { Decision } from "../../policy/facts.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { refuse, type DecideDeps } from "../decide.ts";
@@ -20,12 +20,6 @@ import type { Outcome, Step } from "../steps.ts";
 export interface ApproveDeps {
   /** Absent: what needs an approval is refused. */
   readonly approvals?: Approvals;
-}
-
-/** What a call needs, and where that stands. */
-export interface CallApproval {
-  readonly need: ApprovalNeed;
-  readonly state: ApprovalState;
 }
 
 /**

@@ -6,9 +6,9 @@
  * they hide nothing from lists. Promises: what cannot be told asks for an approval; a decision that asks for one has
  * `allowed` false, so that whoever does not know of approvals refuses.
  */
-import type { ApprovalNeed, Decision, Facts, UserFacts } from "./facts.ts";
-import { FALSE, outcomeOf } from "./packed-outcome.ts";
-import { findRule, type PolicyTree } from "./tree.ts";
+import type { ApprovalNeed, Decision, Facts, UserFacts } from "../facts.ts";
+import { FALSE, outcomeOf } from "../packed-outcome.ts";
+import { findRule, type PolicyTree } from "../tree.ts";
 
 /** The reason while nobody has approved. */
 export const APPROVAL_REQUIRED = "approval-required";

@@ -4,9 +4,9 @@
  * Untrusted input: the message, known to be good JSON without a member twice. Promise: two messages with the same text give
  * the tool the same, number by number as it was written; `_meta` alone, which is about the message, is left out. Pure.
  */
-import { canonicalJson, parseVerbatim } from "../shared/canonical-json.ts";
-import { isRecord } from "../shared/is-record.ts";
-import type { McpMessage } from "./message.ts";
+import { canonicalJson, parseVerbatim } from "../../shared/canonical-json.ts";
+import { isRecord } from "../../shared/is-record.ts";
+import type { McpMessage } from "../message.ts";
 
 /** Reading numbers as they were written costs ten times what reading them does: longer messages nobody could approve. */
 const MAX_MESSAGE_BYTES = 65_536;

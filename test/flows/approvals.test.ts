@@ -1,0 +1,340 @@
+/** Calls that wait for somebody's approval: asked for by a client, decided on the page by people, made once. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import { type RunningMcpServer, startMcpServer } from "../../examples/demo/mcp-server.ts";
+import { createBrowser, createSend, findForm, findLink, type Browser, type Page } from "../support/browser.ts";
+import { modernHeaders, modernMeta } from "../support/mcp.ts";
+import { signInClient, type SignedInClient } from "../support/oauth-client.ts";
+import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
+
+let now = Date.now();
+let server: RunningMcpServer;
+let world: SignInGateway;
+/** Alice is an admin, Bob is not. */
+let alice: SignedInClient;
+let bob: SignedInClient;
+
+beforeAll(async () => {
+  server = await startMcpServer();
+  world = await startSignInGateway({
+    clock: { now: () => now },
+    pagesHost: "127.0.0.1",
+    yaml: `
+routes:
+  - name: tools
+    from: "{origin}"
+    prefix: /tools
+    to: ${server.origin}
+    mcp: { server: { path: /mcp, max_request_bytes: 65536 } }
+    policy:
+      - allow: { and: [{ domain: { is: example.com } }] }
+        deny: { and: [{ mcp_tool: { is: whoami } }] }
+      - approve: { and: [{ mcp_tool: { in: [add_note, whoami] } }] }
+      - approve: { and: [{ mcp_tool: { is: delete_repo } }] }
+        approvers: [admins]
+`,
+  });
+  const resource = `${world.gateway.origin}/tools/mcp`;
+  alice = await signInClient({ resource, user: "alice@example.com" });
+  bob = await signInClient({ resource, user: "bob@example.com" });
+});
+
+afterAll(async () => {
+  await world?.close();
+  await server?.close();
+});
+
+beforeEach(() => {
+  now += 1;
+});
+
+const send = createSend();
+
+interface Reply {
+  readonly result?: Readonly<Record<string, unknown>>;
+  readonly error?: { readonly code: number; readonly message: string; readonly data: Readonly<Record<string, string>> };
+}
+
+async function post(client: SignedInClient, body: string, headers: readonly string[] = []): Promise<Reply> {
+  const pairs = Array.from({ length: headers.length / 2 }, (_, at) => [headers[2 * at], headers[2 * at + 1]]);
+  const answer = await send({
+    method: "POST",
+    url: `${world.gateway.origin}/tools/mcp`,
+    headers: {
+      accept: "application/json, text/event-stream",
+      ...Object.fromEntries(headers.length === 0 ? [["content-type", "application/json"]] : pairs),
+      authorization: `Bearer ${client.tokens.access_token}`,
+    },
+    body,
+  });
+  const data = /^data: (.*)$/m.exec(answer.text)?.[1] ?? answer.text;
+  return JSON.parse(data) as Reply;
+}
+
+const call = (client: SignedInClient, name: string, args: string): Promise<Reply> =>
+  post(
+    client,
+    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":${JSON.stringify(modernMeta())},"name":"${name}","arguments":${args}}}`,
+    modernHeaders("tools/call", name),
+  );
+
+const pageOf = ({ error }: Reply): string => error?.data["approval_url"] ?? "";
+
+async function decide(browser: Browser, url: string, decision: "approve" | "refuse"): Promise<Page> {
+  const page = await browser.open(url);
+  const form = findForm(page, "/.gateway/approval");
+  return form ? browser.submit(page, form, { decision }) : page;
+}
+
+const callsOf = (tool: string): readonly unknown[] =>
+  server.calls.filter((each) => each.tool === tool).map((each) => each.arguments);
+const lastRecord = async (): Promise<Readonly<Record<string, unknown>>> => {
+  await world.gateway.runtime.flushRecords();
+  return (await world.gateway.records()).at(-1) ?? {};
+};
+
+describe("a call that its user confirms", () => {
+  test("is asked for, approved on the page, made once, and asked for anew", async () => {
+    const args = '{"text":"buy milk"}';
+    const asked = await call(alice, "add_note", args);
+    expect(asked.error).toMatchObject({
+      code: -31403,
+      data: { reason: "approval-required", approved_by: "user", retry: "same arguments" },
+    });
+    expect(asked.error?.message).toContain(pageOf(asked));
+    expect(new URL(pageOf(asked)).origin).toBe(`http://127.0.0.1:${world.gateway.port}`);
+    expect(await lastRecord()).toMatchObject({
+      allow: false,
+      "allow-why-false": ["approval-required"],
+      approval: { state: "waiting", id: asked.error?.data["approval_id"] },
+    });
+    // The same call again leads to the same page, in other order and spacing too.
+    expect(pageOf(await call(alice, "add_note", '{ "text" : "buy\\u0020milk" }'))).toBe(pageOf(asked));
+
+    const page = await alice.oauth.browser.open(pageOf(asked));
+    expect(page.status).toBe(200);
+    expect(page.headers["content-security-policy"]).toMatch(/^default-src 'none';/);
+    expect(page.text).toMatch(/Test client<\/bdi>, as it calls itself/);
+    expect(page.text).toContain("buy milk");
+    expect(callsOf("add_note")).toEqual([]);
+    const done = await decide(alice.oauth.browser, pageOf(asked), "approve");
+    expect([done.status, /<h1>(.*)<\/h1>/.exec(done.text)?.[1]]).toEqual([200, "Approved"]);
+
+    expect((await call(alice, "add_note", args)).result).toBeDefined();
+    expect(callsOf("add_note")).toEqual([{ text: "buy milk" }]);
+    const { approval, allow } = await lastRecord();
+    expect([allow, approval]).toEqual([
+      true,
+      { state: "approved", id: asked.error?.data["approval_id"], by: "u-alice" },
+    ]);
+    const again = await call(alice, "add_note", args);
+    expect(pageOf(again)).not.toBe(pageOf(asked));
+    expect(callsOf("add_note")).toHaveLength(1);
+    await decide(alice.oauth.browser, pageOf(again), "refuse");
+  });
+
+  test("is good for exactly what was shown: not for another number, tool, client or user", async () => {
+    const asked = await call(alice, "add_note", '{"text":"n","n":9007199254740993}');
+    await decide(alice.oauth.browser, pageOf(asked), "approve");
+    const before = server.calls.length;
+    const others = [
+      await call(alice, "add_note", '{"text":"n","n":9007199254740992}'),
+      await call(alice, "add_note", '{"text":"n","n":9007199254740993.0}'),
+      await call(alice, "add_note", '{"text":"n"}'),
+      await call(bob, "add_note", '{"text":"n","n":9007199254740993}'),
+    ];
+    for (const other of others) expect([pageOf(other) === pageOf(asked), other.result]).toEqual([false, undefined]);
+    expect(server.calls).toHaveLength(before);
+    expect((await call(alice, "add_note", '{"n":9007199254740993,"text":"n"}')).result).toBeDefined();
+    for (const other of others.slice(0, 3)) await decide(alice.oauth.browser, pageOf(other), "refuse");
+    await decide(bob.oauth.browser, pageOf(others[3] ?? {}), "refuse");
+  });
+
+  test("many at once are one call", async () => {
+    const asked = await call(alice, "add_note", '{"text":"once"}');
+    await decide(alice.oauth.browser, pageOf(asked), "approve");
+    const replies = await Promise.all(Array.from({ length: 8 }, () => call(alice, "add_note", '{"text":"once"}')));
+    expect(replies.filter(({ result }) => result !== undefined)).toHaveLength(1);
+    expect(callsOf("add_note").filter((each) => (each as { text: string }).text === "once")).toHaveLength(1);
+    for (const page of new Set(replies.map(pageOf).filter((each) => each !== "")))
+      await decide(alice.oauth.browser, page, "refuse");
+  });
+
+  test("that is refused is told so, and waits no more", async () => {
+    const asked = await call(alice, "add_note", '{"text":"no"}');
+    await decide(alice.oauth.browser, pageOf(asked), "refuse");
+    expect((await call(alice, "add_note", '{"text":"no"}')).error?.data["reason"]).toBe("approval-refused");
+    // Forgotten after a while.
+    now += 601_000;
+    const again = await call(alice, "add_note", '{"text":"no"}');
+    expect(pageOf(again)).not.toBe("");
+    await decide(alice.oauth.browser, pageOf(again), "refuse");
+  });
+
+  test("may take an hour to be decided, and ten minutes to come again", async () => {
+    const late = await call(alice, "add_note", '{"text":"late"}');
+    now += 3_601_000;
+    await alice.refresh();
+    await bob.refresh();
+    expect((await decide(alice.oauth.browser, pageOf(late), "approve")).status).toBe(404);
+    const asked = await call(alice, "add_note", '{"text":"late"}');
+    await decide(alice.oauth.browser, pageOf(asked), "approve");
+    now += 601_000;
+    const again = await call(alice, "add_note", '{"text":"late"}');
+    expect([pageOf(again) === pageOf(asked), again.error?.data["reason"]]).toEqual([false, "approval-required"]);
+    await decide(alice.oauth.browser, pageOf(again), "refuse");
+  });
+
+  test("is denied where policy denies, hidden from no list, and asked for by no notification", async () => {
+    expect((await call(alice, "whoami", "{}")).error?.data["reason"]).toBe("mcp-tool-unauthorized");
+    const listed = await post(
+      alice,
+      JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta: modernMeta() } }),
+      modernHeaders("tools/list"),
+    );
+    const names = (listed.result?.["tools"] as readonly { name: string }[]).map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(["add_note", "delete_repo"]));
+    expect(names).not.toContain("whoami");
+    const before = server.calls.length;
+    const silent = await post(
+      alice,
+      '{"jsonrpc":"2.0","method":"tools/call","params":{"name":"add_note","arguments":{"text":"silent"}}}',
+    );
+    expect(silent.error?.data["reason"]).toBe("access-denied");
+    expect(server.calls).toHaveLength(before);
+    expect(await lastRecord()).not.toHaveProperty("approval");
+  });
+});
+
+describe("a call that somebody else approves", () => {
+  test("is shown to its user without a way to approve it, and to nobody else but who may", async () => {
+    const asked = await call(bob, "delete_repo", '{"repo":"website"}');
+    expect(asked.error?.data["approved_by"]).toBe("group");
+    const own = await bob.oauth.browser.open(pageOf(asked));
+    expect([own.status, own.text.includes('value="approve"'), own.text.includes("admins")]).toEqual([200, false, true]);
+    const form = findForm(own, "/.gateway/approval");
+    if (!form) throw new Error("no form");
+    expect((await bob.oauth.browser.submit(own, form, { decision: "approve" })).status).toBe(403);
+
+    const carol = createBrowser();
+    const chooser = await carol.open(pageOf(asked));
+    const link = findLink(chooser, "carol@other.example") ?? "";
+    expect((await carol.open(link)).status).toBe(404);
+
+    expect((await decide(alice.oauth.browser, pageOf(asked), "approve")).status).toBe(200);
+    expect((await call(bob, "delete_repo", '{"repo":"website"}')).result).toBeDefined();
+    expect(callsOf("delete_repo")).toEqual([{ repo: "website" }]);
+    expect((await lastRecord())["approval"]).toMatchObject({ state: "approved", by: "u-alice" });
+  });
+
+  test("cannot be approved by its own user, even as a member of the group", async () => {
+    const asked = await call(alice, "delete_repo", '{"repo":"gateway"}');
+    const page = await alice.oauth.browser.open(pageOf(asked));
+    expect(page.text).not.toContain('value="approve"');
+    const form = findForm(page, "/.gateway/approval");
+    if (!form) throw new Error("no form");
+    expect((await alice.oauth.browser.submit(page, form, { decision: "approve" })).status).toBe(403);
+    // Bob is in no such group.
+    expect((await decide(bob.oauth.browser, pageOf(asked), "approve")).status).toBe(404);
+    expect((await call(alice, "delete_repo", '{"repo":"gateway"}')).result).toBeUndefined();
+    expect((await decide(alice.oauth.browser, pageOf(asked), "refuse")).status).toBe(200);
+  });
+});
+
+describe("the page", () => {
+  test("decides nothing by being looked at, by forms of others, or twice", async () => {
+    const asked = await call(alice, "add_note", '{"text":"form"}');
+    const { browser } = alice.oauth;
+    const page = await browser.open(pageOf(asked));
+    const form = findForm(page, "/.gateway/approval");
+    if (!form) throw new Error("no form");
+    const url = new URL("/.gateway/approval", page.url).href;
+    const cookie = browser.cookieHeader("127.0.0.1");
+    const post = (fields: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>> = {}) =>
+      send({
+        method: "POST",
+        url,
+        headers: {
+          "content-type": "application/x-www-form-urlencoded",
+          origin: new URL(url).origin,
+          "sec-fetch-site": "same-origin",
+          "sec-fetch-mode": "navigate",
+          "sec-fetch-dest": "document",
+          cookie,
+          ...headers,
+        },
+        body: new URLSearchParams({ ...form.fields, decision: "approve", ...fields }).toString(),
+      });
+    const other = await call(alice, "add_note", '{"text":"other form"}');
+    const otherId = other.error?.data["approval_id"] ?? "";
+    const statuses = [
+      (await send({ method: "HEAD", url: page.url, headers: { cookie } })).status,
+      (await send({ method: "GET", url: page.url, headers: { accept: "text/html" } })).status,
+      (await post({}, { origin: "https://evil.example", "sec-fetch-site": "cross-site" })).status,
+      (await post({}, { "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" })).status,
+      (await post({ csrf_token: "" })).status,
+      (await post({ request: otherId })).status,
+      (await post({ decision: "always" })).status,
+      (await post({}, { cookie: bob.oauth.browser.cookieHeader("127.0.0.1") })).status,
+      (await send({ method: "GET", url: page.url.replace("127.0.0.1", "localhost") })).status,
+    ];
+    expect(statuses).toEqual([200, 302, 403, 403, 403, 403, 403, 403, 404]);
+    expect((await call(alice, "add_note", '{"text":"form"}')).result).toBeUndefined();
+    expect([(await post({})).status, (await post({})).status]).toEqual([200, 404]);
+    expect((await call(alice, "add_note", '{"text":"form"}')).result).toBeDefined();
+    expect([(await post({})).status, (await browser.open(page.url)).status]).toEqual([404, 404]);
+    await decide(browser, pageOf(other), "refuse");
+  });
+
+  test("hides nothing: markup, what is invisible, and what turns the direction round", async () => {
+    const asked = await call(
+      alice,
+      "add_note",
+      '{"text":"<script>alert(1)</script>","path":"/ok\\u202e\\u200b\\ufe0f\\udb40\\udc41","n":1.0e+2,"deep":[{"__proto__":null}]}',
+    );
+    const page = await alice.oauth.browser.open(pageOf(asked));
+    expect(page.text).not.toContain("<script");
+    expect(page.text).toContain("&#60;script&#62;alert(1)");
+    expect(page.text).toContain("/ok\\u202e\\u200b\\ufe0f\\udb40\\udc41");
+    expect(page.text).toContain("1.0e+2");
+    expect(page.text).toContain("__proto__");
+    await decide(alice.oauth.browser, pageOf(asked), "refuse");
+  });
+
+  test("shows what a user's own calls wait for, and ends with the access that asked", async () => {
+    const resource = `${world.gateway.origin}/tools/mcp`;
+    const passing = await signInClient({ resource, user: "bob@example.com", browser: bob.oauth.browser });
+    const asked = await call(passing, "add_note", '{"text":"passing"}');
+    const own = await bob.oauth.browser.open(`http://127.0.0.1:${world.gateway.port}/.gateway/`);
+    expect(findLink(own, "add_note")).toBe(pageOf(asked));
+    expect(
+      (
+        await passing.oauth.sendRevocation({
+          token: passing.tokens.refresh_token ?? "",
+          client_id: passing.registration.client_id,
+        })
+      ).status,
+    ).toBe(200);
+    expect((await bob.oauth.browser.open(pageOf(asked))).status).toBe(404);
+    const after = await bob.oauth.browser.open(`http://127.0.0.1:${world.gateway.port}/.gateway/`);
+    expect(findLink(after, "add_note")).toBeUndefined();
+  });
+});
+
+describe("what nobody can decide", () => {
+  test("is denied: too long to be read, and more than a person looks at", async () => {
+    const before = server.calls.length;
+    const long = await call(alice, "add_note", JSON.stringify({ text: "x".repeat(20_000) }));
+    expect(long.error?.data["reason"]).toBe("approval-too-long");
+    const pages: string[] = [];
+    let reply: Reply = {};
+    for (let index = 0; index < 9; index += 1) {
+      reply = await call(bob, "add_note", `{"text":"many ${index}"}`);
+      if (pageOf(reply) !== "") pages.push(pageOf(reply));
+    }
+    expect([pages.length, reply.error?.data["reason"]]).toEqual([8, "approval-too-many"]);
+    for (const page of pages) await decide(bob.oauth.browser, page, "refuse");
+    expect(pageOf(await call(bob, "add_note", '{"text":"many 8"}'))).not.toBe("");
+    expect(server.calls).toHaveLength(before);
+  });
+});

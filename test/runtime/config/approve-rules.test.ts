@@ -1,0 +1,53 @@
+/** Where rules that ask for approvals may stand, and what they need. */
+import { expect, test } from "vitest";
+
+import { loadSlices } from "../../../runtime/config/load.ts";
+import { formatPath } from "../../../runtime/settings/problem.ts";
+
+const company = { allow: { and: [{ domain: "example.com" }] } };
+const asking = { approve: { and: [{ mcp_tool: "delete_repo" }] }, approvers: ["admins"] };
+
+function problemsOf(route: object, settings: object = { authenticate_service_url: "https://auth.example.com" }) {
+  const routes = [{ name: "tools", from: "https://tools.example.com", to: "http://up.internal", ...route }];
+  const value = {
+    shared_secret: "s".repeat(44),
+    idp_provider_url: "https://idp.example.com",
+    ...BOOT,
+    ...settings,
+    routes,
+  };
+  const { problems } = loadSlices([{ file: "gateway.json", text: JSON.stringify(value), boot: true }]);
+  return problems
+    .filter(({ severity }) => severity === "error")
+    .map(({ path, message }) => `${formatPath(path)} ${message}`);
+}
+
+const BOOT = { idp_client_id: "gateway", idp_client_secret: "secret", runtime_flags: { mcp: true } };
+const server = { mcp: { server: {} } };
+
+test("they stand on MCP server routes, beside a host for the page", () => {
+  expect(problemsOf({ ...server, policy: [company, asking] })).toEqual([]);
+  expect(problemsOf({ ...server, policy: [company, asking] }, {})).toEqual([
+    'routes[0].policy[1].approve needs "authenticate_service_url", on whose host approvals are given',
+  ]);
+  expect(problemsOf({ ...server, policy: company, shadow_policy: [company, asking] }, {})).toEqual([
+    'routes[0].shadow_policy[1].approve needs "authenticate_service_url", on whose host approvals are given',
+  ]);
+  const message = 'asks for approvals of tool calls: the route is no MCP server route, must have "mcp.server"';
+  expect(problemsOf({ policy: [company, { approve: { and: [{ authenticated_user: true }] } }] })).toEqual([
+    `routes[0].policy[1].approve ${message}`,
+  ]);
+  expect(problemsOf({ mcp: { client: {} }, policy: [company, { approve: { and: [{ accept: true }] } }] })).toEqual([
+    `routes[0].policy[1].approve ${message}`,
+  ]);
+});
+
+test("they have no criteria of other messages than calls", () => {
+  const of = (criterion: object) => problemsOf({ ...server, policy: [company, { approve: { or: [criterion] } }] });
+  for (const name of ["mcp_prompt", "mcp_resource", "mcp_method"])
+    expect(of({ [name]: "x:y" })).toEqual([
+      `routes[0].policy[1].approve.or[0].${name} is no criterion of tool calls, which alone are approved: must be left out`,
+    ]);
+  expect(of({ mcp_tool_argument: { tool: "pay", argument: "/amount", gt: 100 } })).toEqual([]);
+  expect(of({ groups: { exclude: "admins" } })).toEqual([]);
+});
