@@ -1,4 +1,5 @@
 /** Texts of a record: JSON on one line, with nothing in it that a terminal or log viewer would obey. */
+import { escapeUnits } from "./visible-text.ts";
 
 export function plainJsonText(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : escapeMarks(JSON.stringify(text));
@@ -9,10 +10,7 @@ const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 
 /** What JSON leaves as it is and viewers do not: DEL, C1 controls, line separators, and all that formats: bidirectional marks, tags. */
 export function escapeMarks(json: string): string {
-  // By units: a mark above U+FFFF has two, and JSON writes both.
-  return json.replace(MARKS, (mark) =>
-    mark.split("").reduce((text, unit) => `${text}\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`, ""),
-  );
+  return json.replace(MARKS, escapeUnits);
 }
 
 // oxlint-disable-next-line no-control-regex -- exactly these are meant
