@@ -192,7 +192,7 @@ describe("a call that its user confirms", () => {
       JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta: modernMeta() } }),
       modernHeaders("tools/list"),
     );
-    const names = (listed.result?.["tools"] as readonly { name: string }[]).map(({ name }) => name);
+    const names = ((listed.result?.["tools"] ?? []) as readonly { name: string }[]).map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(["add_note", "delete_repo"]));
     expect(names).not.toContain("whoami");
     const before = server.calls.length;
