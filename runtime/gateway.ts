@@ -9,13 +9,14 @@ import { createAdmin, createPages } from "./control/admin/admin.ts";
 import type { AdminPages } from "./control/admin/listener.ts";
 import { approvalSeries } from "./control/admin/approval-series.ts";
 import type { Metrics } from "./control/admin/metrics.ts";
+import { limitSeries } from "./control/admin/limit-series.ts";
 import { openAdminCertificates } from "./control/admin/tls.ts";
 import { createMintedTokens } from "./control/admin/minted-tokens.ts";
 import { publishTokenEndpoint } from "./control/admin/publish-tokens.ts";
 import { createPublishWorkloads } from "./control/admin/publish-workloads.ts";
 import { sliceEndpoint } from "./control/admin/slices.ts";
 import type { BundleStatus } from "./control/bundle/bundle.ts";
-import { processName, startPresence } from "./control/bundle/presence.ts";
+import { PRESENCE_TAG, processName, startPresence } from "./control/bundle/presence.ts";
 import { createPublisher } from "./control/bundle/publisher.ts";
 import { startTellingEnding } from "./control/telling/tell-ending.ts";
 import { closeAll } from "./shared/close-all.ts";
@@ -30,6 +31,7 @@ import { createHttpServer } from "./http/listener/server.ts";
 import { createFetchDocument } from "./oauth/server/clients/fetch-document.ts";
 import { createIssuer } from "./oauth/server/issuer.ts";
 import type { Log } from "./shared/log.ts";
+import { createRateLimits } from "./limits/rate-limits.ts";
 import { serverListEndpoints } from "./mcp/server-list.ts";
 import { describeBlock } from "./policy/blocks.ts";
 import type { Clock, Closable, TokenRefresh } from "./shared/clock.ts";
@@ -177,6 +179,9 @@ function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, o
     createUpstream({ ...common, browser, csrf, idJags, blocks, fetch, development, clientDocumentUrl, onRefresh }),
   );
   const issuer = own(createIssuer({ ...common, session, upstream, fetchClientDocument }));
+  const countProcesses = async (): Promise<number> => (await store.list(PRESENCE_TAG)).length;
+  const limits = own(createRateLimits({ snapshots, store, countProcesses, log, clock }));
+  metrics.register(limitSeries(() => limits.counts()));
   const servers = serverListEndpoints({
     authenticator,
     isConnected: (user, route) => upstream.isConnected(user, route),
@@ -207,6 +212,7 @@ function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, o
       revocations: session.revocations,
       blocks,
       approvals: approvals.approvals,
+      limits,
       challenge: (...of) => issuer.challenge(...of),
       showAddress: (...of) => issuer.showAddress(...of),
       upstream,

@@ -26,6 +26,7 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "the wire knows no users and no routes' business",
   },
   store: { may: ["shared"], why: "records belong to their owners above" },
+  limits: { may: ["shared", "features", "config", "store"], why: "how often: counts together, answers nobody" },
   upstreams: { may: ["shared", "features", "config"], why: "connections and what is known of them" },
   identity: {
     may: ["shared", "policy", "settings", "features", "config", "http", "pages", "store"],
@@ -55,6 +56,7 @@ const rules: Readonly<Record<string, Rule>> = {
       "config",
       "http",
       "upstreams",
+      "limits",
       "identity",
       "mcp",
       "approvals",

@@ -28,6 +28,7 @@ export const BLOCKS: Readonly<Record<string, TypeWords>> = {
   },
   workload_rules: { name: "WorkloadRule", doc: "Which workloads of a platform may come in, to what, in which groups." },
   host_certificates: { name: "HostCertificate", doc: "A certificate for one host." },
+  rate_limits: { name: "RateLimit", doc: "One limit: exactly one of `requests` and `concurrency`." },
   redirect: { name: "RouteRedirect", doc: "Where a route redirects to; what is not given is that of the request." },
   response: { name: "RouteResponse", doc: "An answer that the gateway gives by itself." },
   rewrite_response_headers: { name: "ResponseHeaderRewrite", doc: "One rule of `rewriteResponseHeaders`." },
@@ -59,6 +60,7 @@ export const ITEMS: Readonly<Record<string, TypeWords>> = {
     doc: "Fields that an authorization record may carry beside the fixed ones.",
   },
   uses: { name: "IssuerUse", doc: "What statements of an issuer are accepted for." },
+  per: { name: "RateLimitKey", doc: "What a rate limit counts by itself." },
   algorithms: { name: "SignatureAlgorithm", doc: "Asymmetric signatures." },
 };
 

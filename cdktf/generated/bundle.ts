@@ -4009,6 +4009,324 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
     return this._response.internalValue;
   }
 }
+export interface BundleRouteAccessRateLimits {
+  /**
+  * Name of the limit on this route, shown to callers, in records and metrics.
+  *
+  */
+  readonly name: string;
+  /**
+  * What is counted by itself: each `user`, each `client` (of OAuth), each `tool` of `tools`, or each combination of them. Callers without a user, or without a client, are counted as one. Default: all requests of the route together
+  *
+  */
+  readonly per?: string[];
+  /**
+  * Requests that may pass within any span of `window`. Required: `requests` or `concurrency`.
+  *
+  */
+  readonly requests?: number;
+  /**
+  * Span in which `requests` are counted, from one second to 30 days. Default: `1m`.
+  *
+  */
+  readonly window?: string;
+  /**
+  * Requests that may be under way at a time; open event streams and WebSocket connections are among them. Required: `requests` or `concurrency`.
+  *
+  */
+  readonly concurrency?: number;
+  /**
+  * On MCP server routes: only calls of these tools count, and only they are limited. Default: every request counts
+  *
+  */
+  readonly tools?: string[];
+  /**
+  * While the store cannot be reached: each process counts by itself, with its share of the limit (`share`), or requests are answered 503 (`refuse`). One of `share`, `refuse`. Default: `share`.
+  *
+  */
+  readonly withoutStore?: string;
+}
+
+export function bundleRouteAccessRateLimitsToTerraform(struct?: BundleRouteAccessRateLimits | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    name: cdktf.stringToTerraform(struct!.name),
+    per: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.per),
+    requests: cdktf.numberToTerraform(struct!.requests),
+    window: cdktf.stringToTerraform(struct!.window),
+    concurrency: cdktf.numberToTerraform(struct!.concurrency),
+    tools: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.tools),
+    without_store: cdktf.stringToTerraform(struct!.withoutStore),
+  }
+}
+
+
+export function bundleRouteAccessRateLimitsToHclTerraform(struct?: BundleRouteAccessRateLimits | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    name: {
+      value: cdktf.stringToHclTerraform(struct!.name),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    per: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.per),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    requests: {
+      value: cdktf.numberToHclTerraform(struct!.requests),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    window: {
+      value: cdktf.stringToHclTerraform(struct!.window),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    concurrency: {
+      value: cdktf.numberToHclTerraform(struct!.concurrency),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    tools: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.tools),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    without_store: {
+      value: cdktf.stringToHclTerraform(struct!.withoutStore),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteAccessRateLimitsOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param complexObjectIndex the index of this item in the list
+  * @param complexObjectIsFromSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, complexObjectIndex: number, complexObjectIsFromSet: boolean) {
+    super(terraformResource, terraformAttribute, complexObjectIsFromSet, complexObjectIndex);
+  }
+
+  public get internalValue(): BundleRouteAccessRateLimits | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._name !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.name = this._name;
+    }
+    if (this._per !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.per = this._per;
+    }
+    if (this._requests !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.requests = this._requests;
+    }
+    if (this._window !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.window = this._window;
+    }
+    if (this._concurrency !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.concurrency = this._concurrency;
+    }
+    if (this._tools !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.tools = this._tools;
+    }
+    if (this._withoutStore !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.withoutStore = this._withoutStore;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteAccessRateLimits | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._name = undefined;
+      this._per = undefined;
+      this._requests = undefined;
+      this._window = undefined;
+      this._concurrency = undefined;
+      this._tools = undefined;
+      this._withoutStore = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._name = value.name;
+      this._per = value.per;
+      this._requests = value.requests;
+      this._window = value.window;
+      this._concurrency = value.concurrency;
+      this._tools = value.tools;
+      this._withoutStore = value.withoutStore;
+    }
+  }
+
+  // name - computed: false, optional: false, required: true
+  private _name?: string; 
+  public get name() {
+    return this.getStringAttribute('name');
+  }
+  public set name(value: string) {
+    this._name = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get nameInput() {
+    return this._name;
+  }
+
+  // per - computed: false, optional: true, required: false
+  private _per?: string[]; 
+  public get per() {
+    return this.getListAttribute('per');
+  }
+  public set per(value: string[]) {
+    this._per = value;
+  }
+  public resetPer() {
+    this._per = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get perInput() {
+    return this._per;
+  }
+
+  // requests - computed: false, optional: true, required: false
+  private _requests?: number; 
+  public get requests() {
+    return this.getNumberAttribute('requests');
+  }
+  public set requests(value: number) {
+    this._requests = value;
+  }
+  public resetRequests() {
+    this._requests = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get requestsInput() {
+    return this._requests;
+  }
+
+  // window - computed: false, optional: true, required: false
+  private _window?: string; 
+  public get window() {
+    return this.getStringAttribute('window');
+  }
+  public set window(value: string) {
+    this._window = value;
+  }
+  public resetWindow() {
+    this._window = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get windowInput() {
+    return this._window;
+  }
+
+  // concurrency - computed: false, optional: true, required: false
+  private _concurrency?: number; 
+  public get concurrency() {
+    return this.getNumberAttribute('concurrency');
+  }
+  public set concurrency(value: number) {
+    this._concurrency = value;
+  }
+  public resetConcurrency() {
+    this._concurrency = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get concurrencyInput() {
+    return this._concurrency;
+  }
+
+  // tools - computed: false, optional: true, required: false
+  private _tools?: string[]; 
+  public get tools() {
+    return this.getListAttribute('tools');
+  }
+  public set tools(value: string[]) {
+    this._tools = value;
+  }
+  public resetTools() {
+    this._tools = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get toolsInput() {
+    return this._tools;
+  }
+
+  // without_store - computed: false, optional: true, required: false
+  private _withoutStore?: string; 
+  public get withoutStore() {
+    return this.getStringAttribute('without_store');
+  }
+  public set withoutStore(value: string) {
+    this._withoutStore = value;
+  }
+  public resetWithoutStore() {
+    this._withoutStore = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get withoutStoreInput() {
+    return this._withoutStore;
+  }
+}
+
+export class BundleRouteAccessRateLimitsList extends cdktf.ComplexList {
+  public internalValue? : BundleRouteAccessRateLimits[] | cdktf.IResolvable
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param wrapsSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
+  */
+  constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, wrapsSet: boolean) {
+    super(terraformResource, terraformAttribute, wrapsSet)
+  }
+
+  /**
+  * @param index the index of the item to return
+  */
+  public get(index: number): BundleRouteAccessRateLimitsOutputReference {
+    return new BundleRouteAccessRateLimitsOutputReference(this.terraformResource, this.terraformAttribute, index, this.wrapsSet);
+  }
+}
 export interface BundleRouteAccess {
   /**
   * A candidate for `policy`: what it would say in its place, beside the same access keys, is recorded and counted, and never enforced. JSON text; write it with `jsonencode(…)`. Default: there is no candidate
@@ -4050,6 +4368,11 @@ export interface BundleRouteAccess {
   *
   */
   readonly showErrorDetails?: boolean | cdktf.IResolvable;
+  /**
+  * How often the route may be used by those whom policy lets pass, counted together by all processes that share the store. A request must be within all of them; one that is refused (429) counts for none. Default: there are no limits
+  *
+  */
+  readonly rateLimits?: BundleRouteAccessRateLimits[] | cdktf.IResolvable;
 }
 
 export function bundleRouteAccessToTerraform(struct?: BundleRouteAccess | cdktf.IResolvable): any {
@@ -4066,6 +4389,7 @@ export function bundleRouteAccessToTerraform(struct?: BundleRouteAccess | cdktf.
     bearer_token_format: cdktf.stringToTerraform(struct!.bearerTokenFormat),
     idp_access_token_allowed_audiences: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.idpAccessTokenAllowedAudiences),
     show_error_details: cdktf.booleanToTerraform(struct!.showErrorDetails),
+    rate_limits: cdktf.listMapper(bundleRouteAccessRateLimitsToTerraform, false)(struct!.rateLimits),
   }
 }
 
@@ -4124,6 +4448,12 @@ export function bundleRouteAccessToHclTerraform(struct?: BundleRouteAccess | cdk
       type: "simple",
       storageClassType: "boolean",
     },
+    rate_limits: {
+      value: cdktf.listMapperHcl(bundleRouteAccessRateLimitsToHclTerraform, false)(struct!.rateLimits),
+      isBlock: true,
+      type: "list",
+      storageClassType: "BundleRouteAccessRateLimitsList",
+    },
   };
 
   // remove undefined attributes
@@ -4180,6 +4510,10 @@ export class BundleRouteAccessOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.showErrorDetails = this._showErrorDetails;
     }
+    if (this._rateLimits?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.rateLimits = this._rateLimits?.internalValue;
+    }
     return hasAnyValues ? internalValueResult : undefined;
   }
 
@@ -4195,6 +4529,7 @@ export class BundleRouteAccessOutputReference extends cdktf.ComplexObject {
       this._bearerTokenFormat = undefined;
       this._idpAccessTokenAllowedAudiences = undefined;
       this._showErrorDetails = undefined;
+      this._rateLimits.internalValue = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
       this.isEmptyObject = false;
@@ -4211,6 +4546,7 @@ export class BundleRouteAccessOutputReference extends cdktf.ComplexObject {
       this._bearerTokenFormat = value.bearerTokenFormat;
       this._idpAccessTokenAllowedAudiences = value.idpAccessTokenAllowedAudiences;
       this._showErrorDetails = value.showErrorDetails;
+      this._rateLimits.internalValue = value.rateLimits;
     }
   }
 
@@ -4340,6 +4676,22 @@ export class BundleRouteAccessOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get showErrorDetailsInput() {
     return this._showErrorDetails;
+  }
+
+  // rate_limits - computed: false, optional: true, required: false
+  private _rateLimits = new BundleRouteAccessRateLimitsList(this, "rate_limits", false);
+  public get rateLimits() {
+    return this._rateLimits;
+  }
+  public putRateLimits(value: BundleRouteAccessRateLimits[] | cdktf.IResolvable) {
+    this._rateLimits.internalValue = value;
+  }
+  public resetRateLimits() {
+    this._rateLimits.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get rateLimitsInput() {
+    return this._rateLimits.internalValue;
   }
 }
 export interface BundleRouteMcpServerUpstreamOauth2Endpoint {
@@ -9051,7 +9403,7 @@ export interface BundleRoute {
   */
   readonly routing?: BundleRouteRouting;
   /**
-  * Who may pass beside those whom the policy allows, how they show who they are, and a policy that is tried.
+  * Who may pass beside those whom the policy allows, how they show who they are, a policy that is tried, and how often.
   *
   */
   readonly access?: BundleRouteAccess;

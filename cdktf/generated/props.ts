@@ -963,6 +963,12 @@ export interface RouteSettings {
    */
   readonly showErrorDetails?: boolean | IResolvable;
   /**
+   * How often the route may be used by those whom policy lets pass, counted together by all processes that share the
+   * store. A request must be within all of them; one that is refused (429) counts for none.
+   * @default - there are no limits
+   */
+  readonly rateLimits?: readonly RateLimit[];
+  /**
    * Send the signed identity header and claim headers to the upstream.
    * @default - the gateway's `passIdentityHeaders`
    */
@@ -1017,6 +1023,47 @@ export interface RouteSettings {
    */
   readonly idleTimeout?: string;
 }
+
+/** One limit: exactly one of `requests` and `concurrency`. */
+export interface RateLimit {
+  /** Name of the limit on this route, shown to callers, in records and metrics. */
+  readonly name: string;
+  /**
+   * What is counted by itself: each `user`, each `client` (of OAuth), each `tool` of `tools`, or each combination of
+   * them. Callers without a user, or without a client, are counted as one.
+   * @default - all requests of the route together
+   */
+  readonly per?: readonly RateLimitKey[];
+  /**
+   * Requests that may pass within any span of `window`.
+   * @default - required: `requests` or `concurrency`
+   */
+  readonly requests?: number;
+  /**
+   * Span in which `requests` are counted, from one second to 30 days.
+   * @default 1m
+   */
+  readonly window?: string;
+  /**
+   * Requests that may be under way at a time; open event streams and WebSocket connections are among them.
+   * @default - required: `requests` or `concurrency`
+   */
+  readonly concurrency?: number;
+  /**
+   * On MCP server routes: only calls of these tools count, and only they are limited.
+   * @default - every request counts
+   */
+  readonly tools?: readonly string[];
+  /**
+   * While the store cannot be reached: each process counts by itself, with its share of the limit (`share`), or
+   * requests are answered 503 (`refuse`).
+   * @default share
+   */
+  readonly withoutStore?: "share" | "refuse";
+}
+
+/** What a rate limit counts by itself. */
+export type RateLimitKey = "user" | "client" | "tool";
 
 /** Settings of a route to an MCP server that stand below `mcp.server` in files under the same name. */
 export interface McpServerSettings {

@@ -22,6 +22,8 @@ export interface RecordInput {
   readonly approval?:
     | { readonly state: string; readonly id: string | undefined; readonly by: string | undefined }
     | undefined;
+  /** The limit that the request was over, though policy let it pass. */
+  readonly limited?: { readonly limit: string; readonly retryAfterMs: number | undefined } | undefined;
   readonly requestId: string;
   /** Present with `tracing`. */
   readonly traceId?: string | undefined;
@@ -118,6 +120,8 @@ export function formatRecord(fields: readonly string[], input: RecordInput): str
   // Whoever writes a candidate wants to read of it, so this is no field that `authorize_log_fields` could leave out.
   if (input.shadow) line += shadowText(input.shadow);
   if (input.approval) line += approvalText(input.approval);
+  // Likewise: without it a record would say that the request went on.
+  if (input.limited) line += limitedText(input.limited);
   for (const write of writersFor(fields)) line += write(input);
   return `${line}}\n`;
 }
@@ -160,6 +164,11 @@ function shadowText(decisions: readonly ShadowDecision[]): string {
 function approvalText({ state, id, by }: NonNullable<RecordInput["approval"]>): string {
   const which = id === undefined ? "" : `,"id":${jsonText(id)}`;
   return `,"approval":{"state":${jsonText(state)}${which}${by === undefined ? "" : `,"by":${jsonText(by)}`}}`;
+}
+
+/** Without a time: the store was away, and nobody could tell. */
+function limitedText({ limit, retryAfterMs }: NonNullable<RecordInput["limited"]>): string {
+  return `,"limited":${JSON.stringify({ limit, "retry-after-ms": retryAfterMs })}`;
 }
 
 function field(name: RecordField, value: string | undefined): string {

@@ -1,5 +1,6 @@
 /** One checked route → its compiled form. */
 import { compileMcp } from "../features/mcp/compile.ts";
+import { compileRateLimits } from "../features/limits/compile.ts";
 import { compileConnect, compileUpstream } from "../features/connection/compile.ts";
 import { compileHostRule, compileRequestHeaders, compileResponseHeaders } from "../features/headers/compile.ts";
 
@@ -44,6 +45,7 @@ export function compileRoute(route: CheckedRoute, settings: LiveSettings, secret
     balancing: compileBalancing(doc),
     policy,
     shadow: compileShadow(doc),
+    rateLimits: compileRateLimits(doc),
     allowsAnonymous: policy.mayAllowAnonymous,
     bearerTokenFormat: doc.mcp ? "default" : (doc.bearer_token_format ?? settings.bearerTokenFormat),
     accessTokenAudiences: doc.idp_access_token_allowed_audiences ?? settings.accessTokenAudiences,

@@ -6,6 +6,7 @@ import type { RoutedRoute } from "../features/routing/compiled.ts";
 import type { BalancedRoute } from "../features/balancing/compiled.ts";
 import type { HeaderRoute } from "../features/headers/compiled.ts";
 import type { AccessRoute, BearerTokenFormat } from "../features/access/compiled.ts";
+import type { LimitedRoute } from "../features/limits/compiled.ts";
 import type { ConnectionRoute } from "../features/connection/compiled.ts";
 import type { McpRoute, Lifetimes } from "../features/mcp/compiled.ts";
 import type { ListenerSettings } from "../features/listener/compiled.ts";
@@ -57,7 +58,8 @@ export interface LiveSettings {
   readonly maxStreamsPerUser: number;
 }
 
-export interface CompiledRoute extends RoutedRoute, BalancedRoute, HeaderRoute, AccessRoute, ConnectionRoute, McpRoute {
+export interface CompiledRoute
+  extends RoutedRoute, BalancedRoute, HeaderRoute, AccessRoute, LimitedRoute, ConnectionRoute, McpRoute {
   readonly owner: string;
   /** The owner to whose MCP servers an application of this route is held; undefined without `owners`, and in the boot file. */
   readonly heldTo?: string | undefined;

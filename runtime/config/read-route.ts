@@ -4,6 +4,7 @@
  * A reload validates thousands of routes of which a few changed, so a reading can be kept and used again: it depends on
  * nothing but the text of the route and whose it is.
  */
+import { rateLimitRules } from "../features/limits/rules.ts";
 import { accessRules } from "../features/access/rules.ts";
 import { balancingRules } from "../features/balancing/settings.ts";
 import { canonicalRoute, derivedName } from "./canonical.ts";
@@ -97,6 +98,7 @@ function validateRoute(value: unknown, publisher: string | undefined): RouteRead
     problems.push(...routingRules({ ...route, parsed: { from, upstreams, pattern } }, wrote, Object.keys(value)));
   problems.push(...upstreamTlsRules(route));
   problems.push(...balancingRules(route), ...limitRules(route));
+  problems.push(...rateLimitRules(route, mcpKind(route) === "server"));
   if (validated.complete) problems.push(...accessRules(route, wrote, mcpKind(route)));
   const isValid = validated.complete && problems.every(({ severity }) => severity !== "error");
   let last: { readonly name: string; readonly canonical: CanonicalRoute } | undefined;

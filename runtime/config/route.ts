@@ -10,6 +10,7 @@ import {
   websocketShape,
 } from "../features/connection/settings.ts";
 import { headerShape, identityShape } from "../features/headers/settings.ts";
+import { limitsShape as rateLimitsShape } from "../features/limits/settings.ts";
 import { mcpShape } from "../features/mcp/settings.ts";
 import { addressShape, pathShape, routingShape } from "../features/routing/settings.ts";
 import { ROUTING, UPSTREAM } from "../settings/groups.ts";
@@ -23,6 +24,7 @@ export const routeShape = {
   ...grouped(ROUTING, routingShape),
   ...policyShape,
   ...accessShape,
+  ...rateLimitsShape,
   ...mcpShape,
   ...headerShape,
   ...grouped(UPSTREAM, identityShape),
@@ -37,7 +39,7 @@ export const routeSchema = document(routeShape);
 /** The same by what they are about, for the reference: title → names. */
 export const routeParts: Readonly<Record<string, readonly string[]>> = {
   "Address and path": Object.keys({ ...addressShape, ...toShape, ...pathShape, ...routingShape }),
-  "Access to a route": Object.keys({ ...policyShape, ...accessShape }),
+  "Access to a route": Object.keys({ ...policyShape, ...accessShape, ...rateLimitsShape }),
   "MCP servers and clients": Object.keys(mcpShape),
   Headers: Object.keys({ ...headerShape, ...identityShape }),
   "Connections to upstreams": Object.keys({

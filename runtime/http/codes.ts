@@ -5,12 +5,19 @@
  *
  * Errors within MCP messages, the token endpoint's and the admin listener's are known to those who answer them.
  */
+import { LIMIT_CODES } from "./codes/limits.ts";
 import { OAUTH_PAGE_CODES } from "./codes/oauth.ts";
 import { REQUEST_CODES } from "./codes/request.ts";
 import { ROUTE_CODES } from "./codes/route.ts";
 import { SIGN_IN_CODES } from "./codes/sign-in.ts";
 
-export const ERROR_CODES = { ...REQUEST_CODES, ...ROUTE_CODES, ...SIGN_IN_CODES, ...OAUTH_PAGE_CODES } as const;
+export const ERROR_CODES = {
+  ...REQUEST_CODES,
+  ...ROUTE_CODES,
+  ...LIMIT_CODES,
+  ...SIGN_IN_CODES,
+  ...OAUTH_PAGE_CODES,
+} as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 

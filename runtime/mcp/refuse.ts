@@ -22,6 +22,9 @@ export interface WireAnswer {
 /** Outside −32768…−32000, which JSON-RPC and MCP keep for themselves. */
 export const ACCESS_DENIED_CODE = -31403;
 
+/** Likewise; the digits are those of HTTP. */
+export const RATE_LIMITED_CODE = -31429;
+
 const HEADERS: readonly string[] = ["content-type", "application/json", "cache-control", "no-store"];
 const TOOL_UNAUTHORIZED = "mcp-tool-unauthorized";
 
@@ -118,6 +121,29 @@ const WITHOUT_APPROVAL: Readonly<Record<Exclude<MissingApproval["state"], "waiti
   "too-long": "Tool call denied: it needs an approval, and its arguments are too long for anybody to read",
   unavailable: "Tool call denied: it needs an approval, which cannot be looked up at the moment, try again shortly",
 };
+
+/**
+ * A refusal of what policy let pass, over a limit: a tool call that expects an answer gets one, which models read and
+ * clients do not break on; everything else gets 429.
+ *
+ * @param readsBody false for clients that read the status alone
+ */
+export function limitAnswer(
+  message: McpMessage | undefined,
+  { limit, retryAfterMs, seconds }: { readonly limit: string; readonly retryAfterMs: number; readonly seconds: number },
+  requestId: string,
+  readsBody = true,
+): WireAnswer {
+  const isToolCall = message?.kind === "request" && message.facts.method === "tools/call";
+  const what = isToolCall ? "Tool call" : "Request";
+  const error = {
+    code: RATE_LIMITED_CODE,
+    message: `${what} refused: limit "${limit}" is used up, try again in ${seconds} s (request id ${requestId})`,
+    data: { reason: "rate-limited", limit, retry_after_ms: Math.ceil(retryAfterMs), request_id: requestId },
+  };
+  const id = message?.kind === "request" ? message.id : undefined;
+  return { status: isToolCall && readsBody ? 200 : 429, headers: HEADERS, body: errorBody(id, error) };
+}
 
 /** @param id JSON text; without one the member is left out, as MCP has it for errors that answer no request */
 function errorBody(id: string | undefined, error: object): string {

@@ -11,8 +11,10 @@ import { REFUSED_TEXT, type ReplayWriter } from "../audit/replay/write-facts.ts"
 import type { Clock } from "../shared/clock.ts";
 import type { Blocks } from "../identity/blocks.ts";
 import type { AuthFailureReason, Principal } from "../identity/principal.ts";
+import type { Limited } from "../limits/rate-limits.ts";
 import type { RefusalReason } from "../mcp/refusals.ts";
 import { routeCorsHeaders } from "./cors.ts";
+import { type LimitDeps, takeLimits } from "./answers/limit-request.ts";
 import type { ProxyMetrics } from "./metrics.ts";
 import type { RequestContext } from "./request-context.ts";
 import { after, type Outcome, type Step } from "./steps.ts";
@@ -40,28 +42,42 @@ export type RefusedBefore =
   | RefusalReason;
 
 /**
- * Step: asks what is blocked, then the route's policy, and writes the record; nothing goes on before it is taken.
+ * Step: asks what is blocked, then the route's policy, then its limits, and writes the record; nothing goes on before it
+ * is taken.
  *
- * @param answerDenied answers who is not let in
+ * @param answers to who is not let in, and to who is, and is over a limit
  * @param settle what has become of the approval that nothing but is missing
  */
 export function decide(
-  deps: DecideDeps,
-  answerDenied: (context: RequestContext, decision: Decision) => void | Promise<void>,
+  deps: DecideDeps & LimitDeps,
+  answers: Answers,
   settle?: (context: RequestContext, decision: Decision) => Promise<Decision>,
 ): Step {
   return (context) => {
     const verdict = decideNow(deps, context);
-    const goOn = (decision: Decision): Outcome | Promise<Outcome> => {
+    const conclude = (decision: Decision, limited?: Limited): Outcome | Promise<Outcome> => {
       const { message, facts } = context;
+      if (limited) context.trace?.refused("rate-limited");
       // What is blocked no policy lets pass.
       const asked = isBlocked(decision) ? undefined : facts;
-      const recorded = record(deps, context, { decision, message, asked, shadow: shadowOf(deps, context, verdict) });
-      if (!decision.allowed) return after(recorded, () => done(answerDenied(context, decision)));
+      const shadow = shadowOf(deps, context, verdict);
+      const recorded = record(deps, context, { decision, message, asked, shadow, limited });
+      if (!decision.allowed) return after(recorded, () => done(answers.denied(context, decision)));
+      if (limited) return after(recorded, () => done(answers.limited(context, limited)));
       return recorded === undefined ? "next" : recorded.then(() => "next");
+    };
+    const goOn = (decision: Decision): Outcome | Promise<Outcome> => {
+      // Who is denied, or waits for an approval, uses up nothing.
+      if (!decision.allowed || context.prepared.route.rateLimits === undefined) return conclude(decision);
+      return after(takeLimits(deps, context), (limited) => conclude(decision, limited));
     };
     return verdict.approval && settle ? settle(context, verdict).then(goOn) : goOn(verdict);
   };
+}
+
+export interface Answers {
+  denied(context: RequestContext, decision: Decision): void | Promise<void>;
+  limited(context: RequestContext, limited: Limited): void;
 }
 
 /**
@@ -199,11 +215,12 @@ interface Check {
   /** What a policy was asked, or would have been; absent: no policy would have changed anything. */
   readonly asked?: Facts | undefined;
   readonly shadow?: readonly ShadowDecision[] | undefined;
+  readonly limited?: Limited | undefined;
 }
 
 /** @returns a promise when the record queue is full */
 function record(deps: DecideDeps, context: RequestContext, check: Check): Promise<void> | undefined {
-  const { decision, message, asked, shadow } = check;
+  const { decision, message, asked, shadow, limited } = check;
   const { replay } = deps;
   const { exchange, snapshot, prepared, principal } = context;
   deps.metrics?.decided(decision);
@@ -211,6 +228,7 @@ function record(deps: DecideDeps, context: RequestContext, check: Check): Promis
     timeMs: deps.clock.now(),
     decision,
     shadow,
+    limited: limited && { limit: limited.limit.name, retryAfterMs: limited.retryAfterMs },
     requestId: exchange.id,
     traceId: context.trace?.traceId,
     bundleDigest: snapshot.digest,

@@ -55,6 +55,7 @@ import {
   takeMessage,
 } from "./mcp-route.ts";
 import { narrowListen } from "./narrow-listen.ts";
+import type { LimitDeps } from "./answers/limit-request.ts";
 import { createRequestContext } from "./request-context.ts";
 import { buildRouteTable, prepareRouteTable, type RouteTable } from "./route-table.ts";
 import { runSteps, type Step } from "./steps.ts";
@@ -77,6 +78,7 @@ export interface ProxyDeps
     ClientCertificateDeps,
     InternalTokenDeps,
     ApproveDeps,
+    LimitDeps,
     Omit<RequestHeaderDeps, "hopCounter"> {
   readonly snapshots: Snapshots;
   /** Own addresses of all modules. */

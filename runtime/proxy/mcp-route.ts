@@ -3,16 +3,17 @@ import type { CompiledRoute } from "../config/compiled.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { CodeWith } from "../http/codes.ts";
 import type { Exchange } from "../http/exchange.ts";
-import { respondBytes, respondJson } from "../http/respond.ts";
+import { respondJson } from "../http/respond.ts";
 import type { Authenticator, Revocations } from "../identity/interfaces.ts";
 import type { Blocks } from "../identity/blocks.ts";
 import type { AuthFailureReason, Principal } from "../identity/principal.ts";
 import { inspect, type Inspection } from "../mcp/inspect.ts";
 import type { MessageAddresses } from "../mcp/message-address.ts";
-import { refusalAnswer, type WireAnswer } from "../mcp/refuse.ts";
+import { refusalAnswer } from "../mcp/refuse.ts";
 import type { McpSessions } from "../mcp/mcp-sessions.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
 import { namesMessageAddress } from "../shared/http/query.ts";
+import { answerWire } from "./answers/answer-wire.ts";
 import { bindingOf, openAddress } from "./announced-address.ts";
 import { answerRoutePreflight, classifyOrigin, routeCorsHeaders } from "./cors.ts";
 import { refuse, refuseUnavailable, type DecideDeps } from "./decide.ts";
@@ -95,7 +96,8 @@ export function readMessage({ blocks }: MessageDeps): Step {
     const maxBytes = route.mcp?.kind === "server" ? route.mcp.maxRequestBytes : 0;
     const timer = exchange.hasBody ? setTimeout(() => exchange.abort(), MESSAGE_TIMEOUT_MS) : undefined;
     // Where rules speak of tools, names that an upstream might fold or trim into another one are refused.
-    const needsPlainTools = route.policy.needsTool || blocks?.hasTools(route.key) === true;
+    const limitsTools = route.rateLimits?.some(({ tools }) => tools !== undefined) === true;
+    const needsPlainTools = route.policy.needsTool || limitsTools || blocks?.hasTools(route.key) === true;
     const options = needsPlainTools ? PLAIN_TOOL_NAMES : undefined;
     const done = (inspection: Inspection): void => {
       clearTimeout(timer);
@@ -249,16 +251,4 @@ function refuseUnauthorized(
 function answer(context: RequestContext, status: number, body: object, headers: readonly string[] = []): void {
   const cors = routeCorsHeaders(context.corsOrigin);
   respondJson(context.exchange, status, { ...body, request_id: context.exchange.id }, [...headers, ...cors]);
-}
-
-export function answerWire(context: RequestContext, wire: WireAnswer): void {
-  const { exchange } = context;
-  const cors = routeCorsHeaders(context.corsOrigin);
-  const body = Buffer.from(wire.body);
-  respondBytes(
-    exchange,
-    wire.status,
-    ["x-request-id", exchange.id, "content-length", String(body.length), ...wire.headers, ...cors],
-    body,
-  );
 }

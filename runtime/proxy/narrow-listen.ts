@@ -7,7 +7,7 @@ import { refusal } from "../mcp/refusals.ts";
 import { refusalAnswer } from "../mcp/refuse.ts";
 import { evaluate } from "../policy/evaluate.ts";
 import { refuse, type DecideDeps } from "./decide.ts";
-import { answerWire } from "./mcp-route.ts";
+import { answerWire } from "./answers/answer-wire.ts";
 import type { Step } from "./steps.ts";
 
 /** Step: behind the decision, which is about the message as a whole. */

@@ -50,6 +50,8 @@ export interface RequestContext {
   hopCount: string | undefined;
   /** MCP server routes: Origin of a page that may call; its answers carry CORS headers. */
   corsOrigin: string | undefined;
+  /** To be called when nothing more comes of the request; it may be called twice. */
+  onEnd: (() => void) | undefined;
   /** Present with `tracing`. */
   readonly trace: RequestTrace | undefined;
 }
@@ -83,6 +85,7 @@ export function createRequestContext(
     internalToken: undefined,
     hopCount: undefined,
     corsOrigin: undefined,
+    onEnd: undefined,
     trace,
   };
 }

@@ -6,9 +6,10 @@ import type { AuthResult } from "../identity/principal.ts";
 import { isBlocked } from "../policy/blocks.ts";
 import { isAmbiguous } from "../policy/evaluate.ts";
 import { denialDetails } from "../policy/explain.ts";
-import { decide, refuse, refuseAnonymous, refuseUnavailable, type DecideDeps } from "./decide.ts";
+import { type Answers, decide, refuse, refuseAnonymous, refuseUnavailable, type DecideDeps } from "./decide.ts";
 import { answerDevice, deviceReason, type DeviceDeps } from "./device.ts";
 import { answerBlocked } from "./first-checks.ts";
+import { answerLimited, type LimitDeps } from "./answers/limit-request.ts";
 import { setCaller, type RequestContext } from "./request-context.ts";
 import { after, type Outcome, type Step } from "./steps.ts";
 
@@ -59,8 +60,8 @@ export function requireSignIn(deps: SignInDeps & DecideDeps): Step {
 }
 
 /** Step: policy, for people: who is not let in is told what may help. */
-export function decideWeb(deps: SignInDeps & DecideDeps & DeviceDeps): Step {
-  return decide(deps, (context, decision) => {
+export function decideWeb(deps: SignInDeps & DecideDeps & DeviceDeps & LimitDeps): Step {
+  const denied: Answers["denied"] = (context, decision) => {
     if (isBlocked(decision)) return answerBlocked(context);
     if (isAmbiguous(decision)) return answerAmbiguous(context);
     // Signing in may turn a no into a yes only for somebody who has not; so may a device.
@@ -71,7 +72,8 @@ export function decideWeb(deps: SignInDeps & DecideDeps & DeviceDeps): Step {
     if (providers !== undefined)
       return deps.signIn.redirect(context.exchange, context.snapshot, { providers, isSignedIn: true });
     answerDenied(context);
-  });
+  };
+  return decide(deps, { denied, limited: answerLimited });
 }
 
 export interface SignInDeps {

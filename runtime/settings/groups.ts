@@ -21,7 +21,7 @@ export const ROUTING: FieldGroup = {
 
 export const ACCESS: FieldGroup = {
   name: "access",
-  doc: "Who may pass beside those whom the policy allows, how they show who they are, and a policy that is tried.",
+  doc: "Who may pass beside those whom the policy allows, how they show who they are, a policy that is tried, and how often.",
 };
 
 export const HEADERS: FieldGroup = {

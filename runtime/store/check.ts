@@ -5,6 +5,7 @@
  * no bigint and no cycles. All of it is refused before a back end sees it.
  */
 import { GatewayError } from "../shared/errors.ts";
+import type { AllotmentRequest } from "./allotments.ts";
 import type { PutOptions } from "./store.ts";
 
 const MAX_NAME_BYTES = 1024;
@@ -23,7 +24,7 @@ export interface CheckedPut {
 }
 
 /** @throws GatewayError `store.invalid` when the key, tag, feed or lease name cannot be stored everywhere */
-export function checkName(kind: "key" | "tag" | "feed" | "lease", name: string): void {
+export function checkName(kind: "key" | "tag" | "feed" | "lease" | "count", name: string): void {
   if (typeof name !== "string" || name === "") throw invalid(`a ${kind} is empty, must be text`);
   if (name.includes("\0") || !name.isWellFormed()) throw invalid(`a ${kind} has characters that are not text`);
   const bytes = Buffer.byteLength(name);
@@ -73,6 +74,24 @@ export function checkTtl(ttlMs: number): void {
   if (!Number.isSafeInteger(ttlMs) || ttlMs <= 0 || ttlMs > 86_400_000) {
     throw invalid(`ttlMs is ${ttlMs}, must be 1 to 86400000`);
   }
+}
+
+/** PostgreSQL's integer. */
+const MAX_COUNT = 2_147_483_647;
+/** 31 days: longer windows are no limit of requests. */
+const MAX_KEEP_MS = 31 * 86_400_000;
+
+/** @throws GatewayError `store.invalid` unless every number is whole, within its bounds and not against another one */
+export function checkAllotment({ holder, back, ...numbers }: AllotmentRequest): void {
+  if (holder !== undefined) checkName("count", holder);
+  if (back !== undefined) checkName("count", back.entry);
+  const { limit, wanted, spent, share, keepMs, slotMs } = numbers;
+  const counts = { wanted, spent, back: back?.count ?? 0, limit: limit - 1, share: share - 1, slotMs: slotMs - 1 };
+  for (const [name, count] of Object.entries({ ...counts, keepMs })) {
+    const most = name === "keepMs" || name === "slotMs" ? MAX_KEEP_MS : MAX_COUNT - 1;
+    if (!Number.isSafeInteger(count) || count < 0 || count > most) throw invalid(`${name} of an allotment is ${count}`);
+  }
+  if (spent > wanted) throw invalid(`an allotment of at most ${wanted} cannot have ${spent} spent`);
 }
 
 function invalid(state: string): GatewayError {

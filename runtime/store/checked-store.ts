@@ -1,6 +1,16 @@
 /** The store over any back end: refuses what check.ts refuses before the back end sees it, and hands out fresh objects. */
 import { randomSecret } from "../shared/keys.ts";
-import { checkExpiry, checkName, checkPut, checkTtl, checkVersion, encodeValue, type CheckedPut } from "./check.ts";
+import { toAllotment, type AllotmentRequest, type RawAllotment } from "./allotments.ts";
+import {
+  checkAllotment,
+  checkExpiry,
+  checkName,
+  checkPut,
+  checkTtl,
+  checkVersion,
+  encodeValue,
+  type CheckedPut,
+} from "./check.ts";
 import type { FeedWatch } from "./feed-watch.ts";
 import { toRecord, type RawFeedEntry, type RawRecord } from "./record.ts";
 import type { Json, Lease, PutResult, Store } from "./store.ts";
@@ -19,6 +29,7 @@ export interface StoreBackEnd {
   /** @returns false when the holder has lost it */
   renew(name: string, holder: string, ttlMs: number): Promise<boolean>;
   release(name: string, holder: string): Promise<void>;
+  allot(key: string, request: AllotmentRequest): Promise<RawAllotment>;
   append(feed: string, text: string, expiresAt: number): Promise<number>;
   changesSince(feed: string, sequence: number): Promise<readonly RawFeedEntry[]>;
   sweep(): Promise<number>;
@@ -67,6 +78,11 @@ export function createCheckedStore(backEnd: StoreBackEnd, watch: FeedWatch): Sto
         },
         release: () => backEnd.release(name, holder),
       };
+    },
+    async allot(key, request) {
+      checkName("count", key);
+      checkAllotment(request);
+      return toAllotment(await backEnd.allot(key, request), request);
     },
     async append(feed, entry, expiresAt) {
       checkName("feed", feed);

@@ -92,6 +92,7 @@ function methodsOf(store: Store): Store {
     list: (tag) => store.list(tag),
     deleteByTag: (tag) => store.deleteByTag(tag),
     lease: (name, ttlMs) => store.lease(name, ttlMs),
+    allot: (key, request) => store.allot(key, request),
     append: (feed, entry, expiresAt) => store.append(feed, entry, expiresAt),
     changesSince: (feed, sequence) => store.changesSince(feed, sequence),
     onAppend: (feed, listener) => store.onAppend(feed, listener),

@@ -6,6 +6,7 @@
  */
 import { GatewayError } from "../shared/errors.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
+import { allot, lastSecond, type CountEntry } from "./allotments.ts";
 import { createCheckedStore, type StoreBackEnd } from "./checked-store.ts";
 import { createFeedWatch } from "./feed-watch.ts";
 import { FEED_PAGE, type RawFeedEntry, type RawRecord } from "./record.ts";
@@ -19,6 +20,7 @@ interface FeedRow extends RawFeedEntry {
 export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
   const rows = new Map<string, RawRecord>();
   const leases = new Map<string, { holder: string; expiresAtMs: number }>();
+  const counts = new Map<string, readonly CountEntry[]>();
   const feeds = new Map<string, FeedRow[]>();
   let lastSequence = 0;
   let closed = false;
@@ -83,6 +85,13 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
       if (leases.get(name)?.holder === holder) leases.delete(name);
     },
 
+    async allot(key, request) {
+      ready();
+      const allotted = allot(counts.get(key) ?? [], clock.now(), request);
+      counts.set(key, allotted.entries);
+      return allotted;
+    },
+
     async append(feed, text, expiresAt) {
       ready();
       const row = { sequence: ++lastSequence, text, expiresAt };
@@ -105,6 +114,9 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
       }
       for (const [name, held] of leases) {
         if (held.expiresAtMs <= clock.now() && leases.delete(name)) removed++;
+      }
+      for (const [key, entries] of counts) {
+        if (lastSecond(entries) <= epochSeconds(clock) && counts.delete(key)) removed++;
       }
       for (const [feed, entries] of feeds) {
         const kept = entries.filter((row) => row.expiresAt > epochSeconds(clock));

@@ -5,6 +5,8 @@
  * throws `GatewayError("store.unavailable")`; nothing is ever answered from a guess. Secrets are sealed or hashed by
  * the owners of the records before they come here (see SCHEMA.md).
  */
+import type { Allotment, AllotmentRequest } from "./allotments.ts";
+
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 export interface StoredRecord<T = Json> {
@@ -53,6 +55,8 @@ export interface Store {
   deleteByTag(tag: string): Promise<number>;
   /** @returns undefined when another holder has it. `ttlMs` bounds how long a dead holder blocks others. */
   lease(name: string, ttlMs: number): Promise<Lease | undefined>;
+  /** Counts under this key together with other processes, in one step. A crash of the database may lose what was counted. */
+  allot(key: string, request: AllotmentRequest): Promise<Allotment>;
   /** Adds to an append-only feed; entries may be dropped after `expiresAt` (epoch seconds). */
   append(feed: string, entry: Json, expiresAt: number): Promise<number>;
   /** Entries after `sequence` (0 = from the beginning), oldest first; at most 1000 a call. */

@@ -57,7 +57,13 @@ const names = new Set([
 const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   "parameters of identity providers": ["access_type"],
   "tools of the demo's MCP servers": ["add_note", "delete_repo", "list_notes", "list_repos"],
-  "tables of PostgreSQL and SQLite": ["gateway_leases", "gateway_records", "gateway_schema", "gateway_tags"],
+  "tables of PostgreSQL and SQLite": [
+    "gateway_allotments",
+    "gateway_leases",
+    "gateway_records",
+    "gateway_schema",
+    "gateway_tags",
+  ],
   "attributes of OpenTelemetry": ["gen_ai"],
   "a secret x in its spellings": ["x_ref", "x_sealed", "x_wo", "x_wo_version"],
   "what Pomerium has and this gateway has not": ["time_of_day"],

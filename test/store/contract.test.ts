@@ -8,6 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 
 import { silentLog } from "../../runtime/shared/log.ts";
 import { epochSeconds, systemClock } from "../../runtime/shared/clock.ts";
+import { allot, type CountEntry } from "../../runtime/store/allotments.ts";
 import { createRecords } from "../../runtime/identity/identity-records.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
 import { openPostgresStore } from "../../runtime/store/postgres/postgres.ts";
@@ -308,6 +309,92 @@ function contract(start: () => Promise<Backend>): void {
     });
   });
 
+  describe("allot", () => {
+    const ask = { limit: 10, wanted: 1, spent: 0, share: 1, keepMs: 60_000, slotMs: 1 };
+
+    test("of 50 parallel allot() for a limit of 10 exactly ten get one", async () => {
+      const allotted = await Promise.all(
+        Array.from({ length: 50 }, (_, index) => (index % 2 ? store : other).allot("user:alice", ask)),
+      );
+      expect(allotted.reduce((sum, { granted }) => sum + granted, 0)).toBe(10);
+      expect(Math.max(...allotted.map(({ granted }) => granted))).toBe(1);
+      const full = await other.allot("user:alice", ask);
+      expect(full).toMatchObject({ granted: 0, used: 10 });
+      expect(full.freeInMs).toBeGreaterThan(30_000);
+      expect(full.freeInMs).toBeLessThanOrEqual(60_001);
+      expect((await other.allot("user:bob", ask)).granted).toBe(1);
+    });
+
+    test("what was given counts until its time has passed", async () => {
+      await store.allot("k", { ...ask, wanted: 10 });
+      await backend.pass(30_000);
+      expect((await other.allot("k", ask)).granted).toBe(0);
+      await backend.pass(31_000);
+      expect(await other.allot("k", ask)).toMatchObject({ granted: 1, used: 1, freeInMs: 0 });
+    });
+
+    test("a share of what is left is given, what was spent is counted above the limit, and what comes back is not", async () => {
+      const slot = { ...ask, slotMs: 20_000, wanted: 10, share: 4 };
+      expect(await store.allot("k", slot)).toMatchObject({ granted: 3, used: 3 });
+      const { entry, granted, used, validMs } = await other.allot("k", { ...slot, spent: 9 });
+      expect([granted, used]).toEqual([9, 12]);
+      expect(validMs).toBeLessThanOrEqual(20_000);
+      expect(await store.allot("k", slot)).toMatchObject({ granted: 0, used: 12 });
+      const back = { entry, count: 9 };
+      expect((await store.allot("k", { ...slot, wanted: 0, back })).used).toBe(3);
+      // No more than the entry has, and nothing of entries that are gone.
+      expect((await store.allot("k", { ...slot, wanted: 0, back: { entry, count: 99 } })).used).toBe(0);
+      expect((await store.allot("k", { ...slot, back: { entry: "0", count: 5 } })).granted).toBe(3);
+    });
+
+    test("what a holder has ends after its time, and is kept by renewing it", async () => {
+      const hold = { ...ask, limit: 3, wanted: 2, keepMs: 30_000, holder: "one" };
+      await store.allot("k", hold);
+      expect((await other.allot("k", { ...hold, holder: "two" })).granted).toBe(1);
+      const renewal = { ...hold, spent: 2, back: { entry: "one", count: 2 } };
+      await backend.pass(20_000);
+      expect(await store.allot("k", renewal)).toMatchObject({ granted: 2, used: 3 });
+      await backend.pass(20_000);
+      // "two" is gone, "one" is not.
+      expect((await other.allot("k", { ...hold, holder: "three" })).granted).toBe(1);
+    });
+
+    test("allot() reckons as allotments.ts does, whatever is asked", async () => {
+      let seed = 16;
+      const random = (): number => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
+      const month = 31 * 86_400_000;
+      const names = ["one", "two", "three"];
+      let entries: readonly CountEntry[] = [];
+      for (let round = 0; round < 60; round++) {
+        const spent = random() < 0.2 ? Math.floor(random() * 9) : 0;
+        const back = { entry: names[Math.floor(random() * 3)] ?? "", count: Math.floor(random() * 12) };
+        const request = {
+          limit: 1 + Math.floor(random() * 40),
+          wanted: spent + Math.floor(random() * 15),
+          spent,
+          share: 1 + Math.floor(random() * 4),
+          keepMs: month,
+          slotMs: month,
+          holder: names[Math.floor(random() * 3)],
+          ...(random() < 0.6 ? { back } : {}),
+        };
+        const expected = allot(entries, 0, request);
+        entries = expected.entries;
+        const used = entries.reduce((sum, { count }) => sum + count, 0);
+        const through = round % 2 ? store : other;
+        expect(await through.allot("k", request)).toMatchObject({ granted: expected.granted, used });
+      }
+    });
+
+    test("sweep() removes counts that nothing is left of", async () => {
+      await store.allot("k", ask);
+      await backend.pass(62_000);
+      await store.allot("kept", ask);
+      expect(await store.sweep()).toBe(1);
+      expect((await store.allot("kept", ask)).used).toBe(2);
+    });
+  });
+
   describe("feed", () => {
     test("changesSince() answers later entries of that feed, oldest first", async () => {
       const expiresAt = backend.now() + 60;
@@ -433,7 +520,7 @@ describe("SQLite store", () => {
     return {
       async fresh() {
         admin.exec(
-          "DELETE FROM gateway_tags; DELETE FROM gateway_records; DELETE FROM gateway_leases; DELETE FROM gateway_feed",
+          "DELETE FROM gateway_tags; DELETE FROM gateway_records; DELETE FROM gateway_leases; DELETE FROM gateway_feed; DELETE FROM gateway_allotments",
         );
         return handles;
       },
@@ -461,7 +548,7 @@ describe.skipIf("missing" in found)("PostgreSQL store", () => {
     const handles = await Promise.all([openPostgresStore(deps), openPostgresStore(deps)]);
     return {
       async fresh() {
-        await admin.query("TRUNCATE gateway_records, gateway_leases, gateway_feed");
+        await admin.query("TRUNCATE gateway_records, gateway_leases, gateway_feed, gateway_allotments");
         return handles;
       },
       open: () => openPostgresStore(deps),
@@ -471,6 +558,11 @@ describe.skipIf("missing" in found)("PostgreSQL store", () => {
         const seconds = Math.floor(ms / 1000);
         await admin.query("UPDATE gateway_records SET expires_at = expires_at - $1", [seconds]);
         await admin.query("UPDATE gateway_feed SET expires_at = expires_at - $1", [seconds]);
+        await admin.query(
+          `UPDATE gateway_allotments SET expires_at = expires_at - $1,
+             untils = (SELECT array_agg(until - $2::bigint ORDER BY at) FROM unnest(untils) WITH ORDINALITY u (until, at))`,
+          [seconds, ms],
+        );
         await admin.query("UPDATE gateway_leases SET expires_at = expires_at - $1 * interval '1 millisecond'", [ms]);
       },
       async close() {

@@ -62,6 +62,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "the store was not told, and this process stops":
       "`what` is lost, mostly revocations: repeat them with `gateway … revoke` once the store is back.",
     "other replicas are not told of a connection's change": "They learn of it by themselves later. Mend the store.",
+    "rate limits cannot be counted together":
+      "Each process counts by itself, with its share, or refuses, as `without_store` says. Mend the store.",
     "expired records not removed": "The store grows until this works. Mend the store.",
     "what is blocked cannot be read": "Blocks that are set now are not in force here. Mend the store.",
     "blocks are not in force: their records cannot be understood":

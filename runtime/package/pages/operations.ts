@@ -1,6 +1,7 @@
 /** Tables of runtime/OPERATIONS.md: every code that is answered, every warning of the log. */
 import { OAUTH_PAGE_CODES } from "../../http/codes/oauth.ts";
 import { REQUEST_CODES } from "../../http/codes/request.ts";
+import { LIMIT_CODES } from "../../http/codes/limits.ts";
 import { ROUTE_CODES } from "../../http/codes/route.ts";
 import { SIGN_IN_CODES } from "../../http/codes/sign-in.ts";
 import type { CodeEntry } from "../../http/codes/entry.ts";
@@ -14,7 +15,7 @@ type Codes = Readonly<Record<string, CodeEntry>>;
 
 export function operationsParts(): Readonly<Record<string, string>> {
   return {
-    "route-codes": callTable(ROUTE_CODES),
+    "route-codes": callTable({ ...ROUTE_CODES, ...LIMIT_CODES }),
     "request-codes": callTable(REQUEST_CODES),
     "sign-in-codes": pageTable(SIGN_IN_CODES),
     "client-codes": pageTable(OAUTH_PAGE_CODES),

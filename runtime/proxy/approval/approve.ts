@@ -13,7 +13,7 @@ import type { Decision } from "../../policy/facts.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { refuse, type DecideDeps } from "../decide.ts";
-import { answerWire } from "../mcp-route.ts";
+import { answerWire } from "../answers/answer-wire.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Outcome, Step } from "../steps.ts";
 

@@ -142,6 +142,7 @@ export class StreamAdmission implements OpenStream {
     if (this.#isFinished) return false;
     this.#isFinished = true;
     const { streams, metrics, clock } = this.#deps;
+    this.#context.onEnd?.();
     this.#untrack();
     this.#attempt?.end(status);
     if (this.#isRegistered) {

@@ -10,6 +10,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { CheckedPut } from "../check.ts";
 import { createCheckedStore, type StoreBackEnd } from "../checked-store.ts";
+import { ALLOT, allotValues, toRawAllotment, type AllotmentRow } from "./allotment-statement.ts";
 import { createFeedWatch } from "../feed-watch.ts";
 import { pendingMigrations, VERSION_TABLE } from "../migrations.ts";
 import { listen, openPool, type Database } from "./postgres-connection.ts";
@@ -110,6 +111,11 @@ function createStore(database: Database, deps: PostgresDeps): Store {
     async release(name, holder) {
       await query("DELETE FROM gateway_leases WHERE name = $1 AND holder = $2", [name, holder]);
     },
+    async allot(key, request) {
+      const [row] = await query<AllotmentRow>(ALLOT, allotValues(key, request));
+      if (!row) throw new GatewayError("store.unavailable", "Cannot count: the database answered without a row");
+      return toRawAllotment(row);
+    },
     append: (feed, text, expiresAt) => database.transaction((client) => appendEntry(client, feed, text, expiresAt)),
     async changesSince(feed, sequence) {
       const rows = await query<{ sequence: string; text: string }>(
@@ -149,6 +155,8 @@ const SWEEPS = [
      (SELECT key FROM gateway_records WHERE expires_at <= ${NOW} LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING 1`,
   `DELETE FROM gateway_feed WHERE sequence IN
      (SELECT sequence FROM gateway_feed WHERE expires_at <= ${NOW} LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING 1`,
+  `DELETE FROM gateway_allotments WHERE key IN
+     (SELECT key FROM gateway_allotments WHERE expires_at <= ${NOW} LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING 1`,
   `DELETE FROM gateway_leases WHERE name IN
      (SELECT name FROM gateway_leases WHERE expires_at <= clock_timestamp() LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING 1`,
 ];

@@ -6,6 +6,7 @@
  */
 import { DatabaseSync } from "node:sqlite";
 
+import { allot, lastSecond, type AllotmentRequest, type CountEntry, type RawAllotment } from "../allotments.ts";
 import type { CheckedPut } from "../check.ts";
 import { pendingMigrations, VERSION_TABLE } from "../migrations.ts";
 import { FEED_PAGE, SWEEP_BATCH, type RawFeedEntry, type RawRecord } from "../record.ts";
@@ -36,6 +37,7 @@ export const writes: ReadonlySet<SqliteOperation> = new Set([
   "lease",
   "renew",
   "release",
+  "allot",
   "append",
   "sweepBatch",
 ] as const);
@@ -88,6 +90,11 @@ export function sqliteOperations(database: DatabaseSync) {
   );
   const renewLease = sql("UPDATE gateway_leases SET expires_at_ms = ? WHERE name = ? AND holder = ?");
   const dropLease = sql("DELETE FROM gateway_leases WHERE name = ? AND holder = ?");
+  const findCount = sql("SELECT entries FROM gateway_allotments WHERE key = ?");
+  const writeCount = sql(
+    `INSERT INTO gateway_allotments (key, entries, expires_at) VALUES (?, ?, ?)
+     ON CONFLICT (key) DO UPDATE SET entries = excluded.entries, expires_at = excluded.expires_at`,
+  );
   const addEntry = sql("INSERT INTO gateway_feed (feed, entry, expires_at) VALUES (?, ?, ?)");
   const entriesAfter = sql(
     "SELECT sequence, entry AS text FROM gateway_feed WHERE feed = ? AND sequence > ? ORDER BY sequence LIMIT ?",
@@ -96,6 +103,9 @@ export function sqliteOperations(database: DatabaseSync) {
   const sweeps = [
     sql(`DELETE FROM gateway_records WHERE key IN (SELECT key FROM gateway_records WHERE expires_at <= ? LIMIT ?)`),
     sql(`DELETE FROM gateway_feed WHERE sequence IN (SELECT sequence FROM gateway_feed WHERE expires_at <= ? LIMIT ?)`),
+    sql(
+      `DELETE FROM gateway_allotments WHERE key IN (SELECT key FROM gateway_allotments WHERE expires_at <= ? LIMIT ?)`,
+    ),
     sql(
       `DELETE FROM gateway_leases WHERE name IN (SELECT name FROM gateway_leases WHERE expires_at_ms <= ? * 1000 LIMIT ?)`,
     ),
@@ -138,6 +148,12 @@ export function sqliteOperations(database: DatabaseSync) {
     },
     release(name: string, holder: string): void {
       dropLease.run(name, holder);
+    },
+    allot(key: string, request: AllotmentRequest, nowMs: number): RawAllotment {
+      const stored = findCount.get(key)?.["entries"];
+      const allotted = allot(stored === undefined ? [] : (JSON.parse(String(stored)) as CountEntry[]), nowMs, request);
+      writeCount.run(key, JSON.stringify(allotted.entries), lastSecond(allotted.entries));
+      return allotted;
     },
     append(feed: string, text: string, expiresAt: number): number {
       return Number(addEntry.run(feed, text, expiresAt).lastInsertRowid);

@@ -43,6 +43,7 @@ export async function openSqliteStore({ path, clock, busyTimeoutMs = 5000 }: Sql
     lease: (name, holder, ttlMs) => call("lease", name, holder, clock.now() + ttlMs, clock.now()),
     renew: (name, holder, ttlMs) => call("renew", name, holder, clock.now() + ttlMs),
     release: (name, holder) => call("release", name, holder),
+    allot: (key, request) => call("allot", key, request, clock.now()),
     append: (feed, text, expiresAt) => call("append", feed, text, expiresAt),
     changesSince: (feed, sequence) => call("changesSince", feed, sequence),
     async sweep() {

@@ -68,7 +68,13 @@ test(
       ...more,
     });
     const routes = [
-      route("good", { to, health_checks: [{ tcp_health_check: {} }], outlier_detection: {}, shadow_policy: [] }),
+      route("good", {
+        to,
+        health_checks: [{ tcp_health_check: {} }],
+        outlier_detection: {},
+        shadow_policy: [],
+        rate_limits: [{ name: "all", requests: 9 }],
+      }),
       route("dead", { to: "http://127.0.0.1:1" }),
       route("closed", { to, policy: [{ allow: { and: [{ domain: { is: "example.com" } }] } }] }),
     ];

@@ -26,6 +26,7 @@ test("asksUpstream() knows each setting: what is in neither list would be taken 
       "bearer_token_format",
       "idp_access_token_allowed_audiences",
       "show_error_details",
+      "rate_limits",
       "set_response_headers",
     ].toSorted(),
   );

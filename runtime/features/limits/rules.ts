@@ -1,0 +1,54 @@
+/** Rules between the members of a route's `rate_limits`, and between them and what else the route is. */
+import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
+import { parseDuration } from "../../settings/values.ts";
+import type { LimitsDoc } from "./settings.ts";
+
+/** Each is asked for every request. */
+const MAX_LIMITS = 10;
+const MAX_TOOLS = 100;
+const SHORTEST_WINDOW_MS = 1_000;
+const LONGEST_WINDOW_MS = 30 * 86_400_000;
+
+type LimitDoc = NonNullable<LimitsDoc["rate_limits"]>[number];
+
+/** @param isMcpServer the route is an MCP server's */
+export function* rateLimitRules(
+  { rate_limits: limits = [] }: LimitsDoc,
+  isMcpServer: boolean,
+): Iterable<UnplacedProblem> {
+  if (limits.length > MAX_LIMITS)
+    yield errorAt(["rate_limits"], `has ${limits.length} limits, must have at most ${MAX_LIMITS}`);
+  const names = new Set<string>();
+  for (const [index, limit] of limits.entries()) {
+    const path = ["rate_limits", index];
+    if (names.has(limit.name)) yield errorAt([...path, "name"], `"${limit.name}" is the name of another limit`);
+    names.add(limit.name);
+    yield* countRules(limit, path);
+    yield* toolRules(limit, path, isMcpServer);
+  }
+}
+
+function* countRules({ requests, concurrency, window }: LimitDoc, path: UnplacedProblem["path"]) {
+  if (requests === undefined && concurrency === undefined) yield errorAt(path, 'must have "requests" or "concurrency"');
+  if (requests !== undefined && concurrency !== undefined)
+    yield errorAt([...path, "concurrency"], 'cannot stand beside "requests", must be a limit of its own');
+  if (window === undefined) return;
+  if (concurrency !== undefined)
+    yield errorAt([...path, "window"], 'is of "requests", cannot stand beside "concurrency"');
+  const parsed = parseDuration(window);
+  if (parsed.ok && (parsed.value < SHORTEST_WINDOW_MS || parsed.value > LONGEST_WINDOW_MS))
+    yield errorAt([...path, "window"], `is "${window}", must be from "1s" to "30d"`);
+}
+
+function* toolRules({ per = [], tools }: LimitDoc, path: UnplacedProblem["path"], isMcpServer: boolean) {
+  for (const [at, key] of per.entries())
+    if (per.indexOf(key) !== at) yield errorAt([...path, "per", at], `"${key}" stands there twice`);
+  if (tools === undefined) {
+    // Callers choose what they call: a count for each name that somebody thinks of would be no limit.
+    if (per.includes("tool")) yield errorAt([...path, "per"], 'has "tool", needs "tools", the names that are counted');
+    return;
+  }
+  if (!isMcpServer) yield errorAt([...path, "tools"], 'cannot stand on a route that has no "mcp.server"');
+  if (tools.length === 0 || tools.length > MAX_TOOLS)
+    yield errorAt([...path, "tools"], `has ${tools.length} names, must have 1 to ${MAX_TOOLS}`);
+}

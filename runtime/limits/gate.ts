@@ -1,0 +1,39 @@
+/** What counting requests and counting requests at a time have in common: a gate for each limit of a route. */
+
+/** Whether one request passes one limit. */
+export interface Taken {
+  /** 0: it passes. Above: milliseconds after which the next one may. `UNAVAILABLE`: nobody can tell. */
+  readonly waitMs: number;
+  /** Where it was counted, when the store was asked for this very request. */
+  readonly entry?: string;
+}
+
+export const GRANTED: Taken = { waitMs: 0 };
+export const UNAVAILABLE_MS = -1;
+export const UNAVAILABLE: Taken = { waitMs: UNAVAILABLE_MS };
+
+export interface Gate {
+  /** A promise only where the store must be waited for. @param key whose count it is, see rate-limits.ts */
+  take(key: string, nowMs: number): Taken | Promise<Taken>;
+  /** The request went no further: it is as if it had never asked. */
+  giveBack(key: string, taken: Taken): void;
+  /** The request is over. */
+  release(key: string): void;
+  /** What is due: what was not used goes back, what is held is renewed, what is over is forgotten. */
+  tend(nowMs: number): void;
+  /** The clock was set back: nothing that was to be over by it may go on longer. */
+  clockSetBack(nowMs: number): void;
+  /** Nothing is remembered that anybody would miss. */
+  readonly isIdle: boolean;
+}
+
+/** Smaller limits are counted exactly: the store is asked for each request. */
+export const EXACT_BELOW = 20;
+
+/** Keys of one limit that a process remembers; of those beyond, each request waits for the store. */
+export const MAX_KEYS = 20_000;
+
+/** Requests that a process lets pass ahead of the store's word, of one key: what a limit can be overshot by, for each process. */
+export function advanceOf(most: number): number {
+  return most < EXACT_BELOW ? 0 : Math.ceil(most / 100);
+}

@@ -1,0 +1,268 @@
+/**
+ * So many requests within a window, counted by all processes together.
+ *
+ * A process asks the store for an allotment and spends it by itself until the slot's end, so that most requests wait for
+ * nobody. Until the first answer it lets a few pass ahead (`advanceOf`), which the store then counts whatever it has.
+ * Promise: within any span of the window no more than `most` requests pass, and `advanceOf(most)` for each process; of a
+ * limit below `EXACT_BELOW`, exactly no more than `most`.
+ */
+import { hashSecret } from "../shared/keys.ts";
+import type { Clock } from "../shared/clock.ts";
+import { allot, toAllotment, type Allotment, type CountEntry } from "../store/allotments.ts";
+import { advanceOf, EXACT_BELOW, type Gate, GRANTED, MAX_KEYS, type Taken, UNAVAILABLE } from "./gate.ts";
+import type { SharedCounts } from "./shared-counts.ts";
+
+export interface RequestGateDeps {
+  readonly counts: SharedCounts;
+  readonly clock: Clock;
+  /** Told of each request that was let pass by this process's own count. */
+  readonly onAlone: () => void;
+}
+
+interface RequestLimit {
+  /** Tells its counts in the store from those of other limits. */
+  readonly id: string;
+  readonly most: number;
+  readonly windowMs: number;
+  readonly countsAlone: boolean;
+}
+
+/** What this process knows of one count. */
+interface Count {
+  readonly storeKey: string;
+  /** Of the allotment, what is answered to who takes of it, and when what is left of it is no longer good. */
+  left: number;
+  taken: Taken & { readonly entry: string };
+  validUntilMs: number;
+  /** What was given to this process and not used. */
+  readonly unused: { readonly entry: string; count: number }[];
+  /** Until then nobody passes and the store is not asked; then it may be, and from `freeAtMs` on it should have some. */
+  fullUntilMs: number;
+  freeAtMs: number;
+  /** The store had some when it was asked last, or was never asked. */
+  mayAdvance: boolean;
+  /** Let pass ahead of the store's word, which it has not been told yet. */
+  ahead: number;
+  /** Let pass since the store was asked last: how many are asked for next. */
+  served: number;
+  isAsking: boolean;
+  readonly waiting: ((taken: Taken) => void)[];
+  usedAtMs: number;
+  /** Counted by this process alone, while the store was away. */
+  alone: readonly CountEntry[];
+}
+
+/** A slot is this part of the window, and an allotment at most that part of the limit. */
+const PARTS = 10;
+/** Of what is left, an allotment is one part: so that the last few do not lie about in one process. */
+const SHARE = 4;
+/** What is not used within this time goes back, however long the slot. */
+const LONGEST_KEPT_MS = 10_000;
+const LONGEST_FULL_MS = 1_000;
+/** Who forgets looks at so many, so that nobody waits for it long. */
+const FORGET_LOOKS = 100;
+
+export function createRequestGate({ counts: shared, clock, onAlone }: RequestGateDeps, limit: RequestLimit): Gate {
+  const { most, windowMs } = limit;
+  const isExact = most < EXACT_BELOW;
+  const advance = advanceOf(most);
+  const slotMs = isExact ? 1 : Math.ceil(windowMs / PARTS);
+  const base = { limit: most, share: isExact ? 1 : SHARE, keepMs: windowMs, slotMs };
+  const largest = Math.ceil(most / PARTS);
+  // Others may give something back meanwhile.
+  const longestFullMs = Math.min(LONGEST_FULL_MS, isExact ? windowMs : slotMs);
+  const counts = new Map<string, Count>();
+  /** How often the clock was set back: what was asked before is not good for as long as was said. */
+  let setBacks = 0;
+
+  return {
+    take(key, nowMs) {
+      const count = find(key, nowMs);
+      count.usedAtMs = nowMs;
+      if (count.left > 0 && nowMs < count.validUntilMs) {
+        count.left -= 1;
+        count.served += 1;
+        // In time, so that nobody waits for the next ones.
+        if (count.left * SHARE < count.served && !count.isAsking) void ask(count);
+        return count.taken;
+      }
+      if (nowMs < count.fullUntilMs) return refusal(count, nowMs);
+      if (shared.isAway(nowMs)) return takeAlone(count, nowMs);
+      if (count.mayAdvance && count.ahead < advance) {
+        count.ahead += 1;
+        count.served += 1;
+        void ask(count);
+        return GRANTED;
+      }
+      return new Promise((resolve) => {
+        count.waiting.push(resolve);
+        void ask(count);
+      });
+    },
+    giveBack(key, { entry }) {
+      const count = counts.get(key);
+      // Let pass ahead, or by this process's own count: it stays counted, where it is in doubt for whom.
+      if (!count || entry === undefined) return;
+      if (entry === count.taken.entry && clock.now() < count.validUntilMs) {
+        count.left += 1;
+        return;
+      }
+      leave(count, entry, 1);
+      void ask(count);
+    },
+    release() {},
+    tend(nowMs) {
+      for (const [key, count] of counts) {
+        dropInvalid(count, nowMs);
+        if (count.unused.length > 0) {
+          if (nowMs - count.usedAtMs > LONGEST_FULL_MS) count.served = 0;
+          void ask(count);
+        }
+        // Whatever it let pass ahead has left the window: it may begin anew.
+        if (isQuiet(count) && nowMs - count.usedAtMs > windowMs + 2 * slotMs) counts.delete(key);
+      }
+    },
+    clockSetBack(nowMs) {
+      setBacks += 1;
+      for (const count of counts.values()) {
+        count.validUntilMs = 0;
+        count.fullUntilMs = 0;
+        count.usedAtMs = nowMs;
+      }
+    },
+    get isIdle() {
+      return counts.size === 0;
+    },
+  };
+
+  function find(key: string, nowMs: number): Count {
+    let count = counts.get(key);
+    if (count) return count;
+    const isNew = counts.size < MAX_KEYS;
+    if (!isNew) forgetOne();
+    count = {
+      storeKey: hashSecret(`${limit.id}\n${key}`),
+      left: 0,
+      taken: { waitMs: 0, entry: "" },
+      validUntilMs: 0,
+      unused: [],
+      fullUntilMs: 0,
+      freeAtMs: 0,
+      // One that was forgotten may have let pass some ahead: only who remembers all of them may do that.
+      mayAdvance: isNew,
+      ahead: 0,
+      served: 0,
+      isAsking: false,
+      waiting: [],
+      usedAtMs: nowMs,
+      alone: [],
+    };
+    counts.set(key, count);
+    return count;
+  }
+
+  /** The one that was there first and is quiet. What is left of its allotment counts until its time. */
+  function forgetOne(): void {
+    let looks = FORGET_LOOKS;
+    for (const [key, count] of counts) {
+      if (isQuiet(count)) counts.delete(key);
+      if (isQuiet(count) || --looks === 0) return;
+    }
+  }
+
+  async function ask(count: Count): Promise<void> {
+    if (count.isAsking) return;
+    count.isAsking = true;
+    let goOn = true;
+    while (goOn) goOn = await askOnce(count);
+    count.isAsking = false;
+  }
+
+  /** @returns whether there is more to ask */
+  async function askOnce(count: Count): Promise<boolean> {
+    const askedAtMs = clock.now();
+    const setBacksBefore = setBacks;
+    dropInvalid(count, askedAtMs);
+    const spent = count.ahead;
+    const needed = spent + count.waiting.length;
+    const spare = isExact || (needed === 0 && count.served === 0) ? 0 : Math.min(largest, 2 * count.served);
+    const back = count.unused.shift();
+    count.served = 0;
+    const allotment = await shared.allot(count.storeKey, { ...base, wanted: needed + spare, spent, back });
+    count.ahead -= spent;
+    const nowMs = clock.now();
+    if (allotment === undefined) {
+      fallBack(count, spent, nowMs);
+      return false;
+    }
+    const validMs = setBacks === setBacksBefore ? Math.min(allotment.validMs, LONGEST_KEPT_MS) : 0;
+    share(count, allotment, allotment.granted - spent, askedAtMs + validMs);
+    const isFull = allotment.used >= most;
+    count.mayAdvance = !isFull;
+    count.fullUntilMs = 0;
+    if (isFull) {
+      count.freeAtMs = nowMs + allotment.freeInMs;
+      count.fullUntilMs = nowMs + Math.min(allotment.freeInMs, longestFullMs);
+      for (const resolve of count.waiting.splice(0)) resolve(refusal(count, nowMs));
+    }
+    return count.waiting.length > 0 || count.ahead > 0 || count.unused.length > 0;
+  }
+
+  /** To those who wait, and the rest to who comes next. */
+  function share(count: Count, { entry }: Allotment, granted: number, validUntilMs: number): void {
+    const lucky = count.waiting.splice(0, granted);
+    const taken = { waitMs: 0, entry };
+    for (const resolve of lucky) resolve(taken);
+    count.served += lucky.length;
+    const rest = granted - lucky.length;
+    if (rest === 0) return;
+    if (count.taken.entry !== entry) {
+      leave(count, count.taken.entry, count.left);
+      count.left = 0;
+      count.taken = taken;
+    }
+    count.left += rest;
+    count.validUntilMs = validUntilMs;
+  }
+
+  /** The store is away. */
+  function fallBack(count: Count, spent: number, nowMs: number): void {
+    count.mayAdvance = false;
+    // Those who have passed already count here, too.
+    count.alone = allot(count.alone, nowMs, { ...base, wanted: spent, spent }).entries;
+    for (const resolve of count.waiting.splice(0)) resolve(takeAlone(count, nowMs));
+  }
+
+  function takeAlone(count: Count, nowMs: number): Taken {
+    const share = limit.countsAlone ? shared.shareOf(most) : 0;
+    if (share === 0) return UNAVAILABLE;
+    const request = { ...base, limit: share, wanted: 1, spent: 0, share: 1 };
+    const raw = allot(count.alone, nowMs, request);
+    count.alone = raw.entries;
+    if (raw.granted === 0) return { waitMs: Math.max(1, toAllotment(raw, request).freeInMs) };
+    onAlone();
+    return GRANTED;
+  }
+
+  function isQuiet({ isAsking, left, unused, waiting, ahead }: Count): boolean {
+    return !isAsking && left === 0 && unused.length === 0 && waiting.length === 0 && ahead === 0;
+  }
+}
+
+function refusal({ freeAtMs }: Count, nowMs: number): Taken {
+  return { waitMs: Math.max(1, freeAtMs - nowMs) };
+}
+
+function dropInvalid(count: Count, nowMs: number): void {
+  if (count.left === 0 || nowMs < count.validUntilMs) return;
+  leave(count, count.taken.entry, count.left);
+  count.left = 0;
+}
+
+/** To be given back with the next question. */
+function leave(count: Count, entry: string, unused: number): void {
+  if (unused === 0) return;
+  const last = count.unused.at(-1);
+  if (last?.entry === entry) last.count += unused;
+  else count.unused.push({ entry, count: unused });
+}

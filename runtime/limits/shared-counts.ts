@@ -1,0 +1,98 @@
+/**
+ * The store as limits ask it: with a bound on the wait, and left alone for a while after it could not be reached.
+ *
+ * Promise: a store that is away is never a yes. It is told apart (`undefined`), and each limit says what then.
+ */
+import { randomSecret } from "../shared/keys.ts";
+import { errorText } from "../shared/errors.ts";
+import type { Clock, Closable } from "../shared/clock.ts";
+import type { Log } from "../shared/log.ts";
+import type { Allotment, AllotmentRequest } from "../store/allotments.ts";
+import type { Store } from "../store/store.ts";
+
+export interface SharedCountsDeps {
+  readonly store: Pick<Store, "allot">;
+  /** How many processes share the store by now. */
+  readonly countProcesses: () => Promise<number>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface SharedCounts extends Closable {
+  /** Of this process, unlike any other's. */
+  readonly holder: string;
+  /** @returns undefined when the store is away */
+  allot(key: string, request: AllotmentRequest): Promise<Allotment | undefined>;
+  /** The store was away a moment ago, and is not asked. */
+  isAway(nowMs: number): boolean;
+  /** This process's share of a limit while the store is away, rounded down; 0 where nobody knows how many share it. */
+  shareOf(most: number): number;
+  /** Looks how many processes there are. Called now and then. */
+  lookAround(): Promise<void>;
+}
+
+const LONGEST_WAIT_MS = 2_000;
+const LEFT_ALONE_MS = 5_000;
+
+export function createSharedCounts({ store, countProcesses, clock, log }: SharedCountsDeps): SharedCounts {
+  let askAgainAtMs = 0;
+  let leftAloneAtMs = 0;
+  let isAway = false;
+  let processes = 0;
+  const underWay = new Set<Promise<unknown>>();
+  let isClosed = false;
+
+  return {
+    holder: randomSecret(12),
+
+    async allot(key, request) {
+      if (isClosed) return undefined;
+      const work = within(LONGEST_WAIT_MS, store.allot(key, request));
+      underWay.add(work);
+      try {
+        const allotment = await work;
+        if (isAway) log.info("rate limits are counted together again");
+        isAway = false;
+        return allotment;
+      } catch (error) {
+        if (!isAway) log.warn({ reason: errorText(error) }, "rate limits cannot be counted together");
+        isAway = true;
+        leftAloneAtMs = clock.now();
+        askAgainAtMs = leftAloneAtMs + LEFT_ALONE_MS;
+        return undefined;
+      } finally {
+        underWay.delete(work);
+      }
+    },
+
+    isAway: (nowMs) => isAway && nowMs < askAgainAtMs && nowMs >= leftAloneAtMs,
+    shareOf: (most) => (processes === 0 ? 0 : Math.floor(most / processes)),
+
+    async lookAround() {
+      try {
+        // This process is one, whatever is known of others.
+        processes = Math.max(1, await countProcesses());
+      } catch {
+        // The last number stands: those who were there may still be.
+      }
+    },
+
+    async close() {
+      isClosed = true;
+      await Promise.allSettled(underWay);
+    },
+  };
+}
+
+/** @throws what `work` throws, or that it took too long */
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1000} s`)), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

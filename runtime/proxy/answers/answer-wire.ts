@@ -1,0 +1,17 @@
+/** The gateway's own answers on MCP server routes. */
+import { respondBytes } from "../../http/respond.ts";
+import type { WireAnswer } from "../../mcp/refuse.ts";
+import { routeCorsHeaders } from "../cors.ts";
+import type { RequestContext } from "../request-context.ts";
+
+export function answerWire(context: RequestContext, wire: WireAnswer): void {
+  const { exchange } = context;
+  const cors = routeCorsHeaders(context.corsOrigin);
+  const body = Buffer.from(wire.body);
+  respondBytes(
+    exchange,
+    wire.status,
+    ["x-request-id", exchange.id, "content-length", String(body.length), ...wire.headers, ...cors],
+    body,
+  );
+}

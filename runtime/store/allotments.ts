@@ -1,0 +1,112 @@
+/**
+ * Counting together with other processes: one row for each thing that is counted, with an entry for each time slot or
+ * holder, and how long each of them counts.
+ *
+ * An entry of a slot counts until a whole `keepMs` after the slot's end. So whoever uses what it was given within the slot
+ * is sure that no span of `keepMs`, wherever it begins, has more than `limit`, and not only those that a clock divides.
+ */
+
+/** What is asked of a count. */
+export interface AllotmentRequest {
+  /** The sum of what counts is brought no higher than this, except by `spent`. At least 1. */
+  readonly limit: number;
+  /** Asked for at most, `spent` included. */
+  readonly wanted: number;
+  /** Used already: counted whatever the limit says. */
+  readonly spent: number;
+  /** Of what is left, one in so many is given, and at least one: so that the last few are shared. 1 = all of it. */
+  readonly share: number;
+  /** How long an entry counts after the end of its slot. */
+  readonly keepMs: number;
+  readonly slotMs: number;
+  /** What is given is added to the entry of this holder, which counts from now on; absent = to that of the present slot. */
+  readonly holder?: string | undefined;
+  /** Given back before anything else: at most what the entry has. */
+  readonly back?: { readonly entry: string; readonly count: number } | undefined;
+}
+
+export interface Allotment {
+  /** At least `spent`, at most `wanted`. */
+  readonly granted: number;
+  /** Name of the entry it was added to. */
+  readonly entry: string;
+  /** The sum of what counts by now. */
+  readonly used: number;
+  /** To the end of the present slot: what is not used by then counts for nobody and is to be given back. */
+  readonly validMs: number;
+  /** Until the sum is below the limit, if nobody asks for more; 0 = it is. */
+  readonly freeInMs: number;
+}
+
+export interface CountEntry {
+  readonly name: string;
+  readonly count: number;
+  /** Epoch milliseconds by the store's clock from which on it does not count. */
+  readonly untilMs: number;
+}
+
+/** A count as a back end has it after a request. */
+export interface RawAllotment {
+  readonly granted: number;
+  readonly entries: readonly CountEntry[];
+  /** Epoch milliseconds by the store's clock. */
+  readonly nowMs: number;
+}
+
+/** The same arithmetic as the statement of postgres/allotment-statement.ts; a test asks both the same. */
+export function allot(stored: readonly CountEntry[], nowMs: number, request: AllotmentRequest): RawAllotment {
+  const { limit, wanted, spent, share, keepMs, slotMs, back } = request;
+  const freshUntilMs = freshUntil(nowMs, request);
+  const live: CountEntry[] = [];
+  let used = 0;
+  for (const { name, count, untilMs } of stored) {
+    const left = count - (name === back?.entry ? Math.min(back.count, count) : 0);
+    if (untilMs <= nowMs || left === 0) continue;
+    used += left;
+    // Later than anything could count that is given now: the clock was set back, and what it counted is as if of now.
+    live.push({ name, count: left, untilMs: Math.min(untilMs, nowMs + keepMs + slotMs) });
+  }
+  const granted = Math.max(spent, Math.min(wanted, Math.ceil(Math.max(0, limit - used) / share)));
+  if (granted === 0) return { granted, entries: live, nowMs };
+  const name = entryName(nowMs, request);
+  const same = live.find((entry) => entry.name === name);
+  const entries = live.filter((entry) => entry !== same);
+  const untilMs = Math.max(freshUntilMs, same?.untilMs ?? 0);
+  return { granted, entries: [...entries, { name, count: granted + (same?.count ?? 0), untilMs }], nowMs };
+}
+
+/** What of a count who asked for it is told. */
+export function toAllotment({ granted, entries, nowMs }: RawAllotment, request: AllotmentRequest): Allotment {
+  const used = entries.reduce((sum, { count }) => sum + count, 0);
+  const validMs = freshUntil(nowMs, request) - request.keepMs - nowMs;
+  return {
+    granted,
+    entry: entryName(nowMs, request),
+    used,
+    validMs,
+    freeInMs: freeInMs(entries, nowMs, request.limit),
+  };
+}
+
+/** Second after which no entry counts, for who sweeps. */
+export function lastSecond(entries: readonly CountEntry[]): number {
+  return Math.ceil(entries.reduce((last, { untilMs }) => Math.max(last, untilMs), 0) / 1000);
+}
+
+function freshUntil(nowMs: number, { keepMs, slotMs }: AllotmentRequest): number {
+  return (Math.floor(nowMs / slotMs) + 1) * slotMs + keepMs;
+}
+
+function entryName(nowMs: number, request: AllotmentRequest): string {
+  return request.holder ?? String(freshUntil(nowMs, request));
+}
+
+function freeInMs(entries: readonly CountEntry[], nowMs: number, limit: number): number {
+  let used = 0;
+  // From the last to end: the one that brings the sum to the limit must be over.
+  for (const { count, untilMs } of entries.toSorted((a, b) => b.untilMs - a.untilMs)) {
+    used += count;
+    if (used >= limit) return untilMs - nowMs;
+  }
+  return 0;
+}

@@ -1,0 +1,62 @@
+/** The statement that counts together with other processes, in one round trip: `allot` of ../allotments.ts, in SQL. */
+import type { AllotmentRequest, RawAllotment } from "../allotments.ts";
+
+/** bigint columns come as text. */
+export interface AllotmentRow {
+  readonly names: readonly string[];
+  readonly counts: readonly number[];
+  readonly untils: readonly string[];
+  readonly granted: number;
+  readonly at: string;
+}
+
+const NOW_MS = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+
+/**
+ * What a row becomes. The conflict locks the row before this is worked out, so its clock is asked and its entries are read
+ * when it is our turn.
+ *
+ * $1 key, $2 limit, $3 wanted, $4 spent, $5 share, $6 keepMs, $7 slotMs, $8 holder, $9 and $10 what is given back
+ */
+function next(names: string, counts: string, untils: string): string {
+  const live = `
+    SELECT e.name, e.count - CASE WHEN e.name = $9 THEN least(e.count, $10::integer) ELSE 0 END AS count,
+           least(e.until, t.now + $6::bigint + $7::bigint) AS until
+    FROM unnest(${names}, ${counts}, ${untils}) AS e (name, count, until) WHERE e.until > t.now`;
+  return `
+    SELECT coalesce(array_agg(m.name), '{}'), coalesce(array_agg(m.count), '{}'), coalesce(array_agg(m.until), '{}'),
+           max(g.granted), max(t.now), ceil(coalesce(max(m.until), t.now) / 1000.0)::bigint
+    FROM (SELECT ${NOW_MS} AS now) AS t
+    CROSS JOIN LATERAL (SELECT (t.now / $7::bigint + 1) * $7::bigint + $6::bigint AS until) AS fresh
+    CROSS JOIN LATERAL (SELECT coalesce(sum(l.count), 0) AS used FROM (${live}) AS l) AS u
+    CROSS JOIN LATERAL (
+      SELECT greatest($4::integer, least($3::integer, ceil(greatest(0, $2::integer - u.used) / $5::numeric)))::integer
+        AS granted) AS g
+    LEFT JOIN LATERAL (
+      SELECT a.name, sum(a.count)::integer AS count, max(a.until) AS until FROM (
+        ${live} UNION ALL SELECT coalesce($8::text, fresh.until::text), g.granted, fresh.until) AS a
+      WHERE a.count > 0 GROUP BY a.name) AS m ON true
+    GROUP BY t.now`;
+}
+
+const COLUMNS = "names, counts, untils, granted, at, expires_at";
+
+export const ALLOT = `
+  INSERT INTO gateway_allotments AS row (key, ${COLUMNS})
+  SELECT $1, n.* FROM (${next("'{}'::text[]", "'{}'::integer[]", "'{}'::bigint[]")}) AS n
+  ON CONFLICT (key) DO UPDATE SET (${COLUMNS}) = (${next("row.names", "row.counts", "row.untils")})
+  RETURNING names, counts, untils, granted, at`;
+
+export function allotValues(key: string, request: AllotmentRequest): readonly unknown[] {
+  const { limit, wanted, spent, share, keepMs, slotMs, holder, back } = request;
+  return [key, limit, wanted, spent, share, keepMs, slotMs, holder ?? null, back?.entry ?? null, back?.count ?? 0];
+}
+
+export function toRawAllotment({ names, counts, untils, granted, at }: AllotmentRow): RawAllotment {
+  const entries = names.map((name, index) => ({
+    name,
+    count: counts[index] ?? 0,
+    untilMs: Number(untils[index]),
+  }));
+  return { granted, entries, nowMs: Number(at) };
+}
