@@ -90,6 +90,36 @@ ${more}`;
     expect(await terraform.planCode()).toBe(0);
   });
 
+  test("a plan says who gains or loses what, and nothing where nobody does", async () => {
+    const plan = async (settings: string, more = ""): Promise<string> => {
+      terraform.workspace.write(
+        "main.tf",
+        config(settings, `variable "key" {\n  sensitive = true\n  default = "s3cret"\n}\n${more}`),
+      );
+      const { code, stdout, stderr } = await terraform.workspace.run("plan", "-no-color");
+      expect([code, stderr]).toEqual([0, ""]);
+      expect(stdout).not.toContain("s3cret");
+      return stdout;
+    };
+    const staff = 'policy = jsonencode([{ allow = { and = [{ groups = "staff" }] } }])';
+    const header = 'set_request_headers = { "X-Key" = var.key }';
+    expect(await plan(staff)).toContain('\n+ app: group "staff" gains everything\n');
+    await terraform.apply();
+
+    const widened = await plan(`allow_any_authenticated_user = true\n${header}`);
+    expect(widened).toContain("Warning: Access changes\n");
+    expect(widened).toContain('\n+ app: anybody signed in gains everything (could already: group "staff")\n');
+    expect(await plan(`${staff}\n${header}`)).not.toContain("Warning");
+    const unknown = await plan(
+      "policy = jsonencode([{ allow = { and = [{ groups = terraform_data.group.output }] } }])",
+      'resource "terraform_data" "group" {\n  input = "team"\n}',
+    );
+    expect(unknown).toContain("\napp: who may use it is not known before apply\n");
+    // Planned twice by Terraform, as a change and as a creation.
+    terraform.workspace.write("main.tf", config(staff).replace('owner = "team"', 'owner = "other"'));
+    expect((await terraform.workspace.run("plan", "-no-color")).stdout).not.toContain("Access changes");
+  });
+
   test.each([
     [
       "a rule that can never match",

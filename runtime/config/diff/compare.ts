@@ -2,9 +2,7 @@
  * Two routes at one address, decided side by side by the code that decides requests: for each representative and each thing
  * that may be asked, under all conditions that their rules tell apart.
  */
-import { outcomeOf, FALSE, TRUE } from "../../policy/packed-outcome.ts";
-import { findLeaf, type Leaf } from "../../policy/tree.ts";
-import { type Case, type Cases, casesOf } from "./conditions.ts";
+import { type Case, type Cases, casesOf, conditionsOf } from "./conditions.ts";
 import { type Item, messagesOf, requestsOf } from "./items.ts";
 import { type ComparedRoute, isAllowed, isListed, type Place, type Tables } from "./places.ts";
 import { personOf, type Subject, subjectsOf } from "./subjects.ts";
@@ -40,6 +38,8 @@ export interface Comparison {
   readonly people: readonly SubjectVerdicts[];
   /** What was not looked at here, in words. */
   readonly gaps: readonly string[];
+  /** The limits were used up before all were looked at. */
+  readonly isCut: boolean;
 }
 
 export interface Limits {
@@ -51,7 +51,7 @@ export interface Limits {
   readonly isOver?: () => boolean;
 }
 
-/** @returns undefined when the limits are used up */
+/** @returns undefined when the limits were used up before anybody was looked at */
 export function comparePlace(
   place: Place,
   [before, after]: readonly [Tables, Tables],
@@ -63,39 +63,34 @@ export function comparePlace(
   const isServer = place.old?.isServer === true || place.new?.isServer === true;
   const path = place.path ?? "/";
   const items = isServer ? messagesOf(leaves, path) : requestsOf(leaves, path, place.holds);
-  const asked = items.map((item) => {
-    const found = casesOf(item, leaves, place.host, limits.cases);
-    return { item, cases: found, untried: untriedOf(item, leaves, found) };
-  });
+  const conditions = conditionsOf(leaves);
+  const asked: Asked[] = [];
+  for (const item of items) {
+    if (limits.isOver?.() === true) return undefined;
+    asked.push({ item, cases: casesOf(item, conditions, place.host, limits.cases) });
+  }
   const { subjects, leftOut } = subjectsOf(policies);
-  const decide = (subject: Subject): SubjectVerdicts | undefined => {
+  const representatives: SubjectVerdicts[] = [];
+  const persons: SubjectVerdicts[] = [];
+  for (const subject of [...subjects, ...people.map(personOf)]) {
     const verdicts: Verdict[] = [];
-    for (const { item, cases, untried } of asked) {
+    for (const { item, cases } of asked) {
       limits.decisions -= cases.cases.length * 2;
-      if (limits.decisions < 0 || limits.isOver?.() === true) return undefined;
-      verdicts.push(verdictOf(place, [before, after], subject, item, cases, untried.length > 0));
+      if (limits.decisions < 0 || limits.isOver?.() === true) break;
+      verdicts.push(verdictOf(place, [before, after], subject, item, cases));
     }
-    return { subject, verdicts };
-  };
-  const all = (each: readonly Subject[]): readonly SubjectVerdicts[] | undefined => {
-    const found = [];
-    for (const subject of each) {
-      const decided = decide(subject);
-      if (decided === undefined) return undefined;
-      found.push(decided);
-    }
-    return found;
-  };
-  const representatives = all(subjects);
-  const persons = representatives && all(people.map(personOf));
-  if (!representatives || !persons) return undefined;
-  return { place, items, representatives, people: persons, gaps: gapsOf(asked, leftOut, place) };
+    if (verdicts.length < asked.length) break;
+    (subject.kind === "person" ? persons : representatives).push({ subject, verdicts });
+  }
+  if (representatives.length === 0) return undefined;
+  const undecided = subjects.length + people.length - representatives.length - persons.length;
+  const isCut = undecided > 0;
+  return { place, items, representatives, people: persons, gaps: gapsOf(asked, { leftOut, undecided }, place), isCut };
 }
 
 interface Asked {
   readonly item: Item;
   readonly cases: Cases;
-  readonly untried: readonly Leaf[];
 }
 
 function verdictOf(
@@ -103,8 +98,7 @@ function verdictOf(
   [before, after]: readonly [Tables, Tables],
   { user }: Subject,
   item: Item,
-  { cases, isComplete }: Cases,
-  hasUntried: boolean,
+  { cases, isComplete, untried }: Cases,
 ): Verdict {
   let [was, is] = [0, 0];
   let gain: Case | undefined;
@@ -116,7 +110,7 @@ function verdictOf(
     if (other && !one) gain ??= each;
     if (one && !other) loss ??= each;
   }
-  const isExact = isComplete && !hasUntried;
+  const isExact = isComplete && untried.length === 0;
   const [listedBefore, listedAfter] = [isListed(before, old, item, user), isListed(after, next, item, user)];
   return {
     item,
@@ -134,39 +128,22 @@ function levelOf(allowed: number, tried: number, isExact: boolean, isListed: boo
   return allowed === tried && isExact ? "all" : "some";
 }
 
-const OF_ITEMS: ReadonlySet<string> = new Set(["http_method", "http_path", "cors_preflight"]);
-
-/** Criteria on conditions that none of the requests meets, or that all of them do. */
-function untriedOf(item: Item, leaves: readonly Leaf[], { cases }: Cases): readonly Leaf[] {
-  return leaves.filter((leaf) => {
-    const { about, name } = leaf.criterion;
-    const isCondition =
-      about === "request" || about === "certificate" || name === "mcp_tool_argument" || about === "device";
-    if (!isCondition || OF_ITEMS.has(name) || (about === "device" && item.mcp !== undefined)) return false;
-    if (leaf.criterion.ofOthers?.isMeant(cases[0]?.facts ?? NO_FACTS) === false) return false;
-    if (name === "mcp_tool_argument" && !speaksOf(leaf, item)) return false;
-    const found = new Set(cases.map(({ facts }) => outcomeOf(findLeaf(leaf, { ...facts, user: SOMEBODY }))));
-    return !found.has(TRUE) || !found.has(FALSE);
-  });
-}
-
-const SOMEBODY: UserFacts = { id: "somebody", email: "", name: "", groups: [], claims: {} };
-const NO_FACTS = { http: { method: "", path: "", host: "", ip: "" } };
-
-/** The criterion is about calls of this tool: without arguments it cannot tell. */
-function speaksOf(leaf: Leaf, { http, mcp }: Item): boolean {
-  return mcp !== undefined && leaf.find?.({ http: { ...http, host: "", ip: "" }, mcp }) !== FALSE;
-}
-
-function gapsOf(asked: readonly Asked[], leftOut: number, { old, new: next, path }: Place): readonly string[] {
+function gapsOf(
+  asked: readonly Asked[],
+  { leftOut, undecided }: { readonly leftOut: number; readonly undecided: number },
+  { old, new: next, path }: Place,
+): readonly string[] {
   const key = next?.key ?? old?.key ?? "";
   const [before, after] = [patternsOf(old), patternsOf(next)];
   const patterns = [...before, ...after].filter((text) => !before.has(text) || !after.has(text));
   const untried = new Set(
-    asked.flatMap((each) => each.untried.map(({ key: name, data }) => `${name} ${JSON.stringify(data)}`)),
+    asked.flatMap((each) => each.cases.untried.map(({ key: name, data }) => `${name} ${JSON.stringify(data)}`)),
   );
   const cut = asked.filter(({ cases }) => !cases.isComplete).map(({ item }) => item.name);
   return [
+    ...(undecided === 0
+      ? []
+      : [`${key}: ${undecided} of those whom its rules name, or who were given: there was no room`]),
     ...patterns.map((text) => `${key}: which texts fit ${text}, beyond an example`),
     ...[...untried].map((text) => `${key}: no request was found on both sides of ${text}`),
     ...(cut.length === 0 ? [] : [`${key}: more conditions than can be put together: ${cut.slice(0, 5).join(", ")}`]),

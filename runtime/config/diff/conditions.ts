@@ -4,13 +4,14 @@
  */
 import ipaddr from "ipaddr.js";
 
-import type { CertificateFacts, DeviceFacts, Facts } from "../../policy/facts.ts";
+import type { CertificateFacts, DeviceFacts, Facts, UserFacts } from "../../policy/facts.ts";
 import type { ArgumentMatch } from "../../policy/mcp/argument-match.ts";
 import { readArguments, parsePointer } from "../../policy/mcp/argument-values.ts";
 import type { CertificateMatch } from "../../policy/certificate-match.ts";
 import type { DeviceMatch } from "../../policy/device-match.ts";
 import { compileStringMatch, type StringMatch } from "../../policy/match.ts";
-import type { Leaf } from "../../policy/tree.ts";
+import { FALSE, outcomeOf, TRUE } from "../../policy/packed-outcome.ts";
+import { findLeaf, type Leaf } from "../../policy/tree.ts";
 import { argumentSamples, type ArgumentSample } from "./argument-samples.ts";
 import type { Item } from "./items.ts";
 import { samplesOf } from "./samples.ts";
@@ -28,6 +29,8 @@ export interface Cases {
   readonly cases: readonly Case[];
   /** False: there are more conditions than were put together. */
   readonly isComplete: boolean;
+  /** Criteria on conditions that none of the cases meets, or that all of them do. */
+  readonly untried: readonly Leaf[];
 }
 
 interface Draft {
@@ -43,17 +46,62 @@ type Option = (draft: Draft) => void;
 /** Addresses for documentation, and others that no rule is likely to name. */
 const ADDRESSES = ["192.0.2.77", "198.51.100.77", "203.0.113.77", "8.8.4.4", "2001:db8::77", "2606:4700::77"];
 
+/** What the rules of a place say of conditions; worked out once for all that may be asked there. */
+export interface Conditions {
+  readonly leaves: readonly Leaf[];
+  readonly ofArguments: readonly {
+    readonly leaf: Leaf;
+    readonly match: ArgumentMatch;
+    readonly isMeant: (tool: string) => boolean;
+  }[];
+  readonly address: readonly Option[];
+  readonly certificate: readonly Option[];
+  readonly device: readonly Option[];
+}
+
+const OF_ITEMS: ReadonlySet<string> = new Set(["http_method", "http_path", "cors_preflight"]);
+
+export function conditionsOf(leaves: readonly Leaf[]): Conditions {
+  const isGeneral = ({ criterion: { about, name } }: Leaf): boolean =>
+    (about === "request" && !OF_ITEMS.has(name)) || about === "certificate" || about === "device";
+  return {
+    leaves: leaves.filter(isGeneral),
+    ofArguments: leaves.flatMap((leaf) => {
+      if (leaf.criterion.name !== "mcp_tool_argument") return [];
+      const match = leaf.data as ArgumentMatch;
+      return [{ leaf, match, isMeant: compileStringMatch(match.tool, (text) => text) }];
+    }),
+    address: addressOptions(leaves),
+    certificate: certificateOptions(leaves),
+    device: deviceOptions(leaves),
+  };
+}
+
 /** @param most cases */
-export function casesOf(item: Item, leaves: readonly Leaf[], host: string, most: number): Cases {
+export function casesOf(item: Item, conditions: Conditions, host: string, most: number): Cases {
+  const { address, certificate, device, ofArguments } = conditions;
+  const tool = item.mcp?.tool;
+  const meant = tool === undefined ? [] : ofArguments.filter(({ isMeant }) => isMeant(tool));
   const dimensions = [
-    ...argumentOptions(item, leaves),
-    addressOptions(leaves),
-    certificateOptions(leaves),
-    ...(item.mcp === undefined ? [deviceOptions(leaves)] : []),
+    ...argumentOptions(meant.map(({ match }) => match)),
+    address,
+    certificate,
+    ...(item.mcp === undefined ? [device] : []),
   ].filter((options) => options.length > 1);
   const size = dimensions.reduce((all, { length }) => all * length, 1);
   const chosen = size <= most ? product(dimensions) : oneByOne(dimensions, most);
-  return { cases: chosen.map((options) => makeCase(item, host, options)), isComplete: size <= most };
+  const cases = chosen.map((options) => makeCase(item, host, options));
+  const general = conditions.leaves.filter(({ criterion }) => criterion.about !== "device" || item.mcp === undefined);
+  const leaves = [...general, ...meant.map(({ leaf }) => leaf)];
+  return { cases, isComplete: size <= most, untried: leaves.filter((leaf) => isUntried(leaf, cases)) };
+}
+
+const SOMEBODY: UserFacts = { id: "somebody", email: "", name: "", groups: [], claims: {} };
+
+/** None of the requests meets it, or all of them do. */
+function isUntried(leaf: Leaf, cases: readonly Case[]): boolean {
+  const found = new Set(cases.map(({ facts }) => outcomeOf(findLeaf(leaf, { ...facts, user: SOMEBODY }))));
+  return !found.has(TRUE) || !found.has(FALSE);
 }
 
 function makeCase(item: Item, host: string, options: readonly Option[]): Case {
@@ -95,18 +143,11 @@ function product(dimensions: readonly (readonly Option[])[]): readonly (readonly
   return all;
 }
 
-function argumentOptions(item: Item, leaves: readonly Leaf[]): readonly (readonly Option[])[] {
-  const tool = item.mcp?.tool;
-  if (tool === undefined) return [];
+function argumentOptions(matches: readonly ArgumentMatch[]): readonly (readonly Option[])[] {
   const places = new Map<string, ArgumentMatch[]>();
-  for (const { criterion, data } of leaves) {
-    if (criterion.name !== "mcp_tool_argument") continue;
-    const match = data as ArgumentMatch;
-    if (!compileStringMatch(match.tool, (text) => text)(tool)) continue;
-    places.set(match.argument, [...(places.get(match.argument) ?? []), match]);
-  }
-  return [...places].map(([pointer, matches]) =>
-    argumentSamples(matches).map(
+  for (const match of matches) places.set(match.argument, [...(places.get(match.argument) ?? []), match]);
+  return [...places].map(([pointer, own]) =>
+    argumentSamples(own).map(
       (sample): Option =>
         (draft) =>
           void draft.arguments.set(pointer, sample),

@@ -7,6 +7,7 @@
 import type { UserFacts } from "../../policy/facts.ts";
 import { comparePlace, type Comparison, type Limits } from "./compare.ts";
 import { placesOf, type Side, tablesOf } from "./places.ts";
+import { list } from "./words.ts";
 import { byWidth, type Statement, statementsOf } from "./statements.ts";
 
 export type { Side } from "./places.ts";
@@ -17,6 +18,8 @@ export interface Difference {
   readonly comparisons: readonly Comparison[];
   /** What was not looked at and belongs to these configurations. */
   readonly gaps: readonly string[];
+  /** The limits were used up before all was compared. */
+  readonly isCut: boolean;
 }
 
 /** @param people listed and recorded users, looked at beside those for whom rules stand */
@@ -25,15 +28,18 @@ export function differenceOf(old: Side, next: Side, people: readonly UserFacts[]
   const places = placesOf(...tables);
   const comparisons: Comparison[] = [];
   const gaps: string[] = [];
+  let isCut = false;
   for (const [at, place] of places.entries()) {
     const found = comparePlace(place, tables, people, limits);
     if (found === undefined) {
       const rest = places.slice(at).map((each) => (each.new ?? each.old)?.key ?? "");
-      gaps.push(`there was no room to compare ${rest.length} more routes: ${rest.slice(0, 8).join(", ")}`);
+      gaps.push(`there was no room to compare these routes: ${list(rest)}`);
+      isCut = true;
       break;
     }
     comparisons.push(found);
     gaps.push(...found.gaps);
+    isCut ||= found.isCut;
   }
-  return { statements: comparisons.flatMap(statementsOf).toSorted(byWidth), comparisons, gaps };
+  return { statements: comparisons.flatMap(statementsOf).toSorted(byWidth), comparisons, gaps, isCut };
 }

@@ -18,7 +18,7 @@ import type { Item } from "./items.ts";
 
 /** What is compared of a configuration. */
 export interface Side {
-  readonly routes: readonly Pick<CheckedRoute, "key" | "doc" | "text">[];
+  readonly routes: readonly Pick<CheckedRoute, "key" | "doc">[];
   /** False: MCP routes answer nobody. */
   readonly mcpEnabled: boolean;
 }

@@ -1,7 +1,7 @@
 /** A difference as a whole: for people, for programs, and in few lines for a plan. */
 import type { Difference } from "./difference.ts";
 import { namesOf, type Statement } from "./statements.ts";
-import { list, placeText, printable, statementText } from "./words.ts";
+import { placeText, printable, statementText } from "./words.ts";
 
 export interface Report extends Difference {
   /** Users that were given beside the configurations. */
@@ -62,26 +62,21 @@ function exampleOf({ example, direction, who }: Statement): object {
   };
 }
 
-/** @param most lines, the last of which says how many more there are */
-export function differenceLines(
-  { statements, gaps }: Pick<Report, "statements" | "gaps">,
-  most: number,
-): readonly string[] {
+/** One line each, without what rules say of arguments and addresses. */
+export function differenceLines({ statements, gaps, isCut }: Difference): readonly string[] {
   const told = statements.map((each) => {
-    const route = each.place.new ?? each.place.old;
-    return printable(
-      cut(`${isLoss(each) ? "-" : "+"} ${route?.key ?? ""}: ${statementText(each, { withExamples: false })}`),
-    );
+    const { old, new: next } = each.place;
+    const text = `${isLoss(each) ? "-" : "+"} ${(next ?? old)?.key ?? ""}: ${statementText(each, { withExamples: false })}`;
+    return cut(printable(text));
   });
-  const lines = [...told, ...(gaps.length === 0 ? [] : [cut(`Not looked at: ${list(gaps.map(printable), 3)}`)])];
-  if (lines.length <= most) return lines;
+  if (gaps.length === 0 || (statements.length === 0 && !isCut)) return told;
   return [
-    ...lines.slice(0, most - 1),
-    `${lines.length - most + 1} more lines; \`gateway diff\` on both configurations tells all of them`,
+    ...told,
+    `Not everything was ${isCut ? "compared, there was no room" : "looked at"}; \`gateway diff\` says what was not.`,
   ];
 }
 
-const MAX_LINE = 400;
+const MAX_LINE = 240;
 
 function cut(line: string): string {
   return line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line;

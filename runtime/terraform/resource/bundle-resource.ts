@@ -7,6 +7,7 @@
 import { createRouteMemory } from "../../config/read-route.ts";
 import { digestOf } from "../../shared/canonical-json.ts";
 import { GatewayError } from "../../shared/errors.ts";
+import { accessWarnings } from "./access-warnings.ts";
 import type { Connection } from "../publish/admin-token.ts";
 import { publishedValues, renderSlice, sliceText } from "./bundle-document.ts";
 import { bundleIdentity } from "./bundle-identity.ts";
@@ -30,6 +31,7 @@ import { equalValues, isMap, isWhollyKnown, UNKNOWN, type Value, type ValueMap }
 
 export function createBundleResource(connection: Connection): Resource {
   const memory = createRouteMemory();
+  let replacing: ValueMap | undefined;
   return {
     schema: bundleSchema,
     identity: bundleIdentity(connection),
@@ -39,7 +41,14 @@ export function createBundleResource(connection: Connection): Resource {
       return [...problems, ...validateBundle({ ...config, ...plannedContent(config, null).values }, memory)];
     },
 
-    plan: (prior, config) => Promise.resolve(config === null ? destroyPlan : planBundle(prior, config)),
+    async plan(prior, config) {
+      if (config === null) return { ...destroyPlan, diagnostics: await accessWarnings(prior, null) };
+      const planned = planBundle(prior, config);
+      // A replacement is planned a second time as a creation, of which everything would be news.
+      const isSecond = prior === null && replacing !== undefined && equalValues(config, replacing);
+      replacing = planned.requiresReplace.length > 0 ? config : undefined;
+      return { ...planned, diagnostics: isSecond ? [] : await accessWarnings(prior, planned.state) };
+    },
 
     async apply(prior, planned, config) {
       if (planned === null) {

@@ -21,7 +21,7 @@ function side(policy: PolicyDoc, change: Partial<RouteDoc> = {}): Side {
     policy: canonicalPolicy(policy),
     ...change,
   };
-  return { routes: [{ key: "default/a", doc, text: JSON.stringify(doc) }], mcpEnabled: true };
+  return { routes: [{ key: "default/a", doc }], mcpEnabled: true };
 }
 
 const server = { mcp: { server: {} } };
@@ -244,6 +244,6 @@ describe("differenceOf()", () => {
       cases: 10,
     });
     expect(statements).toEqual([]);
-    expect(gaps).toEqual(["there was no room to compare 1 more routes: default/a"]);
+    expect(gaps).toEqual(["there was no room to compare these routes: default/a"]);
   });
 });
