@@ -1,0 +1,139 @@
+/** Everything around the story, on loopback: the company's sign-in, the ticket desk, a gateway with two workers. */
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+
+import { parse } from "yaml";
+
+import { runGateway, type RunningGateway } from "../../test/support/run-gateway.ts";
+import { createBrowser, type Browser } from "../../test/support/browser.ts";
+import { type DemoUser, startIdentityProvider } from "../demo/identity-provider.ts";
+import { type ConnectedClient, connectClient } from "../demo/mcp-client.ts";
+import { visit } from "../demo/person.ts";
+import { findPort } from "../demo/stage.ts";
+import { type DeskServer, startDesk } from "./desk.ts";
+
+export const SUE: DemoUser = { id: "u-sue", email: "sue@example.com", name: "Sue of Support", groups: ["support"] };
+export const FRED: DemoUser = { id: "u-fred", email: "fred@example.com", name: "Fred of Finance", groups: ["finance"] };
+export const EVE: DemoUser = { id: "u-eve", email: "eve@example.com", name: "Eve Elsewhere", groups: ["sales"] };
+
+export type AuthorizationRecord = Readonly<Record<string, unknown>>;
+
+export interface Stage {
+  readonly origin: string;
+  /** Address of the desk's MCP endpoint, at the gateway. */
+  readonly server: string;
+  readonly desk: DeskServer;
+  readonly gateway: RunningGateway;
+  /** The slice with the addresses of this stage. */
+  readonly slice: string;
+  /** Replaces the slice; resolves once all workers have it. */
+  publish(slice: string): Promise<void>;
+  /** Signs in and connects an agent with one of the two SDKs. */
+  connect(user: DemoUser, sdk: "v1" | "v2"): Promise<ConnectedClient>;
+  browserOf(user: DemoUser): Browser;
+  /** The file with authorization records. */
+  readonly recordFile: string;
+  /** The first record that fits, once it is written. @throws Error when there is none */
+  record(fits: (record: AuthorizationRecord) => boolean): Promise<AuthorizationRecord>;
+  close(): Promise<void>;
+}
+
+/** A file of this folder with the addresses of the stage. */
+export type Localize = (text: string) => string;
+
+export async function startStage(): Promise<Stage> {
+  const closers: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const closer of closers.splice(0).toReversed()) await closer();
+  };
+  const own = <T extends { close(): Promise<unknown> }>(part: T): T => {
+    closers.push(() => part.close());
+    return part;
+  };
+  try {
+    const port = await findPort(18580);
+    const origin = `http://localhost:${port}`;
+    const signIn = `http://127.0.0.1:${port}`;
+    const secret = randomUUID();
+    const redirectUris = [`${signIn}/.gateway/callback`];
+    const clients = [{ client_id: "gateway", client_secret: secret, redirect_uris: redirectUris }];
+    const provider = own(await startIdentityProvider({ clients, users: [SUE, FRED, EVE] }));
+    const desk = own(await startDesk());
+    const localize: Localize = (text) =>
+      text
+        .replace("allowed_from: [mcp.example.com]", "$&\n    allow_local_upstreams: true")
+        .replaceAll("https://auth.example.com", signIn)
+        .replaceAll("https://mcp.example.com", origin)
+        .replaceAll("mcp.example.com", "localhost")
+        .replaceAll("https://login.example.com", provider.issuer)
+        .replaceAll("http://desk.internal:3000", desk.origin);
+    // The desk is on loopback, too, where an owner's upstream may not be otherwise.
+    const file = (name: string): string => localize(readFileSync(new URL(name, import.meta.url), "utf8"));
+
+    // The company's provider is on loopback here, without TLS; keys and records are the run's own.
+    const boot = Object.entries(parse(file("gateway.yaml")) as Record<string, unknown>).filter(
+      ([key]) => !OWN.has(key),
+    );
+    const gateway = own(
+      await runGateway({
+        workers: 2,
+        boot: { ...Object.fromEntries(boot), address: `127.0.0.1:${port}` },
+        yaml: "",
+        env: { IDP_CLIENT_SECRET: secret },
+      }),
+    );
+    const recordFile = join(gateway.directory, "authorize.log");
+    const browsers = new Map<string, Browser>();
+    const browserOf = (user: DemoUser): Browser => {
+      const found = browsers.get(user.id) ?? createBrowser();
+      browsers.set(user.id, found);
+      return found;
+    };
+    const server = `${origin}/desk/mcp`;
+    return {
+      origin,
+      server,
+      desk,
+      gateway,
+      slice: file("desk.yaml"),
+      async publish(slice) {
+        const before = (await gateway.workers()).map(({ digest }) => digest);
+        gateway.write("desk.yaml", slice);
+        const isLive = async (): Promise<boolean> => {
+          const now = (await gateway.workers()).map(({ digest }) => digest);
+          return new Set(now).size === 1 && now[0] !== before[0];
+        };
+        const until = Date.now() + 10_000;
+        while (!(await isLive())) if (Date.now() > until) throw new Error(`not live:\n${gateway.log().slice(-2000)}`);
+      },
+      connect: (user, sdk) =>
+        connectClient(sdk, server, async (authorize) => {
+          const page = await visit(browserOf(user), authorize.href, {
+            user: user.email,
+            stopAt: "http://127.0.0.1:33418",
+          });
+          return new URL(page.url);
+        }).then(own),
+      browserOf,
+      recordFile,
+      async record(fits) {
+        for (const until = Date.now() + 10_000; Date.now() < until; await pause(20)) {
+          const lines = (await readFile(recordFile, "utf8")).split("\n").filter((line) => line.endsWith("}"));
+          const found = lines.map((line) => JSON.parse(line) as AuthorizationRecord).find(fits);
+          if (found) return found;
+        }
+        throw new Error("there is no such record");
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** What the run has its own of, where the file names the environment. */
+const OWN = new Set(["admin_address", "admin_token_ref", "shared_secret_ref", "storage_url_ref", "authorize_log"]);
