@@ -1,4 +1,7 @@
 /** Tool use under one policy, from the first list to the last approval, unattended: a line per step, then "N passed, N failed". */
+import { parse, stringify } from "yaml";
+
+import { runCommand } from "../../test/support/run-command.ts";
 import { createSteps } from "../demo/steps.ts";
 import { EVE, FRED, startStage, SUE } from "./stage.ts";
 
@@ -12,8 +15,19 @@ const refusalOf = (work: Promise<unknown>): Promise<string> =>
     (error: unknown) => String(error),
   );
 
+/** The slice in force, with one rule more that is only tried. */
+function withShadow(slice: string): string {
+  const next = parse(slice) as { readonly routes: { readonly desk: { readonly policy: object[] } } };
+  const rule = { and: [{ groups: { has: "support" } }, { mcp_tool: { is: "read_ticket" } }] };
+  next.routes.desk.policy.push({ shadow: true, deny: rule });
+  return stringify(next);
+}
+
 try {
-  await stage.publish(stage.slice);
+  await steps.step("a slice of YAML, published by Terraform to a gateway with two workers", async () => {
+    const said = await stage.publish(stage.slice);
+    return /^Apply complete.*$/m.exec(said)?.[0] ?? "as a file: no terraform on the path";
+  });
   const sue = await stage.connect(SUE, "v1");
   const fred = await stage.connect(FRED, "v2");
 
@@ -40,6 +54,28 @@ try {
     );
     steps.equal(desk.refunds.length, 1);
     return refusals[0] ?? "";
+  });
+  await steps.step("one rule of a proposal is tried on live traffic: nothing changes but the records", async () => {
+    await stage.publish(withShadow(stage.slice));
+    await sue.call("read_ticket", { ticket: "7" });
+    const record = await stage.record(
+      (each) => each["mcp-tool"] === "read_ticket" && JSON.stringify(each["shadow"] ?? "").includes("loses"),
+    );
+    steps.equal(record["allow"], true);
+    return JSON.stringify(record["shadow"]);
+  });
+  const now = await stage.copyWith(stage.slice);
+  const next = await stage.copyWith(stage.proposal);
+  await steps.step("in words: the slip of the proposal, which lets sales pay money back", async () => {
+    const { code, out } = await runCommand("diff", now, next);
+    steps.equal(code, 1);
+    steps.match(out, /Gains, [^]*group "sales"[^]*refund[^]*Losses:[^]*group "support"[^]*read_ticket/);
+    return out;
+  });
+  await steps.step("the same stands in the plan that a reviewer approves", async () => {
+    const said = await stage.plan(stage.proposal);
+    if (!said.startsWith("skipped")) steps.match(said, /Warning[^]*group "sales"[^]*refund/);
+    return /Warning: .*/.exec(said)?.[0] ?? said;
   });
 } finally {
   await stage.close();

@@ -1,7 +1,8 @@
 /** Everything around the story, on loopback: the company's sign-in, the ticket desk, a gateway with two workers. */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -14,6 +15,7 @@ import { type ConnectedClient, connectClient } from "../demo/mcp-client.ts";
 import { visit } from "../demo/person.ts";
 import { findPort } from "../demo/stage.ts";
 import { type DeskServer, startDesk } from "./desk.ts";
+import { createPublisher } from "./publisher.ts";
 
 export const SUE: DemoUser = { id: "u-sue", email: "sue@example.com", name: "Sue of Support", groups: ["support"] };
 export const FRED: DemoUser = { id: "u-fred", email: "fred@example.com", name: "Fred of Finance", groups: ["finance"] };
@@ -27,10 +29,15 @@ export interface Stage {
   readonly server: string;
   readonly desk: DeskServer;
   readonly gateway: RunningGateway;
-  /** The slice with the addresses of this stage. */
+  /** The slice with the addresses of this stage, and what is proposed in its place. */
   readonly slice: string;
-  /** Replaces the slice; resolves once all workers have it. */
-  publish(slice: string): Promise<void>;
+  readonly proposal: string;
+  /** A copy of the configuration with another slice, for commands. @returns its directory */
+  copyWith(slice: string): Promise<string>;
+  /** Replaces the slice; resolves once all workers have it. @returns what Terraform said, or nothing without it */
+  publish(slice: string): Promise<string>;
+  /** What `terraform plan` says of another slice. */
+  plan(slice: string): Promise<string>;
   /** Signs in and connects an agent with one of the two SDKs. */
   connect(user: DemoUser, sdk: "v1" | "v2"): Promise<ConnectedClient>;
   browserOf(user: DemoUser): Browser;
@@ -85,6 +92,7 @@ export async function startStage(): Promise<Stage> {
         env: { IDP_CLIENT_SECRET: secret },
       }),
     );
+    const publisher = own(await createPublisher(gateway));
     const recordFile = join(gateway.directory, "authorize.log");
     const browsers = new Map<string, Browser>();
     const browserOf = (user: DemoUser): Browser => {
@@ -99,16 +107,25 @@ export async function startStage(): Promise<Stage> {
       desk,
       gateway,
       slice: file("desk.yaml"),
-      async publish(slice) {
-        const before = (await gateway.workers()).map(({ digest }) => digest);
-        gateway.write("desk.yaml", slice);
-        const isLive = async (): Promise<boolean> => {
-          const now = (await gateway.workers()).map(({ digest }) => digest);
-          return new Set(now).size === 1 && now[0] !== before[0];
-        };
-        const until = Date.now() + 10_000;
-        while (!(await isLive())) if (Date.now() > until) throw new Error(`not live:\n${gateway.log().slice(-2000)}`);
+      proposal: file("desk-next.yaml"),
+      async copyWith(slice) {
+        const directory = await mkdtemp(join(tmpdir(), "gateway-proposal-"));
+        closers.push(() => rm(directory, { recursive: true, force: true }));
+        await copyFile(join(gateway.directory, "gateway.yaml"), join(directory, "gateway.yaml"));
+        await writeFile(join(directory, "desk.yaml"), slice);
+        return directory;
       },
+      async publish(slice) {
+        const digests = async (): Promise<readonly unknown[]> => (await gateway.workers()).map(({ digest }) => digest);
+        const [before] = await digests();
+        const said = await publisher.apply(slice);
+        for (const until = Date.now() + 10_000; Date.now() < until; await pause(20)) {
+          const now = await digests();
+          if (new Set(now).size === 1 && now[0] !== before) return said;
+        }
+        throw new Error(`not live:\n${gateway.log().slice(-2000)}`);
+      },
+      plan: (slice) => publisher.plan(slice),
       connect: (user, sdk) =>
         connectClient(sdk, server, async (authorize) => {
           const page = await visit(browserOf(user), authorize.href, {
