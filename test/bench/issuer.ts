@@ -294,11 +294,16 @@ const [lookUps = NOTHING, newToken = NOTHING] = (
   await measureEach([atOnce(readRecords), atOnce(() => session.authenticator.bearer(newest(), audience))], prepare)
 ).map(({ all, main }) => ({ all: all / AT_ONCE, main: main / AT_ONCE }));
 const minting = await measure(() => mint());
-const nothing = "A".repeat(known.length);
+/** Texts that are no tokens, as new as those that are: reading a new text costs more than one read before. */
+const others: string[] = [];
 const ownTokens = (): void => {
   next = 0;
-  for (let index = 0; index < fresh.length; index += 1) fresh[index] = mint(confidential["client_id"]);
+  for (let index = 0; index < fresh.length; index += 1) {
+    fresh[index] = mint(confidential["client_id"]);
+    others[index] = Buffer.from(mint(confidential["client_id"])).reverse().toString();
+  }
 };
+const newestOther = (): string => others[(next += 1) - 1] ?? "A".repeat(known.length);
 const knownOwn = mint(confidential["client_id"]);
 const newestOwn = (): string => {
   next += 1;
@@ -306,7 +311,7 @@ const newestOwn = (): string => {
 };
 const [asking = NOTHING, askedNew = NOTHING, askedSeen = NOTHING, lookedUp = NOTHING] = await measureEach(
   [
-    () => introspect(confidential, nothing, false),
+    () => introspect(confidential, newestOther(), false),
     () => introspect(confidential, newestOwn(), true),
     () => introspect(confidential, knownOwn, true),
     () => session.authenticator.bearer(newestOwn(), audience),
