@@ -4,9 +4,8 @@ import { resolve } from "node:path";
 
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 
-import type { DiffOptions } from "./tools/commands/diff.ts";
 import type { ReadyOptions } from "./tools/commands/ready.ts";
-import { addAdministration } from "./tools/commands/program.ts";
+import { addAdministration, addPolicyCommands } from "./tools/commands/program.ts";
 import { configJsonSchema } from "./config/surfaces/json-schema.ts";
 import { DEFAULT_OWNER } from "./features/process/owners.ts";
 import { configReference } from "./config/surfaces/reference.ts";
@@ -109,24 +108,6 @@ export async function runCli(args: readonly string[]): Promise<number> {
     });
 
   program
-    .command("diff")
-    .description(
-      "who gains or loses what when the new configuration takes the place of the old one; exit status 0: nobody, 1: somebody, 2: they cannot be compared",
-    )
-    .argument("<old>", "file or directory, or one slice")
-    .argument("<new>", "the same")
-    .option("--records <file>", "authorization records: their users are looked at, too")
-    .option("--users <file>", "YAML or JSON, users with id, email, groups and claims: they are looked at, too")
-    .option("--json", "for machines")
-    .action(async (old: string, next: string, options: DiffOptions) => {
-      const { diffConfigurations, DIFF_EXIT } = await import("./tools/commands/diff.ts");
-      const { text, answer } = await diffConfigurations(old, next, options);
-      if (answer === "problem") console.error(text);
-      else console.log(text);
-      exitCode = DIFF_EXIT[answer];
-    });
-
-  program
     .command("doctor")
     .description(
       "try an MCP server's address as the common clients do, up to the sign-in, and say what to fix for each",
@@ -182,6 +163,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     });
 
   addAdministration(program, (code) => void (exitCode = code));
+  addPolicyCommands(program, (code) => void (exitCode = code));
 
   program
     .command("import")

@@ -107,6 +107,10 @@ const rules: Readonly<Record<string, Rule>> = {
   "tools/doctor": { may: ["shared", "http"], why: "a client like any other: it sees what the wire shows" },
   "tools/import": { may: ["shared", "policy", "settings", "features", "config"], why: "another product's text in" },
   "tools/explain": { may: ["shared", "policy", "config"], why: "a command over configuration and policy" },
+  "tools/replay": {
+    may: ["shared", "policy", "audit", "settings", "features", "config", "control/bundle"],
+    why: "records in, verdicts out: configuration and policy",
+  },
   "tools/check": { may: ["config", "features"], why: "what `gateway check` says of a configuration" },
   "tools/commands": {
     may: [
@@ -122,6 +126,7 @@ const rules: Readonly<Record<string, Rule>> = {
       "control/bundle",
       "record-kinds",
       "tools/check",
+      "tools/replay",
     ],
     why: "administration from outside: records, no sockets",
   },

@@ -51,10 +51,10 @@ export interface GatewaySettings {
    * assertion or at sign-in, `issuer-rules` has those of its `workloadRules` that let a workload in; `auth-method` is
    * `session` (browser), `grant` (MCP client with its user's consent), `id-jag` (MCP client by an issuer's assertion),
    * `application`, `service-account`, `workload` (job, pod or machine by its platform's token), `programmatic` or
-   * `provider-token`. `replay` is all that the policy was asked about, so that it can be decided again (who, with
-   * groups and devices, what, from where, and digests of arguments and claims), see `authorize_log_key`. One can list:
-   * request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id,
-   * issuer, issuer-rules, auth-method, mcp-method, mcp-tool, mcp-tool-parameters, replay.
+   * `provider-token`. `replay` is all that the policy was asked about, for `gateway replay` (who, with groups and
+   * devices, what, from where, and digests of arguments and claims), see `authorize_log_key`. One can list: request-id,
+   * trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id, issuer,
+   * issuer-rules, auth-method, mcp-method, mcp-tool, mcp-tool-parameters, replay.
    * @default request-id, user, email, mcp-method, mcp-tool
    */
   readonly authorizeLogFields?: readonly AuthorizeLogField[];

@@ -87,10 +87,11 @@ export function decideShadow({ candidates }: Shadow, facts: Facts, enforced: Dec
   });
 }
 
-const OUTCOMES = ["deny", "approve", "allow"] as const;
+/** What a decision comes to, from least to most. */
+export const OUTCOMES = ["deny", "approve", "allow"] as const;
 
 /** Position in `OUTCOMES`. */
-function freedom({ allowed, approval }: Decision): 0 | 1 | 2 {
+export function freedom({ allowed, approval }: Decision): 0 | 1 | 2 {
   if (allowed) return 2;
   return approval === undefined ? 0 : 1;
 }

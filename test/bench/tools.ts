@@ -1,12 +1,21 @@
 /**
  * What governing tools costs, beside `JSON.parse` of the same bytes, in CPU time: `node test/bench/tools.ts`. Exit code 1
- * above a bound: ten rules about arguments 5 µs a call, filtering a list of 500 tools twice the parsing of it.
+ * above a bound: ten rules about arguments 5 µs a call, filtering a list of 500 tools twice the parsing of it, deciding
+ * recorded calls again four times the parsing of their lines.
  */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { createReplayWriter } from "../../runtime/audit/replay/write-facts.ts";
+import { formatRecord, RECORD_FIELDS } from "../../runtime/audit/record.ts";
 import { filterAnswer } from "../../runtime/mcp/lists/filter-answer.ts";
 import { readListAnswer } from "../../runtime/mcp/lists/list-answer.ts";
 import { compilePolicy, evaluate } from "../../runtime/policy/evaluate.ts";
 import { readArguments } from "../../runtime/policy/mcp/argument-values.ts";
 import { mayUse } from "../../runtime/policy/reach.ts";
+import { replay } from "../../runtime/tools/replay/replay.ts";
+import { checkedFrom } from "../support/config.ts";
 import { alice, asAlice } from "../support/facts.ts";
 import { formatTable, median } from "./table.ts";
 
@@ -14,6 +23,8 @@ const ROUNDS = 9;
 const ROUND_MS = 120;
 const MAX_RULES_MICROS = 5;
 const MAX_TIMES_PARSING = 2;
+const MAX_TIMES_PARSING_RECORDS = 4;
+const RECORDS = 4_000;
 
 const schema = (name: string): object => ({
   type: "string",
@@ -49,22 +60,76 @@ const tenArguments = compilePolicy([
 ]);
 const call = () => asAlice({ method: "tools/call", tool: "create_issue", arguments: readArguments(() => args) });
 
+const KEY = Buffer.alloc(32, 1);
+const recordWriter = createReplayWriter({ key: KEY, clearArguments: new Map(), asksForCertificates: false });
+const recordLines = Array.from({ length: RECORDS }, (_, index) => recordLine(index));
+const directory = mkdtempSync(join(tmpdir(), "bench-"));
+const recordFile = join(directory, "records.log");
+writeFileSync(recordFile, recordLines.join(""));
+// As recorded: three of four calls are decided otherwise, some of them by what was an argument.
+const newConfiguration = checkedFrom(`
+runtime_flags: { mcp: true }
+routes:
+  - from: https://mcp.example.com
+    to: http://mcp.internal
+    mcp: { server: {} }
+    policy:
+      - allow: { and: [{ domain: example.com }, { groups: on-call }] }
+      - deny: { or: [{ mcp_tool: { starts_with: delete_ } }, { claim/department: legal }] }
+      - deny: { or: [{ mcp_tool_argument: { tool: create_issue, argument: /owner, is: acme } }] }
+`);
+
 const steps: readonly (readonly [name: string, run: () => unknown])[] = [
   ["JSON.parse of a list of 500 tools", () => JSON.parse(list.toString())],
   ["reading and filtering it by ten rules", filterList],
   ["JSON.parse of the arguments", () => JSON.parse(args)],
   ["ten rules about arguments", () => evaluate(tenArguments, call())],
+  [`JSON.parse of ${RECORDS} records`, () => recordLines.map((line) => (JSON.parse(line) as object) !== null)],
+  ["replay of them from a file", () => replay({ files: [recordFile], config: newConfiguration, key: KEY })],
 ];
 // Interleaved, so that what else the machine does falls on all of them.
-const rounds = Array.from({ length: ROUNDS }, () => steps.map(([, run]) => microsOf(run)));
-const [parse = 0, filter = 0, parseArguments = 0, rules = 0] = steps.map((_, step) =>
+const rounds: number[][] = [];
+while (rounds.length < ROUNDS) {
+  const round: number[] = [];
+  for (const [, run] of steps) round.push(await microsOf(run));
+  rounds.push(round);
+}
+rmSync(directory, { recursive: true });
+const [parse = 0, filter = 0, parseArguments = 0, rules = 0, parseRecords = 0, replaying = 0] = steps.map((_, step) =>
   median(rounds.map((round) => round[step] ?? 0)),
 );
-const rows = [parse, filter, parseArguments, rules].map((micros, step) => [steps[step]?.[0] ?? "", micros.toFixed(1)]);
+const rows = [parse, filter, parseArguments, rules, parseRecords, replaying].map((micros, step) => [
+  steps[step]?.[0] ?? "",
+  micros.toFixed(1),
+]);
 console.log(formatTable([`${list.length} and ${args.length} bytes`, "µs"], rows));
 console.log(`filtering: ${(filter / parse).toFixed(2)} times parsing (bound ${MAX_TIMES_PARSING})`);
 console.log(`ten rules: ${rules.toFixed(1)} µs (bound ${MAX_RULES_MICROS})`);
-process.exitCode = filter > MAX_TIMES_PARSING * parse || rules > MAX_RULES_MICROS ? 1 : 0;
+console.log(`replay: ${(replaying / parseRecords).toFixed(2)} times parsing (bound ${MAX_TIMES_PARSING_RECORDS})`);
+const isTooSlow =
+  filter > MAX_TIMES_PARSING * parse ||
+  rules > MAX_RULES_MICROS ||
+  replaying > MAX_TIMES_PARSING_RECORDS * parseRecords;
+process.exitCode = isTooSlow ? 1 : 0;
+
+/** Everything that a record can have, as a call with arguments writes it. */
+function recordLine(index: number): string {
+  const tool = ["create_issue", "delete_issue", "list_issues", "create_issue"][index % 4] ?? "";
+  const given = index % 4 === 0 ? args.replace("acme", "other") : args;
+  const facts = { ...asAlice({ method: "tools/call", tool }), http: { ...call().http, path: "/" } };
+  return formatRecord(
+    RECORD_FIELDS.filter((name) => name !== "mcp-tool-parameters"),
+    {
+      timeMs: 1_780_000_000_000 + index,
+      decision: evaluate(tenTools, facts),
+      requestId: `request-${index}`,
+      bundleDigest: "d".repeat(64),
+      route: "default/mcp",
+      ...facts,
+      replay: () => recordWriter.write({ facts, certificate: undefined, toolArguments: () => given }),
+    },
+  );
+}
 
 function filterList(): number {
   const answer = readListAnswer(list);
@@ -73,11 +138,15 @@ function filterList(): number {
 }
 
 /** CPU time of one run. */
-function microsOf(run: () => unknown): number {
+async function microsOf(run: () => unknown): Promise<number> {
   const endMs = performance.now() + ROUND_MS;
   const before = process.cpuUsage();
   let count = 0;
-  for (; performance.now() < endMs; count += 1) run();
+  for (; performance.now() < endMs; count += 1) {
+    const done = run();
+    // Not where there is nothing to wait for, which would cost more than what is measured.
+    if (done instanceof Promise) await done;
+  }
   const { user, system } = process.cpuUsage(before);
   return (user + system) / count;
 }

@@ -8,6 +8,7 @@ import {
   PUBLIC_ENDPOINTS,
 } from "../../runtime/config/surfaces/reference-endpoints.ts";
 import { EXPLAIN_EXIT } from "../../runtime/tools/explain.ts";
+import { REPLAY_EXIT } from "../../runtime/tools/replay/replay.ts";
 import { createSend } from "../support/browser.ts";
 import { startMcpGateway, type McpGateway } from "../support/mcp-gateway.ts";
 import { readPage } from "../support/page-blocks.ts";
@@ -58,7 +59,8 @@ describe("endpoints", () => {
   });
 });
 
-test("exit codes: those of `explain` are its own", () => {
+test("exit codes: those of `explain` and `replay` are their own", () => {
   expect(EXIT_CODES.map(([code]) => code)).toEqual([0, 1, 2, 3, 4]);
   expect(EXPLAIN_EXIT).toEqual({ allowed: 0, problem: 1, denied: 3, approval: 4 });
+  expect(REPLAY_EXIT).toEqual({ same: 0, problem: 1, changed: 3, partly: 4 });
 });

@@ -6,16 +6,21 @@
  */
 import { DEVICE_TYPES } from "../../policy/device-match.ts";
 import type { ArgumentFacts, CertificateFacts, DeviceFacts, LeftOut, McpFacts, UserFacts } from "../../policy/facts.ts";
+import { APPROVAL_REQUIRED } from "../../policy/mcp/approval.ts";
 import { argumentsOf } from "../../policy/mcp/argument-values.ts";
-import { comparableArguments, type RecordedFacts } from "../../policy/recorded/decide-recorded.ts";
-import { standInDeep } from "../../policy/recorded/withheld.ts";
+import { comparableArguments, type RecordedFacts, type RecordNeeds } from "../../policy/recorded/decide-recorded.ts";
+import { standInMembers } from "../../policy/recorded/withheld.ts";
+import type { OUTCOMES } from "../../policy/shadow.ts";
 import { isRecord, type Members } from "../../shared/is-record.ts";
-import { readTree, type Known } from "./tree.ts";
+import { readMembers, readTree, type Known } from "./tree.ts";
 import { REPLAY_VERSION } from "./write-facts.ts";
+
+export type Outcome = (typeof OUTCOMES)[number];
 
 export interface RecordedCheck {
   readonly timeMs: number;
-  readonly allowed: boolean;
+  /** approve: a call that needed an approval, whatever became of that. */
+  readonly outcome: Outcome;
   /** Why it was decided so, sorted. */
   readonly reasons: readonly string[];
   /** "" where the record has none. */
@@ -50,9 +55,8 @@ export interface AskedFacts {
   readonly otherPaths?: readonly string[] | undefined;
   /** It asks clients for certificates. */
   readonly asksForCertificates: boolean;
-  /** Its policies do; what nobody asks for is not read. */
-  readonly needsClaims: boolean;
-  readonly needsArguments: boolean;
+  /** Of its policies for the request's route. */
+  readonly needs: RecordNeeds;
 }
 
 export type ReadLine =
@@ -76,13 +80,16 @@ export function readRecord(line: string): ReadLine {
 }
 
 function readCheck(record: Members): RecordedCheck {
-  const { allow, time, replay } = record;
+  const { allow, time, replay, approval } = record;
   const timeMs = typeof time === "string" ? Date.parse(time) : Number.NaN;
   if (typeof allow !== "boolean" || Number.isNaN(timeMs)) throw new RangeError('it has no "allow" or no "time"');
+  const reasons = texts(record[allow ? "allow-why-true" : "allow-why-false"] ?? []);
+  // What asked nobody has only the reason.
+  const isApproval = approval !== undefined || reasons.includes(APPROVAL_REQUIRED);
   return {
     timeMs,
-    allowed: allow,
-    reasons: texts(record[allow ? "allow-why-true" : "allow-why-false"] ?? []),
+    outcome: isApproval ? "approve" : allow ? "allow" : "deny",
+    reasons,
     requestId: text(record["request-id"] ?? ""),
     route: text(record["route"] ?? ""),
     request: readRequest(replay),
@@ -122,10 +129,12 @@ function readRequest(replay: unknown): RecordedCheck["request"] {
     httpMethod,
     mcp: message?.mcp,
     keyId,
-    facts({ vocabulary, otherPaths, asksForCertificates, needsClaims, needsArguments }) {
+    facts({ vocabulary, otherPaths, asksForCertificates, needs }) {
       const known = keyId === vocabulary.keyId ? vocabulary : UNKNOWN_KEY;
       const hasClaims = user === undefined || (user.claims !== undefined && known.keyId !== undefined);
-      const claims = needsClaims && hasClaims ? members(standInDeep(readTree(user?.claims ?? {}, known))) : {};
+      const needsClaims = hasClaims && needs.claims.size > 0;
+      const claims = needsClaims ? standInMembers(readMembers(members(user?.claims ?? {}), known, needs.claims)) : {};
+      const needsArguments = message?.mcp.tool !== undefined && needs.argumentsOf(message.mcp.tool);
       const recordedArguments = needsArguments ? argumentsUnder(message, known) : undefined;
       return {
         http: otherPaths ? { ...http, otherPaths } : http,

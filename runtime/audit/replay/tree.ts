@@ -5,9 +5,9 @@
  * flag, each followed by its digest, or by nothing where there is no key; "?" a number that nothing can be compared with.
  * `null` tells nothing. Names of members stand in clear where they look like those of schemas; others as "#" and digests.
  */
-import { Withheld } from "../../policy/recorded/withheld.ts";
+import { Withheld, type WithheldType } from "../../policy/recorded/withheld.ts";
 import { NumberToken } from "../../shared/canonical-json.ts";
-import { isRecord } from "../../shared/is-record.ts";
+import { isRecord, type Members } from "../../shared/is-record.ts";
 import { plainJsonText } from "../record-text.ts";
 import type { Digests } from "./digests.ts";
 
@@ -94,31 +94,44 @@ export function readTree(written: unknown, known: Known): unknown {
   if (typeof written === "string") return readScalar(written, known);
   if (Array.isArray(written)) return written.map((each) => readTree(each, known));
   if (!isRecord(written)) throw noForm();
-  // Members as they are, "__proto__" among them.
-  return Object.fromEntries(
-    Object.entries(written).map(([name, each]) => [readName(name, known), readTree(each, known)]),
-  );
+  return readMembers(written, known);
+}
+
+/** The same of an object. @param wanted names of members; all where absent */
+export function readMembers(written: Members, known: Known, wanted?: ReadonlySet<string>): Members {
+  const read: Record<string, unknown> = {};
+  for (const writtenName of Object.keys(written)) {
+    const name = readName(writtenName, known);
+    if (wanted?.has(name) === false) continue;
+    const value = readTree(written[writtenName], known);
+    // A member like all others, and not what it would be set to.
+    if (name === "__proto__") Object.defineProperty(read, name, { value, enumerable: true });
+    else read[name] = value;
+  }
+  return read;
 }
 
 function readScalar(written: string, known: Known): unknown {
-  const rest = written.slice(1);
-  const digest = rest === "" || known.keyId === undefined ? undefined : rest;
   switch (written[0]) {
     case "=":
-      return rest;
+      return written.slice(1);
     case "+":
-      return new NumberToken(rest);
+      return new NumberToken(written.slice(1));
     case ODD_NUMBER:
       return ODD;
     case "t":
-      return known.value(written) ?? new Withheld("string", digest);
+      return known.value(written) ?? withheld("string", written, known);
     case "n":
-      return known.value(written) ?? new Withheld("number", digest);
+      return known.value(written) ?? withheld("number", written, known);
     case "b":
-      return known.value(written) ?? new Withheld("boolean", digest);
+      return known.value(written) ?? withheld("boolean", written, known);
     default:
       throw noForm();
   }
+}
+
+function withheld(type: WithheldType, written: string, { keyId }: Known): Withheld {
+  return new Withheld(type, keyId === undefined || written.length === 1 ? undefined : written.slice(1));
 }
 
 function readName(written: string, known: Known): string {

@@ -124,10 +124,13 @@ export const ADMIN_ENDPOINTS: readonly ReferenceEndpoint[] = [
 export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
   [
     0,
-    "done; `explain`: allowed; `check`: a gateway would start; `ready`: it serves; `doctor`: every client connects; `diff`: nobody gains or loses anything",
+    "done; `explain`: allowed; `replay`: nothing changes; `check`: a gateway would start; `ready`: it serves; `doctor`: every client connects; `diff`: nobody gains or loses anything",
   ],
   [1, "a problem with what was given, or nothing was there to end; `diff`: somebody gains or loses something"],
   [2, "wrong usage; `diff`: the two cannot be compared"],
-  [3, "`explain` alone: denied"],
-  [4, "`explain` alone: allowed once it is approved"],
+  [3, "`explain`: denied; `replay`: something would change"],
+  [
+    4,
+    "`explain`: allowed once it is approved; `replay`: nothing changes of what can be decided again, but not all can be, or not every line can be read",
+  ],
 ];

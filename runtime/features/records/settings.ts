@@ -10,7 +10,7 @@ import { parsePointer } from "../../policy/mcp/argument-values.ts";
 
 export const recordFieldsShape = {
   authorize_log_fields: textList({
-    doc: `Fields included in authorization records. \`issuer\` is the name in \`identity_issuers\` of who let the user in, by an assertion or at sign-in, \`issuer-rules\` has those of its \`workload_rules\` that let a workload in; \`auth-method\` is \`session\` (browser), \`grant\` (MCP client with its user's consent), \`id-jag\` (MCP client by an issuer's assertion), \`application\`, \`service-account\`, \`workload\` (job, pod or machine by its platform's token), \`programmatic\` or \`provider-token\`. \`replay\` is all that the policy was asked about, so that it can be decided again (who, with groups and devices, what, from where, and digests of arguments and claims), see \`authorize_log_key\`. One can list: ${RECORD_FIELDS.join(", ")}.`,
+    doc: `Fields included in authorization records. \`issuer\` is the name in \`identity_issuers\` of who let the user in, by an assertion or at sign-in, \`issuer-rules\` has those of its \`workload_rules\` that let a workload in; \`auth-method\` is \`session\` (browser), \`grant\` (MCP client with its user's consent), \`id-jag\` (MCP client by an issuer's assertion), \`application\`, \`service-account\`, \`workload\` (job, pod or machine by its platform's token), \`programmatic\` or \`provider-token\`. \`replay\` is all that the policy was asked about, for \`gateway replay\` (who, with groups and devices, what, from where, and digests of arguments and claims), see \`authorize_log_key\`. One can list: ${RECORD_FIELDS.join(", ")}.`,
     default: DEFAULT_RECORD_FIELDS,
     itemValues: RECORD_FIELDS,
     check: recordField,
@@ -24,7 +24,7 @@ export const recordsShape = {
     check: (value) => (value === "" || value.includes("\0") ? 'must be "stdout" or a path' : undefined),
   }),
   ...secret("authorize_log_key", {
-    doc: "Base64 of at least 32 random bytes: the key of the digests of arguments and claims in the field `replay`. Whoever decides records again needs it, too. Make one with `openssl rand -base64 32`.",
+    doc: "Base64 of at least 32 random bytes: the key of the digests of arguments and claims in the field `replay`. `gateway replay` needs it, too. Make one with `openssl rand -base64 32`.",
     unset:
       "the field has types of arguments without digests, and no claims; rules that compare them cannot be decided again",
   }),

@@ -3,7 +3,7 @@
  *
  * A record may keep to itself what a criterion asks for (withheld.ts). Then the policy is evaluated twice, with these
  * criteria as favourable to the request as they could be, and as unfavourable: outcomes go from false over unknown to true,
- * each operator preserves or reverses that order, and so does the verdict. Where both verdicts are the same, that is the
+ * each operator preserves or reverses that order, and so does the verdict (denied, with an approval, allowed). Where both verdicts are the same, that is the
  * verdict; otherwise nobody can tell, and nobody guesses.
  */
 import { type CompiledPolicy, evaluate } from "../evaluate.ts";
@@ -13,7 +13,9 @@ import type { ArgumentMatch } from "../mcp/argument-match.ts";
 import { parsePointer } from "../mcp/argument-values.ts";
 import { FALSE, TRUE } from "../packed-outcome.ts";
 import type { Action } from "../parse.ts";
+import { freedom } from "../shadow.ts";
 import type { Leaf, OperatorRule } from "../tree.ts";
+import { leavesOf } from "./operands.ts";
 import { canTell, standIn } from "./withheld.ts";
 
 /** What a record tells of a request. */
@@ -29,29 +31,91 @@ export interface RecordedFacts extends Facts {
 export interface RecordedPolicy {
   readonly best: CompiledPolicy;
   readonly worst: CompiledPolicy;
-  readonly needsClaims: boolean;
-  readonly needsArguments: boolean;
+  /** Set while `best` is evaluated on a record that does not tell something that it asks for. */
+  readonly assumed: { isAny: boolean };
+  readonly needs: RecordNeeds;
+  /** What its criteria ask for that a record may not tell. */
+  readonly asks: readonly Asked[];
 }
 
-export function forRecords(policy: CompiledPolicy): RecordedPolicy {
-  const leaves = [...policy.allow, ...policy.deny].flatMap((rule) => rule.leaves);
-  const isOpen = leaves.some((leaf) => openness(leaf));
+/** What policies read of a record; nothing else of claims and arguments has to be read. */
+export interface RecordNeeds {
+  /** Names of claims at the top. */
+  readonly claims: ReadonlySet<string>;
+  /** Whether a rule reads arguments of this tool. */
+  readonly argumentsOf: (tool: string) => boolean;
+}
+
+/** What several policies read together. */
+export function needsOfAll(all: readonly RecordNeeds[]): RecordNeeds {
   return {
-    best: isOpen ? assuming(policy, true) : policy,
-    worst: isOpen ? assuming(policy, false) : policy,
-    needsClaims: leaves.some(({ criterion }) => criterion.name === "claim"),
-    needsArguments: leaves.some(({ criterion }) => criterion.name === "mcp_tool_argument"),
+    claims: new Set(all.flatMap(({ claims }) => [...claims])),
+    argumentsOf: (tool) => all.some((each) => each.argumentsOf(tool)),
   };
 }
 
+interface Asked {
+  /** "claim/department", "argument /amount of pay". */
+  readonly what: string;
+  readonly isUntold: (facts: RecordedFacts) => boolean;
+}
+
+export function forRecords(policy: CompiledPolicy): RecordedPolicy {
+  const leaves = leavesOf(policy);
+  const asks = leaves.flatMap((leaf) => {
+    const isUntold = openness(leaf);
+    return isUntold ? [{ what: whatIsAsked(leaf), isUntold }] : [];
+  });
+  const assumed = { isAny: false };
+  return {
+    asks,
+    assumed,
+    best: asks.length > 0 ? assuming(policy, true, assumed) : policy,
+    worst: asks.length > 0 ? assuming(policy, false, assumed) : policy,
+    needs: needsOf(leaves),
+  };
+}
+
+function needsOf(leaves: readonly Leaf[]): RecordNeeds {
+  const claims = leaves.filter(({ criterion }) => criterion.name === "claim");
+  const tools = leaves
+    .filter(({ criterion }) => criterion.name === "mcp_tool_argument")
+    .map(({ data }) => toolOf(data));
+  return {
+    // As claimTexts finds them: by the whole path, or by its first segment.
+    claims: new Set(claims.flatMap(({ subPath }) => [subPath, subPath.split("/")[0] ?? subPath])),
+    argumentsOf: (tool) => tools.some((isMeant) => isMeant(tool)),
+  };
+}
+
+/** As the criterion itself has it. */
+function toolOf(data: unknown): (tool: string) => boolean {
+  return compileStringMatch((data as ArgumentMatch).tool, (text) => text);
+}
+
 /** @returns undefined when the record does not tell enough */
-export function decideRecorded({ best, worst }: RecordedPolicy, facts: RecordedFacts): Decision | undefined {
+export function decideRecorded(policy: RecordedPolicy, facts: RecordedFacts): Decision | undefined {
+  const { best, worst, assumed } = policy;
+  assumed.isAny = false;
   const most = evaluate(best, facts);
-  if (best === worst) return most;
+  if (!assumed.isAny) return most;
   const least = evaluate(worst, facts);
-  if (most.allowed !== least.allowed) return undefined;
+  if (freedom(most) !== freedom(least)) return undefined;
   // The reasons that hold whatever the record keeps to itself.
   return most.allowed ? least : most;
+}
+
+/** What the record does not tell of what the policy asks for; in the order of its rules, each once. */
+export function untoldOf({ asks }: RecordedPolicy, facts: RecordedFacts): readonly string[] {
+  return [...new Set(asks.filter(({ isUntold }) => isUntold(facts)).map(({ what }) => what))];
+}
+
+function whatIsAsked({ criterion, key, data }: Leaf): string {
+  if (criterion.name !== "mcp_tool_argument")
+    return criterion.about === "certificate" ? "the client's certificate" : key;
+  const { tool, argument } = data as ArgumentMatch;
+  const isName = tool.is !== undefined && Object.keys(tool).length === 1;
+  return `${argument === "" ? "the arguments" : `argument ${argument}`} of ${isName ? tool.is : `tools ${JSON.stringify(tool)}`}`;
 }
 
 /** As the criteria find them. */
@@ -59,26 +123,36 @@ export function comparableArguments(given: ArgumentFacts): ArgumentFacts {
   return { find: (pointer, withNumbers) => standIn(given.find(pointer, withNumbers)) };
 }
 
-function assuming(policy: CompiledPolicy, isHelpful: boolean): CompiledPolicy {
-  const rules = (action: Action): readonly OperatorRule[] =>
-    policy[action].map(({ operator, leaves }) => {
-      const isTurned = (action === "deny") !== (operator === "not" || operator === "nor");
-      return { operator, leaves: leaves.map((leaf) => assumingLeaf(leaf, isHelpful !== isTurned)) };
-    });
-  return { ...policy, allow: rules("allow"), deny: rules("deny"), known: [new Map(), new Map()] };
+function assuming(policy: CompiledPolicy, isHelpful: boolean, assumed: RecordedPolicy["assumed"]): CompiledPolicy {
+  const leaves = (action: Action, { operator, leaves: all }: OperatorRule): readonly Leaf[] => {
+    const isTurned = (action !== "allow") !== (operator === "not" || operator === "nor");
+    return all.map((leaf) => assumingLeaf(leaf, isHelpful !== isTurned, assumed));
+  };
+  return {
+    ...policy,
+    allow: policy.allow.map((rule) => ({ ...rule, leaves: leaves("allow", rule) })),
+    deny: policy.deny.map((rule) => ({ ...rule, leaves: leaves("deny", rule) })),
+    approve: policy.approve.map((rule) => ({ ...rule, leaves: leaves("approve", rule) })),
+    known: [new Map(), new Map()],
+  };
 }
 
-function assumingLeaf(leaf: Leaf, assumed: boolean): Leaf {
-  const isUntold = openness(leaf);
-  if (!isUntold) return leaf;
+function assumingLeaf(leaf: Leaf, holds: boolean, assumed: RecordedPolicy["assumed"]): Leaf {
+  const isOpen = openness(leaf);
+  if (!isOpen) return leaf;
+  const isUntold = (facts: Facts): boolean => {
+    const is = isOpen(facts as RecordedFacts);
+    if (is) assumed.isAny = true;
+    return is;
+  };
   const { find, test, criterion } = leaf;
   const { without } = criterion;
-  const isMissing = (facts: Facts): boolean => !isUntold(facts as RecordedFacts) && without?.isMissing(facts) === true;
+  const isMissing = (facts: Facts): boolean => !isUntold(facts) && without?.isMissing(facts) === true;
   return {
     ...leaf,
     ...(without && { criterion: { ...criterion, without: { ...without, isMissing } } }),
-    test: (facts) => (isUntold(facts as RecordedFacts) ? assumed : test(facts)),
-    find: find && ((facts) => (isUntold(facts as RecordedFacts) ? (assumed ? TRUE : FALSE) : find(facts))),
+    test: (facts) => (isUntold(facts) ? holds : test(facts)),
+    find: find && ((facts) => (isUntold(facts) ? (holds ? TRUE : FALSE) : find(facts))),
   };
 }
 
@@ -89,7 +163,7 @@ function openness({ criterion, data }: Leaf): ((facts: RecordedFacts) => boolean
   if (criterion.name !== "mcp_tool_argument") return undefined;
   const match = data as ArgumentMatch;
   const pointer = parsePointer(match.argument) ?? [];
-  const isMeant = compileStringMatch(match.tool, (text) => text);
+  const isMeant = toolOf(data);
   return ({ mcp, recordedArguments: given }) =>
     isMeant(mcp?.tool ?? "") && (given === undefined || !canTell(match, given.find(pointer, true)));
 }

@@ -10,8 +10,12 @@ export interface Operands {
   readonly names: readonly string[];
 }
 
-export function operandsOf(policy: Pick<PolicyTree, "allow" | "deny">): Operands {
-  const found = [...policy.allow, ...policy.deny].flatMap(({ leaves }) => leaves.map(operandsOfLeaf));
+export function leavesOf({ allow, deny, approve }: PolicyTree): readonly Leaf[] {
+  return [...allow, ...deny, ...approve].flatMap(({ leaves }) => leaves);
+}
+
+export function operandsOf(policy: PolicyTree): Operands {
+  const found = leavesOf(policy).map(operandsOfLeaf);
   return { values: found.flatMap(({ values }) => values), names: found.flatMap(({ names }) => names) };
 }
 

@@ -5,7 +5,7 @@
  */
 import { ORDERS, PIECES, scalarsOf, type ArgumentMatch, type ValueMatch } from "../mcp/argument-match.ts";
 import { NumberToken, ValueToken } from "../../shared/canonical-json.ts";
-import { isRecord } from "../../shared/is-record.ts";
+import { isRecord, type Members } from "../../shared/is-record.ts";
 
 export type WithheldType = "string" | "number" | "boolean";
 
@@ -43,11 +43,15 @@ export function standIn(value: unknown): unknown {
   return Array.isArray(value) && value.some((each) => each instanceof Withheld) ? value.map(standIn) : value;
 }
 
-/** The same at any depth. */
-export function standInDeep(value: unknown): unknown {
+/** The same of an object's members, at any depth. */
+export function standInMembers(object: Members): Members {
+  return Object.fromEntries(Object.entries(object).map(([name, each]) => [name, standInDeep(each)]));
+}
+
+function standInDeep(value: unknown): unknown {
+  if (typeof value === "string") return value;
   if (Array.isArray(value)) return value.map(standInDeep);
-  if (value instanceof Withheld || !isRecord(value)) return standIn(value);
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, standInDeep(each)]));
+  return value instanceof Withheld || !isRecord(value) ? standIn(value) : standInMembers(value);
 }
 
 /** A policy's numbers have no such exponent. */

@@ -1,6 +1,9 @@
 /** The administrator's commands: words and options; what they do is in the files beside. */
 import type { Command } from "commander";
 
+import type { ReplayOptions } from "../replay/command.ts";
+import type { DiffOptions } from "./diff.ts";
+
 // Loaded by the command that needs them: `--help` and the other commands open no databases.
 const access = () => import("./access.ts");
 const machines = () => import("./machines.ts");
@@ -120,4 +123,47 @@ export function addAdministration(program: Command, exit: (code: number) => void
   onRecords(account, "revoke")
     .argument("<name...>", "names or ids")
     .action(async (names, options) => exit(await (await machines()).revokeServiceAccounts(names, options)));
+}
+
+/**
+ * Commands that compare policies, before one binds.
+ *
+ * @param exit takes the exit code of the command that ran
+ */
+export function addPolicyCommands(program: Command, exit: (code: number) => void): void {
+  program
+    .command("diff")
+    .description(
+      "who gains or loses what when the new configuration takes the place of the old one; exit status 0: nobody, 1: somebody, 2: they cannot be compared",
+    )
+    .argument("<old>", "file or directory, or one slice")
+    .argument("<new>", "the same")
+    .option("--records <file>", "authorization records: their users are looked at, too")
+    .option("--users <file>", "YAML or JSON, users with id, email, groups and claims: they are looked at, too")
+    .option("--json", "for machines")
+    .action(async (old: string, next: string, options: DiffOptions) => {
+      const { diffConfigurations, DIFF_EXIT } = await import("./diff.ts");
+      const { text, answer } = await diffConfigurations(old, next, options);
+      if (answer === "problem") console.error(text);
+      else console.log(text);
+      exit(DIFF_EXIT[answer]);
+    });
+  program
+    .command("replay")
+    .description(
+      "decide recorded requests again under another configuration; exit status 0: nothing changes, 3: something would, 4: nothing that can be told, but not all can, 1: cannot tell",
+    )
+    .requiredOption("--records <file...>", 'files of authorization records, plain or gzip; "-" is standard input')
+    .requiredOption("--config <path>", "the new configuration: file or directory")
+    .option(
+      "--key <reference>",
+      "env:NAME or file:/path of the records' authorize_log_key (default: the configuration's)",
+    )
+    .option("--json", "for machines")
+    .action(async (options: ReplayOptions) => {
+      const { replayWithProgress } = await import("../replay/command.ts");
+      const { text, exitCode } = await replayWithProgress(options, process.env, process.stderr);
+      console.log(text);
+      exit(exitCode);
+    });
 }

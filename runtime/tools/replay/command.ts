@@ -1,0 +1,76 @@
+/** `gateway replay` between the command line and the replay itself. */
+import { type CheckedConfig, formatProblem, loadSlices } from "../../config/load.ts";
+import { readSources } from "../../control/bundle/sources.ts";
+import { secretNeeds } from "../../control/bundle/secret-needs.ts";
+import { readSecrets } from "../../control/bundle/secrets.ts";
+import { decodeRecordKey, recordKey } from "../../features/records/compile.ts";
+import { secretUses } from "../../settings/secret-spellings.ts";
+import { settingsFields } from "../../config/settings.ts";
+import { errorText, GatewayError } from "../../shared/errors.ts";
+import { progressOn } from "./progress.ts";
+import { replay, REPLAY_EXIT } from "./replay.ts";
+import { formatReplay, replayJson } from "./text.ts";
+
+/** What the command line gives. */
+export interface ReplayOptions {
+  readonly records: readonly string[];
+  readonly config: string;
+  /** "env:NAME", "file:/path": of the digests in the records; the configuration's own when absent. */
+  readonly key?: string;
+  readonly json?: boolean;
+}
+
+export interface ReplayDeps {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Absent: nobody watches. */
+  readonly progress?: ((done: number, total: number) => void) | undefined;
+}
+
+/** @throws GatewayError `config.unreadable`, `config.invalid`, `config.secret`, `replay.unreadable`, `replay.nothing` */
+export async function replayCommand(
+  options: ReplayOptions,
+  { env, progress }: ReplayDeps,
+): Promise<{ readonly text: string; readonly exitCode: number }> {
+  const { config, problems } = loadSlices(await readSources([options.config]));
+  if (!config) throw new GatewayError("config.invalid", problems.map(formatProblem).join("\n"));
+  const { key, note } = await findKey(options, config, env);
+  const report = await replay({ files: options.records, config, key, progress });
+  const about = { config: options.config, digest: config.digest, notes: note === undefined ? [] : [note] };
+  const text = options.json === true ? replayJson(report, about) : formatReplay(report, about);
+  return { text, exitCode: REPLAY_EXIT[report.result] };
+}
+
+/** The same, and says on a terminal how far it is. */
+export async function replayWithProgress(
+  options: ReplayOptions,
+  env: ReplayDeps["env"],
+  terminal: NodeJS.WriteStream,
+): ReturnType<typeof replayCommand> {
+  const progress = progressOn(terminal);
+  try {
+    return await replayCommand(options, { env, progress: progress && ((...of) => progress.show(...of)) });
+  } finally {
+    progress?.end();
+  }
+}
+
+interface FoundKey {
+  readonly key: Uint8Array | undefined;
+  /** Why there is none, although the configuration names one. */
+  readonly note?: string;
+}
+
+async function findKey({ key }: ReplayOptions, { boot }: CheckedConfig, env: ReplayDeps["env"]): Promise<FoundKey> {
+  if (key !== undefined) {
+    const secrets = await readSecrets({ refs: [key], sealed: [] }, { env });
+    return { key: decodeRecordKey(secrets.resolve(key)) };
+  }
+  const uses = [...secretUses(settingsFields, boot)].filter(({ name }) => name === "authorize_log_key");
+  try {
+    return { key: recordKey(boot, await readSecrets(secretNeeds(uses), { env })) };
+  } catch (error) {
+    // A reviewer may have the configuration and the records, and not the secrets.
+    if (!(error instanceof GatewayError)) throw error;
+    return { key: undefined, note: `digests in the records cannot be compared: ${errorText(error)}` };
+  }
+}

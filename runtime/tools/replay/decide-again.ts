@@ -1,0 +1,103 @@
+/** One recorded check under another configuration: the same, another verdict, or nobody can tell. */
+import type { Outcome, RecordedCheck } from "../../audit/replay/read-record.ts";
+import type { Known } from "../../audit/replay/tree.ts";
+import {
+  decideRecorded,
+  untoldOf,
+  type RecordedFacts,
+  type RecordedPolicy,
+} from "../../policy/recorded/decide-recorded.ts";
+import { freedom, OUTCOMES } from "../../policy/shadow.ts";
+import type { Decision } from "../../policy/facts.ts";
+import type { ReplayRoutes } from "./routes.ts";
+
+/**
+ * As in shadow: gains: more than then, denied being less than with an approval, and that less than allowed; loses: less.
+ * refused: before its policy was asked, and again.
+ */
+export type Change = "same" | "gains" | "loses" | "undecidable" | "refused";
+
+export interface Again {
+  readonly change: Change;
+  /** Absent: nobody can tell. */
+  readonly outcome?: Outcome;
+  /** Key of the route that the request finds now; "" for none. */
+  readonly route: string;
+  /** Why it is decided so now, or why it cannot be. */
+  readonly reasons: readonly string[];
+  /** What candidates in shadow would change of that. */
+  readonly candidates: readonly CandidateAgain[];
+}
+
+export interface CandidateAgain {
+  readonly name: string;
+  readonly change: Exclude<Change, "refused">;
+}
+
+export interface NewConfiguration {
+  readonly routes: ReplayRoutes;
+  readonly vocabulary: Known;
+  readonly asksForCertificates: boolean;
+}
+
+/** Why a record cannot be decided again, whatever the rules are. */
+export const UNTOLD = {
+  absent: "recorded without `replay` among `authorize_log_fields`",
+  omitted: "its facts were too long to be recorded",
+  newer: "recorded by a later version of the gateway",
+} as const;
+const OTHER_KIND = "its address was that of an MCP server and is not any more, or the other way round";
+
+/** @throws RangeError when the facts cannot be read */
+export function decideAgain(
+  { outcome, route: recordedRoute, request }: RecordedCheck,
+  { routes, vocabulary, asksForCertificates }: NewConfiguration,
+): Again {
+  if (request === "refused") return { change: "refused", route: recordedRoute, reasons: [], candidates: [] };
+  if (typeof request === "string") return undecidable(recordedRoute, [UNTOLD[request]]);
+  const found = routes.find(request.host, request.path);
+  if (!found.ok) return decided("", outcome, "deny", [found.reason]);
+  const { route, otherPaths } = found;
+  const { key, needs } = route;
+  if (route.isOff) return decided(key, outcome, "deny", ["mcp-off"]);
+  if (route.isMcpServer !== (request.mcp !== undefined)) return undecidable(key, [OTHER_KIND]);
+  const facts = request.facts({ vocabulary, otherPaths, asksForCertificates, needs });
+  const decision = decideRecorded(route.policy, facts);
+  const candidates = route.candidates.map(({ name, policy }) => ({
+    name,
+    change: changeBy(policy, facts, decision),
+  }));
+  if (!decision) return { ...undecidable(key, whyUntold(route.policy, facts)), candidates };
+  const reasons = decision.allowed ? decision.allowWhyTrue : decision.allowWhyFalse;
+  return { ...decided(key, outcome, outcomeOf(decision), reasons), candidates };
+}
+
+function decided(route: string, before: Outcome, outcome: Outcome, reasons: readonly string[]): Again {
+  return { change: changeOf(before, outcome), outcome, route, reasons, candidates: [] };
+}
+
+function undecidable(route: string, reasons: readonly string[]): Again {
+  return { change: "undecidable", route, reasons, candidates: [] };
+}
+
+function changeBy(
+  policy: RecordedPolicy,
+  facts: RecordedFacts,
+  enforced: Decision | undefined,
+): CandidateAgain["change"] {
+  const decision = decideRecorded(policy, facts);
+  return decision && enforced ? changeOf(outcomeOf(enforced), outcomeOf(decision)) : "undecidable";
+}
+
+function changeOf(before: Outcome, now: Outcome): "same" | "gains" | "loses" {
+  if (before === now) return "same";
+  return OUTCOMES.indexOf(before) < OUTCOMES.indexOf(now) ? "gains" : "loses";
+}
+
+function outcomeOf(decision: Decision): Outcome {
+  return OUTCOMES[freedom(decision)];
+}
+
+function whyUntold(policy: RecordedPolicy, facts: RecordedFacts): readonly string[] {
+  return untoldOf(policy, facts).map((what) => `the record does not tell ${what}`);
+}

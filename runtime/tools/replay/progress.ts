@@ -1,0 +1,33 @@
+/** How far a long command is, on one line of a terminal; elsewhere nothing. */
+
+export interface Progress {
+  /** @param done bytes @param total bytes; 0 when that is not known */
+  show(done: number, total: number): void;
+  /** Takes the line away. */
+  end(): void;
+}
+
+const EVERY_MS = 200;
+const CLEAR = "\r\u001b[K";
+
+/** @returns undefined where nobody watches */
+export function progressOn(
+  stream: Pick<NodeJS.WriteStream, "write" | "isTTY">,
+  now: () => number = () => performance.now(),
+): Progress | undefined {
+  if (!stream.isTTY) return undefined;
+  let next = now() + EVERY_MS;
+  return {
+    show(done, total) {
+      if (now() < next) return;
+      next = now() + EVERY_MS;
+      const share = total === 0 ? "" : ` of ${megabytes(total)} (${Math.floor((100 * done) / total)} %)`;
+      stream.write(`${CLEAR}${megabytes(done)}${share}`);
+    },
+    end: () => void stream.write(CLEAR),
+  };
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}

@@ -1,0 +1,98 @@
+/**
+ * Files of records, line by line in bounded memory: plain or compressed by gzip, which is told by their first bytes.
+ *
+ * Untrusted: the contents. A line longer than any record is passed over with its number, as one that cannot be read.
+ */
+import { isUtf8 } from "node:buffer";
+import { createReadStream } from "node:fs";
+import { open, stat } from "node:fs/promises";
+import { createGunzip } from "node:zlib";
+
+import { attempting } from "../../shared/errors.ts";
+
+export interface RecordLines {
+  /** @param line number, from 1 @param text undefined: it cannot be read, for this reason */
+  line(number: number, text: string | undefined, problem: string): void;
+  /** Called between pieces of the file. @param done bytes of the file that have been read */
+  progress?(done: number): void;
+}
+
+const MAX_LINE_BYTES = 1 << 20;
+const PIECE_BYTES = 256 << 10;
+const NEWLINE = 0x0a;
+export const STANDARD_INPUT = "-";
+
+/** @returns bytes; 0 for standard input. @throws GatewayError `replay.unreadable` */
+export function sizeOf(file: string): Promise<number> {
+  return attempting("replay.unreadable", `Cannot read "${file}"`, async () =>
+    file === STANDARD_INPUT ? 0 : (await stat(file)).size,
+  );
+}
+
+/** @param file path, or "-" for standard input. @throws GatewayError `replay.unreadable` */
+export function readRecordLines(file: string, into: RecordLines): Promise<void> {
+  return attempting("replay.unreadable", `Cannot read "${file}"`, async () => {
+    const splitter = new LineSplitter(into);
+    if (file === STANDARD_INPUT) {
+      for await (const piece of process.stdin) splitter.take(piece as Buffer);
+    } else {
+      const isPacked = await isCompressed(file);
+      const source = createReadStream(file, { highWaterMark: PIECE_BYTES });
+      const lines = isPacked ? source.pipe(createGunzip({ chunkSize: PIECE_BYTES })) : source;
+      // A failing file would leave the other end of the pipe waiting.
+      if (lines !== source) source.on("error", (error) => lines.destroy(error));
+      for await (const piece of lines) {
+        splitter.take(piece as Buffer);
+        into.progress?.(source.bytesRead);
+      }
+    }
+    splitter.end();
+  });
+}
+
+async function isCompressed(file: string): Promise<boolean> {
+  await using handle = await open(file, "r");
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
+  return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b;
+}
+
+class LineSplitter {
+  readonly #into: RecordLines;
+  /** Pieces of a line that has not ended. */
+  #begun: Buffer[] = [];
+  #begunBytes = 0;
+  #number = 0;
+
+  constructor(into: RecordLines) {
+    this.#into = into;
+  }
+
+  take(piece: Buffer): void {
+    let start = 0;
+    for (let end = piece.indexOf(NEWLINE); end !== -1; end = piece.indexOf(NEWLINE, start)) {
+      this.#give(piece.subarray(start, end));
+      start = end + 1;
+    }
+    this.#begunBytes += piece.length - start;
+    // Of one that is too long nothing is kept but that it is.
+    if (this.#begunBytes > MAX_LINE_BYTES) this.#begun = [];
+    else if (start < piece.length) this.#begun.push(piece.subarray(start));
+  }
+
+  end(): void {
+    if (this.#begunBytes > 0) this.#give(Buffer.alloc(0));
+  }
+
+  #give(last: Buffer): void {
+    this.#number += 1;
+    const bytes = this.#begunBytes + last.length;
+    const whole = this.#begunBytes === 0 ? last : Buffer.concat([...this.#begun, last]);
+    this.#begun = [];
+    this.#begunBytes = 0;
+    if (bytes > MAX_LINE_BYTES) return this.#into.line(this.#number, undefined, "it is longer than 1 MiB");
+    const text = whole.toString("utf8");
+    // What is no UTF-8 would be read as another text.
+    const isGood = !text.includes("\ufffd") || isUtf8(whole);
+    this.#into.line(this.#number, isGood ? text : undefined, "it is no UTF-8");
+  }
+}

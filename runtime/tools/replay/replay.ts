@@ -1,0 +1,101 @@
+/**
+ * `gateway replay`: what another configuration would have decided of recorded requests.
+ *
+ * Policies are compiled and evaluated by what a running gateway does it with. What a record does not tell is counted, never
+ * guessed; so are lines that cannot be read.
+ */
+import { createDigests } from "../../audit/replay/digests.ts";
+import { readRecord } from "../../audit/replay/read-record.ts";
+import { createVocabulary } from "../../audit/replay/vocabulary.ts";
+import type { CheckedConfig } from "../../config/load.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import { decideAgain, type NewConfiguration } from "./decide-again.ts";
+import { readRecordLines, sizeOf } from "./record-lines.ts";
+import { createReplayRoutes } from "./routes.ts";
+import { type Place, startTally, type Tally } from "./tally.ts";
+
+/**
+ * The exit codes of the command. partly: nothing would change of what can be decided again, but not everything can, or not
+ * every line can be read.
+ */
+export const REPLAY_EXIT = { same: 0, problem: 1, changed: 3, partly: 4 } as const;
+
+export interface BrokenLine extends Place {
+  readonly problem: string;
+}
+
+export interface ReplayReport extends Tally {
+  readonly result: Exclude<keyof typeof REPLAY_EXIT, "problem">;
+  /** Authorization records that could be read; the sum of `counts`. */
+  readonly records: number;
+  /** Lines of other logs. */
+  readonly otherLines: number;
+  readonly broken: number;
+  /** The first of them. */
+  readonly brokenLines: readonly BrokenLine[];
+}
+
+export interface ReplayInput {
+  readonly files: readonly string[];
+  readonly config: CheckedConfig;
+  /** Of the digests; undefined: none is known. */
+  readonly key: Uint8Array | undefined;
+  /** @param done bytes @param total bytes; 0 when that is not known */
+  readonly progress?: ((done: number, total: number) => void) | undefined;
+}
+
+const MAX_BROKEN_LINES = 10;
+
+/** @throws GatewayError `replay.unreadable`, `replay.nothing` */
+export async function replay({ files, config, key, progress }: ReplayInput): Promise<ReplayReport> {
+  const counting = startTally();
+  const into = newConfiguration(config, key);
+  const brokenLines: BrokenLine[] = [];
+  let broken = 0;
+  let otherLines = 0;
+  const sizes = await Promise.all(files.map(sizeOf));
+  const total = sizes.includes(0) ? 0 : sizes.reduce((sum, size) => sum + size, 0);
+  let before = 0;
+
+  for (const [index, file] of files.entries()) {
+    const breakAt = (line: number, problem: string): void => {
+      broken += 1;
+      if (brokenLines.length < MAX_BROKEN_LINES) brokenLines.push({ file, line, problem });
+    };
+    await readRecordLines(file, {
+      line(number, text, unreadable) {
+        if (text === undefined) return breakAt(number, unreadable);
+        const read = readRecord(text);
+        if (read.kind === "other") otherLines += text === "" ? 0 : 1;
+        else if (read.kind === "broken") breakAt(number, read.problem);
+        else {
+          try {
+            counting.add(read.check, decideAgain(read.check, into), { file, line: number });
+          } catch (error) {
+            if (!(error instanceof RangeError)) throw error;
+            breakAt(number, error.message);
+          }
+        }
+      },
+      progress: (done) => progress?.(before + done, total),
+    });
+    before += sizes[index] ?? 0;
+  }
+
+  const tally = counting.tally();
+  const { counts } = tally;
+  const records = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  if (records === 0) {
+    const rest = `${otherLines} other lines, ${broken} that cannot be read`;
+    throw new GatewayError("replay.nothing", `Cannot replay: there is no authorization record, only ${rest}`);
+  }
+  const isPartial = counts.undecidable > 0 || broken > 0;
+  const result = counts.gains + counts.loses > 0 ? "changed" : isPartial ? "partly" : "same";
+  return { result, records, otherLines, broken, brokenLines, ...tally };
+}
+
+function newConfiguration(config: CheckedConfig, key: Uint8Array | undefined): NewConfiguration {
+  const vocabulary = createVocabulary(key && createDigests(key));
+  const asksForCertificates = config.boot.downstream_mtls !== undefined;
+  return { vocabulary, asksForCertificates, routes: createReplayRoutes(config, vocabulary) };
+}

@@ -1,0 +1,91 @@
+/** The routes of a configuration as recorded requests find them, with their policies; each is compiled when it is first found. */
+import type { Vocabulary } from "../../audit/replay/vocabulary.ts";
+import type { CheckedConfig, CheckedRoute } from "../../config/load.ts";
+import { buildHostIndex } from "../../features/routing/apply-find-route.ts";
+import { baseOf, compileMatch } from "../../features/routing/compile.ts";
+import type { RoutedRoute } from "../../features/routing/compiled.ts";
+import { parseFrom } from "../../features/routing/from.ts";
+import { routePolicy } from "../../policy/access-keys.ts";
+import { compilePolicy, type CompiledPolicy } from "../../policy/evaluate.ts";
+import {
+  forRecords,
+  needsOfAll,
+  type RecordedPolicy,
+  type RecordNeeds,
+} from "../../policy/recorded/decide-recorded.ts";
+import { compileShadow } from "../../policy/shadow.ts";
+import { accepted } from "../../settings/values.ts";
+
+export interface ReplayRoute {
+  readonly key: string;
+  readonly isMcpServer: boolean;
+  /** It is about MCP, which the configuration leaves off. */
+  readonly isOff: boolean;
+  readonly policy: RecordedPolicy;
+  readonly candidates: readonly ReplayCandidate[];
+  /** Of them all. */
+  readonly needs: RecordNeeds;
+}
+
+export interface ReplayCandidate {
+  /** As in records: "shadow_policy", "policy[2]". */
+  readonly name: string;
+  readonly policy: RecordedPolicy;
+}
+
+export type FoundReplayRoute =
+  | { readonly ok: true; readonly route: ReplayRoute; readonly otherPaths: readonly string[] | undefined }
+  | { readonly ok: false; readonly reason: string };
+
+export interface ReplayRoutes {
+  find(host: string, path: string): FoundReplayRoute;
+}
+
+interface Written extends RoutedRoute {
+  readonly checked: CheckedRoute;
+}
+
+/** @param vocabulary learns what the policies compare with */
+export function createReplayRoutes({ routes, settings }: CheckedConfig, vocabulary: Vocabulary): ReplayRoutes {
+  const isMcpOff = settings.runtime_flags?.mcp !== true;
+  const hosts = buildHostIndex<Written, ReplayRoute>({
+    routes: routes.map((checked) => writtenRoute(checked)),
+    authenticateUrl: settings.authenticate_service_url,
+    prepare: ({ checked }) => compileReplayRoute(checked, isMcpOff, vocabulary),
+  });
+  return {
+    find(host, path) {
+      const found = hosts.findHost(host)?.findRoute(path) ?? { ok: false, reason: "no-route" };
+      return found.ok ? { ok: true, route: found.prepared, otherPaths: found.otherPaths } : found;
+    },
+  };
+}
+
+function writtenRoute(checked: CheckedRoute): Written {
+  const { origin, host, hostname, isWildcard } = accepted(parseFrom(checked.doc.from));
+  const match = compileMatch(checked.doc);
+  // What becomes of the path, and who answers, decides nothing.
+  const rest = { base: baseOf(match), rewrite: undefined, answer: undefined };
+  return { origin, host, hostname, isWildcard, match, ...rest, checked };
+}
+
+function compileReplayRoute({ key, doc }: CheckedRoute, isMcpOff: boolean, vocabulary: Vocabulary): ReplayRoute {
+  const recorded = (policy: CompiledPolicy): RecordedPolicy => {
+    vocabulary.learn(policy);
+    return forRecords(policy);
+  };
+  const policy = recorded(compilePolicy(routePolicy(doc)));
+  const candidates = (compileShadow(doc)?.candidates ?? []).map((each) => ({
+    name: each.name,
+    policy: recorded(each.policy),
+  }));
+  const all = [policy, ...candidates.map((each) => each.policy)].map(({ needs }) => needs);
+  return {
+    key,
+    isMcpServer: doc.mcp?.server !== undefined,
+    isOff: doc.mcp !== undefined && isMcpOff,
+    policy,
+    candidates,
+    needs: needsOfAll(all),
+  };
+}

@@ -1,0 +1,136 @@
+/** What a replay has found, in bounded memory: sums, one line for each user, route and tool, and a few examples. */
+import type { Outcome, RecordedCheck, RecordedRequest } from "../../audit/replay/read-record.ts";
+import type { Again, CandidateAgain, Change } from "./decide-again.ts";
+
+/** Where a record stands. */
+export interface Place {
+  readonly file: string;
+  readonly line: number;
+}
+
+export interface Example extends Place {
+  readonly time: string;
+  readonly requestId: string;
+  readonly host: string;
+  readonly path: string;
+  readonly was: Verdict;
+  /** Absent: it cannot be told, for these reasons. */
+  readonly would?: Verdict;
+  readonly untold?: readonly string[];
+}
+
+export interface Verdict {
+  readonly outcome: Outcome;
+  readonly reasons: readonly string[];
+}
+
+export type Told = Extract<Change, "gains" | "loses" | "undecidable">;
+
+export interface Group {
+  /** E-mail address, else id; "" for nobody. */
+  readonly user: string;
+  /** Under the new configuration, where the request finds one there. */
+  readonly route: string;
+  /** Tool, else MCP method, else HTTP method. */
+  readonly what: string;
+  readonly counts: Record<Told, number>;
+  /** The first of each. */
+  readonly examples: Partial<Record<Told, Example>>;
+}
+
+export interface Tally {
+  readonly counts: Readonly<Record<Change, number>>;
+  /** First and last time of a record, epoch milliseconds. */
+  readonly since: number;
+  readonly until: number;
+  readonly groups: readonly Group[];
+  /** Changes of users, routes and tools beyond what is kept apart. */
+  readonly others: number;
+  /** Why records cannot be decided again → how many; of several reasons each counts. */
+  readonly untold: ReadonlyMap<string, number>;
+  /** "owner/name shadow_policy" → what enforcing that would change. */
+  readonly candidates: ReadonlyMap<string, Readonly<Record<CandidateAgain["change"], number>>>;
+}
+
+const MAX_GROUPS = 10_000;
+
+export interface Counting {
+  add(check: RecordedCheck, again: Again, place: Place): void;
+  tally(): Tally;
+}
+
+export function startTally(): Counting {
+  const counts: Record<Change, number> = { same: 0, gains: 0, loses: 0, undecidable: 0, refused: 0 };
+  const groups = new Map<string, Group>();
+  const untold = new Map<string, number>();
+  const candidates = new Map<string, Record<CandidateAgain["change"], number>>();
+  let others = 0;
+  let since = Infinity;
+  let until = -Infinity;
+
+  return {
+    add(check, again, place) {
+      const { change } = again;
+      counts[change] += 1;
+      since = Math.min(since, check.timeMs);
+      until = Math.max(until, check.timeMs);
+      for (const { name, change: flip } of again.candidates) {
+        const key = `${again.route} ${name}`;
+        let sums = candidates.get(key);
+        if (!sums) candidates.set(key, (sums = { same: 0, gains: 0, loses: 0, undecidable: 0 }));
+        sums[flip] += 1;
+      }
+      if (change === "same" || change === "refused") return;
+      if (change === "undecidable")
+        for (const reason of again.reasons) untold.set(reason, (untold.get(reason) ?? 0) + 1);
+      const { request } = check;
+      // Who asked for what stands in what is not there.
+      if (typeof request === "string") return;
+      const user = request.who;
+      const route = again.route === "" ? check.route : again.route;
+      const what = request.mcp?.tool ?? request.mcp?.method ?? request.httpMethod;
+      const key = `${user}\n${route}\n${what}`;
+      let group = groups.get(key);
+      if (!group) {
+        if (groups.size >= MAX_GROUPS) {
+          others += 1;
+          return;
+        }
+        groups.set(key, (group = { user, route, what, counts: { gains: 0, loses: 0, undecidable: 0 }, examples: {} }));
+      }
+      group.counts[change] += 1;
+      group.examples[change] ??= exampleOf(check, request, again, place);
+    },
+    tally: () => ({
+      counts,
+      since,
+      until,
+      groups: [...groups.values()].toSorted(byNames),
+      others,
+      untold,
+      candidates,
+    }),
+  };
+}
+
+function exampleOf(
+  { timeMs, requestId, outcome, reasons }: RecordedCheck,
+  { host, path }: RecordedRequest,
+  again: Again,
+  place: Place,
+): Example {
+  const was = { outcome, reasons };
+  const about = { ...place, time: timeText(timeMs), requestId, host, path, was };
+  if (again.outcome === undefined) return { ...about, untold: again.reasons };
+  return { ...about, would: { outcome: again.outcome, reasons: again.reasons } };
+}
+
+function byNames(one: Group, other: Group): number {
+  const [a, b] = [one, other].map(({ route, what, user }) => `${route}\0${what}\0${user}`);
+  return (a ?? "") < (b ?? "") ? -1 : 1;
+}
+
+/** "2026-11-20T18:00:00.000Z" */
+export function timeText(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}
