@@ -1,10 +1,8 @@
 /** Two owners and one gateway: every step of workflow.yaml with the real binaries, and what must not be possible. */
-import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 
 import { parse } from "yaml";
 
@@ -14,9 +12,11 @@ import { startPlatform, type Platform } from "../../test/support/platform.ts";
 import { terraformMissing } from "../../test/support/terraform.ts";
 import { createSteps } from "../demo/steps.ts";
 import { startComments } from "./comments.ts";
+import { type Environment, run } from "./run.ts";
 
 const steps = createSteps();
 const root = new URL("../../", import.meta.url).pathname;
+const GATEWAY = `${root}runtime/bin/gateway.js`;
 const owners = ["platform", "payments"] as const;
 type Owner = (typeof owners)[number];
 const publishTokens: Record<Owner, string> = { platform: "", payments: "" };
@@ -34,6 +34,8 @@ try {
       "node --test",
       "gateway check",
       "plan -input=false",
+      "node ../slices-of-plan.ts",
+      "npx gateway diff before.json after.json",
       "comment-plan.ts",
       "apply -input=false",
       "node publish-token.ts",
@@ -72,19 +74,21 @@ process.exitCode = steps.end();
 async function comments(): Promise<string> {
   const imitation = "<!-- gateway plan: platform -->";
   const pullRequest = await startComments(120, imitation);
-  const comment = async (owner: Owner, plan: string): Promise<void> => {
+  const comment = async (owner: Owner, plan: string, diff?: string): Promise<void> => {
     await writeFile(join(workspace, owner, "plan.txt"), plan);
-    await run(process.execPath, ["comment-plan.ts", owner, `${owner}/plan.txt`], workspace, pullRequest.environment);
+    if (diff !== undefined) await writeFile(join(workspace, owner, "diff.txt"), diff);
+    const files = [`${owner}/plan.txt`, `${owner}/diff.txt`];
+    await run(process.execPath, ["comment-plan.ts", owner, ...files], workspace, pullRequest.environment);
   };
   try {
     await comment("platform", "first");
     await comment("payments", "with ``` in it");
-    await comment("platform", "second");
-    await comment("payments", `long ${"x".repeat(70_000)}`);
+    await comment("platform", "second", "group a gains ``` everything");
+    await comment("payments", `long ${"x".repeat(70_000)}`, "y".repeat(70_000));
     const [one, other, ...more] = pullRequest.comments.slice(120).map(({ body }) => body);
     steps.equal(more.length, 0);
-    steps.match(one ?? "", /Gateway: platform\n\n```\nsecond\n```/);
-    steps.match(other ?? "", /Gateway: payments\n\n```\nlong x+\n… the rest/);
+    steps.match(one ?? "", /Gateway: platform\n\n````\ngroup a gains ``` everything\n````\n\n```\nsecond\n```/);
+    steps.match(other ?? "", /Gateway: payments\n\n```\ny+\n… the rest.*\n\n```\n\n```\nlong x+\n… the rest/);
     steps.equal(pullRequest.comments[0]?.body, imitation);
     return `${pullRequest.comments.length - 120} comments`;
   } finally {
@@ -198,10 +202,31 @@ async function live(gateway: LiveGateway, environment: (owner: Owner) => Environ
     await edit("payments", '"X-Version": "1"', '"X-Version": "2"');
     const comment = await plan("payments");
     steps.match(comment, /"X-Version"\s+= "1" -> "2"/);
+    steps.ok(!comment.includes("Access changes"), "nobody gains or loses anything");
     steps.match(await plan("platform"), /No changes\./);
     await apply("payments");
     steps.equal((await gateway.get("/shop/")).seen["x-version"], "2");
     return /^.*"X-Version".*$/m.exec(comment)?.[0] ?? "";
+  });
+  await steps.step("an edit of a rule: the plan and the comment say who gains which tool", async () => {
+    await edit("payments", '"list_entries"]', '"list_entries", "export"]');
+    const planned = await terraform("payments", ["plan", "-out=plan.bin"]);
+    steps.match(planned, /Access changes[^]*\+ ledger: .*"payments" gains the tool export/);
+    const folder = join(workspace, "payments");
+    const shown = await run(
+      "terraform",
+      ["-chdir=cdktf.out/stacks/payments", "show", "-json", "plan.bin"],
+      folder,
+      environment("payments"),
+    );
+    await run(process.execPath, ["../slices-of-plan.ts"], folder, {}, shown);
+    const diff = await run(process.execPath, [GATEWAY, "diff", "before.json", "after.json"], folder, {}).then(
+      () => "",
+      String,
+    );
+    steps.match(diff, /group "payments" gains the tool export/);
+    await edit("payments", ', "export"]', "]");
+    return /^ +(.* gains the tool export.*)$/m.exec(diff)?.[1] ?? "";
   });
   await steps.step("a host of somebody else is refused at apply, and what is live stays", async () => {
     const refusal = await apply("payments", { PAYMENTS_ORIGIN: environment("platform")["PLATFORM_ORIGIN"] ?? "" }).then(
@@ -249,8 +274,6 @@ async function live(gateway: LiveGateway, environment: (owner: Owner) => Environ
   });
 }
 
-type Environment = Readonly<Record<string, string>>;
-
 /** The slice in the admin listener's answer, as compact JSON. */
 function sliceOf(text: string): string {
   const body = JSON.parse(text) as { slice?: unknown };
@@ -273,28 +296,5 @@ async function copyRepository(): Promise<void> {
 /** `gateway check` of the boot file and both bundles. @throws Error with its output when it finds an error */
 function check(): Promise<string> {
   const bundles = owners.map((owner) => `${owner}/cdktf.out/stacks/${owner}/gateway.bundle.json`);
-  return run(
-    process.execPath,
-    [`${root}runtime/bin/gateway.js`, "check", "--elsewhere", "gateway.yaml", ...bundles],
-    workspace,
-    {},
-  );
-}
-
-/** @returns what it printed. @throws Error with the same when it fails */
-async function run(command: string, args: readonly string[], cwd: string, environment: Environment): Promise<string> {
-  const env = {
-    PATH: process.env["PATH"],
-    HOME: workspace,
-    CHECKPOINT_DISABLE: "1",
-    TF_IN_AUTOMATION: "1",
-    ...environment,
-  };
-  try {
-    const { stdout, stderr } = await promisify(execFile)(command, args, { cwd, env, timeout: 120_000 });
-    return stdout + stderr;
-  } catch (error) {
-    const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
-    throw new Error(`Cannot run "${command} ${args.join(" ")}":\n${stdout}\n${stderr}`, { cause: error });
-  }
+  return run(process.execPath, [GATEWAY, "check", "--elsewhere", "gateway.yaml", ...bundles], workspace, {});
 }

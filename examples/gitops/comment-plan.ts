@@ -1,5 +1,6 @@
 /**
- * Puts an owner's plan into the pull request: `node comment-plan.ts OWNER PLAN_FILE`.
+ * Puts an owner's plan into the pull request, below who gains or loses what by it, in the words of `gateway diff`:
+ * `node comment-plan.ts OWNER PLAN_FILE DIFF_FILE`.
  *
  * One comment for each owner, which later runs write anew. It is found by a first line that nobody sees, and only among
  * the workflow's own: a stranger may write that line, too, and this token may edit what others wrote.
@@ -13,7 +14,10 @@ const WORKFLOW = "github-actions[bot]";
 /** Longest text of a comment, in characters. */
 const MOST = 65_536;
 
-const [, , owner = "", planFile = ""] = process.argv;
+/** Of which what `gateway diff` says has at most this. */
+const MOST_OF_DIFF = 20_000;
+
+const [, , owner = "", planFile = "", diffFile = ""] = process.argv;
 if (!/^[a-z0-9][a-z0-9._-]*$/.test(owner))
   throw new Error(`Cannot comment for owner "${owner}": it is no owner's name`);
 const api = env["GITHUB_API_URL"] ?? "https://api.github.com";
@@ -21,18 +25,25 @@ const comments = `${api}/repos/${variable("GITHUB_REPOSITORY")}/issues`;
 const ofPullRequest = `${comments}/${variable("PULL_REQUEST")}/comments`;
 
 const marker = `<!-- gateway plan: ${owner} -->`;
-const body = bodyOf(await readFile(planFile, "utf8"));
+// Without it the plan did not know enough.
+const diff = await readFile(diffFile, "utf8").catch(() => "Who gains or loses what is not known before apply.");
+const body = bodyOf(diff, await readFile(planFile, "utf8"));
 const earlier = await findComment();
 if (earlier === undefined) await ask("POST", ofPullRequest, { body });
 else await ask("PATCH", `${comments}/comments/${earlier}`, { body });
 
-function bodyOf(plan: string): string {
-  // Longer than any fence in the plan: a header's value may hold one.
-  const fence = "`".repeat(1 + Math.max(2, ...[...plan.matchAll(/`+/g)].map(([ticks]) => ticks.length)));
-  const [head, foot] = [`${marker}\n### Gateway: ${owner}\n\n${fence}\n`, `\n${fence}\n`];
+function bodyOf(difference: string, plan: string): string {
+  const head = `${marker}\n### Gateway: ${owner}\n\n${fenced(difference, MOST_OF_DIFF)}\n`;
+  return head + fenced(plan, MOST - head.length);
+}
+
+/** @param most characters, fences included */
+function fenced(text: string, most: number): string {
+  // Longer than any fence in it: a header's value may hold one.
+  const fence = "`".repeat(1 + Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length)));
   const cut = "\n… the rest is in the log of the run\n";
-  const room = MOST - head.length - foot.length - cut.length;
-  return head + (plan.length > room ? plan.slice(0, room) + cut : plan.trimEnd()) + foot;
+  const room = most - 2 * fence.length - "\n\n\n".length - cut.length;
+  return `${fence}\n${text.length > room ? text.slice(0, room) + cut : text.trimEnd()}\n${fence}\n`;
 }
 
 /** @returns its number; undefined when there is none yet */
