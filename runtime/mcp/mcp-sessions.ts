@@ -31,7 +31,7 @@ export function createMcpSessions({ keys }: { readonly keys: Keys }): McpSession
 
   function open(sealed: string, binding: SessionBinding): string | undefined {
     if (sealed.length > MAX_SEALED) return undefined;
-    return sealer.open(sealed, contextOf(binding))?.toString("latin1");
+    return sealer.open(sealed, bindingText(binding))?.toString("latin1");
   }
 
   return {
@@ -39,7 +39,7 @@ export function createMcpSessions({ keys }: { readonly keys: Keys }): McpSession
     seal(upstreamId, binding, presented) {
       if (!VISIBLE_ASCII.test(upstreamId)) return undefined;
       if (presented !== undefined && open(presented, binding) === upstreamId) return presented;
-      return sealer.seal(upstreamId, contextOf(binding));
+      return sealer.seal(upstreamId, bindingText(binding));
     },
   };
 }
@@ -49,6 +49,6 @@ const VISIBLE_ASCII = /^[\x21-\x7e]{1,1024}$/;
 const MAX_SEALED = 2048;
 
 /** JSON, so that no two bindings share a text however their parts are spelled. */
-function contextOf({ userId, clientId, route }: SessionBinding): string {
+export function bindingText({ userId, clientId, route }: SessionBinding): string {
   return JSON.stringify([userId, clientId, route]);
 }

@@ -64,6 +64,12 @@ export function decodeMirror(value: string): string | undefined {
   return Buffer.from(text).equals(bytes) ? text : undefined;
 }
 
+/** The other way round. */
+export function encodeMirror(text: string): string {
+  const isPlain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !text.startsWith(PREFIX);
+  return isPlain ? text : PREFIX + Buffer.from(text).toString("base64") + SUFFIX;
+}
+
 const PREFIX = "=?base64?";
 const SUFFIX = "?=";
 

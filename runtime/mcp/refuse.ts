@@ -145,6 +145,23 @@ export function limitAnswer(
   return { status: isToolCall && readsBody ? 200 : 429, headers: HEADERS, body: errorBody(id, error) };
 }
 
+/** What servers say of a task that never was: whoever guesses an id learns nothing. */
+export function unknownTaskAnswer(id: string | undefined, requestId: string): WireAnswer {
+  const error = {
+    code: -32602,
+    message: "Task not found",
+    data: { reason: "mcp-task-unknown", request_id: requestId },
+  };
+  return { status: id === undefined ? 400 : 200, headers: HEADERS, body: errorBody(id, error) };
+}
+
+/** Servers that cannot tell whose tasks are whose must not list them (MCP 2025-11-25, Tasks, Security); here none can. */
+export function noTaskListAnswer(id: string | undefined, requestId: string): WireAnswer {
+  const data = { reason: "mcp-task-list-not-served", request_id: requestId };
+  const error = { code: -32601, message: "Method not found: tasks are not listed here", data };
+  return { status: id === undefined ? 400 : 200, headers: HEADERS, body: errorBody(id, error) };
+}
+
 /** @param id JSON text; without one the member is left out, as MCP has it for errors that answer no request */
 function errorBody(id: string | undefined, error: object): string {
   return `{"jsonrpc":"2.0",${id === undefined ? "" : `"id":${id},`}"error":${JSON.stringify(error)}}`;

@@ -37,6 +37,8 @@ export type RefusedBefore =
   | "mcp-message-address-unknown"
   | "mcp-path-not-served"
   | "mcp-session-unknown"
+  | "mcp-task-list-not-served"
+  | "mcp-task-unknown"
   | "origin-not-allowed"
   | "websocket-not-allowed"
   | RefusalReason;

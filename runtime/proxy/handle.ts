@@ -18,6 +18,7 @@ import type { Authenticator, Revocations } from "../identity/interfaces.ts";
 import type { Principal } from "../identity/principal.ts";
 import { createMessageAddresses } from "../mcp/message-address.ts";
 import { createMcpSessions } from "../mcp/mcp-sessions.ts";
+import { createTaskIds } from "../mcp/tasks/task-ids.ts";
 import type { Keys } from "../shared/keys.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { createHealthChecks, type HealthChecks } from "../upstreams/health/health-checks.ts";
@@ -59,6 +60,7 @@ import type { LimitDeps } from "./answers/limit-request.ts";
 import { createRequestContext } from "./request-context.ts";
 import { buildRouteTable, prepareRouteTable, type RouteTable } from "./route-table.ts";
 import { runSteps, type Step } from "./steps.ts";
+import { judgeTasks, openTasks } from "./tasks/open-tasks.ts";
 import {
   authenticateCookie,
   authenticateOwnToken,
@@ -119,6 +121,8 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
   const endpoints = createEndpointFinder(deps);
   const mcpSessions = createMcpSessions(deps);
   const messageAddresses = createMessageAddresses(deps);
+  const taskIds = createTaskIds(deps);
+  const bound = { ...deps, taskIds };
   const states = createUpstreamStates();
   const checks = createHealthChecks({ transport, log: deps.log });
   const maglevTables = createMaglevTables();
@@ -135,6 +139,7 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
     transport,
     streams,
     messageAddresses,
+    taskIds,
     hopCounter: createHopCounter(idOf(deps.keys)),
     sealSession: (context, upstreamSession) => sealSession(mcpSessions, context, upstreamSession),
     refusalOf: (context, status, headers) => refusalOf(deps, context, status, headers),
@@ -174,8 +179,10 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
     readMessage(deps),
     takeMessage(deps),
     openSession({ ...deps, mcpSessions }),
+    openTasks(bound),
     decideMcp(deps),
     narrowListen(deps),
+    judgeTasks(bound),
     attachInternalToken(deps),
     fetchProviderTokens(deps),
     useApproval(deps),

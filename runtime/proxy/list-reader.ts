@@ -279,7 +279,8 @@ function nextPage({ bytes, id, facts }: McpMessage, cursor: string): Buffer {
   );
 }
 
-function withoutThose(headers: UpstreamHeaders): string[] {
+/** The headers of an answer whose bytes are others. */
+export function withoutThose(headers: UpstreamHeaders): string[] {
   return headers.filter((_, index) => !OF_OTHER_BYTES.has(headers[index - (index % 2)] as string));
 }
 

@@ -8,6 +8,7 @@ import type { Authenticator, Revocations } from "../identity/interfaces.ts";
 import type { Blocks } from "../identity/blocks.ts";
 import type { AuthFailureReason, Principal } from "../identity/principal.ts";
 import { inspect, type Inspection } from "../mcp/inspect.ts";
+import { readTraceMeta } from "../mcp/trace-meta.ts";
 import type { MessageAddresses } from "../mcp/message-address.ts";
 import { refusalAnswer } from "../mcp/refuse.ts";
 import type { McpSessions } from "../mcp/mcp-sessions.ts";
@@ -127,7 +128,9 @@ export function takeMessage(deps: DecideDeps & ChallengeDeps & { readonly revoca
     // A message may take half a minute to come, and the right to send it may have ended meanwhile.
     const ended = endOf(deps, context.principal);
     if (ended !== undefined) return refuseUnauthorized(deps, context, ended);
-    context.message = inspection.message;
+    const { message } = inspection;
+    context.message = message;
+    if (message !== undefined) context.trace?.adopt(() => readTraceMeta(message.bytes));
     return "next";
   };
 }

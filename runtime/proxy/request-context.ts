@@ -6,6 +6,7 @@ import type { ProviderTokens } from "../identity/interfaces.ts";
 import type { AuthFailureReason, AuthResult, Principal } from "../identity/principal.ts";
 import type { Inspection } from "../mcp/inspect.ts";
 import type { McpMessage } from "../mcp/message.ts";
+import type { OpenedMessage } from "../mcp/tasks/task-requests.ts";
 import type { Facts } from "../policy/facts.ts";
 import type { RequestTrace } from "../tracing/tracing.ts";
 import type { CallApproval } from "./approval/call-approval.ts";
@@ -40,6 +41,8 @@ export interface RequestContext {
   message: McpMessage | undefined;
   /** MCP server routes: the call needs an approval. */
   approval: CallApproval | undefined;
+  /** MCP server routes: the tasks that the message names, opened, and the message with them as it goes upstream. */
+  tasks: OpenedMessage | undefined;
   /** MCP server routes: the upstream's own session id, opened. */
   upstreamSession: string | undefined;
   /** MCP server routes: the user's token for the upstream. */
@@ -80,6 +83,7 @@ export function createRequestContext(
     inspection: undefined,
     message: undefined,
     approval: undefined,
+    tasks: undefined,
     upstreamSession: undefined,
     takesTrailers: false,
     internalToken: undefined,

@@ -9,6 +9,7 @@ import {
   createCipheriv,
   createDecipheriv,
   createHash,
+  createHmac,
   createSecretKey,
   hash,
   hkdfSync,
@@ -29,6 +30,7 @@ export type KeyPurpose =
   | "provider-tokens"
   | "vault"
   | "mcp-session"
+  | "mcp-task"
   | "mcp-message-address"
   | "bundle-secret"
   | "kept-slice"
@@ -43,6 +45,8 @@ export type KeyPurpose =
 export interface Sealer {
   /** @returns base64url text: key id (6 bytes), nonce (12), ciphertext, tag (16) */
   seal(plaintext: string | Buffer, aad: string): string;
+  /** The same text each time: for names, which are compared. Whoever has two of them sees whether they are of one thing. */
+  sealAlike(plaintext: string, aad: string): string;
   /** @returns the plaintext, or undefined when the text is not ours, was changed, or was sealed for another `aad` */
   open(sealed: string, aad: string): Buffer | undefined;
 }
@@ -102,14 +106,25 @@ export function createSealer(keys: readonly Buffer[]): Sealer {
   const current = secrets[0];
   const currentId = ids[0];
   if (!current || !currentId) throw new GatewayError("keys.no-secret", "Cannot make a sealer: no key is given");
+  const seal = (plaintext: string | Buffer, aad: string, nonce: Buffer): string => {
+    const cipher = createCipheriv("aes-256-gcm", current, nonce);
+    cipher.setAAD(Buffer.from(aad));
+    const body = typeof plaintext === "string" ? cipher.update(plaintext, "utf8") : cipher.update(plaintext);
+    const last = cipher.final();
+    return Buffer.concat([currentId, nonce, body, last, cipher.getAuthTag()]).toString("base64url");
+  };
+  let nonceKey: Buffer | undefined;
   return {
-    seal(plaintext, aad) {
-      const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv("aes-256-gcm", current, nonce);
-      cipher.setAAD(Buffer.from(aad));
-      const body = typeof plaintext === "string" ? cipher.update(plaintext, "utf8") : cipher.update(plaintext);
-      const last = cipher.final();
-      return Buffer.concat([currentId, nonce, body, last, cipher.getAuthTag()]).toString("base64url");
+    seal: (plaintext, aad) => seal(plaintext, aad, randomBytes(NONCE_BYTES)),
+    sealAlike(plaintext, aad) {
+      // One nonce for one text and purpose, and no other: what GCM asks of a nonce (as in SIV modes, RFC 8452 §4).
+      nonceKey ??= createHmac("sha256", keys[0] as Buffer)
+        .update("nonce")
+        .digest();
+      const mac = createHmac("sha256", nonceKey)
+        .update(JSON.stringify([aad, plaintext]))
+        .digest();
+      return seal(plaintext, aad, mac.subarray(0, NONCE_BYTES));
     },
     open(sealed, aad) {
       const bytes = Buffer.from(sealed, "base64url");

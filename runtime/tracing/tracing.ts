@@ -11,41 +11,12 @@ import { createRequestId } from "../shared/http/request-id.ts";
 import type { Log } from "../shared/log.ts";
 import type { Decision, McpFacts } from "../policy/facts.ts";
 import type { Closable, TokenRefresh } from "../shared/clock.ts";
+import type { Span, SpanCounts, SpanSink } from "./span.ts";
 import { formatTraceparent, parseTraceparent, parseTracestate } from "./trace-context.ts";
 
 export type TracingSettings = NonNullable<BootSettings["tracing"]>;
 
-export type AttributeValue = string | number | boolean | readonly string[];
-
-/** A span that has ended. */
-export interface Span {
-  readonly name: string;
-  readonly kind: "server" | "client" | "internal";
-  readonly traceId: string;
-  readonly spanId: string;
-  /** Absent for the first span of a trace. */
-  readonly parentSpanId: string | undefined;
-  /** Epoch milliseconds, fractions included. */
-  readonly startMs: number;
-  readonly endMs: number;
-  readonly attributes: Readonly<Record<string, AttributeValue>>;
-  readonly failed: boolean;
-}
-
-/** Where spans go. */
-export interface SpanSink extends Closable {
-  /** Queues it, or drops it when the queue is full. Never throws, never waits. */
-  add(span: Span): void;
-  counts(): SpanCounts;
-}
-
-export interface SpanCounts {
-  readonly exported: number;
-  /** The queue was full. */
-  readonly dropped: number;
-  /** The receiver did not take them. */
-  readonly failed: number;
-}
+export type { AttributeValue, Span, SpanCounts, SpanSink } from "./span.ts";
 
 /** One sending of a request to an upstream. */
 export interface Attempt {
@@ -60,6 +31,11 @@ export interface RequestTrace {
   readonly traceparent: string;
   /** Value of `tracestate`; "" = none. */
   readonly tracestate: string;
+  /**
+   * Goes on with the trace that the message names, where the settings let clients say so and no header does. Before anything
+   * else is told.
+   */
+  adopt(read: () => { readonly traceparent: string; readonly tracestate: string } | undefined): void;
   routed(route: CompiledRoute): void;
   /** The policy was asked. @param startMs `performance.now()` before */
   decided(startMs: number, decision: Decision, mcp: McpFacts | undefined): void;
@@ -127,7 +103,8 @@ export function createTracing(
       const traceId = parent?.traceId ?? exchange.id;
       const sampled = parent?.sampled ?? isSampled(traceId);
       const tracestate = parent ? parseTracestate(exchange.headerValues("tracestate")) : "";
-      const trace = new Trace(exchange, traceId, parent?.spanId, sampled, tracestate, sampled ? sink : undefined);
+      const mayAdopt = continueTraces && exchange.header("traceparent") === undefined;
+      const trace = new Trace(exchange, { traceId, parentSpanId: parent?.spanId, sampled, tracestate }, sink, mayAdopt);
       exchange.onClose((complete) => trace.end(complete ? (exchange.meantStatus ?? exchange.status) : 0));
       return trace;
     },
@@ -155,15 +132,21 @@ export async function openTracing(settings: TracingSettings, deps: { readonly lo
   return createTracing(settings, openOtlpSink({ ...settings, endpoint }, deps));
 }
 
-class Trace implements RequestTrace {
+/** Which trace a request belongs to. */
+interface TraceOrigin {
   readonly traceId: string;
+  readonly parentSpanId: string | undefined;
+  readonly sampled: boolean;
   readonly tracestate: string;
+}
+
+class Trace implements RequestTrace {
+  #origin: TraceOrigin;
   traceparent: string;
   readonly #exchange: Exchange;
-  readonly #sink: SpanSink | undefined;
+  readonly #anySink: SpanSink | undefined;
   readonly #spanId = newSpanId();
-  readonly #parentSpanId: string | undefined;
-  readonly #sampled: boolean;
+  readonly #mayAdopt: boolean;
   readonly #startMs = performance.now();
   /** From `performance.now()` to the epoch; of this request, since the system's clock may be set between two. */
   readonly #epochMs = Date.now() - this.#startMs;
@@ -172,21 +155,39 @@ class Trace implements RequestTrace {
   #refused: string | undefined;
   #ended = false;
 
-  constructor(
-    exchange: Exchange,
-    traceId: string,
-    parentSpanId: string | undefined,
-    sampled: boolean,
-    tracestate: string,
-    sink: SpanSink | undefined,
-  ) {
+  constructor(exchange: Exchange, origin: TraceOrigin, sink: SpanSink | undefined, mayAdopt: boolean) {
     this.#exchange = exchange;
-    this.traceId = traceId;
-    this.#parentSpanId = parentSpanId;
-    this.#sampled = sampled;
-    this.tracestate = tracestate;
-    this.#sink = sink;
-    this.traceparent = formatTraceparent({ traceId, spanId: this.#spanId, sampled });
+    this.#origin = origin;
+    this.#anySink = sink;
+    this.#mayAdopt = mayAdopt;
+    this.traceparent = this.#nameSpan(this.#spanId);
+  }
+
+  get traceId(): string {
+    return this.#origin.traceId;
+  }
+
+  get tracestate(): string {
+    return this.#origin.tracestate;
+  }
+
+  /** Undefined: this trace is not recorded. */
+  get #sink(): SpanSink | undefined {
+    return this.#origin.sampled ? this.#anySink : undefined;
+  }
+
+  #nameSpan(spanId: string): string {
+    const { traceId, sampled } = this.#origin;
+    return formatTraceparent({ traceId, spanId, sampled });
+  }
+
+  adopt(read: Parameters<RequestTrace["adopt"]>[0]): void {
+    const named = this.#mayAdopt ? read() : undefined;
+    const parent = named && parseTraceparent([named.traceparent]);
+    if (!parent) return;
+    const { traceId, spanId: parentSpanId, sampled } = parent;
+    this.#origin = { traceId, parentSpanId, sampled, tracestate: parseTracestate([named.tracestate]) };
+    this.traceparent = this.#nameSpan(this.#spanId);
   }
 
   routed(route: CompiledRoute): void {
@@ -213,7 +214,7 @@ class Trace implements RequestTrace {
     const spanId = newSpanId();
     const startMs = performance.now();
     const resends = this.#attempts++;
-    this.traceparent = formatTraceparent({ traceId: this.traceId, spanId, sampled: this.#sampled });
+    this.traceparent = this.#nameSpan(spanId);
     let ended = false;
     return {
       end: (outcome) => {
@@ -254,7 +255,7 @@ class Trace implements RequestTrace {
     attributes: Span["attributes"],
   ): void {
     const { traceId } = this;
-    const parentSpanId = kind === "server" ? this.#parentSpanId : this.#spanId;
+    const parentSpanId = kind === "server" ? this.#origin.parentSpanId : this.#spanId;
     const times = { startMs: this.#epochMs + startMs, endMs: this.#epochMs + performance.now() };
     this.#sink?.add({ name, kind, traceId, spanId, parentSpanId, ...times, attributes, failed });
   }

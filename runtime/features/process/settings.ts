@@ -86,7 +86,7 @@ export const logShape = {
         max: 1_000_000,
       }),
       continue_traces: flag({
-        doc: "Continue the trace that a client names in `traceparent`, and honour its sampling flag. Only for gateways whose clients are trusted; otherwise each request begins a trace here.",
+        doc: "Continue the trace that a client names in `traceparent`, or where it has no such header in `_meta` of its MCP message, and honour its sampling flag. Only for gateways whose clients are trusted; otherwise each request begins a trace here.",
         default: false,
       }),
     },

@@ -46,6 +46,7 @@ export class EventBlocks {
   readonly #pieces = new GrowingBytes();
   #behindCr = false;
   #isAtStart = true;
+  #unread: readonly EventBlock[] = [];
 
   /** @param maxBytes of one event */
   constructor(maxBytes: number) {
@@ -71,10 +72,17 @@ export class EventBlocks {
       start = index + 1;
       const block = this.#endLine(this.#pieces.length > 0 ? this.#pieces.take() : end);
       if (block) blocks.push(block);
-      if (this.#lines.length > MAX_LINES) return undefined;
+      if (this.#lines.length > MAX_LINES) break;
     }
     if (start < chunk.length) this.#pieces.push(chunk.subarray(start));
-    return this.#lineBytes + this.#pieces.length > this.#maxBytes ? undefined : blocks;
+    const isTooLarge = this.#lines.length > MAX_LINES || this.#lineBytes + this.#pieces.length > this.#maxBytes;
+    if (isTooLarge) this.#unread = blocks;
+    return isTooLarge ? undefined : blocks;
+  }
+
+  /** After an event was too large: what no push has returned. Nothing may be pushed afterwards. */
+  takeRest(): Buffer {
+    return Buffer.concat([...this.#unread.map(({ raw }) => raw), ...this.#lines, this.#pieces.take()]);
   }
 
   #endLine(whole: Buffer): EventBlock | undefined {

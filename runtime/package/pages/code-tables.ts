@@ -57,6 +57,18 @@ export const MCP_DENIALS: readonly (readonly [reason: string, answer: string, me
     "Nothing: clients begin anew; restart one that does not",
   ],
   [
+    "mcp-task-unknown",
+    "200; −32602",
+    "The task belongs to another user or client, its tool is denied by now, or the id cannot be read",
+    "Nothing: the call can be made again",
+  ],
+  [
+    "mcp-task-list-not-served",
+    "200; −32601",
+    "The client asks for a list of tasks, of which nobody can tell whose they are",
+    "Nothing: the client keeps the ids of its own tasks",
+  ],
+  [
     "mcp-message-address-unknown",
     "404; −32001",
     "The event stream of an old client has ended",

@@ -35,7 +35,7 @@ function begin(deps: ForwardDeps, context: RequestContext): void {
   }
   const forwarding = new Forwarding(deps, context, upstream, grpc);
   if (context.message !== undefined || !exchange.hasBody) {
-    forwarding.sendGuarded(context.message?.bytes);
+    forwarding.sendGuarded(context.tasks?.bytes ?? context.message?.bytes);
     return;
   }
   const declared = exchange.header("content-length");

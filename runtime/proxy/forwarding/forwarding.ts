@@ -14,6 +14,7 @@ import { isGrpcWebCall } from "../../http/grpc.ts";
 import { respondError } from "../../http/respond.ts";
 import type { MessageAddresses } from "../../mcp/message-address.ts";
 import { announcementReader } from "../announced-address.ts";
+import { taskReaderFor, type TaskDeps } from "../tasks/task-reader.ts";
 import { listReaderFor, type ListDeps, type ListReader, type ListReceiver } from "../list-reader.ts";
 import type { Transport, UpstreamCall, UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
@@ -29,7 +30,7 @@ import { refuseEnded, StreamAdmission, type AdmissionDeps } from "./stream-admis
 import { announcedByClient, announcedByUpstream, requestTrailers, responseTrailers } from "./trailers.ts";
 import { upstreamPath } from "./upstream-path.ts";
 
-export interface ForwardDeps extends RequestHeaderDeps, AdmissionDeps, ListDeps {
+export interface ForwardDeps extends RequestHeaderDeps, AdmissionDeps, ListDeps, TaskDeps {
   readonly transport: Transport;
   readonly messageAddresses: MessageAddresses;
   /** Makes an upstream's MCP session id ours. */
@@ -110,7 +111,7 @@ export class Forwarding implements ListReceiver {
     this.#admission.track(this.#upstream);
     if (!this.#asksAgain)
       this.#lists = prepared.isMcpServer ? listReaderFor(this.#deps, this.#context, this) : undefined;
-    const receiver = this.#lists ?? this;
+    const receiver = prepared.isMcpServer ? taskReaderFor(this.#deps, this.#context, this.#lists ?? this) : this;
     const isMcpStream = prepared.isMcpServer && exchange.method === "GET";
     this.#call = this.#deps.transport.send(
       {

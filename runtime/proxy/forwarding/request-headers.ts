@@ -21,6 +21,7 @@ import { isClaimLeftOut } from "../../policy/facts.ts";
 import { isOwnCookieName } from "../../identity/cookie.ts";
 import { EXTERNAL_TOKEN_PREFIX } from "../../identity/external-token.ts";
 import type { ApplicationTokens, Assertions } from "../../identity/interfaces.ts";
+import { encodeMirror } from "../../mcp/message-headers.ts";
 import type { RequestTrace } from "../../tracing/tracing.ts";
 import { upstreamHost } from "../../features/headers/apply-host.ts";
 import { addConfiguredHeaders } from "../../features/headers/apply-request.ts";
@@ -179,6 +180,11 @@ function addMcp(headers: string[], context: RequestContext): void {
   if (context.message !== undefined) headers.push("Content-Type", "application/json");
   // A compressed event stream would be held back by the compressor and could not be read on its way.
   headers.push("Accept-Encoding", "identity");
+  const { task } = context.tasks ?? {};
+  if (task !== undefined && context.exchange.header("mcp-name") !== undefined) {
+    dropNamed(headers, ["mcp-name"]);
+    headers.push("Mcp-Name", encodeMirror(task.id));
+  }
   if (context.upstreamSession !== undefined) headers.push("Mcp-Session-Id", context.upstreamSession);
   if (context.internalToken !== undefined) headers.push("Authorization", context.internalToken.authorization);
 }

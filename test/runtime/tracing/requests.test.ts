@@ -53,7 +53,8 @@ async function start({
   certificates,
 }: Options = {}): Promise<void> {
   pipeline = await startPipeline(
-    `authorize_log_fields: [request-id, trace-id]
+    `runtime_flags: { mcp: true }
+authorize_log_fields: [request-id, trace-id]
 routes: [{ name: app, from: https://app.example, to: ${to ?? `"${upstream.origin}"`}, policy: [{ allow: { and: [{ authenticated_user: true }] } }], ${settings} }]`,
     {
       ...(off !== true && { tracing: createTracing({ sampleOneIn, continueTraces }, sink) }),
@@ -113,6 +114,43 @@ describe("a request begins a trace", () => {
     expect(upstream.seen.every(({ headers }) => String(headers["traceparent"]).endsWith("-00"))).toBe(true);
     expect(spans).toEqual([]);
     expect(pipeline.records[0]?.["trace-id"]).toMatch(/^[0-9a-f]{32}$/);
+  });
+});
+
+describe("a trace that an MCP message names in _meta", () => {
+  const META = { traceparent: `00-${TRACE}-${SPAN}-01`, tracestate: "rojo=1" };
+  const call = async (params: unknown, headers: readonly string[] = []): Promise<void> => {
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+    const lines = ["POST / HTTP/1.1", "Host: app.example", "Authorization: Bearer gwt_alice", "Connection: close"];
+    const more = ["Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`, ...headers];
+    expect((await sendRaw(pipeline.port, [...lines, ...more, "", body].join("\r\n"))).status).toBe(200);
+  };
+  const settings = "mcp: { server: {} }";
+
+  test("goes on where the settings allow it and no header names one, in record, spans and upstream", async () => {
+    await start({ continueTraces: true, settings, sampleOneIn: 1_000_000 });
+    await call({ name: "x", _meta: META });
+    expect(seen()["traceparent"]).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`));
+    expect(seen()["traceparent"]).not.toContain(SPAN);
+    expect(seen()["tracestate"]).toBe("rojo=1");
+    expect(pipeline.records[0]?.["trace-id"]).toBe(TRACE);
+    expect(named("POST default/app")[0]).toMatchObject({ traceId: TRACE, parentSpanId: SPAN });
+    expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([TRACE]));
+  });
+
+  test.each<[string, boolean, unknown, readonly string[]]>([
+    ["without the setting", false, META, []],
+    ["beside a header", true, META, [`traceparent: 00-${"1".repeat(32)}-${SPAN}-01`]],
+    ["beside a header that means nothing", true, META, ["traceparent: x"]],
+    ["malformed", true, { ...META, traceparent: `00-${TRACE}-${SPAN}-01,` }, []],
+    ["no text", true, { ...META, traceparent: [META.traceparent] }, []],
+    ["no object", true, [META], []],
+  ])("is not believed %s", async (_name, continueTraces, meta, headers) => {
+    await start({ continueTraces, settings });
+    await call({ name: "x", arguments: { traceparent: META.traceparent }, _meta: meta }, headers);
+    expect(seen()["traceparent"]).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+    expect(seen()["traceparent"]).not.toContain(TRACE);
+    expect(seen()).not.toHaveProperty("tracestate");
   });
 });
 

@@ -1,0 +1,25 @@
+/** Other values in the place of some in a JSON text, of which all else stays as it is. Pure. */
+import { spanAt } from "../../policy/mcp/argument-span.ts";
+
+export interface Replacement {
+  readonly pointer: readonly string[];
+  /** JSON. */
+  readonly text: string;
+}
+
+/** @param text JSON that was read, and has what the pointers lead to */
+export function replaceIn(text: string, replacements: readonly Replacement[]): string {
+  const edits = replacements
+    .map(({ pointer, text: put }) => ({ span: spanAt(text, pointer), put }))
+    .sort((one, other) => one.span[0] - other.span[0]);
+  let result = "";
+  let position = 0;
+  for (const { span, put } of edits) {
+    const [start, end] = span;
+    // A member that stands twice was read at its last place and found at its first.
+    if (start < position) continue;
+    result += text.slice(position, start) + put;
+    position = end;
+  }
+  return result + text.slice(position);
+}

@@ -1,0 +1,120 @@
+/**
+ * The tasks that a client's message names, and the same message with the upstream's ids of them.
+ *
+ * Untrusted input: the message, known to be good JSON without a member twice and without keys that resemble known ones.
+ * Promise: in a request no id reaches the upstream that was not sealed for this caller. Pure.
+ */
+import { isRecord } from "../../shared/is-record.ts";
+import { spanAt } from "../../policy/mcp/argument-span.ts";
+import { foldCase } from "../../policy/mcp/fold-case.ts";
+import type { McpMessage } from "../message.ts";
+import { replaceIn, type Replacement } from "./replace-texts.ts";
+import type { OpenedTask } from "./task-ids.ts";
+
+/** What relates a message to a task, in its `_meta`. */
+export const RELATED_TASK = "io.modelcontextprotocol/related-task";
+
+export interface OpenedMessage {
+  readonly bytes: Buffer;
+  /** The task that the message is about; undefined where it is about none, or about several. */
+  readonly task: OpenedTask | undefined;
+  /** Its id as the client has it. */
+  readonly sealed: string | undefined;
+  /** All that it names, by the upstream's ids: with theirs as the client has them. */
+  readonly known: ReadonlyMap<string, string>;
+}
+
+/** Ids that stand nowhere else. */
+const MENTIONS = [Buffer.from("task"), Buffer.from("\\u")];
+
+/** Whether a message may name a task at all: most do not, and are not read for it. */
+export function mayNameTask({ facts, bytes }: McpMessage): boolean {
+  return isAboutTask(facts.method) || MENTIONS.some((each) => bytes.includes(each));
+}
+
+/** Methods that act on a task, those of later revisions too. */
+export function isAboutTask(method: string | undefined): boolean {
+  return method?.startsWith("tasks/") === true;
+}
+
+const TASKS_EXTENSION = Buffer.from("io.modelcontextprotocol/tasks");
+const TASK_MEMBER = Buffer.from('"task"');
+
+/** Whether the answer may be a task: of 2026-07-28 the client says that it takes them, before that it asks for one. */
+export function mayMakeTask({ kind, facts, isModern, bytes }: McpMessage): boolean {
+  return (
+    kind === "request" && facts.method === "tools/call" && bytes.includes(isModern ? TASKS_EXTENSION : TASK_MEMBER)
+  );
+}
+
+/** @returns "unknown": it names a task that is none of the caller's */
+export function openTasks(
+  message: McpMessage,
+  open: (sealed: string) => OpenedTask | undefined,
+): OpenedMessage | "unknown" {
+  const { kind, facts, bytes } = message;
+  const text = bytes.toString("utf8");
+  const body = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  const replacements: Replacement[] = [];
+  const known = new Map<string, string>();
+  let task: OpenedTask | undefined;
+  let sealed: string | undefined;
+
+  const params = isRecord(body["params"]) ? body["params"] : {};
+  if (isAboutTask(facts.method)) {
+    const { taskId } = params;
+    task = typeof taskId === "string" ? open(taskId) : undefined;
+    if (task === undefined) return "unknown";
+    sealed = taskId as string;
+    known.set(task.id, sealed);
+    replacements.push({ pointer: ["params", "taskId"], text: JSON.stringify(task.id) });
+  }
+  for (const holder of ["params", "result"]) {
+    const part = body[holder];
+    const related = isRecord(part) && isRecord(part["_meta"]) ? part["_meta"][RELATED_TASK] : undefined;
+    if (related === undefined || related === null) continue;
+    const id = isRecord(related) ? related["taskId"] : undefined;
+    const opened = typeof id === "string" ? open(id) : undefined;
+    if (opened) {
+      known.set(opened.id, id as string);
+      // The whole object: another spelling of the member beside it would be read by some servers.
+      const put = JSON.stringify({ taskId: opened.id });
+      replacements.push({ pointer: [holder, "_meta", RELATED_TASK], text: put });
+    } else if (kind === "request") {
+      // Answers and notifications may be about tasks that clients have themselves, for servers that wait for them.
+      return "unknown";
+    }
+  }
+  const unchanged = replacements.length === 0;
+  return { bytes: unchanged ? bytes : Buffer.from(replaceIn(text, replacements)), task, sealed, known };
+}
+
+/** Where a client says of which tasks it wants to be told, and a server which of them it takes. */
+export const LISTENED = ["params", "notifications", "taskIds"] as const;
+
+/** More than anybody waits for; each costs a seal. */
+const MAX_LISTENED = 1000;
+
+/** The tasks of which `subscriptions/listen` asks to be told, left to those of the caller. @returns "unreadable" */
+export function openListened(
+  bytes: Buffer,
+  open: (sealed: string) => OpenedTask | undefined,
+): Pick<OpenedMessage, "bytes" | "known"> | "unreadable" {
+  const known = new Map<string, string>();
+  const text = bytes.toString("utf8");
+  let value = JSON.parse(text) as unknown;
+  for (const name of LISTENED) {
+    if (value === undefined || value === null) return { bytes, known };
+    if (!isRecord(value)) return "unreadable";
+    if (Object.keys(value).some((key) => key !== name && foldCase(key) === foldCase(name))) return "unreadable";
+    value = Object.hasOwn(value, name) ? value[name] : undefined;
+  }
+  if (value === undefined || value === null) return { bytes, known };
+  if (!Array.isArray(value) || value.length > MAX_LISTENED) return "unreadable";
+  for (const sealed of value as readonly unknown[]) {
+    const task = typeof sealed === "string" ? open(sealed) : undefined;
+    if (task) known.set(task.id, sealed as string);
+  }
+  const [start, end] = spanAt(text, LISTENED);
+  return { bytes: Buffer.from(text.slice(0, start) + JSON.stringify([...known.keys()]) + text.slice(end)), known };
+}

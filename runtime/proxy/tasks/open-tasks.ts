@@ -1,0 +1,85 @@
+/** Steps of MCP server routes: tasks are their maker's, and their tool's. */
+import { mayUse } from "../../policy/reach.ts";
+import type { Blocks } from "../../identity/blocks.ts";
+import { noTaskListAnswer, refusalAnswer, unknownTaskAnswer } from "../../mcp/refuse.ts";
+import { refusal } from "../../mcp/refusals.ts";
+import type { OpenedTask, TaskIds } from "../../mcp/tasks/task-ids.ts";
+import { mayNameTask, openListened, openTasks as openIn } from "../../mcp/tasks/task-requests.ts";
+import { bindingOf } from "../announced-address.ts";
+import { refuse, type DecideDeps } from "../decide.ts";
+import { answerWire } from "../mcp-route.ts";
+import type { RequestContext } from "../request-context.ts";
+import type { Outcome, Step } from "../steps.ts";
+
+export interface OpenTaskDeps extends Omit<DecideDeps, "blocks"> {
+  readonly taskIds: TaskIds;
+  /** Absent: nothing is ever blocked. */
+  readonly blocks?: Pick<Blocks, "size" | "find" | "hasTools">;
+}
+
+/** Step: refuses a message about a task that is not this caller's on this route. */
+export function openTasks(deps: OpenTaskDeps): Step {
+  return (context) => {
+    const { message, exchange } = context;
+    if (message === undefined || !mayNameTask(message)) return "next";
+    if (message.facts.method === "tasks/list") {
+      const answer = noTaskListAnswer(message.id, exchange.id);
+      return refuse(deps, context, "mcp-task-list-not-served", () => answerWire(context, answer));
+    }
+    const opened = openIn(message, opener(deps, context));
+    if (opened === "unknown") return refuseUnknown(deps, context);
+    context.tasks = opened;
+    return "next";
+  };
+}
+
+/**
+ * Step: behind the decision, which is about the message. What a tool does is got at by its task as well: who may not call the
+ * tool any more gets nothing of it. Its arguments were judged when it was called.
+ */
+export function judgeTasks(deps: OpenTaskDeps): Step {
+  return (context) => {
+    const { message, tasks, exchange } = context;
+    if (tasks?.task !== undefined && !mayUseTool(deps, context, tasks.task)) return refuseUnknown(deps, context);
+    if (message?.facts.method !== "subscriptions/listen" || !mayNameTask(message)) return "next";
+    const open = opener(deps, context);
+    const listened = openListened(message.bytes, (sealed) => {
+      const task = open(sealed);
+      return task && mayUseTool(deps, context, task) ? task : undefined;
+    });
+    if (listened === "unreadable") {
+      const why = refusal("mcp-invalid-message", message.id);
+      return refuse(deps, context, why.reason, () => answerWire(context, refusalAnswer(why, exchange.id)));
+    }
+    context.tasks = { ...listened, task: undefined, sealed: undefined };
+    return "next";
+  };
+}
+
+/** Whether a task must say of which tool it is. */
+export function tracksTools(
+  { blocks }: { readonly blocks?: Pick<Blocks, "hasTools"> },
+  { prepared: { route } }: RequestContext,
+): boolean {
+  return route.policy.needsTool || blocks?.hasTools(route.key) === true;
+}
+
+function mayUseTool(deps: OpenTaskDeps, context: RequestContext, { tool }: OpenedTask): boolean {
+  if (!tracksTools(deps, context)) return true;
+  const { prepared, principal } = context;
+  const { route } = prepared;
+  // It was made before any rule spoke of tools.
+  if (tool === "" || !mayUse(route.policy, principal?.user, { kind: "tool", name: tool })) return false;
+  const { user, clientId, grantId } = principal ?? {};
+  return deps.blocks?.find({ user, clientId, grantId, routeKey: route.key, tool }) === undefined;
+}
+
+function opener({ taskIds }: OpenTaskDeps, context: RequestContext): (sealed: string) => OpenedTask | undefined {
+  const binding = bindingOf(context);
+  return (sealed) => taskIds.open(sealed, binding);
+}
+
+function refuseUnknown(deps: OpenTaskDeps, context: RequestContext): Outcome | Promise<Outcome> {
+  const answer = unknownTaskAnswer(context.message?.id, context.exchange.id);
+  return refuse(deps, context, "mcp-task-unknown", () => answerWire(context, answer));
+}

@@ -1,0 +1,34 @@
+/** A span, and where it goes. */
+import type { Closable } from "../shared/clock.ts";
+
+export type AttributeValue = string | number | boolean | readonly string[];
+
+/** A span that has ended. */
+export interface Span {
+  readonly name: string;
+  readonly kind: "server" | "client" | "internal";
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Absent for the first span of a trace. */
+  readonly parentSpanId: string | undefined;
+  /** Epoch milliseconds, fractions included. */
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly attributes: Readonly<Record<string, AttributeValue>>;
+  readonly failed: boolean;
+}
+
+/** Where spans go. */
+export interface SpanSink extends Closable {
+  /** Queues it, or drops it when the queue is full. Never throws, never waits. */
+  add(span: Span): void;
+  counts(): SpanCounts;
+}
+
+export interface SpanCounts {
+  readonly exported: number;
+  /** The queue was full. */
+  readonly dropped: number;
+  /** The receiver did not take them. */
+  readonly failed: number;
+}
