@@ -8,7 +8,7 @@ import type { Authenticator, Revocations } from "../identity/interfaces.ts";
 import type { Blocks } from "../identity/blocks.ts";
 import type { AuthFailureReason, Principal } from "../identity/principal.ts";
 import { inspect, type Inspection } from "../mcp/inspect.ts";
-import { readTraceMeta } from "../mcp/trace-meta.ts";
+import { readTraceMeta } from "../tracing/trace-meta.ts";
 import type { MessageAddresses } from "../mcp/message-address.ts";
 import { refusalAnswer } from "../mcp/refuse.ts";
 import type { McpSessions } from "../mcp/mcp-sessions.ts";

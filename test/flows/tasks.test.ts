@@ -58,7 +58,7 @@ afterAll(async () => {
 async function connect(path: string, who: Who, origin = world.gateway.origin): Promise<Client> {
   const client = new Client({ name: "tasks", version: "1" }, { capabilities: {} });
   const requestInit = { headers: { authorization: `Bearer ${tokens[path]?.[who]}` } };
-  await client.connect(new StreamableHTTPClientTransport(new URL(origin + path), { requestInit }) as never);
+  await client.connect(new StreamableHTTPClientTransport(new URL(origin + path), { requestInit }));
   return client;
 }
 

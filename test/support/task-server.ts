@@ -39,13 +39,16 @@ export async function startTaskServer(): Promise<TaskServer> {
         onsessioninitialized: (id) => void sessions.set(id, made),
       });
       transport = made;
-      await toolsWithTasks(taskStore).connect(made as never);
+      await toolsWithTasks(taskStore).connect(made);
     }
     await transport.handleRequest(request, response);
   };
 
   const server = createServer((request, response) => {
-    if (request.url?.startsWith("/v1") === true) return void serveV1(request, response);
+    if (request.url?.startsWith("/v1") === true) {
+      void serveV1(request, response);
+      return;
+    }
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {

@@ -7,7 +7,7 @@ import type { OpenedTask, TaskIds } from "../../mcp/tasks/task-ids.ts";
 import { mayNameTask, openListened, openTasks as openIn } from "../../mcp/tasks/task-requests.ts";
 import { bindingOf } from "../announced-address.ts";
 import { refuse, type DecideDeps } from "../decide.ts";
-import { answerWire } from "../mcp-route.ts";
+import { answerWire } from "../answers/answer-wire.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Outcome, Step } from "../steps.ts";
 
