@@ -12,11 +12,15 @@ variable "directory" {
 
 locals {
   slice = yamldecode(file("${path.module}/desk.yaml"))
-  # Terraform has one type for each setting: addresses are a list, a policy is JSON text.
-  routes = { for name, route in local.slice.routes : name => merge(route, {
+  # What a `route` block has in groups stands in them here, too; addresses are a list, a policy is JSON text.
+  routes = { for name, route in local.slice.routes : name => {
+    from   = route.from
+    prefix = route.prefix
     to     = [route.to]
+    mcp    = route.mcp
     policy = jsonencode(route.policy)
-  }) }
+    access = { rate_limits = route.rate_limits }
+  } }
 }
 
 resource "gateway_bundle" "desk" {

@@ -14,6 +14,7 @@ import { type DemoUser, startIdentityProvider } from "../demo/identity-provider.
 import { type ConnectedClient, connectClient } from "../demo/mcp-client.ts";
 import { visit } from "../demo/person.ts";
 import { findPort } from "../demo/stage.ts";
+import { type Chat, startChat } from "./chat.ts";
 import { type DeskServer, startDesk } from "./desk.ts";
 import { createPublisher } from "./publisher.ts";
 
@@ -28,6 +29,8 @@ export interface Stage {
   /** Address of the desk's MCP endpoint, at the gateway. */
   readonly server: string;
   readonly desk: DeskServer;
+  /** Where the webhook is received. */
+  readonly chat: Chat;
   readonly gateway: RunningGateway;
   /** The slice with the addresses of this stage, and what is proposed in its place. */
   readonly slice: string;
@@ -68,7 +71,7 @@ export async function startStage(): Promise<Stage> {
     const redirectUris = [`${signIn}/.gateway/callback`];
     const clients = [{ client_id: "gateway", client_secret: secret, redirect_uris: redirectUris }];
     const provider = own(await startIdentityProvider({ clients, users: [SUE, FRED, EVE] }));
-    const desk = own(await startDesk());
+    const [desk, chat] = [own(await startDesk()), own(await startChat())];
     const localize: Localize = (text) =>
       text
         .replace("allowed_from: [mcp.example.com]", "$&\n    allow_local_upstreams: true")
@@ -76,6 +79,7 @@ export async function startStage(): Promise<Stage> {
         .replaceAll("https://mcp.example.com", origin)
         .replaceAll("mcp.example.com", "localhost")
         .replaceAll("https://login.example.com", provider.issuer)
+        .replaceAll("https://chat.example.com/gateway", chat.url)
         .replaceAll("http://desk.internal:3000", desk.origin);
     // The desk is on loopback, too, where an owner's upstream may not be otherwise.
     const file = (name: string): string => localize(readFileSync(new URL(name, import.meta.url), "utf8"));
@@ -89,7 +93,7 @@ export async function startStage(): Promise<Stage> {
         workers: 2,
         boot: { ...Object.fromEntries(boot), address: `127.0.0.1:${port}` },
         yaml: "",
-        env: { IDP_CLIENT_SECRET: secret },
+        env: { IDP_CLIENT_SECRET: secret, WEBHOOK_SECRET: chat.secret },
       }),
     );
     const publisher = own(await createPublisher(gateway));
@@ -105,6 +109,7 @@ export async function startStage(): Promise<Stage> {
       origin,
       server,
       desk,
+      chat,
       gateway,
       slice: file("desk.yaml"),
       proposal: file("desk-next.yaml"),
