@@ -102,6 +102,15 @@ try {
   });
   const now = await stage.copyWith(stage.slice);
   const next = await stage.copyWith(stage.proposal);
+  await steps.step("recorded requests are decided again: whom the proposal would have stopped so far", async () => {
+    const files = ["--records", stage.recordFile];
+    const same = await runCommand("replay", ...files, "--config", now);
+    steps.equal(same.code, 0, same.out + same.err);
+    const { code, out } = await runCommand("replay", ...files, "--config", next);
+    steps.equal(code, 3, out);
+    steps.match(out, /sue@example\.com[^]*read_ticket/);
+    return out;
+  });
   await steps.step("in words: the slip of the proposal, which lets sales pay money back", async () => {
     const { code, out } = await runCommand("diff", now, next);
     steps.equal(code, 1);

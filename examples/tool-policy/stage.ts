@@ -1,5 +1,5 @@
 /** Everything around the story, on loopback: the company's sign-in, the ticket desk, a gateway with two workers. */
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -84,6 +84,14 @@ export async function startStage(): Promise<Stage> {
     // The desk is on loopback, too, where an owner's upstream may not be otherwise.
     const file = (name: string): string => localize(readFileSync(new URL(name, import.meta.url), "utf8"));
 
+    const environment = {
+      IDP_CLIENT_SECRET: secret,
+      WEBHOOK_SECRET: chat.secret,
+      RECORD_KEY: randomBytes(32).toString("base64"),
+    };
+    // Commands read the same configuration.
+    Object.assign(process.env, environment);
+
     // The company's provider is on loopback here, without TLS; keys and records are the run's own.
     const boot = Object.entries(parse(file("gateway.yaml")) as Record<string, unknown>).filter(
       ([key]) => !OWN.has(key),
@@ -93,7 +101,7 @@ export async function startStage(): Promise<Stage> {
         workers: 2,
         boot: { ...Object.fromEntries(boot), address: `127.0.0.1:${port}` },
         yaml: "",
-        env: { IDP_CLIENT_SECRET: secret, WEBHOOK_SECRET: chat.secret },
+        env: environment,
       }),
     );
     const publisher = own(await createPublisher(gateway));

@@ -1,0 +1,19 @@
+/** examples/tool-policy as its README tells it, with Terraform and Chromium where they have to be there. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
+import { expect, test } from "vitest";
+
+import { missingChromium } from "../support/chromium.ts";
+import { terraformMissing } from "../support/terraform.ts";
+
+const root = new URL("../../", import.meta.url).pathname;
+
+test("tool-policy: lists, arguments, approval, limits, shadow, replay, diff", { timeout: 180_000 }, async () => {
+  const run = promisify(execFile)(process.execPath, ["test/support/run-example.ts", "tool-policy"], { cwd: root });
+  const { stdout } = await run.catch((error: unknown) => error as { stdout: string });
+  expect(stdout.split("\n").filter((line) => line.startsWith("FAIL"))).toEqual([]);
+  expect(stdout).toMatch(/^\d+ passed, 0 failed\n$/m);
+  // The whole story is played where nothing is missing.
+  if (terraformMissing() === undefined && missingChromium() === undefined) expect(stdout).not.toContain("skipped");
+});
