@@ -88,7 +88,7 @@ export async function readRecordedUsers(file: string): Promise<RecordedUsers> {
       if (beyond.size < MAX_USERS) beyond.add(id);
       continue;
     }
-    const { email, groups } = record;
+    const { email, groups } = recordedUser(record);
     users.set(id, {
       id,
       email: typeof email === "string" ? email : (users.get(id)?.email ?? ""),
@@ -98,6 +98,12 @@ export async function readRecordedUsers(file: string): Promise<RecordedUsers> {
     });
   }
   return { users: [...users.values()], unread, leftOut: beyond.size };
+}
+
+/** The field `replay` has the groups, too. */
+function recordedUser(record: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { replay } = record;
+  return isRecord(replay) && isRecord(replay["user"]) ? replay["user"] : record;
 }
 
 function parseRecord(line: string): Readonly<Record<string, unknown>> | undefined {

@@ -1,5 +1,6 @@
 /** What a replay has found, in bounded memory: sums, one line for each user, route and tool, and a few examples. */
 import type { Outcome, RecordedCheck, RecordedRequest } from "../../audit/replay/read-record.ts";
+import { MAX_REASONS } from "../../policy/packed-outcome.ts";
 import type { Again, CandidateAgain, Change } from "./decide-again.ts";
 
 /** Where a record stands. */
@@ -53,6 +54,8 @@ export interface Tally {
 }
 
 const MAX_GROUPS = 10_000;
+/** Longest text that is kept of a record. */
+const MAX_TEXT = 200;
 
 export interface Counting {
   add(check: RecordedCheck, again: Again, place: Place): void;
@@ -86,9 +89,9 @@ export function startTally(): Counting {
       const { request } = check;
       // Who asked for what stands in what is not there.
       if (typeof request === "string") return;
-      const user = request.who;
-      const route = again.route === "" ? check.route : again.route;
-      const what = request.mcp?.tool ?? request.mcp?.method ?? request.httpMethod;
+      const user = shorten(request.who);
+      const route = shorten(again.route === "" ? check.route : again.route);
+      const what = shorten(request.mcp?.tool ?? request.mcp?.method ?? request.httpMethod);
       const key = `${user}\n${route}\n${what}`;
       let group = groups.get(key);
       if (!group) {
@@ -119,10 +122,22 @@ function exampleOf(
   again: Again,
   place: Place,
 ): Example {
-  const was = { outcome, reasons };
-  const about = { ...place, time: timeText(timeMs), requestId, host, path, was };
+  const was = { outcome, reasons: reasons.slice(0, MAX_REASONS).map(shorten) };
+  const about = {
+    ...place,
+    time: timeText(timeMs),
+    requestId: shorten(requestId),
+    host: shorten(host),
+    path: shorten(path),
+    was,
+  };
   if (again.outcome === undefined) return { ...about, untold: again.reasons };
   return { ...about, would: { outcome: again.outcome, reasons: again.reasons } };
+}
+
+/** A copy: a part of a text would keep the whole in memory. */
+function shorten(text: string): string {
+  return text.length <= MAX_TEXT ? text : `${Buffer.from(text.slice(0, MAX_TEXT)).toString()}…`;
 }
 
 function byNames(one: Group, other: Group): number {

@@ -1,4 +1,6 @@
 /** What `gateway replay` prints: files in test/golden/replay/, a new configuration and records above, the report below. */
+import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +11,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { replayCommand } from "../../../../runtime/tools/replay/command.ts";
 import { progressOn } from "../../../../runtime/tools/replay/progress.ts";
 import { goldenPairs } from "../../../support/golden.ts";
+
+const MAIN = new URL("../../../../runtime/main.ts", import.meta.url).pathname;
 
 let directory: string;
 beforeAll(async () => {
@@ -111,6 +115,45 @@ describe("gateway replay", () => {
       'note: digests in the records cannot be compared: Cannot read secret "env:KEY": the environment variable is not set',
     );
     await expect(run([records], without, { key: "env:OTHER" })).rejects.toThrow("OTHER");
+  });
+
+  test("G-19: what the new rules ask for and 1,000 records do not tell is counted, and all of them are", async () => {
+    const config = await put("gateway.yaml", sourceOf("undecidable", "gateway.yaml"));
+    const [told = "", other = ""] = sourceOf("undecidable", "records.log").split(/(?<=\n)/);
+    const file = await put("many.log", [...Array(600).fill(told), ...Array(400).fill(other)].join(""));
+    const report = JSON.parse((await run([file], config, { json: true })).text) as Record<string, unknown>;
+    expect(report).toMatchObject({
+      records: 1000,
+      // The other argument of the others decides, whatever the amount was.
+      counts: { same: 0, gains: 0, loses: 400, undecidable: 600, refused: 0 },
+      undecidable: { "the record does not tell argument /amount of pay": 600 },
+    });
+  });
+
+  test("keeps little of much: of long names a part, of many users and tools a number", async () => {
+    const yaml = sourceOf("no-change", "gateway.yaml").replace(
+      "[{ domain: example.com }]",
+      "[{ domain: other.example }]",
+    );
+    const [line = ""] = sourceOf("no-change", "records.log").split(/(?<=\n)/);
+    const lineOf = (tool: string): string => line.replaceAll("list_issues", tool);
+    const lines = Array.from({ length: 10_050 }, (_, index) => lineOf(`tool_${index}`));
+    const file = await put("many.log", [lineOf("a".repeat(5000)), ...lines].join(""));
+    const { text } = await run([file], await put("gateway.yaml", yaml));
+    expect(text).toContain("9980 more users, routes and tools");
+    expect(text).toContain("51 changes of yet other users");
+    expect(text).toContain(`${"a".repeat(200)}…`);
+    expect(text.length).toBeLessThan(8_000);
+  });
+
+  test("is a command: records from standard input, the report to standard output, an exit status", async () => {
+    const config = await put("gateway.yaml", sourceOf("changed", "gateway.yaml"));
+    const command = execFile(process.execPath, [MAIN, "replay", "--records", "-", "--config", config]);
+    const exited = once(command, "close");
+    command.stdin?.end(sourceOf("changed", "records.log"));
+    const out = (await command.stdout?.toArray())?.join("") ?? "";
+    expect(await exited).toEqual([3, null]);
+    expect(out).toMatch(/^9 records from .*\n[^]*\nchanged: 3 would lose, 1 would gain\n$/);
   });
 
   test("refuses files without records, files that are not there, and a bad configuration", async () => {
