@@ -99,7 +99,7 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
       schema: 1,
       state: "waiting",
       userId: user.id,
-      userName: user.email || user.name || user.id,
+      userName: nameOf(user),
       clientId,
       clientName: await clientNameOf(principal),
       routeKey: route.key,
@@ -165,6 +165,20 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
     }
   };
 
+  const settle = async (id: string, found: Found, { user }: Principal, decision: "approved" | "refused") => {
+    const { value, version } = found;
+    const now = epochSeconds(clock);
+    const decidedBy = { id: user.id, name: nameOf(user) };
+    const decided: ApprovalRecord = { ...value, state: decision, decidedBy, decidedAt: now };
+    const { ok } = await put(id, decided, now + DECIDED_SECONDS, version);
+    if (!ok) return false;
+    const { userId, clientId: client, routeKey: route, tool } = value;
+    log.info({ approval: id, by: user.id, user: userId, client, route, tool, decision }, "a call was decided about");
+    deps.onEvent?.(decision);
+    await store.append(APPROVALS_FEED, { id }, now + DECIDED_SECONDS);
+    return true;
+  };
+
   return {
     find,
     async ask(call) {
@@ -228,27 +242,25 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
       return sealer.open(value.given, key)?.toString("utf8");
     },
 
-    async decide(id, { user }, decision) {
+    async decide(id, principal, decision) {
       const found = await find(id);
       if (found?.value.state !== "waiting") return false;
-      const { value, version } = found;
+      const { user } = principal;
+      const { approvers, userId } = found.value;
       // Withdrawing what one has asked for oneself needs nobody's leave.
-      const isOwnRefusal = decision === "refused" && user.id === value.userId;
-      if (!isOwnRefusal && !mayApprove(value.approvers, value.userId, user)) return false;
-      const now = epochSeconds(clock);
-      const decidedBy = { id: user.id, name: user.email || user.name || user.id };
-      const { ok } = await put(
-        id,
-        { ...value, state: decision, decidedBy, decidedAt: now },
-        now + DECIDED_SECONDS,
-        version,
-      );
-      if (!ok) return false;
-      const { userId, clientId: client, routeKey: route, tool } = value;
-      log.info({ approval: id, by: user.id, user: userId, client, route, tool, decision }, "a call was decided about");
-      deps.onEvent?.(decision);
-      await store.append(APPROVALS_FEED, { id }, now + DECIDED_SECONDS);
-      return true;
+      const isOwnRefusal = decision === "refused" && user.id === userId;
+      return (isOwnRefusal || mayApprove(approvers, userId, user)) && settle(id, found, principal, decision);
+    },
+
+    async withdraw(id, principal) {
+      try {
+        const found = await find(id);
+        if (found?.value.userId !== principal.user.id) return;
+        if (found.value.state === "waiting" || found.value.state === "approved")
+          await settle(id, found, principal, "refused");
+      } catch (error) {
+        log.warn({ approval: id, reason: errorText(error) }, "a call cannot be withdrawn");
+      }
     },
 
     async listWaiting(userId) {
@@ -275,6 +287,10 @@ function stateOf(found: Found, call: AskedCall): ApprovalState | undefined {
       return undefined;
   }
   return value.state satisfies never;
+}
+
+function nameOf({ email, name, id }: Principal["user"]): string {
+  return email || name || id;
 }
 
 function pageOf({ page }: AskedCall, id: string): string {

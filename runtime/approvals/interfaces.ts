@@ -47,6 +47,8 @@ export interface Approvals {
   given(found: StoredRecord<ApprovalRecord>): string | undefined;
   /** @returns false when it waits for no decision, or not for this person's */
   decide(id: string, principal: Principal, decision: "approved" | "refused"): Promise<boolean>;
+  /** Refused by the user who asks, even once it is approved. Never throws. */
+  withdraw(id: string, principal: Principal): Promise<void>;
   /** Those that wait for anybody, of this user's calls; oldest first. */
   listWaiting(userId: string): Promise<readonly StoredRecord<ApprovalRecord>[]>;
 }

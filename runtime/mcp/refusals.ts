@@ -40,6 +40,11 @@ const REFUSALS = {
   },
   "mcp-invalid-message": { status: 400, code: INVALID_REQUEST, text: "The message is not a valid JSON-RPC message" },
   "mcp-invalid-tool-call": { status: 400, code: INVALID_PARAMS, text: "tools/call must name a tool" },
+  "mcp-request-state-unknown": {
+    status: 400,
+    code: INVALID_PARAMS,
+    text: "requestState is not one that this caller was given for this route",
+  },
   "mcp-header-mismatch": { status: 400, code: HEADER_MISMATCH, text: "The MCP headers do not match the message" },
   "http-path-ambiguous": {
     status: 400,

@@ -8,6 +8,7 @@ import { BLOCKED, isBlocked } from "../policy/blocks.ts";
 import { DEVICE_UNAUTHENTICATED, PATH_AMBIGUOUS } from "../policy/criteria.ts";
 import { isAmbiguous } from "../policy/evaluate.ts";
 import type { Decision } from "../policy/facts.ts";
+import { APPROVAL_INPUT } from "./approval/retry.ts";
 import type { McpMessage } from "./message.ts";
 import { refusal, type McpRefusal } from "./refusals.ts";
 
@@ -106,6 +107,41 @@ export function approvalAnswer(
   return message?.kind === "request" && readsBody
     ? { status: 200, headers: HEADERS, body: errorBody(message.id, error) }
     : { status: 403, headers: HEADERS, body: errorBody(undefined, error) };
+}
+
+/** What the client asks its user, in one of the two ways that it can. */
+export interface ApprovalQuestion {
+  readonly mode: "url" | "form";
+  readonly page: string;
+  readonly tool: string;
+}
+
+/**
+ * The same for clients that can put a question before their user (MCP 2026-07-28, `input_required`).
+ *
+ * @param question undefined: it was put already, and the client only comes again
+ */
+export function inputRequiredAnswer(
+  message: McpMessage | undefined,
+  requestState: string,
+  question?: ApprovalQuestion,
+): WireAnswer {
+  const inputRequests = question && {
+    [APPROVAL_INPUT]: { method: "elicitation/create", params: questionParams(question) },
+  };
+  const result = { resultType: "input_required", ...(inputRequests && { inputRequests }), requestState };
+  const id = message?.id === undefined ? "" : `"id":${message.id},`;
+  return { status: 200, headers: HEADERS, body: `{"jsonrpc":"2.0",${id}"result":${JSON.stringify(result)}}` };
+}
+
+function questionParams({ mode, page, tool }: ApprovalQuestion): object {
+  if (mode === "url") return { mode, message: `The call of ${tool} waits for your approval on this page`, url: page };
+  const schema = { type: "object", properties: { approved: { type: "boolean", title: "I have approved it there" } } };
+  return {
+    mode,
+    message: `The call of ${tool} waits for your approval. Open ${page} and approve it there, then go on.`,
+    requestedSchema: schema,
+  };
 }
 
 function waitingText({ page, isByAsker }: Extract<MissingApproval, { state: "waiting" }>): string {

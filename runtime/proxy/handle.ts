@@ -9,7 +9,6 @@ import type { Snapshot, Snapshots } from "../config/snapshot.ts";
 import { createMaglevTables } from "../features/balancing/apply-maglev-tables.ts";
 import { createUpstreamStates, statusOf, type UpstreamStatus } from "../features/balancing/apply-state.ts";
 import { poolKeyOf } from "../features/connection/pool-key.ts";
-import type { NoRouteReason } from "../features/routing/apply-host-routes.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { respondError } from "../http/respond.ts";
@@ -17,6 +16,7 @@ import type { Blocks } from "../identity/blocks.ts";
 import type { Authenticator, Revocations } from "../identity/interfaces.ts";
 import type { Principal } from "../identity/principal.ts";
 import { createMessageAddresses } from "../mcp/message-address.ts";
+import { createApprovalStates } from "../mcp/approval/request-state.ts";
 import { createMcpSessions } from "../mcp/mcp-sessions.ts";
 import { createTaskIds } from "../mcp/tasks/task-ids.ts";
 import type { Keys } from "../shared/keys.ts";
@@ -25,6 +25,8 @@ import { createHealthChecks, type HealthChecks } from "../upstreams/health/healt
 import type { Transport } from "../upstreams/transport-types.ts";
 import { createTransport } from "../upstreams/transport.ts";
 import { answerRoute } from "./answer-route.ts";
+import { answerNoRoute } from "./answers/answer-no-route.ts";
+import { createApprovalHolds, holdForApproval, type HoldDeps } from "./approval/hold.ts";
 import { decideMcp } from "./approval/decide-mcp.ts";
 import { useApproval, type ApproveDeps } from "./approval/approve.ts";
 import { renewDevices, type DeviceDeps } from "./device.ts";
@@ -81,6 +83,7 @@ export interface ProxyDeps
     InternalTokenDeps,
     ApproveDeps,
     LimitDeps,
+    Pick<HoldDeps, "approvalHoldMs">,
     Omit<RequestHeaderDeps, "hopCounter"> {
   readonly snapshots: Snapshots;
   /** Own addresses of all modules. */
@@ -123,6 +126,8 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
   const messageAddresses = createMessageAddresses(deps);
   const taskIds = createTaskIds(deps);
   const bound = { ...deps, taskIds };
+  const approvalStates = createApprovalStates(deps);
+  const holds = createApprovalHolds();
   const states = createUpstreamStates();
   const checks = createHealthChecks({ transport, log: deps.log });
   const maglevTables = createMaglevTables();
@@ -179,8 +184,9 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
     readMessage(deps),
     takeMessage(deps),
     openSession({ ...deps, mcpSessions }),
+    holdForApproval({ ...deps, approvalStates, holds }),
     openTasks(bound),
-    decideMcp(deps),
+    decideMcp({ ...deps, approvalStates }),
     narrowListen(deps),
     judgeTasks(bound),
     attachInternalToken(deps),
@@ -248,6 +254,7 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
     drain() {
       // A stream without an end of its own would hold the process until the deadline; its client opens it anew elsewhere.
       streams.endAll((stream) => stream.isEndless);
+      holds.releaseAll();
     },
 
     async close({ timeoutMs = DEFAULT_DRAIN_MS } = {}) {
@@ -283,17 +290,4 @@ function poolKeysOf(snapshot: Snapshot, checks: HealthChecks): ReadonlySet<strin
   const keys = new Set<string>(checks.poolKeys());
   for (const { to } of snapshot.routes) for (const upstream of to) keys.add(poolKeyOf(upstream));
   return keys;
-}
-
-function answerNoRoute(exchange: Exchange, reason: NoRouteReason): void {
-  if (reason === "no-route") {
-    respondError(exchange, 404, { code: "route.not-found", message: "There is nothing at this address" });
-  } else if (reason === "path-too-long") {
-    respondError(exchange, 414, { code: "request.path-too-long", message: "The path of this request is too long" });
-  } else {
-    respondError(exchange, 400, {
-      code: "request.ambiguous-path",
-      message: "The path of this request has several readings",
-    });
-  }
 }

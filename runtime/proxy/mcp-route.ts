@@ -198,9 +198,24 @@ function refuseUnknownSession(
   return refuse(deps, context, reason, () => answer(context, 404, { jsonrpc: "2.0", error }));
 }
 
-interface EndDeps {
+export interface EndDeps {
   readonly revocations: Revocations;
   readonly clock: Clock;
+}
+
+/**
+ * For those who were made to wait.
+ *
+ * @param principal as the records have it by now; undefined: there is none any more
+ * @returns undefined while the right to go on has not ended
+ */
+export function refuseEnded(
+  deps: DecideDeps & ChallengeDeps & EndDeps,
+  context: RequestContext,
+  principal: Principal | undefined,
+): Outcome | Promise<Outcome> | undefined {
+  const ended = principal === undefined ? "revoked" : endOf(deps, principal);
+  return ended && refuseUnauthorized(deps, context, ended);
 }
 
 function endOf({ revocations, clock }: EndDeps, principal: Principal | undefined): "expired" | "revoked" | undefined {

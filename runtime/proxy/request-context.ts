@@ -41,6 +41,8 @@ export interface RequestContext {
   message: McpMessage | undefined;
   /** MCP server routes: the call needs an approval. */
   approval: CallApproval | undefined;
+  /** MCP server routes: the call was told before that input is required for this approval; dismissed: its user looked away. */
+  approvalRetry: { readonly id: string; readonly isDismissed: boolean } | undefined;
   /** MCP server routes: the tasks that the message names, opened, and the message with them as it goes upstream. */
   tasks: OpenedMessage | undefined;
   /** MCP server routes: the upstream's own session id, opened. */
@@ -83,6 +85,7 @@ export function createRequestContext(
     inspection: undefined,
     message: undefined,
     approval: undefined,
+    approvalRetry: undefined,
     tasks: undefined,
     upstreamSession: undefined,
     takesTrailers: false,

@@ -39,7 +39,8 @@ export type KeyPurpose =
   | "device-request"
   | "device-challenge"
   | "gateway-id"
-  | "approval";
+  | "approval"
+  | "approval-state";
 
 /** Authenticated encryption for one purpose. */
 export interface Sealer {

@@ -20,6 +20,8 @@ export const MCP_REMEDIES: Readonly<Record<RefusalReason, string>> = {
   "mcp-invalid-message": "Correct the client",
   "mcp-invalid-tool-call":
     "Correct the client; where policy names tools, names with other characters than letters, digits, `_`, `-`, `.` are refused",
+  "mcp-request-state-unknown":
+    "Another user, client or route was given it, or `shared_secret` is another one; the client calls anew",
   "mcp-header-mismatch": "Look at the proxy before the gateway, or at the client",
   "http-path-ambiguous": "Send the path without needless encoding",
 };

@@ -17,6 +17,7 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "an approval cannot be looked for": "A call that needs an approval was refused: ask `/readyz` about the store.",
     "an approval cannot be used": "The same, of an approved call; it was not made.",
     "a call cannot wait for its approval": "The same; the client asks again.",
+    "a call cannot be withdrawn": "The same; it waits until it is too old.",
     "it cannot be stored that an approved call was answered":
       "The call was made and answered; its approval says `unknown` for ever. Ask `/readyz` about the store.",
   },

@@ -1,6 +1,15 @@
 /** The decision about a message to an MCP server, and the answer to who is not let in or must wait. */
-import { approvalAnswer, denialAnswer } from "../../mcp/refuse.ts";
+import { elicitationOf } from "../../mcp/approval/retry.ts";
+import type { ApprovalStates } from "../../mcp/approval/request-state.ts";
+import {
+  approvalAnswer,
+  denialAnswer,
+  inputRequiredAnswer,
+  type MissingApproval,
+  type WireAnswer,
+} from "../../mcp/refuse.ts";
 import type { Decision } from "../../policy/facts.ts";
+import { bindingOf } from "../announced-address.ts";
 import { answerLimitedMcp, type LimitDeps } from "../answers/limit-request.ts";
 import { decide, type DecideDeps } from "../decide.ts";
 import { answerWire } from "../answers/answer-wire.ts";
@@ -8,8 +17,12 @@ import type { RequestContext } from "../request-context.ts";
 import type { Step } from "../steps.ts";
 import { missingApproval, settleApproval, type ApproveDeps } from "./approve.ts";
 
+export interface DecideMcpDeps extends DecideDeps, ApproveDeps, LimitDeps {
+  readonly approvalStates: ApprovalStates;
+}
+
 /** Step: policy, for programs. */
-export function decideMcp(deps: DecideDeps & ApproveDeps & LimitDeps): Step {
+export function decideMcp(deps: DecideMcpDeps): Step {
   const denied = (context: RequestContext, decision: Decision): void => {
     const { exchange, message, messageAddress } = context;
     // Old clients look for the answer to a call in their stream, and read no more of this one than its status.
@@ -17,11 +30,30 @@ export function decideMcp(deps: DecideDeps & ApproveDeps & LimitDeps): Step {
     const missing = missingApproval(context);
     answerWire(
       context,
-      missing
-        ? approvalAnswer(message, missing, exchange.id, readsBody)
-        : denialAnswer(message, decision, exchange.id, readsBody),
+      missing === undefined
+        ? denialAnswer(message, decision, exchange.id, readsBody)
+        : (askInstead(deps, context, missing) ?? approvalAnswer(message, missing, exchange.id, readsBody)),
     );
   };
   const answers = { denied, limited: answerLimitedMcp };
   return decide(deps, answers, (context, decision) => settleApproval(deps, context, decision));
+}
+
+/**
+ * A question to the user instead of the error, where the client can put one and the user's own confirmation is what is
+ * missing: what somebody answers over this very connection is never a second person's.
+ */
+function askInstead(
+  { approvalStates }: DecideMcpDeps,
+  context: RequestContext,
+  missing: MissingApproval,
+): WireAnswer | undefined {
+  const { message, approvalRetry } = context;
+  if (missing.state !== "waiting" || !missing.isByAsker || message?.kind !== "request") return undefined;
+  const mode = elicitationOf(message);
+  if (mode === undefined || approvalRetry?.isDismissed === true) return undefined;
+  const { id, page } = missing;
+  const isAsked = approvalRetry?.id === id;
+  const question = isAsked ? undefined : { mode, page, tool: message.facts.tool ?? "" };
+  return inputRequiredAnswer(message, approvalStates.seal(id, bindingOf(context)), question);
 }

@@ -1,0 +1,63 @@
+/**
+ * Calls whose client was told that input is required for an approval (`input_required`, MCP 2026-07-28), and their retries.
+ *
+ * Untrusted input: the message, known to be good JSON without a member twice. Promises: what is ours in a retry never reaches
+ * the upstream; an answer of the client never approves anything, whatever it says. Pure.
+ */
+import { canonicalJson, parseVerbatim } from "../../shared/canonical-json.ts";
+import { isRecord } from "../../shared/is-record.ts";
+import type { McpMessage } from "../message.ts";
+import { isOwnState } from "./request-state.ts";
+
+/** Our one entry of `inputRequests`. */
+export const APPROVAL_INPUT = "approval";
+
+export interface Retry {
+  readonly requestState: string;
+  /** What the person did with the question, as the client says; undefined: it was not asked. */
+  readonly action: "accept" | "decline" | "cancel" | undefined;
+}
+
+/** @returns undefined for a message that is no retry of ours */
+export function readRetry({ bytes }: Pick<McpMessage, "bytes">): Retry | undefined {
+  const params = paramsOf(bytes);
+  const requestState = params["requestState"];
+  if (!isOwnState(requestState)) return undefined;
+  const responses = params["inputResponses"];
+  const response = isRecord(responses) && Object.hasOwn(responses, APPROVAL_INPUT) ? responses[APPROVAL_INPUT] : {};
+  const action = isRecord(response) ? response["action"] : undefined;
+  return {
+    requestState,
+    action: action === "accept" || action === "decline" || action === "cancel" ? action : undefined,
+  };
+}
+
+/** The same message without what makes it a retry; numbers stay as they were written. */
+export function withoutRetry({ bytes }: Pick<McpMessage, "bytes">): Buffer {
+  const message = parseVerbatim(bytes.toString("utf8"));
+  if (!isRecord(message) || !isRecord(message["params"])) return bytes;
+  const { requestState: _state, inputResponses: _responses, ...params } = message["params"];
+  return Buffer.from(canonicalJson({ ...message, params }));
+}
+
+/**
+ * How the client can put a question before its user, as it declared with this very message; undefined: not at all, or the
+ * message answers a question of the upstream, whose state the client could not send along with ours.
+ */
+export function elicitationOf({ bytes, isModern }: Pick<McpMessage, "bytes" | "isModern">): "url" | "form" | undefined {
+  if (!isModern) return undefined;
+  const params = paramsOf(bytes);
+  if (Object.hasOwn(params, "requestState") || Object.hasOwn(params, "inputResponses")) return undefined;
+  const meta = params["_meta"];
+  const capabilities = isRecord(meta) ? meta["io.modelcontextprotocol/clientCapabilities"] : undefined;
+  const declared = isRecord(capabilities) ? capabilities["elicitation"] : undefined;
+  if (!isRecord(declared)) return undefined;
+  if (isRecord(declared["url"])) return "url";
+  // Without modes it is the form, as in the revisions before there were two.
+  return isRecord(declared["form"]) || Object.keys(declared).length === 0 ? "form" : undefined;
+}
+
+function paramsOf(bytes: Buffer): Readonly<Record<string, unknown>> {
+  const message = JSON.parse(bytes.toString("utf8")) as unknown;
+  return isRecord(message) && isRecord(message["params"]) ? message["params"] : {};
+}
