@@ -16,6 +16,7 @@ import { openSqliteStore } from "../../runtime/store/sqlite/sqlite.ts";
 import type { Store } from "../../runtime/store/store.ts";
 import { createTestClock } from "../support/clock.ts";
 import { findPostgres, startPostgres } from "../support/postgres.ts";
+import { approvalContract } from "./approval-contract.ts";
 
 interface Backend {
   /** A handle on no data, and another on the same data, as another process has it. Valid until the next call. */
@@ -449,6 +450,8 @@ function contract(start: () => Promise<Backend>): void {
       expect(calls).toBe(after);
     });
   });
+
+  approvalContract(() => ({ stores: [store, other], now: () => backend.now() }));
 
   describe("refusals", () => {
     const cyclic: Record<string, unknown> = {};
