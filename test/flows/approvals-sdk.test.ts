@@ -77,14 +77,14 @@ type Data = Readonly<Record<"reason" | "approval_url", string>>;
 describe("a client that declared no elicitation", () => {
   test("of SDK v1 reads the address in the error, and the same call passes once it is approved", async () => {
     const client = new ClientV1({ name: "v1", version: "1" });
-    await client.connect(new TransportV1(url(), { requestInit: headers(alice) }) as never);
+    await client.connect(new TransportV1(url(), { requestInit: headers(alice) }));
     const call = () => client.callTool({ name: "add_note", arguments: { text } });
     const error = await call().then(
       () => undefined,
       (failure: unknown) => failure as McpError,
     );
     expect(error).toBeInstanceOf(McpError);
-    const { reason, approval_url: page } = error?.data as Data;
+    const { reason, approval_url: page } = (error?.data ?? {}) as Data;
     expect([error?.code, reason]).toEqual([-31403, "approval-required"]);
     expect(await decide(alice, page, "approve")).toBe(200);
     expect((await call()).content).toBeDefined();
@@ -100,7 +100,7 @@ describe("a client that declared no elicitation", () => {
       (failure: unknown) => failure as ProtocolError,
     );
     expect(error).toBeInstanceOf(ProtocolError);
-    const { reason, approval_url: page } = error?.data as Data;
+    const { reason, approval_url: page } = (error?.data ?? {}) as Data;
     expect([error?.code, reason]).toEqual([-31403, "approval-required"]);
     expect(await decide(alice, page, "approve")).toBe(200);
     expect((await call()).content).toBeDefined();
