@@ -42,6 +42,7 @@ export class McpServerRoute extends Route {
       allowedApplications,
       introspectionAccounts,
       filterLists,
+      toolLock,
       ...route
     } = props;
     const server = {
@@ -53,6 +54,7 @@ export class McpServerRoute extends Route {
       allowedApplications,
       introspectionAccounts,
       filterLists,
+      toolLock,
     } satisfies Record<keyof McpServerSettings | "path" | "upstreamOauth2", unknown>;
     super(scope, id, route, { server });
   }

@@ -12,6 +12,7 @@ import { configReference } from "./config/surfaces/reference.ts";
 import { readSources } from "./control/bundle/sources.ts";
 import { attempting, errorText, GatewayError } from "./shared/errors.ts";
 import { EXPLAIN_EXIT, type ExplainOptions, explainRequest } from "./tools/explain.ts";
+import { addTools } from "./tools/lock/program.ts";
 import { IMPORT_FORMATS, importConfig } from "./tools/import/import.ts";
 import type { CertificateFacts } from "./policy/facts.ts";
 import type { TranslateCommand } from "./kubernetes/translate-command.ts";
@@ -164,6 +165,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
 
   addAdministration(program, (code) => void (exitCode = code));
   addPolicyCommands(program, (code) => void (exitCode = code));
+  addTools(program, (code) => void (exitCode = code));
 
   program
     .command("import")

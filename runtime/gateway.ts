@@ -217,6 +217,7 @@ function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, o
       showAddress: (...of) => issuer.showAddress(...of),
       upstream,
       records: ground.records,
+      notify: ground.notify,
       replay: boot.replay,
       metrics,
       tracing,

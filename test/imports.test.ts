@@ -32,7 +32,10 @@ const rules: Readonly<Record<string, Rule>> = {
     may: ["shared", "policy", "settings", "features", "config", "http", "pages", "store"],
     why: "who calls; knows nothing of OAuth clients or MCP messages",
   },
-  mcp: { may: ["shared", "policy", "config", "http", "identity"], why: "messages, and the list of servers" },
+  mcp: {
+    may: ["shared", "policy", "features", "config", "http", "identity"],
+    why: "messages, what servers list, and the list of servers",
+  },
   tracing: { may: ["shared", "policy", "features", "config", "http"], why: "told by others what happens; asks nobody" },
   webhook: { may: ["shared", "audit", "features", "http", "store"], why: "told by others what happens; asks nobody" },
   "oauth/server": {
@@ -105,6 +108,10 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "the kinds of records, from their owners",
   },
   "tools/doctor": { may: ["shared", "http"], why: "a client like any other: it sees what the wire shows" },
+  "tools/lock": {
+    may: ["shared", "features", "http", "mcp"],
+    why: "a client like any other, which keeps what it was shown",
+  },
   "tools/import": { may: ["shared", "policy", "settings", "features", "config"], why: "another product's text in" },
   "tools/explain": { may: ["shared", "policy", "config"], why: "a command over configuration and policy" },
   "tools/replay": {
@@ -192,7 +199,7 @@ const confined: Readonly<Record<string, { readonly where: RegExp; readonly why: 
     why: "patterns are compiled with the configuration",
   },
   "ipaddr.js": { where: /^runtime\//, why: "addresses" },
-  commander: { where: /^runtime\/(cli|tools\/commands\/program)\.ts$/, why: "the command line" },
+  commander: { where: /^runtime\/(cli|tools\/(commands|lock)\/program)\.ts$/, why: "the command line" },
   cdktf: { where: /^cdktf\//, why: "a running proxy never loads it" },
   cdktn: { where: /^never/, why: "the build puts it in the place of cdktf" },
   constructs: { where: /^cdktf\//, why: "a running proxy never loads it" },

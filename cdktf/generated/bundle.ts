@@ -5850,6 +5850,169 @@ export class BundleRouteMcpServerUpstreamOauth2OutputReference extends cdktf.Com
     return this._workload.internalValue;
   }
 }
+export interface BundleRouteMcpServerToolLock {
+  /**
+  * By name of a tool, the digests of what was reviewed under it (`sha256:…`, as `gateway tools lock` writes them); several where users are shown several ones. Default: those of `file`
+  *
+  */
+  readonly tools?: { [key: string]: string[] } | cdktf.IResolvable;
+  /**
+  * Instead of `tools`: path of the file that `gateway tools lock` wrote, on the gateway's machine, read again when it changes. What stands there for the public address of this server counts. Owners need leave for it in `allowed_refs`. Default: none
+  *
+  */
+  readonly file?: string;
+  /**
+  * What becomes of tools that differ from what was reviewed, or were not. `warn`: they are recorded and counted. `hide`: they are left out of lists, too, and their calls denied. `deny`: they stay in lists, where people see what has changed, and their calls are denied. One of `warn`, `hide`, `deny`. Default: `hide`.
+  *
+  */
+  readonly onDrift?: string;
+}
+
+export function bundleRouteMcpServerToolLockToTerraform(struct?: BundleRouteMcpServerToolLock | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    tools: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.tools),
+    file: cdktf.stringToTerraform(struct!.file),
+    on_drift: cdktf.stringToTerraform(struct!.onDrift),
+  }
+}
+
+
+export function bundleRouteMcpServerToolLockToHclTerraform(struct?: BundleRouteMcpServerToolLock | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    tools: {
+      value: cdktf.hashMapperHcl(cdktf.listMapperHcl(cdktf.stringToHclTerraform, false))(struct!.tools),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringListMap",
+    },
+    file: {
+      value: cdktf.stringToHclTerraform(struct!.file),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    on_drift: {
+      value: cdktf.stringToHclTerraform(struct!.onDrift),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteMcpServerToolLockOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteMcpServerToolLock | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._tools !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.tools = this._tools;
+    }
+    if (this._file !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.file = this._file;
+    }
+    if (this._onDrift !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.onDrift = this._onDrift;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteMcpServerToolLock | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._tools = undefined;
+      this._file = undefined;
+      this._onDrift = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._tools = value.tools;
+      this._file = value.file;
+      this._onDrift = value.onDrift;
+    }
+  }
+
+  // tools - computed: false, optional: true, required: false
+  private _tools?: { [key: string]: string[] } | cdktf.IResolvable; 
+  public get tools() {
+    return this.interpolationForAttribute('tools');
+  }
+  public set tools(value: { [key: string]: string[] } | cdktf.IResolvable) {
+    this._tools = value;
+  }
+  public resetTools() {
+    this._tools = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get toolsInput() {
+    return this._tools;
+  }
+
+  // file - computed: false, optional: true, required: false
+  private _file?: string; 
+  public get file() {
+    return this.getStringAttribute('file');
+  }
+  public set file(value: string) {
+    this._file = value;
+  }
+  public resetFile() {
+    this._file = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get fileInput() {
+    return this._file;
+  }
+
+  // on_drift - computed: false, optional: true, required: false
+  private _onDrift?: string; 
+  public get onDrift() {
+    return this.getStringAttribute('on_drift');
+  }
+  public set onDrift(value: string) {
+    this._onDrift = value;
+  }
+  public resetOnDrift() {
+    this._onDrift = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get onDriftInput() {
+    return this._onDrift;
+  }
+}
 export interface BundleRouteMcpServer {
   /**
   * Largest request body in bytes; larger ones are refused with 413, which names this limit. Arguments of a tool call count: 65536 lets a file of some tens of KB through. A message is held in memory while it is judged. Default: `4096`.
@@ -5891,6 +6054,11 @@ export interface BundleRouteMcpServer {
   *
   */
   readonly upstreamOauth2?: BundleRouteMcpServerUpstreamOauth2;
+  /**
+  * The tools of this server as they were reviewed, whole. What the server lists is compared with it; a tool that is missing from a list is no difference, since lists may differ by user. Default: tools may change as the server likes
+  *
+  */
+  readonly toolLock?: BundleRouteMcpServerToolLock;
 }
 
 export function bundleRouteMcpServerToTerraform(struct?: BundleRouteMcpServer | cdktf.IResolvable): any {
@@ -5907,6 +6075,7 @@ export function bundleRouteMcpServerToTerraform(struct?: BundleRouteMcpServer | 
     introspection_accounts: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.introspectionAccounts),
     authorization_server_url: cdktf.stringToTerraform(struct!.authorizationServerUrl),
     upstream_oauth2: bundleRouteMcpServerUpstreamOauth2ToTerraform(struct!.upstreamOauth2),
+    tool_lock: bundleRouteMcpServerToolLockToTerraform(struct!.toolLock),
   }
 }
 
@@ -5965,6 +6134,12 @@ export function bundleRouteMcpServerToHclTerraform(struct?: BundleRouteMcpServer
       type: "struct",
       storageClassType: "BundleRouteMcpServerUpstreamOauth2",
     },
+    tool_lock: {
+      value: bundleRouteMcpServerToolLockToHclTerraform(struct!.toolLock),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteMcpServerToolLock",
+    },
   };
 
   // remove undefined attributes
@@ -6021,6 +6196,10 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.upstreamOauth2 = this._upstreamOauth2?.internalValue;
     }
+    if (this._toolLock?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.toolLock = this._toolLock?.internalValue;
+    }
     return hasAnyValues ? internalValueResult : undefined;
   }
 
@@ -6036,6 +6215,7 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this._introspectionAccounts = undefined;
       this._authorizationServerUrl = undefined;
       this._upstreamOauth2.internalValue = undefined;
+      this._toolLock.internalValue = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
       this.isEmptyObject = false;
@@ -6052,6 +6232,7 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this._introspectionAccounts = value.introspectionAccounts;
       this._authorizationServerUrl = value.authorizationServerUrl;
       this._upstreamOauth2.internalValue = value.upstreamOauth2;
+      this._toolLock.internalValue = value.toolLock;
     }
   }
 
@@ -6181,6 +6362,22 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get upstreamOauth2Input() {
     return this._upstreamOauth2.internalValue;
+  }
+
+  // tool_lock - computed: false, optional: true, required: false
+  private _toolLock = new BundleRouteMcpServerToolLockOutputReference(this, "tool_lock");
+  public get toolLock() {
+    return this._toolLock;
+  }
+  public putToolLock(value: BundleRouteMcpServerToolLock) {
+    this._toolLock.internalValue = value;
+  }
+  public resetToolLock() {
+    this._toolLock.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get toolLockInput() {
+    return this._toolLock.internalValue;
   }
 }
 export interface BundleRouteMcpClient {

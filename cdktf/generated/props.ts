@@ -1080,6 +1080,12 @@ export interface McpServerSettings {
    */
   readonly filterLists?: boolean | IResolvable;
   /**
+   * The tools of this server as they were reviewed, whole. What the server lists is compared with it; a tool that is
+   * missing from a list is no difference, since lists may differ by user.
+   * @default - tools may change as the server likes
+   */
+  readonly toolLock?: ToolLock;
+  /**
    * Paths below the base of the route that go upstream in addition to the MCP endpoint: `/sse` is that path alone,
    * `/files/*` what lies below it. All others are answered 404. `mcp_tool` judges messages: requests without one (GET,
    * DELETE) pass by who their user is.
@@ -1105,6 +1111,30 @@ export interface McpServerSettings {
    * @default - none
    */
   readonly authorizationServerUrl?: string;
+}
+
+/** The tools of an MCP server as they were reviewed: `tools` or `file`. */
+export interface ToolLock {
+  /**
+   * By name of a tool, the digests of what was reviewed under it (`sha256:…`, as `gateway tools lock` writes them);
+   * several where users are shown several ones.
+   * @default - those of `file`
+   */
+  readonly tools?: Readonly<Record<string, readonly string[]>>;
+  /**
+   * Instead of `tools`: path of the file that `gateway tools lock` wrote, on the gateway's machine, read again when it
+   * changes. What stands there for the public address of this server counts. Owners need leave for it in
+   * `allowed_refs`.
+   * @default - none
+   */
+  readonly file?: string;
+  /**
+   * What becomes of tools that differ from what was reviewed, or were not. `warn`: they are recorded and counted.
+   * `hide`: they are left out of lists, too, and their calls denied. `deny`: they stay in lists, where people see what
+   * has changed, and their calls are denied.
+   * @default hide
+   */
+  readonly onDrift?: "warn" | "hide" | "deny";
 }
 
 /** Asked of the upstream whichever way its OAuth is reached. */

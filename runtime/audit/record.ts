@@ -24,6 +24,8 @@ export interface RecordInput {
     | undefined;
   /** The limit that the request was over, though policy let it pass. */
   readonly limited?: { readonly limit: string; readonly retryAfterMs: number | undefined } | undefined;
+  /** Calls on routes with a tool lock: what is known of the tool. */
+  readonly toolLock?: "unseen" | "reviewed" | "changed" | "unlocked" | undefined;
   readonly requestId: string;
   /** Present with `tracing`. */
   readonly traceId?: string | undefined;
@@ -122,6 +124,7 @@ export function formatRecord(fields: readonly string[], input: RecordInput): str
   if (input.approval) line += approvalText(input.approval);
   // Likewise: without it a record would say that the request went on.
   if (input.limited) line += limitedText(input.limited);
+  if (input.toolLock !== undefined) line += `,"tool-lock":"${input.toolLock}"`;
   for (const write of writersFor(fields)) line += write(input);
   return `${line}}\n`;
 }
@@ -192,7 +195,8 @@ function oneLine(json: string): string {
   }
 }
 
-function jsonText(text: string): string {
+/** Bounded, and with nothing in it that a terminal or log viewer would obey. */
+export function jsonText(text: string): string {
   const short = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
   return plainJsonText(short);
 }
@@ -205,7 +209,7 @@ let lastSecond = -1;
 let lastPrefix = "";
 
 /** ISO 8601 in UTC with milliseconds; the part up to the seconds is kept, since most records share it with the one before. */
-function isoTime(timeMs: number): string {
+export function isoTime(timeMs: number): string {
   const second = Math.floor(timeMs / 1000);
   if (second !== lastSecond) {
     lastSecond = second;

@@ -9,6 +9,7 @@ import { DEVICE_UNAUTHENTICATED, PATH_AMBIGUOUS } from "../policy/criteria.ts";
 import { isAmbiguous } from "../policy/evaluate.ts";
 import type { Decision } from "../policy/facts.ts";
 import { APPROVAL_INPUT } from "./approval/retry.ts";
+import { lockReason, type LockReason } from "../policy/tool-lock.ts";
 import type { McpMessage } from "./message.ts";
 import { refusal, type McpRefusal } from "./refusals.ts";
 
@@ -28,6 +29,11 @@ export const RATE_LIMITED_CODE = -31429;
 
 const HEADERS: readonly string[] = ["content-type", "application/json", "cache-control", "no-store"];
 const TOOL_UNAUTHORIZED = "mcp-tool-unauthorized";
+
+const LOCK_TEXTS: Readonly<Record<LockReason, string>> = {
+  "tool-changed": "the tool lock: the server has changed this tool since it was reviewed",
+  "tool-not-reviewed": "the tool lock: this tool was not reviewed",
+};
 
 /** 400, 405, 413 or 415 with a JSON-RPC error; with the request's id when it could be read. */
 export function refusalAnswer(refused: McpRefusal, requestId: string): WireAnswer {
@@ -56,12 +62,15 @@ export function denialAnswer(
   const isByDevice = !decision.denied && decision.allowWhyFalse.includes(DEVICE_UNAUTHENTICATED);
   const isByBlock = isBlocked(decision);
   const byPolicy = isByDevice ? DEVICE_UNAUTHENTICATED : isByTool ? TOOL_UNAUTHORIZED : "access-denied";
-  const reason = isByBlock ? BLOCKED : byPolicy;
+  const byLock = lockReason(decision);
+  const reason = isByBlock ? BLOCKED : (byLock ?? byPolicy);
   const why = isByBlock
     ? "an administrator: it is blocked at the moment"
-    : isByDevice
-      ? "policy: it asks for a registered device, which MCP clients cannot prove"
-      : "policy";
+    : byLock !== undefined
+      ? LOCK_TEXTS[byLock]
+      : isByDevice
+        ? "policy: it asks for a registered device, which MCP clients cannot prove"
+        : "policy";
   const error = {
     code: ACCESS_DENIED_CODE,
     message: `${isToolCall ? "Tool call" : "Request"} denied by ${why} (request id ${requestId})`,

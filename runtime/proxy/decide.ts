@@ -4,6 +4,7 @@ import { toolArguments, type McpMessage } from "../mcp/message.ts";
 import { blockedDecision, isBlocked } from "../policy/blocks.ts";
 import { evaluate, refusedDecision } from "../policy/evaluate.ts";
 import type { Decision, Facts, McpFacts } from "../policy/facts.ts";
+import { lockReason } from "../policy/tool-lock.ts";
 import { decideShadow, type ShadowDecision } from "../policy/shadow.ts";
 import { formatRecord, type RecordInput } from "../audit/record.ts";
 import type { RecordWriter } from "../audit/record-writer.ts";
@@ -17,9 +18,10 @@ import { routeCorsHeaders } from "./cors.ts";
 import { type LimitDeps, takeLimits } from "./answers/limit-request.ts";
 import type { ProxyMetrics } from "./metrics.ts";
 import type { RequestContext } from "./request-context.ts";
+import { calledToolState, lockDenial, type ToolLockDeps } from "./lists/tool-lock.ts";
 import { after, type Outcome, type Step } from "./steps.ts";
 
-export interface DecideDeps {
+export interface DecideDeps extends Pick<ToolLockDeps, "toolLocks"> {
   readonly records: RecordWriter;
   /** Of the field `replay`; absent: it is in no record. */
   readonly replay?: ReplayWriter;
@@ -60,8 +62,8 @@ export function decide(
     const conclude = (decision: Decision, limited?: Limited): Outcome | Promise<Outcome> => {
       const { message, facts } = context;
       if (limited) context.trace?.refused("rate-limited");
-      // What is blocked no policy lets pass.
-      const asked = isBlocked(decision) ? undefined : facts;
+      // What is blocked, or not as it was reviewed, no policy lets pass.
+      const asked = isBlocked(decision) || lockReason(decision) ? undefined : facts;
       const shadow = shadowOf(deps, context, verdict);
       const recorded = record(deps, context, { decision, message, asked, shadow, limited });
       if (!decision.allowed) return after(recorded, () => done(answers.denied(context, decision)));
@@ -73,7 +75,9 @@ export function decide(
       if (!decision.allowed || context.prepared.route.rateLimits === undefined) return conclude(decision);
       return after(takeLimits(deps, context), (limited) => conclude(decision, limited));
     };
-    return verdict.approval && settle ? settle(context, verdict).then(goOn) : goOn(verdict);
+    return verdict.approval && settle
+      ? settle(context, verdict).then((settled) => goOn(withLock(deps, context, settled)))
+      : goOn(verdict);
   };
 }
 
@@ -135,19 +139,25 @@ function decideNow(deps: DecideDeps, context: RequestContext): Decision {
   );
   context.facts = facts;
   const startMs = trace === undefined ? 0 : performance.now();
-  const decision = blockOf(deps, context, facts) ?? evaluate(policy, facts);
+  const decision = blockOf(deps, context, facts) ?? withLock(deps, context, evaluate(policy, facts));
   trace?.decided(startMs, decision, facts.mcp);
   return decision;
 }
 
-/** What the route's candidates would have said. Of a blocked request nothing: no policy would let it pass. */
+/** Policy first: what it denies is its business, whatever the tool has become. Nobody is asked to approve what is denied here. */
+function withLock(deps: DecideDeps, context: RequestContext, decision: Decision): Decision {
+  if (context.prepared.toolLock === undefined || (!decision.allowed && !decision.approval)) return decision;
+  return lockDenial(deps, context) ?? decision;
+}
+
+/** What the route's candidates would have said. Of what no policy would let pass nothing. */
 function shadowOf(
   { metrics }: DecideDeps,
   { prepared, facts }: RequestContext,
   decision: Decision,
 ): readonly ShadowDecision[] | undefined {
   const { shadow } = prepared.route;
-  if (shadow === undefined || facts === undefined || isBlocked(decision)) return undefined;
+  if (shadow === undefined || facts === undefined || isBlocked(decision) || lockReason(decision)) return undefined;
   const decisions = decideShadow(shadow, facts, decision);
   metrics?.shadowDecided(decisions);
   return decisions;
@@ -231,6 +241,7 @@ function record(deps: DecideDeps, context: RequestContext, check: Check): Promis
     decision,
     shadow,
     limited: limited && { limit: limited.limit.name, retryAfterMs: limited.retryAfterMs },
+    toolLock: message && calledToolState(deps, context),
     requestId: exchange.id,
     traceId: context.trace?.traceId,
     bundleDigest: snapshot.digest,

@@ -19,6 +19,7 @@ import { createMessageAddresses } from "../mcp/message-address.ts";
 import { createApprovalStates } from "../mcp/approval/request-state.ts";
 import { createMcpSessions } from "../mcp/mcp-sessions.ts";
 import { createTaskIds } from "../mcp/tasks/task-ids.ts";
+import { createToolLocks } from "../mcp/tool-locks/tool-locks.ts";
 import type { Keys } from "../shared/keys.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { createHealthChecks, type HealthChecks } from "../upstreams/health/health-checks.ts";
@@ -30,6 +31,7 @@ import { createApprovalHolds, holdForApproval, type HoldDeps } from "./approval/
 import { decideMcp } from "./approval/decide-mcp.ts";
 import { useApproval, type ApproveDeps } from "./approval/approve.ts";
 import { renewDevices, type DeviceDeps } from "./device.ts";
+import { answerNoRoute } from "./answers/no-route.ts";
 import { createEndpointFinder } from "./endpoints.ts";
 import {
   refuseBlockedRoute,
@@ -46,6 +48,7 @@ import { createStreams, type Streams } from "./forwarding/streams.ts";
 import { upgrade } from "./forwarding/upgrade.ts";
 import { rewritePath } from "./forwarding/upstream-path.ts";
 import { attachInternalToken, refusalOf, type InternalTokenDeps } from "./internal-token.ts";
+import type { ToolLockDeps } from "./lists/tool-lock.ts";
 import {
   answerPreflight,
   authenticateToken,
@@ -84,7 +87,8 @@ export interface ProxyDeps
     ApproveDeps,
     LimitDeps,
     Pick<HoldDeps, "approvalHoldMs">,
-    Omit<RequestHeaderDeps, "hopCounter"> {
+    Omit<RequestHeaderDeps, "hopCounter">,
+    ToolLockDeps {
   readonly snapshots: Snapshots;
   /** Own addresses of all modules. */
   readonly endpoints: readonly Endpoint[];
@@ -118,7 +122,9 @@ export interface Proxy {
 
 const DEFAULT_DRAIN_MS = 10_000;
 
-export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }): Proxy {
+export function createProxy(given: ProxyDeps & { readonly transport?: Transport }): Proxy {
+  const { toolLocks = createToolLocks() } = given;
+  const deps = { ...given, toolLocks };
   const transport = deps.transport ?? createTransport();
   const streams = createStreams(deps);
   const endpoints = createEndpointFinder(deps);
@@ -135,6 +141,7 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
     states.follow(next);
     maglevTables.follow(next);
     checks.follow(next);
+    toolLocks.follow(next.routes);
   };
   let underWay = 0;
   let whenIdle: (() => void) | undefined;

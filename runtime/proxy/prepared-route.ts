@@ -2,7 +2,9 @@
 import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
 import { createBalancer, type Balancer } from "../features/balancing/apply-balance.ts";
 import { prepareHeaders, type PreparedHeaders } from "../features/headers/prepare.ts";
+import type { ToolLock } from "../features/mcp/tool-lock.ts";
 import { setsOwnCookie } from "../identity/cookie.ts";
+import { toolLockOf } from "../mcp/tool-locks/tool-locks.ts";
 import { createMcpPaths, type McpPaths } from "./mcp-paths.ts";
 
 export interface PreparedRoute extends PreparedHeaders {
@@ -14,6 +16,8 @@ export interface PreparedRoute extends PreparedHeaders {
   readonly isMcpServer: boolean;
   /** MCP server route: what a caller may not use is left out of lists. */
   readonly filtersLists: boolean;
+  /** MCP server route: what of its tools was reviewed. */
+  readonly toolLock: ToolLock | undefined;
   /** Set on MCP server routes. */
   readonly mcpPaths: McpPaths | undefined;
   readonly isMcpClient: boolean;
@@ -34,6 +38,7 @@ export function prepareRoute(route: CompiledRoute, settings: LiveSettings): Prep
     scheme,
     isMcpServer: route.mcp?.kind === "server",
     filtersLists: route.mcp?.kind === "server" && route.mcp.filtersLists && route.policy.needsMessage,
+    toolLock: toolLockOf(route),
     mcpPaths: route.mcp?.kind === "server" ? createMcpPaths(route, route.mcp) : undefined,
     isMcpClient: route.mcp?.kind === "client",
   };

@@ -50,6 +50,8 @@ export interface Field {
   readonly itemValues?: readonly string[];
   /** The block in which Terraform has the setting; in documents it stands where it is. */
   readonly group?: FieldGroup;
+  /** A path; the file is read with the secrets, and by the same leave. */
+  readonly readsFile?: true;
   /** Members of a block, of each item of a block-list, of each value of a labelled map. */
   readonly fields?: readonly Field[];
 }

@@ -82,12 +82,15 @@ export interface SecretUse {
   readonly values: readonly string[];
 }
 
-/** Every secret written in a value, found by the Field tree. */
+/** Every secret written in a value, found by the Field tree; and every file that is read with them. */
 export function* secretUses(fields: readonly Field[], value: unknown, path: ValuePath = []): Iterable<SecretUse> {
   if (typeof value !== "object" || value === null) return;
   const record = value as Readonly<Record<string, unknown>>;
   for (const field of fields) {
     if (field.kind === "secret") yield* usesOf(field.name, record, path);
+    const file = field.readsFile ? record[field.name] : undefined;
+    if (typeof file === "string")
+      yield { path: [...path, field.name], name: field.name, form: "ref", values: [`file:${file}`] };
     if (!field.fields) continue;
     for (const [step, part] of partsOf(field, record[field.name]) ?? []) {
       yield* secretUses(field.fields, part, [...path, field.name, ...(step === undefined ? [] : [step])]);

@@ -128,7 +128,7 @@ test("`gateway …` names commands and options that exist, in text and in blocks
     return [...inline, ...lines].map((line) => ({ page, line: line.replace(/\s+#.*$/, "") }));
   });
   expect(texts.length).toBeGreaterThan(60);
-  const groups = new Set(["ingress", "sessions", "grants", "devices", "client", "service-account"]);
+  const groups = new Set(["ingress", "sessions", "grants", "devices", "client", "service-account", "tools"]);
   const known = new Map<string, string>();
   const wrong: string[] = [];
   for (const { page, line } of texts) {
@@ -292,6 +292,10 @@ describe("configuration", () => {
       const head =
         'terraform {\n  required_providers {\n    gateway = {\n      source = "gateform/gateway"\n    }\n  }\n}\n';
       workspace.write("ca.pem", "");
+      workspace.write(
+        "tools.lock.json",
+        JSON.stringify({ servers: { "https://notes.example.com/mcp": { tools: [] } } }),
+      );
       for (const program of programs()) {
         workspace.write("main.tf", head + program);
         await workspace.succeed("init");

@@ -17,6 +17,8 @@ export interface Metrics {
   readonly decided: (decision: Decision) => void;
   /** Candidates in shadow were asked. */
   readonly shadowDecided: (decisions: readonly ShadowDecision[]) => void;
+  /** A list showed tools that differ from the lock of its route. @param drifts with kinds that are ours */
+  readonly toolsDrifted: (route: CompiledRoute, drifts: readonly { readonly kind: string }[]) => void;
   /** A request was refused before it had a route. @param reason one of few, ours */
   readonly refused: (reason: string) => void;
   /** A token endpoint was asked for fresh tokens. */
@@ -49,6 +51,8 @@ interface RouteCounts {
   /** By status class. */
   readonly requests: number[];
   readonly failures: Map<string, number>;
+  /** By kind. */
+  readonly drifts: Map<string, number>;
 }
 
 interface Durations {
@@ -110,6 +114,10 @@ export function createMetrics(): Metrics {
         else shadows.set(key, { labels: { candidate: candidate.kind, outcome, flip }, value: 1 });
       }
     },
+    toolsDrifted(route, drifts) {
+      const counts = countsOf(route);
+      for (const { kind } of drifts) increment(counts.drifts, kind);
+    },
     refused: (reason) => increment(refusals, reason),
     refreshed({ of, result }) {
       const key = `${of} ${result}`;
@@ -130,7 +138,7 @@ export function createMetrics(): Metrics {
 
   function countsOf({ key }: CompiledRoute): RouteCounts {
     let counts = routes.get(key);
-    if (!counts) routes.set(key, (counts = { requests: CLASSES.map(() => 0), failures: new Map() }));
+    if (!counts) routes.set(key, (counts = { requests: CLASSES.map(() => 0), failures: new Map(), drifts: new Map() }));
     return counts;
   }
 
@@ -188,6 +196,16 @@ export function createMetrics(): Metrics {
       help: "What candidates in shadow would have decided, by kind of candidate, outcome, and what enforcing it would change.",
       type: "counter",
       read: () => [...shadows.values()],
+    };
+    yield {
+      name: "gateway_tool_drifts_total",
+      help: "Tools in lists that differ from the lock of their route, by route and drift (changed, unlocked); counted in every list that shows them.",
+      type: "counter",
+      *read() {
+        for (const [route, { drifts }] of routes) {
+          for (const [drift, value] of drifts) yield { value, labels: { route, drift } };
+        }
+      },
     };
     yield {
       name: "gateway_requests_refused_total",

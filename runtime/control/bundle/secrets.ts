@@ -33,7 +33,8 @@ export interface Sealing {
   open(sealed: string): Promise<string>;
 }
 
-const MAX_SECRET_BYTES = 64 * 1024;
+/** Tool locks are the largest of what is referred to. */
+const MAX_SECRET_BYTES = 4 * 1024 * 1024;
 
 type Found = { readonly value: string } | { readonly failure: string; readonly cause?: unknown };
 

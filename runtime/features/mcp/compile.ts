@@ -7,6 +7,7 @@ import { DEFAULT_MAX_REQUEST_BYTES, type McpServerDoc } from "./settings.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
+import { compileToolLock } from "./tool-lock.ts";
 import type { UpstreamOAuthDoc } from "./upstream-oauth.ts";
 
 export function compileMcp(doc: McpDoc, address: string, secrets: SecretSource): McpServer | McpClient | undefined {
@@ -20,6 +21,7 @@ export function compileMcp(doc: McpDoc, address: string, secrets: SecretSource):
     extraPaths: (server.extra_paths ?? []).map(parseExtraPath),
     maxRequestBytes: server.max_request_bytes ?? DEFAULT_MAX_REQUEST_BYTES,
     filtersLists: server.filter_lists ?? true,
+    toolLock: compileToolLock(server.tool_lock, address + path, secrets),
     resource: address + path,
     upstreamOAuth: compileUpstreamOAuth(server, secrets),
     authorizationServerUrl: server.authorization_server_url,

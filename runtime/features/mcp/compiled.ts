@@ -1,6 +1,7 @@
 /** MCP settings as requests read them. */
 import type { ClientKey } from "./client-key.ts";
 import type { ExtraPath } from "./extra-paths.ts";
+import type { ToolLock } from "./tool-lock.ts";
 
 /** All in seconds. */
 export interface Lifetimes {
@@ -45,6 +46,8 @@ export interface McpServer {
   readonly maxRequestBytes: number;
   /** What a caller may not use is left out of lists. */
   readonly filtersLists: boolean;
+  /** What of its tools was reviewed; undefined: they may change. */
+  readonly toolLock: ToolLock | undefined;
   /** The protected resource and listed URL: `from` + prefix + `path`, no trailing slash unless it is a bare origin. */
   readonly resource: string;
   readonly upstreamOAuth: UpstreamOAuth | undefined;

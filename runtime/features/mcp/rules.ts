@@ -1,6 +1,7 @@
 /** Rules between the members of a route's `mcp` block, D5. */
 import { below, errorAt, type UnplacedProblem, warningAt } from "../../settings/problem.ts";
 import type { McpDoc, McpServerDoc } from "./settings.ts";
+import { toolLockRules } from "./tool-lock.ts";
 import type { UpstreamOAuthDoc } from "./upstream-oauth.ts";
 import { hasSecret } from "../../settings/secret-spellings.ts";
 
@@ -8,6 +9,8 @@ import { hasSecret } from "../../settings/secret-spellings.ts";
 export function* mcpRules(mcp: NonNullable<McpDoc["mcp"]>): Iterable<UnplacedProblem> {
   if (mcp.server && mcp.client) yield errorAt(["mcp"], 'has both "server" and "client", must have exactly one');
   if (!mcp.server && !mcp.client) yield errorAt(["mcp"], 'is empty, must have "server" or "client"');
+  const lock = mcp.server?.tool_lock;
+  if (lock) for (const problem of toolLockRules(lock)) yield below(["mcp", "server", "tool_lock"], problem);
   const oauth = mcp.server?.upstream_oauth2;
   if (oauth) for (const problem of oauthRules(oauth)) yield below(OAUTH, problem);
 }

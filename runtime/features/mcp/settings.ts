@@ -13,6 +13,7 @@ import { domainPatternList, textList } from "../../settings/types/list.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { isServiceAccountName } from "../../shared/user-id.ts";
 import { ownerPatternProblem } from "../process/owners.ts";
+import { toolLockBlock } from "./tool-lock.ts";
 import { upstreamOAuthShape } from "./upstream-oauth.ts";
 
 const httpsOnly = (value: string): Reading<URL> => {
@@ -39,6 +40,7 @@ const serverShape = {
     default: true,
     annotation: "mcp_server_filter_lists",
   }),
+  tool_lock: toolLockBlock,
   path: text({
     doc: "Sub-path appended to the upstream URL for the MCP endpoint.",
     unset: "the path of `to`",

@@ -10,8 +10,10 @@ import type { FoundItem, ListAnswer, ListKind } from "./list-answer.ts";
 const MAX_TTL_MS = 60_000;
 
 export interface FilterOptions {
-  /** Whether the caller may use it. */
-  readonly keeps: (item: ListedItem) => boolean;
+  /** Whether the caller may use it; absent: nothing is judged by its name. */
+  readonly keeps?: ((item: ListedItem) => boolean) | undefined;
+  /** Left out whatever their names are. */
+  readonly leavesOut?: ReadonlySet<FoundItem> | undefined;
   /** Revision 2026-07-28: says for whom and how long clients may keep the list. */
   readonly isModern: boolean;
 }
@@ -51,7 +53,10 @@ export function filterAnswer(bytes: Buffer, answer: ListAnswer, options: FilterO
   };
 }
 
-function mayKeep(kind: ListKind, { name }: FoundItem, { keeps }: FilterOptions): boolean {
+function mayKeep(kind: ListKind, item: FoundItem, { keeps, leavesOut }: FilterOptions): boolean {
+  if (leavesOut?.has(item) === true) return false;
+  if (keeps === undefined) return true;
+  const { name } = item;
   // Who has no name cannot be called by it.
   if (name === undefined) return false;
   switch (kind) {

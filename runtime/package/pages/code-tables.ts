@@ -41,6 +41,18 @@ export const MCP_DENIALS: readonly (readonly [reason: string, answer: string, me
     "The same, with `--tool`",
   ],
   [
+    "tool-changed",
+    "200 to a tool call, else 403; −31403",
+    "The server has changed this tool since it was reviewed",
+    "`gateway tools diff`; see [A tool changed under you](#a-tool-changed-under-you)",
+  ],
+  [
+    "tool-not-reviewed",
+    "200 to a tool call, else 403; −31403",
+    "Nothing was reviewed under the name of this tool",
+    "`gateway tools diff`; see [A tool changed under you](#a-tool-changed-under-you)",
+  ],
+  [
     "device-unauthenticated",
     "200 to a tool call, else 450; −31403",
     "Policy asks for a device, which MCP clients cannot prove",

@@ -123,7 +123,7 @@ export function made<S extends z.ZodType, const A extends About>(
   schema: S,
   kind: Kind,
   about: A,
-  more: Pick<Entry, "values" | "itemValues" | "members"> = {},
+  more: Pick<Entry, "values" | "itemValues" | "members" | "readsFile"> = {},
 ): Made<S, A> {
   const whole = about.required === true ? schema : z.exactOptional(schema);
   registry.set(whole, { kind, doc: about.doc, required: about.required ?? false, ...rest(about), ...more });

@@ -11,6 +11,13 @@ export function text<const A extends About & { readonly default?: string; readon
   return made(checked(str(), about.check), "text", about);
 }
 
+/** Path of a file that is read whenever what it stands in is compiled, as references of secrets are. */
+export function file<const A extends About>(about: A): Made<z.ZodString, A> {
+  const check: Check = (value) =>
+    /^\/[^\0]+$/.test(value) ? undefined : `is ${quote(value)}, must be an absolute path`;
+  return made(checked(str("a path"), check), "text", about, { readsFile: true });
+}
+
 export function flag<const A extends About & { readonly default?: boolean }>(about: A): Made<z.ZodBoolean, A> {
   return made(z.boolean({ error: (issue) => wrongValue(issue.input, "true or false") }), "flag", about);
 }

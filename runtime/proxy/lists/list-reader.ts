@@ -1,22 +1,22 @@
 /**
  * Lists of an MCP server on their way to a client: tools, prompts and resources that the caller may not use are left out,
- * by the same policy that decides about their use.
+ * by the same policy that decides about their use; and tools that are not as they were reviewed (tool-lock.ts).
  *
  * Untrusted input: the upstream's answer. Promises: an answer to a list request passes filtered or not at all; a request is
  * always answered; a page on which all is hidden is filled from those behind it, since some clients read only one.
  */
-import { filterAnswer, type FilteredAnswer } from "../mcp/lists/filter-answer.ts";
-import { EventBlocks, renderEvent, type EventBlock } from "../mcp/lists/event-blocks.ts";
-import { LISTS, readListAnswer } from "../mcp/lists/list-answer.ts";
-import { isRecommendedToolName, type McpMessage } from "../mcp/message.ts";
-import type { Blocks } from "../identity/blocks.ts";
-import { mayUse, type ListedItem } from "../policy/reach.ts";
-import { isJsonMediaType } from "../mcp/message-headers.ts";
-import { GrowingBytes } from "../mcp/lists/growing-bytes.ts";
-import { upstreamHeader, type UpstreamHeaders, type UpstreamReceiver } from "../upstreams/transport-types.ts";
-import type { UpstreamFailure } from "../features/connection/failure.ts";
-import type { RequestContext } from "./request-context.ts";
-import { isEventStream } from "./forwarding/response-headers.ts";
+import { filterAnswer, type FilteredAnswer } from "../../mcp/lists/filter-answer.ts";
+import { EventBlocks, renderEvent, type EventBlock } from "../../mcp/lists/event-blocks.ts";
+import { LISTS, readListAnswer } from "../../mcp/lists/list-answer.ts";
+import type { McpMessage } from "../../mcp/message.ts";
+import { isJsonMediaType } from "../../mcp/message-headers.ts";
+import { GrowingBytes } from "../../mcp/lists/growing-bytes.ts";
+import { upstreamHeader, type UpstreamHeaders, type UpstreamReceiver } from "../../upstreams/transport-types.ts";
+import type { UpstreamFailure } from "../../features/connection/failure.ts";
+import type { RequestContext } from "../request-context.ts";
+import { keepsFor, type ListDeps, type ListRules } from "./list-rules.ts";
+import { lockReaderFor } from "./tool-lock.ts";
+import { isEventStream } from "../forwarding/response-headers.ts";
 
 /** Whoever passes the answer on to the client. */
 export interface ListReceiver extends UpstreamReceiver {
@@ -49,33 +49,20 @@ interface Head {
   readonly headers: UpstreamHeaders;
 }
 
-/** @returns undefined where nothing would be left out */
-export function listReaderFor(
-  { blocks }: ListDeps,
-  { exchange, prepared, message, principal }: RequestContext,
-  next: ListReceiver,
-): ListReader | undefined {
-  const { route } = prepared;
-  if (!prepared.filtersLists && blocks?.hasTools(route.key) !== true) return undefined;
+/** @returns undefined where nothing would be left out or compared */
+export function listReaderFor(deps: ListDeps, context: RequestContext, next: ListReceiver): ListReader | undefined {
+  const { exchange, prepared, message } = context;
+  const filters = prepared.filtersLists || deps.blocks?.hasTools(prepared.route.key) === true;
+  if (!filters && prepared.toolLock === undefined) return undefined;
   // Answers that were missed come again in streams that are opened by GET.
   const isStream = exchange.method === "GET";
   // Lax servers answer a notification, too.
-  const isList = message !== undefined && LISTS.some(({ method }) => method === message.facts.method);
+  const method = message?.facts.method;
+  const isList = filters ? LISTS.some((list) => list.method === method) : method === "tools/list";
   if (!isStream && !isList) return undefined;
-  const { user, clientId, grantId } = principal ?? {};
-  const keeps = (item: ListedItem): boolean => {
-    if (!mayUse(route.policy, user, item)) return false;
-    if (item.kind !== "tool") return true;
-    // A call by such a name is refused where rules speak of tools.
-    if (route.policy.needsTool && !isRecommendedToolName(item.name)) return false;
-    return blocks?.find({ user, clientId, grantId, routeKey: route.key, tool: item.name }) === undefined;
-  };
-  return new ListReader(isStream ? undefined : message, keeps, next);
-}
-
-export interface ListDeps {
-  /** Absent: nothing is ever blocked. */
-  readonly blocks?: Pick<Blocks, "find" | "hasTools">;
+  const lock = lockReaderFor(deps, context);
+  const keeps = filters ? keepsFor(deps, context) : undefined;
+  return new ListReader(isStream ? undefined : message, { keeps, lock }, next);
 }
 
 /** A page on which nothing is left, as it goes to the client when no other one comes. */
@@ -86,7 +73,7 @@ interface EmptyPage {
 
 export class ListReader implements UpstreamReceiver {
   readonly #message: McpMessage | undefined;
-  readonly #keeps: (item: ListedItem) => boolean;
+  readonly #rules: ListRules;
   readonly #next: ListReceiver;
   /** What comes now. */
   #mode: "plain" | "body" | "events" = "plain";
@@ -101,9 +88,9 @@ export class ListReader implements UpstreamReceiver {
   #isDone = false;
 
   /** @param message the request for a list; undefined: an event stream, in which answers may come again */
-  constructor(message: McpMessage | undefined, keeps: (item: ListedItem) => boolean, next: ListReceiver) {
+  constructor(message: McpMessage | undefined, rules: ListRules, next: ListReceiver) {
     this.#message = message;
-    this.#keeps = keeps;
+    this.#rules = rules;
     this.#next = next;
   }
 
@@ -221,7 +208,15 @@ export class ListReader implements UpstreamReceiver {
     if (typeof answer === "string") return answer;
     // Somebody else's answer, which no client waits for here.
     if (this.#message !== undefined && answer.id !== this.#message.id) return "unreadable";
-    return filterAnswer(bytes, answer, { keeps: this.#keeps, isModern: this.#message?.isModern === true });
+    const { keeps, lock } = this.#rules;
+    const leavesOut = lock?.(bytes, answer, (this.#head?.status ?? 200) >= 300);
+    // What is shown to all alike may be kept for all.
+    const isOwn = keeps !== undefined || (leavesOut?.size ?? 0) > 0;
+    return filterAnswer(bytes, answer, {
+      keeps,
+      leavesOut,
+      isModern: isOwn && this.#message?.isModern === true,
+    });
   }
 
   /** Nothing is left of the page, and there are others: asks for the next one. */

@@ -1,0 +1,35 @@
+/** The record of tools that a server lists otherwise than they were reviewed: one line for an answer that shows anything new. */
+import { isoTime, jsonText } from "./record.ts";
+
+export interface DriftInput {
+  /** Milliseconds since the epoch. */
+  readonly timeMs: number;
+  readonly requestId: string;
+  readonly bundleDigest: string;
+  /** Key of the route. */
+  readonly route: string;
+  /** To whom it was listed. */
+  readonly user?: { readonly id: string; readonly email: string } | undefined;
+  readonly drifts: readonly {
+    readonly tool: string;
+    readonly kind: "changed" | "unlocked";
+    readonly digest: string | undefined;
+  }[];
+}
+
+/** Of one line; of more the number alone is told. */
+const MAX_TOOLS = 50;
+
+/** @returns one line with its line end */
+export function formatDriftRecord({ timeMs, requestId, bundleDigest, route, user, drifts }: DriftInput): string {
+  const told = drifts.slice(0, MAX_TOOLS).map(({ tool, kind, digest }) => {
+    const listed = digest === undefined ? "" : `,"digest":"${digest}"`;
+    return `{"tool":${jsonText(tool)},"drift":"${kind}"${listed}}`;
+  });
+  const whose = user ? `,"user":${jsonText(user.id)},"email":${jsonText(user.email)}` : "";
+  return (
+    `{"level":"warn","time":"${isoTime(timeMs)}","service":"authorize","message":"tool lock drift"` +
+    `,"request-id":${jsonText(requestId)},"bundle-digest":${jsonText(bundleDigest)},"route":${jsonText(route)}${whose}` +
+    `,"tool-drift-count":${drifts.length},"tool-drift":[${told.join(",")}]}\n`
+  );
+}

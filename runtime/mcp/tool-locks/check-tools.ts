@@ -1,0 +1,77 @@
+/**
+ * Tools as a server lists them, beside those that were reviewed.
+ *
+ * Untrusted input: the answer, already known to have one reading (lists/list-answer.ts). Promises: a tool is as reviewed only
+ * when its whole definition is; of several with one name all count as changed when one is. Pure, but for a memory of digests.
+ */
+import { hash } from "node:crypto";
+
+import type { ToolLock } from "../../features/mcp/tool-lock.ts";
+import { toolDigest } from "../../features/mcp/tool-lock-file.ts";
+import { parseExactJson } from "../../shared/json/exact-json.ts";
+import type { FoundItem, ListAnswer } from "../lists/list-answer.ts";
+
+export type DriftKind =
+  /** Another definition than one that was reviewed under its name. */
+  | "changed"
+  /** Nothing was reviewed under its name, or it has none that everybody reads alike. */
+  | "unlocked";
+
+export interface ToolDrift {
+  /** "" for what has no name. */
+  readonly tool: string;
+  readonly kind: DriftKind;
+  /** Of the definition that was listed; undefined where nobody needs it, and for what cannot be read. */
+  readonly digest: string | undefined;
+}
+
+export interface ToolsCheck {
+  /** One for each name. */
+  readonly drifts: readonly ToolDrift[];
+  readonly drifted: ReadonlySet<FoundItem>;
+  /** Names of tools that were listed as reviewed, with the digest. */
+  readonly reviewed: ReadonlyMap<string, string>;
+}
+
+export function checkTools(lock: ToolLock, memory: DigestMemory, bytes: Buffer, { lists }: ListAnswer): ToolsCheck {
+  const drifts = new Map<string, ToolDrift>();
+  const reviewed = new Map<string, string>();
+  const items = lists.flatMap((list) => (list.kind === "tool" ? list.items : []));
+  for (const item of items) {
+    const { name = "" } = item;
+    if (drifts.has(name)) continue;
+    const digests = lock.tools.get(name);
+    if (digests === undefined) {
+      drifts.set(name, { tool: name, kind: "unlocked", digest: undefined });
+      continue;
+    }
+    const digest = memory.digestOf(bytes.subarray(item.start, item.end));
+    if (digest !== undefined && digests.has(digest)) reviewed.set(name, digest);
+    else drifts.set(name, { tool: name, kind: "changed", digest });
+  }
+  for (const name of drifts.keys()) reviewed.delete(name);
+  const drifted = drifts.size === 0 ? NONE : new Set(items.filter(({ name = "" }) => drifts.has(name)));
+  return { drifts: [...drifts.values()], drifted, reviewed };
+}
+
+const NONE: ReadonlySet<FoundItem> = new Set();
+
+/** Digests of definitions by their bytes: servers send the same ones again and again, and bringing them into order costs. */
+export class DigestMemory {
+  #known = new Map<string, string>();
+
+  digestOf(bytes: Buffer): string | undefined {
+    const key = hash("sha256", bytes, "base64url");
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const definition = parseExactJson(bytes.toString("utf8"));
+    if (definition === undefined) return undefined;
+    const digest = toolDigest(definition);
+    if (this.#known.size === MAX_KNOWN) this.#known.clear();
+    this.#known.set(key, digest);
+    return digest;
+  }
+}
+
+/** Of one server; each takes some 200 bytes. */
+const MAX_KNOWN = 2_000;

@@ -1,0 +1,31 @@
+/** What looks at the lists of one request: the policy of the route, blocks, and the lock on its tools. */
+import type { Blocks } from "../../identity/blocks.ts";
+import { isRecommendedToolName } from "../../mcp/message.ts";
+import { mayUse, type ListedItem } from "../../policy/reach.ts";
+import type { RequestContext } from "../request-context.ts";
+import type { LockReader, ToolLockDeps } from "./tool-lock.ts";
+
+/** Whether the caller may use what is listed, by the same policy that decides about its use. */
+export function keepsFor({ blocks }: ListDeps, { prepared, principal }: RequestContext): (item: ListedItem) => boolean {
+  const { route } = prepared;
+  const { user, clientId, grantId } = principal ?? {};
+  return (item) => {
+    if (!mayUse(route.policy, user, item)) return false;
+    if (item.kind !== "tool") return true;
+    // A call by such a name is refused where rules speak of tools.
+    if (route.policy.needsTool && !isRecommendedToolName(item.name)) return false;
+    return blocks?.find({ user, clientId, grantId, routeKey: route.key, tool: item.name }) === undefined;
+  };
+}
+
+export interface ListDeps extends ToolLockDeps {
+  /** Absent: nothing is ever blocked. */
+  readonly blocks?: Pick<Blocks, "find" | "hasTools">;
+}
+
+/** What looks at a list. */
+export interface ListRules {
+  /** Whether the caller may use an item; undefined: all. */
+  readonly keeps: ((item: ListedItem) => boolean) | undefined;
+  readonly lock: LockReader | undefined;
+}

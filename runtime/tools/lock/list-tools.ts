@@ -1,0 +1,188 @@
+/**
+ * The tools of an MCP server as one user is shown them, asked for as a client would: first as revision 2026-07-28 has it, then
+ * with a session.
+ *
+ * Trusted input: the address, and the token that is sent there and nowhere else. Untrusted input: everything answered.
+ * Promises: bounded in pages, tools, bytes and time; definitions come out exactly as they were listed; no error has the token.
+ */
+import { createOperatorFetch, type OperatorFetch } from "../../http/fetch/operator-fetch.ts";
+import { visibleJson, toolOf, type LockedTool } from "../../features/mcp/tool-lock-file.ts";
+import { EventBlocks } from "../../mcp/lists/event-blocks.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import { NumberToken } from "../../shared/canonical-json.ts";
+import { parseExactJson, type ExactJson, type ExactObject } from "../../shared/json/exact-json.ts";
+
+const MODERN = "2026-07-28";
+const LEGACY = "2025-11-25";
+const CLIENT = { name: "gateway-tools", version: "1" };
+const TIMEOUT_MS = 30_000;
+const MAX_BYTES = 8 * 1024 * 1024;
+const MAX_PAGES = 64;
+const MAX_TOOLS = 10_000;
+
+export interface Asker {
+  /** Of the MCP server, as its users know it. */
+  readonly url: string;
+  /** External Token. */
+  readonly token: string;
+}
+
+/** @throws GatewayError `tools.list`, `fetch.…` */
+export async function listTools(
+  { url, token }: Asker,
+  fetch: OperatorFetch = createOperatorFetch({ timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES }),
+): Promise<readonly LockedTool[]> {
+  const server = new Server(url, token, fetch);
+  const first = await server.ask("tools/list", undefined);
+  if (first.result) return readPages(server, first.result);
+  // What is no answer of this revision is none to a question of it (MCP 2026-07-28, backward compatibility).
+  if (first.status === 401 || first.status === 403 || first.status >= 500) throw first.refusal();
+  await server.open();
+  try {
+    const opened = await server.ask("tools/list", undefined);
+    if (!opened.result) throw opened.refusal();
+    return await readPages(server, opened.result);
+  } finally {
+    await server.close();
+  }
+}
+
+async function readPages(server: Server, first: ExactObject): Promise<readonly LockedTool[]> {
+  const found: LockedTool[] = [];
+  const cursors = new Set<string>();
+  for (let page = first; ;) {
+    const tools = page.get("tools");
+    if (!Array.isArray(tools)) throw server.failure("it lists no tools");
+    for (const item of tools as readonly ExactJson[]) {
+      const tool = toolOf(item);
+      if (!tool) throw server.failure("it lists a tool without a name");
+      found.push(tool);
+    }
+    if (found.length > MAX_TOOLS) throw server.failure(`it lists more than ${MAX_TOOLS} tools`);
+    const cursor = page.get("nextCursor");
+    if (typeof cursor !== "string") return found;
+    if (cursors.has(cursor)) throw server.failure("its list leads back to a page before");
+    if (cursors.add(cursor).size === MAX_PAGES) throw server.failure(`its list has more than ${MAX_PAGES} pages`);
+    const next = await server.ask("tools/list", cursor);
+    if (!next.result) throw next.refusal();
+    page = next.result;
+  }
+}
+
+interface Message {
+  readonly jsonrpc: "2.0";
+  readonly id?: number;
+  readonly method: string;
+  readonly params?: object;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly result: ExactObject | undefined;
+  refusal(): GatewayError;
+}
+
+class Server {
+  readonly #url: string;
+  readonly #token: string;
+  readonly #fetch: OperatorFetch;
+  #lastId = 0;
+  #isModern = true;
+  #session: string | undefined;
+
+  constructor(url: string, token: string, fetch: OperatorFetch) {
+    this.#url = url;
+    this.#token = token;
+    this.#fetch = fetch;
+  }
+
+  failure(why: string): GatewayError {
+    return new GatewayError("tools.list", `Cannot list the tools of "${this.#url}": ${why}`);
+  }
+
+  /** @param cursor of the page; undefined: the first */
+  ask(method: "tools/list", cursor: string | undefined): Promise<Answer> {
+    const meta = {
+      "io.modelcontextprotocol/protocolVersion": MODERN,
+      "io.modelcontextprotocol/clientCapabilities": {},
+      "io.modelcontextprotocol/clientInfo": CLIENT,
+    };
+    const params = { ...(cursor !== undefined && { cursor }), ...(this.#isModern && { _meta: meta }) };
+    return this.#post(method, params);
+  }
+
+  /** Begins a session. */
+  async open(): Promise<void> {
+    this.#isModern = false;
+    const params = { protocolVersion: LEGACY, capabilities: {}, clientInfo: CLIENT };
+    const answer = await this.#post("initialize", params);
+    if (!answer.result) throw answer.refusal();
+    await this.#send({ jsonrpc: "2.0", method: "notifications/initialized" });
+  }
+
+  async close(): Promise<void> {
+    if (this.#session === undefined) return;
+    // Servers may know no end of a session, and it is theirs to end it then.
+    await this.#fetch(this.#url, { method: "DELETE", headers: this.#headers() }).catch(() => undefined);
+  }
+
+  async #post(method: string, params: object): Promise<Answer> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const response = await this.#send({ jsonrpc: "2.0", id, method, params });
+    const { status } = response;
+    this.#session ??= (method === "initialize" && response.headers.get("mcp-session-id")) || undefined;
+    const message = answerTo(String(id), Buffer.from(await response.arrayBuffer()), response);
+    const result = message?.get("result");
+    const error = message?.get("error");
+    return {
+      status,
+      result: status === 200 && result instanceof Map ? (result as ExactObject) : undefined,
+      refusal: () => this.failure(refusalText(status, error)),
+    };
+  }
+
+  #send(message: Message): Promise<Response> {
+    const headers = { ...this.#headers(), "content-type": "application/json", "mcp-method": message.method };
+    return this.#fetch(this.#url, { method: "POST", headers, body: JSON.stringify(message) });
+  }
+
+  #headers(): Readonly<Record<string, string>> {
+    return {
+      authorization: `Bearer ${this.#token}`,
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": this.#isModern ? MODERN : LEGACY,
+      // What the lock hides from others is what a reviewer wants to see (proxy/lists/tool-lock.ts).
+      "x-gateway-tool-lock": "show",
+      ...(this.#session !== undefined && { "mcp-session-id": this.#session }),
+    };
+  }
+}
+
+/** @returns undefined when nothing of it is the answer */
+function answerTo(id: string, body: Buffer, { headers }: Response): ExactObject | undefined {
+  const isEvents = headers.get("content-type")?.startsWith("text/event-stream") === true;
+  if (!isEvents) return messageOf(body, id);
+  const blocks = new EventBlocks(MAX_BYTES).push(body) ?? [];
+  for (const block of blocks) {
+    const message = block.kind === "event" ? messageOf(block.data, id) : undefined;
+    if (message) return message;
+  }
+  return undefined;
+}
+
+/** An answer; errors of requests that were not understood have no id. */
+function messageOf(bytes: Buffer, id: string): ExactObject | undefined {
+  const message = parseExactJson(bytes.toString("utf8"));
+  if (!(message instanceof Map)) return undefined;
+  const own = (message as ExactObject).get("id");
+  const isOwn = own instanceof NumberToken ? own.text === id : message.has("error");
+  return isOwn && !message.has("method") ? (message as ExactObject) : undefined;
+}
+
+function refusalText(status: number, error: ExactJson | undefined): string {
+  if (status === 401) return "it does not take the token";
+  const text = error instanceof Map ? (error as ExactObject).get("message") : undefined;
+  const said = typeof text === "string" ? ` ${visibleJson(text.slice(0, 300))}` : "";
+  return status === 200 ? `it answers${said === "" ? " what is no list" : said}` : `it answers ${status}${said}`;
+}

@@ -1,0 +1,140 @@
+/** `gateway tools lock` and `gateway tools diff`. */
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+
+import {
+  formatToolLock,
+  parseToolLock,
+  type LockedTool,
+  type ToolLockFile,
+} from "../../features/mcp/tool-lock-file.ts";
+import { attempting, GatewayError } from "../../shared/errors.ts";
+import { listTools } from "./list-tools.ts";
+import { compareTools, union } from "./tool-changes.ts";
+import { changesJson, formatChanges, hasChanges, type ServerChanges } from "./words.ts";
+
+export interface ToolsOptions {
+  /** Of MCP servers, as users know them. */
+  readonly url?: readonly string[];
+  readonly tokenFile: readonly string[];
+  readonly json?: true;
+}
+
+export interface ToolsOutcome {
+  readonly text: string;
+  /** Something differs from the file as it was. */
+  readonly differs: boolean;
+}
+
+/**
+ * Writes what the servers list now into the file; other servers in it stay as they are.
+ *
+ * @throws GatewayError `tools.…`, `fetch.…`: then the file is as it was
+ */
+export async function lockTools(path: string, options: ToolsOptions): Promise<ToolsOutcome> {
+  const before = await readLock(path, true);
+  const urls = urlsOf(options, before);
+  const tokens = await readTokens(options);
+  const servers = new Map(before);
+  const changes: ServerChanges[] = [];
+  for (const url of urls) {
+    const listed = await listFor(url, tokens);
+    changes.push({ url, ...compareTools(before.get(url) ?? [], listed) });
+    servers.set(url, listed);
+  }
+  const differs = changes.some(hasChanges) || urls.some((url) => !before.has(url));
+  const text = formatToolLock(servers);
+  // Read as a gateway will read it, before anybody commits it.
+  const reading = parseToolLock(text);
+  if (!reading.ok) throw new GatewayError("tools.lock", `Cannot write "${path}": what is listed ${reading.problem}`);
+  await writeWhole(path, text);
+  return { text: render(changes, options, `written to ${path}`), differs };
+}
+
+/** @throws GatewayError `tools.…`, `fetch.…` */
+export async function diffTools(path: string, options: ToolsOptions): Promise<ToolsOutcome> {
+  const lock = await readLock(path, false);
+  const tokens = await readTokens(options);
+  const changes: ServerChanges[] = [];
+  for (const url of urlsOf(options, lock)) {
+    const locked = lock.get(url);
+    if (!locked) throw new GatewayError("tools.lock", `Cannot compare "${url}": ${path} has nothing of it`);
+    changes.push({ url, ...compareTools(locked, await listFor(url, tokens)) });
+  }
+  const differs = changes.some(hasChanges);
+  return { text: render(changes, options, differs ? `differs from ${path}` : `as in ${path}`), differs };
+}
+
+function render(changes: readonly ServerChanges[], { json }: ToolsOptions, end: string): string {
+  return json ? changesJson(changes) : `${formatChanges(changes)}\n\n${end}`;
+}
+
+/** What all of the users together are shown. A server that lists nothing is taken for one that is not well. */
+async function listFor(url: string, tokens: readonly string[]): Promise<readonly LockedTool[]> {
+  const lists: (readonly LockedTool[])[] = [];
+  for (const token of tokens) lists.push(await listTools({ url, token }));
+  const all = union(lists);
+  if (all.length === 0)
+    throw new GatewayError(
+      "tools.list",
+      `Cannot list the tools of "${url}": it shows none, which an outage looks like, too`,
+    );
+  return all;
+}
+
+function urlsOf({ url = [] }: ToolsOptions, lock: ToolLockFile): readonly string[] {
+  const urls = url.length > 0 ? [...new Set(url.map(addressOf))] : [...lock.keys()];
+  if (urls.length === 0) throw new GatewayError("tools.lock", "Cannot tell which servers are meant: give --url");
+  return urls;
+}
+
+/** As routes are known by it: no slash at the end, but for a bare origin there is none either. */
+function addressOf(text: string): string {
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text))
+    throw new GatewayError(
+      "tools.lock",
+      `Cannot use the address ${JSON.stringify(text)}: it must begin with https:// or http://`,
+    );
+  const { origin, pathname, search } = new URL(text);
+  return origin + pathname.replace(/\/$/, "") + search;
+}
+
+async function readTokens({ tokenFile }: ToolsOptions): Promise<readonly string[]> {
+  return Promise.all(
+    tokenFile.map((path) =>
+      attempting("tools.token", `Cannot read the token in "${path}"`, async () => {
+        const token = (await readFile(path, "utf8")).trim();
+        if (!/^[\x21-\x7e]+$/.test(token)) throw new TypeError("it holds something else than one token");
+        return token;
+      }),
+    ),
+  );
+}
+
+async function readLock(path: string, mayBeAbsent: boolean): Promise<ToolLockFile> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (cause) {
+    if (mayBeAbsent && (cause as NodeJS.ErrnoException).code === "ENOENT") return new Map();
+    throw new GatewayError("tools.lock", `Cannot read "${path}": ${(cause as NodeJS.ErrnoException).code ?? "error"}`, {
+      cause,
+    });
+  }
+  const reading = parseToolLock(text);
+  if (!reading.ok) throw new GatewayError("tools.lock", `Cannot read "${path}": it ${reading.problem}`);
+  return reading.servers;
+}
+
+/** Whole or not at all: gateways may be watching it. */
+async function writeWhole(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${process.pid}.tmp`;
+  await attempting("tools.lock", `Cannot write "${path}"`, async () => {
+    try {
+      await writeFile(temporary, text, { flag: "wx" });
+      await rename(temporary, path);
+    } catch (error) {
+      await rm(temporary, { force: true });
+      throw error;
+    }
+  });
+}

@@ -1,0 +1,148 @@
+/** What differs between tools that were reviewed and those that are listed now. Pure. */
+import { hasUnseen, type LockedTool } from "../../features/mcp/tool-lock-file.ts";
+import { byName, canonicalText, type ExactJson, type ExactObject } from "../../shared/json/exact-json.ts";
+
+/** A value of a definition that is not what it was; undefined: it is not there. */
+export interface ValueChange {
+  /** Names of members, and positions, from the definition down. */
+  readonly path: readonly string[];
+  readonly before: ExactJson | undefined;
+  readonly after: ExactJson | undefined;
+}
+
+export interface ToolChange {
+  readonly tool: string;
+  readonly values: readonly ValueChange[];
+  /** What the change means, in words; most changes mean what they say. */
+  readonly notes: readonly string[];
+}
+
+export interface ToolChanges {
+  readonly added: readonly LockedTool[];
+  readonly removed: readonly LockedTool[];
+  readonly changed: readonly ToolChange[];
+  readonly same: number;
+}
+
+/** Both may have a name several times: lists differ by user. */
+export function compareTools(locked: readonly LockedTool[], listed: readonly LockedTool[]): ToolChanges {
+  const before = Map.groupBy(locked, ({ name }) => name);
+  const now = Map.groupBy(listed, ({ name }) => name);
+  const added: LockedTool[] = [];
+  const changed: ToolChange[] = [];
+  let same = 0;
+  for (const [name, tools] of now) {
+    const known = before.get(name);
+    if (!known) {
+      added.push(...once(tools));
+      continue;
+    }
+    const strange = once(tools).filter(({ digest }) => known.every((each) => each.digest !== digest));
+    if (strange.length === 0) same += 1;
+    for (const tool of strange) changed.push(changeOf(nearest(known, tool), tool));
+  }
+  const removed = [...before].flatMap(([name, tools]) => (now.has(name) ? [] : once(tools)));
+  return {
+    added: sorted(added),
+    removed: sorted(removed),
+    changed: changed.toSorted((a, b) => byName([a.tool, 0], [b.tool, 0])),
+    same,
+  };
+}
+
+/** Each definition once, by name and digest. */
+export function union(lists: readonly (readonly LockedTool[])[]): readonly LockedTool[] {
+  return sorted(once(lists.flat()));
+}
+
+function once(tools: readonly LockedTool[]): readonly LockedTool[] {
+  return [...new Map(tools.map((tool) => [tool.digest, tool])).values()];
+}
+
+function sorted(tools: readonly LockedTool[]): readonly LockedTool[] {
+  return tools.toSorted((a, b) => byName([`${a.name}\0${a.digest}`, 0], [`${b.name}\0${b.digest}`, 0]));
+}
+
+/** Of several reviewed definitions the one that differs least. */
+function nearest(known: readonly LockedTool[], tool: LockedTool): LockedTool {
+  const count = (each: LockedTool): number => [...valueChanges(each.definition, tool.definition, [])].length;
+  return known.toSorted((a, b) => count(a) - count(b))[0] as LockedTool;
+}
+
+function changeOf(before: LockedTool, { name, definition }: LockedTool): ToolChange {
+  const values = [...valueChanges(before.definition, definition, [])];
+  return { tool: name, values, notes: values.flatMap(notesOf) };
+}
+
+function* valueChanges(
+  before: ExactJson | undefined,
+  after: ExactJson | undefined,
+  path: readonly string[],
+): Iterable<ValueChange> {
+  if (before !== undefined && after !== undefined && canonicalText(before) === canonicalText(after)) return;
+  if (before instanceof Map && after instanceof Map) {
+    const [one, other] = [before as ExactObject, after as ExactObject];
+    const names = [...new Set([...one.keys(), ...other.keys()])].sort();
+    for (const name of names) yield* valueChanges(one.get(name), other.get(name), [...path, name]);
+    return;
+  }
+  yield { path, before, after };
+}
+
+/** What a server says of a tool when it says nothing (MCP, ToolAnnotations), and what it means when that turns around. */
+const HINTS: Readonly<
+  Record<string, { readonly unset: boolean; readonly turns: Readonly<Record<"true" | "false", string>> }>
+> = {
+  readOnlyHint: {
+    unset: false,
+    turns: { true: "says that it only reads", false: "no longer says that it only reads" },
+  },
+  destructiveHint: { unset: true, turns: { true: "may destroy now", false: "says that it destroys nothing" } },
+  idempotentHint: {
+    unset: false,
+    turns: { true: "says that it may be called twice", false: "no longer says that it may be called twice" },
+  },
+  openWorldHint: { unset: true, turns: { true: "may reach outside now", false: "says that it stays inside" } },
+};
+
+function notesOf({ path, before, after }: ValueChange): readonly string[] {
+  const notes: string[] = [];
+  const [part, name = ""] = path;
+  if (part === "annotations") {
+    const names = path.length === 1 ? Object.keys(HINTS) : [name];
+    for (const each of names) {
+      const hint = Object.hasOwn(HINTS, each) ? HINTS[each] : undefined;
+      if (!hint) continue;
+      const was = hintOf(path.length === 1 ? memberOf(before, each) : before, hint.unset);
+      const is = hintOf(path.length === 1 ? memberOf(after, each) : after, hint.unset);
+      if (was !== is) notes.push(hint.turns[is ? "true" : "false"]);
+    }
+  }
+  if (part === "inputSchema" && path.at(-1) === "required") {
+    const were = new Set(textsOf(before));
+    const must = textsOf(after).filter((each) => !were.has(each));
+    if (must.length > 0) notes.push(`must be given now: ${must.join(", ")}`);
+  }
+  if (hasUnseenText(after) && !hasUnseenText(before)) notes.push(`invisible characters came into: ${path.join(".")}`);
+  return notes;
+}
+
+function hintOf(value: ExactJson | undefined, unset: boolean): boolean {
+  return typeof value === "boolean" ? value : unset;
+}
+
+function memberOf(value: ExactJson | undefined, name: string): ExactJson | undefined {
+  return value instanceof Map ? (value as ExactObject).get(name) : undefined;
+}
+
+function textsOf(value: ExactJson | undefined): readonly string[] {
+  return Array.isArray(value) ? (value as readonly ExactJson[]).filter((each) => typeof each === "string") : [];
+}
+
+function hasUnseenText(value: ExactJson | undefined): boolean {
+  if (typeof value === "string") return hasUnseen(value);
+  if (Array.isArray(value)) return (value as readonly ExactJson[]).some(hasUnseenText);
+  return (
+    value instanceof Map && [...(value as ExactObject)].some(([name, each]) => hasUnseen(name) || hasUnseenText(each))
+  );
+}

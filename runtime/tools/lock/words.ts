@@ -1,0 +1,127 @@
+/** Changes of tools for people, and for programs. What servers wrote is shown so that nothing of it steers a terminal. */
+import { formatExact, visibleJson, type LockedTool } from "../../features/mcp/tool-lock-file.ts";
+import { NumberToken } from "../../shared/canonical-json.ts";
+import { canonicalText, type ExactJson, type ExactObject } from "../../shared/json/exact-json.ts";
+import type { ToolChange, ToolChanges, ValueChange } from "./tool-changes.ts";
+
+export interface ServerChanges extends ToolChanges {
+  /** Address of the MCP server. */
+  readonly url: string;
+}
+
+export function hasChanges({ added, removed, changed }: ToolChanges): boolean {
+  return added.length + removed.length + changed.length > 0;
+}
+
+/** Lines for a terminal, or a comment in a review. */
+export function formatChanges(servers: readonly ServerChanges[]): string {
+  return servers.map(formatServer).join("\n\n");
+}
+
+function formatServer(server: ServerChanges): string {
+  const { url, added, removed, changed, same } = server;
+  const lines = [
+    ...added.flatMap((tool) => [`  + ${nameText(tool.name)}: not in the lock`, ...definitionLines(tool)]),
+    ...removed.map(({ name }) => `  - ${nameText(name)}: in the lock, not listed`),
+    ...changed.flatMap(changeLines),
+  ];
+  const counts = [
+    count(changed.length, "changed"),
+    count(added.length, "new"),
+    count(removed.length, "gone"),
+    count(same, "as locked"),
+  ].filter((text) => text !== undefined);
+  return [`${visible(url)}: ${counts.join(", ") || "no tools"}`, ...lines].join("\n");
+}
+
+function count(of: number, what: string): string | undefined {
+  return of === 0 ? undefined : `${of} ${what}`;
+}
+
+/** The whole of it: in what a reviewer is not shown a server may write anything. */
+function definitionLines({ definition }: LockedTool): readonly string[] {
+  const first = ["title", "description", "annotations"].filter((name) => definition.has(name));
+  const others = [...definition.keys()].filter((name) => name !== "name" && !first.includes(name)).sort();
+  return [...first, ...others].map((name) => `      ${visible(name)}: ${shown(definition.get(name) ?? null)}`);
+}
+
+function changeLines({ tool, values, notes }: ToolChange): readonly string[] {
+  return [
+    `  ~ ${nameText(tool)}: differs from the lock`,
+    ...notes.map((note) => `      ! ${visible(note)}`),
+    ...values.flatMap(valueLines),
+  ];
+}
+
+function valueLines({ path, before, after }: ValueChange): readonly string[] {
+  const place = path.map(visible).join(".") || "definition";
+  if (before === undefined) return [`      + ${place}: ${shown(after ?? null)}`];
+  if (after === undefined) return [`      - ${place}: ${shown(before)}`];
+  const lists = listChange(before, after);
+  if (lists !== undefined) return [`      ~ ${place}: ${lists}`];
+  if (typeof before !== "string" && typeof after !== "string" && !isLong(before) && !isLong(after))
+    return [`      ~ ${place}: was ${shown(before)}, now ${shown(after)}`];
+  return [`      ~ ${place}`, `          was ${shown(before)}`, `          now ${shown(after)}`];
+}
+
+function isLong(value: ExactJson): boolean {
+  return typeof value === "object" && value !== null && !(value instanceof NumberToken);
+}
+
+/** Of lists of texts (`required`, `enum`) what came and went. */
+function listChange(before: ExactJson, after: ExactJson): string | undefined {
+  const [one, other] = [texts(before), texts(after)];
+  if (!one || !other) return undefined;
+  const came = other.filter((text) => !one.includes(text)).map((text) => `+${visibleJson(text)}`);
+  const went = one.filter((text) => !other.includes(text)).map((text) => `-${visibleJson(text)}`);
+  return came.length + went.length === 0 ? undefined : [...came, ...went].join(" ");
+}
+
+function texts(value: ExactJson): readonly string[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const items = value as readonly ExactJson[];
+  return items.every((item) => typeof item === "string") ? items : undefined;
+}
+
+function shown(value: ExactJson): string {
+  return typeof value === "string" ? visibleJson(value) : visible(canonicalText(value));
+}
+
+function nameText(name: string): string {
+  return /^[A-Za-z0-9_.-]+$/.test(name) ? name : visibleJson(name);
+}
+
+/** What nobody would see, escaped. */
+function visible(text: string): string {
+  return visibleJson(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("\\\\", "\\");
+}
+
+/** One JSON object, for programs; numbers of definitions as they were written. */
+export function changesJson(servers: readonly ServerChanges[]): string {
+  const members = servers.map(({ url, added, removed, changed, same }): ExactJson =>
+    object({
+      url,
+      same: new NumberToken(String(same)),
+      added: added.map(toolJson),
+      removed: removed.map(toolJson),
+      changed: changed.map(({ tool, values, notes }) =>
+        object({
+          tool,
+          notes,
+          values: values.map(({ path, before, after }) =>
+            object({ path, ...(before !== undefined && { before }), ...(after !== undefined && { after }) }),
+          ),
+        }),
+      ),
+    }),
+  );
+  return formatExact(object({ differs: servers.some(hasChanges), servers: members }), 0, ["differs", "servers"]);
+}
+
+function toolJson({ name, digest, definition }: LockedTool): ExactJson {
+  return object({ tool: name, digest, definition });
+}
+
+function object(members: Readonly<Record<string, ExactJson>>): ExactObject {
+  return new Map(Object.entries(members));
+}
