@@ -31,7 +31,6 @@ import { createApprovalHolds, holdForApproval, type HoldDeps } from "./approval/
 import { decideMcp } from "./approval/decide-mcp.ts";
 import { useApproval, type ApproveDeps } from "./approval/approve.ts";
 import { renewDevices, type DeviceDeps } from "./device.ts";
-import { answerNoRoute } from "./answers/no-route.ts";
 import { createEndpointFinder } from "./endpoints.ts";
 import {
   refuseBlockedRoute,
