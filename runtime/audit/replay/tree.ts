@@ -19,8 +19,8 @@ export interface WriteOptions {
   readonly isByText?: boolean;
 }
 
-/** Each costs a digest. */
-const MAX_VALUES = 256;
+/** Each costs a digest, 3 µs, and its name up to two. */
+const MAX_VALUES = 128;
 const SCHEMA_NAME = /^[A-Za-z0-9_$][A-Za-z0-9_.$-]{0,63}$/;
 const ODD_NUMBER = "?";
 

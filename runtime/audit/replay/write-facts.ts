@@ -5,7 +5,7 @@
  * Untrusted: all of it. Promises: one line of JSON, bounded; of arguments and claims no value, but those of arguments that
  * the configuration allows, only digests under its key; no token, cookie or secret.
  */
-import type { CertificateFacts, Facts, UserFacts } from "../../policy/facts.ts";
+import type { CertificateFacts, Facts, McpFacts, UserFacts } from "../../policy/facts.ts";
 import { parseExactly } from "../../policy/mcp/argument-values.ts";
 import { escapeMarks, plainJsonText } from "../record-text.ts";
 import { createDigests, type Digests } from "./digests.ts";
@@ -64,8 +64,7 @@ export function createReplayWriter({ key, clearArguments, asksForCertificates }:
   function messageText({ mcp }: Facts, toolArguments: ReplayInput["toolArguments"]): string {
     if (mcp === undefined) return "";
     const parts: string[] = [];
-    for (const name of ["method", "tool", "prompt", "resource"] as const)
-      if (mcp[name] !== undefined) parts.push(`"${name}":${plainJsonText(mcp[name])}`);
+    for (const name of MESSAGE_TEXTS) if (mcp[name] !== undefined) parts.push(`"${name}":${plainJsonText(mcp[name])}`);
     if (mcp.tool !== undefined) {
       const given = toolArguments() ?? "{}";
       const options = { digests, clear: clear.get(mcp.tool) ?? clearOfAll };
@@ -89,6 +88,22 @@ export function createReplayWriter({ key, clearArguments, asksForCertificates }:
     },
   };
 }
+
+const MESSAGE_TEXTS = ["method", "tool", "prompt", "resource"] as const;
+
+/** Every fact there is: a criterion that reads one that nobody writes here could not be decided again. */
+type Written = Record<
+  | `facts ${"http" | "user" | "devices" | "mcp"}`
+  | `http ${"method" | "path" | "host" | "ip" | "isCorsPreflight" | "certificate" | "otherPaths"}`
+  | `user ${"id" | "email" | "groups" | "claims" | "leftOut" | "name"}`
+  | `mcp ${(typeof MESSAGE_TEXTS)[number] | "arguments"}`,
+  true
+>;
+type Known = Record<
+  `facts ${keyof Facts}` | `http ${keyof Facts["http"]}` | `user ${keyof UserFacts}` | `mcp ${keyof McpFacts}`,
+  true
+>;
+true satisfies Written extends Known ? true : false;
 
 function writeUser({ id, email, groups, claims, leftOut }: UserFacts, digests: Digests | undefined): string {
   let text = `{"id":${plainJsonText(id)},"email":${plainJsonText(email)},"groups":[${groups.map(plainJsonText).join(",")}]`;
