@@ -15,6 +15,8 @@ export const UNAVAILABLE: Taken = { waitMs: UNAVAILABLE_MS };
 export interface Gate {
   /** A promise only where the store must be waited for. @param key whose count it is, see rate-limits.ts */
   take(key: string, nowMs: number): Taken | Promise<Taken>;
+  /** What `take` would refuse without asking anybody; 0: nothing is known against it. Changes nothing. */
+  refuses(key: string, nowMs: number): number;
   /** The request went no further: it is as if it had never asked. */
   giveBack(key: string, taken: Taken): void;
   /** The request is over. */
@@ -23,12 +25,17 @@ export interface Gate {
   tend(nowMs: number): void;
   /** The clock was set back: nothing that was to be over by it may go on longer. */
   clockSetBack(nowMs: number): void;
+  /** The process ends: what it was given and did not use goes back, as far as that is done at once. */
+  retire(): void;
   /** Nothing is remembered that anybody would miss. */
   readonly isIdle: boolean;
 }
 
 /** Smaller limits are counted exactly: the store is asked for each request. */
 export const EXACT_BELOW = 20;
+
+/** What a process that ends gives back, of each limit; of others it counts until its time. */
+export const MAX_RETIRED = 500;
 
 /** Keys of one limit that a process remembers; of those beyond, each request waits for the store. */
 export const MAX_KEYS = 20_000;

@@ -83,6 +83,8 @@ interface RouteGate {
 const TEND_MS = 1_000;
 /** Ticks between two looks at how many processes there are. */
 const LOOK_EVERY = 10;
+/** By then those that start together have shown signs of life. */
+const SOON = 2;
 const NOTHING_HELD: Admitted = { ok: true, release: undefined };
 
 export function createRateLimits(deps: RateLimitsDeps): RateLimits {
@@ -103,7 +105,8 @@ export function createRateLimits(deps: RateLimitsDeps): RateLimits {
   return {
     take(route, facts) {
       const all = gatesOf(route);
-      return takeFrom(all, 0, facts, [], readClock());
+      const nowMs = readClock();
+      return (all.length > 1 && refuseAtOnce(all, facts, nowMs)) || takeFrom(all, 0, facts, [], nowMs);
     },
     *counts() {
       for (const { counts } of gates.values()) yield counts;
@@ -112,6 +115,7 @@ export function createRateLimits(deps: RateLimitsDeps): RateLimits {
     async close() {
       clearInterval(timer);
       unsubscribe();
+      for (const { gate } of gates.values()) gate.retire();
       await shared.close();
     },
   };
@@ -125,9 +129,10 @@ export function createRateLimits(deps: RateLimitsDeps): RateLimits {
   }
 
   function follow(next: Snapshot): void {
+    const before = inForce.size;
     inForce = new Set();
     for (const route of next.routes) for (const limit of route.rateLimits ?? []) inForce.add(idOf(route, limit));
-    if (inForce.size > 0 && ticks === 0) void shared.lookAround();
+    if (before === 0 && inForce.size > 0) void shared.lookAround();
   }
 
   function tend(): void {
@@ -138,7 +143,7 @@ export function createRateLimits(deps: RateLimitsDeps): RateLimits {
       if (!inForce.has(id) && gate.isIdle) gates.delete(id);
     }
     ticks += 1;
-    if (ticks % LOOK_EVERY === 0) void shared.lookAround();
+    if (ticks === SOON || ticks % LOOK_EVERY === 0) void shared.lookAround();
   }
 
   function gatesOf(route: CompiledRoute): readonly RouteGate[] {
@@ -164,6 +169,17 @@ export function createRateLimits(deps: RateLimitsDeps): RateLimits {
     const made = { limit, gate, counts };
     gates.set(id, made);
     return made;
+  }
+
+  /** So that who keeps asking for what one limit refuses does not take of the others, and give back, each time. */
+  function refuseAtOnce(all: readonly RouteGate[], facts: LimitFacts, nowMs: number): Limited | undefined {
+    for (const each of all) {
+      if (!appliesTo(each.limit, facts)) continue;
+      const key = keyOf(each.limit, facts);
+      const waitMs = each.gate.refuses(key, nowMs);
+      if (waitMs !== 0) return judge(all, each, key, { waitMs }, facts, []);
+    }
+    return undefined;
   }
 
   function takeFrom(

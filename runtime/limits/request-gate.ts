@@ -9,7 +9,7 @@
 import { hashSecret } from "../shared/keys.ts";
 import type { Clock } from "../shared/clock.ts";
 import { allot, toAllotment, type Allotment, type CountEntry } from "../store/allotments.ts";
-import { advanceOf, EXACT_BELOW, type Gate, GRANTED, MAX_KEYS, type Taken, UNAVAILABLE } from "./gate.ts";
+import { advanceOf, EXACT_BELOW, type Gate, GRANTED, MAX_KEYS, MAX_RETIRED, type Taken, UNAVAILABLE } from "./gate.ts";
 import type { SharedCounts } from "./shared-counts.ts";
 
 export interface RequestGateDeps {
@@ -25,6 +25,14 @@ interface RequestLimit {
   readonly most: number;
   readonly windowMs: number;
   readonly countsAlone: boolean;
+}
+
+/** For those that pass ahead of one question; its answer says where they were counted. */
+interface Ahead {
+  readonly waitMs: 0;
+  entry?: string;
+  /** Of them, those that went no further while the question was under way. */
+  returned: number;
 }
 
 /** What this process knows of one count. */
@@ -43,6 +51,7 @@ interface Count {
   mayAdvance: boolean;
   /** Let pass ahead of the store's word, which it has not been told yet. */
   ahead: number;
+  aheadTaken: Ahead;
   /** Let pass since the store was asked last: how many are asked for next. */
   served: number;
   isAsking: boolean;
@@ -89,20 +98,31 @@ export function createRequestGate({ counts: shared, clock, onAlone }: RequestGat
       if (nowMs < count.fullUntilMs) return refusal(count, nowMs);
       if (shared.isAway(nowMs)) return takeAlone(count, nowMs);
       if (count.mayAdvance && count.ahead < advance) {
+        const { aheadTaken } = count;
         count.ahead += 1;
         count.served += 1;
         void ask(count);
-        return GRANTED;
+        return aheadTaken;
       }
       return new Promise((resolve) => {
         count.waiting.push(resolve);
         void ask(count);
       });
     },
-    giveBack(key, { entry }) {
+    refuses(key, nowMs) {
       const count = counts.get(key);
-      // Let pass ahead, or by this process's own count: it stays counted, where it is in doubt for whom.
-      if (!count || entry === undefined) return;
+      if (!count || nowMs >= count.fullUntilMs || (count.left > 0 && nowMs < count.validUntilMs)) return 0;
+      return refusal(count, nowMs).waitMs;
+    },
+    giveBack(key, taken: Taken | Ahead) {
+      const { entry } = taken;
+      const count = counts.get(key);
+      if (!count) return;
+      if (entry === undefined) {
+        // What this process alone has counted stays counted.
+        if ("returned" in taken) taken.returned += 1;
+        return;
+      }
       if (entry === count.taken.entry && clock.now() < count.validUntilMs) {
         count.left += 1;
         return;
@@ -130,6 +150,17 @@ export function createRequestGate({ counts: shared, clock, onAlone }: RequestGat
         count.usedAtMs = nowMs;
       }
     },
+    retire() {
+      let left = MAX_RETIRED;
+      for (const count of counts.values()) {
+        if (count.left === 0) continue;
+        leave(count, count.taken.entry, count.left);
+        count.left = 0;
+        count.served = 0;
+        void ask(count);
+        if (--left === 0) return;
+      }
+    },
     get isIdle() {
       return counts.size === 0;
     },
@@ -151,6 +182,7 @@ export function createRequestGate({ counts: shared, clock, onAlone }: RequestGat
       // One that was forgotten may have let pass some ahead: only who remembers all of them may do that.
       mayAdvance: isNew,
       ahead: 0,
+      aheadTaken: { waitMs: 0, returned: 0 },
       served: 0,
       isAsking: false,
       waiting: [],
@@ -184,6 +216,8 @@ export function createRequestGate({ counts: shared, clock, onAlone }: RequestGat
     const setBacksBefore = setBacks;
     dropInvalid(count, askedAtMs);
     const spent = count.ahead;
+    const { aheadTaken } = count;
+    count.aheadTaken = { waitMs: 0, returned: 0 };
     const needed = spent + count.waiting.length;
     const spare = isExact || (needed === 0 && count.served === 0) ? 0 : Math.min(largest, 2 * count.served);
     const back = count.unused.shift();
@@ -195,6 +229,8 @@ export function createRequestGate({ counts: shared, clock, onAlone }: RequestGat
       fallBack(count, spent, nowMs);
       return false;
     }
+    aheadTaken.entry = allotment.entry;
+    leave(count, allotment.entry, aheadTaken.returned);
     const validMs = setBacks === setBacksBefore ? Math.min(allotment.validMs, LONGEST_KEPT_MS) : 0;
     share(count, allotment, allotment.granted - spent, askedAtMs + validMs);
     const isFull = allotment.used >= most;

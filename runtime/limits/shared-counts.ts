@@ -16,6 +16,8 @@ export interface SharedCountsDeps {
   readonly countProcesses: () => Promise<number>;
   readonly clock: Clock;
   readonly log: Log;
+  /** A store that takes longer is away; 2 s when absent. */
+  readonly longestWaitMs?: number;
 }
 
 export interface SharedCounts extends Closable {
@@ -34,7 +36,8 @@ export interface SharedCounts extends Closable {
 const LONGEST_WAIT_MS = 2_000;
 const LEFT_ALONE_MS = 5_000;
 
-export function createSharedCounts({ store, countProcesses, clock, log }: SharedCountsDeps): SharedCounts {
+export function createSharedCounts(deps: SharedCountsDeps): SharedCounts {
+  const { store, countProcesses, clock, log, longestWaitMs = LONGEST_WAIT_MS } = deps;
   let askAgainAtMs = 0;
   let leftAloneAtMs = 0;
   let isAway = false;
@@ -47,7 +50,7 @@ export function createSharedCounts({ store, countProcesses, clock, log }: Shared
 
     async allot(key, request) {
       if (isClosed) return undefined;
-      const work = within(LONGEST_WAIT_MS, store.allot(key, request));
+      const work = within(longestWaitMs, store.allot(key, request));
       underWay.add(work);
       try {
         const allotment = await work;
@@ -70,8 +73,8 @@ export function createSharedCounts({ store, countProcesses, clock, log }: Shared
 
     async lookAround() {
       try {
-        // This process is one, whatever is known of others.
-        processes = Math.max(1, await countProcesses());
+        // None: this process has shown no sign of life yet, so nobody knows.
+        processes = (await countProcesses()) || processes;
       } catch {
         // The last number stands: those who were there may still be.
       }

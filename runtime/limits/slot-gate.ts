@@ -7,7 +7,7 @@
  */
 import { hashSecret, randomSecret } from "../shared/keys.ts";
 import type { Clock } from "../shared/clock.ts";
-import { EXACT_BELOW, type Gate, GRANTED, MAX_KEYS, type Taken, UNAVAILABLE } from "./gate.ts";
+import { EXACT_BELOW, type Gate, GRANTED, MAX_KEYS, MAX_RETIRED, type Taken, UNAVAILABLE } from "./gate.ts";
 import type { SharedCounts } from "./shared-counts.ts";
 
 export interface SlotGateDeps {
@@ -73,6 +73,11 @@ export function createSlotGate({ counts: shared, clock, onAlone }: SlotGateDeps,
         void ask(slots);
       });
     },
+    refuses(key, nowMs) {
+      const slots = all.get(key);
+      if (!slots || nowMs >= slots.fullUntilMs || (slots.using < slots.holding && nowMs < slots.heldUntilMs)) return 0;
+      return AGAIN_MS;
+    },
     giveBack: release,
     release,
     tend(nowMs) {
@@ -87,6 +92,14 @@ export function createSlotGate({ counts: shared, clock, onAlone }: SlotGateDeps,
         slots.heldUntilMs = 0;
         slots.renewAtMs = 0;
         slots.fullUntilMs = 0;
+      }
+    },
+    retire() {
+      let left = MAX_RETIRED;
+      for (const slots of all.values()) {
+        if (slots.holding === slots.using) continue;
+        void ask(slots);
+        if (--left === 0) return;
       }
     },
     get isIdle() {

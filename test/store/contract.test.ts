@@ -9,11 +9,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { silentLog } from "../../runtime/shared/log.ts";
 import { epochSeconds, systemClock } from "../../runtime/shared/clock.ts";
 import { allot, type CountEntry } from "../../runtime/store/allotments.ts";
+import { advanceOf } from "../../runtime/limits/gate.ts";
 import { createRecords } from "../../runtime/identity/identity-records.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
 import { openPostgresStore } from "../../runtime/store/postgres/postgres.ts";
 import { openSqliteStore } from "../../runtime/store/sqlite/sqlite.ts";
 import type { Store } from "../../runtime/store/store.ts";
+import { alice, limitWorld } from "../runtime/limits/limit-world.ts";
 import { createTestClock } from "../support/clock.ts";
 import { findPostgres, startPostgres } from "../support/postgres.ts";
 import { approvalContract } from "./approval-contract.ts";
@@ -385,6 +387,24 @@ function contract(start: () => Promise<Backend>): void {
         const through = round % 2 ? store : other;
         expect(await through.allot("k", request)).toMatchObject({ granted: expected.granted, used });
       }
+    });
+
+    test("rate limits of three processes: small ones are exact, others overshot by no more than is stated", async () => {
+      const requests = [10, 300];
+      const limits = requests.map((most) => ({ name: `l${most}`, requests: most, window: "10m" }));
+      const passed = await Promise.all(
+        limits.map(async (limit) => {
+          const { processes, route, close } = limitWorld([limit], { processes: 3, store: [store, other] });
+          const asked = Array.from({ length: 450 }, async (_, index) => processes[index % 3]?.take(route, alice));
+          const admissions = await Promise.all(asked);
+          await close();
+          return admissions.filter((admission) => admission?.ok).length;
+        }),
+      );
+      expect(passed[0]).toBe(10);
+      expect(passed[1]).toBeLessThanOrEqual(300 + 3 * advanceOf(300));
+      // A few may lie in a process that nobody asks any more.
+      expect(passed[1]).toBeGreaterThan(200);
     });
 
     test("sweep() removes counts that nothing is left of", async () => {

@@ -31,14 +31,20 @@ export function limitedRoute(limits: readonly LimitDoc[]): CompiledRoute {
 
 export function limitWorld(
   limits: readonly LimitDoc[],
-  options: { readonly processes?: number; readonly store?: Store; readonly clock?: TestClock } = {},
+  options: {
+    readonly processes?: number /** One for all, or handles on one for each in turn. */;
+    readonly store?: Store | readonly Store[];
+    readonly clock?: TestClock;
+  } = {},
 ): LimitWorld {
   const { processes: many = 1, clock = createTestClock() } = options;
-  const store = options.store ?? createMemoryStore({ clock });
+  const stores = [options.store ?? createMemoryStore({ clock })].flat();
   let route = limitedRoute(limits);
   const listeners = new Set<(next: Snapshot) => void>();
   const snapshot = (): Snapshot => ({ routes: [route] }) as unknown as Snapshot;
-  const processes = Array.from({ length: many }, () => startLimits(store, clock, many, snapshot, listeners));
+  const processes = Array.from({ length: many }, (_, index) =>
+    startLimits(stores[index % stores.length] as Store, clock, many, snapshot, listeners),
+  );
   return {
     clock,
     processes,
@@ -67,7 +73,14 @@ function startLimits(
       return () => void listeners.delete(listener);
     },
   };
-  return createRateLimits({ store, clock, snapshots, log: silentLog(), countProcesses: async () => many });
+  return createRateLimits({
+    store,
+    clock,
+    snapshots,
+    log: silentLog(),
+    longestWaitMs: 60_000,
+    countProcesses: async () => many,
+  });
 }
 
 export const alice: LimitFacts = { user: "alice", client: "editor", tool: undefined };

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 
-import { advanceOf } from "../../../runtime/limits/gate.ts";
+import { advanceOf, MAX_KEYS } from "../../../runtime/limits/gate.ts";
 import { limitHeaders } from "../../../runtime/limits/limit-headers.ts";
 import type { Admission, LimitFacts, RateLimits } from "../../../runtime/limits/rate-limits.ts";
 import { createMemoryStore } from "../../../runtime/store/memory.ts";
@@ -310,6 +310,54 @@ describe("what is counted", () => {
     limited.change([minute(5), minute(300, { name: "many" }), atOnce(3)]);
     // Of five one is used, and of three slots one: two more are under way at a time.
     expect(await passed(limited, 12)).toBe(2);
+  });
+
+  test("so it is where it was let pass ahead of the store's word, or was refused before it was asked for", async () => {
+    const clock = createTestClock();
+    const held = heldStore(createMemoryStore({ clock }));
+    const limited = world([minute(100), { name: "one", requests: 1, window: "1m" }], { store: held.store, clock });
+    expect(await passed(limited, 1)).toBe(1);
+    // Two limits: the store is asked for the one that is small, and both are given back.
+    expect(await passed(limited, 30)).toBe(0);
+    await settle();
+    held.asked = 0;
+    expect(await passed(limited, 100)).toBe(0);
+    expect(held.asked).toBe(0);
+    limited.change([minute(100)]);
+    limited.clock.advance(1_100);
+    expect(await passed(limited, 200)).toBe(99);
+  });
+
+  test("who is remembered is bounded, and whoever is forgotten gets nothing ahead", async () => {
+    const clock = createTestClock();
+    const held = heldStore(createMemoryStore({ clock }));
+    const limited = world([minute(100)], { store: held.store, clock });
+    const [one] = limited.processes as [RateLimits];
+    for (let index = 0; index < MAX_KEYS; index += 1) one.take(limited.route, { ...alice, user: `user-${index}` });
+    await settle();
+    expect(await one.take(limited.route, alice)).toMatchObject({ ok: true });
+    clock.advance(12_000);
+    one.tend();
+    await settle();
+    const next = one.take(limited.route, bob);
+    expect(next).toBeInstanceOf(Promise);
+    expect((await next).ok).toBe(true);
+    // After the window all are forgotten.
+    clock.advance(90_000);
+    one.tend();
+    await settle();
+    expect(one.take(limited.route, { ...alice, user: "user-0" })).toMatchObject({ ok: true });
+  });
+
+  test("a process that ends gives back what it has", async () => {
+    const clock = createTestClock();
+    const store = createMemoryStore({ clock });
+    const ends = limitWorld([minute(200), atOnce(100)], { store, clock });
+    const [one] = ends.processes as [RateLimits];
+    for (let times = 0; times < 30; times += 1) await one.take(ends.route, alice);
+    await ends.close();
+    const goesOn = world([minute(200)], { store, clock });
+    expect(await passed(goesOn, 400)).toBe(170);
   });
 
   test("a change of the configuration does not begin anew, nor does it count what is under way twice", async () => {

@@ -63,20 +63,30 @@ describe.each(stores)("two workers on %s", { timeout: 90_000 }, (name, postgres)
     await gateway.admin.remove("team");
   });
 
-  test.skipIf(skip)(`see what another replica of the store published (${name})`, async () => {
-    const shared = options();
-    const first = await run(shared);
-    const storage = shared.boot?.["storage_url"] ?? `sqlite:${first.directory}/gateway.db`;
-    const second = await run({ workers: 1, boot: { storage_url: storage } });
-    const startedMs = performance.now();
-    const answer = await second.admin.publish("team", slice("1"));
-    // Answered when the first one's workers have it too, though nobody told them over a channel.
-    expect(answer.body).toMatchObject({ live: true, replicas: 3 });
-    expect(performance.now() - startedMs).toBeLessThan(2_500);
-    expect(new Set((await ask(first)).map(({ mark }) => mark))).toEqual(new Set(["1"]));
-    expect((await ask(second)).map(({ mark }) => mark)).toContain("1");
-    await second.admin.remove("team");
-  });
+  test.skipIf(skip)(
+    `see what another replica of the store published, and count its limits with it (${name})`,
+    async () => {
+      const shared = options();
+      const first = await run(shared);
+      const storage = shared.boot?.["storage_url"] ?? `sqlite:${first.directory}/gateway.db`;
+      const second = await run({ workers: 1, boot: { storage_url: storage } });
+      const startedMs = performance.now();
+      const answer = await second.admin.publish("team", slice("1"));
+      // Answered when the first one's workers have it too, though nobody told them over a channel.
+      expect(answer.body).toMatchObject({ live: true, replicas: 3 });
+      expect(performance.now() - startedMs).toBeLessThan(2_500);
+      expect(new Set((await ask(first)).map(({ mark }) => mark))).toEqual(new Set(["1"]));
+      expect((await ask(second)).map(({ mark }) => mark)).toContain("1");
+
+      const limited = JSON.parse(slice("2")) as { routes: Record<string, object> };
+      Object.assign(limited.routes["r0"] ?? {}, { rate_limits: [{ name: "all", requests: 7, window: "1h" }] });
+      const published = await second.admin.publish("team", JSON.stringify(limited), String(answer.body["digest"]));
+      expect(published.body).toMatchObject({ live: true, replicas: 3 });
+      const statuses = (await Promise.all([ask(first, 20), ask(second, 20)])).flat().map(({ status }) => status);
+      expect(statuses.filter((status) => status !== 429)).toEqual(Array.from({ length: 7 }, () => 200));
+      await second.admin.remove("team");
+    },
+  );
 });
 
 describe("a worker", { timeout: 90_000 }, () => {
