@@ -8,8 +8,9 @@
  */
 import { hashSecret } from "../shared/keys.ts";
 import type { Clock } from "../shared/clock.ts";
-import { allot, toAllotment, type Allotment, type CountEntry } from "../store/allotments.ts";
+import { allot, toAllotment, type Allotment } from "../store/allotments.ts";
 import { advanceOf, EXACT_BELOW, type Gate, GRANTED, MAX_KEYS, MAX_RETIRED, type Taken, UNAVAILABLE } from "./gate.ts";
+import { type Ahead, type Count, createCount, dropInvalid, isQuiet, leave, refusal } from "./request-count.ts";
 import type { SharedCounts } from "./shared-counts.ts";
 
 export interface RequestGateDeps {
@@ -25,40 +26,6 @@ interface RequestLimit {
   readonly most: number;
   readonly windowMs: number;
   readonly countsAlone: boolean;
-}
-
-/** For those that pass ahead of one question; its answer says where they were counted. */
-interface Ahead {
-  readonly waitMs: 0;
-  entry?: string;
-  /** Of them, those that went no further while the question was under way. */
-  returned: number;
-}
-
-/** What this process knows of one count. */
-interface Count {
-  readonly storeKey: string;
-  /** Of the allotment, what is answered to who takes of it, and when what is left of it is no longer good. */
-  left: number;
-  taken: Taken & { readonly entry: string };
-  validUntilMs: number;
-  /** What was given to this process and not used. */
-  readonly unused: { readonly entry: string; count: number }[];
-  /** Until then nobody passes and the store is not asked; then it may be, and from `freeAtMs` on it should have some. */
-  fullUntilMs: number;
-  freeAtMs: number;
-  /** The store had some when it was asked last, or was never asked. */
-  mayAdvance: boolean;
-  /** Let pass ahead of the store's word, which it has not been told yet. */
-  ahead: number;
-  aheadTaken: Ahead;
-  /** Let pass since the store was asked last: how many are asked for next. */
-  served: number;
-  isAsking: boolean;
-  readonly waiting: ((taken: Taken) => void)[];
-  usedAtMs: number;
-  /** Counted by this process alone, while the store was away. */
-  alone: readonly CountEntry[];
 }
 
 /** A slot is this part of the window, and an allotment at most that part of the limit. */
@@ -171,24 +138,8 @@ export function createRequestGate({ counts: shared, clock, onAlone }: RequestGat
     if (count) return count;
     const isNew = counts.size < MAX_KEYS;
     if (!isNew) forgetOne();
-    count = {
-      storeKey: hashSecret(`${limit.id}\n${key}`),
-      left: 0,
-      taken: { waitMs: 0, entry: "" },
-      validUntilMs: 0,
-      unused: [],
-      fullUntilMs: 0,
-      freeAtMs: 0,
-      // One that was forgotten may have let pass some ahead: only who remembers all of them may do that.
-      mayAdvance: isNew,
-      ahead: 0,
-      aheadTaken: { waitMs: 0, returned: 0 },
-      served: 0,
-      isAsking: false,
-      waiting: [],
-      usedAtMs: nowMs,
-      alone: [],
-    };
+    // One that was forgotten may have let pass some ahead: only who remembers all of them may do that.
+    count = createCount(hashSecret(`${limit.id}\n${key}`), isNew, nowMs);
     counts.set(key, count);
     return count;
   }
@@ -279,26 +230,4 @@ export function createRequestGate({ counts: shared, clock, onAlone }: RequestGat
     onAlone();
     return GRANTED;
   }
-
-  function isQuiet({ isAsking, left, unused, waiting, ahead }: Count): boolean {
-    return !isAsking && left === 0 && unused.length === 0 && waiting.length === 0 && ahead === 0;
-  }
-}
-
-function refusal({ freeAtMs }: Count, nowMs: number): Taken {
-  return { waitMs: Math.max(1, freeAtMs - nowMs) };
-}
-
-function dropInvalid(count: Count, nowMs: number): void {
-  if (count.left === 0 || nowMs < count.validUntilMs) return;
-  leave(count, count.taken.entry, count.left);
-  count.left = 0;
-}
-
-/** To be given back with the next question. */
-function leave(count: Count, entry: string, unused: number): void {
-  if (unused === 0) return;
-  const last = count.unused.at(-1);
-  if (last?.entry === entry) last.count += unused;
-  else count.unused.push({ entry, count: unused });
 }

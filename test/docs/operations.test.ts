@@ -7,6 +7,7 @@ import { parse } from "yaml";
 import { z } from "zod";
 
 import { createMetrics } from "../../runtime/control/admin/metrics.ts";
+import { limitSeries } from "../../runtime/control/admin/limit-series.ts";
 import { traceSeries } from "../../runtime/control/admin/trace-series.ts";
 import { ERROR_CODES } from "../../runtime/http/codes.ts";
 import { ADMIN_CODES, MCP_DENIALS } from "../../runtime/package/pages/code-tables.ts";
@@ -167,6 +168,8 @@ describe("alerts", () => {
     metrics.answered(routeNamed(snapshot, "a"), 502, 1);
     metrics.answered(routeNamed(snapshot, "a"), 0, 1);
     metrics.refreshed({ of: "identity", result: "unavailable", tookMs: 1 });
+    const counts = { route: "a", limit: "b", limited: 0, unavailable: 0, alone: 1 };
+    metrics.register(limitSeries(() => [counts]));
     metrics.register(traceSeries(() => ({ exported: 0, dropped: 0, failed: 0 })));
     const shown = await metrics.text();
     const asked = alerts

@@ -21,8 +21,11 @@ export function* rateLimitRules(
   const names = new Set<string>();
   for (const [index, limit] of limits.entries()) {
     const path = ["rate_limits", index];
-    if (names.has(limit.name)) yield errorAt([...path, "name"], `"${limit.name}" is the name of another limit`);
-    names.add(limit.name);
+    // One that was refused is not here.
+    const { name }: Partial<LimitDoc> = limit;
+    if (name !== undefined && names.has(name))
+      yield errorAt([...path, "name"], `is "${name}", the name of another limit`);
+    if (name !== undefined) names.add(name);
     yield* countRules(limit, path);
     yield* toolRules(limit, path, isMcpServer);
   }

@@ -65,6 +65,12 @@ export const MCP_DENIALS: readonly (readonly [reason: string, answer: string, me
     "`gateway blocks`",
   ],
   [
+    "rate-limited",
+    "200 to a tool call, else 429; −31429",
+    "Policy lets the request pass, and it is over a limit of the route, which `data.limit` names",
+    "See [Rate limits](#rate-limits)",
+  ],
+  [
     "mcp-session-unknown",
     "404; −32001",
     "The session belongs to another user or client, or cannot be read",

@@ -19,6 +19,12 @@ const RECONNECT_MOST_MS = 5_000;
 export interface Database {
   /** One statement. @throws GatewayError `store.unavailable` */
   readonly query: <R extends QueryResultRow>(text: string, values?: readonly unknown[]) => Promise<readonly R[]>;
+  /** The same for one that takes longer to plan than to do: each connection plans it once. @param name no other has it */
+  readonly queryPlanned: <R extends QueryResultRow>(
+    name: string,
+    text: string,
+    values: readonly unknown[],
+  ) => Promise<readonly R[]>;
   /** Several statements that happen together or not at all. @throws GatewayError `store.unavailable` */
   readonly transaction: <T>(run: (client: PoolClient) => Promise<T>) => Promise<T>;
   readonly close: () => Promise<void>;
@@ -46,6 +52,12 @@ export function openPool({ url, log }: { readonly url: string; readonly log: Log
     async query<R extends QueryResultRow>(text: string, values: readonly unknown[] = []) {
       return guarded(async () => {
         const { rows } = await pool.query<R>(text, [...values]);
+        return rows;
+      });
+    },
+    async queryPlanned<R extends QueryResultRow>(name: string, text: string, values: readonly unknown[]) {
+      return guarded(async () => {
+        const { rows } = await pool.query<R>({ name, text, values: [...values] });
         return rows;
       });
     },

@@ -112,7 +112,7 @@ function createStore(database: Database, deps: PostgresDeps): Store {
       await query("DELETE FROM gateway_leases WHERE name = $1 AND holder = $2", [name, holder]);
     },
     async allot(key, request) {
-      const [row] = await query<AllotmentRow>(ALLOT, allotValues(key, request));
+      const [row] = await database.queryPlanned<AllotmentRow>("allot", ALLOT, allotValues(key, request));
       if (!row) throw new GatewayError("store.unavailable", "Cannot count: the database answered without a row");
       return toRawAllotment(row);
     },
