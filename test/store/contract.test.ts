@@ -394,10 +394,12 @@ function contract(start: () => Promise<Backend>): void {
       const limits = requests.map((most) => ({ name: `l${most}`, requests: most, window: "10m" }));
       const passed = await Promise.all(
         limits.map(async (limit) => {
-          const { processes, route, close } = limitWorld([limit], { processes: 3, store: [store, other] });
-          const asked = Array.from({ length: 450 }, async (_, index) => processes[index % 3]?.take(route, alice));
+          const limited = limitWorld([limit], { processes: 3, store: [store, other] });
+          const asked = Array.from({ length: 450 }, async (_, index) =>
+            limited.processes[index % 3]?.take(limited.route, alice),
+          );
           const admissions = await Promise.all(asked);
-          await close();
+          await limited.close();
           return admissions.filter((admission) => admission?.ok).length;
         }),
       );

@@ -333,7 +333,7 @@ describe("what is counted", () => {
     const held = heldStore(createMemoryStore({ clock }));
     const limited = world([minute(100)], { store: held.store, clock });
     const [one] = limited.processes as [RateLimits];
-    for (let index = 0; index < MAX_KEYS; index += 1) one.take(limited.route, { ...alice, user: `user-${index}` });
+    for (let index = 0; index < MAX_KEYS; index += 1) void one.take(limited.route, { ...alice, user: `user-${index}` });
     await settle();
     expect(await one.take(limited.route, alice)).toMatchObject({ ok: true });
     clock.advance(12_000);
