@@ -118,6 +118,10 @@ const rules: Readonly<Record<string, Rule>> = {
     may: ["shared", "policy", "audit", "settings", "features", "config", "control/bundle"],
     why: "records in, verdicts out: configuration and policy",
   },
+  "tools/diff": {
+    may: ["shared", "policy", "audit", "settings", "config", "control/bundle", "tools/replay"],
+    why: "two configurations, and users out of records",
+  },
   "tools/check": { may: ["config", "features"], why: "what `gateway check` says of a configuration" },
   "tools/commands": {
     may: [
@@ -133,6 +137,7 @@ const rules: Readonly<Record<string, Rule>> = {
       "control/bundle",
       "record-kinds",
       "tools/check",
+      "tools/diff",
       "tools/replay",
     ],
     why: "administration from outside: records, no sockets",

@@ -4,20 +4,32 @@
  */
 import { type Case, type Cases, casesOf, conditionsOf } from "./conditions.ts";
 import { type Item, messagesOf, requestsOf } from "./items.ts";
-import { type ComparedRoute, isAllowed, isListed, type Place, type Tables } from "./places.ts";
+import { type ComparedRoute, decisionOf, isListed, type Place, type Tables } from "./places.ts";
 import { personOf, type Subject, subjectsOf } from "./subjects.ts";
 import type { ArgumentMatch } from "../../policy/mcp/argument-match.ts";
+import { isAlike } from "../../policy/mcp/approval.ts";
+import { freedom } from "../../policy/shadow.ts";
+import { leavesOf } from "../../policy/recorded/operands.ts";
+import type { Leaf } from "../../policy/tree.ts";
 import type { UserFacts } from "../../policy/facts.ts";
 
-/** How many of the requests that were tried are allowed; "all" is said only where nothing was left untried. */
-export type Level = "none" | "some" | "all";
+/**
+ * Which of the requests that were tried are allowed: none, all of them, all of them with an approval, or neither of these.
+ * "all" and "approval" are said only where nothing was left untried.
+ */
+export type Level = "none" | "some" | "approval" | "all";
+
+/** From what to what a request changes, as positions in `OUTCOMES`: refused, with an approval, allowed. 11: by others. */
+export type Move = "01" | "02" | "12" | "10" | "20" | "21" | "11";
 
 /** What one representative may do before and after. */
 export interface Verdict {
   readonly item: Item;
   readonly before: Level;
   readonly after: Level;
-  /** A request that the new side allows and the old one does not. */
+  /** Each once, sorted. */
+  readonly moves: readonly Move[];
+  /** A request of which the new side allows more. */
   readonly gain?: Case;
   /** The other way round. */
   readonly loss?: Case;
@@ -59,7 +71,7 @@ export function comparePlace(
   limits: Limits,
 ): Comparison | undefined {
   const policies = [place.old, place.new].flatMap((route) => (route ? [route.policy()] : []));
-  const leaves = policies.flatMap(({ allow, deny }) => [...allow, ...deny].flatMap((rule) => rule.leaves));
+  const leaves = policies.flatMap(leavesOf);
   const isServer = place.old?.isServer === true || place.new?.isServer === true;
   const path = place.path ?? "/";
   const items = isServer ? messagesOf(leaves, path) : requestsOf(leaves, path, place.holds);
@@ -72,7 +84,8 @@ export function comparePlace(
   const { subjects, leftOut } = subjectsOf(policies);
   const representatives: SubjectVerdicts[] = [];
   const persons: SubjectVerdicts[] = [];
-  for (const subject of [...subjects, ...people.map(personOf)]) {
+  const told = people.filter((user) => !isUntold(user, leaves));
+  for (const subject of [...subjects, ...told.map(personOf)]) {
     const verdicts: Verdict[] = [];
     for (const { item, cases } of asked) {
       limits.decisions -= cases.cases.length * 2;
@@ -83,9 +96,25 @@ export function comparePlace(
     (subject.kind === "person" ? persons : representatives).push({ subject, verdicts });
   }
   if (representatives.length === 0) return undefined;
-  const undecided = subjects.length + people.length - representatives.length - persons.length;
+  const undecided = subjects.length + told.length - representatives.length - persons.length;
   const isCut = undecided > 0;
-  return { place, items, representatives, people: persons, gaps: gapsOf(asked, { leftOut, undecided }, place), isCut };
+  return {
+    place,
+    items,
+    representatives,
+    people: persons,
+    gaps: gapsOf(asked, { leftOut, undecided, untold: people.length - told.length }, place),
+    isCut,
+  };
+}
+
+/** Groups and claims that nobody told are no reason to say that somebody loses something. */
+function isUntold({ leftOut }: UserFacts, leaves: readonly Leaf[]): boolean {
+  if (leftOut === undefined) return false;
+  return leaves.some(
+    ({ key, criterion }) =>
+      (key === "groups" && leftOut.groups) || (criterion.name === "claim" && leftOut.others === true),
+  );
 }
 
 interface Asked {
@@ -100,37 +129,44 @@ function verdictOf(
   item: Item,
   { cases, isComplete, untried }: Cases,
 ): Verdict {
-  let [was, is] = [0, 0];
+  const [was, is] = [new Set<number>(), new Set<number>()];
+  const moves = new Set<Move>();
   let gain: Case | undefined;
   let loss: Case | undefined;
   for (const each of cases) {
-    const [one, other] = [isAllowed(before, old, each, user), isAllowed(after, next, each, user)];
-    if (one) was += 1;
-    if (other) is += 1;
-    if (other && !one) gain ??= each;
-    if (one && !other) loss ??= each;
+    const [one, other] = [decisionOf(before, old, each, user), decisionOf(after, next, each, user)];
+    const [from, to] = [freedom(one), freedom(other)];
+    was.add(from);
+    is.add(to);
+    if (isAlike(one, other)) continue;
+    moves.add(`${from}${to}` as Move);
+    if (from <= to) gain ??= each;
+    else loss ??= each;
   }
   const isExact = isComplete && untried.length === 0;
   const [listedBefore, listedAfter] = [isListed(before, old, item, user), isListed(after, next, item, user)];
   return {
     item,
-    before: levelOf(was, cases.length, isExact, listedBefore),
-    after: levelOf(is, cases.length, isExact, listedAfter),
+    before: levelOf(was, isExact, listedBefore),
+    after: levelOf(is, isExact, listedAfter),
+    moves: [...moves].toSorted(),
     ...(gain && { gain }),
     ...(loss && { loss }),
     ...(listedBefore !== listedAfter && { listing: listedAfter === true ? "shown" : "hidden" }),
   };
 }
 
-/** What was not tried may be decided otherwise. */
-function levelOf(allowed: number, tried: number, isExact: boolean, isListed: boolean | undefined): Level {
-  if (allowed === 0) return isExact || isListed === false ? "none" : isListed === true ? "some" : "none";
-  return allowed === tried && isExact ? "all" : "some";
+/** @param found positions in `OUTCOMES`. What was not tried may be decided otherwise */
+function levelOf(found: ReadonlySet<number>, isExact: boolean, isInList: boolean | undefined): Level {
+  const [only, ...others] = found;
+  if (only === 0 && others.length === 0) return isInList === true && !isExact ? "some" : "none";
+  if (others.length > 0 || !isExact) return "some";
+  return only === 1 ? "approval" : "all";
 }
 
 function gapsOf(
   asked: readonly Asked[],
-  { leftOut, undecided }: { readonly leftOut: number; readonly undecided: number },
+  { leftOut, undecided, untold }: Readonly<Record<"leftOut" | "undecided" | "untold", number>>,
   { old, new: next, path }: Place,
 ): readonly string[] {
   const key = next?.key ?? old?.key ?? "";
@@ -144,6 +180,7 @@ function gapsOf(
     ...(undecided === 0
       ? []
       : [`${key}: ${undecided} of those whom its rules name, or who were given: there was no room`]),
+    ...(untold === 0 ? [] : [`${key}: given users of whom it is not known what its rules ask for: ${untold}`]),
     ...patterns.map((text) => `${key}: which texts fit ${text}, beyond an example`),
     ...[...untried].map((text) => `${key}: no request was found on both sides of ${text}`),
     ...(cut.length === 0 ? [] : [`${key}: more conditions than can be put together: ${cut.slice(0, 5).join(", ")}`]),
@@ -154,8 +191,7 @@ function gapsOf(
 
 /** What rules match by patterns: two of them may agree on an example and on little else. */
 function patternsOf(route: ComparedRoute | undefined): ReadonlySet<string> {
-  const policy = route?.policy();
-  const leaves = [...(policy?.allow ?? []), ...(policy?.deny ?? [])].flatMap((rule) => rule.leaves);
+  const leaves = route ? leavesOf(route.policy()) : [];
   return new Set(
     leaves.flatMap(({ criterion, data }) => {
       const match = criterion.name === "mcp_tool_argument" ? (data as ArgumentMatch) : undefined;

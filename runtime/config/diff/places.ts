@@ -3,7 +3,7 @@
  * each of them. The gateway's own tables find them, so that a new route in front of another one counts as what it is.
  */
 import { routePolicy } from "../../policy/access-keys.ts";
-import { type CompiledPolicy, compilePolicy, evaluate } from "../../policy/evaluate.ts";
+import { type CompiledPolicy, compilePolicy, evaluate, refusedDecision } from "../../policy/evaluate.ts";
 import { mayUse } from "../../policy/reach.ts";
 import { buildHostIndex, type HostIndex } from "../../features/routing/apply-find-route.ts";
 import { baseOf, compileMatch } from "../../features/routing/compile.ts";
@@ -11,7 +11,7 @@ import type { RoutedRoute } from "../../features/routing/compiled.ts";
 import { parseFrom } from "../../features/routing/from.ts";
 import { accepted } from "../../settings/values.ts";
 import { canonicalJson } from "../../shared/canonical-json.ts";
-import type { UserFacts } from "../../policy/facts.ts";
+import type { Decision, UserFacts } from "../../policy/facts.ts";
 import type { CheckedRoute } from "../load.ts";
 import type { Case } from "./conditions.ts";
 import type { Item } from "./items.ts";
@@ -177,22 +177,24 @@ function pathOf(route: ComparedRoute, host: string, tables: Tables): string | un
 }
 
 /** What this side answers to one concrete request. */
-export function isAllowed(
+export function decisionOf(
   tables: Tables,
   route: ComparedRoute | undefined,
   { facts }: Case,
   user: UserFacts | undefined,
-): boolean {
-  if (route === undefined || !tables.isServed(route)) return false;
+): Decision {
+  if (route === undefined || !tables.isServed(route)) return NO_ROUTE;
   // An MCP server answers 401 to everybody without a token, and its clients cannot prove a device.
-  if (route.isServer && user === undefined) return false;
+  if (route.isServer && user === undefined) return NO_ROUTE;
   const { mcp, devices, ...rest } = facts;
   return evaluate(route.policy(), {
     ...rest,
     ...(user && { user }),
     ...(route.isServer ? mcp && { mcp } : user && devices && { devices }),
-  }).allowed;
+  });
 }
+
+const NO_ROUTE = refusedDecision();
 
 /** Whether the server shows it in a list; undefined of what is in none. */
 export function isListed(

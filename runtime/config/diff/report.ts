@@ -40,7 +40,7 @@ export function differenceJson({ statements, gaps, people }: Report): string {
     what: each.items.map(({ kind, name, isRest }) => ({ kind, name: isRest ? "*" : name })),
     could_already: each.direction === "loses" ? [] : namesOf(each.unchanged),
     keeps_it: each.direction === "loses" ? namesOf(each.unchanged) : [],
-    still_cannot: namesOf(each.still),
+    still_not: namesOf(each.still),
     ...exampleOf(each),
     text: statementText(each, { withExamples: true }),
   }));

@@ -13,7 +13,7 @@ const SETTINGS = [
   "mcp_allowed_client_id_domains",
 ] as const;
 const BOOT = ["downstream_mtls", "owners"] as const;
-const OF_ROUTES = ["bearer_token_format", "idp_access_token_allowed_audiences", "mcp"] as const;
+const OF_ROUTES = ["bearer_token_format", "idp_access_token_allowed_audiences", "mcp", "rate_limits"] as const;
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -1,13 +1,16 @@
 /** Verdicts of one place → what is to be told: each difference once, of the widest who have it, with who is an exception. */
-import type { Comparison, SubjectVerdicts, Verdict } from "./compare.ts";
+import type { Comparison, Level, SubjectVerdicts, Verdict } from "./compare.ts";
 import type { Item } from "./items.ts";
 import type { Place } from "./places.ts";
 import { type Subject, SUBJECT_KINDS, widerOf } from "./subjects.ts";
 
-/** gains and loses: something of the kind only. mixed: some requests are gained and others lost. */
-export type Direction = "gains" | "loses" | "mixed" | "shown" | "hidden";
+/**
+ * gains and loses: something of the kind only. mixed: some requests are gained and others lost. approvers: others approve.
+ * An approval that is needed is less than none, and more than a refusal.
+ */
+export type Direction = "gains" | "loses" | "mixed" | "approvers" | "shown" | "hidden";
 
-export interface Effect extends Pick<Verdict, "before" | "after"> {
+export interface Effect extends Pick<Verdict, "before" | "after" | "moves"> {
   readonly direction: Direction;
 }
 
@@ -45,6 +48,7 @@ export function statementsOf(comparison: Comparison): readonly Statement[] {
       each.direction,
       each.before,
       each.after,
+      each.moves,
       each.items.map(({ kind, name }) => [kind, name]),
       namesOf(each.unchanged),
       namesOf(each.still),
@@ -60,17 +64,19 @@ export function byWidth(one: Statement, other: Statement): number {
   return widthOf(one) - widthOf(other);
 }
 
-const DIRECTIONS: readonly Direction[] = ["gains", "mixed", "shown", "loses", "hidden"];
+const DIRECTIONS: readonly Direction[] = ["gains", "mixed", "approvers", "shown", "loses", "hidden"];
 
 function widthOf({ direction, who, people }: Statement): number {
-  const isLoss = DIRECTIONS.indexOf(direction) > 2;
+  const isLoss = DIRECTIONS.indexOf(direction) > 3;
   const kind = SUBJECT_KINDS.indexOf(who[0]?.kind ?? "person");
-  return (isLoss ? 1000 : 0) + (people === undefined ? 0 : 100) + kind * 5 + DIRECTIONS.indexOf(direction);
+  return (isLoss ? 1000 : 0) + (people === undefined ? 0 : 100) + kind * 6 + DIRECTIONS.indexOf(direction);
 }
 
-export function effectOf({ gain, loss, listing, before, after }: Verdict): Effect | undefined {
-  const direction = gain ? (loss ? "mixed" : "gains") : loss ? "loses" : listing;
-  return direction && { direction, before, after };
+export function effectOf({ moves, listing, before, after }: Verdict): Effect | undefined {
+  const isGain = moves.some((move) => move < "10" || move === "12");
+  const isLoss = moves.some((move) => move === "10" || move > "12");
+  const direction = isGain ? (isLoss ? "mixed" : "gains") : isLoss ? "loses" : moves.length > 0 ? "approvers" : listing;
+  return direction && { direction, before, after, moves };
 }
 
 interface Relations {
@@ -140,7 +146,13 @@ interface Exceptions {
   readonly still: readonly Subject[];
 }
 
-function exceptionsOf({ direction }: Effect, subject: Subject, { wider, narrower }: Relations, at: number): Exceptions {
+function exceptionsOf(
+  { direction, after: theirs }: Effect,
+  subject: Subject,
+  { wider, narrower }: Relations,
+  at: number,
+): Exceptions {
+  const isLess = (after: Level): boolean => direction !== "loses" && after === "approval" && theirs !== after;
   const around = new Set([subject, ...(wider.get(subject) ?? []).map((each) => each.subject)]);
   const found = (isException: (verdict: Verdict) => boolean): readonly Subject[] => {
     const except = (narrower.get(subject) ?? []).filter(({ verdicts }) => {
@@ -156,9 +168,9 @@ function exceptionsOf({ direction }: Effect, subject: Subject, { wider, narrower
       .map((each) => each.subject);
   };
   return {
-    unchanged: found(({ after }) => after !== "none"),
+    unchanged: found(({ after }) => after !== "none" && !isLess(after)),
     // Who could not do it before either loses nothing.
-    still: direction === "loses" ? [] : found(({ after }) => after === "none"),
+    still: direction === "loses" ? [] : found(({ after }) => after === "none" || isLess(after)),
   };
 }
 
@@ -173,5 +185,10 @@ export function namesOf(subjects: readonly Subject[]): readonly string[] {
 }
 
 function isSame(one: Effect | undefined, other: Effect): boolean {
-  return one?.direction === other.direction && one.before === other.before && one.after === other.after;
+  return (
+    one?.direction === other.direction &&
+    one.before === other.before &&
+    one.after === other.after &&
+    one.moves.join() === other.moves.join()
+  );
 }

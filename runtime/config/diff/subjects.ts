@@ -66,10 +66,10 @@ export interface Subjects {
   readonly leftOut: number;
 }
 
-export function subjectsOf(policies: readonly Pick<PolicyTree, "allow" | "deny">[]): Subjects {
-  const rules = policies.flatMap(({ allow, deny }) => [
+export function subjectsOf(policies: readonly Pick<PolicyTree, "allow" | "deny" | "approve">[]): Subjects {
+  const rules = policies.flatMap(({ allow, deny, approve }) => [
     ...allow.map((rule) => ({ ...rule, action: "allow" as const })),
-    ...deny.map((rule) => ({ ...rule, action: "deny" as const })),
+    ...[...deny, ...approve].map((rule) => ({ ...rule, action: "deny" as const })),
   ]);
   const leaves = rules.flatMap((rule) => rule.leaves);
   const make = maker(leaves);

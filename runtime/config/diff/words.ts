@@ -20,7 +20,7 @@ export function statementText(statement: Statement, { withExamples }: Words): st
     ...(unchanged.length === 0
       ? []
       : [`${statement.direction === "loses" ? "not" : "could already"}: ${list(namesOf(unchanged))}`]),
-    ...(still.length === 0 ? [] : [`still cannot: ${list(namesOf(still))}`]),
+    ...(still.length === 0 ? [] : [`still not: ${list(namesOf(still))}`]),
   ];
   const exceptions = except.length === 0 ? "" : ` (${except.join("; ")})`;
   if (people === undefined) return `${list(subject)} ${told}${example}${exceptions}`;
@@ -28,27 +28,56 @@ export function statementText(statement: Statement, { withExamples }: Words): st
 }
 
 function predicate(statement: Statement, isMany: boolean): string {
-  const { direction, before, after } = statement;
+  const { direction } = statement;
   const verb = (one: string, many: string): string => (isMany ? many : one);
-  const what = whatText(statement, false);
-  const some = whatText(statement, true);
   switch (direction) {
     case "gains":
-      if (after !== "all") return `${verb("gains", "gain")} some ${before === "none" ? "" : "more "}${some}`;
-      return before === "none"
-        ? `${verb("gains", "gain")} ${what}`
-        : `${verb("gains", "gain")} all ${some}, not only some`;
+      return gainText(statement, verb);
     case "loses":
-      if (after !== "none") return `${verb("loses", "lose")} some ${some}`;
-      return `${verb("loses", "lose")} ${what}${before === "some" ? ", of which some were allowed" : ""}`;
+      return lossText(statement, verb);
     case "mixed":
-      return `${verb("gains", "gain")} some ${some} and ${verb("loses", "lose")} others`;
+      return `${verb("gains", "gain")} some ${whatText(statement, true)} and ${verb("loses", "lose")} others`;
+    case "approvers":
+      return `${verb("has", "have")} other people to approve ${whatText(statement, false)}`;
     case "shown":
-      return `${verb("sees", "see")} ${what} in lists; no request was found that is allowed`;
+      return `${verb("sees", "see")} ${whatText(statement, false)} in lists; no request was found that is allowed`;
     case "hidden":
-      return `no longer ${verb("sees", "see")} ${what} in lists; no request was found that was allowed`;
+      return `no longer ${verb("sees", "see")} ${whatText(statement, false)} in lists; no request was found that was allowed`;
   }
   return direction satisfies never;
+}
+
+type Verb = (one: string, many: string) => string;
+
+function gainText(statement: Statement, verb: Verb): string {
+  const { before, after } = statement;
+  const moves = statement.moves.filter((move) => move !== "11");
+  const isAll = after === "all" || after === "approval";
+  const more = before === "none" ? "" : "more ";
+  const some = whatText(statement, true);
+  const what = !isAll
+    ? `some ${more}${some}`
+    : before === "some"
+      ? `all ${some}, not only some`
+      : whatText(statement, false);
+  if (moves.every((move) => move === "12")) return `${verb("needs", "need")} no approval any more for ${what}`;
+  const isPartly = moves.includes("01") ? (moves.length > 1 ? ", in part with an approval" : ", with an approval") : "";
+  return `${verb("gains", "gain")} ${what}${isPartly}`;
+}
+
+function lossText(statement: Statement, verb: Verb): string {
+  const { before, after } = statement;
+  const moves = statement.moves.filter((move) => move !== "11");
+  const [what, some] = [whatText(statement, false), whatText(statement, true)];
+  if (moves.every((move) => move === "21")) {
+    return `${verb("needs", "need")} an approval for ${after === "approval" ? what : `some ${some}`}`;
+  }
+  if (moves.includes("21"))
+    return `${verb("loses", "lose")} some ${some} and ${verb("needs", "need")} an approval for others`;
+  if (after !== "none") return `${verb("loses", "lose")} some ${some}`;
+  const so =
+    before === "some" ? ", of which some were allowed" : before === "approval" ? ", so far with an approval" : "";
+  return `${verb("loses", "lose")} ${what}${so}`;
 }
 
 /** @param isPart for "some …" */

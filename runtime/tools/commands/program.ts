@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 
 import type { ReplayOptions } from "../replay/command.ts";
-import type { DiffOptions } from "./diff.ts";
+import type { DiffOptions } from "../diff/command.ts";
 
 // Loaded by the command that needs them: `--help` and the other commands open no databases.
 const access = () => import("./access.ts");
@@ -134,7 +134,7 @@ export function addPolicyCommands(program: Command, exit: (code: number) => void
   program
     .command("diff")
     .description(
-      "who gains or loses what when the new configuration takes the place of the old one; exit status 0: nobody, 1: somebody, 2: they cannot be compared",
+      "who gains or loses what when the new configuration takes the place of the old one; exit status 0: nobody, 3: somebody, 1: they cannot be compared",
     )
     .argument("<old>", "file or directory, or one slice")
     .argument("<new>", "the same")
@@ -142,7 +142,7 @@ export function addPolicyCommands(program: Command, exit: (code: number) => void
     .option("--users <file>", "YAML or JSON, users with id, email, groups and claims: they are looked at, too")
     .option("--json", "for machines")
     .action(async (old: string, next: string, options: DiffOptions) => {
-      const { diffConfigurations, DIFF_EXIT } = await import("./diff.ts");
+      const { diffConfigurations, DIFF_EXIT } = await import("../diff/command.ts");
       const { text, answer } = await diffConfigurations(old, next, options);
       if (answer === "problem") console.error(text);
       else console.log(text);

@@ -9,6 +9,7 @@ import { compilePolicy, evaluate } from "../../../../runtime/policy/evaluate.ts"
 import type { Facts, UserFacts } from "../../../../runtime/policy/facts.ts";
 import { readArguments } from "../../../../runtime/policy/mcp/argument-values.ts";
 import { canonicalPolicy, OPERATORS, type CriterionDoc, type PolicyDoc } from "../../../../runtime/policy/parse.ts";
+import { freedom } from "../../../../runtime/policy/shadow.ts";
 import { mayUse } from "../../../../runtime/policy/reach.ts";
 import type { RouteDoc } from "../../../../runtime/config/route.ts";
 
@@ -81,18 +82,19 @@ const policy = fc
 const pair = fc.oneof(
   fc.tuple(policy, policy),
   fc.tuple(policy, block).map(([one, more]): [PolicyDoc, PolicyDoc] => [one, [...(one as never[]), { deny: more }]]),
+  fc.tuple(policy, block).map(([one, more]): [PolicyDoc, PolicyDoc] => [one, [...(one as never[]), { approve: more }]]),
   fc.tuple(policy, block).map(([one, more]): [PolicyDoc, PolicyDoc] => [[...(one as never[]), { allow: more }], one]),
 );
 
 /** Decided anew, from the policy as written and the request as text. */
-function isAllowed(
+function freedomOf(
   doc: PolicyDoc,
   { facts, arguments: json }: NonNullable<Verdict["gain"]>,
   { user: who }: Subject,
-): boolean {
-  if (who === undefined) return false;
+): number {
+  if (who === undefined) return 0;
   const mcp = facts.mcp && { ...facts.mcp, ...(json !== undefined && { arguments: readArguments(() => json) }) };
-  return evaluate(compilePolicy(doc), { http: facts.http, user: who, ...(mcp && { mcp }) }).allowed;
+  return freedom(evaluate(compilePolicy(doc), { http: facts.http, user: who, ...(mcp && { mcp }) }));
 }
 
 function tells(
@@ -117,8 +119,8 @@ describe("differenceOf()", () => {
         const { comparisons } = differenceOf(side(old, server), side(next, server), [], limits());
         for (const { subject, verdicts } of comparisons.flatMap((each) => each.representatives))
           for (const { gain, loss } of verdicts) {
-            if (gain) expect([isAllowed(old, gain, subject), isAllowed(next, gain, subject)]).toEqual([false, true]);
-            if (loss) expect([isAllowed(old, loss, subject), isAllowed(next, loss, subject)]).toEqual([true, false]);
+            if (gain) expect(freedomOf(next, gain, subject)).toBeGreaterThan(freedomOf(old, gain, subject));
+            if (loss) expect(freedomOf(next, loss, subject)).toBeLessThan(freedomOf(old, loss, subject));
             gains += gain ? 1 : 0;
             losses += loss ? 1 : 0;
           }
@@ -171,11 +173,11 @@ describe("differenceOf()", () => {
                 http: { method: "POST", path: "/", host: "a.example.com", ip: "192.0.2.77" },
                 mcp: { method: "tools/call", tool, arguments: readArguments(() => json) },
               };
-              const [was, is] = [evaluate(before, facts).allowed, evaluate(after, facts).allowed];
+              const [was, is] = [freedom(evaluate(before, facts)), freedom(evaluate(after, facts))];
               if (was === is) continue;
               changes += 1;
               const fits = own.filter(
-                ({ direction }) => direction === "mixed" || direction === (is ? "gains" : "loses"),
+                ({ direction }) => direction === "mixed" || direction === (is > was ? "gains" : "loses"),
               );
               const isNamed = fits.some(({ items }) =>
                 items.some(

@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { afterAll, describe, expect, test } from "vitest";
 
-import { diffConfigurations } from "../../../../runtime/tools/commands/diff.ts";
+import { diffConfigurations } from "../../../../runtime/tools/diff/command.ts";
 import { goldenPairs } from "../../../support/golden.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "gateway-diff-"));

@@ -1,9 +1,9 @@
 /** Users in files, for `gateway diff`: a list of users with their groups, and records of a gateway. */
-import { createReadStream } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
-import { createInterface } from "node:readline";
+import { readFile } from "node:fs/promises";
 
-import type { UserFacts } from "../../policy/facts.ts";
+import { type AskedFacts, readRecord } from "../../audit/replay/read-record.ts";
+import { createVocabulary } from "../../audit/replay/vocabulary.ts";
+import type { LeftOut, UserFacts } from "../../policy/facts.ts";
 import { errorAt, formatProblem, type Problem, quote, type UnplacedProblem } from "../../settings/problem.ts";
 import { readSource } from "../../settings/source.ts";
 import { blockList, document } from "../../settings/types/block.ts";
@@ -15,6 +15,7 @@ import { validate } from "../../settings/validate.ts";
 import { attempting, GatewayError } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { readUserId } from "../../shared/user-id.ts";
+import { readRecordLines } from "../replay/record-lines.ts";
 
 const usersShape = {
   users: blockList(
@@ -32,7 +33,6 @@ const usersFields = fieldsOf(usersShape, "live");
 
 /** More are no list of people to look at one by one. */
 const MAX_USERS = 10_000;
-const MAX_LINE = 1024 * 1024;
 
 /** @throws GatewayError `users.unreadable` with every problem */
 export async function readUsers(file: string): Promise<readonly UserFacts[]> {
@@ -63,55 +63,61 @@ export async function readUsers(file: string): Promise<readonly UserFacts[]> {
 
 export interface RecordedUsers {
   readonly users: readonly UserFacts[];
-  /** Lines that are no record. */
+  /** Lines that cannot be read. */
   readonly unread: number;
   /** Users beyond those that are looked at. */
   readonly leftOut: number;
 }
 
-/** Who is in the records, each once with what the latest one says; their groups where records have them. */
+/** As far as a record says without the field `replay`: an id and an address. */
+const UNTOLD: LeftOut = { groups: true, claims: [], others: true };
+/** Of user ids alone: claims are recorded as digests. */
+const ASKED: AskedFacts = {
+  vocabulary: createVocabulary(undefined),
+  asksForCertificates: false,
+  needs: { claims: new Set(), argumentsOf: () => false },
+};
+
+/**
+ * Who is in the records, each once with what the latest one tells: with the field `replay` their groups, too.
+ *
+ * @throws GatewayError `replay.unreadable`
+ */
 export async function readRecordedUsers(file: string): Promise<RecordedUsers> {
-  await attempting("records.unreadable", `Cannot read ${quote(file)}`, () => stat(file));
   const users = new Map<string, UserFacts>();
   const beyond = new Set<string>();
   let unread = 0;
-  for await (const line of createInterface({ input: createReadStream(file, "utf8"), crlfDelay: Infinity })) {
-    if (line.trim() === "") continue;
-    const record = parseRecord(line);
-    if (record === undefined) {
-      unread += 1;
-      continue;
-    }
-    const id = record["user"];
-    if (typeof id !== "string" || readUserId(id) === undefined) continue;
-    if (users.size >= MAX_USERS && !users.has(id)) {
-      if (beyond.size < MAX_USERS) beyond.add(id);
-      continue;
-    }
-    const { email, groups } = recordedUser(record);
-    users.set(id, {
-      id,
-      email: typeof email === "string" ? email : (users.get(id)?.email ?? ""),
-      name: "",
-      groups: Array.isArray(groups) ? groups.filter((each) => typeof each === "string") : (users.get(id)?.groups ?? []),
-      claims: {},
-    });
-  }
+  await readRecordLines(file, {
+    line(_, line) {
+      const read = line === undefined ? undefined : userOf(line);
+      if (read === undefined) unread += 1;
+      if (!read) return;
+      const before = users.get(read.id);
+      if (before === undefined && users.size >= MAX_USERS) {
+        if (beyond.size < MAX_USERS) beyond.add(read.id);
+      } else if (before === undefined || isTold(read) || !isTold(before)) users.set(read.id, read);
+    },
+  });
   return { users: [...users.values()], unread, leftOut: beyond.size };
 }
 
-/** The field `replay` has the groups, too. */
-function recordedUser(record: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const { replay } = record;
-  return isRecord(replay) && isRecord(replay["user"]) ? replay["user"] : record;
+function isTold({ leftOut }: UserFacts): boolean {
+  return leftOut?.groups !== true;
 }
 
-function parseRecord(line: string): Readonly<Record<string, unknown>> | undefined {
-  if (line.length > MAX_LINE) return undefined;
+/** @returns undefined for a line that cannot be read, null for one about nobody */
+function userOf(line: string): UserFacts | null | undefined {
+  const read = readRecord(line);
+  if (read.kind === "broken") return undefined;
+  if (read.kind === "other") return null;
+  const { request } = read.check;
   try {
-    const value: unknown = JSON.parse(line);
-    return isRecord(value) ? value : undefined;
+    const user = typeof request === "string" ? undefined : request.facts(ASKED).user;
+    if (user) return { ...user, leftOut: { groups: user.leftOut?.groups ?? false, claims: [], others: true } };
   } catch {
     return undefined;
   }
+  const { user: id, email } = JSON.parse(line) as Readonly<Record<string, unknown>>;
+  if (typeof id !== "string" || readUserId(id) === undefined) return null;
+  return { id, email: typeof email === "string" ? email : "", name: "", groups: [], claims: {}, leftOut: UNTOLD };
 }

@@ -7,18 +7,18 @@ import { type CheckedConfig, formatProblem, loadSlices, type SliceSource } from 
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { readSource } from "../../settings/source.ts";
-import { readRecordedUsers, readUsers } from "./diff-people.ts";
+import { readRecordedUsers, readUsers } from "./people.ts";
 
 export interface DiffOptions {
-  /** File of users, see diff-people.ts. */
+  /** File of users, see people.ts. */
   readonly users?: string;
   /** File of authorization records. */
   readonly records?: string;
   readonly json?: boolean;
 }
 
-/** The exit codes of the command: those of diff(1). */
-export const DIFF_EXIT = { same: 0, different: 1, problem: 2 } as const;
+/** The exit codes of the command, as those of `gateway replay`. */
+export const DIFF_EXIT = { same: 0, problem: 1, different: 3 } as const;
 
 export interface DiffAnswer {
   readonly text: string;
