@@ -9,7 +9,6 @@ import type { ArgumentFacts, CertificateFacts, DeviceFacts, LeftOut, McpFacts, U
 import { APPROVAL_REQUIRED } from "../../policy/mcp/approval.ts";
 import { argumentsOf } from "../../policy/mcp/argument-values.ts";
 import { comparableArguments, type RecordedFacts, type RecordNeeds } from "../../policy/recorded/decide-recorded.ts";
-import { standInMembers } from "../../policy/recorded/withheld.ts";
 import type { OUTCOMES } from "../../policy/shadow.ts";
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { readMembers, readTree, type Known } from "./tree.ts";
@@ -18,7 +17,8 @@ import { REPLAY_VERSION } from "./write-facts.ts";
 export type Outcome = (typeof OUTCOMES)[number];
 
 export interface RecordedCheck {
-  readonly timeMs: number;
+  /** "2026-11-20T18:00:00.000Z" */
+  readonly time: string;
   /** approve: a call that needed an approval, whatever became of that. */
   readonly outcome: Outcome;
   /** Why it was decided so, sorted. */
@@ -79,15 +79,18 @@ export function readRecord(line: string): ReadLine {
   }
 }
 
+/** As records have it, so that texts are in the order of times. */
+const TIME = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/;
+
 function readCheck(record: Members): RecordedCheck {
   const { allow, time, replay, approval } = record;
-  const timeMs = typeof time === "string" ? Date.parse(time) : Number.NaN;
-  if (typeof allow !== "boolean" || Number.isNaN(timeMs)) throw new RangeError('it has no "allow" or no "time"');
+  if (typeof allow !== "boolean" || typeof time !== "string" || !TIME.test(time))
+    throw new RangeError('it has no "allow" or no "time"');
   const reasons = texts(record[allow ? "allow-why-true" : "allow-why-false"] ?? []);
   // What asked nobody has only the reason.
   const isApproval = approval !== undefined || reasons.includes(APPROVAL_REQUIRED);
   return {
-    timeMs,
+    time,
     outcome: isApproval ? "approve" : allow ? "allow" : "deny",
     reasons,
     requestId: text(record["request-id"] ?? ""),
@@ -133,7 +136,9 @@ function readRequest(replay: unknown): RecordedCheck["request"] {
       const known = keyId === vocabulary.keyId ? vocabulary : UNKNOWN_KEY;
       const hasClaims = user === undefined || (user.claims !== undefined && known.keyId !== undefined);
       const needsClaims = hasClaims && needs.claims.size > 0;
-      const claims = needsClaims ? standInMembers(readMembers(members(user?.claims ?? {}), known, needs.claims)) : {};
+      const claims = needsClaims
+        ? readMembers(members(user?.claims ?? {}), { ...known, isByText: true }, needs.claims)
+        : {};
       const needsArguments = message?.mcp.tool !== undefined && needs.argumentsOf(message.mcp.tool);
       const recordedArguments = needsArguments ? argumentsUnder(message, known) : undefined;
       return {

@@ -80,6 +80,8 @@ const ODD = new NumberToken("1e9999999");
 
 /** Which value a digest is of, and which name. */
 export interface Known {
+  /** What is not known is read as a text that no policy names: of claims, which are compared with texts alone. */
+  readonly isByText?: boolean;
   /** Of the key; undefined without one: then digests say no more than which type a value has. */
   readonly keyId: string | undefined;
   /** @param written "t" and a digest … @returns undefined for what no policy names */
@@ -130,7 +132,8 @@ function readScalar(written: string, known: Known): unknown {
   }
 }
 
-function withheld(type: WithheldType, written: string, { keyId }: Known): Withheld {
+function withheld(type: WithheldType, written: string, { keyId, isByText }: Known): Withheld | string {
+  if (isByText === true) return `\0${written}`;
   return new Withheld(type, keyId === undefined || written.length === 1 ? undefined : written.slice(1));
 }
 

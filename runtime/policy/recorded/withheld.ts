@@ -5,7 +5,6 @@
  */
 import { ORDERS, PIECES, scalarsOf, type ArgumentMatch, type ValueMatch } from "../mcp/argument-match.ts";
 import { NumberToken, ValueToken } from "../../shared/canonical-json.ts";
-import { isRecord, type Members } from "../../shared/is-record.ts";
 
 export type WithheldType = "string" | "number" | "boolean";
 
@@ -41,17 +40,6 @@ function canTellOne(match: ValueMatch, { type, digest }: Withheld): boolean {
 export function standIn(value: unknown): unknown {
   if (value instanceof Withheld) return standInOf(value);
   return Array.isArray(value) && value.some((each) => each instanceof Withheld) ? value.map(standIn) : value;
-}
-
-/** The same of an object's members, at any depth. */
-export function standInMembers(object: Members): Members {
-  return Object.fromEntries(Object.entries(object).map(([name, each]) => [name, standInDeep(each)]));
-}
-
-function standInDeep(value: unknown): unknown {
-  if (typeof value === "string") return value;
-  if (Array.isArray(value)) return value.map(standInDeep);
-  return value instanceof Withheld || !isRecord(value) ? standIn(value) : standInMembers(value);
 }
 
 /** A policy's numbers have no such exponent. */

@@ -41,9 +41,9 @@ export interface Group {
 
 export interface Tally {
   readonly counts: Readonly<Record<Change, number>>;
-  /** First and last time of a record, epoch milliseconds. */
-  readonly since: number;
-  readonly until: number;
+  /** First and last time of a record; "" when there is none. */
+  readonly since: string;
+  readonly until: string;
   readonly groups: readonly Group[];
   /** Changes of users, routes and tools beyond what is kept apart. */
   readonly others: number;
@@ -68,15 +68,15 @@ export function startTally(): Counting {
   const untold = new Map<string, number>();
   const candidates = new Map<string, Record<CandidateAgain["change"], number>>();
   let others = 0;
-  let since = Infinity;
-  let until = -Infinity;
+  let since = "";
+  let until = "";
 
   return {
     add(check, again, place) {
       const { change } = again;
       counts[change] += 1;
-      since = Math.min(since, check.timeMs);
-      until = Math.max(until, check.timeMs);
+      if (since === "" || check.time < since) since = check.time;
+      if (check.time > until) until = check.time;
       for (const { name, change: flip } of again.candidates) {
         const key = `${again.route} ${name}`;
         let sums = candidates.get(key);
@@ -117,7 +117,7 @@ export function startTally(): Counting {
 }
 
 function exampleOf(
-  { timeMs, requestId, outcome, reasons }: RecordedCheck,
+  { time, requestId, outcome, reasons }: RecordedCheck,
   { host, path }: RecordedRequest,
   again: Again,
   place: Place,
@@ -125,7 +125,7 @@ function exampleOf(
   const was = { outcome, reasons: reasons.slice(0, MAX_REASONS).map(shorten) };
   const about = {
     ...place,
-    time: timeText(timeMs),
+    time,
     requestId: shorten(requestId),
     host: shorten(host),
     path: shorten(path),
@@ -143,9 +143,4 @@ function shorten(text: string): string {
 function byNames(one: Group, other: Group): number {
   const [a, b] = [one, other].map(({ route, what, user }) => `${route}\0${what}\0${user}`);
   return (a ?? "") < (b ?? "") ? -1 : 1;
-}
-
-/** "2026-11-20T18:00:00.000Z" */
-export function timeText(timeMs: number): string {
-  return new Date(timeMs).toISOString();
 }

@@ -1,6 +1,6 @@
 /** A replay's report for people, and the same for programs. */
 import type { ReplayReport } from "./replay.ts";
-import { type Example, type Group, timeText, type Told, type Verdict } from "./tally.ts";
+import { type Example, type Group, type Told, type Verdict } from "./tally.ts";
 
 export interface ReportAbout {
   /** File or directory of the new configuration. */
@@ -23,7 +23,7 @@ const KINDS: readonly (readonly [kind: Told, title: string])[] = [
 export function formatReplay(report: ReplayReport, { config, digest, notes }: ReportAbout): string {
   const { counts, records, since, until } = report;
   const parts = [
-    `${plural(records, "record")} from ${timeText(since)} to ${timeText(until)}, decided again under ${config} (${digest.slice(0, 12)})`,
+    `${plural(records, "record")} from ${since} to ${until}, decided again under ${config} (${digest.slice(0, 12)})`,
     table([
       ["same", counts.same, "decided as they were"],
       ["would lose", counts.loses, "denied under the new configuration, or allowed only with an approval"],
@@ -51,8 +51,8 @@ export function replayJson(report: ReplayReport, { config, digest, notes }: Repo
     config,
     digest,
     records,
-    since: timeText(since),
-    until: timeText(until),
+    since,
+    until,
     counts,
     undecidable: Object.fromEntries(untold),
     shadow: Object.fromEntries(candidates),
