@@ -34,6 +34,9 @@ export interface Gate {
 /** Smaller limits are counted exactly: the store is asked for each request. */
 export const EXACT_BELOW = 20;
 
+/** What one tick asks the store for, of each limit: more at once would keep requests waiting behind it. */
+export const MAX_TENDED = 500;
+
 /** What a process that ends gives back, of each limit; of others it counts until its time. */
 export const MAX_RETIRED = 500;
 

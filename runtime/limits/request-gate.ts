@@ -9,7 +9,17 @@
 import { hashSecret } from "../shared/keys.ts";
 import type { Clock } from "../shared/clock.ts";
 import { allot, toAllotment, type Allotment } from "../store/allotments.ts";
-import { advanceOf, EXACT_BELOW, type Gate, GRANTED, MAX_KEYS, MAX_RETIRED, type Taken, UNAVAILABLE } from "./gate.ts";
+import {
+  advanceOf,
+  EXACT_BELOW,
+  type Gate,
+  GRANTED,
+  MAX_KEYS,
+  MAX_RETIRED,
+  MAX_TENDED,
+  type Taken,
+  UNAVAILABLE,
+} from "./gate.ts";
 import { type Ahead, type Count, createCount, dropInvalid, isQuiet, leave, refusal } from "./request-count.ts";
 import type { SharedCounts } from "./shared-counts.ts";
 
@@ -99,9 +109,11 @@ export function createRequestGate({ counts: shared, clock, onAlone }: RequestGat
     },
     release() {},
     tend(nowMs) {
+      let left = MAX_TENDED;
       for (const [key, count] of counts) {
         dropInvalid(count, nowMs);
-        if (count.unused.length > 0) {
+        if (count.unused.length > 0 && left > 0) {
+          left -= 1;
           if (nowMs - count.usedAtMs > LONGEST_FULL_MS) count.served = 0;
           void ask(count);
         }

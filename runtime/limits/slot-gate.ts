@@ -7,7 +7,7 @@
  */
 import { hashSecret, randomSecret } from "../shared/keys.ts";
 import type { Clock } from "../shared/clock.ts";
-import { EXACT_BELOW, type Gate, GRANTED, MAX_KEYS, MAX_RETIRED, type Taken, UNAVAILABLE } from "./gate.ts";
+import { EXACT_BELOW, type Gate, GRANTED, MAX_KEYS, MAX_RETIRED, MAX_TENDED, type Taken, UNAVAILABLE } from "./gate.ts";
 import type { SharedCounts } from "./shared-counts.ts";
 
 export interface SlotGateDeps {
@@ -81,9 +81,17 @@ export function createSlotGate({ counts: shared, clock, onAlone }: SlotGateDeps,
     giveBack: release,
     release,
     tend(nowMs) {
+      let left = MAX_TENDED;
       for (const [key, slots] of all) {
         if (isQuiet(slots) && nowMs >= slots.fullUntilMs) all.delete(key);
-        else if (nowMs >= slots.renewAtMs && (slots.using > 0 || slots.holding > 0)) void ask(slots);
+        else if (nowMs >= slots.renewAtMs && (slots.using > 0 || slots.holding > 0) && left > 0) {
+          left -= 1;
+          // To the end: where there are more than a tick renews, it is the others' turn.
+          slots.renewAtMs = nowMs + RENEW_MS;
+          all.delete(key);
+          all.set(key, slots);
+          void ask(slots);
+        }
       }
     },
     clockSetBack() {

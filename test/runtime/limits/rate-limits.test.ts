@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 
-import { advanceOf, MAX_KEYS } from "../../../runtime/limits/gate.ts";
+import { advanceOf, MAX_KEYS, MAX_TENDED } from "../../../runtime/limits/gate.ts";
 import { limitHeaders } from "../../../runtime/limits/limit-headers.ts";
 import type { Admission, LimitFacts, RateLimits } from "../../../runtime/limits/rate-limits.ts";
 import { createMemoryStore } from "../../../runtime/store/memory.ts";
@@ -250,6 +250,26 @@ describe("requests at a time", () => {
     await settle();
     const then = await Promise.all(Array.from({ length: 4 }, async () => lives.take(limited.route, alice)));
     expect(then.map(({ ok }) => ok)).toEqual([true, true, false, false]);
+  });
+
+  test("slots of very many are renewed in turn, a bounded number in each second", async () => {
+    const clock = createTestClock();
+    const held = heldStore(createMemoryStore({ clock }));
+    const limited = world([atOnce(2)], { store: held.store, clock });
+    const [one] = limited.processes as [RateLimits];
+    const many = Array.from({ length: 3 * MAX_TENDED }, (_, index) => ({ ...alice, user: `user-${index}` }));
+    for (const facts of many) expect((await one.take(limited.route, facts)).ok).toBe(true);
+    clock.advance(10_000);
+    for (let seconds = 0; seconds < 25; seconds += 1) {
+      held.asked = 0;
+      one.tend();
+      await settle();
+      expect(held.asked).toBeLessThanOrEqual(MAX_TENDED);
+      clock.advance(1_000);
+    }
+    // 35 s after they were taken all of them are still held: another process gets one of two.
+    const other = world([atOnce(2)], { store: held.store, clock });
+    for (const facts of many) expect(await passed(other, 2, facts)).toBe(1);
   });
 
   test("a slot that is given back while the store is asked is not used twice", async () => {
