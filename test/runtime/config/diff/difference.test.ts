@@ -194,6 +194,54 @@ describe("differenceOf()", () => {
     expect(changes).toBeGreaterThan(300);
   });
 
+  test("so it is with requests of ordinary routes: methods, paths, addresses, devices, nobody signed in", () => {
+    const about = fc.constantFrom<CriterionDoc>(
+      { accept: true },
+      { domain: "example.com" },
+      { groups: "staff" },
+      { http_method: { in: ["GET", "HEAD"] } },
+      { http_path: { starts_with: "/admin/" } },
+      { http_path: "/admin/users" },
+      { source_ip: ["10.0.0.0/8", "192.168.1.0/24"] },
+      { source_ip: "10.0.0.0/16" },
+      { device: { approved: true } },
+      { cors_preflight: true },
+    );
+    const rules = fc
+      .record({ operator: fc.constantFrom(...OPERATORS), criteria: fc.array(about, { minLength: 1, maxLength: 3 }) })
+      .map(({ operator, criteria }) => ({ [operator]: criteria }));
+    const small = fc
+      .tuple(rules, fc.option(rules))
+      .map(([allow, deny]): PolicyDoc => [{ allow }, ...(deny ? [{ deny }] : [])]);
+    const requests = ["GET", "POST"].flatMap((method) =>
+      ["/", "/admin/users", "/admin/x"].flatMap((path) =>
+        ["192.0.2.77", "10.0.0.9", "10.1.0.9"].map((ip) => ({ method, path, ip, host: "a.example.com" })),
+      ),
+    );
+    let changes = 0;
+    fc.assert(
+      fc.property(small, small, (old, next) => {
+        const { statements } = differenceOf(side(old), side(next), PEOPLE, limits());
+        const [before, after] = [compilePolicy(old), compilePolicy(next)];
+        for (const who of [undefined, ...PEOPLE]) {
+          const own = statements.filter((each) =>
+            each.who.some(({ user: one }) => one === who && (who === undefined || each.people !== undefined)),
+          );
+          for (const http of requests) {
+            const facts = who === undefined ? { http } : { http, user: who };
+            const [was, is] = [evaluate(before, facts).allowed, evaluate(after, facts).allowed];
+            if (was === is) continue;
+            changes += 1;
+            const isTold = own.some(({ direction }) => direction === "mixed" || direction === (is ? "gains" : "loses"));
+            expect(isTold, `${who?.id} ${JSON.stringify(http)}`).toBe(true);
+          }
+        }
+      }),
+      { seed: 20, numRuns: 150 },
+    );
+    expect(changes).toBeGreaterThan(300);
+  });
+
   test("where the order of rules only changes, nothing does", () => {
     fc.assert(
       fc.property(policy, (doc) => {
@@ -221,6 +269,14 @@ describe("differenceOf()", () => {
     expect(told({ some: { is: "a" } }, { every: { is: "a" } })).toEqual(['loses {"n":["a","another"]}']);
     expect(told({ only: ["x"] }, { only: ["x", "y"] })).toEqual(['gains {"n":{"x":"x","y":"x"}}']);
     expect(told({ is: true }, { is: false })).toEqual(['mixed {"n":false}']);
+  });
+
+  test("of two ranges of which one lies in the other, an address between them shows the change", () => {
+    const from = (source_ip: string): PolicyDoc => ({ allow: { and: [{ groups: "staff" }, { source_ip }] } });
+    const { statements } = differenceOf(side(from("10.0.0.0/8")), side(from("10.0.0.0/16")), [], limits());
+    expect(statements.map(({ direction, example }) => [direction, example?.loss?.facts.http.ip])).toEqual([
+      ["loses", "10.255.255.255"],
+    ]);
   });
 
   test("says which patterns changed, of which an example shows nothing", () => {
