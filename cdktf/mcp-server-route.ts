@@ -43,6 +43,7 @@ export class McpServerRoute extends Route {
       introspectionAccounts,
       filterLists,
       toolLock,
+      toolScopes,
       ...route
     } = props;
     const server = {
@@ -55,6 +56,7 @@ export class McpServerRoute extends Route {
       introspectionAccounts,
       filterLists,
       toolLock,
+      toolScopes,
     } satisfies Record<keyof McpServerSettings | "path" | "upstreamOauth2", unknown>;
     super(scope, id, route, { server });
   }

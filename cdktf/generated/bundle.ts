@@ -6025,6 +6025,11 @@ export interface BundleRouteMcpServer {
   */
   readonly filterLists?: boolean | cdktf.IResolvable;
   /**
+  * Scopes that OAuth clients need for calls of tools, beside `mcp`, which every token has: names of tools, or beginnings with `*` behind them, and their scopes. A tool that several entries name needs the scopes of all. Users agree to them on the consent page; a call that policy allows and whose token lacks one is answered 403 with `insufficient_scope` and all that it needs, and clients ask for it. Tools stay in lists. Tokens of applications (MCP client routes) and those that `gateway service-account` prints were never asked for with scopes, and need none. Default: no tool needs more than `mcp`
+  *
+  */
+  readonly toolScopes?: { [key: string]: string[] } | cdktf.IResolvable;
+  /**
   * Sub-path appended to the upstream URL for the MCP endpoint. Default: the path of `to`
   *
   */
@@ -6069,6 +6074,7 @@ export function bundleRouteMcpServerToTerraform(struct?: BundleRouteMcpServer | 
   return {
     max_request_bytes: cdktf.numberToTerraform(struct!.maxRequestBytes),
     filter_lists: cdktf.booleanToTerraform(struct!.filterLists),
+    tool_scopes: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.toolScopes),
     path: cdktf.stringToTerraform(struct!.path),
     extra_paths: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.extraPaths),
     allowed_applications: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.allowedApplications),
@@ -6097,6 +6103,12 @@ export function bundleRouteMcpServerToHclTerraform(struct?: BundleRouteMcpServer
       isBlock: false,
       type: "simple",
       storageClassType: "boolean",
+    },
+    tool_scopes: {
+      value: cdktf.hashMapperHcl(cdktf.listMapperHcl(cdktf.stringToHclTerraform, false))(struct!.toolScopes),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringListMap",
     },
     path: {
       value: cdktf.stringToHclTerraform(struct!.path),
@@ -6172,6 +6184,10 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.filterLists = this._filterLists;
     }
+    if (this._toolScopes !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.toolScopes = this._toolScopes;
+    }
     if (this._path !== undefined) {
       hasAnyValues = true;
       internalValueResult.path = this._path;
@@ -6209,6 +6225,7 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this.resolvableValue = undefined;
       this._maxRequestBytes = undefined;
       this._filterLists = undefined;
+      this._toolScopes = undefined;
       this._path = undefined;
       this._extraPaths = undefined;
       this._allowedApplications = undefined;
@@ -6226,6 +6243,7 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this.resolvableValue = undefined;
       this._maxRequestBytes = value.maxRequestBytes;
       this._filterLists = value.filterLists;
+      this._toolScopes = value.toolScopes;
       this._path = value.path;
       this._extraPaths = value.extraPaths;
       this._allowedApplications = value.allowedApplications;
@@ -6266,6 +6284,22 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get filterListsInput() {
     return this._filterLists;
+  }
+
+  // tool_scopes - computed: false, optional: true, required: false
+  private _toolScopes?: { [key: string]: string[] } | cdktf.IResolvable; 
+  public get toolScopes() {
+    return this.interpolationForAttribute('tool_scopes');
+  }
+  public set toolScopes(value: { [key: string]: string[] } | cdktf.IResolvable) {
+    this._toolScopes = value;
+  }
+  public resetToolScopes() {
+    this._toolScopes = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get toolScopesInput() {
+    return this._toolScopes;
   }
 
   // path - computed: false, optional: true, required: false

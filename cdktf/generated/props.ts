@@ -1086,6 +1086,16 @@ export interface McpServerSettings {
    */
   readonly toolLock?: ToolLock;
   /**
+   * Scopes that OAuth clients need for calls of tools, beside `mcp`, which every token has: names of tools, or
+   * beginnings with `*` behind them, and their scopes. A tool that several entries name needs the scopes of all. Users
+   * agree to them on the consent page; a call that policy allows and whose token lacks one is answered 403 with
+   * `insufficient_scope` and all that it needs, and clients ask for it. Tools stay in lists. Tokens of applications
+   * (MCP client routes) and those that `gateway service-account` prints were never asked for with scopes, and need
+   * none.
+   * @default - no tool needs more than `mcp`
+   */
+  readonly toolScopes?: Readonly<Record<string, readonly string[]>>;
+  /**
    * Paths below the base of the route that go upstream in addition to the MCP endpoint: `/sse` is that path alone,
    * `/files/*` what lies below it. All others are answered 404. `mcp_tool` judges messages: requests without one (GET,
    * DELETE) pass by who their user is.

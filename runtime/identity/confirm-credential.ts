@@ -85,6 +85,7 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
         ...(claimed.sessionId === undefined ? {} : { sessionId: claimed.sessionId }),
         ...(claimed.grantId === undefined ? {} : { grantId: claimed.grantId }),
         ...(claimed.clientId === undefined ? {} : { clientId: claimed.clientId }),
+        ...(claimed.scopes === undefined ? {} : { scopes: claimed.scopes }),
         ...(claimed.routeKey === undefined ? {} : { routeKey: claimed.routeKey }),
         ...(devices === undefined ? {} : { devices }),
         ...(assertedBy === undefined ? {} : { assertedBy }),
@@ -113,7 +114,7 @@ async function confirmServiceAccount(
   keys: readonly string[],
   earlier: Principal | undefined,
 ): Promise<AuthResult> {
-  const { accountId: sid, clientId } = claimed;
+  const { accountId: sid, clientId, scopes } = claimed;
   if (sid === undefined) return refusal("malformed");
   const account = await deps.records.serviceAccounts.get(sid);
   if (!account) return refusal("revoked");
@@ -129,6 +130,7 @@ async function confirmServiceAccount(
       user,
       sid,
       ...(clientId === undefined ? {} : { clientId }),
+      ...(scopes === undefined ? {} : { scopes }),
       expiresAt,
       revocationKeys: [...keys, userTag(user.id)],
     },

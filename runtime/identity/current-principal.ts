@@ -31,7 +31,7 @@ export async function currentPrincipal(
   if (isOthers) return deps.programs.again(principal);
   // Revocations end answers by themselves, as soon as they are known.
   const confirm = createConfirmation({ ...deps, revocations: { isRevoked: () => false } });
-  const { kind, sid, user, expiresAt, sessionId, grantId, clientId } = principal;
+  const { kind, sid, user, expiresAt, sessionId, grantId, clientId, scopes } = principal;
   const result = await confirm(
     {
       kind,
@@ -42,6 +42,7 @@ export async function currentPrincipal(
       ...(sessionId === undefined ? {} : { sessionId }),
       ...(grantId === undefined ? {} : { grantId }),
       ...(clientId === undefined ? {} : { clientId }),
+      ...(scopes === undefined ? {} : { scopes }),
     },
     principal,
   );

@@ -34,6 +34,8 @@ export interface ExternalTokenClaims {
   readonly routeKey?: string;
   /** OAuth client, for grants and client credentials. */
   readonly clientId?: string;
+  /** OAuth clients: those for tools that were granted, beside `mcp`; at least one. */
+  readonly scopes?: readonly string[];
   /** A resource, an origin, `applicationAudience(origin)`, or `EVERY_SERVER`. */
   readonly audience: string;
   readonly expiresAt: number;
@@ -60,6 +62,7 @@ interface Wire {
   readonly m?: string;
   readonly r?: string;
   readonly c?: string;
+  readonly o?: readonly string[];
   readonly a: string;
   readonly e: number;
   readonly i?: number;
@@ -81,6 +84,7 @@ export function createExternalTokens(deps: { readonly keys: Keys; readonly clock
         ...(claims.accountId === undefined ? {} : { m: claims.accountId }),
         ...(claims.routeKey === undefined ? {} : { r: claims.routeKey }),
         ...(claims.clientId === undefined ? {} : { c: claims.clientId }),
+        ...(claims.scopes === undefined ? {} : { o: claims.scopes }),
         a: claims.audience,
         e: claims.expiresAt,
         i: epochSeconds(deps.clock),
@@ -105,6 +109,7 @@ export function createExternalTokens(deps: { readonly keys: Keys; readonly clock
           ...(wire.m === undefined ? {} : { accountId: wire.m }),
           ...(wire.r === undefined ? {} : { routeKey: wire.r }),
           ...(wire.c === undefined ? {} : { clientId: wire.c }),
+          ...(wire.o === undefined ? {} : { scopes: wire.o }),
           audience: wire.a,
           expiresAt: wire.e,
           ...(wire.i === undefined ? {} : { issuedAt: wire.i }),

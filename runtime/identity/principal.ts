@@ -54,6 +54,8 @@ export interface Principal {
   readonly routeKey?: string;
   /** OAuth client, for grants. */
   readonly clientId?: string;
+  /** Of OAuth clients: the scopes for tools that their token has; absent: none. */
+  readonly scopes?: readonly string[];
   /** Present: nobody signed in, and nobody is in front of a browser. */
   readonly assertedBy?: AssertedBy;
   /** Epoch seconds after which the credential is worth nothing; open streams end then. */

@@ -190,6 +190,13 @@ export function limitAnswer(
   return { status: isToolCall && readsBody ? 200 : 429, headers: HEADERS, body: errorBody(id, error) };
 }
 
+/** A call whose token lacks a scope: 403, since clients look for the challenge in its head. */
+export function missingScopeAnswer(needed: readonly string[], requestId: string): WireAnswer {
+  const message = `Tool call denied: its access token lacks a scope that the tool needs (request id ${requestId})`;
+  const data = { reason: "insufficient-scope", scopes: needed, request_id: requestId };
+  return { status: 403, headers: HEADERS, body: errorBody(undefined, { code: ACCESS_DENIED_CODE, message, data }) };
+}
+
 /** What servers say of a task that never was: whoever guesses an id learns nothing. */
 export function unknownTaskAnswer(id: string | undefined, requestId: string): WireAnswer {
   const error = {

@@ -19,11 +19,17 @@ export interface ConsentParts extends RedirectTarget {
   readonly clientHost: string | undefined;
   /** The MCP servers that tokens will be good for. */
   readonly servers: readonly { readonly name: string; readonly url: string }[];
-  readonly scopes: readonly string[];
+  readonly scopes: readonly ConsentScope[];
   readonly access: AccessLength;
   /** Email, name or id of who is signed in. */
   readonly user: string;
   readonly form: ConsentForm;
+}
+
+export interface ConsentScope {
+  readonly scope: string;
+  /** Names, or beginnings with "*" behind them, of the tools that it opens; [] for the scope that every token has. */
+  readonly tools: readonly string[];
 }
 
 /** How long the application may go on without asking again. */
@@ -39,9 +45,14 @@ export interface ConsentForm {
 }
 
 /** What a scope means, for people; those without a text are shown as they are. */
-function scopeText(scope: string, serverCount: number): string {
-  if (scope !== "mcp") return scope;
-  return `Act on your behalf on ${serverCount === 1 ? "this MCP server" : "these MCP servers"}, within what you may do there yourself`;
+function scopeText({ scope, tools }: ConsentScope, serverCount: number): string | Html {
+  if (scope === "mcp") {
+    const where = serverCount === 1 ? "this MCP server" : "these MCP servers";
+    return `Act on your behalf on ${where}, within what you may do there yourself`;
+  }
+  if (tools.length === 0) return scope;
+  const names = tools.map((tool, index) => html`${index > 0 && ", "}<code>${tool}</code>`);
+  return html`Use ${tools.length === 1 && !tools[0]?.endsWith("*") ? "the tool" : "the tools"} ${names} (${scope})`;
 }
 
 /** Send with `pageHeaders([…])` that names where the answer goes: browsers hold the form's redirects to `form-action`. */

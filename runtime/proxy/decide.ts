@@ -36,6 +36,7 @@ export type RefusedBefore =
   | `credential-${AuthFailureReason}`
   | "client-certificate-required"
   | "invalid-client-certificate"
+  | "insufficient-scope"
   | "mcp-message-address-unknown"
   | "mcp-path-not-served"
   | "mcp-session-unknown"
@@ -75,6 +76,12 @@ export function decide(
       if (!decision.allowed || context.prepared.route.rateLimits === undefined) return conclude(decision);
       return after(takeLimits(deps, context), (limited) => conclude(decision, limited));
     };
+    const needed = verdict.allowed || verdict.approval ? answers.missingScopes?.(context) : undefined;
+    if (needed) {
+      context.trace?.refused("insufficient-scope");
+      const recorded = record(deps, context, { decision: refusedFor("insufficient-scope"), message: context.message });
+      return after(recorded, () => done(answers.askForScopes?.(context, needed)));
+    }
     return verdict.approval && settle
       ? settle(context, verdict).then((settled) => goOn(withLock(deps, context, settled)))
       : goOn(verdict);
@@ -84,6 +91,9 @@ export function decide(
 export interface Answers {
   denied(context: RequestContext, decision: Decision): void | Promise<void>;
   limited(context: RequestContext, limited: Limited): void;
+  /** Of what policy lets pass, at once or approved: scopes that the operation needs and its token has not all. */
+  missingScopes?(context: RequestContext): readonly string[] | undefined;
+  askForScopes?(context: RequestContext, needed: readonly string[]): void;
 }
 
 /**

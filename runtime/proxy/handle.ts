@@ -64,6 +64,7 @@ import type { LimitDeps } from "./answers/limit-request.ts";
 import { createRequestContext } from "./request-context.ts";
 import { buildRouteTable, prepareRouteTable, type RouteTable } from "./route-table.ts";
 import { runSteps, type Step } from "./steps.ts";
+import { createScopeChallenges } from "./answers/require-scopes.ts";
 import { judgeTasks, openTasks } from "./tasks/open-tasks.ts";
 import {
   authenticateCookie,
@@ -192,7 +193,7 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
     openSession({ ...deps, mcpSessions }),
     holdForApproval({ ...deps, approvalStates, holds }),
     openTasks(bound),
-    decideMcp({ ...deps, approvalStates }),
+    decideMcp({ ...deps, approvalStates, scopeChallenges: createScopeChallenges(deps) }),
     narrowListen(deps),
     judgeTasks(bound),
     attachInternalToken(deps),

@@ -96,9 +96,10 @@ export function readMessage({ blocks }: MessageDeps): Step {
     const { route } = prepared;
     const maxBytes = route.mcp?.kind === "server" ? route.mcp.maxRequestBytes : 0;
     const timer = exchange.hasBody ? setTimeout(() => exchange.abort(), MESSAGE_TIMEOUT_MS) : undefined;
-    // Where rules speak of tools, names that an upstream might fold or trim into another one are refused.
+    // Where rules or scopes speak of tools, names that an upstream might fold or trim into another one are refused.
     const limitsTools = route.rateLimits?.some(({ tools }) => tools !== undefined) === true;
-    const needsPlainTools = route.policy.needsTool || limitsTools || blocks?.hasTools(route.key) === true;
+    const hasScopes = route.mcp?.kind === "server" && route.mcp.toolScopes !== undefined;
+    const needsPlainTools = hasScopes || route.policy.needsTool || limitsTools || blocks?.hasTools(route.key) === true;
     const options = needsPlainTools ? PLAIN_TOOL_NAMES : undefined;
     const done = (inspection: Inspection): void => {
       clearTimeout(timer);
@@ -152,8 +153,9 @@ export interface ChallengeDeps {
   readonly challenge: (
     route: CompiledRoute,
     origin: string,
-    failure: AuthFailureReason | "not-connected",
+    failure: AuthFailureReason | "not-connected" | "insufficient-scope",
     requestPath: string | undefined,
+    toolScopes?: readonly string[],
   ) => string;
   /** Shows a page to a person who opened the address; false = a program asks. Absent: programs alone ask. */
   readonly showAddress?: (

@@ -1,5 +1,6 @@
 /** MCP settings as requests read them. */
 import type { ClientKey } from "./client-key.ts";
+import type { ToolScopes } from "./tool-scopes.ts";
 import type { ExtraPath } from "./extra-paths.ts";
 import type { ToolLock } from "./tool-lock.ts";
 
@@ -48,6 +49,8 @@ export interface McpServer {
   readonly filtersLists: boolean;
   /** What of its tools was reviewed; undefined: they may change. */
   readonly toolLock: ToolLock | undefined;
+  /** What OAuth clients need for tools; undefined: nothing. */
+  readonly toolScopes: ToolScopes | undefined;
   /** The protected resource and listed URL: `from` + prefix + `path`, no trailing slash unless it is a bare origin. */
   readonly resource: string;
   readonly upstreamOAuth: UpstreamOAuth | undefined;

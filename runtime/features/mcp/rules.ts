@@ -1,5 +1,6 @@
 /** Rules between the members of a route's `mcp` block, D5. */
 import { below, errorAt, type UnplacedProblem, warningAt } from "../../settings/problem.ts";
+import { toolScopesProblem } from "./tool-scopes.ts";
 import type { McpDoc, McpServerDoc } from "./settings.ts";
 import { toolLockRules } from "./tool-lock.ts";
 import type { UpstreamOAuthDoc } from "./upstream-oauth.ts";
@@ -11,6 +12,8 @@ export function* mcpRules(mcp: NonNullable<McpDoc["mcp"]>): Iterable<UnplacedPro
   if (!mcp.server && !mcp.client) yield errorAt(["mcp"], 'is empty, must have "server" or "client"');
   const lock = mcp.server?.tool_lock;
   if (lock) for (const problem of toolLockRules(lock)) yield below(["mcp", "server", "tool_lock"], problem);
+  const scopes = mcp.server?.tool_scopes && toolScopesProblem(mcp.server.tool_scopes);
+  if (scopes !== undefined) yield errorAt(["mcp", "server", "tool_scopes"], scopes);
   const oauth = mcp.server?.upstream_oauth2;
   if (oauth) for (const problem of oauthRules(oauth)) yield below(OAUTH, problem);
 }

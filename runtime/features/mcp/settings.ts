@@ -9,6 +9,8 @@ import { quotedProblem, readable } from "../../settings/types/checks.ts";
 import { extraPathProblem } from "./extra-paths.ts";
 import { block } from "../../settings/types/block.ts";
 import { count, duration, flag, text, url } from "../../settings/types/scalar.ts";
+import { textListMap } from "../../settings/types/map.ts";
+import { toolPatternProblem, toolScopeProblem } from "./tool-scopes.ts";
 import { domainPatternList, textList } from "../../settings/types/list.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { isServiceAccountName } from "../../shared/user-id.ts";
@@ -41,6 +43,13 @@ const serverShape = {
     annotation: "mcp_server_filter_lists",
   }),
   tool_lock: toolLockBlock,
+  tool_scopes: textListMap({
+    doc: "Scopes that OAuth clients need for calls of tools, beside `mcp`, which every token has: names of tools, or beginnings with `*` behind them, and their scopes. A tool that several entries name needs the scopes of all. Users agree to them on the consent page; a call that policy allows and whose token lacks one is answered 403 with `insufficient_scope` and all that it needs, and clients ask for it. Tools stay in lists. Tokens of applications (MCP client routes) and those that `gateway service-account` prints were never asked for with scopes, and need none.",
+    unset: "no tool needs more than `mcp`",
+    annotation: "mcp_server_tool_scopes",
+    checkName: (pattern) => quotedProblem(pattern, toolPatternProblem(pattern)),
+    checkValue: (scope) => quotedProblem(scope, toolScopeProblem(scope)),
+  }),
   path: text({
     doc: "Sub-path appended to the upstream URL for the MCP endpoint.",
     unset: "the path of `to`",

@@ -82,13 +82,13 @@ export function mintServiceAccountToken(
   account: { readonly id: string; readonly record: ServiceAccountRecord },
   audience: string,
   expiresAt: number,
-  clientId?: string,
+  ofClient: { readonly clientId?: string; readonly scopes?: readonly string[] } = {},
 ): string {
   return externalTokens.mint({
     kind: "service-account",
     userId: serviceAccountUser(account.record).id,
     accountId: account.id,
-    ...(clientId === undefined ? {} : { clientId }),
+    ...ofClient,
     audience,
     expiresAt,
   });

@@ -49,7 +49,7 @@ export interface IssuerModule extends Closable {
    *
    * @param requestPath path of the request, so that clients given the route's base find metadata about the base
    */
-  challenge(route: CompiledRoute, origin: string, failure: ChallengeReason, requestPath?: string): string;
+  challenge: typeof challenge;
   /** That 401 as a page, for a person who opened the address in a browser; see address-page.ts. */
   readonly showAddress: typeof showAddress;
 }

@@ -10,7 +10,7 @@ import { respondJson } from "../../http/respond.ts";
 import { respondNotFound } from "./answer.ts";
 import { SIGNING_ALGORITHMS } from "../../shared/key-set.ts";
 import { findIssuer, findResourceByPath, idJagIssuers, workloadIssuers, type Issuer } from "./find-issuer.ts";
-import { SCOPES_SUPPORTED } from "./scope.ts";
+import { scopesSupported } from "./scope.ts";
 
 const AUTHORIZATION_SERVER = "/.well-known/oauth-authorization-server";
 const OPENID_CONFIGURATION = "/.well-known/openid-configuration";
@@ -97,7 +97,7 @@ export function authorizationServerMetadata(
     ...(snapshot.settings.mcpDynamicRegistration ? { registration_endpoint: issuer.origin + REGISTER_PATH } : {}),
     revocation_endpoint: issuer.origin + REVOKE_PATH,
     introspection_endpoint: issuer.origin + INTROSPECT_PATH,
-    scopes_supported: SCOPES_SUPPORTED,
+    scopes_supported: scopesSupported(issuer.routes),
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
     grant_types_supported: acceptsAssertions ? [...GRANT_TYPES_SUPPORTED, JWT_BEARER_GRANT] : GRANT_TYPES_SUPPORTED,
@@ -141,7 +141,8 @@ function protectedResource(exchange: Exchange, snapshot: Snapshot): void {
     authorization_servers: [issuer.origin],
     bearer_methods_supported: ["header"],
     // Without offline_access: a resource has no use for refresh tokens (MCP authorization, 2026-07-28).
-    scopes_supported: SCOPES_SUPPORTED,
+    // Clients begin with what the challenge of a 401 names, which is `mcp` alone.
+    scopes_supported: scopesSupported([found.route]),
   });
 }
 

@@ -53,6 +53,12 @@ export const MCP_DENIALS: readonly (readonly [reason: string, answer: string, me
     "`gateway tools diff`; see [A tool changed under you](#a-tool-changed-under-you)",
   ],
   [
+    "insufficient-scope",
+    "403; −31403",
+    "Policy allows the call, and the client's token lacks a scope of `tool_scopes`",
+    "Nothing: clients ask their user; one that cannot is connected anew with these scopes",
+  ],
+  [
     "device-unauthenticated",
     "200 to a tool call, else 450; −31403",
     "Policy asks for a device, which MCP clients cannot prove",

@@ -13,11 +13,12 @@ import { bindingOf } from "../announced-address.ts";
 import { answerLimitedMcp, type LimitDeps } from "../answers/limit-request.ts";
 import { decide, type DecideDeps } from "../decide.ts";
 import { answerWire } from "../answers/answer-wire.ts";
+import { answerMissingScopes, missingScopes, type ScopeDeps } from "../answers/require-scopes.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Step } from "../steps.ts";
 import { missingApproval, settleApproval, type ApproveDeps } from "./approve.ts";
 
-export interface DecideMcpDeps extends DecideDeps, ApproveDeps, LimitDeps {
+export interface DecideMcpDeps extends DecideDeps, ApproveDeps, LimitDeps, ScopeDeps {
   readonly approvalStates: ApprovalStates;
 }
 
@@ -35,7 +36,9 @@ export function decideMcp(deps: DecideMcpDeps): Step {
         : (askInstead(deps, context, missing) ?? approvalAnswer(message, missing, exchange.id, readsBody)),
     );
   };
-  const answers = { denied, limited: answerLimitedMcp };
+  const askForScopes = (context: RequestContext, needed: readonly string[]): void =>
+    answerMissingScopes(deps, context, needed);
+  const answers = { denied, limited: answerLimitedMcp, missingScopes, askForScopes };
   return decide(deps, answers, (context, decision) => settleApproval(deps, context, decision));
 }
 

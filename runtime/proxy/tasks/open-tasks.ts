@@ -61,7 +61,8 @@ export function tracksTools(
   { blocks }: { readonly blocks?: Pick<Blocks, "hasTools"> },
   { prepared: { route } }: RequestContext,
 ): boolean {
-  return route.policy.needsTool || blocks?.hasTools(route.key) === true;
+  const hasScopes = route.mcp?.kind === "server" && route.mcp.toolScopes !== undefined;
+  return hasScopes || route.policy.needsTool || blocks?.hasTools(route.key) === true;
 }
 
 function mayUseTool(deps: OpenTaskDeps, context: RequestContext, { tool }: OpenedTask): boolean {

@@ -29,7 +29,7 @@ import {
 import { clientRefusalPage, clientRefusalText } from "../clients/client-refusal.ts";
 import { findClient, type Client, type ClientDeps } from "../clients/client.ts";
 import type { IssuerSession } from "../deps.ts";
-import { findAudience, findIssuer, type Issuer } from "../find-issuer.ts";
+import { findAudience, findIssuer, routesOfAudience, type Issuer } from "../find-issuer.ts";
 import { CONSENT_PATH } from "../metadata.ts";
 import { isCodeChallenge } from "./pkce.ts";
 import type { AuthorizationRequestRecord } from "../grant-records.ts";
@@ -184,7 +184,7 @@ function parseRequest(
     ...(state === undefined ? {} : { state }),
     codeChallenge,
     audience,
-    scope: grantedScope(parameters.get("scope")),
+    scope: grantedScope(parameters.get("scope"), routesOfAudience(issuer, audience)),
     askAgain: prompt.includes("consent"),
   });
 }

@@ -25,6 +25,7 @@ import type { Store } from "../../../store/store.ts";
 import { BLOCKED_PAGE, redirectRefusal, refuse, respondNotFound, respondPage, respondUnavailable } from "../answer.ts";
 import { keepClient, type Client, type ClientDeps } from "../clients/client.ts";
 import type { IssuerSession, UpstreamStep } from "../deps.ts";
+import type { McpServerRoute } from "../find-issuer.ts";
 import { codeKey } from "../grant-records.ts";
 import { issueCode } from "../grants/grants.ts";
 import { CONSENT_PATH } from "../metadata.ts";
@@ -105,10 +106,15 @@ export async function showConsent(deps: ConsentDeps, exchange: Exchange, snapsho
     clientHost: client.documentHost,
     redirectTarget: redirectTarget(request.redirectUri),
     isLoopback: isLoopbackRedirectUri(request.redirectUri),
-    scopes: request.scope.split(" "),
+    scopes: request.scope.split(" ").map((scope) => ({ scope, tools: toolsOf(scope, waiting.routes) })),
     access: accessLength(deps, snapshot, client, principal),
   });
   respondHtml(exchange, 200, page, formHeaders(waiting));
+}
+
+/** As the settings of the routes name them. */
+function toolsOf(scope: string, routes: readonly McpServerRoute[]): readonly string[] {
+  return [...new Set(routes.flatMap(({ mcp }) => mcp.toolScopes?.tools.get(scope) ?? []))];
 }
 
 /** POST: the decision. */

@@ -11,7 +11,7 @@ import { findIssuerByOrigin, routesOfAudience, type McpServerRoute } from "../fi
 import { CONSENT_SECONDS, consentKey, ownerTags, type ConsentRecord } from "../grant-records.ts";
 import { isLoopbackRedirectUri } from "../clients/redirect-uri.ts";
 import type { FoundRequest, RequestStates } from "./request-state.ts";
-import { coversScope } from "../scope.ts";
+import { coversScope, joinScopes } from "../scope.ts";
 
 export interface WaitingDeps {
   readonly store: Store;
@@ -70,6 +70,8 @@ export async function isRemembered(deps: WaitingDeps, waiting: Waiting, principa
 
 export async function remember(deps: WaitingDeps, waiting: Waiting, principal: Principal): Promise<void> {
   const { clientId, audience, metadataHash, scope } = waiting.request;
+  const key = consentId(waiting, principal);
+  const earlier = await deps.store.get<ConsentRecord>(key);
   const now = epochSeconds(deps.clock);
   const consent: ConsentRecord = {
     schema: 1,
@@ -78,10 +80,11 @@ export async function remember(deps: WaitingDeps, waiting: Waiting, principal: P
     clientName: waiting.client.metadata.client_name ?? clientId,
     audience,
     metadataHash,
-    scope,
+    // What was approved before stays approved, when a client asks for one thing after the other.
+    scope: earlier ? joinScopes(earlier.value.scope, scope) : scope,
     grantedAt: now,
   };
-  await deps.store.put(consentId(waiting, principal), consent, {
+  await deps.store.put(key, consent, {
     expiresAt: now + CONSENT_SECONDS,
     tags: ownerTags(consent),
   });

@@ -13,7 +13,7 @@ import { isKeySetAddress } from "./client-keys.ts";
 import { kidProblem, parseKeySet, SIGNING_ALGORITHMS } from "../../../shared/key-set.ts";
 import type { AuthMethod, ClientMetadata } from "../grant-records.ts";
 import { redirectUriProblem } from "./redirect-uri.ts";
-import { grantedScope } from "../scope.ts";
+import { DEFAULT_SCOPE } from "../scope.ts";
 import { isRecord } from "../../../shared/is-record.ts";
 
 const MAX_REDIRECT_URIS = 32;
@@ -61,7 +61,7 @@ export function parseClientMetadata(value: unknown, rules: RegistrationRules): S
     token_endpoint_auth_method: authMethod as AuthMethod,
     grant_types: grantTypes.value,
     response_types: ["code"],
-    scope: grantedScope(typeof scope === "string" ? scope : undefined),
+    scope: DEFAULT_SCOPE,
     ...descriptiveMembers(value),
     ...keys.value,
   });

@@ -3,6 +3,7 @@ import type { ExternalTokens } from "../../../identity/external-token.ts";
 import { pass, refuse, type Step } from "../answer.ts";
 import { findAudience, routesOfAudience } from "../find-issuer.ts";
 import type { GrantRecord } from "../grant-records.ts";
+import { toolScopesIn } from "../scope.ts";
 import type { TokenAnswer } from "./refresh-token.ts";
 import type { TokenRequest } from "./token-request.ts";
 
@@ -13,7 +14,7 @@ export function mintAccessToken(
   externalTokens: ExternalTokens,
   request: TokenRequest,
   grantId: string,
-  grant: Pick<GrantRecord, "userId" | "clientId" | "sessionExpiresAt" | "endsAt">,
+  grant: Pick<GrantRecord, "userId" | "clientId" | "scope" | "sessionExpiresAt" | "endsAt">,
   audience: string,
 ): MintedAccessToken {
   const accessExpiresAt = Math.min(
@@ -26,6 +27,7 @@ export function mintAccessToken(
     userId: grant.userId,
     grantId,
     clientId: grant.clientId,
+    ...toolScopesIn(grant.scope),
     audience,
     expiresAt: accessExpiresAt,
   });

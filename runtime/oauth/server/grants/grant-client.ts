@@ -7,9 +7,9 @@
 import { createRecords } from "../../../identity/identity-records.ts";
 import { mintServiceAccountToken, serviceAccountUser } from "../../../identity/tokens/service-accounts.ts";
 import { pass, refuse, refuseBlocked, type Step } from "../answer.ts";
-import { findAudience } from "../find-issuer.ts";
+import { findAudience, routesOfAudience } from "../find-issuer.ts";
 import type { TokenAnswer } from "./refresh-token.ts";
-import { grantedScope } from "../scope.ts";
+import { grantedScope, toolScopesIn } from "../scope.ts";
 import type { TokenDeps, TokenRequest } from "./token-request.ts";
 
 export async function grantToClient(deps: TokenDeps, request: TokenRequest): Promise<Step<TokenAnswer>> {
@@ -32,14 +32,15 @@ export async function grantToClient(deps: TokenDeps, request: TokenRequest): Pro
   const audience = findAudience(issuer, form.get("resource"));
   if (audience === undefined) return refuse("invalid_target", "resource must be an MCP server of this issuer");
 
+  const scope = grantedScope(form.get("scope"), routesOfAudience(issuer, audience));
   const accessExpiresAt = Math.min(now + snapshot.settings.lifetimes.accessToken, account.expiresAt ?? Infinity);
   const accessToken = mintServiceAccountToken(
     deps.session.externalTokens,
     { id, record: account.value },
     audience,
     accessExpiresAt,
-    client.id,
+    { clientId: client.id, ...toolScopesIn(scope) },
   );
   deps.log.info({ client: client.id, account: account.value.name, audience }, "token given to a service account");
-  return pass({ accessToken, accessExpiresAt, audience, scope: grantedScope(form.get("scope")) });
+  return pass({ accessToken, accessExpiresAt, audience, scope });
 }

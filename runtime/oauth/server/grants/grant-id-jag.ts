@@ -16,7 +16,8 @@ import { isSignedOut } from "../../../identity/logout/signed-out.ts";
 import { hashSecret, randomHandle } from "../../../shared/keys.ts";
 import { networkOf } from "../../../shared/rate-limit.ts";
 import { pass, refuse, refuseBlocked, tooMany, type Step } from "../answer.ts";
-import { idJagIssuers } from "../find-issuer.ts";
+import { scopesSupported } from "../scope.ts";
+import { idJagIssuers, routesOfAudience } from "../find-issuer.ts";
 import { grantKey, idJagKey, storeGrant, type GrantRecord } from "../grant-records.ts";
 import { mintAccessToken } from "./access-token.ts";
 import {
@@ -111,7 +112,7 @@ function checkClaims(claims: Claims, entry: TrustedIssuer, request: TokenRequest
   if (!audience.ok) return audience;
   const plain = checkExtensions(claims);
   if (!plain.ok) return plain;
-  const scope = chooseScope(claims, form.get("scope"));
+  const scope = chooseScope(claims, form.get("scope"), scopesSupported(routesOfAudience(issuer, audience.value)));
   if (!scope.ok) return scope;
   const subject = readSubject(claims, entry);
   if (!subject.ok) return subject;

@@ -21,10 +21,11 @@ import { randomHandle } from "../../../shared/keys.ts";
 import { networkOf } from "../../../shared/rate-limit.ts";
 import { pass, refuse, refuseBlocked, tooMany, type Step } from "../answer.ts";
 import type { Client } from "../clients/client.ts";
-import { findServer, workloadIssuers, type Issuer } from "../find-issuer.ts";
+import { findServer, routesOfAudience, workloadIssuers, type Issuer } from "../find-issuer.ts";
 import { storeGrant, type GrantRecord, workloadAssertionKey } from "../grant-records.ts";
 import { TOKEN_PATH } from "../metadata.ts";
 import { badAssertion, chooseScope } from "./id-jag-claims.ts";
+import { DEFAULT_SCOPE, scopesSupported, toolScopesIn } from "../scope.ts";
 import type { TokenAnswer } from "./refresh-token.ts";
 import type { TokenDeps, TokenRequest } from "./token-request.ts";
 
@@ -75,7 +76,9 @@ export async function exchangeWorkload(deps: WorkloadDeps, request: WorkloadRequ
   const rules = verified.workload.rules.filter((rule) => opens(rule, issuer, audience));
   if (audience === undefined || rules.length === 0)
     return refuse("invalid_target", "resource must be an MCP server that a rule opens", "workload: no rule opens it");
-  const scope = chooseScope({}, form.get("scope"));
+  // Its platform says nothing of scopes: the rule that lets it in is the ceiling.
+  const supported = scopesSupported(routesOfAudience(issuer, audience));
+  const scope = chooseScope({ scope: supported.join(" ") }, form.get("scope") ?? DEFAULT_SCOPE, supported);
   if (!scope.ok) return scope;
   return createGrant(deps, request, { ...verified.workload, rules, audience, scope: scope.value });
 }
@@ -152,6 +155,7 @@ async function createGrant(deps: WorkloadDeps, request: WorkloadRequest, allowed
     userId,
     grantId,
     ...(client === undefined ? {} : { clientId: client.id }),
+    ...toolScopesIn(scope),
     audience,
     expiresAt: endsAt,
   });

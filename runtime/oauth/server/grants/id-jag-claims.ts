@@ -19,7 +19,7 @@ import { isRecord } from "../../../shared/is-record.ts";
 import { providerUserId, type UserId } from "../../../shared/user-id.ts";
 import { pass, refuse, type Step } from "../answer.ts";
 import { findServer, type Issuer } from "../find-issuer.ts";
-import { SCOPES_SUPPORTED } from "../scope.ts";
+import { DEFAULT_SCOPE } from "../scope.ts";
 
 export type Claims = Readonly<Record<string, unknown>>;
 
@@ -91,20 +91,28 @@ export function checkExtensions(claims: Claims): Step<undefined> {
   return found === undefined ? pass(undefined) : badAssertion(`${found} is not supported`);
 }
 
-/** Our scopes ∩ the assertion's ∩ the requested ones; never more than was stated. */
-export function chooseScope({ scope: claim }: Claims, requested: string | undefined): Step<string> {
+/**
+ * Our scopes ∩ the assertion's ∩ the requested ones; never more than was stated. Where it states none, the one that every
+ * token has: what tools need besides, an issuer that knows of it must name.
+ */
+export function chooseScope(
+  { scope: claim }: Claims,
+  requested: string | undefined,
+  supported: readonly string[],
+): Step<string> {
   if (claim !== undefined && typeof claim !== "string") return badAssertion("scope is not text");
-  const stated = claim === undefined ? SCOPES_SUPPORTED : known(claim);
+  const stated = claim === undefined ? [DEFAULT_SCOPE] : known(claim, supported);
   if (stated.length === 0) return badAssertion("scope has none of this issuer's");
-  const granted = requested === undefined ? stated : known(requested).filter((scope) => stated.includes(scope));
+  const granted =
+    requested === undefined ? stated : known(requested, supported).filter((scope) => stated.includes(scope));
   return granted.length === 0
     ? refuse("invalid_scope", "scope must be one that is supported")
     : pass(granted.join(" "));
 }
 
-function known(scope: string): readonly string[] {
+function known(scope: string, supported: readonly string[]): readonly string[] {
   const words = new Set(scope.split(" "));
-  return SCOPES_SUPPORTED.filter((each) => words.has(each));
+  return supported.filter((each) => words.has(each));
 }
 
 export interface AssertedSubject {

@@ -173,14 +173,13 @@ async function describeRefreshToken(
 function membersOf(
   { issuer }: Asked,
   token: string,
-  { clientId, issuedAt }: ExternalTokenClaims,
+  { clientId, issuedAt, scopes = [] }: ExternalTokenClaims,
   { user, expiresAt }: Principal,
   aud: string | readonly string[],
 ): ActiveToken {
   return {
     active: true,
-    // The one scope that there is: every token has it.
-    scope: DEFAULT_SCOPE,
+    scope: [DEFAULT_SCOPE, ...scopes].join(" "),
     client_id: clientId,
     token_type: "Bearer",
     exp: expiresAt,

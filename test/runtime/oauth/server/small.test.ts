@@ -1,9 +1,11 @@
 /** The small pure parts: PKCE, scope, challenge. */
+import { compileToolScopes } from "../../../../runtime/features/mcp/tool-scopes.ts";
+import type { McpServer } from "../../../../runtime/features/mcp/compiled.ts";
 import { describe, expect, test } from "vitest";
 
 import { challenge } from "../../../../runtime/oauth/server/challenge.ts";
 import { isCodeChallenge, isCodeVerifier, matchesChallenge } from "../../../../runtime/oauth/server/authorize/pkce.ts";
-import { coversScope, grantedScope } from "../../../../runtime/oauth/server/scope.ts";
+import { coversScope, grantedScope, joinScopes, scopesSupported } from "../../../../runtime/oauth/server/scope.ts";
 import { routeNamed, snapshotFrom } from "../../../support/config.ts";
 
 describe("PKCE", () => {
@@ -40,7 +42,16 @@ describe("scope", () => {
     ["mcp offline_access", "mcp"],
     ["mcp mcp", "mcp"],
   ])("grantedScope(%j) is %j", (requested, granted) => {
-    expect(grantedScope(requested)).toBe(granted);
+    expect(grantedScope(requested, [])).toBe(granted);
+  });
+
+  test("grantedScope() gives those of tools where it was asked for them, and mcp besides", () => {
+    const toolScopes = compileToolScopes({ add: ["write"], "delete_*": ["write", "admin"] });
+    const routes = [{ mcp: { toolScopes } as McpServer }];
+    expect(scopesSupported(routes)).toEqual(["mcp", "admin", "write"]);
+    expect(grantedScope("write openid", routes)).toBe("mcp write");
+    expect(grantedScope(undefined, routes)).toBe("mcp");
+    expect(joinScopes("mcp write", "mcp admin")).toBe("mcp write admin");
   });
 
   test("coversScope() wants every token", () => {

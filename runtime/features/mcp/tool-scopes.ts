@@ -1,0 +1,62 @@
+/** `mcp.server.tool_scopes`: scopes that OAuth clients need for tools, beside the one for the server. */
+
+export interface ToolScopes {
+  /** Name, or the beginning of names, → scopes. */
+  readonly exact: ReadonlyMap<string, readonly string[]>;
+  readonly prefixes: readonly (readonly [prefix: string, scopes: readonly string[]])[];
+  /** All of them, with the tools as they are written; sorted. */
+  readonly tools: ReadonlyMap<string, readonly string[]>;
+}
+
+/** Names that every server reads alike, see `PLAIN_TOOL_NAMES` of the proxy. */
+const PATTERN = /^(?:[A-Za-z0-9_.-]{1,128}\*?|\*)$/;
+
+export function toolPatternProblem(pattern: string): string | undefined {
+  return PATTERN.test(pattern) ? undefined : 'must be the name of a tool, or a beginning with "*" behind it';
+}
+
+/** RFC 6749 §3.3, without what has a meaning of its own here or at other servers. */
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/;
+const RESERVED: ReadonlySet<string> = new Set(["mcp", "openid", "offline_access"]);
+
+export function toolScopeProblem(scope: string): string | undefined {
+  if (RESERVED.has(scope)) return "must be another name: this one has a meaning for all tokens";
+  return SCOPE.test(scope) ? undefined : 'must be a scope: visible ASCII without spaces, " and \\';
+}
+
+/** More than anybody agrees to on one page. */
+const MAX_SCOPES = 50;
+
+export function toolScopesProblem(written: Readonly<Record<string, readonly string[]>>): string | undefined {
+  const count = new Set(Object.values(written).flat()).size;
+  return count > MAX_SCOPES ? `has ${count} scopes, must have at most ${MAX_SCOPES}` : undefined;
+}
+
+/** @returns undefined where no tool needs any */
+export function compileToolScopes(
+  written: Readonly<Record<string, readonly string[]>> | undefined,
+): ToolScopes | undefined {
+  const entries = Object.entries(written ?? {}).filter(([, scopes]) => scopes.length > 0);
+  if (entries.length === 0) return undefined;
+  const tools = new Map<string, string[]>();
+  for (const scope of [...new Set(entries.flatMap(([, scopes]) => scopes))].sort()) {
+    tools.set(
+      scope,
+      entries.filter(([, scopes]) => scopes.includes(scope)).map(([pattern]) => pattern),
+    );
+  }
+  return {
+    exact: new Map(entries.filter(([pattern]) => !pattern.endsWith("*"))),
+    prefixes: entries
+      .filter(([pattern]) => pattern.endsWith("*"))
+      .map(([pattern, scopes]) => [pattern.slice(0, -1), scopes] as const),
+    tools,
+  };
+}
+
+/** All that a call of the tool needs: of every entry that names it. Sorted. */
+export function scopesOfTool({ exact, prefixes }: ToolScopes, tool: string): readonly string[] {
+  const needed = new Set(exact.get(tool));
+  for (const [prefix, scopes] of prefixes) if (tool.startsWith(prefix)) for (const scope of scopes) needed.add(scope);
+  return [...needed].sort();
+}
