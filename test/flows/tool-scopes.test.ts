@@ -102,7 +102,7 @@ describe("step-up", () => {
   ] as const)("%s asks for what a tool needs, and calls it", async (_name, grantTypes, Client, Transport, read) => {
     const { provider, asked, scope, answer } = createProvider([...grantTypes]);
     const first = new Transport(new URL(resource), { authProvider: provider });
-    await expect(new Client({ name: "c", version: "1" }).connect(first as never)).rejects.toThrow();
+    await expect(new Client({ name: "c", version: "1" }).connect(first)).rejects.toThrow();
     await first.finishAuth(read(answer()) as never);
     expect(asked).toHaveLength(1);
     expect(asked[0]?.page).not.toContain("notes:write");
@@ -110,7 +110,7 @@ describe("step-up", () => {
 
     const transport = new Transport(new URL(resource), { authProvider: provider });
     const client = new Client({ name: "c", version: "1" });
-    await client.connect(transport as never);
+    await client.connect(transport);
     // It is listed: scopes hide nothing.
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain("add_note");
     const before = mcpServer.calls.length;

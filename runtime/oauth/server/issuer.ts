@@ -5,7 +5,6 @@
  * consent (the person decides), token, grant-code, grant-refresh and revoke (tokens come and go), introspection (what they
  * are now), records (what is kept).
  */
-import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { endpointOverStore, type Endpoint } from "../../http/endpoint.ts";
 import type { Html } from "../../pages/html.ts";
@@ -16,7 +15,7 @@ import { createRateLimit, createStrangerLimit } from "../../shared/rate-limit.ts
 import { respondUnavailable } from "./answer.ts";
 import { authorize } from "./authorize/authorize.ts";
 import { showAddress } from "./address-page.ts";
-import { challenge, type ChallengeReason } from "./challenge.ts";
+import { challenge } from "./challenge.ts";
 import { createClientDocuments } from "./clients/client-documents.ts";
 import { createClientKeys } from "./clients/client-keys.ts";
 import { decideConsent, showConsent } from "./authorize/consent.ts";

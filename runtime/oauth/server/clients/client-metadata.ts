@@ -55,7 +55,6 @@ export function parseClientMetadata(value: unknown, rules: RegistrationRules): S
   if (authMethod === "private_key_jwt" && keys.value.jwks === undefined && keys.value.jwks_uri === undefined) {
     return refuse("invalid_client_metadata", "private_key_jwt needs jwks or jwks_uri");
   }
-  const scope = value["scope"];
   return pass({
     redirect_uris: redirectUris.value,
     token_endpoint_auth_method: authMethod as AuthMethod,
