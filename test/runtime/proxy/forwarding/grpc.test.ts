@@ -4,8 +4,13 @@ import { connect, constants, type ClientHttp2Session } from "node:http2";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 import { grpcStatusOf, isGrpcCall, parseGrpcTimeout } from "../../../../runtime/http/grpc.ts";
+import { createRateLimits, type RateLimits } from "../../../../runtime/limits/rate-limits.ts";
 import { RequestBody } from "../../../../runtime/proxy/forwarding/request-body.ts";
+import { systemClock } from "../../../../runtime/shared/clock.ts";
+import { silentLog } from "../../../../runtime/shared/log.ts";
+import { createMemoryStore } from "../../../../runtime/store/memory.ts";
 import { type ListenerCertificates, openListenerCertificates } from "../../../support/certificates.ts";
+import { snapshotFrom } from "../../../support/config.ts";
 import { createFakeExchange } from "../../../support/fake-exchange.ts";
 import {
   createNotesClient,
@@ -20,6 +25,7 @@ import { type Pipeline, startPipeline } from "../../../support/pipeline.ts";
 let tls: ListenerCertificates;
 let server: NotesServer;
 let pipeline: Pipeline;
+let limits: RateLimits;
 let session: ClientHttp2Session;
 const clients = new Map<string, NotesClient>();
 
@@ -37,6 +43,7 @@ const ROUTES: Readonly<Record<string, object>> = {
   quiet: { idle_timeout: "400ms" },
   elsewhere: { to: undefined, http2: undefined, redirect: { https_redirect: true, host_redirect: "other.example" } },
   away: { to: undefined, http2: undefined, response: { status: 503, body: "We are painting" } },
+  limited: { rate_limits: [{ name: "calls", requests: 1, window: "1h" }] },
   notes: { prefix: SAY },
   mcp: { mcp: { server: {} }, http2: undefined },
   http1: { http2: undefined, to: "http://127.0.0.1:9" },
@@ -52,15 +59,22 @@ beforeAll(async () => {
     policy: [{ allow: { and: [{ accept: true }] } }],
     ...settings,
   }));
-  pipeline = await startPipeline(`runtime_flags: { mcp: true }\nroutes: ${JSON.stringify(routes)}`, {
-    certificates: tls.certificates,
+  const yaml = `runtime_flags: { mcp: true }\nroutes: ${JSON.stringify(routes)}`;
+  limits = createRateLimits({
+    store: createMemoryStore({ clock: systemClock }),
+    snapshots: { current: () => snapshotFrom(yaml), subscribe: () => () => {} },
+    countProcesses: async () => 1,
+    clock: systemClock,
+    log: silentLog(),
   });
+  pipeline = await startPipeline(yaml, { certificates: tls.certificates, limits });
   session = connect(`https://127.0.0.1:${pipeline.port}`, { rejectUnauthorized: false });
 });
 afterAll(async () => {
   for (const client of clients.values()) client.close();
   session.destroy();
   await pipeline.close();
+  await limits.close();
   server.close();
   await tls.close();
 });
@@ -146,6 +160,18 @@ describe("what the gateway itself answers to a call", () => {
     expect(head["grpc-message"]).toContain(head["x-request-id"]);
     for (const name of ["location", "set-cookie", "content-length", "content-security-policy"])
       expect(head).not.toHaveProperty(name);
+  });
+
+  test("a call over a limit is told when to come again", async () => {
+    const first = await client("limited").say({ text: "hello" });
+    expect(first.code).toBe(status.OK);
+    const { head } = await ask("limited", [], SAY, message("hello"));
+    expect(head).toMatchObject({
+      "grpc-status": String(status.RESOURCE_EXHAUSTED),
+      "ratelimit-policy": '"calls";q=1;w=3600',
+      "retry-after": expect.stringMatching(/^3[56]\d\d$/) as string,
+    });
+    expect(head["grpc-message"]).toContain("limits.exceeded: ");
   });
 
   test("clients read it, where nothing is at the address", async () => {
