@@ -99,18 +99,15 @@ async function linesOf(before: Routes, after: Routes, isOver: () => boolean): Pr
   const found = differenceOf(side(before), side(after), [], { decisions: DECISIONS, cases: CASES, isOver });
   return shortened([
     ...differenceLines(found),
-    ...(rest === 0 ? [] : [`${rest} more routes change, and were not compared`]),
+    ...(rest === 0 ? [] : [`${rest} more routes are written otherwise, and were not compared`]),
     ...notKnown,
   ]);
 }
 
-/** Compared as they are written first: policies have another text in most plans that change something, and few of them do. */
+/** As they are written: what only is written otherwise shows when it is compared. */
 function isAlike(one: RouteDoc | undefined, other: RouteDoc | undefined): boolean {
   if (one === undefined || other === undefined) return one === other;
-  return (
-    canonicalJson(one) === canonicalJson(other) ||
-    canonicalJson(canonicalRoute(one, "")) === canonicalJson(canonicalRoute(other, ""))
-  );
+  return canonicalJson(one) === canonicalJson(other);
 }
 
 function opennessOf(route: RouteDoc | undefined): number {
