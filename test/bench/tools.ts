@@ -1,7 +1,8 @@
 /**
  * What governing tools costs, beside `JSON.parse` of the same bytes, in CPU time: `node test/bench/tools.ts`. Exit code 1
  * above a bound: ten rules about arguments 5 µs a call, filtering a list of 500 tools twice the parsing of it, deciding
- * recorded calls again four times the parsing of their lines.
+ * recorded calls again four times the parsing of their lines. Comparing a list with a lock has no bound: what it takes is said,
+ * of a list that comes again and of one that nobody has seen before.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +11,11 @@ import { join } from "node:path";
 import { createReplayWriter } from "../../runtime/audit/replay/write-facts.ts";
 import { formatRecord, RECORD_FIELDS } from "../../runtime/audit/record.ts";
 import { filterAnswer } from "../../runtime/mcp/lists/filter-answer.ts";
-import { readListAnswer } from "../../runtime/mcp/lists/list-answer.ts";
+import type { ToolLock } from "../../runtime/features/mcp/tool-lock.ts";
+import { toolDigest } from "../../runtime/features/mcp/tool-lock-file.ts";
+import { readListAnswer, type ListAnswer } from "../../runtime/mcp/lists/list-answer.ts";
+import { checkTools, DigestMemory } from "../../runtime/mcp/tool-locks/check-tools.ts";
+import { parseExactJson } from "../../runtime/shared/json/exact-json.ts";
 import { compilePolicy, evaluate } from "../../runtime/policy/evaluate.ts";
 import { readArguments } from "../../runtime/policy/mcp/argument-values.ts";
 import { mayUse } from "../../runtime/policy/reach.ts";
@@ -79,11 +84,20 @@ routes:
       - deny: { or: [{ mcp_tool_argument: { tool: create_issue, argument: /owner, is: acme } }] }
 `);
 
+const lock: ToolLock = {
+  tools: new Map(tools.map((tool) => [tool.name, new Set([toolDigest(parseExactJson(JSON.stringify(tool)) ?? null)])])),
+  onDrift: "hide",
+};
+const memory = new DigestMemory();
+const listAnswer = readList();
+
 const steps: readonly (readonly [name: string, run: () => unknown])[] = [
   ["JSON.parse of a list of 500 tools", () => JSON.parse(list.toString())],
   ["reading and filtering it by ten rules", filterList],
   ["JSON.parse of the arguments", () => JSON.parse(args)],
   ["ten rules about arguments", () => evaluate(tenArguments, call())],
+  ["reading, filtering and comparing it with a lock", () => filterList() + compareList(memory)],
+  ["comparing it for the first time", () => compareList(new DigestMemory())],
   [`JSON.parse of ${RECORDS} records`, () => recordLines.map((line) => (JSON.parse(line) as object) !== null)],
   ["replay of them from a file", () => replay({ files: [recordFile], config: newConfiguration, key: KEY })],
 ];
@@ -95,16 +109,18 @@ while (rounds.length < ROUNDS) {
   rounds.push(round);
 }
 rmSync(directory, { recursive: true });
-const [parse = 0, filter = 0, parseArguments = 0, rules = 0, parseRecords = 0, replaying = 0] = steps.map((_, step) =>
-  median(rounds.map((round) => round[step] ?? 0)),
-);
-const rows = [parse, filter, parseArguments, rules, parseRecords, replaying].map((micros, step) => [
+const [parse = 0, filter = 0, parseArguments = 0, rules = 0, locked = 0, first = 0, parseRecords = 0, replaying = 0] =
+  steps.map((_, step) => median(rounds.map((round) => round[step] ?? 0)));
+const rows = [parse, filter, parseArguments, rules, locked, first, parseRecords, replaying].map((micros, step) => [
   steps[step]?.[0] ?? "",
   micros.toFixed(1),
 ]);
 console.log(formatTable([`${list.length} and ${args.length} bytes`, "µs"], rows));
 console.log(`filtering: ${(filter / parse).toFixed(2)} times parsing (bound ${MAX_TIMES_PARSING})`);
 console.log(`ten rules: ${rules.toFixed(1)} µs (bound ${MAX_RULES_MICROS})`);
+console.log(
+  `with a lock: ${(locked / parse).toFixed(2)} times parsing, for the first time ${((filter + first) / parse).toFixed(2)}`,
+);
 console.log(`replay: ${(replaying / parseRecords).toFixed(2)} times parsing (bound ${MAX_TIMES_PARSING_RECORDS})`);
 const isTooSlow =
   filter > MAX_TIMES_PARSING * parse ||
@@ -131,10 +147,18 @@ function recordLine(index: number): string {
   );
 }
 
-function filterList(): number {
+function readList(): ListAnswer {
   const answer = readListAnswer(list);
   if (typeof answer === "string") throw new Error(`the list is ${answer}`);
-  return filterAnswer(list, answer, { keeps: (item) => mayUse(tenTools, alice, item), isModern: true }).hidden;
+  return answer;
+}
+
+function compareList(digests: DigestMemory): number {
+  return checkTools(lock, digests, list, listAnswer).reviewed.size;
+}
+
+function filterList(): number {
+  return filterAnswer(list, readList(), { keeps: (item) => mayUse(tenTools, alice, item), isModern: true }).hidden;
 }
 
 /** CPU time of one run. */

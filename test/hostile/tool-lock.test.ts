@@ -296,6 +296,15 @@ describe("lists that hide something", () => {
     expect(await call("hide", "read")).toBe("tool-changed");
   });
 
+  test("of which so much is new that reading it would take too long count as changed", async () => {
+    const large = READ.replace("Reads.", "x".repeat(2 * 1024 * 1024));
+    expect(await list("hide", [large, WRITE])).toBe(listed(WRITE));
+    expect(await call("hide", "read")).toBe("tool-changed");
+    expect(pipeline.records.find((record) => record["tool-drift"])).toMatchObject({
+      "tool-drift": [{ tool: "read", drift: "changed" }],
+    });
+  });
+
   test("say of a large list in one line what they can, and read on", async () => {
     const strangers = Array.from({ length: 3_000 }, (_, index) => `{"name":"x${index}"}`);
     expect(await list("hide", [...strangers, WRITE])).toBe(listed(WRITE));

@@ -36,6 +36,7 @@ export interface ToolsCheck {
 export function checkTools(lock: ToolLock, memory: DigestMemory, bytes: Buffer, { lists }: ListAnswer): ToolsCheck {
   const drifts = new Map<string, ToolDrift>();
   const reviewed = new Map<string, string>();
+  let room = MAX_NEW_BYTES;
   const items = lists.flatMap((list) => (list.kind === "tool" ? list.items : []));
   for (const item of items) {
     const { name = "" } = item;
@@ -45,7 +46,12 @@ export function checkTools(lock: ToolLock, memory: DigestMemory, bytes: Buffer, 
       drifts.set(name, { tool: name, kind: "unlocked", digest: undefined });
       continue;
     }
-    const digest = memory.digestOf(bytes.subarray(item.start, item.end));
+    const definition = bytes.subarray(item.start, item.end);
+    let digest = memory.knownOf(definition);
+    if (digest === undefined && definition.length <= room) {
+      room -= definition.length;
+      digest = memory.digestOf(definition);
+    }
     if (digest !== undefined && digests.has(digest)) reviewed.set(name, digest);
     else drifts.set(name, { tool: name, kind: "changed", digest });
   }
@@ -56,21 +62,30 @@ export function checkTools(lock: ToolLock, memory: DigestMemory, bytes: Buffer, 
 
 const NONE: ReadonlySet<FoundItem> = new Set();
 
+/** Of definitions that nobody has seen before, in one answer: no server holds this process longer than these take. */
+const MAX_NEW_BYTES = 2 * 1024 * 1024;
+
 /** Digests of definitions by their bytes: servers send the same ones again and again, and bringing them into order costs. */
 export class DigestMemory {
   #known = new Map<string, string>();
 
+  knownOf(bytes: Buffer): string | undefined {
+    return this.#known.get(keyOf(bytes));
+  }
+
+  /** Of one that is not known. @returns undefined for what cannot be read */
   digestOf(bytes: Buffer): string | undefined {
-    const key = hash("sha256", bytes, "base64url");
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
     const definition = parseExactJson(bytes.toString("utf8"));
     if (definition === undefined) return undefined;
     const digest = toolDigest(definition);
     if (this.#known.size === MAX_KNOWN) this.#known.clear();
-    this.#known.set(key, digest);
+    this.#known.set(keyOf(bytes), digest);
     return digest;
   }
+}
+
+function keyOf(bytes: Buffer): string {
+  return hash("sha256", bytes, "base64url");
 }
 
 /** Of one server; each takes some 200 bytes. */
