@@ -218,6 +218,7 @@ function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, o
       upstream,
       records: ground.records,
       notify: ground.notify,
+      toolLocks: ground.toolLocks,
       replay: boot.replay,
       metrics,
       tracing,

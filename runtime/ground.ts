@@ -16,6 +16,7 @@ import { systemClock, type Closable } from "./shared/clock.ts";
 import type { Notify } from "./audit/events.ts";
 import { openRecords } from "./record-kinds.ts";
 import { openBlocks } from "./identity/blocks.ts";
+import { openToolLocks } from "./mcp/tool-locks/shared-drift.ts";
 import { startSweeper } from "./store/sweeper.ts";
 import { openTracing } from "./tracing/tracing.ts";
 import { createWebhook } from "./webhook/webhook.ts";
@@ -47,6 +48,7 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
     }),
   );
   const blocks = own(await openBlocks({ store, clock, log }));
+  const toolLocks = own(await openToolLocks({ store, clock, log }));
   const metrics = createMetrics();
   if (tracing) metrics.register(traceSeries(tracing.counts));
   const { development } = boot;
@@ -58,5 +60,5 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
     own(startTellingRefused(bundle, notify));
     own(startTellingBehind({ store, notify, clock, log }));
   }
-  return { boot, log, clock, tracing, keys, store, bundle, records, blocks, metrics, webhook, notify };
+  return { boot, log, clock, tracing, keys, store, bundle, records, blocks, toolLocks, metrics, webhook, notify };
 }

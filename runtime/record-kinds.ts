@@ -1,6 +1,7 @@
 /** Every kind of record that the parts of this program keep in the store, in the form they know: what opens a store opens it so. */
 import { APPROVAL_FORMATS } from "./approvals/approval-records.ts";
 import { MINTED_FORMATS } from "./control/admin/minted-tokens.ts";
+import { DRIFT_FORMATS } from "./mcp/tool-locks/shared-drift.ts";
 import { ISSUER_FORMATS } from "./oauth/server/grant-records.ts";
 import { SESSION_FORMATS } from "./identity/identity-records.ts";
 import type { RecordFormats } from "./store/formats.ts";
@@ -16,6 +17,7 @@ export const recordFormats: RecordFormats = {
   ...ISSUER_FORMATS,
   ...UPSTREAM_FORMATS,
   ...MINTED_FORMATS,
+  ...DRIFT_FORMATS,
   ...WEBHOOK_FORMATS,
 };
 

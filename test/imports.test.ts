@@ -33,7 +33,7 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "who calls; knows nothing of OAuth clients or MCP messages",
   },
   mcp: {
-    may: ["shared", "policy", "features", "config", "http", "identity"],
+    may: ["shared", "policy", "features", "config", "http", "identity", "store"],
     why: "messages, what servers list, and the list of servers",
   },
   tracing: { may: ["shared", "policy", "features", "config", "http"], why: "told by others what happens; asks nobody" },
@@ -104,7 +104,7 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "makes what is published, pages included; never published itself",
   },
   "record-kinds": {
-    may: ["store", "identity", "approvals", "oauth/server", "oauth/client", "webhook", "control/admin"],
+    may: ["store", "identity", "mcp", "approvals", "oauth/server", "oauth/client", "webhook", "control/admin"],
     why: "the kinds of records, from their owners",
   },
   "tools/doctor": { may: ["shared", "http"], why: "a client like any other: it sees what the wire shows" },

@@ -1,10 +1,9 @@
-/** What this process has seen of the tools of each route with a lock; it outlives reloads. */
+/** What this process knows of the tools of each route with a lock; it outlives reloads. */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { ToolLock } from "../../features/mcp/tool-lock.ts";
-import type { ToolDrift, ToolsCheck } from "./check-tools.ts";
-import { checkTools } from "./check-tools.ts";
-import { SeenTools, type ToolState } from "./seen-tools.ts";
 import type { ListAnswer } from "../lists/list-answer.ts";
+import { checkTools, type ToolDrift, type ToolsCheck } from "./check-tools.ts";
+import { SeenTools, type DriftChanges, type ToolState } from "./seen-tools.ts";
 
 export interface ToolLocks {
   stateOf(route: CompiledRoute, lock: ToolLock, tool: string): ToolState;
@@ -15,17 +14,27 @@ export interface ToolLocks {
   follow(routes: readonly CompiledRoute[]): void;
 }
 
-export function createToolLocks(): ToolLocks {
+export interface LocalToolLocks extends ToolLocks {
+  learn(routeKey: string, drifted: ReadonlyMap<string, string>, pending: DriftChanges): void;
+}
+
+/** @param share takes what other processes should know */
+export function createToolLocks(share?: (routeKey: string, changes: DriftChanges) => void): LocalToolLocks {
   const seen = new Map<string, SeenTools>();
-  const seenOf = ({ key }: CompiledRoute): SeenTools => {
+  const seenOf = (key: string): SeenTools => {
     let known = seen.get(key);
     if (!known) seen.set(key, (known = new SeenTools()));
     return known;
   };
   return {
-    stateOf: (route, lock, tool) => seenOf(route).stateOf(lock, tool),
-    check: (route, lock, bytes, answer) => checkTools(lock, seenOf(route).memory, bytes, answer),
-    observe: (route, check) => seenOf(route).observe(check),
+    stateOf: ({ key }, lock, tool) => seenOf(key).stateOf(lock, tool),
+    check: ({ key }, lock, bytes, answer) => checkTools(lock, seenOf(key).memory, bytes, answer),
+    observe({ key }, check) {
+      const { news, changes } = seenOf(key).observe(check);
+      if (changes.size > 0) share?.(key, changes);
+      return news;
+    },
+    learn: (key, drifted, pending) => seenOf(key).learn(drifted, pending),
     follow(routes) {
       const locks = new Map(
         routes.flatMap((route) => {

@@ -67,6 +67,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "Each process counts by itself, with its share, or refuses, as `without_store` says. Mend the store.",
     "expired records not removed": "The store grows until this works. Mend the store.",
     "what is blocked cannot be read": "Blocks that are set now are not in force here. Mend the store.",
+    "drift of locked tools is not shared":
+      "Other processes go by what they have seen themselves; it is told again every second. Mend the store.",
     "blocks are not in force: their records cannot be understood":
       "Another version wrote them, or somebody changed them: unblock and block anew.",
     "a listener of blocks failed": "A bug: open streams of the blocked may go on. Restart, and report it.",

@@ -1,0 +1,147 @@
+/**
+ * Tools that have changed under a lock, as all processes know them: who listed is not who calls.
+ *
+ * `tool-drift:<hash>`: one record for each route, with the tools that were last listed otherwise than reviewed. Promises: what
+ * one process has seen drift every other one denies within 2 s, also one that starts later; while the store is away each
+ * goes by what it has seen itself, and tells the others afterwards. A server that changes its tools in every list costs
+ * a write a second, and room for the names that are locked.
+ */
+import { hashSecret } from "../../shared/keys.ts";
+import { isRecord } from "../../shared/is-record.ts";
+import { epochSeconds, type Closable, type Clock } from "../../shared/clock.ts";
+import { errorText } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import { followFeed } from "../../store/follow-feed.ts";
+import { firstFormats } from "../../store/formats.ts";
+import type { Store } from "../../store/store.ts";
+import type { DriftChanges } from "./seen-tools.ts";
+import { createToolLocks, type ToolLocks } from "./tool-locks.ts";
+
+const FEED = "tool-drift";
+const TAG = "tool-drift";
+export const DRIFT_FORMATS = firstFormats(["tool-drift"]);
+
+/** From the last change of a route's tools; who starts later learns of them from a list. */
+const RECORD_SECONDS = 90 * 24 * 3600;
+const ENTRY_SECONDS = 3600;
+/** Of one route; more than anybody locks. */
+const MAX_TOOLS = 10_000;
+const MAX_ATTEMPTS = 5;
+/** Between two writings: what a server does in every list is told with the readings of the feed. */
+const MIN_PAUSE_MS = 1_000;
+
+interface DriftRecord {
+  readonly route: string;
+  /** Name, and digest as it was listed. */
+  readonly tools: readonly (readonly [string, string])[];
+}
+
+export interface DriftDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** @throws GatewayError `store.unavailable` */
+export async function openToolLocks({ store, clock, log }: DriftDeps): Promise<ToolLocks & Closable> {
+  const pending = new Map<string, Map<string, string | undefined>>();
+  let isStale = true;
+  let working: Promise<void> | undefined;
+  let workedAtMs = -Infinity;
+
+  const locks = createToolLocks((routeKey, changes) => {
+    const waiting = pending.get(routeKey) ?? new Map<string, string | undefined>();
+    pending.set(routeKey, waiting);
+    for (const [tool, digest] of changes) waiting.set(tool, digest);
+    // Drift that nobody has seen is told at once; all else goes with the next reading.
+    const isDrift = [...changes.values()].some((digest) => digest !== undefined);
+    if (isDrift && !working && performance.now() - workedAtMs > MIN_PAUSE_MS) work();
+  });
+
+  const readAll = async (): Promise<void> => {
+    isStale = false;
+    try {
+      for (const { value } of await store.list<DriftRecord>(TAG)) {
+        if (!isDriftRecord(value)) continue;
+        locks.learn(value.route, new Map(value.tools), pending.get(value.route) ?? NOTHING);
+      }
+    } catch (error) {
+      isStale = true;
+      throw error;
+    }
+  };
+
+  const writeAll = async (): Promise<void> => {
+    // Those of now: what is seen meanwhile waits for the next time.
+    for (const [routeKey, changes] of Array.from(pending)) {
+      const taken = new Map(changes);
+      await writeRoute(routeKey, taken);
+      for (const [tool, digest] of taken) if (changes.get(tool) === digest) changes.delete(tool);
+      if (changes.size === 0) pending.delete(routeKey);
+      await store.append(FEED, "changed", epochSeconds(clock) + ENTRY_SECONDS);
+    }
+  };
+
+  const writeRoute = async (route: string, changes: DriftChanges): Promise<void> => {
+    const key = `tool-drift:${hashSecret(route)}`;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const record = await store.get<DriftRecord>(key);
+      const tools = new Map(isDriftRecord(record?.value) ? record.value.tools : []);
+      for (const [tool, digest] of changes) {
+        if (digest === undefined) tools.delete(tool);
+        else tools.set(tool, digest);
+      }
+      const value: DriftRecord = { route, tools: [...tools].slice(-MAX_TOOLS) };
+      const expiresAt = epochSeconds(clock) + RECORD_SECONDS;
+      const put = await store.put(key, value, { ifVersion: record?.version ?? 0, tags: [TAG], expiresAt });
+      if (put.ok) return;
+    }
+    throw new TypeError("others were faster each time");
+  };
+
+  /** One at a time; what fails is done at the next reading of the feed. */
+  const work = (): void => {
+    workedAtMs = performance.now();
+    working = (async () => {
+      await writeAll();
+      if (isStale) await readAll();
+    })()
+      .catch((error: unknown) => log.warn({ reason: errorText(error) }, "drift of locked tools is not shared"))
+      .finally(() => (working = undefined));
+  };
+
+  const follower = followFeed({
+    store,
+    log,
+    feed: FEED,
+    onEntry: () => (isStale = true),
+    onRead() {
+      if (!working && (isStale || pending.size > 0)) work();
+    },
+  });
+  try {
+    await readAll();
+  } catch (error) {
+    await follower.close();
+    throw error;
+  }
+
+  return {
+    ...locks,
+    follow(routes) {
+      locks.follow(routes);
+      // Of a route that is there again something may be known.
+      isStale = true;
+    },
+    async close() {
+      await follower.close();
+      await working;
+    },
+  };
+}
+
+const NOTHING: DriftChanges = new Map();
+
+function isDriftRecord(value: unknown): value is DriftRecord {
+  return isRecord(value) && typeof value["route"] === "string" && Array.isArray(value["tools"]);
+}
