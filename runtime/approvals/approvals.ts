@@ -42,6 +42,7 @@ export const MOST_WAITING_BY_CLIENT = 8;
 const ALL_USERS = { burst: 1000, perSecond: 1 };
 /** Longest of what a tool is given, in UTF-16 units: whoever approves has to read it. */
 export const MAX_GIVEN = 16_384;
+const MAX_TOOL = 256;
 
 export interface ApprovalDeps {
   readonly store: Store;
@@ -125,7 +126,7 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
     const data = {
       page: pageOf(call, id),
       route: route.key,
-      tool: tool.slice(0, 256),
+      tool: tool,
       requested_by: value.userName,
       approvers: approvers.slice(0, 8),
     };
@@ -185,7 +186,7 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
       const { principal, approvers, given } = call;
       // Only a person can confirm, and only what a person can read.
       if (approvers.length === 0 && parseUserId(principal.user.id)?.kind !== "person") return { state: "nobody" };
-      if (given.length > MAX_GIVEN) return { state: "too-long" };
+      if (given.length > MAX_GIVEN || call.tool.length > MAX_TOOL) return { state: "too-long" };
       try {
         return await inTurn(principal.user.id, () => look(call));
       } catch (error) {

@@ -1,6 +1,8 @@
 /** The proxy killed without warning and started again, on a real database: nobody has to sign in, register or consent anew. */
 import type { ChildProcess } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -8,9 +10,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { stringify } from "yaml";
 
 import { startIdentityProvider } from "../../examples/demo/identity-provider.ts";
-import { createSend } from "../support/browser.ts";
+import { createSend, findForm, type Page } from "../support/browser.ts";
 import { TEST_SHARED_SECRET } from "../support/config.ts";
-import { startEchoUpstream } from "../support/echo-upstream.ts";
 import { startGatewayProcess } from "../support/run-gateway.ts";
 import { clientProof, createPkce, REDIRECT_URI, signInClient } from "../support/oauth-client.ts";
 import { freePort } from "../support/ports.ts";
@@ -23,13 +24,42 @@ function killed(child: ChildProcess): Promise<void> {
   });
 }
 
+/** Answers every message but calls of `delete_two`, which it takes and holds. */
+async function startHoldingUpstream() {
+  const called: string[] = [];
+  const holding = Promise.withResolvers<void>();
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const body = Buffer.concat(chunks).toString();
+      const { id, params } = (body === "" ? {} : JSON.parse(body)) as { id?: number; params?: { name?: string } };
+      if (params?.name !== undefined) called.push(params.name);
+      if (params?.name === "delete_two") return holding.resolve();
+      response.writeHead(body === "" ? 404 : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify({ jsonrpc: "2.0", id, result: {} }));
+    });
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    called,
+    holding: holding.promise,
+    async close(): Promise<void> {
+      server.closeAllConnections();
+      await new Promise((resolve) => void server.close(resolve));
+    },
+  };
+}
+
 async function survives(storageUrl: string, directory: string): Promise<void> {
   const port = await freePort();
   const origin = `http://localhost:${port}`;
-  const upstream = await startEchoUpstream();
+  const pages = `http://127.0.0.1:${port}`;
+  const upstream = await startHoldingUpstream();
   onTestFinished(() => upstream.close());
   const provider = await startIdentityProvider({
-    clients: [{ client_id: "gateway", client_secret: "secret", redirect_uris: [`${origin}/.gateway/callback`] }],
+    clients: [{ client_id: "gateway", client_secret: "secret", redirect_uris: [`${pages}/.gateway/callback`] }],
   });
   onTestFinished(() => provider.close());
   const config = join(directory, "gateway.yaml");
@@ -43,6 +73,7 @@ async function survives(storageUrl: string, directory: string): Promise<void> {
     storage_url: storageUrl,
     authorize_log: join(directory, "authorize.log"),
     runtime_flags: { mcp: true },
+    authenticate_service_url: pages,
     idp_provider_url: provider.issuer,
     idp_client_id: "gateway",
     idp_client_secret: "secret",
@@ -53,7 +84,10 @@ async function survives(storageUrl: string, directory: string): Promise<void> {
         prefix: "/tools",
         to: upstream.origin,
         mcp: { server: {} },
-        policy: { allow: { and: [{ authenticated_user: true }] } },
+        policy: [
+          { allow: { and: [{ authenticated_user: true }] } },
+          { approve: { and: [{ mcp_tool: { starts_with: "delete_" } }] } },
+        ],
       },
     ],
   };
@@ -67,22 +101,48 @@ async function survives(storageUrl: string, directory: string): Promise<void> {
     browser: client.oauth.browser,
     metadata: { token_endpoint_auth_method: "client_secret_basic" },
   });
+  const send = createSend();
+  const post = (method: string, params: object) =>
+    send({
+      method: "POST",
+      url: resource,
+      headers: {
+        authorization: `Bearer ${client.tokens.access_token}`,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+    });
+  const askedPage = async (params: object): Promise<Page> => {
+    const { error } = (await post("tools/call", params)).json() as { error: { data: { approval_url: string } } };
+    return client.oauth.browser.open(error.data.approval_url);
+  };
+  const approve = async (params: object): Promise<void> => {
+    const asked = await askedPage(params);
+    const form = findForm(asked, "/.gateway/approval");
+    const done = form && (await client.oauth.browser.submit(asked, form, { decision: "approve" }));
+    expect(["approval", done?.status]).toEqual(["approval", 200]);
+  };
+  const later = { name: "delete_one", arguments: { id: 1 } };
+  const cutOff = { name: "delete_two", arguments: { id: 2 } };
+  await approve(later);
+  await approve(cutOff);
+  const failed = post("tools/call", cutOff).then(
+    () => "answered",
+    () => "cut off",
+  );
+  await upstream.holding;
   await killed(first);
+  expect(["call under way", await failed]).toEqual(["call under way", "cut off"]);
   await startGatewayProcess(config, onTestFinished);
 
-  const send = createSend();
-  const call = await send({
-    method: "POST",
-    url: resource,
-    headers: {
-      authorization: `Bearer ${client.tokens.access_token}`,
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-    },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} }),
-  });
+  const call = await post("tools/list", {});
   expect(["grant", call.status]).toEqual(["grant", 200]);
-  const page = await client.oauth.browser.open(`${origin}/.gateway/user`);
+  expect((await post("tools/call", later)).json()["result"]).toBeDefined();
+  // Whether the call was carried out nobody knows: it is not made again, but asked for.
+  expect((await askedPage(cutOff)).text).toContain("The same call was approved before.");
+  expect(upstream.called).toEqual(["delete_two", "delete_one"]);
+  const page = await client.oauth.browser.open(`${pages}/.gateway/user`);
   expect(["session", page.status]).toEqual(["session", 200]);
   for (const each of [client, secret]) {
     const answer = await each.oauth.sendToken({
@@ -107,14 +167,14 @@ async function temporaryDirectory(): Promise<string> {
   return directory;
 }
 
-test("killing and restarting the proxy on SQLite loses no session, client, grant or consent", async () => {
+test("killing and restarting the proxy on SQLite loses no session, client, grant, consent or approval, and makes no call twice", async () => {
   const directory = await temporaryDirectory();
   await survives(`sqlite:${join(directory, "gateway.db")}`, directory);
 }, 120_000);
 
 const postgres = findPostgres();
 test.skipIf("missing" in postgres)(
-  "killing and restarting the proxy on PostgreSQL loses no session, client, grant or consent",
+  "killing and restarting the proxy on PostgreSQL loses no session, client, grant, consent or approval, and makes no call twice",
   async () => {
     if ("missing" in postgres) return;
     const server = await startPostgres(postgres.bin);

@@ -19,7 +19,8 @@ import {
 } from "../support/chromium.ts";
 import { startEchoUpstream, type EchoUpstream } from "../support/echo-upstream.ts";
 import { startMcpGateway } from "../support/mcp-gateway.ts";
-import { createOAuthClient, createPkce } from "../support/oauth-client.ts";
+import { createSend } from "../support/browser.ts";
+import { createOAuthClient, createPkce, signInClient } from "../support/oauth-client.ts";
 import { startSignInGateway, type SignInGateway } from "../support/sign-in-gateway.ts";
 
 const missing = missingChromium();
@@ -27,6 +28,8 @@ if (missing !== undefined) console.log(`pages are not driven: ${missing}`);
 
 let upstream: EchoUpstream;
 let world: SignInGateway;
+/** Where calls of tools need approvals, on a host of their own. */
+let asking: SignInGateway;
 let client: Server;
 let clientOrigin: string;
 let browser: Browser;
@@ -63,6 +66,22 @@ routes:
     policy: [{ allow: { and: [{ authenticated_user: true }] } }]
 `,
   });
+  asking = await startSignInGateway({
+    pagesHost: "127.0.0.1",
+    yaml: `
+routes:
+  - name: repositories
+    from: "{origin}"
+    prefix: /tools
+    to: ${upstream.origin}
+    mcp: { server: { path: /mcp } }
+    policy:
+      - allow: { and: [{ domain: { is: example.com } }] }
+      - approve: { and: [{ mcp_tool: { starts_with: delete_ } }] }
+      - approve: { and: [{ mcp_tool: { is: delete_everything } }] }
+        approvers: [admins, release-managers]
+`,
+  });
   // The application that the answer goes to.
   client = createServer((request, response) => {
     response.writeHead(200, { "content-type": "text/html" });
@@ -80,6 +99,7 @@ afterAll(async () => {
   client?.closeAllConnections();
   client?.close();
   await world?.close();
+  await asking?.close();
   await upstream?.close();
 });
 
@@ -183,6 +203,16 @@ const pages: readonly (readonly [name: string, heading: RegExp, go: (page: Page)
         await authorizeUrl({ redirectUri: "https://notebook.example.com/callback", query: { response_type: "token" } }),
       ),
   ],
+  [
+    "approval",
+    /Approve one call of delete_repo\?/,
+    async (page) => open(page, await askForApproval("delete_repo"), "bob@example.com"),
+  ],
+  [
+    "approval-by-others",
+    /delete_everything waits for approval/,
+    async (page) => open(page, await askForApproval("delete_everything"), "bob@example.com"),
+  ],
   ["user", /Alice Example/, (page) => open(page, "/.gateway/")],
   [
     "sign-out",
@@ -202,6 +232,31 @@ const pages: readonly (readonly [name: string, heading: RegExp, go: (page: Page)
     },
   ],
 ];
+
+/** Bob's application calls a tool. @returns the address that it is told */
+async function askForApproval(tool: string): Promise<string> {
+  const resource = `${asking.gateway.origin}/tools/mcp`;
+  const metadata = { client_name: "Notebook for Researchers" };
+  const { tokens } = await signInClient({ resource, user: "bob@example.com", metadata });
+  const given = {
+    repo: "gateway-with-a-rather-long-name-that-fits-no-narrow-screen-in-one-line",
+    reason: "<b>bold</b> \u202etxt.exe\u200b",
+    options: { force: true, after: ["2026-11-23", 12345678901234567890n.toString()], limits: {} },
+  };
+  const params = { name: tool, arguments: given, task: { ttl: 60_000 } };
+  const answer = await createSend()({
+    method: "POST",
+    url: resource,
+    headers: {
+      authorization: `Bearer ${tokens.access_token}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
+  });
+  const { error } = answer.json() as { readonly error: { readonly data: { readonly approval_url: string } } };
+  return error.data.approval_url;
+}
 
 async function withVisitor(options: VisitorOptions, visit: (visitor: Visitor) => Promise<void>): Promise<void> {
   const visitor = await newVisitor(browser, options);

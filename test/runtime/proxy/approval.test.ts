@@ -1,0 +1,150 @@
+/** Retries of calls that wait for an approval: how long they are held, and what lets them go. */
+import { request } from "node:http";
+
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+import { createApprovals } from "../../../runtime/approvals/approvals.ts";
+import type { Approvals } from "../../../runtime/approvals/interfaces.ts";
+import { createKeys } from "../../../runtime/shared/keys.ts";
+import { silentLog } from "../../../runtime/shared/log.ts";
+import { systemClock } from "../../../runtime/shared/clock.ts";
+import { createMemoryStore } from "../../../runtime/store/memory.ts";
+import { modernHeaders, modernMeta } from "../../support/mcp.ts";
+import { startPipeline, testPrincipal, type Pipeline } from "../../support/pipeline.ts";
+import { startEchoUpstream, type EchoUpstream } from "../../support/echo-upstream.ts";
+
+let upstream: EchoUpstream;
+let pipeline: Pipeline;
+let approvals: Approvals;
+/** Ends when the last one that was held is let go. */
+let lastHeld: Promise<void>;
+/** Resolves once so many calls have been held. */
+let whenHeld: (count: number) => Promise<void>;
+
+async function start(approvalHoldMs?: number): Promise<void> {
+  const store = createMemoryStore({ clock: systemClock });
+  const real = createApprovals({
+    store,
+    keys: createKeys([Buffer.alloc(32, 7)]),
+    revocations: { isRevoked: () => false },
+    log: silentLog(),
+    clock: systemClock,
+  });
+  let held = 0;
+  let wake = (): void => {};
+  whenHeld = async (count) => {
+    while (held < count) await new Promise<void>((resolve) => (wake = resolve));
+  };
+  approvals = {
+    ...real,
+    wait(...of) {
+      const waiting = real.wait(...of);
+      lastHeld = waiting;
+      held += 1;
+      wake();
+      return waiting;
+    },
+  };
+  pipeline = await startPipeline(
+    `
+runtime_flags: { mcp: true }
+authenticate_service_url: https://auth.example
+idp_provider_url: https://idp.example
+idp_client_id: gateway
+idp_client_secret: secret
+routes:
+  - name: mcp
+    from: https://mcp.example
+    to: ${upstream.origin}
+    mcp: { server: {} }
+    policy: [{ allow: { and: [{ domain: example.com }] } }, { approve: { and: [{ mcp_tool: write }] } }]
+`,
+    { approvals, ...(approvalHoldMs !== undefined && { approvalHoldMs }) },
+  );
+}
+
+beforeEach(async () => {
+  upstream = await startEchoUpstream();
+});
+
+afterEach(async () => {
+  await pipeline?.close();
+  await upstream?.close();
+});
+
+interface Reply {
+  readonly result?: { readonly resultType?: string; readonly requestState?: string; readonly inputRequests?: object };
+}
+
+function call(requestState?: string, signal?: AbortSignal): Promise<Reply> {
+  const meta = { ...modernMeta(), "io.modelcontextprotocol/clientCapabilities": { elicitation: { url: {} } } };
+  const retry = requestState === undefined ? {} : { requestState, inputResponses: { approval: { action: "accept" } } };
+  const params = { _meta: meta, name: "write", arguments: { n: 1 }, ...retry };
+  const headers = [...modernHeaders("tools/call", "write"), "Host", "mcp.example", "Authorization", "Bearer gwt_alice"];
+  return new Promise((resolve, reject) => {
+    const options = { port: pipeline.port, method: "POST", headers, ...(signal && { signal }) };
+    const sent = request(options, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on("data", (chunk: Buffer) => chunks.push(chunk));
+      answer.on("end", () => resolve(JSON.parse(Buffer.concat(chunks).toString()) as Reply));
+    });
+    sent.on("error", reject);
+    sent.end(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }));
+  });
+}
+
+const alice = testPrincipal("alice", 0);
+const idOf = async (): Promise<string> =>
+  (await approvals.listWaiting("alice"))[0]?.key.slice("approval:".length) ?? "";
+
+test("who waited long enough comes again, and is not asked a second time", async () => {
+  await start(1);
+  const first = await call();
+  expect(first.result).toMatchObject({ resultType: "input_required", inputRequests: { approval: {} } });
+  const { result } = await call(first.result?.requestState);
+  expect([result?.resultType, result?.inputRequests]).toEqual(["input_required", undefined]);
+  expect(await approvals.decide(await idOf(), alice, "approved")).toBe(true);
+  expect((await call(result?.requestState)).result).toEqual({});
+  const [seen] = upstream.seen;
+  expect(upstream.seen).toHaveLength(1);
+  // What was between us and the client is not the upstream's.
+  expect(JSON.parse(seen?.body ?? "")).toMatchObject({ id: 1, params: { name: "write", arguments: { n: 1 } } });
+  expect(seen?.body).not.toMatch(/requestState|inputResponses/);
+});
+
+test("nobody is held while the process stops", async () => {
+  await start();
+  const first = await call();
+  const held = call(first.result?.requestState);
+  await whenHeld(1);
+  pipeline.proxy.drain();
+  expect((await held).result?.resultType).toBe("input_required");
+  expect((await call(first.result?.requestState)).result?.resultType).toBe("input_required");
+});
+
+test("a client that goes away while it is held uses nothing up", async () => {
+  await start();
+  const first = await call();
+  const gone = new AbortController();
+  const held = call(first.result?.requestState, gone.signal).catch(() => "gone");
+  await whenHeld(1);
+  gone.abort();
+  expect(await held).toBe("gone");
+  // The gateway has seen it, too.
+  await lastHeld;
+  expect(await approvals.decide(await idOf(), alice, "approved")).toBe(true);
+  expect((await call(first.result?.requestState)).result).toEqual({});
+  expect(upstream.seen).toHaveLength(1);
+});
+
+test("of one user so many are held and no more; all go on with one decision, one of them upstream", async () => {
+  await start();
+  const first = await call();
+  const held = Array.from({ length: 16 }, () => call(first.result?.requestState));
+  await whenHeld(16);
+  expect((await call(first.result?.requestState)).result?.resultType).toBe("input_required");
+  expect(await approvals.decide(await idOf(), alice, "approved")).toBe(true);
+  const results = (await Promise.all(held)).map(({ result }) => result?.resultType ?? (result ? "complete" : "error"));
+  expect(results.filter((each) => each === "complete")).toHaveLength(1);
+  expect(upstream.seen).toHaveLength(1);
+});
