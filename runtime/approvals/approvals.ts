@@ -19,6 +19,7 @@ import type { Log } from "../shared/log.ts";
 import { createRateLimit } from "../shared/rate-limit.ts";
 import { parseUserId } from "../shared/user-id.ts";
 import type { Store, StoredRecord } from "../store/store.ts";
+import { nameOf, pageOf, stateOf } from "./approval-state.ts";
 import type { ApprovalEvent, ApprovalState, Approvals, AskedCall } from "./interfaces.ts";
 import {
   APPROVALS_FEED,
@@ -73,6 +74,12 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
     return found && revocations.isRevoked(found.value.revocationKeys) ? undefined : found;
   };
 
+  const listWaiting = async (userId: string): Promise<readonly Found[]> => {
+    const found = await store.list<ApprovalRecord>(waitingTag(userId));
+    const alive = found.filter(({ value }) => !revocations.isRevoked(value.revocationKeys));
+    return alive.toSorted((a, b) => a.value.askedAt - b.value.askedAt);
+  };
+
   const pointerOf = ({ principal, route, tool, given, approvers }: AskedCall): string => {
     const { user, clientId = "", grantId, sid } = principal;
     // JSON, so that no two calls share a text however their parts are spelled.
@@ -90,7 +97,7 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
   const create = async (call: AskedCall, key: string, version: number, last: Found | undefined) => {
     const { principal, route, tool, approvers } = call;
     const { user, clientId = "", revocationKeys } = principal;
-    const waiting = await store.list<ApprovalRecord>(waitingTag(user.id));
+    const waiting = await listWaiting(user.id);
     const byClient = waiting.filter(({ value }) => value.clientId === clientId);
     if (waiting.length >= MOST_WAITING || byClient.length >= MOST_WAITING_BY_CLIENT || allUsers.take("all") > 0)
       return "too-many";
@@ -264,36 +271,6 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
       }
     },
 
-    async listWaiting(userId) {
-      const found = await store.list<ApprovalRecord>(waitingTag(userId));
-      const alive = found.filter(({ value }) => !revocations.isRevoked(value.revocationKeys));
-      return alive.toSorted((a, b) => a.value.askedAt - b.value.askedAt);
-    },
+    listWaiting,
   };
-}
-
-/** @returns undefined for one that was used: the same call needs another one */
-function stateOf(found: Found, call: AskedCall): ApprovalState | undefined {
-  const { value } = found;
-  const id = found.key.slice(approvalKey("").length);
-  const by = value.decidedBy?.id ?? "";
-  switch (value.state) {
-    case "waiting":
-      return { state: "waiting", id, page: pageOf(call, id), expiresAt: found.expiresAt ?? value.askedAt };
-    case "approved":
-      return { state: "approved", id, by, found };
-    case "refused":
-      return { state: "refused", id, by };
-    case "used":
-      return undefined;
-  }
-  return value.state satisfies never;
-}
-
-function nameOf({ email, name, id }: Principal["user"]): string {
-  return email || name || id;
-}
-
-function pageOf({ page }: AskedCall, id: string): string {
-  return `${page}?request=${id}`;
 }

@@ -102,7 +102,7 @@ export function approvalAnswer(
   readsBody = true,
 ): WireAnswer {
   const isWaiting = missing.state === "waiting";
-  const said = isWaiting ? waitingText(missing) : WITHOUT_APPROVAL[missing.state];
+  const [reason, said] = isWaiting ? [APPROVAL_REQUIRED, waitingText(missing)] : WITHOUT_APPROVAL[missing.state];
   const details = isWaiting && {
     approval_id: missing.id,
     approval_url: missing.page,
@@ -110,7 +110,6 @@ export function approvalAnswer(
     expires_at: new Date(missing.expiresAt * 1000).toISOString(),
     retry: "same arguments",
   };
-  const reason = isWaiting ? APPROVAL_REQUIRED : `approval-${missing.state}`;
   const text = `${said} (request id ${requestId})`;
   const error = { code: ACCESS_DENIED_CODE, message: text, data: { reason, request_id: requestId, ...details } };
   return message?.kind === "request" && readsBody
@@ -158,14 +157,22 @@ function waitingText({ page, isByAsker }: Extract<MissingApproval, { state: "wai
   return `Tool call needs an approval: ${who} ${page} and approves it, then the same call is repeated with the same arguments`;
 }
 
-const WITHOUT_APPROVAL: Readonly<Record<Exclude<MissingApproval["state"], "waiting">, string>> = {
-  refused: "Tool call refused: the person who was asked to approve it did not",
-  used: "Tool call denied: its approval is good for one call, which was made already",
-  nobody: "Tool call denied: it needs the confirmation of a person, and its caller is a machine",
-  "too-many": "Tool call denied: it needs an approval, and too many calls wait for one already",
-  "too-long": "Tool call denied: it needs an approval, and its arguments are too long for anybody to read",
-  unavailable: "Tool call denied: it needs an approval, which cannot be looked up at the moment, try again shortly",
-};
+const WITHOUT_APPROVAL = {
+  refused: ["approval-refused", "Tool call refused: the person who was asked to approve it did not"],
+  used: ["approval-used", "Tool call denied: its approval is good for one call, which was made already"],
+  nobody: ["approval-nobody", "Tool call denied: it needs the confirmation of a person, and its caller is a machine"],
+  "too-many": ["approval-too-many", "Tool call denied: it needs an approval, and too many calls wait for one already"],
+  "too-long": [
+    "approval-too-long",
+    "Tool call denied: it needs an approval, and its arguments are too long for anybody to read",
+  ],
+  unavailable: [
+    "approval-unavailable",
+    "Tool call denied: it needs an approval, which cannot be looked up at the moment, try again shortly",
+  ],
+} as const satisfies Readonly<
+  Record<Exclude<MissingApproval["state"], "waiting">, readonly [reason: string, text: string]>
+>;
 
 /**
  * A refusal of what policy let pass, over a limit: a tool call that expects an answer gets one, which models read and

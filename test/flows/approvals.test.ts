@@ -265,6 +265,7 @@ describe("the page", () => {
         },
         body: new URLSearchParams({ ...form.fields, decision: "approve", ...fields }).toString(),
       });
+    const bearer = { authorization: `Bearer ${alice.tokens.access_token}` };
     const other = await call(alice, "add_note", '{"text":"other form"}');
     const otherId = other.error?.data["approval_id"] ?? "";
     const statuses = [
@@ -277,8 +278,10 @@ describe("the page", () => {
       (await post({ decision: "always" })).status,
       (await post({}, { cookie: bob.oauth.browser.cookieHeader("127.0.0.1") })).status,
       (await send({ method: "GET", url: page.url.replace("127.0.0.1", "localhost") })).status,
+      (await send({ method: "GET", url: page.url, headers: bearer })).status,
+      (await post({}, { ...bearer, cookie: "" })).status,
     ];
-    expect(statuses).toEqual([200, 302, 403, 403, 403, 403, 403, 403, 404]);
+    expect(statuses).toEqual([200, 302, 403, 403, 403, 403, 403, 403, 404, 401, 401]);
     expect((await call(alice, "add_note", '{"text":"form"}')).result).toBeUndefined();
     expect([(await post({})).status, (await post({})).status]).toEqual([200, 404]);
     expect((await call(alice, "add_note", '{"text":"form"}')).result).toBeDefined();

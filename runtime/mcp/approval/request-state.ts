@@ -8,7 +8,7 @@ import type { Keys } from "../../shared/keys.ts";
 import type { SessionBinding } from "../mcp-sessions.ts";
 
 /** Tells ours from those of upstreams. */
-const PREFIX = "gateform-approval.";
+export const OWN_STATE = "gateform-approval.";
 /** Key id, nonce, tag and an id in base64url are far below this. */
 const MAX_SEALED = 256;
 
@@ -19,7 +19,7 @@ export interface ApprovalStates {
 }
 
 export function isOwnState(requestState: unknown): requestState is string {
-  return typeof requestState === "string" && requestState.startsWith(PREFIX);
+  return typeof requestState === "string" && requestState.startsWith(OWN_STATE);
 }
 
 export function createApprovalStates({ keys }: { readonly keys: Keys }): ApprovalStates {
@@ -27,10 +27,10 @@ export function createApprovalStates({ keys }: { readonly keys: Keys }): Approva
   // JSON, so that no two bindings share a text however their parts are spelled.
   const contextOf = ({ userId, clientId, route }: SessionBinding): string => JSON.stringify([userId, clientId, route]);
   return {
-    seal: (approvalId, binding) => PREFIX + sealer.seal(approvalId, contextOf(binding)),
+    seal: (approvalId, binding) => OWN_STATE + sealer.seal(approvalId, contextOf(binding)),
     open(requestState, binding) {
       if (!isOwnState(requestState) || requestState.length > MAX_SEALED) return undefined;
-      return sealer.open(requestState.slice(PREFIX.length), contextOf(binding))?.toString("utf8");
+      return sealer.open(requestState.slice(OWN_STATE.length), contextOf(binding))?.toString("utf8");
     },
   };
 }

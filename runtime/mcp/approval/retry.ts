@@ -7,7 +7,7 @@
 import { canonicalJson, parseVerbatim } from "../../shared/canonical-json.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import type { McpMessage } from "../message.ts";
-import { isOwnState } from "./request-state.ts";
+import { isOwnState, OWN_STATE } from "./request-state.ts";
 
 /** Our one entry of `inputRequests`. */
 export const APPROVAL_INPUT = "approval";
@@ -20,6 +20,8 @@ export interface Retry {
 
 /** @returns undefined for a message that is no retry of ours */
 export function readRetry({ bytes }: Pick<McpMessage, "bytes">): Retry | undefined {
+  // Nearly all calls are none, and are not read once more.
+  if (!bytes.includes(OWN_STATE)) return undefined;
   const params = paramsOf(bytes);
   const requestState = params["requestState"];
   if (!isOwnState(requestState)) return undefined;

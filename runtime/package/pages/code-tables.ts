@@ -77,6 +77,48 @@ export const MCP_DENIALS: readonly (readonly [reason: string, answer: string, me
     "See [Rate limits](#rate-limits)",
   ],
   [
+    "approval-required",
+    "200 to a tool call, else 403; −31403",
+    "The call waits for an approval; `approval_url` is where it is given. Clients that can ask their user get `input_required` instead",
+    "Nothing: its user, or somebody else of `approvers`, decides, and the client repeats the call",
+  ],
+  [
+    "approval-refused",
+    "200 to a tool call, else 403; −31403",
+    "Who was asked refused, within the last 10 minutes",
+    "Nothing",
+  ],
+  [
+    "approval-used",
+    "200 to a tool call, else 403; −31403",
+    "The same call came several times at once, and one of them used the approval up",
+    "Nothing: the client repeats the call, which asks anew",
+  ],
+  [
+    "approval-nobody",
+    "200 to a tool call, else 403; −31403",
+    "A service account or workload cannot confirm its own call",
+    "Give the rule `approvers`, or let it exempt machines",
+  ],
+  [
+    "approval-too-many",
+    "200 to a tool call, else 403; −31403",
+    "16 calls of the user wait, or 8 by one client, or very many users ask at once",
+    "The user decides about them on `/.gateway/`",
+  ],
+  [
+    "approval-too-long",
+    "200 to a tool call, else 403; −31403",
+    "What the tool is given has more than 16384 characters, which nobody could read",
+    "Exempt the tool, or let the client send less",
+  ],
+  [
+    "approval-unavailable",
+    "200 to a tool call, else 403; −31403",
+    "Approvals cannot be looked up now",
+    "Ask `/readyz`: the store cannot be reached",
+  ],
+  [
     "mcp-session-unknown",
     "404; −32001",
     "The session belongs to another user or client, or cannot be read",

@@ -25,7 +25,7 @@ const HOLD_MS = 45_000;
 /** Each holds a message in memory. What is more is answered at once. */
 const MOST_HELD = 1_000;
 const MOST_HELD_OF_USER = 16;
-/** What a longer message would cost to be written anew. */
+/** Longer messages are never approved, see mcp/approval/approval-call.ts. */
 const MAX_RETRY_BYTES = 65_536;
 
 export interface HoldDeps extends DecideDeps, ChallengeDeps, EndDeps {
@@ -80,10 +80,12 @@ export function holdForApproval(deps: HoldDeps): Step {
     const { message, prepared, principal, exchange } = context;
     const isCall = message?.isModern === true && message.facts.method === "tools/call";
     if (!isCall || !principal || !deps.approvals || prepared.route.policy.approve.length === 0) return "next";
+    // Too long to have been let wait.
+    if (message.bytes.length > MAX_RETRY_BYTES) return "next";
     const retry = readRetry(message);
     if (retry === undefined) return "next";
     const id = deps.approvalStates.open(retry.requestState, bindingOf(context));
-    const plain = id === undefined ? undefined : asFirstAsked(message, exchange.rawHeaders);
+    const plain = id === undefined ? undefined : withoutState(message, exchange.rawHeaders);
     if (id === undefined || plain === undefined) {
       const why = refusal("mcp-request-state-unknown", message.id);
       return refuse(deps, context, why.reason, () => answerWire(context, refusalAnswer(why, exchange.id)));
@@ -98,8 +100,7 @@ export function holdForApproval(deps: HoldDeps): Step {
   };
 }
 
-function asFirstAsked(message: McpMessage, rawHeaders: readonly string[]): McpMessage | undefined {
-  if (message.bytes.length > MAX_RETRY_BYTES) return undefined;
+function withoutState(message: McpMessage, rawHeaders: readonly string[]): McpMessage | undefined {
   const read = parseMessage(withoutRetry(message), readMessageHeaders(rawHeaders));
   return read.ok ? read : undefined;
 }

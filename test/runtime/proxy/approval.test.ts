@@ -31,10 +31,12 @@ async function start(approvalHoldMs?: number): Promise<void> {
     clock: systemClock,
   });
   let held = 0;
-  let wake = (): void => {};
-  whenHeld = async (count) => {
-    while (held < count) await new Promise<void>((resolve) => (wake = resolve));
-  };
+  let wake = (): unknown => undefined;
+  whenHeld = (count) =>
+    new Promise<void>((resolve) => {
+      wake = () => held >= count && resolve();
+      wake();
+    });
   approvals = {
     ...real,
     wait(...of) {

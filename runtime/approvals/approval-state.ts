@@ -1,0 +1,31 @@
+/** What a stored approval is to the call that asks for it. */
+import type { Principal } from "../identity/principal.ts";
+import type { StoredRecord } from "../store/store.ts";
+import { approvalKey, type ApprovalRecord } from "./approval-records.ts";
+import type { ApprovalState, AskedCall } from "./interfaces.ts";
+
+/** @returns undefined for one that was used: the same call needs another one */
+export function stateOf(found: StoredRecord<ApprovalRecord>, call: AskedCall): ApprovalState | undefined {
+  const { value } = found;
+  const id = found.key.slice(approvalKey("").length);
+  const by = value.decidedBy?.id ?? "";
+  switch (value.state) {
+    case "waiting":
+      return { state: "waiting", id, page: pageOf(call, id), expiresAt: found.expiresAt ?? value.askedAt };
+    case "approved":
+      return { state: "approved", id, by, found };
+    case "refused":
+      return { state: "refused", id, by };
+    case "used":
+      return undefined;
+  }
+  return value.state satisfies never;
+}
+
+export function nameOf({ email, name, id }: Principal["user"]): string {
+  return email || name || id;
+}
+
+export function pageOf({ page }: AskedCall, id: string): string {
+  return `${page}?request=${id}`;
+}
