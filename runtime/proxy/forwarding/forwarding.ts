@@ -56,6 +56,7 @@ export class Forwarding implements ListReceiver {
   /** Between the upstream and this. */
   #lists: ListReader | undefined;
   #asksAgain = false;
+  #awaitsDrain = false;
   #status = 0;
   #head: AnswerHead | undefined;
   /** The head waits for a short body, to leave with it in one write. */
@@ -204,9 +205,14 @@ export class Forwarding implements ListReceiver {
       this.#held = false;
       if (!this.#start()) return;
     }
-    if (this.#context.exchange.write(chunk)) return;
+    // One waiting is enough: an upstream's piece may come to the client in many.
+    if (this.#context.exchange.write(chunk) || this.#awaitsDrain) return;
+    this.#awaitsDrain = true;
     this.#call?.pause();
-    this.#context.exchange.onDrain(() => this.#call?.resume());
+    this.#context.exchange.onDrain(() => {
+      this.#awaitsDrain = false;
+      this.#call?.resume();
+    });
   }
 
   onEnd(trailers?: UpstreamHeaders): void {

@@ -139,6 +139,7 @@ test("every block of the Field tree is covered above", () => {
     "host_certificates",
     "mcp",
     "server",
+    "tool_lock",
     "upstream_oauth2",
     "id_jag",
     "workload",
