@@ -33,8 +33,9 @@ export interface Sealing {
   open(sealed: string): Promise<string>;
 }
 
-/** Tool locks are the largest of what is referred to. */
-const MAX_SECRET_BYTES = 4 * 1024 * 1024;
+const MAX_SECRET_BYTES = 64 * 1024;
+/** Tool locks, which are no secrets and stand in files of JSON. */
+const MAX_JSON_BYTES = 4 * 1024 * 1024;
 
 type Found = { readonly value: string } | { readonly failure: string; readonly cause?: unknown };
 
@@ -72,7 +73,8 @@ async function readSecretFile(path: string): Promise<Found> {
     await using file = await open(path, "r");
     const about = await file.stat();
     if (!about.isFile()) return { failure: "it is not a file" };
-    if (about.size > MAX_SECRET_BYTES) return { failure: `it has more than ${MAX_SECRET_BYTES} bytes` };
+    const maxBytes = path.endsWith(".json") ? MAX_JSON_BYTES : MAX_SECRET_BYTES;
+    if (about.size > maxBytes) return { failure: `it has more than ${maxBytes} bytes` };
     // Editors and `echo` end a file with a newline that nobody means.
     return { value: (await file.readFile("utf8")).replace(/\r?\n$/, "") };
   } catch (error) {

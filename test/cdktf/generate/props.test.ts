@@ -100,6 +100,7 @@ const cases: readonly (readonly [string, readonly Field[], ReadonlyMap<string, P
   ["McpServerRouteProps", serverFields, serverProps],
   ["UpstreamIdJag", fieldsAt(oauth, "id_jag"), propsOf("UpstreamIdJag")],
   ["UpstreamWorkload", fieldsAt(oauth, "workload"), propsOf("UpstreamWorkload")],
+  ["ToolLock", fieldsAt(server, "tool_lock"), propsOf("ToolLock")],
   ["UpstreamOauth2Endpoint", fieldsAt(oauth, "endpoint"), propsOf("UpstreamOauth2Endpoint")],
   ["UpstreamOauth2Endpoints", oauth, propsOf("UpstreamOauth2Endpoints")],
 ];
@@ -141,6 +142,7 @@ test("every block of the Field tree is covered above", () => {
     "server",
     "tool_lock",
     "upstream_oauth2",
+    "tool_lock",
     "id_jag",
     "workload",
     "endpoint",
