@@ -36,7 +36,8 @@ routes:
   });
   const resource = `${world.gateway.origin}/tools/mcp`;
   alice = await signInClient({ resource, user: "alice@example.com" });
-  bob = await signInClient({ resource, user: "bob@example.com" });
+  // By the very client, so that it is the user alone who differs.
+  bob = await signInClient({ resource, user: "bob@example.com", registration: alice.registration });
 });
 
 afterAll(async () => {
@@ -133,20 +134,25 @@ describe("a call that its user confirms", () => {
     await decide(alice.oauth.browser, pageOf(again), "refuse");
   });
 
-  test("is good for exactly what was shown: not for another number, tool, client or user", async () => {
+  test("is good for exactly what was shown: not for another number, user or grant", async () => {
     const asked = await call(alice, "add_note", '{"text":"n","n":9007199254740993}');
     await decide(alice.oauth.browser, pageOf(asked), "approve");
     const before = server.calls.length;
+    const { registration, oauth } = alice;
+    const resource = `${world.gateway.origin}/tools/mcp`;
+    // The same user by the same client, let in once more.
+    const again = await signInClient({ resource, user: "alice@example.com", registration, browser: oauth.browser });
     const others = [
       await call(alice, "add_note", '{"text":"n","n":9007199254740992}'),
       await call(alice, "add_note", '{"text":"n","n":9007199254740993.0}'),
       await call(alice, "add_note", '{"text":"n"}'),
       await call(bob, "add_note", '{"text":"n","n":9007199254740993}'),
+      await call(again, "add_note", '{"text":"n","n":9007199254740993}'),
     ];
     for (const other of others) expect([pageOf(other) === pageOf(asked), other.result]).toEqual([false, undefined]);
     expect(server.calls).toHaveLength(before);
     expect((await call(alice, "add_note", '{"n":9007199254740993,"text":"n"}')).result).toBeDefined();
-    for (const other of others.slice(0, 3)) await decide(alice.oauth.browser, pageOf(other), "refuse");
+    for (const other of others.toSpliced(3, 1)) await decide(alice.oauth.browser, pageOf(other), "refuse");
     await decide(bob.oauth.browser, pageOf(others[3] ?? {}), "refuse");
   });
 

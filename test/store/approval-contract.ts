@@ -1,6 +1,7 @@
 /** What approvals promise over every store, with two processes at it. */
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
+import type { GatewayEvent } from "../../runtime/audit/events.ts";
 import { createApprovals, MOST_WAITING, MOST_WAITING_BY_CLIENT } from "../../runtime/approvals/approvals.ts";
 import type { Approvals, ApprovalState, AskedCall } from "../../runtime/approvals/interfaces.ts";
 import { recordFormats } from "../../runtime/record-kinds.ts";
@@ -14,8 +15,10 @@ import { testPrincipal } from "../support/pipeline.ts";
 export function approvalContract(
   world: () => { readonly stores: readonly [Store, Store]; readonly now: () => number },
 ): void {
+  const told: GatewayEvent[] = [];
   const open = (store: Store): Approvals =>
     createApprovals({
+      notify: (event) => void told.push(event),
       store: withFormats(store, recordFormats),
       keys: createKeys([Buffer.alloc(32, 7)]),
       revocations: { isRevoked: () => false },
@@ -46,6 +49,8 @@ export function approvalContract(
   };
 
   describe("approvals", () => {
+    beforeEach(() => void told.splice(0));
+
     test("one call that comes to two processes at once asks for one approval", async () => {
       const [one, other] = both();
       const states = await Promise.all(
@@ -53,6 +58,10 @@ export function approvalContract(
       );
       expect(new Set(states.map(idOf)).size).toBe(1);
       expect(await one.listWaiting("alice")).toHaveLength(1);
+      // Others are told once, and nothing of what the tool is given.
+      const page = `https://auth.example/.gateway/approval?request=${states.map(idOf)[0]}`;
+      const data = { page, route: "tools", tool: "write", requested_by: "alice@example.com", approvers: [] };
+      expect(told).toEqual([{ type: "approval.waiting", subject: states.map(idOf)[0], data }]);
     });
 
     test("of 20 uses at once in two processes exactly one goes on, and the next call asks anew", async () => {
