@@ -205,10 +205,13 @@ export function missingScopeAnswer(needed: readonly string[], requestId: string)
 }
 
 /** What servers say of a task that never was: whoever guesses an id learns nothing. */
-export function unknownTaskAnswer(id: string | undefined, requestId: string): WireAnswer {
+export function unknownTaskAnswer(message: McpMessage | undefined, requestId: string): WireAnswer {
+  const { id, isModern, facts } = message ?? {};
+  // Revision 2026-07-28 has no such method, whichever task it names; an upstream that kept it is not asked.
+  const isRemoved = isModern === true && facts?.method === "tasks/result";
   const error = {
-    code: -32602,
-    message: "Task not found",
+    code: isRemoved ? -32601 : -32602,
+    message: isRemoved ? "Method not found" : "Task not found",
     data: { reason: "mcp-task-unknown", request_id: requestId },
   };
   return { status: id === undefined ? 400 : 200, headers: HEADERS, body: errorBody(id, error) };

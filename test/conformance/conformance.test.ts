@@ -1,6 +1,7 @@
 /**
  * The official conformance suite, straight to the fixture and through the authenticated gateway: every check must say
- * the same. The tasks extension, which the fixture does not have, fails alike on both ways and is not scored.
+ * the same. The tasks extension, which the fixture does not have, fails alike on both ways and is not scored; but for ids of
+ * tasks that are nobody's, which the gateway refuses by itself, and as the standard has it.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -23,6 +24,7 @@ routes:
     mcp: { server: { path: /mcp } }
     policy: ${policy}
 `;
+const UNKNOWN_TASK = "tasks-dispatch-and-envelope sep-2663-tasks-get-invalid-task-id-32602";
 const ALLOW = "{ allow: { and: [{ domain: { is: example.com } }] } }";
 
 beforeAll(async () => {
@@ -50,7 +52,9 @@ describe.each(["2025-11-25", "2026-07-28"])("conformance suite, revision %s", (r
   test("every check says the same through the authenticated gateway", async () => {
     const through = await runServerSuite(`${forwarder.origin}/fixture/mcp`, revision);
     expect(through.exitCode, through.output).toBe(0);
-    expect(Object.fromEntries(through.checks)).toEqual(Object.fromEntries(direct.checks));
+    const expected = new Map(direct.checks);
+    if (expected.has(UNKNOWN_TASK)) expected.set(UNKNOWN_TASK, ["SUCCESS"]);
+    expect(Object.fromEntries(through.checks)).toEqual(Object.fromEntries(expected));
     expect(through.checks.size).toBeGreaterThan(60);
   });
 });

@@ -189,6 +189,10 @@ describe("2026-07-28, the tasks extension", () => {
     for (const id of [task, ODD_ID.replace("â", "a"), "1"]) {
       expect(await send("/v2/v2", "bob", "tasks/get", { taskId: id })).toMatchObject({ error: { code: -32602 } });
     }
+    // A method of before: an upstream that kept it is not asked, whosever the task is.
+    for (const id of [task, "1"]) {
+      expect(await send("/v2/v2", "alice", "tasks/result", { taskId: id })).toMatchObject({ error: { code: -32601 } });
+    }
     expect(server.seen.length).toBe(before);
   });
 

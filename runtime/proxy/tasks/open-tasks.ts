@@ -26,6 +26,7 @@ export function openTasks(deps: OpenTaskDeps): Step {
       const answer = noTaskListAnswer(message.id, exchange.id);
       return refuse(deps, context, "mcp-task-list-not-served", () => answerWire(context, answer));
     }
+    if (message.isModern && message.facts.method === "tasks/result") return refuseUnknown(deps, context);
     const opened = openIn(message, opener(deps, context));
     if (opened === "unknown") return refuseUnknown(deps, context);
     context.tasks = opened;
@@ -81,6 +82,6 @@ function opener({ taskIds }: OpenTaskDeps, context: RequestContext): (sealed: st
 }
 
 function refuseUnknown(deps: OpenTaskDeps, context: RequestContext): Outcome | Promise<Outcome> {
-  const answer = unknownTaskAnswer(context.message?.id, context.exchange.id);
+  const answer = unknownTaskAnswer(context.message, context.exchange.id);
   return refuse(deps, context, "mcp-task-unknown", () => answerWire(context, answer));
 }
