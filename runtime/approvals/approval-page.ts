@@ -21,7 +21,7 @@ import { mayApprove } from "../policy/mcp/approval.ts";
 import { parseQuery } from "../shared/http/query.ts";
 import { visibleText } from "../audit/visible-text.ts";
 import type { StoredRecord } from "../store/store.ts";
-import { approvalKey, type ApprovalRecord } from "./approval-records.ts";
+import { approvalKey, askerOf, type ApprovalRecord } from "./approval-records.ts";
 import type { Approvals } from "./interfaces.ts";
 import { showCall } from "./show-call.ts";
 
@@ -60,7 +60,7 @@ export function approvalEndpoints(deps: ApprovalPageDeps): readonly Endpoint[] {
     const found = await approvals.find(id);
     if (found?.value.state !== "waiting") return undefined;
     const { userId, approvers } = found.value;
-    const may = mayApprove(approvers, userId, principal.user);
+    const may = mayApprove(approvers, askerOf(found.value), principal.user);
     const isAsker = principal.user.id === userId;
     return may || isAsker ? { id, found, principal, mayApprove: may, isAsker } : undefined;
   };

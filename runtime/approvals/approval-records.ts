@@ -27,6 +27,8 @@ export interface ApprovalRecord {
   /** Who asks: id, how people know them, and by which client. */
   readonly userId: UserId;
   readonly userName: string;
+  /** "" for who has none. */
+  readonly userEmail: string;
   /** "" for callers without one. */
   readonly clientId: string;
   readonly clientName: string;
@@ -70,6 +72,10 @@ export const isApprovalId = (text: string): boolean => /^[A-Za-z0-9_-]{22}$/.tes
 
 /** Of those alone on which somebody has to decide. */
 export const waitingTag = (userId: string): string => `asking:${userId}`;
+
+export function askerOf({ userId, userEmail }: ApprovalRecord): { readonly id: UserId; readonly email: string } {
+  return { id: userId, email: userEmail };
+}
 
 export function tagsOf({ state, userId, clientId }: Pick<ApprovalRecord, "state" | "userId" | "clientId">): string[] {
   return [

@@ -1,7 +1,7 @@
 /**
  * Approvals of single tool calls: asked for by a call, given by a person, used up by the same call coming again.
  *
- * Untrusted input: calls. Promises: an approval is good for one user, credential, client, route, tool and exactly what the
+ * Untrusted input: calls. Promises: an approval is good for one user, credential, client, server, tool and exactly what the
  * tool is given; it is used once, whichever replica the call comes to, and before the call is made, so that a crash
  * behind it makes no second call; what became of that one stays recorded as unknown.
  */
@@ -24,6 +24,7 @@ import type { ApprovalEvent, ApprovalState, Approvals, AskedCall } from "./inter
 import {
   APPROVALS_FEED,
   approvalKey,
+  askerOf,
   DECIDED_SECONDS,
   isApprovalId,
   POINTER_SECONDS,
@@ -39,6 +40,8 @@ import {
 /** Calls of one user that wait for somebody; by one client half as many. */
 export const MOST_WAITING = 16;
 export const MOST_WAITING_BY_CLIENT = 8;
+/** New ones of one user in one process: who asks and withdraws without end uses up nobody else's. */
+const ONE_USER = { burst: 120, perSecond: 0.1 };
 /** New ones in one process: all users together may not fill the store either. */
 const ALL_USERS = { burst: 1000, perSecond: 1 };
 /** Longest of what a tool is given, in UTF-16 units: whoever approves has to read it. */
@@ -65,6 +68,7 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
   const { store, keys, revocations, log, clock } = deps;
   const sealer = keys.sealer("approval");
   const allUsers = createRateLimit({ clock }, ALL_USERS.burst, ALL_USERS.perSecond);
+  const oneUser = createRateLimit({ clock }, ONE_USER.burst, ONE_USER.perSecond);
   /** One after the other of each user, so that those at once do not pass the bound together. */
   const asking = new Map<string, { readonly limiter: Limiter; count: number }>();
 
@@ -83,7 +87,8 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
   const pointerOf = ({ principal, route, tool, given, approvers }: AskedCall): string => {
     const { user, clientId = "", grantId, sid } = principal;
     // JSON, so that no two calls share a text however their parts are spelled.
-    const text = JSON.stringify([1, user.id, clientId, grantId ?? sid, route.key, tool, given, approvers]);
+    const { key, server, to } = route;
+    const text = JSON.stringify([1, user.id, clientId, grantId ?? sid, key, server, to, tool, given, approvers]);
     return pointerKey(
       createHmac("sha256", keys.derive("approval")[0] ?? "")
         .update(text)
@@ -99,8 +104,8 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
     const { user, clientId = "", revocationKeys } = principal;
     const waiting = await listWaiting(user.id);
     const byClient = waiting.filter(({ value }) => value.clientId === clientId);
-    if (waiting.length >= MOST_WAITING || byClient.length >= MOST_WAITING_BY_CLIENT || allUsers.take("all") > 0)
-      return "too-many";
+    if (waiting.length >= MOST_WAITING || byClient.length >= MOST_WAITING_BY_CLIENT) return "too-many";
+    if (oneUser.take(user.id) > 0 || allUsers.take("all") > 0) return "too-many";
     const id = randomSecret(16);
     const askedAt = epochSeconds(clock);
     const value: ApprovalRecord = {
@@ -108,6 +113,7 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
       state: "waiting",
       userId: user.id,
       userName: nameOf(user),
+      userEmail: user.email,
       clientId,
       clientName: await clientNameOf(principal),
       routeKey: route.key,
@@ -257,7 +263,9 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
       const { approvers, userId } = found.value;
       // Withdrawing what one has asked for oneself needs nobody's leave.
       const isOwnRefusal = decision === "refused" && user.id === userId;
-      return (isOwnRefusal || mayApprove(approvers, userId, user)) && settle(id, found, principal, decision);
+      return (
+        (isOwnRefusal || mayApprove(approvers, askerOf(found.value), user)) && settle(id, found, principal, decision)
+      );
     },
 
     async withdraw(id, principal) {

@@ -7,7 +7,13 @@ import type { ApprovalRecord } from "./approval-records.ts";
 /** A call that policy lets pass once it is approved. */
 export interface AskedCall {
   readonly principal: Principal;
-  readonly route: { readonly key: string; readonly name: string; readonly server: string };
+  /** server: as clients know it; to: where the call goes. */
+  readonly route: {
+    readonly key: string;
+    readonly name: string;
+    readonly server: string;
+    readonly to: readonly string[];
+  };
   readonly tool: string;
   /** Canonical JSON of what the tool is given, numbers as they were written. */
   readonly given: string;

@@ -3,9 +3,11 @@
  * as an escape.
  *
  * That are control and format characters (bidirectional marks, tags), what fonts need not draw (variation selectors, fillers),
- * what no Unicode version of ours knows, and every space but the plain one.
+ * what no Unicode version of ours knows, every space but the plain one, and more of those than indent anything; marks that
+ * stand on no letter, and more of them than any writing puts on one: piled up they cover the lines around them.
  */
-const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
+const HIDDEN =
+  /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}|\p{M}{7,}|(?<![\p{L}\p{N}\p{M}])\p{M}| {33,}/gu;
 
 /** Within JSON text the escapes are JSON's own: it means what it meant. */
 export function visibleText(text: string): string {

@@ -48,6 +48,7 @@ details { margin: .25rem 0; }
 summary { padding: .15rem 0; cursor: pointer; }
 details p { margin: .25rem 0; }
 pre { margin: .35rem 0 .75rem; padding: .6rem .8rem; border: 1px solid var(--line); border-radius: .4rem; background: var(--page); font: .85rem/1.45 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; user-select: all; }
+pre bdi { border-radius: .2rem; background: var(--line); }
 .dim { color: var(--dim); font-size: .92rem; }
 .warning { margin: 1.25rem 0; padding: .1rem 0 .1rem .9rem; border-left: 4px solid var(--bad); }
 .reference { margin-top: 1.5rem; padding-top: .75rem; border-top: 1px solid var(--line); color: var(--dim); font-size: .92rem; }

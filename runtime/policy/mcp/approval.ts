@@ -6,6 +6,7 @@
  * they hide nothing from lists. Promises: what cannot be told asks for an approval; a decision that asks for one has
  * `allowed` false, so that whoever does not know of approvals refuses.
  */
+import { lowerAscii } from "../../shared/ascii.ts";
 import type { ApprovalNeed, Decision, Facts, UserFacts } from "../facts.ts";
 import { FALSE, outcomeOf } from "../packed-outcome.ts";
 import { findRule, type PolicyTree } from "../tree.ts";
@@ -44,21 +45,30 @@ export function isAlike(one: Decision, other: Decision): boolean {
   return (
     one.allowed === other.allowed &&
     (one.approval === undefined) === (other.approval === undefined) &&
-    JSON.stringify(one.approval?.approvers) === JSON.stringify(other.approval?.approvers)
+    areAlike(one.approval?.approvers, other.approval?.approvers)
   );
 }
 
+type Approvers = ApprovalNeed["approvers"] | undefined;
+
+/** Whether the same people approve. */
+export function areAlike(one: Approvers, other: Approvers): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
 /**
- * Whether this user may approve what that one asks for. Somebody whose groups nobody told is in none.
+ * Whether this user may approve what that one asks for. Somebody whose groups nobody told is in none; who has the address of
+ * the one who asks is taken for the same person, whichever provider says so.
  *
  * @param approvers see `ApprovalNeed`
  */
 export function mayApprove(
   approvers: ApprovalNeed["approvers"],
-  askerId: string,
-  { id, groups, leftOut }: Pick<UserFacts, "id" | "groups" | "leftOut">,
+  asker: Pick<UserFacts, "id" | "email">,
+  { id, email, groups, leftOut }: Pick<UserFacts, "id" | "email" | "groups" | "leftOut">,
 ): boolean {
-  if (approvers.length === 0) return id === askerId;
-  if (id === askerId || leftOut?.groups === true) return false;
+  if (approvers.length === 0) return id === asker.id;
+  const isSame = id === asker.id || (email !== "" && lowerAscii(email) === lowerAscii(asker.email));
+  if (isSame || leftOut?.groups === true) return false;
   return approvers.every((list) => list.some((group) => groups.includes(group)));
 }

@@ -46,7 +46,12 @@ export async function settleApproval(
       ? { state: "too-long" }
       : await approvals.ask({
           principal,
-          route: { key: route.key, name: route.name, server },
+          route: {
+            key: route.key,
+            name: route.name,
+            server,
+            to: route.to.map(({ origin, basePath }) => origin + basePath),
+          },
           tool,
           given,
           approvers: need.approvers,

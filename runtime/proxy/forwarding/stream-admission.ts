@@ -57,6 +57,9 @@ export class StreamAdmission implements OpenStream {
   get facts(): OpenStream["facts"] {
     return this.#context.facts;
   }
+  get approvers(): OpenStream["approvers"] {
+    return this.#context.approval?.need.approvers;
+  }
   get isEndless(): boolean {
     return this.#owner.isEndless;
   }

@@ -8,7 +8,8 @@
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { evaluate } from "../../policy/evaluate.ts";
-import type { Facts } from "../../policy/facts.ts";
+import { areAlike } from "../../policy/mcp/approval.ts";
+import type { ApprovalNeed, Facts } from "../../policy/facts.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Blocks } from "../../identity/blocks.ts";
 import { isStillVouchedFor } from "../../identity/issuers/asserted.ts";
@@ -23,6 +24,8 @@ export interface OpenStream {
   readonly principal: Principal | undefined;
   /** What was decided upon, to be decided again when the configuration changes. */
   readonly facts: Facts | undefined;
+  /** Who approved the call, see `ApprovalNeed`; undefined: it needed no approval. */
+  readonly approvers?: ApprovalNeed["approvers"] | undefined;
   /** True for answers that never end by themselves: they are not waited for at shutdown. */
   readonly isEndless: boolean;
   /** Ends the answer towards both sides; calls `remove` by the way. */
@@ -151,8 +154,8 @@ export function createStreams(deps: StreamDeps): Streams {
       // A copy: ending a stream takes it out of the set.
       for (const stream of Array.from(all)) {
         const { facts } = renewed.get(stream) ?? stream;
-        const { routeKey, principal } = stream;
-        if (!isStillAllowed({ routeKey, facts, principal }, next, routes)) stream.end();
+        const { routeKey, principal, approvers } = stream;
+        if (!isStillAllowed({ routeKey, facts, principal, approvers }, next, routes)) stream.end();
       }
     },
     recheck() {
@@ -215,14 +218,11 @@ export function createStreams(deps: StreamDeps): Streams {
   function renew(itsStreams: readonly OpenStream[], principal: Principal | undefined): void {
     for (const stream of itsStreams) {
       if (!all.has(stream)) continue;
+      const { routeKey, approvers } = stream;
       const snapshot = latest ?? stream.snapshot;
       const facts = stream.facts && principal && factsAbout(principal, stream.facts);
       const isGood = principal !== undefined && principal.expiresAt > epochSeconds(clock);
-      if (
-        !isGood ||
-        !facts ||
-        !isStillAllowed({ routeKey: stream.routeKey, facts, principal }, snapshot, routesOf(snapshot))
-      )
+      if (!isGood || !facts || !isStillAllowed({ routeKey, facts, principal, approvers }, snapshot, routesOf(snapshot)))
         stream.end();
       else {
         renewed.set(stream, { principal, facts });
@@ -251,7 +251,7 @@ function routesOf(snapshot: Snapshot): ReadonlyMap<string, CompiledRoute> {
 }
 
 function isStillAllowed(
-  stream: Pick<OpenStream, "routeKey" | "facts" | "principal">,
+  stream: Pick<OpenStream, "routeKey" | "facts" | "principal" | "approvers">,
   next: Snapshot,
   routes: ReadonlyMap<string, CompiledRoute>,
 ): boolean {
@@ -259,7 +259,9 @@ function isStillAllowed(
   if (!route || !stream.facts) return false;
   if (route.mcp !== undefined && !next.settings.mcpEnabled) return false;
   if (stream.principal && !isStillVouchedFor(next.settings, stream.principal)) return false;
-  return evaluate(route.policy, stream.facts).allowed;
+  const { allowed, approval } = evaluate(route.policy, stream.facts);
+  // Approved once it goes on, as long as nobody else would have to approve it now.
+  return allowed || (approval !== undefined && areAlike(approval.approvers, stream.approvers));
 }
 
 function addTo<K>(index: Map<K, Set<OpenStream>>, key: K, stream: OpenStream): void {

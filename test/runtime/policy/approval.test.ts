@@ -121,14 +121,17 @@ describe("evaluate()", () => {
 });
 
 test("mayApprove(): the user who calls, or somebody else of every list", () => {
-  const user = (id: string, ...groups: string[]) => ({ id, groups });
-  expect([mayApprove([], "a", user("a")), mayApprove([], "a", user("b", "admins"))]).toEqual([true, false]);
+  const user = (id: string, ...groups: string[]) => ({ id, email: `${id}@example.com`, groups });
+  expect([mayApprove([], user("a"), user("a")), mayApprove([], user("a"), user("b", "admins"))]).toEqual([true, false]);
   const lists = [["admins", "on-call"], ["security"]];
-  expect(mayApprove(lists, "a", user("b", "on-call", "security"))).toBe(true);
-  expect(mayApprove(lists, "a", user("b", "on-call"))).toBe(false);
-  expect(mayApprove(lists, "a", user("a", "on-call", "security"))).toBe(false);
+  expect(mayApprove(lists, user("a"), user("b", "on-call", "security"))).toBe(true);
+  expect(mayApprove(lists, user("a"), user("b", "on-call"))).toBe(false);
+  expect(mayApprove(lists, user("a"), user("a", "on-call", "security"))).toBe(false);
+  const twin = { ...user("b", "on-call", "security"), email: "A@example.com" };
+  expect(mayApprove(lists, user("a"), twin)).toBe(false);
+  expect(mayApprove(lists, { id: "a", email: "" }, { ...twin, email: "" })).toBe(true);
   const leftOut = { groups: true, claims: [] };
-  expect(mayApprove(lists, "a", { ...user("b", "on-call", "security"), leftOut })).toBe(false);
+  expect(mayApprove(lists, user("a"), { ...user("b", "on-call", "security"), leftOut })).toBe(false);
 });
 
 test("what is written: checked, and in one spelling", () => {
