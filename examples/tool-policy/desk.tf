@@ -12,12 +12,17 @@ variable "directory" {
 
 locals {
   slice = yamldecode(file("${path.module}/desk.yaml"))
+  # What `gateway tools lock` wrote, once it is reviewed and committed.
+  lock  = "${path.module}/tools.lock.json"
+  tools = try(one(values(jsondecode(file(local.lock)).servers)).tools, null)
   # What a `route` block has in groups stands in them here, too; addresses are a list, a policy is JSON text.
   routes = { for name, route in local.slice.routes : name => {
     from   = route.from
     prefix = route.prefix
     to     = [route.to]
-    mcp    = route.mcp
+    mcp = { server = merge(route.mcp.server, local.tools == null ? {} : {
+      tool_lock = { tools = { for tool in local.tools : tool.definition.name => tool.digest... } }
+    }) }
     policy = jsonencode(route.policy)
     access = { rate_limits = route.rate_limits }
   } }

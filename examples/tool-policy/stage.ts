@@ -44,6 +44,10 @@ export interface Stage {
   /** Signs in and connects an agent with one of the two SDKs. */
   connect(user: DemoUser, sdk: "v1" | "v2"): Promise<ConnectedClient>;
   browserOf(user: DemoUser): Browser;
+  /** Where the lock of the reviewed tools lies; it is published with the slice. */
+  readonly lockFile: string;
+  /** A file with a token, for commands that ask as its user. */
+  tokenFile(client: ConnectedClient): Promise<string>;
   /** The file with authorization records. */
   readonly recordFile: string;
   /** The first record that fits, once it is written. @throws Error when there is none */
@@ -148,6 +152,12 @@ export async function startStage(): Promise<Stage> {
           return new URL(page.url);
         }).then(own),
       browserOf,
+      lockFile: publisher.lockFile,
+      async tokenFile(client) {
+        const file = join(gateway.directory, `token-${randomUUID()}`);
+        await writeFile(file, client.token(), { mode: 0o600 });
+        return file;
+      },
       recordFile,
       async record(fits) {
         for (const until = Date.now() + 10_000; Date.now() < until; await pause(20)) {
