@@ -9,8 +9,8 @@ export interface Chat {
   readonly url: string;
   /** For `webhook.secret`. */
   readonly secret: string;
-  /** Resolves with the first event of this type. */
-  heard(type: string): Promise<ToldEvent>;
+  /** Resolves with the first event of this type that has the text in its data. */
+  heard(type: string, text: string): Promise<ToldEvent>;
   close(): Promise<void>;
 }
 
@@ -41,10 +41,10 @@ export async function startChat(): Promise<Chat> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/gateway`,
     secret: key.toString("base64"),
-    heard: (type) =>
+    heard: (type, part) =>
       new Promise((resolve) => {
         const look = (): void => {
-          const event = events.find((each) => each.type === type);
+          const event = events.find((each) => each.type === type && JSON.stringify(each.data).includes(part));
           if (!event) return;
           waiting.delete(look);
           resolve(event);
