@@ -124,11 +124,14 @@ export const ADMIN_ENDPOINTS: readonly ReferenceEndpoint[] = [
 export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
   [
     0,
-    "done; `explain`: allowed; `replay`: nothing changes; `check`: a gateway would start; `ready`: it serves; `doctor`: every client connects; `diff`: nobody gains or loses anything",
+    "done; `explain`: allowed; `replay`: nothing changes; `check`: a gateway would start; `ready`: it serves; `doctor`: every client connects; `diff`: nobody gains or loses anything; `tools diff`: all is as locked",
   ],
   [1, "a problem with what was given, or nothing was there to end"],
   [2, "wrong usage"],
-  [3, "`explain`: denied; `replay`: something would change; `diff`: somebody gains or loses something"],
+  [
+    3,
+    "`explain`: denied; `replay`: something would change; `diff`: somebody gains or loses something; `tools diff`: something differs from the lock",
+  ],
   [
     4,
     "`explain`: allowed once it is approved; `replay`: nothing changes of what can be decided again, but not all can be, or not every line can be read",

@@ -1,8 +1,10 @@
 /** The commands about tools: words and options. */
 import type { Command } from "commander";
 
-import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { ToolsOptions, ToolsOutcome } from "./lock.ts";
+
+/** Exit code, as that of `gateway diff`. */
+const DIFFERENT = 3;
 
 /** @param exit takes the exit code of the command that ran */
 export function addTools(program: Command, exit: (code: number) => void): void {
@@ -14,10 +16,10 @@ export function addTools(program: Command, exit: (code: number) => void): void {
     );
   withOptions(tools.command("diff"), "[lock]", "what was reviewed")
     .description(
-      "say what servers list otherwise than the lock has it; exit status 0: nothing, 1: something, 2: cannot tell",
+      "say what servers list otherwise than the lock has it; exit status 0: nothing, 3: something, 1: cannot tell",
     )
     .action(async (lock: string, options: ToolsOptions) =>
-      exit(await run(({ diffTools }) => diffTools(lock, options), 1)),
+      exit(await run(({ diffTools }) => diffTools(lock, options), DIFFERENT)),
     );
 }
 
@@ -29,18 +31,12 @@ function withOptions(command: Command, name: string, what: string): Command {
     .option("--json", "for machines");
 }
 
-/** @param ifDiffers exit code @returns exit code; 2 when there is no answer */
+/** @param ifDiffers exit code @returns exit code; an error has the code of all commands */
 async function run(
   work: (module: typeof import("./lock.ts")) => Promise<ToolsOutcome>,
-  ifDiffers: 0 | 1,
+  ifDiffers: 0 | typeof DIFFERENT,
 ): Promise<number> {
-  try {
-    const { text, differs } = await work(await import("./lock.ts"));
-    console.log(text);
-    return differs ? ifDiffers : 0;
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    console.error(errorText(error));
-    return 2;
-  }
+  const { text, differs } = await work(await import("./lock.ts"));
+  console.log(text);
+  return differs ? ifDiffers : 0;
 }
