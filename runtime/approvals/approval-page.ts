@@ -75,7 +75,7 @@ export function approvalEndpoints(deps: ApprovalPageDeps): readonly Endpoint[] {
     const shown = await findShown((query.ok && query.values.get("request")) || "", principal);
     const given = shown && approvals.given(shown.found);
     if (!shown || given === undefined) return respondEnded(exchange);
-    respondHtml(exchange, 200, render(shown, given, csrf));
+    respondHtml(exchange, 200, render(shown, { given, address: approvals.address(shown.found) }, csrf));
   };
 
   const decide = async (exchange: Exchange, snapshot: Snapshot): Promise<void> => {
@@ -128,13 +128,17 @@ export function approvalSection({ approvals }: Pick<ApprovalPageDeps, "approvals
   };
 }
 
-function render({ id, found, principal, isAsker, mayApprove: may }: Shown, given: string, csrf: Csrf): string {
+function render(
+  { id, found, principal, isAsker, mayApprove: may }: Shown,
+  { given, address }: { readonly given: string; readonly address: string },
+  csrf: Csrf,
+): string {
   const { value, expiresAt = value.askedAt } = found;
   const { user } = principal;
   return approvalPage({
     tool: visibleText(value.tool),
-    routeName: value.routeName,
-    server: value.server,
+    routeName: visibleText(value.routeName),
+    server: visibleText(address),
     asker: visibleText(value.userName),
     isAsker,
     clientName: visibleText(value.clientName),

@@ -36,6 +36,8 @@ export interface ApprovalRecord {
   readonly routeName: string;
   /** Address of the MCP server. */
   readonly server: string;
+  /** Sealed: the query of that address, in which clients may send keys. */
+  readonly query?: string;
   readonly tool: string;
   /** Sealed: canonical JSON of what the tool is given, numbers as they were written. */
   readonly given: string;
@@ -66,6 +68,8 @@ export const APPROVAL_FORMATS = firstFormats(["approval", "approval-of"]);
 export const APPROVALS_FEED = "approvals";
 
 export const approvalKey = (id: string): string => `approval:${id}`;
+/** What a query is sealed for. */
+export const queryOf = (key: string): string => `${key} query`;
 export const pointerKey = (hmac: string): string => `approval-of:${hmac}`;
 /** Whether a text can be the id of an approval. */
 export const isApprovalId = (text: string): boolean => /^[A-Za-z0-9_-]{22}$/.test(text);

@@ -29,6 +29,7 @@ import {
   isApprovalId,
   POINTER_SECONDS,
   pointerKey,
+  queryOf,
   tagsOf,
   USED_SECONDS,
   WAITING_SECONDS,
@@ -47,6 +48,7 @@ const ALL_USERS = { burst: 1000, perSecond: 1 };
 /** Longest of what a tool is given, in UTF-16 units: whoever approves has to read it. */
 export const MAX_GIVEN = 16_384;
 const MAX_TOOL = 256;
+const MAX_QUERY = 1_024;
 
 export interface ApprovalDeps {
   readonly store: Store;
@@ -87,8 +89,8 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
   const pointerOf = ({ principal, route, tool, given, approvers }: AskedCall): string => {
     const { user, clientId = "", grantId, sid } = principal;
     // JSON, so that no two calls share a text however their parts are spelled.
-    const { key, server, to } = route;
-    const text = JSON.stringify([1, user.id, clientId, grantId ?? sid, key, server, to, tool, given, approvers]);
+    const { key, server, query, to } = route;
+    const text = JSON.stringify([1, user.id, clientId, grantId ?? sid, key, server, query, to, tool, given, approvers]);
     return pointerKey(
       createHmac("sha256", keys.derive("approval")[0] ?? "")
         .update(text)
@@ -119,6 +121,7 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
       routeKey: route.key,
       routeName: route.name,
       server: route.server,
+      ...(route.query !== "" && { query: sealer.seal(route.query, queryOf(approvalKey(id))) }),
       tool,
       given: sealer.seal(call.given, approvalKey(id)),
       approvers,
@@ -199,7 +202,8 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
       const { principal, approvers, given } = call;
       // Only a person can confirm, and only what a person can read.
       if (approvers.length === 0 && parseUserId(principal.user.id)?.kind !== "person") return { state: "nobody" };
-      if (given.length > MAX_GIVEN || call.tool.length > MAX_TOOL) return { state: "too-long" };
+      if (given.length > MAX_GIVEN || call.tool.length > MAX_TOOL || call.route.query.length > MAX_QUERY)
+        return { state: "too-long" };
       try {
         return await inTurn(principal.user.id, () => look(call));
       } catch (error) {
@@ -254,6 +258,11 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
 
     given({ key, value }) {
       return sealer.open(value.given, key)?.toString("utf8");
+    },
+
+    address({ key, value }) {
+      const query = value.query === undefined ? "" : sealer.open(value.query, queryOf(key))?.toString("utf8");
+      return value.server + (query ?? "?…");
     },
 
     async decide(id, principal, decision) {

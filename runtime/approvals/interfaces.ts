@@ -7,11 +7,12 @@ import type { ApprovalRecord } from "./approval-records.ts";
 /** A call that policy lets pass once it is approved. */
 export interface AskedCall {
   readonly principal: Principal;
-  /** server: as clients know it; to: where the call goes. */
+  /** server: the address that was called, and its query apart ("" or "?…"); to: where the call goes. */
   readonly route: {
     readonly key: string;
     readonly name: string;
     readonly server: string;
+    readonly query: string;
     readonly to: readonly string[];
   };
   readonly tool: string;
@@ -51,6 +52,8 @@ export interface Approvals {
   find(id: string): Promise<StoredRecord<ApprovalRecord> | undefined>;
   /** Canonical JSON of what the tool is given. @returns undefined when a key is missing that sealed it */
   given(found: StoredRecord<ApprovalRecord>): string | undefined;
+  /** Address of the server, with its query. */
+  address(found: StoredRecord<ApprovalRecord>): string;
   /** @returns false when it waits for no decision, or not for this person's */
   decide(id: string, principal: Principal, decision: "approved" | "refused"): Promise<boolean>;
   /** Refused by the user who asks, even once it is approved. Never throws. */

@@ -60,7 +60,9 @@ export function approvalPage(parts: ApprovalPageParts): string {
           }
         </dd>
         <dt>MCP server</dt>
-        <dd><bdi>${parts.routeName}</bdi> <span class="dim address">${parts.server}</span></dd>
+        <dd>
+          <bdi>${parts.routeName}</bdi> <span class="dim address"><bdi>${parts.server}</bdi></span>
+        </dd>
         <dt>Tool</dt>
         <dd>
           <code><bdi>${parts.tool}</bdi></code>

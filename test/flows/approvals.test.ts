@@ -56,11 +56,11 @@ interface Reply {
   readonly error?: { readonly code: number; readonly message: string; readonly data: Readonly<Record<string, string>> };
 }
 
-async function post(client: SignedInClient, body: string, headers: readonly string[] = []): Promise<Reply> {
+async function post(client: SignedInClient, body: string, headers: readonly string[] = [], query = ""): Promise<Reply> {
   const pairs = Array.from({ length: headers.length / 2 }, (_, at) => [headers[2 * at], headers[2 * at + 1]]);
   const answer = await send({
     method: "POST",
-    url: `${world.gateway.origin}/tools/mcp`,
+    url: `${world.gateway.origin}/tools/mcp${query}`,
     headers: {
       accept: "application/json, text/event-stream",
       ...Object.fromEntries(headers.length === 0 ? [["content-type", "application/json"]] : pairs),
@@ -72,11 +72,12 @@ async function post(client: SignedInClient, body: string, headers: readonly stri
   return JSON.parse(data) as Reply;
 }
 
-const call = (client: SignedInClient, name: string, args: string): Promise<Reply> =>
+const call = (client: SignedInClient, name: string, args: string, query = ""): Promise<Reply> =>
   post(
     client,
     `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":${JSON.stringify(modernMeta())},"name":"${name}","arguments":${args}}}`,
     modernHeaders("tools/call", name),
+    query,
   );
 
 const pageOf = ({ error }: Reply): string => error?.data["approval_url"] ?? "";
@@ -154,6 +155,20 @@ describe("a call that its user confirms", () => {
     expect((await call(alice, "add_note", '{"n":9007199254740993,"text":"n"}')).result).toBeDefined();
     for (const other of others.toSpliced(3, 1)) await decide(alice.oauth.browser, pageOf(other), "refuse");
     await decide(bob.oauth.browser, pageOf(others[3] ?? {}), "refuse");
+  });
+
+  test("is for the address that was called, with its query", async () => {
+    const asked = await call(alice, "add_note", '{"text":"to whom"}', "?tenant=test");
+    expect((await alice.oauth.browser.open(pageOf(asked))).text).toContain("/tools/mcp?tenant=test<");
+    await decide(alice.oauth.browser, pageOf(asked), "approve");
+    const others = await Promise.all(
+      ["?tenant=live", "?Tenant=test", ""].map((query) => call(alice, "add_note", '{"text":"to whom"}', query)),
+    );
+    for (const other of others) {
+      expect(pageOf(other)).not.toBe("");
+      await decide(alice.oauth.browser, pageOf(other), "refuse");
+    }
+    expect((await call(alice, "add_note", '{"text":"to whom"}', "?tenant=test")).result).toBeDefined();
   });
 
   test("many at once are one call", async () => {

@@ -27,7 +27,13 @@ beforeEach(() => {
 
 const person = (name: string, overrides: Partial<Principal> = {}): Principal =>
   testPrincipal(name, Number.MAX_SAFE_INTEGER, overrides);
-const route = { key: "tools", name: "tools", server: "https://tools.example/mcp", to: ["http://127.0.0.1:1"] };
+const route = {
+  key: "tools",
+  name: "tools",
+  server: "https://tools.example/mcp",
+  query: "",
+  to: ["http://127.0.0.1:1"],
+};
 const call = (overrides: Partial<AskedCall> = {}): AskedCall => ({
   principal: person("alice"),
   route,
@@ -55,7 +61,11 @@ describe("an approval", () => {
   test("is for the server that the route led to", async () => {
     const asked = idOf(await approvals.ask(call()));
     await approvals.decide(asked, person("alice"), "approved");
-    for (const changed of [{ to: ["http://127.0.0.1:2"] }, { server: "https://other.example/mcp" }]) {
+    for (const changed of [
+      { to: ["http://127.0.0.1:2"] },
+      { server: "https://other.example/mcp" },
+      { query: "?tenant=live" },
+    ]) {
       const state = await approvals.ask(call({ route: { ...route, ...changed } }));
       expect([state.state, idOf(state) === asked]).toEqual(["waiting", false]);
     }

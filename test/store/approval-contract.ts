@@ -33,7 +33,7 @@ export function approvalContract(
     testPrincipal("alice", world().now() + 3600, { kind: "grant", clientId, grantId: `grant-${clientId}` });
   const call = (given = '{"arguments":{"n":1}}', clientId = "client"): AskedCall => ({
     principal: principal(clientId),
-    route: { key: "tools", name: "tools", server: "https://tools.example/mcp", to: ["http://127.0.0.1:1"] },
+    route: { key: "tools", name: "tools", server: "https://tools.example/mcp", query: "", to: ["http://127.0.0.1:1"] },
     tool: "write",
     given,
     approvers: [],

@@ -3,7 +3,7 @@
  * call leaves, so that nothing else that stops it costs an approval.
  */
 import { APPROVAL_PATH } from "../../approvals/approval-page.ts";
-import type { ApprovalState, Approvals } from "../../approvals/interfaces.ts";
+import type { ApprovalState, Approvals, AskedCall } from "../../approvals/interfaces.ts";
 import { findSite } from "../../identity/sites.ts";
 import { givenToTool } from "../../mcp/approval/approval-call.ts";
 import { approvalAnswer, type MissingApproval } from "../../mcp/refuse.ts";
@@ -33,25 +33,18 @@ export async function settleApproval(
   context: RequestContext,
   decision: Decision,
 ): Promise<Decision> {
-  const { message, principal, snapshot, exchange, prepared } = context;
+  const { message, principal, snapshot, exchange } = context;
   const { approval: need } = decision;
   const tool = message?.facts.tool;
   const pages = findSite(snapshot, exchange.host)?.authenticateOrigin;
   if (!approvals || !need || !principal || message?.kind !== "request" || tool === undefined) return decision;
   const given = givenToTool(message);
-  const { route } = prepared;
-  const server = route.mcp?.kind === "server" ? route.mcp.resource : "";
   const state: ApprovalState =
     given === undefined || pages === undefined
       ? { state: "too-long" }
       : await approvals.ask({
           principal,
-          route: {
-            key: route.key,
-            name: route.name,
-            server,
-            to: route.to.map(({ origin, basePath }) => origin + basePath),
-          },
+          route: serverOf(context),
           tool,
           given,
           approvers: need.approvers,
@@ -59,6 +52,19 @@ export async function settleApproval(
         });
   context.approval = { need, state };
   return state.state === "approved" ? need.approved : decision;
+}
+
+/** Where the call goes, and by which address: a route may lead to several endpoints, and a query say whose data is meant. */
+function serverOf({ exchange, prepared: { route }, mcpPath, messageAddress }: RequestContext): AskedCall["route"] {
+  const { key, name, to, mcp } = route;
+  const { resource, path } = mcp?.kind === "server" ? mcp : { resource: "", path: undefined };
+  // Its query is an address of ours, which says where it goes.
+  if (messageAddress !== undefined) {
+    const { upstream, path: announced } = messageAddress;
+    return { key, name, server: resource, query: "", to: [upstream.origin + announced] };
+  }
+  const server = mcpPath === path ? resource : route.origin + exchange.path;
+  return { key, name, server, query: exchange.query, to: to.map(({ origin, basePath }) => origin + basePath) };
 }
 
 /** Answers a call that is not approved yet, or will not be. @returns undefined when the call needs no approval */
