@@ -169,16 +169,14 @@ export class Http1Exchange implements Exchange {
     const listeners = [listener];
     this.#closeListeners = listeners;
     const response = this.#response;
-    if (response.closed || this.#request.socket.destroyed) {
-      // Gone while somebody was waited for: the event has passed and will not come again.
-      process.nextTick(() => {
-        for (const each of listeners) each(response.writableFinished);
-      });
-      return;
-    }
-    response.on("close", () => {
+    const tell = (): void => {
+      // Who asks from now on is told by a tick of its own.
+      this.#closeListeners = undefined;
       for (const each of listeners) each(response.writableFinished);
-    });
+    };
+    // Gone while somebody was waited for: the event has passed and will not come again.
+    if (response.closed || this.#request.socket.destroyed) process.nextTick(tell);
+    else response.on("close", tell);
   }
 
   /** Makes this the opening handshake of WebSocket. @param takeEarly takes what came behind the head already */

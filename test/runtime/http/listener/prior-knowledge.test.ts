@@ -245,3 +245,20 @@ test("a listener that ends says goodbye, lets streams finish, and takes no other
   await client.closed;
   await ended;
 });
+
+test.each(["HTTP/1.1", "HTTP/2"])("whoever asks after the end of a %s exchange is told, too", async (version) => {
+  const held = Promise.withResolvers<Exchange>();
+  const server = await serve({ handle: (exchange) => held.resolve(exchange) });
+  const client = version === "HTTP/2" ? await openHttp2(server.port, { clear: true }) : undefined;
+  const socket = client ? undefined : openRaw(server.port, GET).socket;
+  client?.send(request(1));
+  const exchange = await held.promise;
+  const told = (): Promise<boolean> => new Promise((resolve) => exchange.onClose(resolve));
+  const first = told();
+  socket?.destroy();
+  client?.close();
+  expect(await first).toBe(false);
+  // As forwarding does it, after the store was waited for.
+  expect(await told()).toBe(false);
+  expect(await told()).toBe(false);
+});
