@@ -32,7 +32,7 @@ const DIGEST_CHARS = 16;
 /** @param key 32 bytes or more */
 export function createDigests(key: Uint8Array): Digests {
   const digest = (kind: string, text: string): string =>
-    createHmac("sha256", key).update(`${kind}\0${text}`).digest("base64url").slice(0, DIGEST_CHARS);
+    createHmac("sha256", key).update(bytesOf(kind, text)).digest("base64url").slice(0, DIGEST_CHARS);
   const names = new Map<string, NameDigest>();
   return {
     id: digest("key", "").slice(0, 8),
@@ -52,4 +52,9 @@ export function createDigests(key: Uint8Array): Digests {
       return found;
     },
   };
+}
+
+/** In UTF-8 each lone surrogate would be U+FFFD, and texts that differ would be one. */
+function bytesOf(kind: string, text: string): string {
+  return text.isWellFormed() ? `${kind}\0${text}` : `odd ${kind}\0${JSON.stringify(text)}`;
 }

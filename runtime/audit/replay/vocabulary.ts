@@ -35,8 +35,9 @@ export function createVocabulary(digests: Digests | undefined): Vocabulary {
       const named = names.get(second);
       if (named !== undefined) return named;
       const like = folded.get(first);
-      // Another spelling of a name that is asked for: what stands behind NUL is cut by foldCase, as by servers.
-      return like === undefined ? `\0${written}` : `${like}\0${second}`;
+      // What stands behind NUL is cut by foldCase, as by servers: another spelling of a name that is asked for, or one that
+      // reads like none. Not NUL alone: policies may ask for "" and for blanks, which fold to nothing.
+      return like === undefined ? `${written}\0` : `${like}\0${second}`;
     },
   };
 }

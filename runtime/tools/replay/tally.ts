@@ -92,7 +92,7 @@ export function startTally(): Counting {
       const user = shorten(request.who);
       const route = shorten(again.route === "" ? check.route : again.route);
       const what = shorten(request.mcp?.tool ?? request.mcp?.method ?? request.httpMethod);
-      const key = `${user}\n${route}\n${what}`;
+      const key = JSON.stringify([user, route, what]);
       let group = groups.get(key);
       if (!group) {
         if (groups.size >= MAX_GROUPS) {

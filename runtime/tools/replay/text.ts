@@ -23,7 +23,9 @@ const KINDS: readonly (readonly [kind: Told, title: string])[] = [
 export function formatReplay(report: ReplayReport, { config, digest, notes }: ReportAbout): string {
   const { counts, records, since, until } = report;
   const parts = [
-    `${plural(records, "record")} from ${since} to ${until}, decided again under ${config} (${digest.slice(0, 12)})`,
+    safe(
+      `${plural(records, "record")} from ${since} to ${until}, decided again under ${config} (${digest.slice(0, 12)})`,
+    ),
     table([
       ["same", counts.same, "decided as they were"],
       ["would lose", counts.loses, "denied under the new configuration, or allowed only with an approval"],
@@ -38,10 +40,10 @@ export function formatReplay(report: ReplayReport, { config, digest, notes }: Re
     ...KINDS.flatMap(([kind, title]) => kindText(report, kind, title)),
     ...candidatesText(report),
     ...brokenText(report),
-    ...notes.map((note) => `note: ${note}`),
+    ...notes.map((note) => safe(`note: ${note}`)),
     verdictText(report),
   ];
-  return safe(parts.join("\n\n"));
+  return parts.join("\n\n");
 }
 
 export function replayJson(report: ReplayReport, { config, digest, notes }: ReportAbout): string {
@@ -90,7 +92,9 @@ function exampleText({ user, what }: Group, example: Example | undefined): reado
   const { file, line, time, requestId, host, path, was, would, untold = [] } = example;
   const id = requestId === "" ? "" : `, request ${requestId}`;
   const change = would ? `${verdict(was)}, now ${verdict(would)}` : `${verdict(was)}; now: ${untold.join(", ")}`;
-  return [`    ${time} ${nobody(user)}: ${what} at ${host}${path} (${file}:${line}${id})`, `      then ${change}`];
+  return [`    ${time} ${nobody(user)}: ${what} at ${host}${path} (${file}:${line}${id})`, `      then ${change}`].map(
+    safe,
+  );
 }
 
 function candidatesText({ candidates }: ReplayReport): readonly string[] {
@@ -104,7 +108,7 @@ function candidatesText({ candidates }: ReplayReport): readonly string[] {
 
 function brokenText({ broken, brokenLines }: ReplayReport): readonly string[] {
   if (broken === 0) return [];
-  const lines = brokenLines.map(({ file, line, problem }) => `  ${file}:${line}: ${problem}`);
+  const lines = brokenLines.map(({ file, line, problem }) => safe(`  ${file}:${line}: ${problem}`));
   const more = broken - brokenLines.length;
   return [
     [`${plural(broken, "line")} cannot be read`, ...lines, ...(more > 0 ? [`  … and ${more} more`] : [])].join("\n"),
@@ -133,7 +137,8 @@ function nobody(user: string): string {
   return user === "" ? "(nobody signed in)" : user;
 }
 
-function table(rows: readonly (readonly (string | number)[])[]): string {
+function table(written: readonly (readonly (string | number)[])[]): string {
+  const rows = written.map((row) => row.map((cell) => (typeof cell === "string" ? safe(cell) : cell)));
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => String(row[column]).length)));
   return rows
     .map((row) => {
@@ -149,7 +154,7 @@ function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Names from outside must not steer the terminal. */
+/** Of one line: names from outside must neither steer the terminal nor begin a line of their own. */
 function safe(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (mark) => (mark === "\n" ? mark : "?"));
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "?");
 }

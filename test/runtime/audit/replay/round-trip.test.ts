@@ -174,6 +174,18 @@ describe("a recorded request", () => {
     expect(untold).toBeGreaterThan(100);
   });
 
+  test.each([
+    ["a name that folds to nothing beside names that nobody asks for", { argument: "/", is: 1 }, '{"":1,"my key":2}'],
+    ["another spelling of nothing", { argument: "/", exists: false }, '{" ":1}'],
+    ["a lone surrogate where U+FFFD is meant", { argument: "/a", not: "\ufffd" }, '{"a":"\\ud800"}'],
+    ["a name with a lone surrogate", { argument: "/\ufffd", exists: false }, '{"\\ud800":1}'],
+  ])("is decided as it was: %s", (_name, match, given) => {
+    const rules = [{ allow: { and: [argument(match)] } }];
+    const facts = call(given);
+    const decision = evaluate(compilePolicy(rules), facts);
+    expect(again(lineOf(facts, given, decision, { key: KEY }), rules, KEY)).toBe(freedom(decision));
+  });
+
   test("has no value of an argument or claim that is not allowed, and no key", () => {
     const given = '{"env":"secret-1","list":["secret-2",{"secret@3":4711}],"e":{"f":"secret-4"},"ok":"shown"}';
     const facts = call(given);

@@ -71,6 +71,14 @@ describe("gateway replay", () => {
     });
   });
 
+  test("says nothing on a line of its own that a caller has thought of", async () => {
+    const config = await put("gateway.yaml", sourceOf("changed", "gateway.yaml"));
+    const records = sourceOf("changed", "records.log").replaceAll("bob@example.com", "bob\\n\\nno change\\u202e");
+    const { text } = await run([await put("forged.log", records)], config);
+    expect(text).toContain("bob??no change?");
+    expect(text).not.toMatch(/^no change/m);
+  });
+
   test("counts a line that cannot be read, says which, and goes on", async () => {
     const config = await put("gateway.yaml", sourceOf("no-change", "gateway.yaml"));
     const [first = "", second = ""] = sourceOf("no-change", "records.log").split(/(?<=\n)/);
