@@ -64,7 +64,9 @@ export function createEventRecords(store: Store): EventRecords {
     },
     async waiting() {
       const found = await store.list<WaitingRow>(WAITING);
-      return [...found].sort((a, b) => a.value.at - b.value.at);
+      // Of a kind that a later version knows: one of its processes sends it.
+      const known = found.filter(({ value }) => Object.hasOwn(EVENTS, value.type));
+      return known.sort((a, b) => a.value.at - b.value.at);
     },
     async end({ key, version, value: { id, type, at } }, nowSeconds) {
       // What it said is nobody's business any more.

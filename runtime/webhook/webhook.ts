@@ -57,6 +57,7 @@ export function createWebhook(settings: WebhookSettings, deps: WebhookDeps): Web
   const fresh: NewEvent[] = [];
   /** Hash → epoch seconds until which it is the same event. */
   const seen = new Map<string, number>();
+  const ending = new AbortController();
   let closed = false;
   let running: Promise<void> | undefined;
   let ticks = 0;
@@ -80,6 +81,8 @@ export function createWebhook(settings: WebhookSettings, deps: WebhookDeps): Web
     async close() {
       clearInterval(timer);
       closed = true;
+      // A receiver that does not answer holds nobody up.
+      ending.abort();
       await running;
       // What was seen while the last round ended; sent by whoever runs next.
       await keepFresh().catch(() => {});
@@ -148,7 +151,12 @@ export function createWebhook(settings: WebhookSettings, deps: WebhookDeps): Web
       body,
       maxBytes: MAX_ANSWER_BYTES,
       timeoutMs: TIMEOUT_MS,
+      signal: ending.signal,
+      // Its status says whether it took the event, whatever it says besides.
+      statusOnly: true,
     });
+    // Cut off by us, and no failure of the receiver's: whoever runs next sends it again.
+    if (!answer.ok && closed) return false;
     const now = epochSeconds(clock);
     if (answer.ok && answer.status >= 200 && answer.status < 300) {
       await records.end(event, now);

@@ -46,6 +46,10 @@ export interface SafeRequest {
   readonly maxBytes: number;
   /** For the whole exchange, name resolution included. Default 10 s. */
   readonly timeoutMs?: number;
+  /** Ends the exchange before its time. */
+  readonly signal?: AbortSignal;
+  /** Nobody reads the body of the answer: whatever it is, and however it ends, the status stands. `body` is empty then. */
+  readonly statusOnly?: boolean;
 }
 
 export type SafeRefusal =
@@ -100,14 +104,15 @@ export function createSafeFetch({ development, resolve = resolveBySystem }: Safe
     const giveUp = new AbortController();
     const timer = setTimeout(() => giveUp.abort(), request.timeoutMs ?? DEFAULT_TIMEOUT_MS);
     timer.unref();
+    const signal = request.signal ? AbortSignal.any([giveUp.signal, request.signal]) : giveUp.signal;
     try {
-      const resolved = await untilAborted(addressesOf(url.hostname, resolve), giveUp.signal);
+      const resolved = await untilAborted(addressesOf(url.hostname, resolve), signal);
       if (resolved === undefined) return refuse("timeout", `${url.host} is not resolved in time`);
       if (typeof resolved === "string") return refuse("unresolved", `${url.host}: ${resolved}`);
       // One bad address among good ones is how a name is made to change its meaning: none of them is used.
       const bad = resolved.find(({ address }) => !isAllowed(address));
       if (bad) return refuse("forbidden-address", `${url.host} is at ${bad.address}, ${describeAddress(bad.address)}`);
-      return await exchange(request, url, resolved, giveUp.signal);
+      return await exchange(request, url, resolved, signal);
     } finally {
       clearTimeout(timer);
     }
@@ -198,25 +203,37 @@ async function exchange(
     if (response.statusCode >= 300 && response.statusCode < 400) {
       return refuse("redirect", `${url.host} answered with a redirect`);
     }
+    if (request.statusOnly) {
+      // Taken in, up to the bounds: to some servers a connection that ends before their answer is an error.
+      await readBody(response.body, request.maxBytes).catch(() => {});
+      return { ok: true, status: response.statusCode, headers, body: Buffer.alloc(0) };
+    }
     if (!/^(?:identity)?$/i.test((headers["content-encoding"] ?? "").trim())) {
       // Not undone: a few kilobytes can unfold into gigabytes.
       return refuse("content-coding", `${url.host} answered with a content coding that was not asked for`);
     }
-    const chunks: Buffer[] = [];
-    let size = 0;
-    for await (const chunk of response.body as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > request.maxBytes)
-        return refuse("too-large", `${url.host} answered with more than ${request.maxBytes} bytes`);
-      chunks.push(chunk);
-    }
-    return { ok: true, status: response.statusCode, headers, body: Buffer.concat(chunks) };
+    const body = await readBody(response.body, request.maxBytes);
+    return body
+      ? { ok: true, status: response.statusCode, headers, body }
+      : refuse("too-large", `${url.host} answered with more than ${request.maxBytes} bytes`);
   } catch (error) {
     if (signal.aborted) return refuse("timeout", `${url.host} did not answer in time`);
     return refuse("unreachable", `${url.host}: ${(error as NodeJS.ErrnoException).code ?? "no valid answer"}`);
   } finally {
     await client.destroy();
   }
+}
+
+/** @returns undefined when it is longer */
+async function readBody(body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 function flatten(headers: Readonly<Record<string, string | readonly string[] | undefined>>): Record<string, string> {
@@ -234,6 +251,7 @@ function refuse(reason: SafeRefusal, detail: string): Extract<SafeAnswer, { ok: 
 /** The value, or undefined when time is up first: the system's resolver cannot be stopped. */
 function untilAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
+    if (signal.aborted) resolve(undefined);
     signal.addEventListener("abort", () => resolve(undefined), { once: true });
     value.then(resolve, reject);
   });

@@ -1,5 +1,6 @@
 /** Events reach a real receiver signed, once, again when it fails, and within bounds. */
 import { createHmac } from "node:crypto";
+import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 
 import { pino } from "pino";
@@ -177,6 +178,34 @@ describe("a receiver that fails", () => {
     expect(seen()).toHaveLength(2);
   });
 
+  test("does not hold up the end of the process; the next one sends the event again", async () => {
+    const seen = watch();
+    receiver.answer(() => {});
+    const webhook = open();
+    webhook.notify(drift);
+    await expect.poll(() => seen().length).toBe(1);
+    await webhook.close();
+    // After the ten seconds that an attempt may take it would be one.
+    expect(webhook.status()).toMatchObject({ last_failure: null });
+    receiver.answer((_request, response) => void response.end());
+    const next = open();
+    await settle(next);
+    expect(new Set(seen().map(({ headers }) => headers["webhook-id"])).size).toBe(1);
+    expect(next.status()).toMatchObject({ waiting: 0, sent: 1 });
+  });
+
+  test.each([
+    ["says too much", (response: ServerResponse) => void response.end("x".repeat(1 << 20))],
+    ["packs it", (response: ServerResponse) => void response.setHeader("content-encoding", "gzip").end("no gzip")],
+    ["breaks off", (response: ServerResponse) => void response.write("x", () => response.destroy())],
+  ])("that %s has taken the event all the same, by its status", async (_name, say) => {
+    receiver.answer((_request, response) => say(response));
+    const webhook = open();
+    webhook.notify(drift);
+    await settle(webhook);
+    expect(webhook.status()).toMatchObject({ waiting: 0, sent: 1, last_failure: null });
+  });
+
   test("is given up after a day, which is logged and counted", async () => {
     receiver.answer((_request, response) => void response.writeHead(503).end());
     const webhook = open();
@@ -207,6 +236,17 @@ describe("a receiver that fails", () => {
     expect(await run((_request, response) => void response.writeHead(307, { location: "/other" }).end())).toBe(1);
     expect(await run((_request, response) => void response.destroy())).toBe(1);
   });
+});
+
+test("an event of a later version waits for one of its processes, and holds up no other", async () => {
+  const later = { id: "evt_later", type: "later.kind", at: 1_700_000_000, data: {}, attempts: 0, nextAt: 0 };
+  await store.put("webhook-event:later", later, { ifVersion: 0, tags: ["webhook"] });
+  const seen = watch();
+  const webhook = open();
+  webhook.notify(drift);
+  await settle(webhook);
+  expect(seen().map(({ body }) => (JSON.parse(body) as { type: string }).type)).toEqual(["tools.drift"]);
+  expect(await store.list("webhook")).toHaveLength(1);
 });
 
 describe("bounds", () => {
