@@ -5,15 +5,36 @@ import type { CheckedConfig } from "../load.ts";
 const SETTINGS = [
   "idp_provider_url",
   "idp_client_id",
+  "idp_scopes",
+  "idp_groups_claim",
+  "idp_groups_resolver",
+  "idp_require_email_verified",
+  "idp_request_params",
   "identity_issuers",
   "bearer_token_format",
   "idp_access_token_allowed_audiences",
   "jwt_claims_headers",
   "mcp_dynamic_registration",
   "mcp_allowed_client_id_domains",
+  "mcp_allowed_as_metadata_domains",
+  "mcp_allowed_origins",
+  "mcp_allowed_private_redirect_uris",
+  "programmatic_redirect_domain_whitelist",
 ] as const;
-const BOOT = ["downstream_mtls", "owners"] as const;
-const OF_ROUTES = ["bearer_token_format", "idp_access_token_allowed_audiences", "mcp", "rate_limits"] as const;
+const BOOT = [
+  "downstream_mtls",
+  "owners",
+  "use_proxy_protocol",
+  "xff_num_trusted_hops",
+  "trusted_proxy_headers",
+] as const;
+const OF_ROUTES = [
+  "bearer_token_format",
+  "idp_access_token_allowed_audiences",
+  "allow_websockets",
+  "mcp",
+  "rate_limits",
+] as const;
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -55,6 +55,24 @@ describe("diffConfigurations()", () => {
     expect(text).toContain("team/a  https://a.example.com\n    anybody at example.org gains everything");
   });
 
+  test("admits what it does not look at: who is in which group, from where a request comes, what a route is", async () => {
+    const provider = (more: string): string =>
+      `idp_provider_url: https://idp.example\nidp_client_id: gateway\nidp_client_secret: secret\nruntime_flags: { mcp: true }\n${more}\n`;
+    const boot = `shared_secret: ${Buffer.alloc(32).toString("base64")}\nstorage_url: "memory:"\ninsecure_server: true\n`;
+    const { text } = await diffConfigurations(
+      written("old.yaml", boot + provider("") + route("{ groups: staff }")),
+      written(
+        "new.yaml",
+        `${boot}${provider("idp_groups_claim: roles\nxff_num_trusted_hops: 1\nmcp_allowed_origins: [https://x.example]")}${route("{ groups: staff }").replace("policy:", "allow_websockets: true, mcp: { server: {} }, policy:")}`,
+      ),
+      {},
+    );
+
+    for (const name of ["idp_groups_claim", "xff_num_trusted_hops", "mcp_allowed_origins", "allow_websockets"])
+      expect(text).toContain(`the change of ${name}`);
+    expect(text).toContain("begins or ceases to be an MCP server");
+  });
+
   test("gives programs each change with a request that shows it", async () => {
     const { text } = await diffConfigurations(
       written("old.yaml", route("{ groups: staff }, { source_ip: 10.0.0.0/8 }")),
