@@ -79,7 +79,8 @@ export function holdForApproval(deps: HoldDeps): Step {
   return (context) => {
     const { message, prepared, principal, exchange } = context;
     const isCall = message?.isModern === true && message.facts.method === "tools/call";
-    if (!isCall || !principal || !deps.approvals || prepared.route.policy.approve.length === 0) return "next";
+    if (!isCall || !principal || !deps.approvals) return "next";
+    const asks = prepared.route.policy.approve.length > 0;
     // Too long to have been let wait.
     if (message.bytes.length > MAX_RETRY_BYTES) return "next";
     const retry = readRetry(message);
@@ -92,7 +93,8 @@ export function holdForApproval(deps: HoldDeps): Step {
     }
     context.message = plain;
     context.approvalRetry = { id, isDismissed: retry.action === "cancel" };
-    if (retry.action === "cancel") return "next";
+    // The rule may be gone since: what is ours is the upstream's in no case.
+    if (retry.action === "cancel" || !asks) return "next";
     const { approvals } = deps;
     if (retry.action !== "decline") return hold(deps, approvals, context, principal, id);
     // Of the user who asks this is as good as the page: nothing is let pass by it.

@@ -47,8 +47,13 @@ async function start(approvalHoldMs?: number): Promise<void> {
       return waiting;
     },
   };
-  pipeline = await startPipeline(
-    `
+  pipeline = await startPipeline(configured("{ approve: { and: [{ mcp_tool: write }] } }"), {
+    approvals,
+    ...(approvalHoldMs !== undefined && { approvalHoldMs }),
+  });
+}
+
+const configured = (rule: string): string => `
 runtime_flags: { mcp: true }
 authenticate_service_url: https://auth.example
 idp_provider_url: https://idp.example
@@ -59,11 +64,8 @@ routes:
     from: https://mcp.example
     to: ${upstream.origin}
     mcp: { server: {} }
-    policy: [{ allow: { and: [{ domain: example.com }] } }, { approve: { and: [{ mcp_tool: write }] } }]
-`,
-    { approvals, ...(approvalHoldMs !== undefined && { approvalHoldMs }) },
-  );
-}
+    policy: [{ allow: { and: [{ domain: example.com }] } }, ${rule}]
+`;
 
 beforeEach(async () => {
   upstream = await startEchoUpstream();
@@ -112,6 +114,15 @@ test("who waited long enough comes again, and is not asked a second time", async
   // What was between us and the client is not the upstream's.
   expect(JSON.parse(seen?.body ?? "")).toMatchObject({ id: 1, params: { name: "write", arguments: { n: 1 } } });
   expect(seen?.body).not.toMatch(/requestState|inputResponses/);
+});
+
+test("what is ours stays with us when the rule that asked is gone", async () => {
+  await start();
+  const first = await call();
+  pipeline.swap(configured("{ deny: { and: [{ mcp_tool: other }] } }"));
+  expect((await call(first.result?.requestState)).result).toEqual({});
+  expect(upstream.seen).toHaveLength(1);
+  expect(upstream.seen[0]?.body).not.toMatch(/requestState|inputResponses/);
 });
 
 test("nobody is held while the process stops", async () => {
