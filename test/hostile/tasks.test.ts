@@ -82,3 +82,14 @@ test("thousands of tasks keep nothing here, and each has one id", async () => {
   expect(bodies[0] === bodies[1]).toBe(true);
   expect(new Set(bodies[0]?.match(/"taskId":"[^"]+"/g)).size).toBe(2_000);
 });
+
+test("a stream that tells of tasks nobody has asked it for makes nobody theirs", async () => {
+  answering("application/json", '{"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"own"}}}');
+  const made = JSON.parse(await ask(CALL)) as { result: { task: { taskId: string } } };
+  const { taskId } = made.result.task;
+  const status = (id: string): string => `data: {"method":"notifications/tasks","params":{"taskId":"${id}"}}\n\n`;
+  answering("text/event-stream", status("own") + status("bobs"));
+  const body = await ask({ method: "subscriptions/listen", params: { notifications: { taskIds: [taskId] } } });
+  expect(body.match(/"taskId":"[^"]+"/g)).toEqual([`"taskId":"${taskId}"`, '"taskId":"bobs"']);
+  expect(await ask({ method: "tasks/get", params: { taskId: "bobs" } })).toContain("mcp-task-unknown");
+});

@@ -32,9 +32,9 @@ export function mayNameTask({ facts, bytes }: McpMessage): boolean {
   return isAboutTask(facts.method) || MENTIONS.some((each) => bytes.includes(each));
 }
 
-/** Methods that act on a task, those of later revisions too. */
+/** Methods that act on a task, those of later revisions too, in whatever case a server may read them. */
 export function isAboutTask(method: string | undefined): boolean {
-  return method?.startsWith("tasks/") === true;
+  return method !== undefined && /^tasks\//i.test(method);
 }
 
 const TASKS_EXTENSION = Buffer.from("io.modelcontextprotocol/tasks");

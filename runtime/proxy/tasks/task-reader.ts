@@ -40,15 +40,15 @@ type Rewrite = (bytes: Buffer) => Buffer | undefined;
 function rewriteFor(deps: TaskDeps, context: RequestContext): Rewrite | undefined {
   const { message, tasks, exchange } = context;
   if (message?.facts.method === "initialize") return withoutTaskList;
-  const isMeant =
-    message === undefined
-      ? exchange.method === "GET"
-      : isAboutTask(message.facts.method) || mayMakeTask(message) || (tasks !== undefined && tasks.known.size > 0);
-  if (!isMeant) return undefined;
+  const tells =
+    message === undefined ? exchange.method === "GET" : isAboutTask(message.facts.method) || mayMakeTask(message);
+  if (!tells && (tasks === undefined || tasks.known.size === 0)) return undefined;
   const binding = bindingOf(context);
   const tool = tracksTools(deps, context) ? (tasks?.task?.tool ?? message?.facts.tool ?? "") : "";
-  // The id that the client has asked with stays the task's.
-  return (bytes) => sealTasks(bytes, (id) => tasks?.known.get(id) ?? deps.taskIds.seal({ id, tool }, binding));
+  // The id that the client has asked with stays the task's. Of others, where none is made, nobody has asked to hear: whoever's
+  // they are, what an upstream says of them to everybody gives no right to them.
+  return (bytes) =>
+    sealTasks(bytes, (id) => tasks?.known.get(id) ?? (tells ? deps.taskIds.seal({ id, tool }, binding) : undefined));
 }
 
 class TaskReader implements StreamReceiver {

@@ -65,7 +65,7 @@ function opened(body: object): unknown {
 }
 
 describe("openTasks()", () => {
-  test.each(["tasks/get", "tasks/result", "tasks/cancel", "tasks/update", "tasks/of-tomorrow"])(
+  test.each(["tasks/get", "tasks/result", "tasks/cancel", "tasks/update", "tasks/of-tomorrow", "Tasks/Of-Tomorrow"])(
     "%s goes upstream with its own id, and not with any other",
     (method) => {
       const body = (taskId: unknown) => ({ id: 1, method, params: { n: 1.0, taskId } });
