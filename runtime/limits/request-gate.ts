@@ -58,6 +58,8 @@ export function createRequestGate({ counts: shared, clock, onAlone }: RequestGat
   // Others may give something back meanwhile.
   const longestFullMs = Math.min(LONGEST_FULL_MS, isExact ? windowMs : slotMs);
   const counts = new Map<string, Count>();
+  /** Until then somebody who comes may be one of those that were forgotten. */
+  let forgottenUntilMs = 0;
   /** How often the clock was set back: what was asked before is not good for as long as was said. */
   let setBacks = 0;
 
@@ -123,6 +125,7 @@ export function createRequestGate({ counts: shared, clock, onAlone }: RequestGat
     },
     clockSetBack(nowMs) {
       setBacks += 1;
+      forgottenUntilMs = Math.min(forgottenUntilMs, nowMs + windowMs + 2 * slotMs);
       for (const count of counts.values()) {
         count.validUntilMs = 0;
         count.fullUntilMs = 0;
@@ -148,10 +151,12 @@ export function createRequestGate({ counts: shared, clock, onAlone }: RequestGat
   function find(key: string, nowMs: number): Count {
     let count = counts.get(key);
     if (count) return count;
-    const isNew = counts.size < MAX_KEYS;
-    if (!isNew) forgetOne();
+    if (counts.size >= MAX_KEYS) {
+      forgetOne();
+      forgottenUntilMs = nowMs + windowMs + 2 * slotMs;
+    }
     // One that was forgotten may have let pass some ahead: only who remembers all of them may do that.
-    count = createCount(hashSecret(`${limit.id}\n${key}`), isNew, nowMs);
+    count = createCount(hashSecret(`${limit.id}\n${key}`), nowMs >= forgottenUntilMs, nowMs);
     counts.set(key, count);
     return count;
   }

@@ -369,6 +369,27 @@ describe("what is counted", () => {
     expect(one.take(limited.route, { ...alice, user: "user-0" })).toMatchObject({ ok: true });
   });
 
+  test("nor when there is room again, within the window", async () => {
+    const limited = world([minute(100)]);
+    const [one] = limited.processes as [RateLimits];
+    const { route, clock } = limited;
+    await one.take(route, alice);
+    for (let index = 1; index < MAX_KEYS; index += 1) void one.take(route, { ...alice, user: `user-${index}` });
+    await settle();
+    clock.advance(71_000);
+    one.tend();
+    await settle();
+    expect(await passed(limited, 200)).toBe(100);
+    await settle();
+    // Alice, who was there first, is forgotten for Bob, and a little later all who were quiet.
+    await one.take(route, bob);
+    await settle();
+    clock.advance(2_000);
+    one.tend();
+    await settle();
+    expect(await passed(limited, 1)).toBe(0);
+  });
+
   test("a process that ends gives back what it has", async () => {
     const clock = createTestClock();
     const store = createMemoryStore({ clock });
