@@ -185,6 +185,9 @@ function gapsOf(
     ...[...untried].map((text) => `${key}: no request was found on both sides of ${text}`),
     ...(cut.length === 0 ? [] : [`${key}: more conditions than can be put together: ${cut.slice(0, 5).join(", ")}`]),
     ...(leftOut === 0 ? [] : [`${key}: ${leftOut} combinations of what its rules ask of users`]),
+    ...(old && next && old.key === next.key && old.place !== next.place
+      ? [`${key}: who can reach its address, which was ${old.address} and is ${next.address}`]
+      : []),
     ...(old && next && old.isServer !== next.isServer
       ? [`${key}: what people with browsers lose or gain at an address that begins or ceases to be an MCP server`]
       : []),

@@ -123,7 +123,42 @@ export function placesOf(before: Tables, after: Tables): readonly Place[] {
     const others = pair.old === undefined ? keys[0] : pair.new === undefined ? keys[1] : undefined;
     places.push({ ...pair, address: own.address, elsewhere: others?.get(own.key)?.address, host, path, holds });
   }
-  return withMoved(places);
+  const known = new Set(places.map(pairText));
+  return [...withMoved(places), ...underWildcards(before, after).filter((place) => !known.has(pairText(place)))];
+}
+
+function pairText({ old, new: next, host }: Place): string {
+  return JSON.stringify([old?.key, next?.key, host]);
+}
+
+/**
+ * A host that is named gets nothing of wildcards: naming one takes away what they served there, and no longer naming it
+ * gives that back.
+ */
+function underWildcards(before: Tables, after: Tables): readonly Place[] {
+  const named = [before, after].map(({ routes }) => namedHosts(routes)) as [Set<string>, Set<string>];
+  const places: Place[] = [];
+  for (const [at, tables] of [before, after].entries()) {
+    const hosts = [...(named[1 - at] ?? [])].filter((host) => named[at]?.has(host) === false);
+    for (const route of tables.routes.filter(({ isWildcard }) => isWildcard))
+      for (const host of hosts) {
+        if (!host.endsWith(route.host.slice(1))) continue;
+        const path = pathOf(route, host, tables);
+        if (path === undefined) continue;
+        const pair = { old: before.find(host, path), new: after.find(host, path) };
+        if (isAlike(pair.old, pair.new, before, after)) continue;
+        const address = route.address.replace(route.host, () => host);
+        const holds = (each: string): boolean =>
+          before.find(host, each) === pair.old && after.find(host, each) === pair.new;
+        const elsewhere = pair.old && pair.new ? undefined : route.address;
+        places.push({ ...pair, address, elsewhere, host, path, holds });
+      }
+  }
+  return places;
+}
+
+function namedHosts(routes: readonly ComparedRoute[]): Set<string> {
+  return new Set(routes.flatMap(({ host, isWildcard }) => (isWildcard ? [] : [host])));
 }
 
 /** A route that left one address and took another, where nothing else answers, is one place. */

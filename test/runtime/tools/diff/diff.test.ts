@@ -71,6 +71,27 @@ describe("diffConfigurations()", () => {
     for (const name of ["idp_groups_claim", "xff_num_trusted_hops", "mcp_allowed_origins", "allow_websockets"])
       expect(text).toContain(`the change of ${name}`);
     expect(text).toContain("begins or ceases to be an MCP server");
+    const moved = await diffConfigurations(
+      written("old.yaml", route("{ groups: staff }")),
+      written("new.yaml", route("{ groups: staff }").replace("a.example.com", "b.example.com")),
+      {},
+    );
+    expect(moved.text).toContain("which was https://a.example.com and is https://b.example.com");
+  });
+
+  test("tells of what naming a host takes from wildcards there, and gives back", async () => {
+    const wild = `  - { name: wild, from: "https://*.example.com", to: "http://w.internal", allow_any_authenticated_user: true }\n`;
+    const named = `  - { name: own, from: "https://a.example.com", prefix: /x, to: "http://a.internal", allowed_users: [a@example.com] }\n`;
+    const [few, more] = [written("few.yaml", `routes:\n${wild}`), written("more.yaml", `routes:\n${wild}${named}`)];
+
+    const taken = await diffConfigurations(few, more, {});
+    expect(taken.text).toContain(
+      "default/wild  https://a.example.com (now at https://*.example.com alone)\n    anybody signed in loses everything",
+    );
+    const given = await diffConfigurations(more, few, {});
+    expect(given.text).toContain(
+      "default/wild  https://a.example.com (so far at https://*.example.com alone)\n    anybody signed in gains everything",
+    );
   });
 
   test("gives programs each change with a request that shows it", async () => {
