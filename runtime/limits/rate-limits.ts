@@ -90,7 +90,9 @@ const NOTHING_HELD: Admitted = { ok: true, release: undefined };
 export function createRateLimits(deps: RateLimitsDeps): RateLimits {
   /** By what they count and how: they outlive a change of the configuration that does not change them. */
   const gates = new Map<string, RouteGate>();
-  const ofRoutes = new WeakMap<CompiledRoute, readonly RouteGate[]>();
+  /** By route and name: under a changed configuration an older gate may still be there for what it holds. */
+  const tallies = new Map<string, LimitCounts>();
+  let ofRoutes = new WeakMap<CompiledRoute, readonly RouteGate[]>();
   let latestMs = deps.clock.now();
   const clock: Clock = { now: readClock };
   const shared = createSharedCounts({ ...deps, clock });
@@ -109,7 +111,7 @@ export function createRateLimits(deps: RateLimitsDeps): RateLimits {
       return (all.length > 1 && refuseAtOnce(all, facts, nowMs)) || takeFrom(all, 0, facts, [], nowMs);
     },
     *counts() {
-      for (const { counts } of gates.values()) yield counts;
+      yield* tallies.values();
     },
     tend,
     async close() {
@@ -138,9 +140,15 @@ export function createRateLimits(deps: RateLimitsDeps): RateLimits {
   function tend(): void {
     if (gates.size === 0 && inForce.size === 0) return;
     const nowMs = readClock();
+    const before = gates.size;
     for (const [id, { gate }] of gates) {
       gate.tend(nowMs);
       if (!inForce.has(id) && gate.isIdle) gates.delete(id);
+    }
+    if (gates.size < before) {
+      forgetTallies();
+      // Nobody tends a gate that was forgotten: who still comes by an older configuration gets another one.
+      ofRoutes = new WeakMap();
     }
     ticks += 1;
     if (ticks === SOON || ticks % LOOK_EVERY === 0) void shared.lookAround();
@@ -156,7 +164,7 @@ export function createRateLimits(deps: RateLimitsDeps): RateLimits {
     const id = idOf(route, limit);
     const known = gates.get(id);
     if (known) return known;
-    const counts: LimitCounts = { route: route.key, limit: limit.name, limited: 0, unavailable: 0, alone: 0 };
+    const counts = tallyOf(route.key, limit.name);
     const { most, windowMs, countsAlone } = limit;
     const onAlone = (): void => void (counts.alone += 1);
     const gateDeps = { counts: shared, clock, onAlone };
@@ -169,6 +177,18 @@ export function createRateLimits(deps: RateLimitsDeps): RateLimits {
     const made = { limit, gate, counts };
     gates.set(id, made);
     return made;
+  }
+
+  function tallyOf(route: string, limit: string): LimitCounts {
+    const id = JSON.stringify([route, limit]);
+    let counts = tallies.get(id);
+    if (counts === undefined) tallies.set(id, (counts = { route, limit, limited: 0, unavailable: 0, alone: 0 }));
+    return counts;
+  }
+
+  function forgetTallies(): void {
+    const used = new Set([...gates.values()].map(({ counts }) => counts));
+    for (const [id, counts] of tallies) if (!used.has(counts)) tallies.delete(id);
   }
 
   /** So that who keeps asking for what one limit refuses does not take of the others, and give back, each time. */

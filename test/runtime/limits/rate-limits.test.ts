@@ -415,6 +415,40 @@ describe("what is counted", () => {
   });
 });
 
+test("what became of requests is one count for each limit, whatever it was changed to", async () => {
+  const limited = world([minute(2)]);
+  const [one] = limited.processes as [RateLimits];
+  expect(await passed(limited, 5)).toBe(2);
+  limited.change([minute(3)]);
+  expect(await passed(limited, 2)).toBe(1);
+  // Two of a name would be two samples of one series, which no scraper takes.
+  expect([...one.counts()]).toMatchObject([{ limit: "minute", limited: 4 }]);
+  limited.change([]);
+  limited.clock.advance(90_000);
+  one.tend();
+  await settle();
+  expect([...one.counts()]).toEqual([]);
+});
+
+test("a request under a configuration that is not in force any more holds its slot as others do", async () => {
+  const limited = world([atOnce(1)], { processes: 2 });
+  const [one, other] = limited.processes as [RateLimits, RateLimits];
+  const { route, clock } = limited;
+  const first = await one.take(route, alice);
+  if (first.ok) first.release?.();
+  await settle();
+  limited.change([]);
+  clock.advance(1_100);
+  one.tend();
+  expect(await one.take(route, alice)).toMatchObject({ ok: true });
+  for (let seconds = 0; seconds < 45; seconds += 5) {
+    clock.advance(5_000);
+    one.tend();
+    await settle();
+  }
+  expect(await other.take(route, alice)).toMatchObject({ ok: false });
+});
+
 describe("while the store is away", () => {
   test("each process counts its share by itself, or nobody passes; and together again after", async () => {
     const clock = createTestClock();
