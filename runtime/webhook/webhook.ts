@@ -117,7 +117,9 @@ export function createWebhook(settings: WebhookSettings, deps: WebhookDeps): Web
       const now = epochSeconds(clock);
       tally.found(waiting.length, waiting[0]?.value.at);
       for (const event of waiting) {
-        if (event.value.nextAt > now) continue;
+        const waits = event.value.nextAt - now;
+        // Nothing waits longer: the clock was ahead when it was written.
+        if (waits > 0 && waits <= LONGEST_RETRY_AFTER) continue;
         if (!(await lease.renew(LEASE_MS)) || !(await send(event))) break;
         // What is new is stored first; the next round goes on here.
         if (closed || fresh.length > 0) break;

@@ -206,6 +206,21 @@ describe("a receiver that fails", () => {
     expect(webhook.status()).toMatchObject({ waiting: 0, sent: 1, last_failure: null });
   });
 
+  test("gets an event that was seen while the clock was far ahead", async () => {
+    const seen = watch();
+    const own = createMemoryStore({ clock });
+    const webhook = open({ store: own });
+    clock.advance(86_400_000);
+    const lease = await own.lease("webhook", 60_000);
+    webhook.notify(drift);
+    await settle(webhook);
+    expect(seen()).toEqual([]);
+    clock.advance(-86_400_000);
+    await lease?.release();
+    await webhook.work();
+    expect(seen()).toHaveLength(1);
+  });
+
   test("is given up after a day, which is logged and counted", async () => {
     receiver.answer((_request, response) => void response.writeHead(503).end());
     const webhook = open();
