@@ -9,7 +9,7 @@ import type { WebhookSettings } from "../features/process/webhook.ts";
 import type { SafeAnswer, SafeFetch } from "../http/fetch/safe-fetch.ts";
 import { type Closable, type Clock, epochSeconds } from "../shared/clock.ts";
 import { errorText } from "../shared/errors.ts";
-import { EVENTS, type Notify } from "../audit/events.ts";
+import { EVENTS, type EventType, type Notify } from "../audit/events.ts";
 import { hashSecret } from "../shared/keys.ts";
 import type { Log } from "../shared/log.ts";
 import type { Store } from "../store/store.ts";
@@ -34,6 +34,7 @@ export interface WebhookDeps {
   readonly everyMs?: number;
 }
 
+// Of each kind: an MCP server that lists other tools each time leaves room for approvals.
 /** In this process, not yet in the store. */
 const MAX_FRESH = 200;
 /** In the store; with several processes it may be exceeded by a few. */
@@ -57,6 +58,8 @@ export function createWebhook(settings: WebhookSettings, deps: WebhookDeps): Web
   const fresh: NewEvent[] = [];
   /** Hash → epoch seconds until which it is the same event. */
   const seen = new Map<string, number>();
+  /** In the store, as this process saw it last. */
+  let waitingOf = new Map<EventType, number>();
   const ending = new AbortController();
   let closed = false;
   let running: Promise<void> | undefined;
@@ -70,7 +73,7 @@ export function createWebhook(settings: WebhookSettings, deps: WebhookDeps): Web
       const at = epochSeconds(clock);
       const hash = hashSecret(`${type}\n${subject}`);
       if ((seen.get(hash) ?? 0) > at) return;
-      if (fresh.length >= MAX_FRESH) return tally.dropped(type);
+      if (fresh.filter((event) => event.type === type).length >= MAX_FRESH) return tally.dropped(type);
       remember(hash, at + EVENTS[type].onceIn);
       fresh.push({ hash, type, at, data: bounded(data) });
       void work();
@@ -116,6 +119,8 @@ export function createWebhook(settings: WebhookSettings, deps: WebhookDeps): Web
       const waiting = await records.waiting();
       const now = epochSeconds(clock);
       tally.found(waiting.length, waiting[0]?.value.at);
+      waitingOf = new Map();
+      for (const { value } of waiting) countWaiting(value.type, 1);
       for (const event of waiting) {
         const waits = event.value.nextAt - now;
         // Nothing waits longer: the clock was ahead when it was written.
@@ -131,11 +136,14 @@ export function createWebhook(settings: WebhookSettings, deps: WebhookDeps): Web
 
   async function keepFresh(): Promise<void> {
     for (let event = fresh[0]; event !== undefined; event = fresh[0]) {
-      if (tally.waiting() >= MAX_WAITING) {
+      if ((waitingOf.get(event.type) ?? 0) >= MAX_WAITING) {
         tally.dropped(event.type);
         // When it is seen again there may be room.
         seen.delete(event.hash);
-      } else if (await records.add(event)) tally.added(event.at);
+      } else if (await records.add(event)) {
+        tally.added(event.at);
+        countWaiting(event.type, 1);
+      }
       fresh.shift();
     }
   }
@@ -162,12 +170,14 @@ export function createWebhook(settings: WebhookSettings, deps: WebhookDeps): Web
     const now = epochSeconds(clock);
     if (answer.ok && answer.status >= 200 && answer.status < 300) {
       await records.end(event, now);
+      countWaiting(type, -1);
       tally.sent(type, now);
       return true;
     }
     const reason = answer.ok ? `it answered ${answer.status}` : answer.detail;
     if (now - at >= GIVE_UP_AFTER) {
       await records.end(event, now);
+      countWaiting(type, -1);
       tally.gaveUp(type, id, now, reason);
     } else {
       const delay = Math.max(delayAfter(event.value.attempts + 1), retryAfter(answer));
@@ -176,6 +186,10 @@ export function createWebhook(settings: WebhookSettings, deps: WebhookDeps): Web
     }
     // What it says of one event alone concerns no other.
     return answer.ok && answer.status >= 400 && answer.status < 500 && answer.status !== 429;
+  }
+
+  function countWaiting(type: EventType, by: 1 | -1): void {
+    waitingOf.set(type, (waitingOf.get(type) ?? 0) + by);
   }
 
   function remember(hash: string, until: number): void {

@@ -47,7 +47,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "traces are not exported": "The receiver at `tracing.endpoint` does not take them. Requests do not wait for it.",
     "the webhook's receiver does not take an event":
       "`reason` says why; it is sent again for a day. Mend the receiver of `webhook`, or its address.",
-    "the webhook's events cannot be kept": "Mend the store: they wait in the process meanwhile, 200 of them at most.",
+    "the webhook's events cannot be kept":
+      "Mend the store: they wait in the process meanwhile, 200 of each kind at most.",
     "an event was not taken within a day and is given up":
       "Nobody was told of it. Look at the log and `/status` for what happened, and mend the receiver.",
     "events are dropped: too many wait to be sent": "The same; `waiting` of them are still sent.",

@@ -276,6 +276,11 @@ describe("bounds", () => {
     await settle(webhook);
     expect(await store.list("webhook")).toHaveLength(1000);
     expect(webhook.status()).toMatchObject({ waiting: 1000, dropped: 10 });
+
+    // Whoever causes very many of one kind leaves room for the others.
+    webhook.notify({ type: "approval.waiting", subject: "apr_1", data: {} });
+    await settle(webhook);
+    expect(webhook.status()).toMatchObject({ waiting: 1001, dropped: 10 });
   });
 
   test("a store that is away costs nobody anything: 200 events wait for it", async () => {
