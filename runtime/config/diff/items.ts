@@ -6,7 +6,7 @@ import type { ListedItem } from "../../policy/reach.ts";
 import type { Leaf } from "../../policy/tree.ts";
 import { upperAscii } from "../../shared/ascii.ts";
 import { canonicalPath } from "../../shared/http/target.ts";
-import { type Filling, freshText, samplesOf, type TextSample, unique } from "./samples.ts";
+import { type Filling, freshText, plainFilling, samplesOf, type TextSample, unique } from "./samples.ts";
 
 /** In the order in which they are told. */
 export const ITEM_KINDS = ["message", "tool", "prompt", "resource", "method", "request"] as const;
@@ -29,10 +29,16 @@ const resourceFilling: Filling = ({ start, middle, end }) => {
   const text = `${start}${middle}${end === "" && start !== "" ? "x" : ""}${end}`;
   return start === "" ? `other://x/${text.replace(/^\/+/, "")}` : text;
 };
-const pathFilling: Filling = ({ start, middle, end }) => {
-  const text = `${start}${middle}${end === "" ? "x" : ""}${end}`;
-  return text.startsWith("/") ? text : `/${start === "" ? "x" : ""}${text}`;
-};
+/** The first that fits: a narrower route may take some of what begins so. */
+function pathFilling(fits: (path: string) => boolean): Filling {
+  return ({ start, middle, end }) => {
+    const texts = [end === "" ? "x" : "", ...FRESH].map((filler) => {
+      const text = `${start}${middle}${filler}${end}`;
+      return text.startsWith("/") ? text : `/${start === "" ? "x" : ""}${text}`;
+    });
+    return texts.find(fits) ?? texts[0] ?? "/";
+  };
+}
 
 /** @param path of the server's endpoint */
 export function messagesOf(leaves: readonly Leaf[], path: string): readonly Item[] {
@@ -82,8 +88,9 @@ export function requestsOf(leaves: readonly Leaf[], path: string, holds: (path: 
     leaves.flatMap((leaf) => (leaf.key === name ? [leaf.data as StringMatch] : []));
   const methods = named(of("http_method"), METHODS).map((each) => ({ ...each, text: upperAscii(each.text) }));
   const beside = path.endsWith("/") ? `${path}another` : `${path}/another`;
-  const paths = named(of("http_path"), [path, beside, `${beside}-q7kz`], pathFilling).filter(
-    ({ text, isRest }) => isRest || (isCanonical(text) && holds(text)),
+  const fits = (text: string): boolean => isCanonical(text) && holds(text);
+  const paths = named(of("http_path"), [path, beside, `${beside}-q7kz`], pathFilling(fits)).filter(
+    ({ text, isRest }) => isRest || fits(text),
   );
   const spoken = { method: methods.length > 1, path: paths.length > 1 };
   const requests = paths.flatMap((at) =>
@@ -115,9 +122,21 @@ interface Sample extends TextSample {
 }
 
 /** What the matchers name, and one that stands for all others. */
-function named(matches: readonly StringMatch[], fresh: readonly string[], fill?: Filling): readonly Sample[] {
+function named(
+  matches: readonly StringMatch[],
+  fresh: readonly string[],
+  fill: Filling = plainFilling,
+): readonly Sample[] {
+  const exact = new Set(
+    matches.flatMap(({ is, not, in: list = [], not_in: others = [] }) => [is, not, ...list, ...others]),
+  );
+  // What one rule names is no example of what another one says of all that begin so.
+  const beside: Filling = (pieces) => {
+    const text = fill(pieces);
+    return exact.has(text) ? fill({ ...pieces, middle: `${pieces.middle}q7kz` }) : text;
+  };
   const samples = unique(
-    matches.flatMap((match) => samplesOf(match, fill)),
+    matches.flatMap((match) => samplesOf(match, beside)),
     ({ text }) => text,
   );
   return [...samples.map((each) => ({ ...each, isRest: false })), { text: freshText(matches, fresh), isRest: true }];

@@ -10,6 +10,7 @@ import { baseOf, compileMatch } from "../../features/routing/compile.ts";
 import type { RoutedRoute } from "../../features/routing/compiled.ts";
 import { parseFrom } from "../../features/routing/from.ts";
 import { accepted } from "../../settings/values.ts";
+import { trimSlash } from "../../shared/http/trim-slash.ts";
 import { canonicalJson } from "../../shared/canonical-json.ts";
 import type { Decision, UserFacts } from "../../policy/facts.ts";
 import type { CheckedRoute } from "../load.ts";
@@ -68,10 +69,18 @@ export function tablesOf({ routes, mcpEnabled }: Side): Tables {
     routes: compared,
     find(host, path) {
       const found = index.findHost(host)?.findRoute(path);
-      return found?.ok === true ? found.prepared : undefined;
+      return found?.ok === true && serves(found.prepared, path) ? found.prepared : undefined;
     },
     isServed: ({ doc }) => doc.mcp === undefined || mcpEnabled,
   };
+}
+
+/** An MCP server has an endpoint, and answers nothing but 404 below it; which extra paths it has its patterns say. */
+function serves({ isServer, base, doc }: ComparedRoute, path: string): boolean {
+  const server = doc.mcp?.server;
+  if (!isServer || server === undefined || (server.extra_paths ?? []).length > 0) return true;
+  const below = trimSlash(path).slice(base.length);
+  return below === "" || below === trimSlash(server.path ?? "");
 }
 
 function comparedRoute({ key, doc }: Side["routes"][number]): ComparedRoute {
@@ -144,8 +153,9 @@ function underWildcards(before: Tables, after: Tables): readonly Place[] {
       for (const host of hosts) {
         if (!host.endsWith(route.host.slice(1))) continue;
         const path = pathOf(route, host, tables);
-        if (path === undefined) continue;
-        const pair = { old: before.find(host, path), new: after.find(host, path) };
+        const found = (side: Tables): ComparedRoute | undefined =>
+          side === tables ? route : path === undefined ? undefined : side.find(host, path);
+        const pair = { old: found(before), new: found(after) };
         if (isAlike(pair.old, pair.new, before, after)) continue;
         const address = route.address.replace(route.host, () => host);
         const holds = (each: string): boolean =>

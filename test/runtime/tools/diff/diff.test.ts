@@ -94,6 +94,37 @@ describe("diffConfigurations()", () => {
     );
   });
 
+  test("tells of paths beside a narrower route, and of a server below another one's address", async () => {
+    const one = (allow: string): string =>
+      `routes:\n  - { name: x, from: "https://a.example.com", path: /admin/x, to: "http://x.internal", allow_any_authenticated_user: true }\n  - { name: all, from: "https://a.example.com", to: "http://a.internal", policy: [{ ${allow} }] }\n`;
+    const beside = await diffConfigurations(
+      written("old.yaml", one("allow: { and: [{ authenticated_user: true }] }")),
+      written("new.yaml", one("allow: { not: [{ http_path: { starts_with: /admin/ } }] }")),
+      {},
+    );
+    expect(beside.text).toContain('anybody signed in loses requests for a path that begins with "/admin/"');
+
+    const named = await diffConfigurations(
+      written("old.yaml", one("allow: { and: [{ http_path: /none }] }")),
+      written(
+        "new.yaml",
+        one("allow: { and: [{ http_path: { starts_with: /b/ } }] }, deny: { or: [{ http_path: /b/x }] }"),
+      ),
+      {},
+    );
+    expect(named.text).toContain('gains requests for a path that begins with "/b/"');
+
+    const server = (name: string, prefix: string): string =>
+      `  - { name: ${name}, from: "https://m.example.com", prefix: ${prefix}, to: "http://m.internal", mcp: { server: {} }, allowed_domains: [example.com] }\n`;
+    const boot = `shared_secret: ${Buffer.alloc(32).toString("base64")}\nstorage_url: "memory:"\ninsecure_server: true\nidp_provider_url: https://idp.example\nidp_client_id: gateway\nidp_client_secret: secret\nruntime_flags: { mcp: true }\nroutes:\n`;
+    const below = await diffConfigurations(
+      written("old.yaml", boot + server("root", "/")),
+      written("new.yaml", boot + server("root", "/") + server("more", "/more")),
+      {},
+    );
+    expect(below.text).toContain("default/more  https://m.example.com/more (new)\n    anybody at example.com gains");
+  });
+
   test("gives programs each change with a request that shows it", async () => {
     const { text } = await diffConfigurations(
       written("old.yaml", route("{ groups: staff }, { source_ip: 10.0.0.0/8 }")),
