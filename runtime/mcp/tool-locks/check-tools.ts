@@ -8,7 +8,7 @@ import { hash } from "node:crypto";
 
 import type { ToolLock } from "../../features/mcp/tool-lock.ts";
 import { toolDigest } from "../../features/mcp/tool-lock-file.ts";
-import { parseExactJson } from "../../shared/json/exact-json.ts";
+import { parseExactJson, type ValueBudget } from "../../shared/json/exact-json.ts";
 import type { FoundItem, ListAnswer } from "../lists/list-answer.ts";
 
 export type DriftKind =
@@ -37,6 +37,7 @@ export function checkTools(lock: ToolLock, memory: DigestMemory, bytes: Buffer, 
   const drifts = new Map<string, ToolDrift>();
   const reviewed = new Map<string, string>();
   let room = MAX_NEW_BYTES;
+  const budget = { values: MAX_NEW_VALUES };
   const items = lists.flatMap((list) => (list.kind === "tool" ? list.items : []));
   for (const item of items) {
     const { name = "" } = item;
@@ -50,7 +51,7 @@ export function checkTools(lock: ToolLock, memory: DigestMemory, bytes: Buffer, 
     let digest = memory.knownOf(definition);
     if (digest === undefined && definition.length <= room) {
       room -= definition.length;
-      digest = memory.digestOf(definition);
+      digest = memory.digestOf(definition, budget);
     }
     if (digest !== undefined && digests.has(digest)) reviewed.set(name, digest);
     else drifts.set(name, { tool: name, kind: "changed", digest });
@@ -64,6 +65,8 @@ const NONE: ReadonlySet<FoundItem> = new Set();
 
 /** Of definitions that nobody has seen before, in one answer: no server holds this process longer than these take. */
 const MAX_NEW_BYTES = 2 * 1024 * 1024;
+/** Ordinary definitions of so many bytes have about as many. */
+const MAX_NEW_VALUES = 100_000;
 
 /** Digests of definitions by their bytes: servers send the same ones again and again, and bringing them into order costs. */
 export class DigestMemory {
@@ -74,8 +77,8 @@ export class DigestMemory {
   }
 
   /** Of one that is not known. @returns undefined for what cannot be read */
-  digestOf(bytes: Buffer): string | undefined {
-    const definition = parseExactJson(bytes.toString("utf8"));
+  digestOf(bytes: Buffer, budget: ValueBudget): string | undefined {
+    const definition = parseExactJson(bytes.toString("utf8"), budget);
     if (definition === undefined) return undefined;
     const digest = toolDigest(definition);
     if (this.#known.size === MAX_KNOWN) this.#known.clear();

@@ -1,4 +1,11 @@
-/** What a server last listed under each name that is locked: by it calls are judged, which carry no definition. */
+/**
+ * What a server last listed under each name that is locked: by it calls are judged, which carry no definition.
+ *
+ * A server may show one caller what it shows nobody else. So what a caller was shown counts for its calls whatever others see,
+ * and neither ends but by a list that was asked for afterwards: not by another page of the same one, and not by an answer
+ * that nobody asked for.
+ */
+import { hashSecret } from "../../shared/keys.ts";
 import type { ToolLock } from "../../features/mcp/tool-lock.ts";
 import { DigestMemory, type ToolDrift, type ToolsCheck } from "./check-tools.ts";
 
@@ -16,34 +23,84 @@ export interface Observation {
   readonly changes: DriftChanges;
 }
 
+/** A list of a server, as somebody is shown it. */
+export interface Viewing {
+  /** Who: user and client. */
+  readonly viewer: string;
+  /** When its first page was asked for, see `begin`; NEVER for an answer that was not asked for. */
+  readonly since: number;
+}
+
+export const NEVER = -1;
+
+interface Run {
+  readonly since: number;
+  /** JSON text of the id of its latest request. */
+  readonly id: string | undefined;
+}
+
 export class SeenTools {
   readonly memory = new DigestMemory();
   /** By name; "" for a definition that could not be read. No more names than were ever locked at once. */
   readonly #digests = new Map<string, string>();
-  /** Those of them that were not as reviewed when they were listed. */
-  readonly #drifted = new Set<string>();
+  /** Those of them that were not as reviewed when they were listed, with the time; also by viewer, see `#ownKey`. */
+  readonly #drifted = new Map<string, number>();
+  /** By `#ownKey`, the digest of what this viewer was shown instead of what was reviewed. */
+  readonly #own = new Map<string, string>();
+  readonly #runs = new Map<string, Run>();
+  /** Counts the lists that were asked for. */
+  #time = 0;
   /** Names without a lock that have been told of. */
   readonly #strangers = new Set<string>();
 
-  stateOf(lock: ToolLock, tool: string): ToolState {
+  stateOf(lock: ToolLock, tool: string, viewer: string): ToolState {
     const digests = lock.tools.get(tool);
     if (digests === undefined) return "unlocked";
+    const own = this.#own.size === 0 ? undefined : this.#own.get(ownKey(viewer, tool));
+    if (own !== undefined && !digests.has(own)) return "changed";
     const seen = this.#digests.get(tool);
     return seen === undefined ? "unseen" : digests.has(seen) ? "reviewed" : "changed";
   }
 
-  observe({ drifts, reviewed }: ToolsCheck): Observation {
+  /** Somebody asks for a list, or for another page of it. @returns when it began */
+  begin(viewer: string, id: string | undefined, isFirstPage: boolean): number {
+    const known = this.#runs.get(viewer);
+    if (isFirstPage) this.#time += 1;
+    const since = isFirstPage ? this.#time : (known?.since ?? NEVER);
+    this.#runs.delete(viewer);
+    this.#runs.set(viewer, { since, id });
+    if (this.#runs.size > MAX_VIEWERS) this.#runs.delete(first(this.#runs));
+    return since;
+  }
+
+  /** When the list was asked for that is answered elsewhere than it was asked. */
+  sinceOf(viewer: string, id: string | undefined): number {
+    const run = this.#runs.get(viewer);
+    return run !== undefined && id !== undefined && run.id === id ? run.since : NEVER;
+  }
+
+  observe({ drifts, reviewed }: ToolsCheck, { viewer, since }: Viewing): Observation {
     const changes = new Map<string, string | undefined>();
+    const mine = ownKey(viewer, "");
     for (const [tool, digest] of reviewed) {
-      this.#digests.set(tool, digest);
-      if (this.#drifted.delete(tool)) changes.set(tool, undefined);
+      const own = mine + tool;
+      if (this.#ends(own, since)) {
+        this.#own.delete(own);
+        changes.set(own, undefined);
+      }
+      const isOver = this.#ends(tool, since);
+      if (isOver) changes.set(tool, undefined);
+      if (isOver || !this.#drifted.has(tool)) this.#digests.set(tool, digest);
     }
     const news = drifts.filter(({ tool, kind, digest = "" }) => {
       if (kind === "unlocked") return this.#isNewStranger(tool);
       const isNew = this.#digests.get(tool) !== digest;
       if (isNew || !this.#drifted.has(tool)) changes.set(tool, digest);
       this.#digests.set(tool, digest);
-      this.#drifted.add(tool);
+      this.#drifted.set(tool, this.#time);
+      const own = mine + tool;
+      if (this.#own.get(own) !== digest) changes.set(own, digest);
+      this.#setOwn(own, digest);
       return isNew;
     });
     return { news, changes };
@@ -51,23 +108,46 @@ export class SeenTools {
 
   /** What all processes together have seen drift. @param pending names of which this one knows better */
   learn(drifted: ReadonlyMap<string, string>, pending: DriftChanges): void {
-    for (const [tool, digest] of drifted) {
-      if (pending.has(tool)) continue;
-      this.#digests.set(tool, digest);
-      this.#drifted.add(tool);
+    for (const [key, digest] of drifted) {
+      if (pending.has(key)) continue;
+      const known = isOwnKey(key) ? this.#own.get(key) : this.#digests.get(key);
+      if (known === digest && this.#drifted.has(key)) continue;
+      if (isOwnKey(key)) this.#setOwn(key, digest);
+      else {
+        this.#digests.set(key, digest);
+        this.#drifted.set(key, this.#time);
+      }
     }
-    for (const tool of this.#drifted) {
-      if (drifted.has(tool) || pending.has(tool)) continue;
-      this.#drifted.delete(tool);
-      this.#digests.delete(tool);
+    for (const key of this.#drifted.keys()) {
+      if (drifted.has(key) || pending.has(key)) continue;
+      this.#drifted.delete(key);
+      this.#digests.delete(key);
+      this.#own.delete(key);
     }
   }
 
   /** Forgets what is no longer locked. */
   keep(lock: ToolLock): void {
     for (const tool of this.#digests.keys()) if (!lock.tools.has(tool)) this.#digests.delete(tool);
-    for (const tool of this.#drifted) if (!lock.tools.has(tool)) this.#drifted.delete(tool);
+    for (const key of this.#drifted.keys()) if (!lock.tools.has(toolOfKey(key))) this.#drifted.delete(key);
+    for (const key of this.#own.keys()) if (!lock.tools.has(toolOfKey(key))) this.#own.delete(key);
     for (const tool of this.#strangers) if (lock.tools.has(tool)) this.#strangers.delete(tool);
+  }
+
+  /** Whether a list that shows it as reviewed ends a drift. */
+  #ends(key: string, since: number): boolean {
+    const at = this.#drifted.get(key);
+    return at !== undefined && since > at && this.#drifted.delete(key);
+  }
+
+  #setOwn(key: string, digest: string): void {
+    this.#own.delete(key);
+    this.#own.set(key, digest);
+    this.#drifted.set(key, this.#time);
+    if (this.#own.size <= MAX_OWN) return;
+    const oldest = first(this.#own);
+    this.#own.delete(oldest);
+    this.#drifted.delete(oldest);
   }
 
   #isNewStranger(tool: string): boolean {
@@ -80,3 +160,24 @@ export class SeenTools {
 }
 
 const MAX_STRANGERS = 1_000;
+/** Those who listed last. */
+const MAX_VIEWERS = 10_000;
+/** Tools that somebody was shown otherwise, those of the latest lists. */
+export const MAX_OWN = 1_000;
+
+/** Of a tool as one viewer was shown it; no name that anybody locks begins so. */
+function ownKey(viewer: string, tool: string): string {
+  return `\0${hashSecret(viewer)}\0${tool}`;
+}
+
+export function isOwnKey(key: string): boolean {
+  return key.startsWith("\0");
+}
+
+function toolOfKey(key: string): string {
+  return isOwnKey(key) ? key.slice(key.indexOf("\0", 1) + 1) : key;
+}
+
+function first(map: ReadonlyMap<string, unknown>): string {
+  return map.keys().next().value ?? "";
+}

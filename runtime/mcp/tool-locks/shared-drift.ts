@@ -14,7 +14,7 @@ import type { Log } from "../../shared/log.ts";
 import { followFeed } from "../../store/follow-feed.ts";
 import { firstFormats } from "../../store/formats.ts";
 import type { Store } from "../../store/store.ts";
-import type { DriftChanges } from "./seen-tools.ts";
+import { isOwnKey, MAX_OWN, type DriftChanges } from "./seen-tools.ts";
 import { createToolLocks, type ToolLocks } from "./tool-locks.ts";
 
 const FEED = "tool-drift";
@@ -32,7 +32,7 @@ const MIN_PAUSE_MS = 1_000;
 
 interface DriftRecord {
   readonly route: string;
-  /** Name, and digest as it was listed. */
+  /** Name, or key of a name and of who was shown it (seen-tools.ts), and digest as it was listed. */
   readonly tools: readonly (readonly [string, string])[];
 }
 
@@ -91,7 +91,7 @@ export async function openToolLocks({ store, clock, log }: DriftDeps): Promise<T
         if (digest === undefined) tools.delete(tool);
         else tools.set(tool, digest);
       }
-      const value: DriftRecord = { route, tools: [...tools].slice(-MAX_TOOLS) };
+      const value: DriftRecord = { route, tools: bounded([...tools]) };
       const expiresAt = epochSeconds(clock) + RECORD_SECONDS;
       const put = await store.put(key, value, { ifVersion: record?.version ?? 0, tags: [TAG], expiresAt });
       if (put.ok) return;
@@ -138,6 +138,12 @@ export async function openToolLocks({ store, clock, log }: DriftDeps): Promise<T
       await working;
     },
   };
+}
+
+/** What counts for all goes before what counts for some. */
+function bounded(tools: DriftRecord["tools"]): DriftRecord["tools"] {
+  const { own = [], all = [] } = Object.groupBy(tools, ([key]) => (isOwnKey(key) ? "own" : "all"));
+  return [...all.slice(-MAX_TOOLS), ...own.slice(-MAX_OWN)];
 }
 
 const NOTHING: DriftChanges = new Map();

@@ -3,13 +3,17 @@ import type { CompiledRoute } from "../../config/compiled.ts";
 import type { ToolLock } from "../../features/mcp/tool-lock.ts";
 import type { ListAnswer } from "../lists/list-answer.ts";
 import { checkTools, type ToolDrift, type ToolsCheck } from "./check-tools.ts";
-import { SeenTools, type DriftChanges, type ToolState } from "./seen-tools.ts";
+import { SeenTools, type DriftChanges, type ToolState, type Viewing } from "./seen-tools.ts";
 
 export interface ToolLocks {
-  stateOf(route: CompiledRoute, lock: ToolLock, tool: string): ToolState;
+  /** @param viewer who calls it */
+  stateOf(route: CompiledRoute, lock: ToolLock, tool: string, viewer: string): ToolState;
+  /** Somebody asks for tools, see `SeenTools`. */
+  begin(route: CompiledRoute, viewer: string, id: string | undefined, isFirstPage: boolean): number;
+  sinceOf(route: CompiledRoute, viewer: string, id: string | undefined): number;
   check(route: CompiledRoute, lock: ToolLock, bytes: Buffer, answer: ListAnswer): ToolsCheck;
   /** Takes what an answer showed for what the server lists now. @returns what differs and was not known to */
-  observe(route: CompiledRoute, check: ToolsCheck): readonly ToolDrift[];
+  observe(route: CompiledRoute, check: ToolsCheck, viewing: Viewing): readonly ToolDrift[];
   /** Forgets routes and tools that have no lock any more. */
   follow(routes: readonly CompiledRoute[]): void;
 }
@@ -27,10 +31,12 @@ export function createToolLocks(share?: (routeKey: string, changes: DriftChanges
     return known;
   };
   return {
-    stateOf: ({ key }, lock, tool) => seenOf(key).stateOf(lock, tool),
+    stateOf: ({ key }, lock, tool, viewer) => seenOf(key).stateOf(lock, tool, viewer),
+    begin: ({ key }, viewer, id, isFirstPage) => seenOf(key).begin(viewer, id, isFirstPage),
+    sinceOf: ({ key }, viewer, id) => seenOf(key).sinceOf(viewer, id),
     check: ({ key }, lock, bytes, answer) => checkTools(lock, seenOf(key).memory, bytes, answer),
-    observe({ key }, check) {
-      const { news, changes } = seenOf(key).observe(check);
+    observe({ key }, check, viewing) {
+      const { news, changes } = seenOf(key).observe(check, viewing);
       if (changes.size > 0) share?.(key, changes);
       return news;
     },

@@ -15,7 +15,8 @@ import { respondError } from "../../http/respond.ts";
 import type { MessageAddresses } from "../../mcp/message-address.ts";
 import { announcementReader } from "../announced-address.ts";
 import { taskReaderFor, type TaskDeps } from "../tasks/task-reader.ts";
-import { listReaderFor, type ListReader, type ListReceiver } from "../lists/list-reader.ts";
+import { listReaderFor } from "../lists/list-reader.ts";
+import type { AnswerReader, ListReceiver } from "../lists/list-receiver.ts";
 import type { ListDeps } from "../lists/list-rules.ts";
 import type { Transport, UpstreamCall, UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
@@ -54,7 +55,7 @@ export class Forwarding implements ListReceiver {
   #declaredLength: string | undefined;
   #call: UpstreamCall | undefined;
   /** Between the upstream and this. */
-  #lists: ListReader | undefined;
+  #lists: AnswerReader | undefined;
   #asksAgain = false;
   #awaitsDrain = false;
   #status = 0;

@@ -11,38 +11,19 @@ import { LISTS, readListAnswer } from "../../mcp/lists/list-answer.ts";
 import type { McpMessage } from "../../mcp/message.ts";
 import { isJsonMediaType } from "../../mcp/message-headers.ts";
 import { GrowingBytes } from "../../mcp/lists/growing-bytes.ts";
-import { upstreamHeader, type UpstreamHeaders, type UpstreamReceiver } from "../../upstreams/transport-types.ts";
+import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { RequestContext } from "../request-context.ts";
 import { keepsFor, type ListDeps, type ListRules } from "./list-rules.ts";
+import { withoutThose, type AnswerReader, type ListReceiver } from "./list-receiver.ts";
+import { StrayReader } from "./stray-reader.ts";
 import { lockReaderFor } from "./tool-lock.ts";
 import { isEventStream } from "../forwarding/response-headers.ts";
-
-/** Whoever passes the answer on to the client. */
-export interface ListReceiver extends UpstreamReceiver {
-  /** What came must not go on. @param last ends an event stream that has begun */
-  refuseAnswer(why: string, last?: Buffer): void;
-  /** Leaves the answer under way, and asks the same upstream with another message. */
-  askAgain(message: Buffer): void;
-  /** Leaves the answer under way. */
-  leaveAnswer(): void;
-}
 
 const MAX_LIST_BYTES = 8 * 1024 * 1024;
 /** Requests for one list, and the time for all behind the first. */
 const MAX_PAGES = 8;
 const MAX_REFILL_MS = 5_000;
-
-/** They say something of bytes that are not those that leave. */
-const OF_OTHER_BYTES: ReadonlySet<string> = new Set([
-  "content-length",
-  "etag",
-  "digest",
-  "content-digest",
-  "repr-digest",
-  "content-md5",
-  "accept-ranges",
-]);
 
 interface Head {
   readonly status: number;
@@ -50,7 +31,7 @@ interface Head {
 }
 
 /** @returns undefined where nothing would be left out or compared */
-export function listReaderFor(deps: ListDeps, context: RequestContext, next: ListReceiver): ListReader | undefined {
+export function listReaderFor(deps: ListDeps, context: RequestContext, next: ListReceiver): AnswerReader | undefined {
   const { exchange, prepared, message } = context;
   const filters = prepared.filtersLists || deps.blocks?.hasTools(prepared.route.key) === true;
   if (!filters && prepared.toolLock === undefined) return undefined;
@@ -59,10 +40,14 @@ export function listReaderFor(deps: ListDeps, context: RequestContext, next: Lis
   // Lax servers answer a notification, too.
   const method = message?.facts.method;
   const isList = filters ? LISTS.some((list) => list.method === method) : method === "tools/list";
-  if (!isStream && !isList) return undefined;
+  // A client takes its tools from whichever stream they come in, and a server under a lock is one that may try it.
+  const isOther = !isStream && !isList;
+  if (isOther && (prepared.toolLock === undefined || exchange.method !== "POST")) return undefined;
   const lock = lockReaderFor(deps, context);
   const keeps = filters ? keepsFor(deps, context) : undefined;
-  return new ListReader(isStream ? undefined : message, { keeps, lock }, next);
+  if (isOther) return new StrayReader(message?.kind === "request" ? message.id : undefined, { keeps, lock }, next);
+  const takesEvents = isStream && lock !== undefined && exchange.header("accept")?.includes("event-stream") === true;
+  return new ListReader(isStream ? undefined : message, { keeps, lock, takesEvents }, next);
 }
 
 /** A page on which nothing is left, as it goes to the client when no other one comes. */
@@ -71,7 +56,7 @@ interface EmptyPage {
   readonly others: readonly string[];
 }
 
-export class ListReader implements UpstreamReceiver {
+export class ListReader implements AnswerReader {
   readonly #message: McpMessage | undefined;
   readonly #rules: ListRules;
   readonly #next: ListReceiver;
@@ -110,6 +95,9 @@ export class ListReader implements UpstreamReceiver {
     // What is not listed here clients do not take for an answer; that one asks for a token is for others to see.
     if (this.#mode === "plain" && status < 300 && !isWhole && this.#message !== undefined && status !== 202)
       return this.#refuse("an answer to a list request that is neither JSON nor an event stream");
+    // Clients that wait for events read as such whatever comes.
+    if (this.#mode !== "events" && status < 300 && !isWhole && this.#rules.takesEvents)
+      return this.#refuse("an answer to a request for an event stream that is none");
     if (status === 401) this.#mode = "plain";
     if (this.#mode === "body" && this.#message !== undefined) {
       this.#clientMode = "body";
@@ -209,7 +197,10 @@ export class ListReader implements UpstreamReceiver {
     // Somebody else's answer, which no client waits for here.
     if (this.#message !== undefined && answer.id !== this.#message.id) return "unreadable";
     const { keeps, lock } = this.#rules;
-    const leavesOut = lock?.(bytes, answer, (this.#head?.status ?? 200) >= 300);
+    const leavesOut = lock?.(bytes, answer, {
+      isError: (this.#head?.status ?? 200) >= 300,
+      isStray: this.#message === undefined,
+    });
     // What is shown to all alike may be kept for all.
     const isOwn = keeps !== undefined || (leavesOut?.size ?? 0) > 0;
     return filterAnswer(bytes, answer, {
@@ -272,11 +263,6 @@ function nextPage({ bytes, id, facts }: McpMessage, cursor: string): Buffer {
   return Buffer.from(
     `{"jsonrpc":"2.0","id":${id},"method":${method},"params":${JSON.stringify({ ...params, cursor })}}`,
   );
-}
-
-/** The headers of an answer whose bytes are others. */
-export function withoutThose(headers: UpstreamHeaders): string[] {
-  return headers.filter((_, index) => !OF_OTHER_BYTES.has(headers[index - (index % 2)] as string));
 }
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);

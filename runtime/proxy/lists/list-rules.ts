@@ -28,4 +28,6 @@ export interface ListRules {
   /** Whether the caller may use an item; undefined: all. */
   readonly keeps: ((item: ListedItem) => boolean) | undefined;
   readonly lock: LockReader | undefined;
+  /** The client reads what comes as events, whatever it is. */
+  readonly takesEvents?: boolean;
 }

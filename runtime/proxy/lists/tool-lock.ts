@@ -6,12 +6,13 @@ import { formatDriftRecord } from "../../audit/drift-record.ts";
 import type { Notify } from "../../audit/events.ts";
 import type { RecordWriter } from "../../audit/record-writer.ts";
 import type { ToolDrift } from "../../mcp/tool-locks/check-tools.ts";
-import type { ToolState } from "../../mcp/tool-locks/seen-tools.ts";
+import { NEVER, type ToolState } from "../../mcp/tool-locks/seen-tools.ts";
 import type { ToolLocks } from "../../mcp/tool-locks/tool-locks.ts";
 import type { FoundItem, ListAnswer } from "../../mcp/lists/list-answer.ts";
 import type { Decision } from "../../policy/facts.ts";
 import { lockedDecision } from "../../policy/tool-lock.ts";
 import { digestOf } from "../../shared/canonical-json.ts";
+import { isRecord } from "../../shared/is-record.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { ProxyMetrics } from "../metrics.ts";
 import type { RequestContext } from "../request-context.ts";
@@ -35,11 +36,15 @@ const SHOW_HEADER = "x-gateway-tool-lock";
 /** What is known of the tool that is called; undefined for other messages, and on routes without a lock. */
 export function calledToolState(
   { toolLocks }: ToolLockDeps,
-  { prepared, message }: RequestContext,
+  { prepared, message, principal }: RequestContext,
 ): ToolState | undefined {
   const { toolLock, route } = prepared;
   const tool = message?.facts.tool;
-  return toolLock && tool !== undefined ? toolLocks?.stateOf(route, toolLock, tool) : undefined;
+  return toolLock && tool !== undefined ? toolLocks?.stateOf(route, toolLock, tool, viewerOf(principal)) : undefined;
+}
+
+function viewerOf(principal: RequestContext["principal"]): string {
+  return JSON.stringify([principal?.user.id, principal?.clientId]);
 }
 
 /** The denial of a call that policy allows and the lock does not. */
@@ -50,24 +55,48 @@ export function lockDenial(deps: ToolLockDeps, context: RequestContext): Decisio
   return state === "changed" || state === "unlocked" ? lockedDecision(state) : undefined;
 }
 
+export interface ReadOptions {
+  /** No client takes it for tools that it may use. */
+  readonly isError?: boolean;
+  /** It may be no answer to this request. */
+  readonly isStray?: boolean;
+}
+
 /** Looks at an answer with a list. @returns the items that are left out */
-export type LockReader = (bytes: Buffer, answer: ListAnswer, isError: boolean) => ReadonlySet<FoundItem>;
+export type LockReader = (bytes: Buffer, answer: ListAnswer, options?: ReadOptions) => ReadonlySet<FoundItem>;
 
 /** @returns undefined on routes without a lock */
 export function lockReaderFor(deps: ToolLockDeps, context: RequestContext): LockReader | undefined {
   const { toolLock, route } = context.prepared;
   const { toolLocks } = deps;
   if (toolLock === undefined || toolLocks === undefined) return undefined;
-  const hides = toolLock.onDrift === "hide" && context.exchange.header(SHOW_HEADER) !== "show";
-  return (bytes, answer, isError) => {
+  const { onDrift } = toolLock;
+  const mayHide = onDrift !== "warn" && context.exchange.header(SHOW_HEADER) !== "show";
+  const { message, principal } = context;
+  const viewer = viewerOf(principal);
+  const asked =
+    message?.facts.method === "tools/list"
+      ? toolLocks.begin(route, viewer, message.id, !hasCursor(message.bytes))
+      : undefined;
+  return (bytes, answer, { isError = false, isStray = false } = {}) => {
     const check = toolLocks.check(route, toolLock, bytes, answer);
     if (!isError) {
-      const news = toolLocks.observe(route, check);
+      const since = isStray ? toolLocks.sinceOf(route, viewer, answer.id) : (asked ?? NEVER);
+      const news = toolLocks.observe(route, check, { viewer, since });
       if (news.length > 0) tell(deps, context, news);
       if (check.drifts.length > 0) deps.metrics?.toolsDrifted(route, check.drifts);
     }
-    return hides ? check.drifted : NOTHING;
+    if (!mayHide) return NOTHING;
+    // Under `deny` one sees the tool and hears why it cannot be called. Of one whose name is read in two ways nobody knows
+    // which calls to deny.
+    return onDrift === "hide" ? check.drifted : new Set([...check.drifted].filter(({ name }) => name === undefined));
   };
+}
+
+/** Whether a request for a list is one for another page. */
+function hasCursor(request: Buffer): boolean {
+  const { params } = JSON.parse(request.toString("utf8")) as { readonly params?: unknown };
+  return isRecord(params) && params["cursor"] !== undefined && params["cursor"] !== null;
 }
 
 const NOTHING: ReadonlySet<FoundItem> = new Set();

@@ -15,7 +15,7 @@ import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import { bindingOf, type StreamReceiver } from "../announced-address.ts";
 import { isEventStream } from "../forwarding/response-headers.ts";
-import { withoutThose } from "../lists/list-reader.ts";
+import { withoutThose } from "../lists/list-receiver.ts";
 import type { RequestContext } from "../request-context.ts";
 import { tracksTools } from "./open-tasks.ts";
 

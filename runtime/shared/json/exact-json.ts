@@ -14,10 +14,15 @@ export type ExactObject = ReadonlyMap<string, ExactJson>;
 
 const MAX_DEPTH = 64;
 
-/** @returns undefined for what is no JSON, is deeper than 64, or has a member twice */
-export function parseExactJson(text: string): ExactJson | undefined {
+/** How many values may still be read, over several texts: small ones take far more time than their bytes. */
+export interface ValueBudget {
+  values: number;
+}
+
+/** @returns undefined for what is no JSON, is deeper than 64, has a member twice, or more values than the budget */
+export function parseExactJson(text: string, budget: ValueBudget = { values: Infinity }): ExactJson | undefined {
   try {
-    const reader = new Reader(text);
+    const reader = new Reader(text, budget);
     const value = reader.value(0);
     return reader.isAtEnd() ? value : undefined;
   } catch (error) {
@@ -46,7 +51,8 @@ class Unreadable extends Error {}
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 // oxlint-disable-next-line no-control-regex -- exactly these must not stand in texts
-const TEXT = /"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+const PLAIN_TEXT = /[^"\\\x00-\x1f]*/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const SPACE = /[ \t\n\r]*/y;
 const WORDS = [
   ["true", true],
@@ -56,14 +62,17 @@ const WORDS = [
 
 class Reader {
   readonly #text: string;
+  readonly #budget: ValueBudget;
   #at = 0;
 
-  constructor(text: string) {
+  constructor(text: string, budget: ValueBudget) {
     this.#text = text;
+    this.#budget = budget;
   }
 
   value(depth: number): ExactJson {
-    if (depth > MAX_DEPTH) throw new Unreadable();
+    this.#budget.values -= 1;
+    if (depth > MAX_DEPTH || this.#budget.values < 0) throw new Unreadable();
     this.#take(SPACE);
     const first = this.#text[this.#at];
     if (first === '"') return this.#textValue();
@@ -107,8 +116,20 @@ class Reader {
   }
 
   #textValue(): string {
-    const token = this.#take(TEXT);
-    return token.includes("\\") ? (JSON.parse(token) as string) : token.slice(1, -1);
+    const start = this.#at;
+    if (this.#text[start] !== '"') throw new Unreadable();
+    this.#at += 1;
+    let isEscaped = false;
+    // Piece by piece: one pattern for all of a long text runs out of stack.
+    for (;;) {
+      this.#take(PLAIN_TEXT);
+      if (this.#text[this.#at] === '"') break;
+      this.#take(ESCAPE);
+      isEscaped = true;
+    }
+    this.#at += 1;
+    const token = this.#text.slice(start, this.#at);
+    return isEscaped ? (JSON.parse(token) as string) : token.slice(1, -1);
   }
 
   #skips(char: string): boolean {

@@ -18,6 +18,9 @@ const CLIENT = { name: "gateway-tools", version: "1" };
 const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 8 * 1024 * 1024;
 const MAX_PAGES = 64;
+/** Of all pages together: no gateway reads a lock of more. */
+const MAX_ALL_BYTES = 16 * 1024 * 1024;
+const MAX_ALL_MS = 120_000;
 const MAX_TOOLS = 10_000;
 
 export interface Asker {
@@ -86,6 +89,8 @@ class Server {
   readonly #url: string;
   readonly #token: string;
   readonly #fetch: OperatorFetch;
+  readonly #endMs = performance.now() + MAX_ALL_MS;
+  #bytes = 0;
   #lastId = 0;
   #isModern = true;
   #session: string | undefined;
@@ -131,8 +136,12 @@ class Server {
     const id = this.#lastId;
     const response = await this.#send({ jsonrpc: "2.0", id, method, params });
     const { status } = response;
+    const body = Buffer.from(await response.arrayBuffer());
+    this.#bytes += body.length;
+    if (this.#bytes > MAX_ALL_BYTES) throw this.failure(`its pages have more than ${MAX_ALL_BYTES} bytes`);
+    if (performance.now() > this.#endMs) throw this.failure(`its pages take more than ${MAX_ALL_MS} ms`);
     this.#session ??= (method === "initialize" && response.headers.get("mcp-session-id")) || undefined;
-    const message = answerTo(String(id), Buffer.from(await response.arrayBuffer()), response);
+    const message = answerTo(String(id), body, response);
     const result = message?.get("result");
     const error = message?.get("error");
     return {

@@ -44,13 +44,21 @@ async function open(): Promise<ToolLocks> {
   return locks;
 }
 
+/** One after the other, everybody by himself. */
+let viewers = 0;
 function list(locks: ToolLocks, ...tools: readonly string[]): number {
+  viewers += 1;
+  return listAs(String(viewers), locks, ...tools);
+}
+
+function listAs(viewer: string, locks: ToolLocks, ...tools: readonly string[]): number {
+  const since = locks.begin(route, viewer, "1", true);
   const bytes = Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{"tools":[${tools.join(",")}]}}`);
   const answer = readListAnswer(bytes);
   if (typeof answer === "string") throw new Error(answer);
-  return locks.observe(route, locks.check(route, lock, bytes, answer)).length;
+  return locks.observe(route, locks.check(route, lock, bytes, answer), { viewer, since }).length;
 }
-const stateOf = (locks: ToolLocks, tool = "read"): string => locks.stateOf(route, lock, tool);
+const stateOf = (locks: ToolLocks, tool = "read", viewer = ""): string => locks.stateOf(route, lock, tool, viewer);
 
 describe("openToolLocks()", () => {
   test("what one process sees drift the others know, also one that starts later, until any sees it right", async () => {
@@ -78,6 +86,32 @@ describe("openToolLocks()", () => {
       for (const locks of [one, other])
         expect([stateOf(locks), stateOf(locks, "write")]).toEqual(["changed", "changed"]);
     }, SOON);
+  });
+
+  test("what one caller was shown counts for its calls in every process, whatever others are shown", async () => {
+    const [one, other] = [await open(), await open()];
+    listAs("alice", one, BAD);
+    await vi.waitFor(() => expect(stateOf(other)).toBe("changed"), SOON);
+    listAs("bob", other, GOOD);
+    await vi.waitFor(() => expect(stateOf(one, "read", "bob")).toBe("unseen"), SOON);
+    for (const locks of [one, other, await open()]) expect(stateOf(locks, "read", "alice")).toBe("changed");
+    listAs("alice", other, GOOD);
+    await vi.waitFor(() => expect(stateOf(one, "read", "alice")).toBe("unseen"), SOON);
+  });
+
+  test("a server that shows everybody something else fills neither the memory nor the store", async () => {
+    const one = await open();
+    for (let viewer = 0; viewer < 1_500; viewer += 1) listAs(`user ${viewer}`, one, BAD);
+    listAs("last", one, GOOD);
+    expect(stateOf(one, "read", "user 1499")).toBe("changed");
+    expect(stateOf(one, "read", "user 0")).toBe("reviewed");
+    const late = async (): Promise<string> => {
+      const locks = await open();
+      return stateOf(locks, "read", "user 1499");
+    };
+    await vi.waitFor(async () => expect(await late()).toBe("changed"), SOON);
+    const [record] = await store.store.list<{ tools: unknown[] }>("tool-drift");
+    expect(record?.value.tools.length).toBeLessThanOrEqual(1_001);
   });
 
   test("while the store is away each goes by what it sees, and tells it when the store is back", async () => {

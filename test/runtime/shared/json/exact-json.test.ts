@@ -11,6 +11,10 @@ function canonical(text: string): string | undefined {
 }
 
 describe("canonicalText() of parseExactJson()", () => {
+  test("a text of nothing but escapes, as long as any answer is, does not run out of stack", () => {
+    expect(parseExactJson(`"${"\\ud800".repeat(1_400_000)}"`)).toHaveLength(1_400_000);
+  });
+
   test.each([
     ['{"b":1.0e2, "a":[ "x\\u0041" ,null,true,{ }]}', '{"a":["xA",null,true,{}],"b":1.0e2}'],
     ['{"__proto__":{"__proto__":-0},"constructor":1}', '{"__proto__":{"__proto__":-0},"constructor":1}'],

@@ -1,0 +1,138 @@
+/**
+ * Lists in answers to requests for something else. Clients know an answer by its id alone, so a server can hand its tools to
+ * them in the answer to any other request, past whoever looks at lists.
+ *
+ * Untrusted input: the upstream's answer. Promise: what may hold a list passes filtered or not at all; all else passes as it is,
+ * however large.
+ */
+import { filterAnswer } from "../../mcp/lists/filter-answer.ts";
+import { EventBlocks, renderEvent } from "../../mcp/lists/event-blocks.ts";
+import { GrowingBytes } from "../../mcp/lists/growing-bytes.ts";
+import { readListAnswer } from "../../mcp/lists/list-answer.ts";
+import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
+import type { UpstreamFailure } from "../../features/connection/failure.ts";
+import { withoutThose, type AnswerReader, type ListReceiver } from "./list-receiver.ts";
+import type { ListRules } from "./list-rules.ts";
+
+const MAX_BYTES = 8 * 1024 * 1024;
+/** What could be the member `tools`, also for a client that reads loosely or resolves escapes; texts may speak of it. */
+const TOOLS = /(?<!\\)"tool|\\u0(?:0[4-7]|17f)/i;
+const LONGEST_MARK = 8;
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+export class StrayReader implements AnswerReader {
+  readonly #ownId: string | undefined;
+  readonly #rules: ListRules;
+  readonly #next: ListReceiver;
+  /** `watched`: too large to be read; ends where it could hold a list. */
+  #mode: "plain" | "body" | "events" | "watched" = "plain";
+  #status = 200;
+  #headers: UpstreamHeaders = [];
+  readonly #body = new GrowingBytes();
+  readonly #events = new EventBlocks(MAX_BYTES);
+  #tail = Buffer.alloc(0);
+  #isDone = false;
+
+  /** @param ownId JSON text of the request's id: no client takes that answer for a list */
+  constructor(ownId: string | undefined, rules: ListRules, next: ListReceiver) {
+    this.#ownId = ownId;
+    this.#rules = rules;
+    this.#next = next;
+  }
+
+  onHead(status: number, headers: UpstreamHeaders, isWhole = false): void {
+    // Looser than elsewhere: clients look for these words anywhere in the type.
+    const type = upstreamHeader(headers, "content-type").join(", ");
+    const [isEvents, isJson] = [/event-stream/i.test(type), /json/i.test(type)];
+    const isRead = !isWhole && status < 300 && (isEvents || isJson);
+    const isCoded = upstreamHeader(headers, "content-encoding").some((coding) => coding.toLowerCase() !== "identity");
+    if (isRead && isCoded) return this.refuseAnswer("an answer with a content coding, although none was asked for");
+    if (isRead && isEvents && isJson) return this.refuseAnswer("an answer that is both JSON and an event stream");
+    this.#mode = !isRead ? "plain" : isEvents ? "events" : "body";
+    this.#status = status;
+    this.#headers = headers;
+    if (this.#mode !== "body")
+      this.#next.onHead(status, this.#mode === "events" ? withoutThose(headers) : headers, isWhole);
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#isDone) return;
+    if (this.#mode === "plain") return this.#next.onData(chunk);
+    if (this.#mode === "watched") return this.#watch(chunk);
+    if (this.#mode === "events") return this.#readEvents(chunk);
+    this.#body.push(chunk);
+    if (this.#body.length <= MAX_BYTES) return;
+    this.#mode = "watched";
+    const begun = this.#body.take();
+    if (mayHoldList(begun)) return this.refuseAnswer(TOO_LARGE);
+    this.#next.onHead(this.#status, this.#headers);
+    this.#watch(begun);
+  }
+
+  onEnd(trailers?: UpstreamHeaders): void {
+    if (this.#isDone) return;
+    if (this.#mode !== "body") return this.#next.onEnd(this.#mode === "plain" ? trailers : undefined);
+    const whole = this.#body.take();
+    const read = this.#read(whole.subarray(0, 3).equals(BYTE_ORDER_MARK) ? whole.subarray(3) : whole);
+    if (read === undefined) return this.refuseAnswer(UNREADABLE);
+    const isAsItCame = read === "as it came";
+    const head = [...withoutThose(this.#headers), "content-length", String(isAsItCame ? whole.length : read.length)];
+    this.#next.onHead(this.#status, isAsItCame ? this.#headers : head);
+    if (whole.length > 0) this.#next.onData(isAsItCame ? whole : read);
+    this.#next.onEnd();
+  }
+
+  onFailure(failure: UpstreamFailure, detail: string): void {
+    if (!this.#isDone) this.#next.onFailure(failure, detail);
+  }
+
+  refuseAnswer(why: string): void {
+    this.close();
+    this.#next.refuseAnswer(why);
+  }
+
+  close(): void {
+    this.#isDone = true;
+  }
+
+  #readEvents(chunk: Buffer): void {
+    const blocks = this.#events.push(chunk);
+    if (blocks === undefined) {
+      this.#mode = "watched";
+      return this.#watch(this.#events.takeRest());
+    }
+    const pieces: Buffer[] = [];
+    for (const block of blocks) {
+      const read = block.kind === "event" && block.data.length > 0 ? this.#read(block.data) : "as it came";
+      if (read === undefined) return this.refuseAnswer(UNREADABLE);
+      if (read === "as it came" || block.kind === "filler") pieces.push(block.raw);
+      else pieces.push(renderEvent(block.others, read.toString("utf8")));
+    }
+    if (pieces.length > 0) this.#next.onData(Buffer.concat(pieces));
+  }
+
+  /** @returns undefined for what must not pass */
+  #read(bytes: Buffer): Buffer | "as it came" | undefined {
+    if (!mayHoldList(bytes)) return "as it came";
+    const answer = readListAnswer(bytes);
+    if (answer === "unreadable") return undefined;
+    if (answer === "none" || (this.#ownId !== undefined && answer.id === this.#ownId)) return "as it came";
+    const { keeps, lock } = this.#rules;
+    const leavesOut = lock?.(bytes, answer, { isStray: true });
+    return filterAnswer(bytes, answer, { keeps, leavesOut, isModern: false }).bytes;
+  }
+
+  #watch(chunk: Buffer): void {
+    const seen = Buffer.concat([this.#tail, chunk]);
+    if (mayHoldList(seen)) return this.refuseAnswer(TOO_LARGE);
+    this.#tail = seen.subarray(-LONGEST_MARK);
+    this.#next.onData(chunk);
+  }
+}
+
+const UNREADABLE = "an answer that cannot be read, and may hold tools";
+const TOO_LARGE = `an answer of more than ${MAX_BYTES} bytes that may hold tools`;
+
+function mayHoldList(bytes: Buffer): boolean {
+  return TOOLS.test(bytes.toString("latin1"));
+}
