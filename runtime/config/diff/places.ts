@@ -121,16 +121,22 @@ export function placesOf(before: Tables, after: Tables): readonly Place[] {
     const own = next ?? old;
     if (own === undefined) continue;
     const host = hostOf(own, next === undefined ? before : after);
-    const path = pathOf(own, host, next === undefined ? before : after);
-    // An address of one side may be answered by a wider route of the other.
-    const pair = {
-      old: old ?? (path === undefined ? undefined : before.find(host, path)),
-      new: next ?? (path === undefined ? undefined : after.find(host, path)),
-    };
-    if (isAlike(pair.old, pair.new, before, after)) continue;
-    const holds = (at: string): boolean => before.find(host, at) === pair.old && after.find(host, at) === pair.new;
-    const others = pair.old === undefined ? keys[0] : pair.new === undefined ? keys[1] : undefined;
-    places.push({ ...pair, address: own.address, elsewhere: others?.get(own.key)?.address, host, path, holds });
+    const paths = pathsOf(own, host, next === undefined ? before : after);
+    const seen = new Set<ComparedRoute | undefined>();
+    // An address of one side may be answered by wider routes of the other, several of them beside each other.
+    for (const path of paths.length === 0 ? [undefined] : paths) {
+      const pair = {
+        old: old ?? (path === undefined ? undefined : before.find(host, path)),
+        new: next ?? (path === undefined ? undefined : after.find(host, path)),
+      };
+      const other = next === undefined ? pair.new : pair.old;
+      if (seen.has(other)) continue;
+      seen.add(other);
+      if (isAlike(pair.old, pair.new, before, after)) continue;
+      const holds = (at: string): boolean => before.find(host, at) === pair.old && after.find(host, at) === pair.new;
+      const others = pair.old === undefined ? keys[0] : pair.new === undefined ? keys[1] : undefined;
+      places.push({ ...pair, address: own.address, elsewhere: others?.get(own.key)?.address, host, path, holds });
+    }
   }
   const known = new Set(places.map(pairText));
   return [...withMoved(places), ...underWildcards(before, after).filter((place) => !known.has(pairText(place)))];
@@ -152,7 +158,7 @@ function underWildcards(before: Tables, after: Tables): readonly Place[] {
     for (const route of tables.routes.filter(({ isWildcard }) => isWildcard))
       for (const host of hosts) {
         if (!host.endsWith(route.host.slice(1))) continue;
-        const path = pathOf(route, host, tables);
+        const [path] = pathsOf(route, host, tables);
         const found = (side: Tables): ComparedRoute | undefined =>
           side === tables ? route : path === undefined ? undefined : side.find(host, path);
         const pair = { old: found(before), new: found(after) };
@@ -203,8 +209,8 @@ function hostOf({ host, isWildcard }: ComparedRoute, tables: Tables): string {
   return named.find((each) => !taken.has(each)) ?? host;
 }
 
-/** @returns a path of the route's own that no other one of its side takes */
-function pathOf(route: ComparedRoute, host: string, tables: Tables): string | undefined {
+/** @returns paths of the route's own that no other one of its side takes */
+function pathsOf(route: ComparedRoute, host: string, tables: Tables): readonly string[] {
   const { base, match } = route;
   const candidates =
     match.kind === "exact"
@@ -217,8 +223,10 @@ function pathOf(route: ComparedRoute, host: string, tables: Tables): string | un
             `${match.beginning}0`,
             `${match.beginning}/x`,
             `${match.beginning}x/x`,
+            `${match.beginning}/0`,
+            `${match.beginning}/q7kz/jv`,
           ];
-  return candidates.find((path) => tables.find(host, path) === route);
+  return candidates.filter((path) => tables.find(host, path) === route);
 }
 
 /** What this side answers to one concrete request. */

@@ -114,6 +114,14 @@ describe("diffConfigurations()", () => {
     );
     expect(named.text).toContain('gains requests for a path that begins with "/b/"');
 
+    const taken = `${one("allow: { and: [{ authenticated_user: true }] }")}  - { name: new, from: "https://a.example.com", regex: "^/admin/.*", to: "http://n.internal", allowed_users: [n@example.com] }\n`;
+    const over = await diffConfigurations(
+      written("old.yaml", one("allow: { and: [{ authenticated_user: true }] }")),
+      written("new.yaml", taken),
+      {},
+    );
+    expect(over.text).toContain("(was answered by default/all)\n    anybody signed in loses everything");
+
     const server = (name: string, prefix: string): string =>
       `  - { name: ${name}, from: "https://m.example.com", prefix: ${prefix}, to: "http://m.internal", mcp: { server: {} }, allowed_domains: [example.com] }\n`;
     const boot = `shared_secret: ${Buffer.alloc(32).toString("base64")}\nstorage_url: "memory:"\ninsecure_server: true\nidp_provider_url: https://idp.example\nidp_client_id: gateway\nidp_client_secret: secret\nruntime_flags: { mcp: true }\nroutes:\n`;
