@@ -17,7 +17,7 @@ import type { Store } from "../../store/store.ts";
 import { isOwnKey, MAX_OWN, type DriftChanges } from "./seen-tools.ts";
 import { createToolLocks, type ToolLocks } from "./tool-locks.ts";
 
-const FEED = "tool-drift";
+export const DRIFT_FEED = "tool-drift";
 const TAG = "tool-drift";
 export const DRIFT_FORMATS = firstFormats(["tool-drift"]);
 
@@ -78,7 +78,7 @@ export async function openToolLocks({ store, clock, log }: DriftDeps): Promise<T
       await writeRoute(routeKey, taken);
       for (const [tool, digest] of taken) if (changes.get(tool) === digest) changes.delete(tool);
       if (changes.size === 0) pending.delete(routeKey);
-      await store.append(FEED, "changed", epochSeconds(clock) + ENTRY_SECONDS);
+      await store.append(DRIFT_FEED, "changed", epochSeconds(clock) + ENTRY_SECONDS);
     }
   };
 
@@ -113,7 +113,7 @@ export async function openToolLocks({ store, clock, log }: DriftDeps): Promise<T
   const follower = followFeed({
     store,
     log,
-    feed: FEED,
+    feed: DRIFT_FEED,
     onEntry: () => (isStale = true),
     onRead() {
       if (!working && (isStale || pending.size > 0)) work();
