@@ -70,6 +70,17 @@ export class OpenKeys {
     return true;
   }
 
+  /** Length of the newest key if all of it is visible ASCII without escapes, else -1; no text is made for it. */
+  lastPlainLength(): number {
+    const start = this.starts[this.count - 1] as number;
+    const end = this.ends[this.count - 1] as number;
+    for (let i = start; i < end; i++) {
+      const byte = this.bytes[i] as number;
+      if (byte < 0x21 || byte > 0x7e) return -1;
+    }
+    return end < 0 ? -1 : end - start;
+  }
+
   private hashDecoded(index: number): number {
     const text = this.text(index);
     // Parsers replace lone surrogates each in their own way: two such keys may become one upstream.

@@ -90,6 +90,11 @@ export class JsonScanner {
     return this.keys.last();
   }
 
+  /** See `OpenKeys.lastPlainLength`. */
+  keyPlainLength(): number {
+    return this.keys.lastPlainLength();
+  }
+
   /** Its hash; see `hashKey`. */
   keyHash(): number {
     return this.keys.hash;

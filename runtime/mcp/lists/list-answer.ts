@@ -154,6 +154,12 @@ function readName(bytes: Buffer, wanted: string): string | undefined {
   let unusualKeys = 0;
   const mark = scanner.openObject();
   while (scanner.nextKey(mark)) {
+    const length = scanner.keyPlainLength();
+    if (length !== -1 && length !== wanted.length) {
+      // Most keys; a text of each costs more than walking over it.
+      scanner.skipValue();
+      continue;
+    }
     const key = scanner.key();
     if (key === wanted) {
       const span = scanner.take();
