@@ -142,7 +142,6 @@ test("every block of the Field tree is covered above", () => {
     "server",
     "tool_lock",
     "upstream_oauth2",
-    "tool_lock",
     "id_jag",
     "workload",
     "endpoint",

@@ -23,6 +23,7 @@ const OTHER_LABELS: Readonly<Record<string, readonly string[]>> = {
   gateway_token_refreshes_total: ["token", "result"],
   gateway_webhook_events_total: ["event", "result"],
   gateway_upstream_ejections_total: ["route", "upstream"],
+  gateway_tool_drifts_total: ["route", "drift"],
 };
 
 /** Of the Prometheus text form, without what prom-client tells of the process. */
