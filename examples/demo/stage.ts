@@ -13,6 +13,7 @@ import { startGateway, type Gateway } from "../../runtime/gateway.ts";
 import { createLog } from "../../runtime/shared/log.ts";
 import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
 import { type DemoUser, type IdentityProvider, startIdentityProvider } from "./identity-provider.ts";
+import { createOwned } from "./owned.ts";
 import { type RunningMcpServer, startMcpServer } from "./mcp-server.ts";
 import { type RunningWebApp, startWebApp } from "./web-app.ts";
 
@@ -52,28 +53,25 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const configDirectory = join(directory, "config");
   await mkdir(configDirectory);
   const origin = `http://localhost:${options.port}`;
-  const closers: (() => Promise<unknown>)[] = [() => rm(directory, { recursive: true, force: true })];
-  const close = async (): Promise<void> => {
-    for (const closer of closers.splice(0).toReversed()) await closer();
-  };
+  const { own, close } = createOwned();
+  own({ close: () => rm(directory, { recursive: true, force: true }) });
   try {
-    const identityProvider = await startIdentityProvider({
-      port: options.identityPort ?? 0,
-      ...(options.users && { users: options.users }),
-      clients: [
-        {
-          client_id: "gateway",
-          client_secret: "demo-secret-of-the-gateway",
-          redirect_uris: [`${origin}/.gateway/callback`],
-          post_logout_redirect_uris: [`${origin}/.gateway/signed_out`],
-        },
-      ],
-    });
-    closers.push(() => identityProvider.close());
-    const mcpServer = await startMcpServer();
-    closers.push(() => mcpServer.close());
-    const webApp = await startWebApp({ gateway: origin });
-    closers.push(() => webApp.close());
+    const identityProvider = own(
+      await startIdentityProvider({
+        port: options.identityPort ?? 0,
+        ...(options.users && { users: options.users }),
+        clients: [
+          {
+            client_id: "gateway",
+            client_secret: "demo-secret-of-the-gateway",
+            redirect_uris: [`${origin}/.gateway/callback`],
+            post_logout_redirect_uris: [`${origin}/.gateway/signed_out`],
+          },
+        ],
+      }),
+    );
+    const mcpServer = own(await startMcpServer());
+    const webApp = own(await startWebApp({ gateway: origin }));
 
     const bootFile = join(configDirectory, "gateway.yaml");
     await writeFile(bootFile, bootSettings(options, identityProvider.issuer, directory), { mode: 0o600 });
@@ -108,8 +106,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     // The first bundle is there before the gateway starts, so that its first answer is already the program's.
     await publish();
     // Warnings only: the terminal belongs to the story.
-    const gateway = await startGateway({ config: configDirectory, log: createLog({ level: "warn" }) });
-    closers.push(() => gateway.close());
+    const gateway = own(await startGateway({ config: configDirectory, log: createLog({ level: "warn" }) }));
     return {
       origin,
       adminOrigin: gateway.adminOrigin,

@@ -8,6 +8,7 @@ import { Writable } from "node:stream";
 import { startGateway, type Gateway } from "../../runtime/gateway.ts";
 import { createLog } from "../../runtime/shared/log.ts";
 import { findPostgres, startPostgres } from "../../test/support/postgres.ts";
+import { createOwned } from "../demo/owned.ts";
 import { findPort } from "../demo/stage.ts";
 import { type Balancer, startBalancer } from "./balancer.ts";
 import { type BuildsServer, startBuildsServer } from "./builds.ts";
@@ -38,14 +39,8 @@ const REPLICAS = [0, 1];
 
 export async function startStage(): Promise<Stage> {
   const directory = await mkdtemp(join(tmpdir(), "gateway-enterprise-"));
-  const closers: (() => Promise<unknown>)[] = [() => rm(directory, { recursive: true, force: true })];
-  const close = async (): Promise<void> => {
-    for (const closer of closers.splice(0).toReversed()) await closer();
-  };
-  const own = <T extends { close(): Promise<unknown> }>(part: T): T => {
-    closers.push(() => part.close());
-    return part;
-  };
+  const { own, close } = createOwned();
+  own({ close: () => rm(directory, { recursive: true, force: true }) });
   try {
     const port = await findPort(18480);
     const origin = `http://localhost:${port}`;

@@ -14,7 +14,6 @@ const stage = await startStage();
 const { desk } = stage;
 
 const LARGE = { order: "A2", amount: 500 };
-const closers: (() => Promise<void>)[] = [];
 let waiting = "";
 
 /** Where a refusal that can be approved says that it is. */
@@ -72,8 +71,7 @@ try {
     steps.equal(data["tool"], "refund");
     return JSON.stringify(data);
   });
-  const approver = await createApprover(FRED);
-  closers.push(() => approver.close());
+  const approver = stage.own(await createApprover(FRED));
   await steps.step("somebody of finance reads who asks for what, and approves it in the browser", async () => {
     const text = await approver.read(waiting);
     for (const part of ["sue@example.com", "refund", "A2", "500"]) steps.ok(text.includes(part), `${part}: ${text}`);
@@ -175,7 +173,6 @@ try {
     return out;
   });
 } finally {
-  for (const close of closers) await close();
   await stage.close();
   process.exitCode = steps.end();
 }

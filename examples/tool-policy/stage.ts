@@ -8,11 +8,13 @@ import { setTimeout as pause } from "node:timers/promises";
 
 import { parse } from "yaml";
 
+import type { Closable } from "../../runtime/shared/clock.ts";
 import { runGateway, type RunningGateway } from "../../test/support/run-gateway.ts";
 import { createBrowser, type Browser } from "../../test/support/browser.ts";
 import { type DemoUser, startIdentityProvider } from "../demo/identity-provider.ts";
 import { type ConnectedClient, connectClient } from "../demo/mcp-client.ts";
 import { visit } from "../demo/person.ts";
+import { createOwned } from "../demo/owned.ts";
 import { findPort } from "../demo/stage.ts";
 import { type Chat, startChat } from "./chat.ts";
 import { type DeskServer, startDesk } from "./desk.ts";
@@ -43,7 +45,6 @@ export interface Stage {
   plan(slice: string): Promise<string>;
   /** Signs in and connects an agent with one of the two SDKs. */
   connect(user: DemoUser, sdk: "v1" | "v2"): Promise<ConnectedClient>;
-  browserOf(user: DemoUser): Browser;
   /** Where the lock of the reviewed tools lies; it is published with the slice. */
   readonly lockFile: string;
   /** A file with a token, for commands that ask as its user. */
@@ -52,21 +53,13 @@ export interface Stage {
   readonly recordFile: string;
   /** The first record that fits, once it is written. @throws Error when there is none */
   record(fits: (record: AuthorizationRecord) => boolean): Promise<AuthorizationRecord>;
+  /** Is closed with the stage. */
+  own<T extends Closable>(part: T): T;
   close(): Promise<void>;
 }
 
-/** A file of this folder with the addresses of the stage. */
-export type Localize = (text: string) => string;
-
 export async function startStage(): Promise<Stage> {
-  const closers: (() => Promise<unknown>)[] = [];
-  const close = async (): Promise<void> => {
-    for (const closer of closers.splice(0).toReversed()) await closer();
-  };
-  const own = <T extends { close(): Promise<unknown> }>(part: T): T => {
-    closers.push(() => part.close());
-    return part;
-  };
+  const { own, close } = createOwned();
   try {
     const port = await findPort(18580);
     const origin = `http://localhost:${port}`;
@@ -76,7 +69,8 @@ export async function startStage(): Promise<Stage> {
     const clients = [{ client_id: "gateway", client_secret: secret, redirect_uris: redirectUris }];
     const provider = own(await startIdentityProvider({ clients, users: [SUE, FRED, EVE] }));
     const [desk, chat] = [own(await startDesk()), own(await startChat())];
-    const localize: Localize = (text) =>
+    // The desk is on loopback, where an owner's upstream may not be otherwise.
+    const localize = (text: string): string =>
       text
         .replace("allowed_from: [mcp.example.com]", "$&\n    allow_local_upstreams: true")
         .replaceAll("https://auth.example.com", signIn)
@@ -85,16 +79,14 @@ export async function startStage(): Promise<Stage> {
         .replaceAll("https://login.example.com", provider.issuer)
         .replaceAll("https://chat.example.com/gateway", chat.url)
         .replaceAll("http://desk.internal:3000", desk.origin);
-    // The desk is on loopback, too, where an owner's upstream may not be otherwise.
     const file = (name: string): string => localize(readFileSync(new URL(name, import.meta.url), "utf8"));
 
-    const environment = {
+    // For the gateway, and for commands that read the same configuration.
+    Object.assign(process.env, {
       IDP_CLIENT_SECRET: secret,
       WEBHOOK_SECRET: chat.secret,
       RECORD_KEY: randomBytes(32).toString("base64"),
-    };
-    // Commands read the same configuration.
-    Object.assign(process.env, environment);
+    });
 
     // The company's provider is on loopback here, without TLS; keys and records are the run's own.
     const boot = Object.entries(parse(file("gateway.yaml")) as Record<string, unknown>).filter(
@@ -105,7 +97,6 @@ export async function startStage(): Promise<Stage> {
         workers: 2,
         boot: { ...Object.fromEntries(boot), address: `127.0.0.1:${port}` },
         yaml: "",
-        env: environment,
       }),
     );
     const publisher = own(await createPublisher(gateway));
@@ -127,7 +118,7 @@ export async function startStage(): Promise<Stage> {
       proposal: file("desk-next.yaml"),
       async copyWith(slice) {
         const directory = await mkdtemp(join(tmpdir(), "gateway-proposal-"));
-        closers.push(() => rm(directory, { recursive: true, force: true }));
+        own({ close: () => rm(directory, { recursive: true, force: true }) });
         await copyFile(join(gateway.directory, "gateway.yaml"), join(directory, "gateway.yaml"));
         await writeFile(join(directory, "desk.yaml"), slice);
         return directory;
@@ -151,7 +142,6 @@ export async function startStage(): Promise<Stage> {
           });
           return new URL(page.url);
         }).then(own),
-      browserOf,
       lockFile: publisher.lockFile,
       async tokenFile(client) {
         const file = join(gateway.directory, `token-${randomUUID()}`);
@@ -167,6 +157,7 @@ export async function startStage(): Promise<Stage> {
         }
         throw new Error("there is no such record");
       },
+      own,
       close,
     };
   } catch (error) {

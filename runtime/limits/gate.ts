@@ -47,3 +47,15 @@ export const MAX_KEYS = 20_000;
 export function advanceOf(most: number): number {
   return most < EXACT_BELOW ? 0 : Math.ceil(most / 100);
 }
+
+/** Puts questions about one count to the store, one after the other. @param askOnce says whether there is more to ask */
+export async function askInTurn<T extends { isAsking: boolean }>(
+  count: T,
+  askOnce: (count: T) => Promise<boolean>,
+): Promise<void> {
+  if (count.isAsking) return;
+  count.isAsking = true;
+  let goOn = true;
+  while (goOn) goOn = await askOnce(count);
+  count.isAsking = false;
+}

@@ -11,6 +11,7 @@ import type { Clock } from "../shared/clock.ts";
 import { allot, toAllotment, type Allotment } from "../store/allotments.ts";
 import {
   advanceOf,
+  askInTurn,
   EXACT_BELOW,
   type Gate,
   GRANTED,
@@ -170,12 +171,8 @@ export function createRequestGate({ counts: shared, clock, onAlone }: RequestGat
     }
   }
 
-  async function ask(count: Count): Promise<void> {
-    if (count.isAsking) return;
-    count.isAsking = true;
-    let goOn = true;
-    while (goOn) goOn = await askOnce(count);
-    count.isAsking = false;
+  function ask(count: Count): Promise<void> {
+    return askInTurn(count, askOnce);
   }
 
   /** @returns whether there is more to ask */

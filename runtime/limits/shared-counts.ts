@@ -5,7 +5,7 @@
  */
 import { randomSecret } from "../shared/keys.ts";
 import { errorText } from "../shared/errors.ts";
-import type { Clock, Closable } from "../shared/clock.ts";
+import { type Clock, type Closable, within } from "../shared/clock.ts";
 import type { Log } from "../shared/log.ts";
 import type { Allotment, AllotmentRequest } from "../store/allotments.ts";
 import type { Store } from "../store/store.ts";
@@ -50,7 +50,9 @@ export function createSharedCounts(deps: SharedCountsDeps): SharedCounts {
 
     async allot(key, request) {
       if (isClosed) return undefined;
-      const work = within(longestWaitMs, store.allot(key, request));
+      const work = within(longestWaitMs, store.allot(key, request), () => {
+        throw new Error(`no answer within ${longestWaitMs / 1000} s`);
+      });
       underWay.add(work);
       try {
         const allotment = await work;
@@ -85,17 +87,4 @@ export function createSharedCounts(deps: SharedCountsDeps): SharedCounts {
       await Promise.allSettled(underWay);
     },
   };
-}
-
-/** @throws what `work` throws, or that it took too long */
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1000} s`)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -7,7 +7,17 @@
  */
 import { hashSecret, randomSecret } from "../shared/keys.ts";
 import type { Clock } from "../shared/clock.ts";
-import { EXACT_BELOW, type Gate, GRANTED, MAX_KEYS, MAX_RETIRED, MAX_TENDED, type Taken, UNAVAILABLE } from "./gate.ts";
+import {
+  askInTurn,
+  EXACT_BELOW,
+  type Gate,
+  GRANTED,
+  MAX_KEYS,
+  MAX_RETIRED,
+  MAX_TENDED,
+  type Taken,
+  UNAVAILABLE,
+} from "./gate.ts";
 import type { SharedCounts } from "./shared-counts.ts";
 
 export interface SlotGateDeps {
@@ -151,12 +161,8 @@ export function createSlotGate({ counts: shared, clock, onAlone }: SlotGateDeps,
     if (oldest && isQuiet(oldest[1])) all.delete(oldest[0]);
   }
 
-  async function ask(slots: Slots): Promise<void> {
-    if (slots.isAsking) return;
-    slots.isAsking = true;
-    let goOn = true;
-    while (goOn) goOn = await askOnce(slots);
-    slots.isAsking = false;
+  function ask(slots: Slots): Promise<void> {
+    return askInTurn(slots, askOnce);
   }
 
   /** @returns whether there is more to ask */

@@ -26,3 +26,16 @@ export interface TokenRefresh {
 export interface Closable {
   close(): Promise<void>;
 }
+
+/** What `work` comes to, or what `late` says once `ms` are over; the work goes on then. @throws what either throws */
+export async function within<T>(ms: number, work: Promise<T>, late: () => T): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  try {
+    return await Promise.race([work, over.then(late)]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

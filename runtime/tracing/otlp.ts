@@ -10,6 +10,7 @@ import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchSpanProcessor, type ReadableSpan } from "@opentelemetry/sdk-trace";
 
 import type { Log } from "../shared/log.ts";
+import { within } from "../shared/clock.ts";
 import type { Span, SpanSink, TracingSettings } from "./tracing.ts";
 
 export interface OtlpOptions extends Pick<TracingSettings, "headers" | "serviceName"> {
@@ -80,13 +81,12 @@ export function openOtlpSink(options: OtlpOptions, { log }: { readonly log: Log 
     },
     counts: () => ({ exported, dropped, failed }),
     async close() {
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, timeoutMs);
-      });
       // A receiver that is away must not keep the process.
-      await Promise.race([processor.shutdown().catch(() => {}), late]);
-      clearTimeout(timer);
+      await within(
+        timeoutMs,
+        processor.shutdown().catch(() => {}),
+        () => {},
+      );
     },
   };
 }

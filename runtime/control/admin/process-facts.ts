@@ -1,5 +1,6 @@
 /** What readiness and status say first, of one process as of several. */
 import type { Store } from "../../store/store.ts";
+import { within } from "../../shared/clock.ts";
 import { VERSION } from "../../shared/version.ts";
 
 const ASK_AGAIN_AFTER_MS = 1_000;
@@ -32,19 +33,10 @@ function storeHealth(store: Pick<Store, "get">): () => Promise<boolean> {
   };
 }
 
-async function ask(store: Pick<Store, "get">): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), ANSWER_WITHIN_MS);
-    timer.unref();
-  });
+function ask(store: Pick<Store, "get">): Promise<boolean> {
   const answered = store.get("status:health").then(
     () => true,
     () => false,
   );
-  try {
-    return await Promise.race([answered, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return within(ANSWER_WITHIN_MS, answered, () => false);
 }
