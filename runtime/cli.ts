@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 
 import type { ReadyOptions } from "./tools/commands/ready.ts";
-import { addAdministration, addPolicyCommands } from "./tools/commands/program.ts";
+import { addAdministration, addAuditCommands, addPolicyCommands } from "./tools/commands/program.ts";
 import { configJsonSchema } from "./config/surfaces/json-schema.ts";
 import { DEFAULT_OWNER } from "./features/process/owners.ts";
 import { configReference } from "./config/surfaces/reference.ts";
@@ -165,6 +165,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
 
   addAdministration(program, (code) => void (exitCode = code));
   addPolicyCommands(program, (code) => void (exitCode = code));
+  addAuditCommands(program, (code) => void (exitCode = code));
   addTools(program, (code) => void (exitCode = code));
 
   program

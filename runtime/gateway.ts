@@ -171,7 +171,12 @@ function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, o
     }),
   );
   const { authenticator, callers, browser, csrf, idJags } = session;
-  const approvals = createApprovalModule({ ...common, session, notify: ground.notify });
+  const approvals = createApprovalModule({
+    ...common,
+    session,
+    notify: ground.notify,
+    recordAction: ground.recordAction,
+  });
   metrics.register(approvalSeries(approvals.counts));
   const devices = createDevices({ store, keys, session, log, clock });
   const fetchClientDocument = createFetchDocument({ fetch });
@@ -227,7 +232,7 @@ function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, o
 }
 
 async function openAdmin(
-  { boot, bundle, metrics, store, blocks, webhook, clock, log }: Ground,
+  { boot, bundle, metrics, store, blocks, webhook, clock, log, recordPublished }: Ground,
   proxy: Proxy,
   { worker, isDraining }: { readonly worker: string | undefined; readonly isDraining: () => boolean },
   own: Own,
@@ -245,7 +250,7 @@ async function openAdmin(
     return { admin: undefined, pages: own(createPages(pagesDeps)), adminCertificates: undefined };
   const mintedTokens = createMintedTokens({ store, clock });
   const endpoints = [
-    sliceEndpoint(createPublisher({ store, validate: bundle.validate, clock }), bundle.parse),
+    sliceEndpoint(createPublisher({ store, validate: bundle.validate, clock, record: recordPublished }), bundle.parse),
     publishTokenEndpoint(mintedTokens, log),
   ];
   const maxConnections = connectionLimits(boot.maxConnections).other;

@@ -1,4 +1,9 @@
 /** What all parts of a gateway stand on: boot settings, keys, store, configuration, records, and who is told of events. */
+import { randomUUID } from "node:crypto";
+
+import { startActions } from "./control/audit/actions.ts";
+import { recordPublished } from "./control/audit/record-published.ts";
+import { startAudit } from "./control/audit/start-audit.ts";
 import { createMetrics } from "./control/admin/metrics.ts";
 import { traceSeries } from "./control/admin/trace-series.ts";
 import { webhookSeries } from "./control/admin/webhook-series.ts";
@@ -9,8 +14,10 @@ import { createPublishedSlices } from "./control/bundle/published.ts";
 import { startTellingBehind } from "./control/telling/tell-behind.ts";
 import { startTellingRefused } from "./control/telling/tell-refused.ts";
 import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
+import type { GatewayError } from "./shared/errors.ts";
 import { createKeys } from "./shared/keys.ts";
 import { createLog } from "./shared/log.ts";
+import { type AdminAction, formatAction } from "./audit/action-record.ts";
 import { createRecordWriter } from "./audit/record-writer.ts";
 import { systemClock, type Closable } from "./shared/clock.ts";
 import type { Notify } from "./audit/events.ts";
@@ -41,12 +48,16 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
   const kept = boot.storageUrl === "memory:" ? undefined : createKeptStore({ store });
   const keptKeys = keys.derive("kept-slice");
   const bundle = own(await openBundle({ path: config, boot: start, published, kept, keptKeys, log, clock, onReload }));
-  const records = own(
-    createRecordWriter({
-      destination: boot.authorizeLog,
-      onError: (error, queued) => log.error({ err: error, queued }, "authorization records are not written"),
-    }),
-  );
+  const lines = createRecordWriter({
+    destination: boot.authorizeLog,
+    endsBrokenLine: boot.audit,
+    onError: (error, queued) => log.error({ err: error, queued }, "authorization records are not written"),
+  });
+  const records = own(boot.audit ? await startAudit(lines, { store, keys, clock, log, worker }) : lines);
+  if (boot.audit) own(startActions({ store, records, log }));
+  const recordAction = boot.audit
+    ? (action: AdminAction) => void records.write(formatAction(clock.now(), randomUUID(), action))
+    : undefined;
   const blocks = own(await openBlocks({ store, clock, log }));
   const toolLocks = own(await openToolLocks({ store, clock, log }));
   const metrics = createMetrics();
@@ -60,5 +71,25 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
     own(startTellingRefused(bundle, notify));
     own(startTellingBehind({ store, notify, clock, log }));
   }
-  return { boot, log, clock, tracing, keys, store, bundle, records, blocks, toolLocks, metrics, webhook, notify };
+  const onError = (error: GatewayError): void => log.error({ err: error }, "an action is not recorded");
+  const actions = {
+    recordAction,
+    recordPublished: boot.audit ? recordPublished({ store, clock, onError }) : undefined,
+  };
+  return {
+    ...actions,
+    boot,
+    log,
+    clock,
+    tracing,
+    keys,
+    store,
+    bundle,
+    records,
+    blocks,
+    toolLocks,
+    metrics,
+    webhook,
+    notify,
+  };
 }

@@ -1,5 +1,6 @@
 /** Every kind of record that the parts of this program keep in the store, in the form they know: what opens a store opens it so. */
 import { APPROVAL_FORMATS } from "./approvals/approval-records.ts";
+import { AUDIT_FORMATS } from "./control/audit/heads.ts";
 import { MINTED_FORMATS } from "./control/admin/minted-tokens.ts";
 import { DRIFT_FORMATS } from "./mcp/tool-locks/shared-drift.ts";
 import { ISSUER_FORMATS } from "./oauth/server/grant-records.ts";
@@ -19,6 +20,7 @@ export const recordFormats: RecordFormats = {
   ...MINTED_FORMATS,
   ...DRIFT_FORMATS,
   ...WEBHOOK_FORMATS,
+  ...AUDIT_FORMATS,
 };
 
 /** @throws GatewayError as `openStore` does */

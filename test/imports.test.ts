@@ -72,6 +72,10 @@ const rules: Readonly<Record<string, Rule>> = {
     may: ["shared", "audit", "features", "http", "store", "control/bundle"],
     why: "looks at what others know, and tells of it",
   },
+  "control/audit": {
+    may: ["shared", "audit", "store"],
+    why: "what the records of one process need of the others, and of administrators",
+  },
   "control/admin": {
     may: [
       "shared",
@@ -88,7 +92,17 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "its own listener; jobs publish with the token of their platform",
   },
   "control/workers": {
-    may: ["shared", "config", "store", "webhook", "control/bundle", "control/admin", "gateway", "record-kinds"],
+    may: [
+      "shared",
+      "config",
+      "store",
+      "webhook",
+      "control/audit",
+      "control/bundle",
+      "control/admin",
+      "gateway",
+      "record-kinds",
+    ],
     why: "starts several composition roots, and speaks for them",
   },
   terraform: {
@@ -104,7 +118,17 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "makes what is published, pages included; never published itself",
   },
   "record-kinds": {
-    may: ["store", "identity", "mcp", "approvals", "oauth/server", "oauth/client", "webhook", "control/admin"],
+    may: [
+      "store",
+      "identity",
+      "mcp",
+      "approvals",
+      "oauth/server",
+      "oauth/client",
+      "webhook",
+      "control/admin",
+      "control/audit",
+    ],
     why: "the kinds of records, from their owners",
   },
   "tools/doctor": { may: ["shared", "http"], why: "a client like any other: it sees what the wire shows" },
@@ -118,6 +142,10 @@ const rules: Readonly<Record<string, Rule>> = {
     may: ["shared", "policy", "audit", "settings", "features", "config", "control/bundle"],
     why: "records in, verdicts out: configuration and policy",
   },
+  "tools/audit": {
+    may: ["shared", "audit", "control/bundle", "tools/replay"],
+    why: "records in, what is wrong with them out",
+  },
   "tools/diff": {
     may: ["shared", "policy", "audit", "settings", "config", "control/bundle", "tools/replay"],
     why: "two configurations, and users out of records",
@@ -128,6 +156,8 @@ const rules: Readonly<Record<string, Rule>> = {
       "shared",
       "policy",
       "settings",
+      "audit",
+      "control/audit",
       "features",
       "config",
       "http",
@@ -138,6 +168,7 @@ const rules: Readonly<Record<string, Rule>> = {
       "record-kinds",
       "tools/check",
       "tools/diff",
+      "tools/audit",
       "tools/replay",
     ],
     why: "administration from outside: records, no sockets",

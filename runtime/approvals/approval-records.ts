@@ -4,6 +4,7 @@
  * Promise: what a tool is given is sealed with the record's own key as associated data; the pointer from a call to its
  * approval is found by an HMAC, so that nobody who reads the store can tell which call it was.
  */
+import type { AdminAction } from "../audit/action-record.ts";
 import type { UserId } from "../shared/user-id.ts";
 import { userTag } from "../identity/identity-records.ts";
 import { firstFormats } from "../store/formats.ts";
@@ -87,4 +88,20 @@ export function tagsOf({ state, userId, clientId }: Pick<ApprovalRecord, "state"
     ...(clientId === "" ? [] : [`client:${clientId}`]),
     ...(state === "waiting" ? [waitingTag(userId)] : []),
   ];
+}
+
+/** For the audit. @param record as it was before */
+export function decisionAction(
+  id: string,
+  { userId, tool, routeKey, state }: ApprovalRecord,
+  by: UserId,
+  decision: "approved" | "refused",
+): AdminAction {
+  return {
+    action: decision === "approved" ? "approve" : "refuse",
+    by,
+    target: `approval ${id} of ${userId}: ${tool} on ${routeKey}`,
+    before: state,
+    after: decision,
+  };
 }

@@ -5,6 +5,7 @@
  * tool is given; it is used once, whichever replica the call comes to, and before the call is made, so that a crash
  * behind it makes no second call; what became of that one stays recorded as unknown.
  */
+import type { AdminAction } from "../audit/action-record.ts";
 import { createHmac } from "node:crypto";
 
 import type { Notify } from "../audit/events.ts";
@@ -36,6 +37,7 @@ import {
   waitingTag,
   type ApprovalPointer,
   type ApprovalRecord,
+  decisionAction,
 } from "./approval-records.ts";
 
 /** Calls of one user that wait for somebody; by one client half as many. */
@@ -51,6 +53,8 @@ const MAX_TOOL = 256;
 const MAX_QUERY = 1_024;
 
 export interface ApprovalDeps {
+  /** For the audit; absent: there is none. */
+  readonly recordAction?: ((action: AdminAction) => void) | undefined;
   readonly store: Store;
   readonly keys: Keys;
   readonly revocations: Pick<Revocations, "isRevoked">;
@@ -192,6 +196,7 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
     const { userId, clientId: client, routeKey: route, tool } = value;
     log.info({ approval: id, by: user.id, user: userId, client, route, tool, decision }, "a call was decided about");
     deps.onEvent?.(decision);
+    deps.recordAction?.(decisionAction(id, value, user.id, decision));
     await store.append(APPROVALS_FEED, { id }, now + DECIDED_SECONDS);
     return true;
   };

@@ -4,7 +4,7 @@
  * Lines are gathered and written together. The queue is bounded: when it is full, `write` hands out a promise and the
  * request waits for it before it goes on. A failing write is reported and tried again from where it stopped.
  */
-import { closeSync, openSync, write as writeFile } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, write as writeFile, writeSync } from "node:fs";
 
 import { GatewayError, errorText } from "../shared/errors.ts";
 import type { Closable } from "../shared/clock.ts";
@@ -17,7 +17,12 @@ export interface RecordWriter extends Closable {
    * @returns undefined when there is room for more, else a promise that resolves when there is: wait before going on
    */
   write(line: string): Promise<void> | undefined;
-  /** Resolves when everything queued so far is written. */
+  /** With `audit`: the place of the line that was written last. */
+  readonly lastSeq?: number;
+  /**
+   * Resolves when everything queued so far is written.
+   * @throws GatewayError `record.lost` when the writer was closed before that
+   */
   flush(): Promise<void>;
   /**
    * Opens the file anew, for log rotation by rename; does nothing for a descriptor or standard output.
@@ -33,6 +38,8 @@ export interface RecordWriterOptions {
   readonly destination: string | number;
   /** A write failed (reported at the first failure of a row), or lines were lost at close. `queued` counts bytes. */
   readonly onError: (error: GatewayError, queued: number) => void;
+  /** What a process that was killed left at the end of the file becomes a line of its own. */
+  readonly endsBrokenLine?: boolean;
   /** Bytes that may wait before `write` asks callers to wait. Default 8 Mi. */
   readonly maxQueued?: number;
   /** A batch is written when it has this many bytes (default 64 Ki) … */
@@ -66,6 +73,7 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
   const { closeTimeoutMs = 5_000, writeTo = writeFile } = options;
   const path = typeof destination === "string" && destination !== "stdout" ? destination : undefined;
   let fd = path === undefined ? (typeof destination === "number" ? destination : 1) : openLog(path);
+  if (path !== undefined && options.endsBrokenLine === true) endBrokenLine(path, fd);
   /** Opened by `reopen`, taken into use between two batches. */
   let nextFd: number | undefined;
   // Lines become bytes at once: joining thousands of small strings later costs more than the whole rest of a record.
@@ -82,7 +90,7 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
   let timer: NodeJS.Timeout | undefined;
   let retryTimer: NodeJS.Timeout | undefined;
   let room: PromiseWithResolvers<void> | undefined;
-  let flushes: { readonly upTo: number; readonly resolve: () => void }[] = [];
+  let flushes: { readonly upTo: number; readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
 
   function write(line: string): Promise<void> | undefined {
     if (isClosed) {
@@ -174,8 +182,9 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
 
   function flush(): Promise<void> {
     if (done === total) return Promise.resolve();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    flushes.push({ upTo: total, resolve });
+    if (isClosed) return Promise.reject(lostError());
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    flushes.push({ upTo: total, resolve, reject });
     schedule();
     return promise;
   }
@@ -198,7 +207,8 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
       clearTimeout(retryTimer);
       room?.resolve();
       const lost = total - done;
-      if (!isDone) onError(new GatewayError("record.lost", "Cannot write the last authorization records"), lost);
+      if (!isDone) onError(lostError(), lost);
+      for (const each of flushes) each.reject(lostError());
       if (path === undefined) return;
       if (nextFd !== undefined) closeSync(nextFd);
       closeSync(fd);
@@ -213,6 +223,26 @@ function openLog(path: string): number {
     throw new GatewayError("record.open", `Cannot open the authorization log "${path}": ${errorText(error)}`, {
       cause: error,
     });
+  }
+}
+
+function lostError(): GatewayError {
+  return new GatewayError("record.lost", "Cannot write the last authorization records");
+}
+
+function endBrokenLine(path: string, fd: number): void {
+  const { size } = fstatSync(fd);
+  // A pipe or a device has none.
+  if (size === 0) return;
+  let reading: number | undefined;
+  try {
+    reading = openSync(path, "r");
+    const last = Buffer.alloc(1);
+    if (readSync(reading, last, 0, 1, size - 1) === 1 && last[0] !== 0x0a) writeSync(fd, "\n");
+  } catch {
+    // A log that may only be written to: whoever reads it finds the line that is joined to the broken one.
+  } finally {
+    if (reading !== undefined) closeSync(reading);
   }
 }
 

@@ -26,6 +26,8 @@ export interface RecordInput {
   readonly limited?: { readonly limit: string; readonly retryAfterMs: number | undefined } | undefined;
   /** Calls on routes with a tool lock: what is known of the tool. */
   readonly toolLock?: "unseen" | "reviewed" | "changed" | "unlocked" | undefined;
+  /** With `audit`: JSON pointer of the rule that decided, into the policy's enforced rules. */
+  readonly rule?: string | undefined;
   readonly requestId: string;
   /** Present with `tracing`. */
   readonly traceId?: string | undefined;
@@ -125,6 +127,7 @@ export function formatRecord(fields: readonly string[], input: RecordInput): str
   // Likewise: without it a record would say that the request went on.
   if (input.limited) line += limitedText(input.limited);
   if (input.toolLock !== undefined) line += `,"tool-lock":"${input.toolLock}"`;
+  if (input.rule !== undefined) line += `,"rule":"${input.rule}"`;
   for (const write of writersFor(fields)) line += write(input);
   return `${line}}\n`;
 }

@@ -4,6 +4,7 @@ import { toolArguments, type McpMessage } from "../mcp/message.ts";
 import { blockedDecision, isBlocked } from "../policy/blocks.ts";
 import { evaluate, refusedDecision } from "../policy/evaluate.ts";
 import type { Decision, Facts, McpFacts } from "../policy/facts.ts";
+import { findDecidingRule } from "../policy/recorded/deciding-rule.ts";
 import { lockReason } from "../policy/tool-lock.ts";
 import { decideShadow, type ShadowDecision } from "../policy/shadow.ts";
 import { formatRecord, type RecordInput } from "../audit/record.ts";
@@ -17,6 +18,7 @@ import type { RefusalReason } from "../mcp/refusals.ts";
 import { routeCorsHeaders } from "./cors.ts";
 import { type LimitDeps, takeLimits } from "./answers/limit-request.ts";
 import type { ProxyMetrics } from "./metrics.ts";
+import { followOutcome } from "./outcome.ts";
 import type { RequestContext } from "./request-context.ts";
 import { calledToolState, lockDenial, type ToolLockDeps } from "./lists/tool-lock.ts";
 import { after, type Outcome, type Step } from "./steps.ts";
@@ -268,8 +270,19 @@ function record(deps: DecideDeps, context: RequestContext, check: Check): Promis
     toolArguments: message ? () => toolArguments(message) : undefined,
     replay: replay && (() => (asked ? replayText(replay, context, asked) : REFUSED_TEXT)),
     approval: approvalNote(context),
+    rule: ruleOf(deps, context, check),
   });
-  return deps.records.write(line);
+  const recorded = deps.records.write(line);
+  const { lastSeq } = deps.records;
+  if (lastSeq !== undefined) followOutcome(deps, context, lastSeq, decision);
+  return recorded;
+}
+
+/** With `audit` alone: without it a record is what it was. */
+function ruleOf({ records }: DecideDeps, { prepared }: RequestContext, { asked, decision }: Check): string | undefined {
+  return asked === undefined || records.lastSeq === undefined
+    ? undefined
+    : findDecidingRule(prepared.route.policy, asked, decision);
 }
 
 function replayText(writer: ReplayWriter, { exchange, message }: RequestContext, facts: Facts): string {

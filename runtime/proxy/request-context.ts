@@ -1,5 +1,6 @@
 /** One request on its way through the proxy: what each step has found out for the next ones. */
 import type { Snapshot } from "../config/snapshot.ts";
+import type { UpstreamFailure } from "../features/connection/failure.ts";
 import type { Upstream } from "../features/connection/compiled.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { ProviderTokens } from "../identity/interfaces.ts";
@@ -55,10 +56,25 @@ export interface RequestContext {
   hopCount: string | undefined;
   /** MCP server routes: Origin of a page that may call; its answers carry CORS headers. */
   corsOrigin: string | undefined;
+  /** With `audit`: what is known of the request's end. */
+  outcome: RequestOutcome | undefined;
+  /** As `performance.now()` has it. */
+  readonly beganMs: number;
   /** To be called when nothing more comes of the request; it may be called twice. */
   onEnd: (() => void) | undefined;
   /** Present with `tracing`. */
   readonly trace: RequestTrace | undefined;
+}
+
+/** What is found out on the way, for its end; present with `audit`. */
+export interface RequestOutcome {
+  /** Where the record of the decision stands; of several the last. */
+  seq: number;
+  allowed: boolean;
+  /** The answer is an upstream's. */
+  isUpstreams: boolean;
+  failure: UpstreamFailure | undefined;
+  lists: { hidden: number; shown: number } | undefined;
 }
 
 const NO_PROVIDER_TOKENS: ProviderTokens = { accessToken: "", idToken: "" };
@@ -92,6 +108,8 @@ export function createRequestContext(
     internalToken: undefined,
     hopCount: undefined,
     corsOrigin: undefined,
+    outcome: undefined,
+    beganMs: performance.now(),
     onEnd: undefined,
     trace,
   };

@@ -40,7 +40,8 @@ export type KeyPurpose =
   | "device-challenge"
   | "gateway-id"
   | "approval"
-  | "approval-state";
+  | "approval-state"
+  | "audit-signing";
 
 /** Authenticated encryption for one purpose. */
 export interface Sealer {

@@ -57,6 +57,25 @@ describe("who approves", () => {
   });
 });
 
+test("who decided about a call is recorded for the audit", async () => {
+  const recorded: unknown[] = [];
+  const own = createApprovals({
+    store: createMemoryStore({ clock }),
+    keys: createKeys([Buffer.alloc(32, 7)]),
+    revocations,
+    log: silentLog(),
+    clock,
+    recordAction: (action) => recorded.push(action),
+  });
+  const asked = idOf(await own.ask(call({ approvers: [["admins"]] })));
+  await own.decide(asked, person("bob"), "approved");
+  expect(recorded).toEqual([]);
+  const found = person("carol");
+  await own.decide(asked, { ...found, user: { ...found.user, groups: ["admins"] } }, "approved");
+  const target = `approval ${asked} of ${userId("alice")}: write on tools`;
+  expect(recorded).toEqual([{ action: "approve", by: userId("carol"), target, before: "waiting", after: "approved" }]);
+});
+
 describe("an approval", () => {
   test("is for the server that the route led to", async () => {
     const asked = idOf(await approvals.ask(call()));

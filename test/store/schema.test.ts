@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
 import { APPROVALS_FEED } from "../../runtime/approvals/approval-records.ts";
+import { ACTIONS_FEED } from "../../runtime/control/audit/actions.ts";
 import { DRIFT_FEED } from "../../runtime/mcp/tool-locks/shared-drift.ts";
 import { recordFormats } from "../../runtime/record-kinds.ts";
 import { BLOCK_FEED } from "../../runtime/identity/block-records.ts";
@@ -25,6 +26,6 @@ test("SCHEMA.md names every kind of record with a schema, and none that is gone"
 
 test("SCHEMA.md names every feed", () => {
   expect(rowsOf("Feed").toSorted()).toEqual(
-    [REVOCATION_FEED, CONNECTION_FEED, BLOCK_FEED, APPROVALS_FEED, DRIFT_FEED].toSorted(),
+    [REVOCATION_FEED, CONNECTION_FEED, BLOCK_FEED, APPROVALS_FEED, DRIFT_FEED, ACTIONS_FEED].toSorted(),
   );
 });

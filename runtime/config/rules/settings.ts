@@ -9,7 +9,7 @@ import { webhookRules } from "../../features/process/webhook.ts";
 import { hostCertificateRules } from "../../features/listener/host-certificates.ts";
 import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 import { sharedSecrets, tracingHeaders } from "../../features/process/rules.ts";
-import { recordKey } from "../../features/records/rules.ts";
+import { auditKey, recordKey } from "../../features/records/rules.ts";
 
 export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterable<UnplacedProblem> {
   yield* openidScope(settings);
@@ -17,6 +17,7 @@ export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterab
   yield* trustedIssuers(settings);
   yield* sharedSecrets(settings);
   yield* recordKey(settings);
+  yield* auditKey(settings);
   yield* adminTokenRules(settings);
   yield* publishWorkloadProblems(settings.owners);
   yield* developmentListeners(settings);

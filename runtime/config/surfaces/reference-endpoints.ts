@@ -124,16 +124,16 @@ export const ADMIN_ENDPOINTS: readonly ReferenceEndpoint[] = [
 export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
   [
     0,
-    "done; `explain`: allowed; `replay`: nothing changes; `check`: a gateway would start; `ready`: it serves; `doctor`: every client connects; `diff`: nobody gains or loses anything; `tools diff`: all is as locked",
+    "done; `explain`: allowed; `replay`: nothing changes; `check`: a gateway would start; `ready`: it serves; `doctor`: every client connects; `diff`: nobody gains or loses anything; `tools diff`: all is as locked; `audit verify`: the records are whole",
   ],
   [1, "a problem with what was given, or nothing was there to end"],
   [2, "wrong usage"],
   [
     3,
-    "`explain`: denied; `replay`: something would change; `diff`: somebody gains or loses something; `tools diff`: something differs from the lock",
+    "`explain`: denied; `replay`: something would change; `diff`: somebody gains or loses something; `tools diff`: something differs from the lock; `audit verify`: something is missing, changed or moved",
   ],
   [
     4,
-    "`explain`: allowed once it is approved; `replay`: nothing changes of what can be decided again, but not all can be, or not every line can be read",
+    "`explain`: allowed once it is approved; `replay`: nothing changes of what can be decided again, but not all can be, or not every line can be read; `audit verify`: nothing is wrong, but not all is signed or was given",
   ],
 ];

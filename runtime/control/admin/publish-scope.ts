@@ -10,7 +10,7 @@ import type { Problem } from "../../config/load.ts";
 import { publishedName } from "../bundle/validation/protocol.ts";
 import { type Laggard, withoutRefusal } from "../bundle/liveness.ts";
 import type { PublishOutcome } from "../bundle/publisher.ts";
-import { json, type Answer } from "./answer.ts";
+import { json, type AdminRequest, type Answer } from "./answer.ts";
 
 export interface PublishScope {
   /** As `owners` of the boot file has it. */
@@ -66,4 +66,10 @@ export function scopedOutcome(outcome: PublishOutcome, scope: PublishScope): Pub
   const isElsewhere = outcome.problems.some((problem) => problem.severity === "error" && !isOwn(problem));
   const elsewhere: Problem = { severity: "error", file: "elsewhere", path: [], message: ELSEWHERE };
   return { ...outcome, problems: isElsewhere ? [...own, elsewhere] : own };
+}
+
+/** Tokens are of entries, not of people. */
+export function callerOf({ scope, token }: Pick<AdminRequest, "scope" | "token">): string {
+  if (scope === undefined) return "admin_token";
+  return token === undefined ? `publish token for minutes of ${scope.entry}` : `publish_token of ${scope.entry}`;
 }

@@ -16,7 +16,7 @@ import type { Expected, Publisher, PublishOutcome } from "../bundle/publisher.ts
 import { publishedName } from "../bundle/validation/protocol.ts";
 import type { Validator } from "../bundle/validation/validator.ts";
 import { MAX_CHANGES_BYTES, readChanges } from "./slice-changes.ts";
-import { outsideScope, type PublishScope, scopedLaggards, scopedOutcome } from "./publish-scope.ts";
+import { callerOf, outsideScope, type PublishScope, scopedLaggards, scopedOutcome } from "./publish-scope.ts";
 import { json, type AdminEndpoint, type AdminRequest, type Answer } from "./answer.ts";
 import { isRecord } from "../../shared/is-record.ts";
 
@@ -85,7 +85,7 @@ async function changeSlices(request: AdminRequest, publisher: Publisher): Promis
   if (!read.ok) return json(400, { error: "body", message: read.message });
   const { scope } = request;
   if (scope && !read.changes.every(({ owner }) => scope.covers(owner))) return outsideScope(scope);
-  const outcome = await publisher.publishAll(read.changes);
+  const outcome = await publisher.publishAll(read.changes, callerOf(request));
   const owners = new Set(read.changes.map(({ owner }) => owner));
   return answerOutcome(undefined, scope ? scopedOutcome(outcome, scope) : outcome, owners);
 }
@@ -147,7 +147,7 @@ async function putSlice(
   if (text === undefined) return unreadable("the body is not UTF-8 text");
   const slice = await parse(text, owner);
   if (slice.ok) {
-    const outcome = await publisher.publish(owner, { text, digest: slice.digest }, expected);
+    const outcome = await publisher.publish(owner, { text, digest: slice.digest }, expected, callerOf(request));
     return answerOutcome(owner, request.scope ? scopedOutcome(outcome, request.scope) : outcome);
   }
   return "problems" in slice ? invalid(owner, slice.problems) : unreadable(slice.message);
@@ -156,7 +156,7 @@ async function putSlice(
 async function removeSlice(request: AdminRequest, owner: string, publisher: Publisher): Promise<Answer> {
   const expected = preconditionOf(request, "DELETE");
   if ("status" in expected) return expected;
-  const outcome = await publisher.publish(owner, null, expected);
+  const outcome = await publisher.publish(owner, null, expected, callerOf(request));
   return answerOutcome(owner, request.scope ? scopedOutcome(outcome, request.scope) : outcome);
 }
 
@@ -167,7 +167,7 @@ async function rollback(request: AdminRequest, publisher: Publisher): Promise<An
   if (!wanted) {
     return json(400, { error: "body", message: 'the body must be JSON such as {"owner": "team", "to": 12} or {}' });
   }
-  return answerOutcome(wanted.owner, await publisher.rollback(wanted));
+  return answerOutcome(wanted.owner, await publisher.rollback(wanted, callerOf(request)));
 }
 
 function readRollbackRequest(body: Buffer): { owner?: string | undefined; to?: number | undefined } | undefined {

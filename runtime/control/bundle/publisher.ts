@@ -71,12 +71,24 @@ export interface Publisher {
     owner: string,
     slice: { readonly text: string; readonly digest: string } | null,
     expected: Expected,
+    by?: string,
   ): Promise<PublishOutcome>;
   /** All of them in one step, or none. @param changes of different owners */
-  publishAll(changes: readonly SliceChange[]): Promise<PublishOutcome>;
-  rollback(request: RollbackRequest): Promise<PublishOutcome>;
+  publishAll(changes: readonly SliceChange[], by?: string): Promise<PublishOutcome>;
+  /** @param by who, for the audit */
+  rollback(request: RollbackRequest, by?: string): Promise<PublishOutcome>;
   /** Who has this generation in force by now, as far as these owners' slices go. */
   liveness(generation: number, owners: readonly string[]): Promise<Liveness>;
+}
+
+/** What became of one owner's slice. */
+export interface PublishedChange {
+  readonly action: "publish" | "rollback";
+  readonly by: string;
+  readonly owner: string;
+  /** Digests; null: none. */
+  readonly before: string | null;
+  readonly after: string | null;
 }
 
 export interface PublisherDeps {
@@ -85,6 +97,8 @@ export interface PublisherDeps {
   readonly clock: Clock;
   /** A change was stored: processes that this one can wake shall look now. */
   readonly onStored?: () => void;
+  /** For the audit; must not throw. */
+  readonly record?: ((change: PublishedChange) => Promise<void>) | undefined;
   /** Longest wait for processes to show a change; above the life of a dead process's record. */
   readonly waitMs?: number;
 }
@@ -101,7 +115,8 @@ type Plan =
   | { readonly ok: true; readonly wanted: Changes; readonly texts: ReadonlyMap<string, string> }
   | Extract<PublishOutcome, { readonly ok: false }>;
 
-export function createPublisher({ store, validate, clock, onStored, waitMs = WAIT_MS }: PublisherDeps): Publisher {
+export function createPublisher(deps: PublisherDeps): Publisher {
+  const { store, validate, clock, onStored, record, waitMs = WAIT_MS } = deps;
   return {
     async publication() {
       return (await readPublication(store)).publication;
@@ -115,10 +130,10 @@ export function createPublisher({ store, validate, clock, onStored, waitMs = WAI
       }
       throw new GatewayError("store.unavailable", `Cannot read the slice of owner "${owner}": its text is missing`);
     },
-    publish: (owner, slice, expected) => publishAll([{ owner, slice, expected }]),
+    publish: (owner, slice, expected, by) => publishAll([{ owner, slice, expected }], by),
     publishAll,
-    rollback: (request) =>
-      change((publication) => {
+    rollback: (request, by) =>
+      change({ action: "rollback", by }, (publication) => {
         const plan = planRollback(publication, request);
         if (!plan.ok) return { ok: false, reason: "no-such-generation", message: plan.reason };
         return { ok: true, wanted: plan.changes, texts: new Map() };
@@ -126,8 +141,8 @@ export function createPublisher({ store, validate, clock, onStored, waitMs = WAI
     liveness,
   };
 
-  function publishAll(changes: readonly SliceChange[]): Promise<PublishOutcome> {
-    return change((publication) => {
+  function publishAll(changes: readonly SliceChange[], by?: string): Promise<PublishOutcome> {
+    return change({ action: "publish", by }, (publication) => {
       const wanted = new Map<string, string | null>();
       const texts = new Map<string, string>();
       for (const { owner, slice, expected } of changes) {
@@ -145,7 +160,10 @@ export function createPublisher({ store, validate, clock, onStored, waitMs = WAI
     });
   }
 
-  async function change(plan: (publication: Publication) => Plan): Promise<PublishOutcome> {
+  async function change(
+    { action, by = "unknown" }: { readonly action: PublishedChange["action"]; readonly by: string | undefined },
+    plan: (publication: Publication) => Plan,
+  ): Promise<PublishOutcome> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const { publication, version } = await readPublication(store);
       const planned = plan(publication);
@@ -158,6 +176,10 @@ export function createPublisher({ store, validate, clock, onStored, waitMs = WAI
       }
       if (changes.size > 0 && !(await commit(next, version, planned.texts))) continue;
       if (changes.size > 0) await announce(publication, next);
+      for (const [owner, after] of changes) {
+        const before = currentSlice(publication, owner)?.digest ?? null;
+        await record?.({ action, by, owner, before, after });
+      }
       // Others' warnings are reported to others.
       const names = new Set([...changes.keys()].map(publishedName));
       const warnings = validation.problems.filter(({ severity, file }) => severity === "warning" && names.has(file));

@@ -12,8 +12,10 @@ type RecordsDoc = ShapeDoc<typeof recordsShape> & Pick<ListenerDoc, "downstream_
 
 /** @throws GatewayError `config.secret` */
 export function compileRecords(doc: RecordsDoc, secrets: SecretSource): RecordSettings {
+  const { authorize_log: authorizeLog, audit } = withDefaults(recordsShape, doc);
   return {
-    authorizeLog: withDefaults(recordsShape, doc).authorize_log,
+    authorizeLog,
+    audit,
     replay: createReplayWriter({
       key: recordKey(doc, secrets),
       clearArguments: new Map(Object.entries(doc.authorize_log_clear_arguments ?? {})),

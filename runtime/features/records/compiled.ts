@@ -4,5 +4,7 @@ import type { ReplayWriter } from "../../audit/replay/write-facts.ts";
 export interface RecordSettings {
   /** Where authorization records go: "stdout" or a file path. */
   readonly authorizeLog: string;
+  /** Records prove that they are whole, and say what became of requests. */
+  readonly audit: boolean;
   readonly replay: ReplayWriter;
 }

@@ -1,6 +1,15 @@
 /** Rules of the authorization log's settings. */
 import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
+import { type SecretName, secretNames } from "../../settings/secret-spellings.ts";
 import { decodeSharedSecret } from "../process/settings.ts";
+
+/** A signing key of each start's own would prove nothing afterwards. */
+export function* auditKey(
+  settings: Partial<Record<SecretName<"shared_secret">, unknown>> & { readonly audit?: boolean },
+): Iterable<UnplacedProblem> {
+  if (settings.audit === true && secretNames("shared_secret").every((name) => settings[name] === undefined))
+    yield errorAt(["audit"], 'needs "shared_secret": the key that signs is derived from it');
+}
 
 /** As `sharedSecrets`: in plain text alone it can be validated here. */
 export function* recordKey({ authorize_log_key: key }: { authorize_log_key?: string }): Iterable<UnplacedProblem> {

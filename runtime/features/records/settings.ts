@@ -2,7 +2,7 @@
 import { DEFAULT_RECORD_FIELDS, RECORD_FIELDS } from "../../audit/record.ts";
 import { nearest } from "../../settings/nearest.ts";
 import { quote } from "../../settings/problem.ts";
-import { text } from "../../settings/types/scalar.ts";
+import { flag, text } from "../../settings/types/scalar.ts";
 import { textList } from "../../settings/types/list.ts";
 import { textListMap } from "../../settings/types/map.ts";
 import { secret } from "../../settings/types/secret.ts";
@@ -22,6 +22,10 @@ export const recordsShape = {
     doc: 'Where authorization records go: "stdout" or the path of a file.',
     default: "stdout",
     check: (value) => (value === "" || value.includes("\0") ? 'must be "stdout" or a path' : undefined),
+  }),
+  audit: flag({
+    doc: "Records prove that they are whole: each has its place in the run of its process (`instance`, `seq`), signed checkpoints stand between them, a line of its own tells what became of each request, and what administrators do is recorded. `gateway audit verify` says what is missing, changed or moved. Needs `shared_secret`, from which the signing key is derived.",
+    default: false,
   }),
   ...secret("authorize_log_key", {
     doc: "Base64 of at least 32 random bytes: the key of the digests of arguments and claims in the field `replay`. `gateway replay` needs it, too. Make one with `openssl rand -base64 32`.",

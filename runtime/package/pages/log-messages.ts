@@ -44,6 +44,14 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
   "Records, traces and events": {
     "authorization records are not written":
       "Answers wait while the queue is full. Free the disk, or see who reads the standard output; `queued` records are not lost yet.",
+    "how far other audits came is not known":
+      "With `audit`: this run does not say how far the others had come, so that an end cut off before it may go unseen. Mend the store.",
+    "how far this audit came is not kept in the store":
+      "The same for the next run; it is tried again at the next checkpoint. Mend the store.",
+    "actions of administrators are not recorded yet":
+      "They wait in the store and are looked for every 15 s. Mend the store.",
+    "an action is not recorded":
+      "A slice was published, and no record will say so: `err` says who and what. Mend the store.",
     "traces are not exported": "The receiver at `tracing.endpoint` does not take them. Requests do not wait for it.",
     "the webhook's receiver does not take an event":
       "`reason` says why; it is sent again for a day. Mend the receiver of `webhook`, or its address.",

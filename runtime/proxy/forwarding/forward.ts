@@ -23,6 +23,7 @@ function begin(deps: ForwardDeps, context: RequestContext): void {
   const { exchange, prepared } = context;
   const upstream = context.messageAddress?.upstream ?? prepared.balancer.pick(deps.clock, context);
   if (upstream === undefined) {
+    if (context.outcome) context.outcome.failure = "unhealthy";
     const status = answerFailure(context, "unhealthy");
     deps.metrics?.answered(prepared.route, status, 0);
     return;

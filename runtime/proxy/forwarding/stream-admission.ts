@@ -92,11 +92,18 @@ export class StreamAdmission implements OpenStream {
   }
 
   answered(status: number): void {
+    const { outcome } = this.#context;
+    if (outcome) {
+      outcome.isUpstreams = true;
+      // An attempt before this one may have failed.
+      outcome.failure = undefined;
+    }
     const upstream = this.#tracked;
     if (upstream && this.#tracker?.answered(upstream, status, this.#deps.clock.now())) this.#reportLeftOut(upstream);
   }
 
   failed(failure: UpstreamFailure): void {
+    if (this.#context.outcome) this.#context.outcome.failure = failure;
     this.#attempt?.end(failure);
     this.#deps.metrics?.upstreamFailed(this.#context.prepared.route, failure);
     const upstream = this.#tracked;

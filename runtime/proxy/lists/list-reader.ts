@@ -47,7 +47,13 @@ export function listReaderFor(deps: ListDeps, context: RequestContext, next: Lis
   const keeps = filters ? keepsFor(deps, context) : undefined;
   if (isOther) return new StrayReader(message?.kind === "request" ? message.id : undefined, { keeps, lock }, next);
   const takesEvents = isStream && lock !== undefined && exchange.header("accept")?.includes("event-stream") === true;
-  return new ListReader(isStream ? undefined : message, { keeps, lock, takesEvents }, next);
+  const count = ({ hidden, shown }: Pick<FilteredAnswer, "hidden" | "shown">): void => {
+    if (context.outcome === undefined) return;
+    const lists = (context.outcome.lists ??= { hidden: 0, shown: 0 });
+    lists.hidden += hidden;
+    lists.shown += shown;
+  };
+  return new ListReader(isStream ? undefined : message, { keeps, lock, takesEvents, count }, next);
 }
 
 /** A page on which nothing is left, as it goes to the client when no other one comes. */
@@ -203,11 +209,13 @@ export class ListReader implements AnswerReader {
     });
     // What is shown to all alike may be kept for all.
     const isOwn = keeps !== undefined || (leavesOut?.size ?? 0) > 0;
-    return filterAnswer(bytes, answer, {
+    const filtered = filterAnswer(bytes, answer, {
       keeps,
       leavesOut,
       isModern: isOwn && this.#message?.isModern === true,
     });
+    this.#rules.count?.(filtered);
+    return filtered;
   }
 
   /** Nothing is left of the page, and there are others: asks for the next one. */

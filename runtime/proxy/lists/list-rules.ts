@@ -30,4 +30,6 @@ export interface ListRules {
   readonly lock: LockReader | undefined;
   /** The client reads what comes as events, whatever it is. */
   readonly takesEvents?: boolean;
+  /** Told of each list that was filtered. */
+  readonly count?: (list: { readonly hidden: number; readonly shown: number }) => void;
 }

@@ -46,6 +46,7 @@ export function revokeSessions(ids: readonly string[], options: RevokeOptions): 
     return endEach(ended, "session", async (id) => {
       if (!(await findSession(administration.store, id))) return false;
       await endSession(administration, id);
+      await administration.record({ action: "revoke", target: `session ${id}`, after: null });
       return true;
     });
   });
@@ -83,7 +84,11 @@ export function revokeGrants(ids: readonly string[], options: RevokeOptions): Pr
       const grants = await grantsOf(administration, options);
       return grants.map(({ id }) => id);
     });
-    return endEach(ended, "grant", (id) => endAccess(administration, id, "revoked by an administrator"));
+    return endEach(ended, "grant", async (id) => {
+      const isEnded = await endAccess(administration, id, "revoked by an administrator");
+      if (isEnded) await administration.record({ action: "revoke", target: `grant ${id}`, after: null });
+      return isEnded;
+    });
   });
 }
 

@@ -4,6 +4,10 @@
  * Trusted input: the boot file, which names the store and the shared secret. Promise: what a command ends, every running
  * process learns within 2 s, through the same feed as from each other.
  */
+import { hostname, userInfo } from "node:os";
+
+import type { AdminAction } from "../../audit/action-record.ts";
+import { queueAction } from "../../control/audit/actions.ts";
 import { resolveBoot } from "../../control/bundle/boot.ts";
 import { readSources } from "../../control/bundle/sources.ts";
 import { formatProblem, loadSlices, type CheckedConfig } from "../../config/load.ts";
@@ -29,6 +33,8 @@ export interface Administration {
   readonly log: Log;
   /** Settings and routes of the files, as far as they are good; published slices are not read. */
   readonly config: CheckedConfig;
+  /** For the audit: what was done, once it is done. Does nothing where the configuration has none. */
+  readonly record: (action: Omit<AdminAction, "by">) => Promise<void>;
 }
 
 /** Longer than any token lives, whatever a published slice says of lifetimes. */
@@ -57,11 +63,24 @@ export async function withAdministration<T>(
   const store = await openRecords(boot.storageUrl, { clock, log });
   const revocations = createRevocations({ store, clock, log, longestLifetime: () => REMEMBERED_SECONDS });
   const externalTokens = createExternalTokens({ keys: createKeys(boot.sharedSecrets), clock });
+  const record = async (action: Omit<AdminAction, "by">): Promise<void> => {
+    if (boot.audit) await queueAction({ store, clock }, { ...action, by: commandUser() });
+  };
   try {
-    return await work({ store, revocations, externalTokens, clock, log, config });
+    return await work({ store, revocations, externalTokens, clock, log, config, record });
   } finally {
     await revocations.close();
     await store.close();
+  }
+}
+
+/** Who types commands: "root@host". */
+export function commandUser(): string {
+  try {
+    return `${userInfo().username}@${hostname()}`;
+  } catch {
+    // A container may run as a user that no file names.
+    return `${process.getuid?.() ?? "somebody"}@${hostname()}`;
   }
 }
 

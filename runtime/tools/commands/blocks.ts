@@ -54,6 +54,7 @@ export function block(kind: string, name: string, options: BlockOptions): Promis
     for (const named of await resolveUsers(administration, target)) {
       const unknown = await unknownText(administration, named);
       await putBlock(administration, { ...named, ...said, ...(until === undefined ? {} : { until }) });
+      await administration.record({ action: "block", target: textOf(named), before: null, after: end, reason });
       if (unknown !== undefined) console.error(`Note: ${unknown}; it is blocked all the same`);
       console.log(`${textOf(named)} blocked ${end}, in every process within 2 s`);
     }
@@ -73,7 +74,11 @@ export function unblock(kind: string, name: string, options: UnblockOptions): Pr
     const named = [target, ...(await resolveUsers(administration, target)), ...byAddress];
     const targets = new Map(named.map((each) => [each.name, each]));
     let lifted = 0;
-    for (const each of targets.values()) if (await liftBlock(administration, each)) lifted += 1;
+    for (const each of targets.values()) {
+      if (!(await liftBlock(administration, each))) continue;
+      lifted += 1;
+      await administration.record({ action: "unblock", target: textOf(each), before: "blocked", after: null });
+    }
     if (lifted === 0) {
       console.error(`${textOf(target)} is not blocked`);
       return 1;

@@ -48,6 +48,14 @@ export function approveDevices(ids: readonly string[], options: DeviceApproveOpt
   return withAdministration(options.config, (administration) =>
     each(administration, ids, async (device) => {
       const changed = await setApproval(administration, device, isApproved);
+      if (changed) {
+        await administration.record({
+          action: isApproved ? "approve-device" : "withdraw-device-approval",
+          target: `device ${device.proof.id} of ${device.device.userId}`,
+          before: isApproved ? "not approved" : "approved",
+          after: isApproved ? "approved" : "not approved",
+        });
+      }
       console.log(`device ${device.proof.id} ${changed ? done : `was ${done} already`}`);
     }),
   );
@@ -64,6 +72,8 @@ export function revokeDevices(ids: readonly string[], options: DeviceListOptions
     const chosen = isByUser ? (await devicesOf(administration, options.user)).map(({ proof }) => proof.id) : ids;
     const code = await each(administration, chosen, async (device) => {
       await removeDevice(administration, device);
+      const target = `device ${device.proof.id} of ${device.device.userId}`;
+      await administration.record({ action: "revoke", target, after: null });
       console.log(`device ${device.proof.id} ended`);
     });
     if (chosen.length === 0) console.error("There is no device of this user");

@@ -54,6 +54,7 @@ export function makeClient(options: ClientOptions): Promise<number> {
     );
     if (!made.ok) throw new GatewayError("commands.client", `Cannot create the client: ${made.problem}`);
     const { clientId, secret } = made;
+    await administration.record({ action: "create", target: `client ${clientId}`, before: null });
     console.log(
       JSON.stringify({ client_id: clientId, ...(secret === undefined ? {} : { client_secret: secret }) }, null, 2),
     );
@@ -84,6 +85,7 @@ export function revokeClients(ids: readonly string[], options: { readonly config
     const found = await forEachNamed(ids, "client", async (id) => {
       // A document is no record of ours: what ends is what users granted it.
       const existed = (await endClient(administration, id)) || id.startsWith("https://");
+      if (existed) await administration.record({ action: "revoke", target: `client ${id}`, after: null });
       if (existed) console.log(`client ${id} ended, with everything under it`);
       return existed;
     });
@@ -102,7 +104,7 @@ export interface ServiceAccountOptions {
 
 /** Prints the token, once. @returns exit code */
 export function makeServiceAccount(options: ServiceAccountOptions): Promise<number> {
-  return withAdministration(options.config, async ({ store, clock, externalTokens }) => {
+  return withAdministration(options.config, async ({ store, clock, externalTokens, record }) => {
     const { name, resource, email = "" } = options;
     const life = parseDuration(options.expires);
     if (!life.ok || life.value < 1000)
@@ -126,6 +128,7 @@ export function makeServiceAccount(options: ServiceAccountOptions): Promise<numb
         `Cannot create the service account: name ${JSON.stringify(name)} ${problem}`,
       );
     }
+    await record({ action: "create", target: `service account ${name}`, before: null });
     console.error(`user "service-account:${name}", good until ${timeText(expiresAt)}; the token is shown only now`);
     console.log(mintServiceAccountToken(externalTokens, made, audience, expiresAt));
     return 0;
@@ -157,6 +160,7 @@ export function revokeServiceAccounts(names: readonly string[], options: { reado
       const account = living.find(({ key, value }) => value.name === name || key === `service-account:${name}`);
       if (!account) return false;
       await endServiceAccount(administration, account.key.slice("service-account:".length));
+      await administration.record({ action: "revoke", target: `service account ${account.value.name}`, after: null });
       console.log(`service account ${account.value.name} ended`);
       return true;
     });

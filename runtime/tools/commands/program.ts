@@ -1,6 +1,7 @@
 /** The administrator's commands: words and options; what they do is in the files beside. */
 import type { Command } from "commander";
 
+import type { AuditOptions } from "../audit/command.ts";
 import type { ReplayOptions } from "../replay/command.ts";
 import type { DiffOptions } from "../diff/command.ts";
 
@@ -123,6 +124,44 @@ export function addAdministration(program: Command, exit: (code: number) => void
   onRecords(account, "revoke")
     .argument("<name...>", "names or ids")
     .action(async (names, options) => exit(await (await machines()).revokeServiceAccounts(names, options)));
+}
+
+/**
+ * Commands about records that prove themselves.
+ *
+ * @param exit takes the exit code of the command that ran
+ */
+export function addAuditCommands(program: Command, exit: (code: number) => void): void {
+  const audit = program.command("audit").description("whether the records of a gateway with `audit` are whole");
+  const onFiles = (name: "verify" | "head", description: string): Command =>
+    audit
+      .command(name)
+      .description(description)
+      .argument("<file...>", 'files of records, plain or gzip, in any order; "-" is standard input')
+      .option("--config <path>", "the gateway's configuration, whose shared secrets the keys are derived from")
+      .option("--key <key...>", "keys as `gateway audit head` prints them, instead or besides");
+  const run = async (name: "verify" | "head", files: readonly string[], options: AuditOptions): Promise<void> => {
+    const { verifyCommand, headCommand } = await import("../audit/command.ts");
+    const { text, isProblem, exitCode } = await (name === "verify" ? verifyCommand : headCommand)(
+      files,
+      options,
+      process.stderr,
+    );
+    if (isProblem) console.error(text);
+    else console.log(text);
+    exit(exitCode);
+  };
+  onFiles(
+    "verify",
+    "which records are missing, changed or moved; exit status 0: they are whole, 3: something is wrong, 4: nothing is wrong, but not all is signed or was given, 1: cannot tell",
+  )
+    .option("--head <file>", "what `gateway audit head` printed before: that history must be there, unchanged")
+    .option(...JSON_OUT)
+    .action((files: readonly string[], options: AuditOptions) => run("verify", files, options));
+  onFiles(
+    "head",
+    "what to keep elsewhere, so that a rewritten or cut history is found out: keys and last checkpoints",
+  ).action((files: readonly string[], options: AuditOptions) => run("head", files, options));
 }
 
 /**

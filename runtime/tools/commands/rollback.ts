@@ -2,6 +2,7 @@
  * `gateway rollback`: published slices as they were before, straight in the store, so that it works also when no gateway
  * runs. Running ones follow as they follow any other change. Files are not touched: they have their own history.
  */
+import { recordPublished } from "../../control/audit/record-published.ts";
 import { readBoot } from "../../control/bundle/boot.ts";
 import { createCandidateValidation } from "../../control/bundle/validation/validate-candidates.ts";
 import { createKeptStore } from "../../control/bundle/kept-store.ts";
@@ -13,6 +14,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { createKeys } from "../../shared/keys.ts";
 import { silentLog } from "../../shared/log.ts";
 import { systemClock } from "../../shared/clock.ts";
+import { commandUser } from "./administration.ts";
 import { openRecords } from "../../record-kinds.ts";
 
 export interface RollbackResult {
@@ -23,7 +25,7 @@ export interface RollbackResult {
 
 /** @throws GatewayError what could not be read or opened */
 export async function rollbackSlices(config: string, request: RollbackRequest): Promise<RollbackResult> {
-  return withPublisher(config, async (publisher) => resultOf(await publisher.rollback(request)));
+  return withPublisher(config, async (publisher) => resultOf(await publisher.rollback(request, commandUser())));
 }
 
 /** Which generations there are to go back to. @throws GatewayError what could not be read or opened */
@@ -46,7 +48,9 @@ async function withPublisher<T>(config: string, use: (publisher: Publisher) => P
       () => ({ env: process.env, sealing }),
       () => kept.read(),
     );
-    return await use(createPublisher({ store, validate, clock: systemClock }));
+    const onError = (error: GatewayError): void => console.error(error.message);
+    const record = settings.audit ? recordPublished({ store, clock: systemClock, onError }) : undefined;
+    return await use(createPublisher({ store, validate, clock: systemClock, record }));
   } finally {
     await validator.close();
     await store.close();

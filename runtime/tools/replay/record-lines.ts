@@ -17,6 +17,18 @@ export interface RecordLines {
   progress?(done: number): void;
 }
 
+/** A line as it stands in its file. */
+export interface LineBytes {
+  /** From 1. */
+  readonly number: number;
+  /** Of its first byte, in what the file holds uncompressed. */
+  readonly offset: number;
+  /** Without its line end; undefined: it is longer than any record. They change when the call is over. */
+  readonly bytes: Buffer | undefined;
+  /** False for a last one without a line end. */
+  readonly isEnded: boolean;
+}
+
 const MAX_LINE_BYTES = 1 << 20;
 const PIECE_BYTES = 256 << 10;
 const NEWLINE = 0x0a;
@@ -31,8 +43,25 @@ export function sizeOf(file: string): Promise<number> {
 
 /** @param file path, or "-" for standard input. @throws GatewayError `replay.unreadable` */
 export function readRecordLines(file: string, into: RecordLines): Promise<void> {
+  return readLines(file, {
+    line({ number, bytes }) {
+      if (bytes === undefined) return into.line(number, undefined, "it is longer than 1 MiB");
+      const text = bytes.toString("utf8");
+      // What is no UTF-8 would be read as another text.
+      const isGood = !text.includes("\ufffd") || isUtf8(bytes);
+      into.line(number, isGood ? text : undefined, "it is no UTF-8");
+    },
+    progress: (done) => into.progress?.(done),
+  });
+}
+
+/** The same by bytes. @throws GatewayError `replay.unreadable` */
+export function readLines(
+  file: string,
+  into: { line(line: LineBytes): void; progress?(done: number): void },
+): Promise<void> {
   return attempting("replay.unreadable", `Cannot read "${file}"`, async () => {
-    const splitter = new LineSplitter(into);
+    const splitter = new LineSplitter((line) => into.line(line));
     if (file === STANDARD_INPUT) {
       for await (const piece of process.stdin) splitter.take(piece as Buffer);
     } else {
@@ -57,20 +86,22 @@ async function isCompressed(file: string): Promise<boolean> {
 }
 
 class LineSplitter {
-  readonly #into: RecordLines;
+  readonly #give: (line: LineBytes) => void;
   /** Pieces of a line that has not ended. */
   #begun: Buffer[] = [];
   #begunBytes = 0;
   #number = 0;
+  /** Of the line that has not ended. */
+  #offset = 0;
 
-  constructor(into: RecordLines) {
-    this.#into = into;
+  constructor(give: (line: LineBytes) => void) {
+    this.#give = give;
   }
 
   take(piece: Buffer): void {
     let start = 0;
     for (let end = piece.indexOf(NEWLINE); end !== -1; end = piece.indexOf(NEWLINE, start)) {
-      this.#give(piece.subarray(start, end));
+      this.#end(piece.subarray(start, end), true);
       start = end + 1;
     }
     this.#begunBytes += piece.length - start;
@@ -80,19 +111,17 @@ class LineSplitter {
   }
 
   end(): void {
-    if (this.#begunBytes > 0) this.#give(Buffer.alloc(0));
+    if (this.#begunBytes > 0) this.#end(Buffer.alloc(0), false);
   }
 
-  #give(last: Buffer): void {
-    this.#number += 1;
-    const bytes = this.#begunBytes + last.length;
+  #end(last: Buffer, isEnded: boolean): void {
+    const length = this.#begunBytes + last.length;
     const whole = this.#begunBytes === 0 ? last : Buffer.concat([...this.#begun, last]);
+    const offset = this.#offset;
     this.#begun = [];
     this.#begunBytes = 0;
-    if (bytes > MAX_LINE_BYTES) return this.#into.line(this.#number, undefined, "it is longer than 1 MiB");
-    const text = whole.toString("utf8");
-    // What is no UTF-8 would be read as another text.
-    const isGood = !text.includes("\ufffd") || isUtf8(whole);
-    this.#into.line(this.#number, isGood ? text : undefined, "it is no UTF-8");
+    this.#number += 1;
+    this.#offset += length + (isEnded ? 1 : 0);
+    this.#give({ number: this.#number, offset, bytes: length > MAX_LINE_BYTES ? undefined : whole, isEnded });
   }
 }

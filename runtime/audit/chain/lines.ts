@@ -1,0 +1,42 @@
+/**
+ * Where a line of an audit stands: `instance` (one run of one process) and `seq` are the last members of each, so that they
+ * are found without reading the rest, behind whatever users have written.
+ */
+import { randomBytes } from "node:crypto";
+
+export interface LinePosition {
+  readonly instance: string;
+  readonly seq: number;
+  /** As all records have it, and checkpoints have not. */
+  readonly hasSalt: boolean;
+}
+
+const TAIL = /,"instance":"([A-Za-z0-9._-]{1,200})","seq":(0|[1-9]\d{0,14})(,"salt":"[A-Za-z0-9_-]{22}")?\}$/;
+/** Longest tail there is, in bytes; a position of another line before it can't be mistaken for it, as a line has one end. */
+const TAIL_BYTES = 300;
+
+/** @param line without its line end @returns undefined where it belongs to no run */
+export function positionOf(line: Buffer): LinePosition | undefined {
+  const tail = line.toString("latin1", Math.max(0, line.length - TAIL_BYTES));
+  const [, instance, seq, salt] = TAIL.exec(tail) ?? [];
+  return instance === undefined ? undefined : { instance, seq: Number(seq), hasSalt: salt !== undefined };
+}
+
+const SALT_CHARACTERS = 22;
+/** Each character has six random bits, so many salts come out of one text. */
+const POOL_BYTES = 33 << 7;
+let salts = "";
+let saltAt = 0;
+
+/**
+ * 132 random bits in each record: whoever has its hash alone, since its text was taken away, cannot find out the text by
+ * trying.
+ */
+export function nextSalt(): string {
+  if (saltAt + SALT_CHARACTERS > salts.length) {
+    salts = randomBytes(POOL_BYTES).toString("base64url");
+    saltAt = 0;
+  }
+  saltAt += SALT_CHARACTERS;
+  return salts.slice(saltAt - SALT_CHARACTERS, saltAt);
+}

@@ -1,0 +1,36 @@
+/**
+ * What became of a request, once it is over: a line of its own behind the record of its decision.
+ *
+ * That record is written before anything goes upstream, so that no crash takes it; a stream may last for hours after it.
+ */
+import { isoTime, jsonText } from "./record.ts";
+
+export interface OutcomeInput {
+  /** Milliseconds since the epoch, at the end. */
+  readonly timeMs: number;
+  /** `seq` of the record of the decision, in the same run. */
+  readonly of: number;
+  readonly requestId: string;
+  /** Of the answer; 0: none was begun. */
+  readonly status: number;
+  /** Who is to blame that the request got no good answer; absent where it got one, or was refused by a rule. */
+  readonly failedBy: "gateway" | "upstream" | "client" | undefined;
+  /** How the upstream failed; absent where it did not. */
+  readonly failure: string | undefined;
+  readonly durationMs: number;
+  /** Entries of lists: how many were left out, and how many not; absent where no list was filtered. */
+  readonly lists: { readonly hidden: number; readonly shown: number } | undefined;
+}
+
+/** @returns one line with its line end */
+export function formatOutcome(input: OutcomeInput): string {
+  const { timeMs, of, requestId, status, failedBy, failure, durationMs, lists } = input;
+  const blame = failedBy === undefined ? "" : `,"failed-by":"${failedBy}"`;
+  const how = failure === undefined ? "" : `,"failure":"${failure}"`;
+  const listed = lists === undefined ? "" : `,"list-hidden":${lists.hidden},"list-shown":${lists.shown}`;
+  return (
+    `{"level":"info","time":"${isoTime(timeMs)}","service":"authorize","message":"request outcome"` +
+    `,"of":${of},"request-id":${jsonText(requestId)},"status":${status}${blame}${how}` +
+    `,"duration-ms":${Math.round(durationMs * 1000) / 1000}${listed}}\n`
+  );
+}

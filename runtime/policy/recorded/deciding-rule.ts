@@ -1,0 +1,41 @@
+/** Which rule decided: the first one that says so, as somebody reads the policy. */
+import type { CompiledPolicy } from "../evaluate.ts";
+import type { Decision, Facts } from "../facts.ts";
+import { outcomeOf, TRUE } from "../packed-outcome.ts";
+import { ACTIONS, OPERATORS, type Action } from "../parse.ts";
+import { findRule } from "../tree.ts";
+
+/**
+ * @param decision what `evaluate` said of these facts
+ * @returns JSON pointer into the policy's enforced rules, as `gateway explain` shows them: "/0/deny/or"; undefined where
+ *   none decided, as where no rule let the request pass
+ */
+export function findDecidingRule(policy: CompiledPolicy, facts: Facts, decision: Decision): string | undefined {
+  const action = decision.denied ? "deny" : decision.allowed ? "allow" : decision.approval ? "approve" : undefined;
+  if (action === undefined) return undefined;
+  const pointers = pointersOf(policy)[action];
+  // Of one there is no choice.
+  if (pointers.length === 1) return pointers[0];
+  const index = policy[action].findIndex((rule) => outcomeOf(findRule(rule, facts)) === TRUE);
+  return pointers[index];
+}
+
+type Pointers = Readonly<Record<Action, readonly string[]>>;
+
+const known = new WeakMap<CompiledPolicy, Pointers>();
+
+/** In the order in which `compileTree` has the rules. */
+function pointersOf(policy: CompiledPolicy): Pointers {
+  let pointers = known.get(policy);
+  if (!pointers) {
+    const of = (action: Action): readonly string[] =>
+      policy.doc.flatMap((rules, index) =>
+        OPERATORS.filter((operator) => (rules[action]?.[operator] ?? []).length > 0).map(
+          (operator) => `/${index}/${action}/${operator}`,
+        ),
+      );
+    pointers = Object.fromEntries(ACTIONS.map((action) => [action, of(action)])) as Record<Action, readonly string[]>;
+    known.set(policy, pointers);
+  }
+  return pointers;
+}

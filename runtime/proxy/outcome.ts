@@ -1,0 +1,52 @@
+/** What becomes of a request whose decision was recorded: told once, when it is over. */
+import { formatOutcome, type OutcomeInput } from "../audit/outcome-record.ts";
+import type { RecordWriter } from "../audit/record-writer.ts";
+import type { Decision } from "../policy/facts.ts";
+import type { Clock } from "../shared/clock.ts";
+import type { RequestContext, RequestOutcome } from "./request-context.ts";
+
+/** Called behind each record of a decision. @param seq where it stands */
+export function followOutcome(
+  { records, clock }: { readonly records: RecordWriter; readonly clock: Clock },
+  context: RequestContext,
+  seq: number,
+  { allowed }: Decision,
+): void {
+  const { outcome: known, exchange, beganMs } = context;
+  if (known) {
+    known.seq = seq;
+    known.allowed = allowed;
+    return;
+  }
+  const outcome: RequestOutcome = { seq, allowed, isUpstreams: false, failure: undefined, lists: undefined };
+  context.outcome = outcome;
+  exchange.onClose((isComplete) => {
+    const status = exchange.meantStatus ?? exchange.status;
+    // There is no room to wait for: the request is over.
+    void records.write(
+      formatOutcome({
+        timeMs: clock.now(),
+        of: outcome.seq,
+        requestId: exchange.id,
+        status,
+        failedBy: failedBy(outcome, status, isComplete),
+        failure: outcome.failure,
+        durationMs: performance.now() - beganMs,
+        lists: outcome.lists,
+      }),
+    );
+  });
+}
+
+function failedBy(
+  { allowed, isUpstreams, failure }: RequestOutcome,
+  status: number,
+  isComplete: boolean,
+): OutcomeInput["failedBy"] {
+  if (failure === "request-body") return "client";
+  if (failure === "overloaded" || failure === "loop" || failure === "closed") return "gateway";
+  if (failure !== undefined) return "upstream";
+  if (!isComplete && status !== 101) return "client";
+  if (status >= 500) return isUpstreams ? "upstream" : "gateway";
+  return status >= 400 && allowed ? "client" : undefined;
+}

@@ -1,0 +1,199 @@
+/**
+ * `gateway audit verify`: whether records are whole, over rotated and compressed files, restarts, crashes and workers.
+ *
+ * Untrusted: the files. Nothing is called proven that a good signature does not cover.
+ */
+import { parseCheckpoint, type Checkpoint } from "../../audit/chain/checkpoint.ts";
+import { type LinePosition, positionOf } from "../../audit/chain/lines.ts";
+import { leafHash } from "../../audit/chain/merkle-tree.ts";
+import type { NoteVerifier } from "../../audit/chain/signed-note.ts";
+import { type LineBytes, readLines, sizeOf } from "../replay/record-lines.ts";
+import { Findings, MAX_FINDINGS, type Place, type VerifyReport } from "./findings.ts";
+import { orderFiles } from "./order-files.ts";
+import { type ReadLine, Run } from "./run.ts";
+
+export interface VerifyInput {
+  readonly files: readonly string[];
+  readonly verifiers: readonly NoteVerifier[];
+  /** What an outsider kept: each of these runs has to be there, at least so far. */
+  readonly heads: readonly Checkpoint[];
+  /** @param done bytes @param total bytes; 0 when that is not known */
+  readonly progress?: ((done: number, total: number) => void) | undefined;
+}
+
+/** Every line of ours begins so. */
+const BEGIN = Buffer.from('{"level":"');
+const CHECKPOINT = Buffer.from('"message":"audit checkpoint"');
+const START = Buffer.from('"message":"audit start"');
+const END = Buffer.from('"message":"audit end"');
+const ERASED = Buffer.from('"message":"erased record"');
+const MARKS = [CHECKPOINT, START, END, ERASED];
+/** Nothing but a whole line of a run ends so. */
+const COMPLETE = /"seq":\d+(,"salt":"[^"]*")?\}$/;
+const AUTHORIZE = Buffer.from('"service":"authorize"');
+/** A line that was begun may have one in it, deep in what a tool was given. */
+const MAX_TRIES = 16;
+/** The words of ours stand before anything that users wrote. */
+const HEAD_BYTES = 120;
+
+/** @throws GatewayError `replay.unreadable` */
+export async function verifyAudit({ files, progress, ...trusted }: VerifyInput): Promise<VerifyReport> {
+  const verification = startVerification(trusted);
+  const ordered = await orderFiles(files);
+  const sizes = await Promise.all(ordered.map(sizeOf));
+  const total = sizes.includes(0) ? 0 : sizes.reduce((sum, size) => sum + size, 0);
+  let before = 0;
+  for (const [index, file] of ordered.entries()) {
+    await readLines(file, {
+      line: (line) => verification.take(line, file),
+      progress: (done) => progress?.(before + done, total),
+    });
+    before += sizes[index] ?? 0;
+  }
+  return verification.end();
+}
+
+export interface Verification {
+  /** Lines of a file, one after the other; files in the order in which they were written. */
+  take(line: LineBytes, file: string): void;
+  end(): VerifyReport;
+}
+
+export function startVerification({ verifiers, heads }: Pick<VerifyInput, "verifiers" | "heads">): Verification {
+  const findings = new Findings();
+  const runs = new Map<string, Run>();
+  const torn: Place[] = [];
+  /** By run: what its first line says of others. */
+  const seen = new Map<string, readonly Checkpoint[]>();
+  let unchained = 0;
+  let otherLines = 0;
+
+  /** @returns false when it belongs to no run */
+  function takeOfRun(bytes: Buffer, place: Place): boolean {
+    const position = positionOf(bytes);
+    if (position === undefined) return false;
+    const { instance, seq } = position;
+    let run = runs.get(instance);
+    if (!run) runs.set(instance, (run = new Run(instance, findings, verifiers)));
+    run.take(readLine(bytes, position, place));
+    if (seq === 0) seen.set(instance, seenBy(bytes));
+    return true;
+  }
+
+  /** What a killed process had begun, and behind it a line of another one. @returns false when it is something else */
+  function takeJoined(bytes: Buffer, place: Place): boolean {
+    let at = bytes.indexOf(BEGIN, 1);
+    if (at === -1 || isJson(bytes)) return false;
+    for (let tries = 0; at !== -1 && tries < MAX_TRIES; at = bytes.indexOf(BEGIN, at + 1), tries += 1) {
+      const rest = bytes.subarray(at);
+      if (!isJson(rest)) continue;
+      torn.push(place);
+      if (!takeOfRun(rest, { ...place, offset: place.offset + at })) otherLines += 1;
+      return true;
+    }
+    return false;
+  }
+
+  /** Of no run, with a line end. */
+  function takeOther(bytes: Buffer, place: Place): void {
+    const head = bytes.subarray(0, HEAD_BYTES);
+    const isWhole = isJson(bytes);
+    const isMark = isWhole && MARKS.some((mark) => head.includes(mark));
+    // A line that was begun has no end; this one has both.
+    if (isMark || COMPLETE.test(bytes.toString("latin1", Math.max(0, bytes.length - 80))))
+      findings.add({ kind: "changed", place });
+    else if (!isWhole && head.subarray(0, BEGIN.length).equals(BEGIN)) torn.push(place);
+    else if (head.includes(AUTHORIZE)) unchained += 1;
+    else otherLines += 1;
+  }
+
+  return {
+    take({ bytes, number: line, offset, isEnded }, file) {
+      const place = { file, line, offset };
+      if (bytes === undefined) return findings.add({ kind: "broken", place, note: "it is longer than 1 MiB" });
+      if (bytes.length === 0 || takeJoined(bytes, place)) return;
+      if (!isEnded) torn.push(place);
+      if (!takeOfRun(bytes, place) && isEnded) takeOther(bytes, place);
+    },
+    end() {
+      const reports = [...runs.values()].map((run) => run.end());
+      const notGiven = new Map(
+        reports.filter(({ first }) => first > 0).map(({ instance, first }) => [instance, first]),
+      );
+      // What nobody has signed accuses nobody.
+      const proven = reports.filter(({ first, signed }) => first === 0 && signed > 0);
+      const known = proven.flatMap(({ instance }) => seen.get(instance) ?? []);
+      for (const head of known) {
+        const { instance, size } = head;
+        if (runs.has(instance)) compare(head, "known to a later run");
+        else notGiven.set(instance, Math.max(size, notGiven.get(instance) ?? 0));
+      }
+      for (const head of heads) {
+        const { instance, size } = head;
+        const note = "known to the head that was kept";
+        const absent = runs.has(instance) ? (notGiven.get(instance) ?? 0) : size;
+        if (absent > 0) findings.add({ kind: "missing", instance, first: 0, last: absent - 1, note });
+        compare(head, note);
+      }
+      // Each killed process leaves one at most.
+      const crashes = reports.filter(({ isEnded }) => !isEnded).length;
+      for (const place of torn.slice(crashes)) findings.add({ kind: "broken", place });
+      const isUntold = reports.length === 0 || reports.some(({ isUnknown }) => isUnknown);
+      const isPartial =
+        torn.length > 0 || unchained > 0 || notGiven.size > 0 || reports.some(({ unsigned }) => unsigned > 0);
+      return {
+        result: findings.count > 0 ? "found" : isUntold ? "untold" : isPartial ? "partly" : "whole",
+        runs: reports,
+        findings: findings.list,
+        found: findings.count,
+        notGiven: [...notGiven].map(([instance, lines]) => ({ instance, lines })),
+        torn: torn.slice(0, Math.min(crashes, MAX_FINDINGS)),
+        unchained,
+        otherLines,
+      };
+    },
+  };
+
+  function compare(head: Checkpoint, note: string): void {
+    const { instance, size } = head;
+    const answer = runs.get(instance)?.agrees(head);
+    if (answer === "shorter") findings.add({ kind: "cut", instance, last: size - 1, note });
+    if (answer === "other") findings.add({ kind: "rewritten", instance, last: size - 1, note });
+  }
+}
+
+function readLine(bytes: Buffer, { seq, hasSalt }: LinePosition, place: Place): ReadLine {
+  const head = bytes.subarray(0, HEAD_BYTES);
+  if (hasSalt) return { seq, leaf: leafHash(bytes), place, kind: head.includes(END) ? "end" : "record" };
+  const erased = head.includes(ERASED) ? /"leaf":"([A-Za-z0-9_-]{43})"/.exec(bytes.toString("latin1"))?.[1] : undefined;
+  if (erased !== undefined) return { seq, leaf: erased, place, kind: "erased" };
+  return { seq, leaf: leafHash(bytes), place, kind: "checkpoint", text: bytes.toString("utf8") };
+}
+
+/** How far others had come, by the first line of a run. */
+function seenBy(line: Buffer): readonly Checkpoint[] {
+  if (!line.subarray(0, HEAD_BYTES).includes(START)) return [];
+  try {
+    const { seen } = JSON.parse(line.toString("utf8")) as { readonly seen?: unknown };
+    return (Array.isArray(seen) ? seen : []).flatMap((note: unknown) => {
+      const found = typeof note === "string" ? checkpointOfNote(note) : undefined;
+      return found ? [found] : [];
+    });
+  } catch {
+    return [];
+  }
+}
+
+/** Without a look at its signatures. */
+export function checkpointOfNote(note: string): Checkpoint | undefined {
+  return parseCheckpoint(note.slice(0, note.indexOf("\n\n") + 1));
+}
+
+function isJson(bytes: Buffer): boolean {
+  try {
+    JSON.parse(bytes.toString("utf8"));
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,61 @@
+/** The tree and the notes against what others publish. */
+import { createHash } from "node:crypto";
+
+import { expect, test } from "vitest";
+
+import { createMerkleTree, leafHash } from "../../../../runtime/audit/chain/merkle-tree.ts";
+import { createNoteSigner, openNote, parseVerifierKey } from "../../../../runtime/audit/chain/signed-note.ts";
+
+/** RFC 6962 §2.1, as it is written there. */
+function rootOf(leaves: readonly string[]): Buffer {
+  const sha = (...parts: readonly (string | Buffer)[]): Buffer => {
+    const digest = createHash("sha256");
+    for (const part of parts) digest.update(part);
+    return digest.digest();
+  };
+  const [only] = leaves;
+  if (only === undefined) return sha("");
+  if (leaves.length === 1) return sha(Buffer.of(0), only);
+  let split = 1;
+  while (split * 2 < leaves.length) split *= 2;
+  return sha(Buffer.of(1), rootOf(leaves.slice(0, split)), rootOf(leaves.slice(split)));
+}
+
+test("createMerkleTree() has the root of RFC 6962 at every size", () => {
+  const tree = createMerkleTree();
+  const leaves: string[] = [];
+  for (let size = 0; size <= 70; size += 1) {
+    expect(tree.size).toBe(size);
+    expect(tree.root()).toBe(rootOf(leaves).toString("base64url"));
+    // Long ones and other than ASCII.
+    const leaf = `${"é".repeat(size * 400)}${size}`;
+    leaves.push(leaf);
+    tree.append(leafHash(size % 2 === 0 ? leaf : Buffer.from(leaf)));
+  }
+});
+
+test("parseVerifierKey() reads the published key of the Go checksum database, and no other spelling of it", () => {
+  const key = "sum.golang.org+033de0ae+Ac4zctda0e5eza+HJyk9SxEdh+s3Ux18htTTAD8OuAn8";
+  expect(parseVerifierKey(key)).toMatchObject({ name: "sum.golang.org", keyId: "033de0ae" });
+  expect(parseVerifierKey(key.replace("033de0ae", "033de0af"))).toBeUndefined();
+  expect(parseVerifierKey(key.replace("sum", "sun"))).toBeUndefined();
+  expect(parseVerifierKey("")).toBeUndefined();
+});
+
+test("openNote() opens what a known key signed, and refuses a bad signature of one, whoever else signed", () => {
+  const [ours, others] = [createNoteSigner("a", Buffer.alloc(32, 1)), createNoteSigner("b", Buffer.alloc(32, 2))];
+  const verifiers = [ours].map(({ verifierKey }) => {
+    const verifier = parseVerifierKey(verifierKey);
+    if (!verifier) throw new Error("no key");
+    return verifier;
+  });
+  const text = "x\n\ny\n";
+  const note = ours.sign(text);
+  expect(openNote(note, verifiers)).toEqual({ kind: "signed", text });
+  expect(openNote(others.sign(text), verifiers)).toEqual({ kind: "unknown-key", text });
+  const [, foreign = ""] = others.sign(text).split("\n\ny\n\n");
+  expect(openNote(note + foreign, verifiers)).toEqual({ kind: "signed", text });
+  expect(openNote(note.replace("x", "z"), verifiers)).toEqual({ kind: "bad" });
+  expect(openNote(note.replace("x", "z") + foreign, verifiers)).toEqual({ kind: "bad" });
+  expect(openNote(text, verifiers)).toEqual({ kind: "bad" });
+});

@@ -1,0 +1,144 @@
+/** With `audit`, what became of a request: a line of its own once it is over. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import type { RecordWriter } from "../../../runtime/audit/record-writer.ts";
+import { startPipeline, type Pipeline } from "../../support/pipeline.ts";
+import { openRaw, sendRaw } from "../../support/raw-client.ts";
+import { startVictim, type Victim } from "../../support/victim.ts";
+
+type Line = Readonly<Record<string, unknown>>;
+
+const TOOLS = '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"read"},{"name":"delete_all"},{"name":"write"}]}}';
+
+let victim: Victim;
+let gone: Victim;
+let audited: Pipeline;
+let plain: Pipeline;
+const lines: Line[] = [];
+let waiting: { readonly isThere: () => boolean; readonly resolve: () => void }[] = [];
+
+const records: RecordWriter = {
+  write(line) {
+    lines.push(JSON.parse(line) as Line);
+    for (const each of waiting) if (each.isThere()) each.resolve();
+    waiting = waiting.filter(({ isThere }) => !isThere());
+    return undefined;
+  },
+  get lastSeq() {
+    return lines.length - 1;
+  },
+  flush: () => Promise.resolve(),
+  reopen: () => {},
+  close: () => Promise.resolve(),
+};
+
+beforeAll(async () => {
+  victim = await startVictim(({ target }, socket) => {
+    const answer = (status: string, body: string, length = body.length): void =>
+      void socket.write(
+        `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n${body}`,
+      );
+    if (target === "/missing") answer("404 Not Found", "{}");
+    else if (target === "/broken") answer("500 Internal Server Error", "{}");
+    else if (target === "/half") {
+      answer("200 OK", "{}", 100);
+      socket.destroySoon();
+    } else if (target === "/slow") answer("200 OK", "{}", 100);
+    else answer("200 OK", TOOLS);
+  });
+  gone = await startVictim();
+  await gone.close();
+  const yaml = `
+    runtime_flags: { mcp: true }
+    authorize_log_fields: [request-id]
+    routes:
+      - { from: https://app.example, to: ${victim.origin}, policy: [{ allow: { or: [{ accept: true }] }, deny: { or: [{ http_path: /closed }] } }] }
+      - { from: https://gone.example, to: ${gone.origin}, policy: [{ allow: { or: [{ accept: true }] } }] }
+      - from: https://mcp.example
+        to: ${victim.origin}
+        mcp: { server: {} }
+        policy:
+          - allow: { and: [{ email: alice@example.com }] }
+          - deny: { or: [{ mcp_tool: { starts_with: delete_ } }] }
+  `;
+  audited = await startPipeline(yaml, { records });
+  plain = await startPipeline(yaml);
+});
+afterAll(async () => {
+  await audited.close();
+  await plain.close();
+  await victim.close();
+});
+
+function get(host: string, path: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: ${host}.example\r\nConnection: close\r\n\r\n`;
+}
+
+const LIST = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`;
+const list = [
+  "POST / HTTP/1.1",
+  "Host: mcp.example",
+  "Connection: close",
+  "Authorization: Bearer gwt_alice",
+  "Content-Type: application/json",
+  "Accept: application/json, text/event-stream",
+  `Content-Length: ${LIST.length}`,
+  "",
+  LIST,
+].join("\r\n");
+
+/** The next outcome, and the record of its decision. */
+async function outcomeOf(request: () => Promise<unknown>): Promise<{ readonly check: Line; readonly outcome: Line }> {
+  const before = lines.length;
+  const find = (): Line | undefined => lines.slice(before).find(({ message }) => message === "request outcome");
+  await request();
+  if (find() === undefined)
+    await new Promise<void>((resolve) => waiting.push({ isThere: () => find() !== undefined, resolve }));
+  const outcome = find() ?? {};
+  const check = lines[Number(outcome["of"])] ?? {};
+  expect(check).toMatchObject({ message: "authorize check", "request-id": outcome["request-id"] });
+  return { check, outcome };
+}
+
+test.each([
+  ["app", "/", { status: 200 }, { rule: "/0/allow/or" }],
+  ["app", "/closed", { status: 302 }, { rule: "/0/deny/or" }],
+  ["app", "/missing", { status: 404, "failed-by": "client" }, {}],
+  ["app", "/broken", { status: 500, "failed-by": "upstream" }, {}],
+  ["app", "/half", { status: 200, "failed-by": "upstream", failure: "reset" }, {}],
+  ["gone", "/", { status: 502, "failed-by": "upstream", failure: "unreachable" }, {}],
+])("the outcome of https://%s.example%s is %o", async (host, path, expected, decided) => {
+  const { outcome, check } = await outcomeOf(() => sendRaw(audited.port, get(host, path)));
+  const { "failed-by": failedBy, failure, status } = outcome;
+  expect({ status, "failed-by": failedBy, failure }).toEqual({
+    "failed-by": undefined,
+    failure: undefined,
+    ...expected,
+  });
+  expect(outcome["duration-ms"]).toBeGreaterThan(0);
+  expect(outcome).not.toHaveProperty("list-hidden");
+  expect(check).toMatchObject(decided);
+});
+
+test("a client that goes away in the middle is named", async () => {
+  const { outcome } = await outcomeOf(async () => {
+    const client = openRaw(audited.port, get("app", "/slow"));
+    await client.contains("{}");
+    client.socket.destroy();
+  });
+  expect(outcome).toMatchObject({ status: 200, "failed-by": "client" });
+});
+
+test("it counts what was left out of lists", async () => {
+  const { outcome } = await outcomeOf(() => sendRaw(audited.port, list));
+  expect(outcome).toMatchObject({ status: 200, "list-hidden": 1, "list-shown": 2 });
+});
+
+test("without audit there is no such line, and nothing more in the others", async () => {
+  await sendRaw(plain.port, get("app", "/"));
+  await sendRaw(plain.port, list);
+  expect(plain.records.map((record) => Object.keys(record))).toEqual([
+    expect.not.arrayContaining(["rule", "instance", "seq"]),
+    expect.not.arrayContaining(["rule", "instance", "seq"]),
+  ]);
+});

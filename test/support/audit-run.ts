@@ -1,0 +1,74 @@
+/** Runs of audited records in memory, and what verification says of them. */
+import { chainRecords } from "../../runtime/audit/chain/chain-writer.ts";
+import { AUDIT_KEY_NAME } from "../../runtime/audit/chain/checkpoint.ts";
+import { createNoteSigner, parseVerifierKey } from "../../runtime/audit/chain/signed-note.ts";
+import type { RecordWriter } from "../../runtime/audit/record-writer.ts";
+import type { VerifyReport } from "../../runtime/tools/audit/findings.ts";
+import { startVerification } from "../../runtime/tools/audit/verify.ts";
+
+const signer = createNoteSigner(AUDIT_KEY_NAME, Buffer.alloc(32, 7));
+const verifier = parseVerifierKey(signer.verifierKey);
+if (!verifier) throw new Error("no key");
+export const verifiers = [verifier];
+
+export interface AuditRun {
+  readonly lines: string[];
+  readonly records: RecordWriter;
+  readonly notes: string[];
+}
+
+let now = Date.UTC(2026, 0, 1);
+
+export function beginRun(instance: string, seen: readonly string[] = [], by = signer): AuditRun {
+  const lines: string[] = [];
+  const notes: string[] = [];
+  const to: RecordWriter = {
+    write: (line) => void lines.push(line),
+    flush: () => Promise.resolve(),
+    reopen: () => {},
+    close: () => Promise.resolve(),
+  };
+  const records = chainRecords(to, {
+    instance,
+    signer: by,
+    clock: { now: () => (now += 1) },
+    seen,
+    version: "1",
+    onCheckpoint: (note) => notes.push(note),
+  });
+  return { lines, records, notes };
+}
+
+let number = 0;
+
+export function writeRecords({ records }: AuditRun, count: number): void {
+  for (let index = 0; index < count; index += 1) {
+    number += 1;
+    void records.write(`{"level":"info","service":"authorize","message":"authorize check","n":${number}}\n`);
+  }
+}
+
+/** Whoever writes so many waits for no clock. */
+export const SEGMENT = 1024;
+
+/** Of one file, without one. */
+export function verifyBytes(bytes: Buffer): VerifyReport {
+  const verification = startVerification({ verifiers, heads: [] });
+  let offset = 0;
+  for (let number = 1; offset < bytes.length; number += 1) {
+    const end = bytes.indexOf(0x0a, offset);
+    const isEnded = end !== -1;
+    const line = bytes.subarray(offset, isEnded ? end : bytes.length);
+    verification.take({ number, offset, bytes: line, isEnded }, "memory");
+    offset += line.length + 1;
+  }
+  return verification.end();
+}
+
+/** A run that ended, with a few records: start, checkpoint, 4 records, end, checkpoint. */
+export async function smallRun(count = 4): Promise<readonly string[]> {
+  const run = beginRun(`small-${(number += 1)}`);
+  writeRecords(run, count);
+  await run.records.close();
+  return run.lines;
+}
