@@ -26,6 +26,7 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "the wire knows no users and no routes' business",
   },
   store: { may: ["shared"], why: "records belong to their owners above" },
+  "record-store": { may: ["shared"], why: "copies of records, for questions" },
   limits: { may: ["shared", "features", "config", "store"], why: "how often: counts together, answers nobody" },
   upstreams: { may: ["shared", "features", "config"], why: "connections and what is known of them" },
   identity: {
@@ -221,8 +222,8 @@ const confined: Readonly<Record<string, { readonly where: RegExp; readonly why: 
     where: /^runtime\/kubernetes\/controller\/client\.ts$/,
     why: "only the controller loads it",
   },
-  pg: { where: /^runtime\/store\//, why: "database driver" },
-  "node:sqlite": { where: /^runtime\/store\//, why: "database driver" },
+  pg: { where: /^runtime\/(record-)?store\//, why: "database driver" },
+  "node:sqlite": { where: /^runtime\/(record-)?store\//, why: "database driver" },
   "@grpc/grpc-js": { where: /^runtime\/terraform\//, why: "the provider process" },
   protobufjs: { where: /^runtime\/terraform\//, why: "the provider process" },
   "protobufjs/minimal.js": {

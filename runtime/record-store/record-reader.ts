@@ -1,0 +1,69 @@
+/** Records that are kept for questions: what one is, and how it is found again. */
+import type { Closable } from "../shared/clock.ts";
+
+export interface KeptRecord {
+  /** For links that are shared: unique over all processes, the same after restarts. */
+  readonly id: string;
+  /** Milliseconds since the epoch. */
+  readonly timeMs: number;
+  /** decision: an authorization check; action: an administrator's; other: drift of tools and what else is recorded. */
+  readonly kind: "decision" | "action" | "other";
+  /** error: allowed, but the gateway or the upstream failed (status 500 or above). */
+  readonly outcome: "allowed" | "denied" | "limited" | "waiting" | "error";
+  readonly userId?: string;
+  readonly email?: string;
+  /** Key, "owner/name". */
+  readonly route?: string;
+  readonly tool?: string;
+  readonly clientId?: string;
+  /** All fields of the copy. Texts of strangers: escape them, and show them as visible text. */
+  readonly value: Readonly<Record<string, unknown>>;
+  /** What `request outcome` says of it, once the request is over. */
+  readonly result?: {
+    /** 0: no answer was begun. */
+    readonly status: number;
+    readonly durationMs: number;
+    readonly failedBy?: string;
+    readonly failure?: string;
+    readonly listHidden?: number;
+    readonly listShown?: number;
+  };
+}
+
+export interface RecordQuery {
+  readonly kind?: KeptRecord["kind"];
+  /** From this time on … */
+  readonly sinceMs?: number;
+  /** … and before this one. */
+  readonly untilMs?: number;
+  /** Id or email. */
+  readonly user?: string;
+  readonly route?: string;
+  readonly tool?: string;
+  readonly client?: string;
+  readonly outcomes?: readonly KeptRecord["outcome"][];
+  /** Only records of routes of these owners (route keys are "owner/name"); absent: all. */
+  readonly owners?: readonly string[];
+  readonly order: "newest" | "oldest";
+  /** 1 to 200. */
+  readonly limit: number;
+  /** `next` of an earlier page of the same question. */
+  readonly cursor?: string;
+}
+
+export interface RecordPage {
+  readonly records: readonly KeptRecord[];
+  /** Where it goes on; absent at the end. */
+  readonly next?: string;
+  /** Bounded work was done before `limit` were found: go on with `next`. */
+  readonly isPartial: boolean;
+}
+
+export interface RecordReader extends Closable {
+  /** @throws GatewayError `records.cursor` (not one of ours), `records.unavailable` */
+  find(query: RecordQuery): Promise<RecordPage>;
+  /** @throws GatewayError `records.unavailable` */
+  get(id: string): Promise<KeptRecord | undefined>;
+  /** Of all that is kept. @throws GatewayError `records.unavailable` */
+  stats(): Promise<{ readonly count: number; readonly oldestMs?: number; readonly bytes: number }>;
+}
