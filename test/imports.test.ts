@@ -92,6 +92,12 @@ const rules: Readonly<Record<string, Rule>> = {
     ],
     why: "its own listener; jobs publish with the token of their platform",
   },
+  "control/console": {
+    // Of its screens, as far as each of them uses it: policy, audit, settings, features, store, approvals, mcp, oauth/server,
+    // oauth/client, upstreams, record-store, config/diff, control/bundle.
+    may: ["config", "http", "pages", "identity"],
+    why: "what people see and do in their browsers; serves no clients",
+  },
   "control/workers": {
     may: [
       "shared",
