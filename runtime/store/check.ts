@@ -6,7 +6,7 @@
  */
 import { GatewayError } from "../shared/errors.ts";
 import type { AllotmentRequest } from "./allotments.ts";
-import type { PutOptions } from "./store.ts";
+import type { PageQuery, PutOptions } from "./store.ts";
 
 const MAX_NAME_BYTES = 1024;
 /** A published slice of 100,000 routes has some 50 MB; nothing else comes near. */
@@ -54,6 +54,35 @@ export function checkPut(key: string, value: unknown, options: PutOptions): Chec
   const unique = [...new Set(tags)].sort();
   if (unique.length > MAX_TAGS) throw invalid(`it has ${unique.length} tags, must have at most ${MAX_TAGS}`);
   return { text: encodeValue(value), ifVersion, expiresAt: expiresAt ?? null, tags: unique };
+}
+
+export interface CheckedPage {
+  readonly tag: string | undefined;
+  /** Keys from here on, by their bytes, */
+  readonly from: string;
+  /** after this one; "" = none, */
+  readonly after: string;
+  /** and before this one. */
+  readonly before: string;
+  readonly limit: number;
+}
+
+/** More are read page by page, so that others' requests come in between. */
+const MAX_PAGE = 1000;
+
+/** @throws GatewayError `store.invalid` */
+export function checkPage({ prefix, tag, after, limit }: PageQuery): CheckedPage {
+  checkName("key", prefix);
+  if (tag !== undefined) checkName("tag", tag);
+  if (after !== undefined) checkName("key", after);
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_PAGE)
+    throw invalid(`a page has ${limit} records, must have 1 to ${MAX_PAGE}`);
+  // The order of UTF-8 is that of code points: what begins with "a:" stands before "a;".
+  const last = Array.from(prefix).at(-1) ?? "";
+  const code = last.codePointAt(0) ?? 0;
+  if (code >= 0x7f) throw invalid("the beginning of keys must end in a character of ASCII");
+  const before = prefix.slice(0, -1) + String.fromCodePoint(code + 1);
+  return { tag, from: prefix, after: after ?? "", before, limit };
 }
 
 /** @throws GatewayError `store.invalid` unless it is 0 or a positive integer */

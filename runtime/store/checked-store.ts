@@ -5,15 +5,17 @@ import {
   checkAllotment,
   checkExpiry,
   checkName,
+  checkPage,
   checkPut,
   checkTtl,
   checkVersion,
   encodeValue,
+  type CheckedPage,
   type CheckedPut,
 } from "./check.ts";
 import type { FeedWatch } from "./feed-watch.ts";
 import { toRecord, type RawFeedEntry, type RawRecord } from "./record.ts";
-import type { Json, Lease, PutResult, Store } from "./store.ts";
+import type { Json, Lease, PageQuery, PutResult, Store } from "./store.ts";
 
 /** The operations of `Store` on what was checked; values are still text. */
 export interface StoreBackEnd {
@@ -23,6 +25,7 @@ export interface StoreBackEnd {
   take(key: string): Promise<RawRecord | undefined>;
   /** Ordered by key. */
   list(tag: string): Promise<readonly RawRecord[]>;
+  page(query: CheckedPage): Promise<readonly RawRecord[]>;
   deleteByTag(tag: string): Promise<number>;
   /** @returns false when another holder has it */
   lease(name: string, holder: string, ttlMs: number): Promise<boolean>;
@@ -60,6 +63,10 @@ export function createCheckedStore(backEnd: StoreBackEnd, watch: FeedWatch): Sto
     async list<T>(tag: string) {
       checkName("tag", tag);
       const found = await backEnd.list(tag);
+      return found.map((raw) => toRecord<T>(raw));
+    },
+    async page<T>(query: PageQuery) {
+      const found = await backEnd.page(checkPage(query));
       return found.map((raw) => toRecord<T>(raw));
     },
     async deleteByTag(tag) {

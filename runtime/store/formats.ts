@@ -7,7 +7,7 @@
  * does not know: one from a newer program (a replica that is ahead during an update) is unavailable, not guessed at.
  */
 import { GatewayError } from "../shared/errors.ts";
-import type { Json, Store, StoredRecord } from "./store.ts";
+import type { Json, PageQuery, Store, StoredRecord } from "./store.ts";
 import { isRecord } from "../shared/is-record.ts";
 
 type JsonObject = { readonly [member: string]: Json };
@@ -58,6 +58,9 @@ export function withFormats(store: Store, formats: RecordFormats): Store {
     async list<T = Json>(tag: string) {
       return (await store.list<T>(tag)).map(openLater);
     },
+    async page<T = Json>(query: PageQuery) {
+      return (await store.page<T>(query)).map(openLater);
+    },
     put(key, value, options) {
       const format = formatOf(key);
       const stamped = format && isRecord(value) ? { ...value, schema: format.schema } : value;
@@ -90,6 +93,7 @@ function methodsOf(store: Store): Store {
     delete: (key, options) => store.delete(key, options),
     take: (key) => store.take(key),
     list: (tag) => store.list(tag),
+    page: (query) => store.page(query),
     deleteByTag: (tag) => store.deleteByTag(tag),
     lease: (name, ttlMs) => store.lease(name, ttlMs),
     allot: (key, request) => store.allot(key, request),

@@ -58,6 +58,20 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
       return tagged(tag);
     },
 
+    async page({ tag, from, after, before, limit }) {
+      ready();
+      const isWithin = ({ key, tags }: RawRecord): boolean =>
+        compareBytes(key, from) >= 0 &&
+        compareBytes(key, after) > 0 &&
+        compareBytes(key, before) < 0 &&
+        (tag === undefined || tags.includes(tag));
+      return [...rows.keys()]
+        .flatMap((key) => live(key) ?? [])
+        .filter(isWithin)
+        .sort((a, b) => compareBytes(a.key, b.key))
+        .slice(0, limit);
+    },
+
     async deleteByTag(tag) {
       ready();
       const found = tagged(tag);
@@ -143,7 +157,11 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
 
   function tagged(tag: string): RawRecord[] {
     const found = [...rows.keys()].flatMap((key) => live(key) ?? []).filter((row) => row.tags.includes(tag));
-    // Bytes of UTF-8, as the databases order text here; JavaScript's own order differs beyond U+FFFF.
-    return found.sort((a, b) => Buffer.compare(Buffer.from(a.key), Buffer.from(b.key)));
+    return found.sort((a, b) => compareBytes(a.key, b.key));
   }
+}
+
+/** Bytes of UTF-8, as the databases order text here; JavaScript's own order differs beyond U+FFFF. */
+function compareBytes(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

@@ -31,6 +31,18 @@ export type PutResult =
   | { readonly ok: true; readonly version: number }
   | { readonly ok: false; readonly reason: "conflict" };
 
+/** Which records a page is of. */
+export interface PageQuery {
+  /** What their keys begin with: "session:". */
+  readonly prefix: string;
+  /** Only those with this tag. */
+  readonly tag?: string;
+  /** Key after which the page begins, there or not; absent = from the beginning. */
+  readonly after?: string;
+  /** 1 to 1000. */
+  readonly limit: number;
+}
+
 export interface Lease {
   /** Extends the lease; false when it was lost (expired and taken by another). */
   renew(ttlMs: number): Promise<boolean>;
@@ -50,8 +62,10 @@ export interface Store {
   delete(key: string, options?: { readonly ifVersion?: number }): Promise<boolean>;
   /** Reads and deletes in one step: of several callers exactly one gets the record. For single-use codes. */
   take<T = Json>(key: string): Promise<StoredRecord<T> | undefined>;
-  /** Live records with this tag, ordered by key. */
+  /** Live records with this tag, ordered by key: all of them. Of what many may have, `page` is asked. */
   list<T = Json>(tag: string): Promise<readonly StoredRecord<T>[]>;
+  /** Live records in the order of their keys' bytes; what it costs grows with the page alone. */
+  page<T = Json>(query: PageQuery): Promise<readonly StoredRecord<T>[]>;
   deleteByTag(tag: string): Promise<number>;
   /** @returns undefined when another holder has it. `ttlMs` bounds how long a dead holder blocks others. */
   lease(name: string, ttlMs: number): Promise<Lease | undefined>;

@@ -14,7 +14,7 @@ import { createRecords } from "../../runtime/identity/identity-records.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
 import { openPostgresStore } from "../../runtime/store/postgres/postgres.ts";
 import { openSqliteStore } from "../../runtime/store/sqlite/sqlite.ts";
-import type { Store } from "../../runtime/store/store.ts";
+import type { PageQuery, Store } from "../../runtime/store/store.ts";
 import { alice, limitWorld } from "../runtime/limits/limit-world.ts";
 import { createTestClock } from "../support/clock.ts";
 import { findPostgres, startPostgres } from "../support/postgres.ts";
@@ -120,12 +120,12 @@ function contract(start: () => Promise<Backend>): void {
 
     test("delete() with ifVersion leaves what another process wrote since, and takes an expired record for none", async () => {
       const { devices } = createRecords(store);
-      const expiresAt = backend.now() + 1;
+      const expiresAt = backend.now() + 2;
       await devices.put("d", {} as never, { ifVersion: 0 });
       await other.put("device:d", { approved: true }, { ifVersion: 1, expiresAt });
       expect(await devices.delete("d", { ifVersion: 1 })).toBe(false);
       expect((await other.get("device:d"))?.value).toEqual({ approved: true });
-      await backend.pass(1000);
+      await backend.pass(2000);
       expect(await devices.delete("d", { ifVersion: 2 })).toBe(false);
       await other.put("device:d", {}, { ifVersion: 0 });
       const answers = await Promise.all(
@@ -153,6 +153,29 @@ function contract(start: () => Promise<Backend>): void {
       await store.put("gone", 1, { tags: ["t"], expiresAt: backend.now() + 1 });
       await backend.pass(1000);
       expect((await other.list("t")).map((record) => record.key)).toEqual(["B", "a", "aa", "b", "\uffee", "😀"]);
+    });
+
+    test("page() answers live records by the beginning of their keys, page by page, in the order of their bytes", async () => {
+      const keys = ["a:", "a:B", "a:a", "a:aa", "a:b", "a:\uffee", "a:😀", "a;", "A:a", "a", "b:a"];
+      for (const key of keys) await store.put(key, key, { tags: key.includes("a:a") ? ["t", "u"] : ["u"] });
+      await store.put("a:gone", 1, { tags: ["t"], expiresAt: backend.now() + 1 });
+      await backend.pass(1000);
+      const page = async (query: Omit<PageQuery, "prefix">): Promise<readonly string[]> =>
+        (await other.page({ prefix: "a:", ...query })).map((record) => record.key);
+      expect(await page({ limit: 1000 })).toEqual(keys.slice(0, 7));
+      expect(await page({ limit: 3 })).toEqual(["a:", "a:B", "a:a"]);
+      expect(await page({ limit: 3, after: "a:a" })).toEqual(["a:aa", "a:b", "a:\uffee"]);
+      expect(await page({ limit: 3, after: "a:\uffee" })).toEqual(["a:😀"]);
+      expect(await page({ limit: 3, after: "a:😀" })).toEqual([]);
+      // A record that is not there is a place between others all the same, and what is before the first is the beginning.
+      expect(await page({ limit: 1, after: "a:ab" })).toEqual(["a:b"]);
+      expect(await page({ limit: 1, after: "Z" })).toEqual(["a:"]);
+      expect(await page({ limit: 1, after: "b" })).toEqual([]);
+      expect(await page({ limit: 1, tag: "t" })).toEqual(["a:a"]);
+      expect(await page({ limit: 9, tag: "t", after: "a:a" })).toEqual(["a:aa"]);
+      expect(await page({ limit: 9, tag: "none" })).toEqual([]);
+      const [whole] = await other.page({ prefix: "a:aa", limit: 1 });
+      expect(whole).toEqual({ key: "a:aa", value: "a:aa", version: 1, tags: ["t", "u"] });
     });
 
     test("deleteByTag() removes what has the tag and nothing else", async () => {
@@ -485,6 +508,11 @@ function contract(start: () => Promise<Backend>): void {
       ["a key too long for an index", (s) => s.put("ä".repeat(600), 1)],
       ["a tag with NUL", (s) => s.put("k", 1, { tags: ["a\0"] })],
       ["an empty tag", (s) => s.list("")],
+      ["a page of no keys in particular", (s) => s.page({ prefix: "", limit: 1 })],
+      ["a page with an end that no order tells", (s) => s.page({ prefix: "ä", limit: 1 })],
+      ["a page of nothing", (s) => s.page({ prefix: "k", limit: 0 })],
+      ["a page too long", (s) => s.page({ prefix: "k", limit: 1001 })],
+      ["a page after a key with NUL", (s) => s.page({ prefix: "k", after: "k\0", limit: 1 })],
       ["too many tags", (s) => s.put("k", 1, { tags: Array.from({ length: 33 }, (_, i) => `t${i}`) })],
       ["undefined", (s) => s.put("k", undefined)],
       ["a function", (s) => s.put("k", () => 1)],

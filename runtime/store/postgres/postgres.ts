@@ -86,6 +86,14 @@ function createStore(database: Database, deps: PostgresDeps): Store {
       );
       return rows.map(toRaw);
     },
+    async page({ tag, from, after, before, limit }) {
+      const rows = await query<Row>(
+        `SELECT ${RECORD} FROM gateway_records WHERE key >= $1 AND key > $2 AND key < $3 AND ${LIVE}
+         ${tag === undefined ? "" : "AND tags @> ARRAY[$5]"} ORDER BY key LIMIT $4`,
+        [from, after, before, limit, ...(tag === undefined ? [] : [tag])],
+      );
+      return rows.map(toRaw);
+    },
     async deleteByTag(tag) {
       const rows = await query(`DELETE FROM gateway_records WHERE tags @> ARRAY[$1] AND ${LIVE} RETURNING 1`, [tag]);
       return rows.length;

@@ -7,7 +7,7 @@
 import { DatabaseSync } from "node:sqlite";
 
 import { allot, lastSecond, type AllotmentRequest, type CountEntry, type RawAllotment } from "../allotments.ts";
-import type { CheckedPut } from "../check.ts";
+import type { CheckedPage, CheckedPut } from "../check.ts";
 import { pendingMigrations, VERSION_TABLE } from "../migrations.ts";
 import { FEED_PAGE, SWEEP_BATCH, type RawFeedEntry, type RawRecord } from "../record.ts";
 import type { PutResult } from "../store.ts";
@@ -73,6 +73,14 @@ export function sqliteOperations(database: DatabaseSync) {
   const findTagged = sql(
     `SELECT ${RECORD} FROM gateway_tags g JOIN gateway_records r USING (key) WHERE g.tag = ? AND ${LIVE} ORDER BY r.key`,
   );
+  const pageOfAll = sql(
+    `SELECT ${RECORD} FROM gateway_records r
+     WHERE r.key >= ? AND r.key > ? AND r.key < ? AND ${LIVE} ORDER BY r.key LIMIT ?`,
+  );
+  const pageOfTagged = sql(
+    `SELECT ${RECORD} FROM gateway_tags g JOIN gateway_records r USING (key)
+     WHERE g.tag = ? AND g.key >= ? AND g.key > ? AND g.key < ? AND ${LIVE} ORDER BY g.key LIMIT ?`,
+  );
   const write = sql(
     `INSERT INTO gateway_records (key, value, version, expires_at) VALUES (?, ?, ?, ?)
      ON CONFLICT (key) DO UPDATE SET value = excluded.value, version = excluded.version, expires_at = excluded.expires_at`,
@@ -117,6 +125,13 @@ export function sqliteOperations(database: DatabaseSync) {
     },
     list(tag: string, now: number): readonly RawRecord[] {
       return findTagged.all(tag, now).flatMap((row) => toRaw(row) ?? []);
+    },
+    page({ tag, from, after, before, limit }: CheckedPage, now: number): readonly RawRecord[] {
+      const rows =
+        tag === undefined
+          ? pageOfAll.all(from, after, before, now, limit)
+          : pageOfTagged.all(tag, from, after, before, now, limit);
+      return rows.flatMap((row) => toRaw(row) ?? []);
     },
     put(key: string, put: CheckedPut, now: number): PutResult {
       const stored = toRaw(find.get(key, now))?.version ?? 0;

@@ -38,6 +38,7 @@ describe("withFormats()", () => {
     const pip = { schema: 3, names: ["Pip"], kind: "bird", legs: 2 };
     expect((await store.get("pet:1"))?.value).toEqual(rex);
     expect((await store.list("pets")).map(({ value }) => value)).toEqual([rex, pip]);
+    expect((await store.page({ prefix: "pet:", limit: 9 })).map(({ value }) => value)).toEqual([rex, pip]);
     expect((await store.take("pet:2"))?.value).toEqual(pip);
     // Reading changes nothing: versions stay good for a conditional put.
     expect(await store.put("pet:1", rex, { ifVersion: 1 })).toEqual({ ok: true, version: 2 });
