@@ -77,6 +77,10 @@ const rules: Readonly<Record<string, Rule>> = {
     may: ["shared", "audit", "store"],
     why: "what the records of one process need of the others, and of administrators",
   },
+  "control/explain": {
+    may: ["shared", "policy", "config", "mcp"],
+    why: "one imagined request, decided as the proxy decides it: for a command and the console",
+  },
   "control/admin": {
     may: [
       "shared",
@@ -144,7 +148,7 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "a client like any other, which keeps what it was shown",
   },
   "tools/import": { may: ["shared", "policy", "settings", "features", "config"], why: "another product's text in" },
-  "tools/explain": { may: ["shared", "policy", "config"], why: "a command over configuration and policy" },
+  "tools/explain": { may: ["policy", "config", "control/explain"], why: "a command over configuration and policy" },
   "tools/replay": {
     may: ["shared", "policy", "audit", "settings", "features", "config", "control/bundle"],
     why: "records in, verdicts out: configuration and policy",

@@ -9,6 +9,7 @@ import { matchesOwner } from "../../features/process/owners.ts";
 import type { Problem } from "../../config/load.ts";
 import { publishedName } from "../bundle/validation/protocol.ts";
 import { type Laggard, withoutRefusal } from "../bundle/liveness.ts";
+import type { Publishing } from "../bundle/publication.ts";
 import type { PublishOutcome } from "../bundle/publisher.ts";
 import { json, type AdminRequest, type Answer } from "./answer.ts";
 
@@ -69,7 +70,12 @@ export function scopedOutcome(outcome: PublishOutcome, scope: PublishScope): Pub
 }
 
 /** Tokens are of entries, not of people. */
-export function callerOf({ scope, token }: Pick<AdminRequest, "scope" | "token">): string {
+export function callerOf({ scope, token, headers }: Pick<AdminRequest, "scope" | "token" | "headers">): Publishing {
+  const program = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}/.exec(headers["user-agent"] ?? "")?.[0];
+  return { by: tokenName(scope, token), program };
+}
+
+function tokenName(scope: PublishScope | undefined, token: string | undefined): string {
   if (scope === undefined) return "admin_token";
   return token === undefined ? `publish token for minutes of ${scope.entry}` : `publish_token of ${scope.entry}`;
 }

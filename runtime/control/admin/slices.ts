@@ -11,7 +11,7 @@ import { formatProblem, type Problem } from "../../config/load.ts";
 import { isOwner } from "../../features/process/owners.ts";
 import { formatPath } from "../../settings/problem.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import { currentSlices, type CurrentSlice } from "../bundle/publication.ts";
+import { currentSlices, type CurrentSlice, withoutAuthors } from "../bundle/publication.ts";
 import type { Expected, Publisher, PublishOutcome } from "../bundle/publisher.ts";
 import { publishedName } from "../bundle/validation/protocol.ts";
 import type { Validator } from "../bundle/validation/validator.ts";
@@ -70,7 +70,7 @@ async function listSlices(publisher: Publisher, scope: PublishScope | undefined)
     store: publication.id,
     generation: publication.generation,
     slices,
-    history: publication.owners.filter(isShown).map(({ owner, versions }) => ({ owner, versions })),
+    history: publication.owners.filter(isShown).map(withoutAuthors),
     ...live,
     ...(scope && { laggards: scopedLaggards(live.laggards) }),
   });

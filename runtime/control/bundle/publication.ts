@@ -5,6 +5,7 @@
  * its version is the one moment at which a change happens: two publishers cannot both win, and nobody ever reads a set
  * of slices that were not validated together. Pure.
  */
+import { KUBERNETES_PROGRAM, TERRAFORM_PROGRAM } from "../../shared/version.ts";
 
 export interface SliceVersion {
   /** Of the whole publication, when this version came: one change, one generation, whoever's slice it was. */
@@ -13,6 +14,20 @@ export interface SliceVersion {
   readonly digest: string | null;
   /** Epoch seconds. */
   readonly at: number;
+  /** Who changed it; absent in records from before this was kept. */
+  readonly by?: string;
+  /** The program that published this text, by its own word: "gateform-terraform". Absent: unknown. */
+  readonly program?: string;
+  /** The text came back from an earlier version. */
+  readonly isRollback?: true;
+}
+
+/** Who makes a change. */
+export interface Publishing {
+  /** A user's id, "root@host" for commands, which token for the admin listener. */
+  readonly by: string;
+  /** By its own word; undefined: unknown. */
+  readonly program?: string | undefined;
 }
 
 export interface OwnerHistory {
@@ -54,22 +69,52 @@ export function currentSlices({ owners }: Publication): readonly CurrentSlice[] 
   });
 }
 
+/** For whoever publishes: an author may be a person. */
+export function withoutAuthors({ owner, versions }: OwnerHistory): Pick<OwnerHistory, "owner" | "versions"> {
+  return { owner, versions: versions.map(({ generation, digest, at }) => ({ generation, digest, at })) };
+}
+
 export function currentSlice(publication: Publication, owner: string): CurrentSlice | undefined {
   return currentSlices(publication).find((slice) => slice.owner === owner);
 }
 
 /** The publication one generation later. Changes that change nothing are left out by the caller. */
-export function withChanges(publication: Publication, changes: Changes, at: number): Publication {
+export function withChanges(
+  publication: Publication,
+  changes: Changes,
+  at: number,
+  said?: Publishing & { readonly isRollback: boolean },
+): Publication {
   const generation = publication.generation + 1;
   const histories = new Map(publication.owners.map((history) => [history.owner, history]));
   for (const [owner, digest] of changes) {
     const { versions = [], trimmed = false } = histories.get(owner) ?? {};
-    const next = [...versions, { generation, digest, at }];
+    const next = [...versions, { generation, digest, at, ...(said && authorOf(versions, said)) }];
     const kept = next.slice(-VERSIONS_KEPT);
     histories.set(owner, { owner, versions: kept, trimmed: trimmed || kept.length < next.length });
   }
   const owners = [...histories.values()].sort((a, b) => (a.owner < b.owner ? -1 : 1));
   return { ...publication, generation, owners };
+}
+
+/** What a rollback brings back was published by whoever published the slice all the time. */
+function authorOf(
+  versions: readonly SliceVersion[],
+  { by, program: own, isRollback }: Publishing & { readonly isRollback: boolean },
+): Pick<SliceVersion, "by" | "program" | "isRollback"> {
+  const program = isRollback ? versions.at(-1)?.program : own;
+  return { by, ...(program !== undefined && { program }), ...(isRollback && { isRollback }) };
+}
+
+/**
+ * The program that a slice comes from again and again, so that a change made here would not last, or would be drift there.
+ *
+ * @returns undefined where each version that is kept was published by something else. Unknown counts as Terraform.
+ */
+export function ownedBy({ versions }: Pick<OwnerHistory, "versions">): "terraform" | "kubernetes" | undefined {
+  const programs = new Set(versions.map(({ program }) => program));
+  if (programs.has(KUBERNETES_PROGRAM) && !programs.has(TERRAFORM_PROGRAM)) return "kubernetes";
+  return programs.has(undefined) || programs.has(TERRAFORM_PROGRAM) ? "terraform" : undefined;
 }
 
 /** The changes that differ from what is in force. */

@@ -23,6 +23,7 @@ import {
   type Changes,
   type CurrentSlice,
   type Publication,
+  type Publishing,
   type RollbackRequest,
 } from "./publication.ts";
 import { publishedName } from "./validation/protocol.ts";
@@ -71,12 +72,11 @@ export interface Publisher {
     owner: string,
     slice: { readonly text: string; readonly digest: string } | null,
     expected: Expected,
-    by?: string,
+    who?: Publishing,
   ): Promise<PublishOutcome>;
   /** All of them in one step, or none. @param changes of different owners */
-  publishAll(changes: readonly SliceChange[], by?: string): Promise<PublishOutcome>;
-  /** @param by who, for the audit */
-  rollback(request: RollbackRequest, by?: string): Promise<PublishOutcome>;
+  publishAll(changes: readonly SliceChange[], who?: Publishing): Promise<PublishOutcome>;
+  rollback(request: RollbackRequest, who?: Publishing): Promise<PublishOutcome>;
   /** Who has this generation in force by now, as far as these owners' slices go. */
   liveness(generation: number, owners: readonly string[]): Promise<Liveness>;
 }
@@ -130,10 +130,10 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       }
       throw new GatewayError("store.unavailable", `Cannot read the slice of owner "${owner}": its text is missing`);
     },
-    publish: (owner, slice, expected, by) => publishAll([{ owner, slice, expected }], by),
+    publish: (owner, slice, expected, who) => publishAll([{ owner, slice, expected }], who),
     publishAll,
-    rollback: (request, by) =>
-      change({ action: "rollback", by }, (publication) => {
+    rollback: (request, who) =>
+      change("rollback", who, (publication) => {
         const plan = planRollback(publication, request);
         if (!plan.ok) return { ok: false, reason: "no-such-generation", message: plan.reason };
         return { ok: true, wanted: plan.changes, texts: new Map() };
@@ -141,8 +141,8 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     liveness,
   };
 
-  function publishAll(changes: readonly SliceChange[], by?: string): Promise<PublishOutcome> {
-    return change({ action: "publish", by }, (publication) => {
+  function publishAll(changes: readonly SliceChange[], who?: Publishing): Promise<PublishOutcome> {
+    return change("publish", who, (publication) => {
       const wanted = new Map<string, string | null>();
       const texts = new Map<string, string>();
       for (const { owner, slice, expected } of changes) {
@@ -161,15 +161,17 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   }
 
   async function change(
-    { action, by = "unknown" }: { readonly action: PublishedChange["action"]; readonly by: string | undefined },
+    action: PublishedChange["action"],
+    who: Publishing | undefined,
     plan: (publication: Publication) => Plan,
   ): Promise<PublishOutcome> {
+    const said = { by: "unknown", ...who, isRollback: action === "rollback" };
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const { publication, version } = await readPublication(store);
       const planned = plan(publication);
       if (!planned.ok) return planned;
       const changes = realChanges(publication, planned.wanted);
-      const next = changes.size === 0 ? publication : withChanges(publication, changes, epochSeconds(clock));
+      const next = changes.size === 0 ? publication : withChanges(publication, changes, epochSeconds(clock), said);
       const validation = await validateAll(next, changes, planned.texts);
       if (validation.problems.some(({ severity }) => severity === "error") && changes.size > 0) {
         return { ok: false, reason: "invalid", problems: validation.problems };
@@ -178,7 +180,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       if (changes.size > 0) await announce(publication, next);
       for (const [owner, after] of changes) {
         const before = currentSlice(publication, owner)?.digest ?? null;
-        await record?.({ action, by, owner, before, after });
+        await record?.({ action, by: said.by, owner, before, after });
       }
       // Others' warnings are reported to others.
       const names = new Set([...changes.keys()].map(publishedName));

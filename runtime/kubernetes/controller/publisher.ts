@@ -13,6 +13,7 @@ import { type Slice } from "../../config/slice.ts";
 import { parsePath, type Rival } from "../../settings/problem.ts";
 import { digestOf } from "../../shared/canonical-json.ts";
 import { attempting, GatewayError } from "../../shared/errors.ts";
+import { KUBERNETES_PROGRAM, userAgentOf } from "../../shared/version.ts";
 import { askGateway, type GatewayAnswer, type GatewayTls } from "../../terraform/publish/ask-gateway.ts";
 import { renderSlice } from "../render.ts";
 import { isMadeHere, namespaceIn } from "../translate/slices.ts";
@@ -138,7 +139,8 @@ export function createAdminPublisher(options: AdminPublisherOptions): SlicePubli
   async function ask(method: string, url: string, body?: string): Promise<GatewayAnswer> {
     const authorization = `Bearer ${await readPublishing("admin token", options.tokenFile)}`;
     const tls = await readTls(options.tls);
-    const headers = { authorization, ...(body !== undefined && { "content-type": "application/json" }) };
+    const program = { "user-agent": userAgentOf(KUBERNETES_PROGRAM) };
+    const headers = { authorization, ...program, ...(body !== undefined && { "content-type": "application/json" }) };
     return attempting("publish.unreachable", `Cannot reach ${base}`, () =>
       askGateway({ method, url, headers, body, timeoutMs: TIMEOUT_MS, tls }),
     );

@@ -7,6 +7,7 @@
  * @see RFC 9110 §13.1 for If-Match and If-None-Match
  */
 import { errorText, GatewayError } from "../../shared/errors.ts";
+import { TERRAFORM_PROGRAM, userAgentOf } from "../../shared/version.ts";
 import { askGateway, type GatewayAnswer, type GatewayTls } from "./ask-gateway.ts";
 import { type KnownText, readSliceText, type Published, type Target } from "./publish.ts";
 
@@ -54,7 +55,7 @@ export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions):
       return await askGateway({
         method,
         url: place,
-        headers: { ...headers, authorization },
+        headers: { ...headers, authorization, "user-agent": userAgentOf(TERRAFORM_PROGRAM) },
         body,
         timeoutMs: TIMEOUT_MS,
         tls: material,

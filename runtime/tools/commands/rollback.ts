@@ -25,7 +25,7 @@ export interface RollbackResult {
 
 /** @throws GatewayError what could not be read or opened */
 export async function rollbackSlices(config: string, request: RollbackRequest): Promise<RollbackResult> {
-  return withPublisher(config, async (publisher) => resultOf(await publisher.rollback(request, commandUser())));
+  return withPublisher(config, async (publisher) => resultOf(await publisher.rollback(request, { by: commandUser() })));
 }
 
 /** Which generations there are to go back to. @throws GatewayError what could not be read or opened */

@@ -106,6 +106,10 @@ describe("explainRequest()", () => {
     );
     expect(pays('{"amount":"5"}').answer).toBe("denied");
     expect(pays().text).toContain("no arguments were given (--arguments), so what rules ask of them is unknown");
+    expect(pays('{"amount":1,"amount":1}')).toEqual({
+      answer: "problem",
+      text: 'Cannot explain route "github": the gateway refuses the message with 400, whatever its policy: The message has a key twice in one object (mcp-duplicate-key)',
+    });
     expect(pays("[]")).toEqual({
       answer: "problem",
       text: 'Cannot explain route "github": the arguments must be a JSON object',

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import {
   currentSlice,
   currentSlices,
+  ownedBy,
   planRollback,
   realChanges,
   VERSIONS_KEPT,
@@ -66,6 +67,45 @@ test("realChanges() leaves out what is so already", () => {
     ["c", "2"],
   ]);
   expect([...realChanges(publication, wanted)]).toEqual([["c", "2"]]);
+});
+
+describe("ownedBy()", () => {
+  const by = (...programs: readonly (string | undefined)[]): ReturnType<typeof ownedBy> => {
+    const published = programs.reduce((publication, program, index) => {
+      const said = { by: "admin_token", program, isRollback: program === "rollback" };
+      return withChanges(publication, new Map([["a", String(index)]]), 1_000 + index, said);
+    }, EMPTY);
+    return ownedBy(published.owners[0] ?? { versions: [] });
+  };
+
+  test.each([
+    ["terraform", ["gateform-terraform"]],
+    ["terraform", ["gateform-terraform", "curl", "curl"]],
+    ["terraform", ["curl", undefined]],
+    ["kubernetes", ["gateform-kubernetes", "curl"]],
+    ["terraform", ["gateform-kubernetes", "gateform-terraform"]],
+    [undefined, ["curl", "release-job"]],
+    // Nobody publishes by going back.
+    ["terraform", ["gateform-terraform", ...Array.from({ length: VERSIONS_KEPT + 1 }, () => "rollback")]],
+    [undefined, ["curl", "rollback"]],
+  ] as const)("is %s of what came from %j", (owner, programs) => {
+    expect(by(...programs)).toBe(owner);
+  });
+
+  test("takes versions from before programs were kept for Terraform's", () => {
+    expect(ownedBy(after(["a", "1"]).owners[0] ?? { versions: [] })).toBe("terraform");
+  });
+
+  test("keeps who it was beside each version", () => {
+    const said = { by: "alice", program: "curl", isRollback: false };
+    const published = withChanges(after(["a", "1"]), new Map([["a", "2"]]), 5, said);
+    const back = withChanges(published, new Map([["a", "1"]]), 6, { by: "root@host", isRollback: true });
+    expect(back.owners[0]?.versions).toEqual([
+      { generation: 1, digest: "1", at: 1_000 },
+      { generation: 2, digest: "2", at: 5, by: "alice", program: "curl" },
+      { generation: 3, digest: "1", at: 6, by: "root@host", program: "curl", isRollback: true },
+    ]);
+  });
 });
 
 describe("planRollback()", () => {

@@ -1,0 +1,94 @@
+/**
+ * One imagined request, decided as the proxy decides it: for `gateway explain` and the console's simulator.
+ *
+ * Pure. What it returns is plain data, so that a thread can hand it over.
+ */
+import { DEVICE_UNAUTHENTICATED } from "../../policy/criteria.ts";
+import { isAmbiguous } from "../../policy/evaluate.ts";
+import { explain, type Explanation, formatExplanation } from "../../policy/explain.ts";
+import type { Facts } from "../../policy/facts.ts";
+import { ARGUMENT_UNKNOWN } from "../../policy/mcp/criteria.ts";
+import { decideShadow, type ShadowDecision } from "../../policy/shadow.ts";
+import type { ExplainedRoute } from "./explained-route.ts";
+
+/** Of the gateway, what is said beside a policy's verdict. */
+export interface Circumstances {
+  /** `runtime_flags.mcp` */
+  readonly mcpEnabled: boolean;
+  /** `downstream_mtls` refuses who has no valid certificate before any policy is asked. */
+  readonly demandsCertificate: boolean;
+}
+
+/** approval: allowed once it is approved. */
+export type Verdict = "allowed" | "approval" | "denied";
+
+/** What a candidate of the route would have said. */
+export interface TriedCandidate extends Omit<ShadowDecision, "candidate"> {
+  readonly candidate: string;
+  readonly explanation: Explanation;
+}
+
+export interface Explained {
+  readonly verdict: Verdict;
+  readonly explanation: Explanation;
+  readonly candidates: readonly TriedCandidate[];
+  /** What happens to such a request beside the policy. */
+  readonly notes: readonly string[];
+}
+
+export function explainRequest(route: ExplainedRoute, facts: Facts, circumstances: Circumstances): Explained {
+  const explanation = plainExplanation(explain(route.policy, facts));
+  const { decision } = explanation;
+  const candidates = route.shadow ? decideShadow(route.shadow, facts, decision) : [];
+  return {
+    verdict: decision.allowed ? "allowed" : decision.approval ? "approval" : "denied",
+    explanation,
+    candidates: candidates.map(({ candidate, ...tried }) => ({
+      candidate: candidate.name,
+      ...tried,
+      explanation: plainExplanation(explain(candidate.policy, facts)),
+    })),
+    notes: [...notesOf(route, facts, explanation, circumstances)],
+  };
+}
+
+/** Several lines. @param question what was asked, see questionText() */
+export function explainedText(question: string, { explanation, candidates, notes }: Explained): string {
+  const tried = candidates.map((each) => formatExplanation(candidateText(each), each.explanation));
+  return [formatExplanation(question, explanation), ...tried, ...notes.map((note) => `note: ${note}`)].join("\n\n");
+}
+
+export function candidateText({ candidate, outcome, flip }: TriedCandidate): string {
+  const change = outcome === "error" ? "cannot be evaluated" : flip === "none" ? "no change" : flip;
+  return `in shadow, ${candidate} (${change})`;
+}
+
+/** What rules ask for may be compiled: as it is printed it is plain. */
+function plainExplanation({ decision, rules }: Explanation): Explanation {
+  const plain = (value: unknown): unknown => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
+  const criteriaOf = ({ criteria }: Explanation["rules"][number]): Explanation["rules"][number]["criteria"] =>
+    criteria.map((each) => ({ ...each, wanted: plain(each.wanted) }));
+  return { decision, rules: rules.map((rule) => ({ ...rule, criteria: criteriaOf(rule) })) };
+}
+
+function* notesOf(
+  route: ExplainedRoute,
+  facts: Facts,
+  { decision }: Explanation,
+  { mcpEnabled, demandsCertificate }: Circumstances,
+): Iterable<string> {
+  const { allowWhyFalse } = decision;
+  if (route.isMcp && !mcpEnabled) yield "MCP is off (runtime_flags.mcp), so the gateway answers 503";
+  if (route.isMcpServer && facts.user === undefined)
+    yield "an MCP server route answers 401 to everybody without a token, whatever its policy says";
+  if (route.isMcpServer && facts.http.isCorsPreflight === true)
+    yield "preflight requests of MCP server routes are answered by the gateway itself";
+  if (!route.isMcpServer && allowWhyFalse.includes(DEVICE_UNAUTHENTICATED))
+    yield "a browser is led to prove a registered device; programs are answered 450";
+  if (allowWhyFalse.includes(ARGUMENT_UNKNOWN) && facts.mcp?.arguments === undefined)
+    yield "no arguments were given (--arguments), so what rules ask of them is unknown";
+  if (isAmbiguous(decision))
+    yield `the answer is 400: to servers that cut path parameters off the path is ${(facts.http.otherPaths ?? []).map((path) => `"${path}"`).join(" or ")}, which the policy decides differently`;
+  if (demandsCertificate && facts.http.certificate?.isValid !== true)
+    yield "downstream_mtls refuses clients without a valid certificate before the policy is asked";
+}

@@ -1,0 +1,194 @@
+/** An imagined request, as the command line and the console's simulator ask about it: what it says, and whether it makes sense. */
+import { isIP } from "node:net";
+
+import type { MessageHeaders } from "../../mcp/message-headers.ts";
+import { parseMessage } from "../../mcp/message.ts";
+import { DEVICE_TYPES } from "../../policy/device-match.ts";
+import type { CertificateFacts, DeviceFacts, Facts, McpFacts, UserFacts } from "../../policy/facts.ts";
+import { canonicalPath, otherReadings } from "../../shared/http/target.ts";
+import { isRecord } from "../../shared/is-record.ts";
+import type { ExplainedRoute } from "./explained-route.ts";
+
+/** Texts as people write them. */
+export interface Question {
+  readonly user: string;
+  readonly email: string;
+  /** Comma separated. */
+  readonly groups: string;
+  /** "name=value" each; a name that stands several times has several values. Names may be paths ("realm/roles"). */
+  readonly claim?: readonly string[];
+  readonly anonymous?: boolean;
+  /** Id of a registered device that the session has proven; each of the three assumes one. */
+  readonly device?: string;
+  readonly deviceApproved?: boolean;
+  readonly deviceType?: string;
+  /** A `tools/call` of this tool. */
+  readonly tool?: string;
+  /** Its arguments, as JSON; absent: they are not known. */
+  readonly arguments?: string;
+  /** A `prompts/get` of this prompt. */
+  readonly prompt?: string;
+  /** A `resources/read` of this URI. */
+  readonly resource?: string;
+  readonly mcpMethod?: string;
+  readonly method: string;
+  readonly path: string;
+  /** Of a wildcard route: the host that is asked for. */
+  readonly host?: string;
+  /** Address of the peer. */
+  readonly ip?: string;
+  /** A CORS preflight. */
+  readonly preflight?: boolean;
+}
+
+export type QuestionReading =
+  | { readonly ok: true; readonly facts: Facts }
+  /** Why the question makes no sense, or why the gateway reads no such message. */
+  | { readonly ok: false; readonly problem: string };
+
+/**
+ * What the proxy would know of the request.
+ *
+ * @param known    the person as the gateway knows them, in place of `user`, `email`, `groups` and `claim`
+ */
+export function readQuestion(
+  question: Question,
+  route: ExplainedRoute,
+  { certificate, known }: { readonly certificate?: CertificateFacts | undefined; readonly known?: UserFacts } = {},
+): QuestionReading {
+  const problem = problemOf(question, route);
+  if (problem !== undefined) return { ok: false, problem };
+  const message = route.isMcpServer ? readMessage(question, route) : {};
+  if (typeof message === "string") return { ok: false, problem: message };
+  const path = readPath(question.path);
+  const otherPaths = otherReadings(path);
+  const isCorsPreflight = question.preflight === true;
+  const http = {
+    method: isCorsPreflight ? "OPTIONS" : question.method,
+    path,
+    ...(otherPaths && { otherPaths }),
+    host: question.host ?? route.host,
+    ip: question.ip ?? "127.0.0.1",
+    ...(isCorsPreflight && { isCorsPreflight }),
+    ...(certificate && { certificate }),
+  };
+  const facts: Facts = {
+    http,
+    ...(question.anonymous !== true && { user: known ?? userOf(question) }),
+    ...(hasDevice(question) && { devices: [deviceOf(question)] }),
+    ...(route.isMcpServer && { mcp: message }),
+  };
+  return { ok: true, facts };
+}
+
+/** "alice@example.com calls delete_repo on acme/github" */
+export function questionText(question: Question, route: string): string {
+  const who = question.anonymous === true ? "anonymous" : question.email || question.user;
+  if (question.tool !== undefined)
+    return `${who} calls ${question.tool}${question.arguments === undefined ? "" : ` with ${question.arguments}`} on ${route}`;
+  if (question.prompt !== undefined) return `${who} gets the prompt ${question.prompt} of ${route}`;
+  if (question.resource !== undefined) return `${who} reads ${question.resource} of ${route}`;
+  if (question.preflight === true) return `${who} sends a preflight for ${question.path} to ${route}`;
+  return `${who} sends ${question.mcpMethod ?? `${question.method} ${question.path}`} to ${route}`;
+}
+
+function problemOf(question: Question, route: ExplainedRoute): string | undefined {
+  const messages = [question.tool, question.prompt, question.resource].filter((each) => each !== undefined);
+  const asksForMessage = messages.length > 0 || question.mcpMethod !== undefined;
+  if (asksForMessage && !route.isMcpServer) return "it is no MCP server route, so it has no tools and messages";
+  if (messages.length > 1) return "a message is about one tool, prompt or resource";
+  if (question.arguments !== undefined && question.tool === undefined)
+    return "arguments are those of a tool, which is missing";
+  if (question.arguments !== undefined && !isJsonObject(question.arguments))
+    return "the arguments must be a JSON object";
+  if (question.ip !== undefined && isIP(question.ip) === 0) return `"${question.ip}" is no IP address`;
+  if (question.deviceType !== undefined && deviceTypeOf(question) === undefined)
+    return `"${question.deviceType}" is no type of device, must be one of ${DEVICE_TYPES.join(", ")}`;
+  if (hasDevice(question) && question.anonymous === true) return "nobody is signed in, so there is no device either";
+  if (hasDevice(question) && route.isMcpServer) return "it is an MCP server route, whose clients cannot prove a device";
+  const claim = question.claim?.find((each) => each.indexOf("=") < 1);
+  return claim === undefined ? undefined : `the claim "${claim}" must be written name=value`;
+}
+
+/** By the reading that every message goes through. @returns why it is refused, in the words that a client gets */
+function readMessage(question: Question, { needsPlainTools }: ExplainedRoute): McpFacts | string {
+  const text = messageText(question);
+  if (text === undefined) return {};
+  const read = parseMessage(Buffer.from(text), JSON_HEADERS, { toolNames: needsPlainTools ? "recommended" : "any" });
+  if (read.ok) {
+    const { arguments: known, ...facts } = read.facts;
+    return known === undefined || question.arguments === undefined ? facts : { ...facts, arguments: known };
+  }
+  return `the gateway refuses the message with ${read.status}, whatever its policy: ${read.text} (${read.reason})`;
+}
+
+/** @returns undefined for a request without a message */
+function messageText(question: Question): string | undefined {
+  const { tool, prompt, resource, arguments: given } = question;
+  const method = question.mcpMethod ?? METHOD_OF.find(([name]) => question[name] !== undefined)?.[1];
+  if (method === undefined) return undefined;
+  const head = `{"jsonrpc":"2.0","id":1,"method":${JSON.stringify(tool === undefined ? method : "tools/call")}`;
+  if (tool !== undefined)
+    return `${head},"params":{"name":${JSON.stringify(tool)}${given === undefined ? "" : `,"arguments":${given}`}}}`;
+  const ref = prompt === undefined ? { type: "ref/resource", uri: resource } : { type: "ref/prompt", name: prompt };
+  const isCompletion = method === "completion/complete" && (prompt ?? resource) !== undefined;
+  const params = isCompletion ? { ref } : { name: prompt, uri: resource };
+  return `${head},"params":${JSON.stringify(params)}}`;
+}
+
+const METHOD_OF = [
+  ["tool", "tools/call"],
+  ["prompt", "prompts/get"],
+  ["resource", "resources/read"],
+] as const;
+
+const JSON_HEADERS: MessageHeaders = {
+  contentType: "application/json",
+  contentEncoding: undefined,
+  mcpMethod: undefined,
+  mcpName: undefined,
+  protocolVersion: undefined,
+  repeated: undefined,
+};
+
+function isJsonObject(text: string): boolean {
+  try {
+    return isRecord(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
+
+/** As the listener gives it out; what it would refuse stays as it was asked about. */
+function readPath(text: string): string {
+  const canonical = canonicalPath(text);
+  return canonical.ok ? canonical.path : text;
+}
+
+function userOf({ user: id, email, groups, claim = [] }: Question): UserFacts {
+  const values = new Map<string, string[]>();
+  for (const each of claim) {
+    const name = each.slice(0, each.indexOf("="));
+    values.set(name, [...(values.get(name) ?? []), each.slice(name.length + 1)]);
+  }
+  return {
+    id,
+    email,
+    name: "",
+    groups: groups.split(",").filter((name) => name !== ""),
+    claims: Object.fromEntries(values),
+  };
+}
+
+function hasDevice({ device, deviceApproved, deviceType }: Question): boolean {
+  return device !== undefined || deviceApproved === true || deviceType !== undefined;
+}
+
+function deviceOf(question: Question): DeviceFacts {
+  const { device: id = "", deviceApproved: isApproved = false } = question;
+  return { id, isApproved, type: deviceTypeOf(question) ?? "any" };
+}
+
+function deviceTypeOf({ deviceType }: Question): DeviceFacts["type"] | undefined {
+  return DEVICE_TYPES.find((each) => each === deviceType);
+}
