@@ -10,7 +10,7 @@ import { terraformMissing } from "../support/terraform.ts";
 const root = new URL("../../", import.meta.url).pathname;
 
 test.skipIf(terraformMissing() !== undefined)(
-  "cdktf: cdktf-cli plays synth, diff, live traffic, drift, deploy, output and destroy",
+  "cdktf: cdktf-cli plays synth, diff, deploy, live traffic, output and destroy",
   { timeout: 420_000 },
   async (context: TestContext) => {
     const cli = await installCdktfCli();

@@ -4,7 +4,7 @@ import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Store } from "../../store/store.ts";
 import { queueAction } from "./actions.ts";
 
-interface Change {
+export interface PublishedChange {
   readonly action: "publish" | "rollback";
   readonly by: string;
   readonly owner: string;
@@ -18,7 +18,7 @@ export function recordPublished(deps: {
   readonly clock: Clock;
   /** It could not be recorded. */
   readonly onError: (error: GatewayError) => void;
-}): (change: Change) => Promise<void> {
+}): (change: PublishedChange) => Promise<void> {
   return async ({ owner, ...change }) => {
     try {
       await queueAction(deps, { ...change, target: `slice ${owner}` });
