@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 
 import { startActions } from "./control/audit/actions.ts";
 import { recordPublished } from "./control/audit/record-published.ts";
-import { startAudit } from "./control/audit/start-audit.ts";
+import { startRecords } from "./control/audit/start-records.ts";
 import { createMetrics } from "./control/admin/metrics.ts";
 import { traceSeries } from "./control/admin/trace-series.ts";
 import { webhookSeries } from "./control/admin/webhook-series.ts";
@@ -18,7 +18,6 @@ import type { GatewayError } from "./shared/errors.ts";
 import { createKeys } from "./shared/keys.ts";
 import { createLog } from "./shared/log.ts";
 import { type AdminAction, formatAction } from "./audit/action-record.ts";
-import { createRecordWriter } from "./audit/record-writer.ts";
 import { systemClock, type Closable } from "./shared/clock.ts";
 import type { Notify } from "./audit/events.ts";
 import { openRecords } from "./record-kinds.ts";
@@ -48,12 +47,7 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
   const kept = boot.storageUrl === "memory:" ? undefined : createKeptStore({ store });
   const keptKeys = keys.derive("kept-slice");
   const bundle = own(await openBundle({ path: config, boot: start, published, kept, keptKeys, log, clock, onReload }));
-  const lines = createRecordWriter({
-    destination: boot.authorizeLog,
-    endsBrokenLine: boot.audit,
-    onError: (error, queued) => log.error({ err: error, queued }, "authorization records are not written"),
-  });
-  const records = own(boot.audit ? await startAudit(lines, { store, keys, clock, log, worker }) : lines);
+  const records = own(await startRecords(boot, { store, keys, clock, log, worker }));
   if (boot.audit) own(startActions({ store, records, log }));
   const recordAction = boot.audit
     ? (action: AdminAction) => void records.write(formatAction(clock.now(), randomUUID(), action))

@@ -8,17 +8,20 @@ import { closeSync, fstatSync, openSync, readSync, write as writeFile, writeSync
 
 import { GatewayError, errorText } from "../shared/errors.ts";
 import type { Closable } from "../shared/clock.ts";
+import type { ConsumerStatus } from "./record-consumer.ts";
+import type { OutcomeInput } from "./outcome-record.ts";
 
 export interface RecordWriter extends Closable {
   /**
    * Queues one line. It is never refused or dropped.
    *
    * @param line with its line end
+   * @param extra where it is wanted: `,"name":value` for each member that copies have beside those of the line
    * @returns undefined when there is room for more, else a promise that resolves when there is: wait before going on
    */
-  write(line: string): Promise<void> | undefined;
-  /** With `audit`: the place of the line that was written last. */
-  readonly lastSeq?: number;
+  write(line: string, extra?: string): Promise<void> | undefined;
+  /** With `audit`, a record store or sinks. */
+  readonly thread?: RecordsOfThread;
   /**
    * Resolves when everything queued so far is written.
    * @throws GatewayError `record.lost` when the writer was closed before that
@@ -31,6 +34,28 @@ export interface RecordWriter extends Closable {
   reopen(): void;
   /** Flushes and lets go. What cannot be written within `closeTimeoutMs` is reported as lost. */
   close(): Promise<void>;
+}
+
+/** What more there is where records go to a thread of their own. */
+export interface RecordsOfThread {
+  /** Records prove that they are whole, and say which rule decided. */
+  readonly isAudited: boolean;
+  /** There are copies. */
+  readonly wantsExtra: boolean;
+  /** Place of the line that was written last: outcomes name it. */
+  readonly lastSeq: number;
+  /** Behind the answer: there is no room to wait for. */
+  writeOutcome(outcome: OutcomeInput): void;
+  /** False: what comes cannot be kept, by the log or by a consumer. */
+  readonly canKeep: boolean;
+  /** Of the consumers, about a second ago. */
+  status(): readonly ConsumerStatus[];
+}
+
+/** Writes to a file itself. */
+export interface LineWriter extends RecordWriter {
+  /** As `write()`; whoever has bytes makes no text of them. They are copied. */
+  writeBytes(line: Uint8Array): Promise<void> | undefined;
 }
 
 export interface RecordWriterOptions {
@@ -68,7 +93,7 @@ const MAX_RETRY_MS = 5_000;
 const CHUNK_BYTES = 128 << 10;
 
 /** @throws GatewayError `record.open` when the file cannot be opened */
-export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
+export function createRecordWriter(options: RecordWriterOptions): LineWriter {
   const { destination, onError, maxQueued = 8 << 20, batchSize = 64 << 10, batchMs = 100, retryMs = 50 } = options;
   const { closeTimeoutMs = 5_000, writeTo = writeFile } = options;
   const path = typeof destination === "string" && destination !== "stdout" ? destination : undefined;
@@ -93,16 +118,24 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
   let flushes: { readonly upTo: number; readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
 
   function write(line: string): Promise<void> | undefined {
-    if (isClosed) {
-      onError(
-        new GatewayError("record.lost", "Cannot write an authorization record: the writer is closed"),
-        Buffer.byteLength(line),
-      );
-      return undefined;
-    }
+    if (isClosed) return refuse(Buffer.byteLength(line));
     // A UTF-16 unit takes three bytes at most.
     if (filled + line.length * 3 > filling.length) beginChunk(line.length * 3);
-    const bytes = filling.write(line, filled);
+    return queued(filling.write(line, filled));
+  }
+
+  function writeBytes(line: Uint8Array): Promise<void> | undefined {
+    if (isClosed) return refuse(line.length);
+    if (filled + line.length > filling.length) beginChunk(line.length);
+    filling.set(line, filled);
+    return queued(line.length);
+  }
+
+  function refuse(bytes: number): undefined {
+    onError(new GatewayError("record.lost", "Cannot write an authorization record: the writer is closed"), bytes);
+  }
+
+  function queued(bytes: number): Promise<void> | undefined {
     filled += bytes;
     total += bytes;
     schedule();
@@ -191,6 +224,7 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
 
   return {
     write,
+    writeBytes,
     flush,
     reopen() {
       if (path === undefined || isClosed) return;
@@ -216,7 +250,8 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
   };
 }
 
-function openLog(path: string): number {
+/** @throws GatewayError `record.open` */
+export function openLog(path: string): number {
   try {
     return openSync(path, "a", 0o640);
   } catch (error) {

@@ -273,14 +273,14 @@ function record(deps: DecideDeps, context: RequestContext, check: Check): Promis
     rule: ruleOf(deps, context, check),
   });
   const recorded = deps.records.write(line);
-  const { lastSeq } = deps.records;
-  if (lastSeq !== undefined) followOutcome(deps, context, lastSeq, decision);
+  const { thread } = deps.records;
+  if (thread !== undefined) followOutcome(thread, deps.clock, context, decision);
   return recorded;
 }
 
 /** With `audit` alone: without it a record is what it was. */
 function ruleOf({ records }: DecideDeps, { prepared }: RequestContext, { asked, decision }: Check): string | undefined {
-  return asked === undefined || records.lastSeq === undefined
+  return asked === undefined || records.thread?.isAudited !== true
     ? undefined
     : findDecidingRule(prepared.route.policy, asked, decision);
 }

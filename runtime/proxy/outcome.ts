@@ -1,18 +1,19 @@
 /** What becomes of a request whose decision was recorded: told once, when it is over. */
-import { formatOutcome, type OutcomeInput } from "../audit/outcome-record.ts";
-import type { RecordWriter } from "../audit/record-writer.ts";
+import type { OutcomeInput } from "../audit/outcome-record.ts";
+import type { RecordsOfThread } from "../audit/record-writer.ts";
 import type { Decision } from "../policy/facts.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { RequestContext, RequestOutcome } from "./request-context.ts";
 
-/** Called behind each record of a decision. @param seq where it stands */
+/** Called behind each record of a decision. */
 export function followOutcome(
-  { records, clock }: { readonly records: RecordWriter; readonly clock: Clock },
+  thread: RecordsOfThread,
+  clock: Clock,
   context: RequestContext,
-  seq: number,
   { allowed }: Decision,
 ): void {
   const { outcome: known, exchange, beganMs } = context;
+  const seq = thread.lastSeq;
   if (known) {
     known.seq = seq;
     known.allowed = allowed;
@@ -22,19 +23,16 @@ export function followOutcome(
   context.outcome = outcome;
   exchange.onClose((isComplete) => {
     const status = exchange.meantStatus ?? exchange.status;
-    // There is no room to wait for: the request is over.
-    void records.write(
-      formatOutcome({
-        timeMs: clock.now(),
-        of: outcome.seq,
-        requestId: exchange.id,
-        status,
-        failedBy: failedBy(outcome, status, isComplete),
-        failure: outcome.failure,
-        durationMs: performance.now() - beganMs,
-        lists: outcome.lists,
-      }),
-    );
+    thread.writeOutcome({
+      timeMs: clock.now(),
+      of: outcome.seq,
+      requestId: exchange.id,
+      status,
+      failedBy: failedBy(outcome, status, isComplete),
+      failure: outcome.failure,
+      durationMs: performance.now() - beganMs,
+      lists: outcome.lists,
+    });
   });
 }
 

@@ -59,25 +59,9 @@ export async function startTargets(): Promise<Bench> {
     const fastify = await start("target", process.execPath, join(here, "fastify-proxy.ts"), origin);
     const nginx = existsSync("/usr/sbin/nginx") ? await startNginx(directory, upstream.port, start) : undefined;
 
-    const port = await freePort();
-    const identityProvider = await startIdentityProvider({
-      clients: [
-        {
-          client_id: "gateway",
-          client_secret: "benchmark",
-          redirect_uris: [`http://localhost:${port}/.gateway/callback`],
-        },
-      ],
-    });
-    closers.push(() => identityProvider.close());
-    const config = join(directory, "gateway.yaml");
-    await writeFile(config, configuration(port, origin, identityProvider.issuer, join(directory, "authorize.log")));
-    const gateway = await startGateway(config, port, start);
-    const browser = createBrowser();
-    await visit(browser, `http://localhost:${port}/web/`, { user: "alice@example.com" });
-    const client = await signInClient({ resource: `http://localhost:${port}/mcp`, user: "alice@example.com" });
-    const cookie = browser.cookieHeader("localhost");
-    const bearer = `Bearer ${client.tokens.access_token}`;
+    const gateway = await startGateway({ directory, name: "gateway", upstream: origin, start });
+    closers.push(gateway.close);
+    const { cookie, bearer } = gateway;
 
     const plain = (name: string, child: Child): Target => ({
       name,
@@ -85,7 +69,7 @@ export async function startTargets(): Promise<Bench> {
       port: child.port,
       requests: {
         // The same bytes as the gateway gets: a cookie or a token that the plain proxies pass on.
-        get: getRequest(`localhost:${child.port}`, "/web/items", `accept: application/json\r\ncookie: ${cookie}`),
+        get: webRequest(child.port, cookie),
         "mcp-get": getRequest(`localhost:${child.port}`, "/mcp", `${MCP_ACCEPT}\r\nauthorization: ${bearer}`),
         "mcp-post": postRequest(`localhost:${child.port}`, `${MCP_ACCEPT}\r\nauthorization: ${bearer}`),
       },
@@ -97,7 +81,7 @@ export async function startTargets(): Promise<Bench> {
         { name: "mcp-post", title: "POST tools/call of 4 KiB, External Token" },
       ],
       targets: [
-        plain("gateway", gateway),
+        plain("gateway", gateway.child),
         plain("bare", bare),
         plain("fastify", fastify),
         ...(nginx ? [plain("nginx", nginx)] : []),
@@ -112,10 +96,37 @@ export async function startTargets(): Promise<Bench> {
 
 type Start = (core: "target" | "rest", command: string, ...args: string[]) => Promise<Child>;
 
-async function startGateway(config: string, port: number, start: Start): Promise<Child> {
+export interface GatewayStart {
+  readonly directory: string;
+  readonly name: string;
+  /** Origin. */
+  readonly upstream: string;
+  readonly start: Start;
+  /** Boot settings beside the usual ones, YAML. */
+  readonly settings?: string;
+}
+
+/** A whole gateway with a provider of its own, at which Alice has signed in. */
+export async function startGateway({ directory, name, upstream, start, settings = "" }: GatewayStart) {
+  const port = await freePort();
+  const redirect = `http://localhost:${port}/.gateway/callback`;
+  const provider = await startIdentityProvider({
+    clients: [{ client_id: "gateway", client_secret: "benchmark", redirect_uris: [redirect] }],
+  });
+  const config = join(directory, `${name}.yaml`);
+  const log = join(directory, `${name}.log`);
+  await writeFile(config, settings + configuration(port, upstream, provider.issuer, log));
   // `gateway run` is quiet on standard output; the wrapper tells the port once it answers.
-  const child = await start("target", process.execPath, join(here, "full.ts"), config);
-  return { ...child, port };
+  const child = { ...(await start("target", process.execPath, join(here, "full.ts"), config)), port };
+  const browser = createBrowser();
+  await visit(browser, `http://localhost:${port}/web/`, { user: "alice@example.com" });
+  const client = await signInClient({ resource: `http://localhost:${port}/mcp`, user: "alice@example.com" });
+  return {
+    child,
+    cookie: browser.cookieHeader("localhost"),
+    bearer: `Bearer ${client.tokens.access_token}`,
+    close: () => provider.close(),
+  };
 }
 
 /** Many routes, so that finding one is part of the work; policy, header settings and records on. */
@@ -159,6 +170,10 @@ function getRequest(host: string, path: string, credential: string): Buffer {
 }
 
 /** 57 nested objects: a harsh body for whoever reads it. */
+export function webRequest(port: number, cookie: string): Buffer {
+  return getRequest(`localhost:${port}`, "/web/items", `accept: application/json\r\ncookie: ${cookie}`);
+}
+
 function postRequest(host: string, credential: string): Buffer {
   const items = Array.from({ length: 57 }, (_, index) => ({
     id: index,

@@ -1,26 +1,18 @@
-/** A process that writes audited records as fast as it can, until it is killed. Arguments: file, name of its run. */
-import { chainRecords } from "../../runtime/audit/chain/chain-writer.ts";
-import { AUDIT_KEY_NAME } from "../../runtime/audit/chain/checkpoint.ts";
-import { createNoteSigner } from "../../runtime/audit/chain/signed-note.ts";
-import { createRecordWriter } from "../../runtime/audit/record-writer.ts";
-import { systemClock } from "../../runtime/shared/clock.ts";
+/**
+ * A process that writes audited records as fast as it can, as a gateway does (through the thread), until it is killed.
+ * Arguments: file, name of its run.
+ */
+import { startRecordThread } from "../../runtime/control/audit/records-thread.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
 
 const [file = "", instance = ""] = process.argv.slice(2);
-const lines = createRecordWriter({
-  destination: file,
-  endsBrokenLine: true,
-  batchMs: 1,
-  onError: (error) => {
-    throw error;
-  },
-});
-const records = chainRecords(lines, {
-  instance,
-  signer: createNoteSigner(AUDIT_KEY_NAME, Buffer.alloc(32, 7)),
-  clock: systemClock,
-  seen: [],
-  version: "1",
-});
+const fail = (error: Error): never => {
+  throw error;
+};
+const records = await startRecordThread(
+  { instance, destination: file, closeTimeoutMs: 5_000, audit: { seed: Buffer.alloc(32, 7), seen: [] } },
+  { log: silentLog(), onError: fail, onDeath: fail, onCheckpoint: () => {}, wantsExtra: false },
+);
 for (let number = 0; ; number += 1) {
   const text = "x".repeat((number * 37) % 5_000);
   await records.write(`{"level":"info","service":"authorize","message":"authorize check","text":"${text}"}\n`);

@@ -1,8 +1,8 @@
 /** Runs of audited records in memory, and what verification says of them. */
-import { chainRecords } from "../../runtime/audit/chain/chain-writer.ts";
+import { FIRST_PLACE, startChain } from "../../runtime/audit/chain/chain.ts";
 import { AUDIT_KEY_NAME } from "../../runtime/audit/chain/checkpoint.ts";
+import { countPlaces } from "../../runtime/audit/chain/places.ts";
 import { createNoteSigner, parseVerifierKey } from "../../runtime/audit/chain/signed-note.ts";
-import type { RecordWriter } from "../../runtime/audit/record-writer.ts";
 import type { VerifyReport } from "../../runtime/tools/audit/findings.ts";
 import { startVerification } from "../../runtime/tools/audit/verify.ts";
 
@@ -13,7 +13,7 @@ export const verifiers = [verifier];
 
 export interface AuditRun {
   readonly lines: string[];
-  readonly records: RecordWriter;
+  readonly records: { write(line: string): void; close(): Promise<void> };
   readonly notes: string[];
 }
 
@@ -22,20 +22,27 @@ let now = Date.UTC(2026, 0, 1);
 export function beginRun(instance: string, seen: readonly string[] = [], by = signer): AuditRun {
   const lines: string[] = [];
   const notes: string[] = [];
-  const to: RecordWriter = {
-    write: (line) => void lines.push(line),
-    flush: () => Promise.resolve(),
-    reopen: () => {},
-    close: () => Promise.resolve(),
-  };
-  const records = chainRecords(to, {
+  const chain = startChain({
     instance,
     signer: by,
     clock: { now: () => (now += 1) },
     seen,
     version: "1",
+    write: (line) => lines.push(line.toString()),
     onCheckpoint: (note) => notes.push(note),
   });
+  const places = countPlaces(FIRST_PLACE, () => chain.checkpoint());
+  const records = {
+    write(line: string) {
+      chain.add(Buffer.from(line));
+      places.take();
+    },
+    close() {
+      places.close();
+      chain.end();
+      return Promise.resolve();
+    },
+  };
   return { lines, records, notes };
 }
 
@@ -44,12 +51,12 @@ let number = 0;
 export function writeRecords({ records }: AuditRun, count: number): void {
   for (let index = 0; index < count; index += 1) {
     number += 1;
-    void records.write(`{"level":"info","service":"authorize","message":"authorize check","n":${number}}\n`);
+    records.write(`{"level":"info","service":"authorize","message":"authorize check","n":${number}}\n`);
   }
 }
 
 /** Whoever writes so many waits for no clock. */
-export const SEGMENT = 1024;
+export { MAX_UNSIGNED as SEGMENT } from "../../runtime/audit/chain/places.ts";
 
 /** Of one file, without one. */
 export function verifyBytes(bytes: Buffer): VerifyReport {

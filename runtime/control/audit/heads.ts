@@ -20,12 +20,14 @@ export interface HeadsDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  /** Resolves when what was queued so far is written: nothing may be known here that a crash can take from the file. */
-  readonly flush: () => Promise<void>;
 }
 
 export interface Heads {
-  /** Remembers the newest, soon; it neither waits nor throws. */
+  /**
+   * Remembers the newest, soon; it neither waits nor throws.
+   *
+   * @param note stands in the file: nothing may be known here that a crash can take from there
+   */
   put(note: string): void;
   /** The last one is kept now. */
   close(note: string | undefined): Promise<void>;
@@ -55,7 +57,7 @@ export async function readHeads({ store, log }: Pick<HeadsDeps, "store" | "log">
   }
 }
 
-export function keepHeads(instance: string, { store, clock, log, flush }: HeadsDeps): Heads {
+export function keepHeads(instance: string, { store, clock, log }: HeadsDeps): Heads {
   let latest: string | undefined;
   let timer: NodeJS.Timeout | undefined;
   let writing = Promise.resolve();
@@ -71,7 +73,6 @@ export function keepHeads(instance: string, { store, clock, log, flush }: HeadsD
     if (note === undefined) return;
     latest = undefined;
     try {
-      await flush();
       await put(note);
     } catch (error) {
       log.warn({ err: errorText(error) }, "how far this audit came is not kept in the store");

@@ -1,6 +1,7 @@
 /** With `audit`, what became of a request: a line of its own once it is over. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { formatOutcome } from "../../../runtime/audit/outcome-record.ts";
 import type { RecordWriter } from "../../../runtime/audit/record-writer.ts";
 import { startPipeline, type Pipeline } from "../../support/pipeline.ts";
 import { openRaw, sendRaw } from "../../support/raw-client.ts";
@@ -24,8 +25,15 @@ const records: RecordWriter = {
     waiting = waiting.filter(({ isThere }) => !isThere());
     return undefined;
   },
-  get lastSeq() {
-    return lines.length - 1;
+  thread: {
+    isAudited: true,
+    wantsExtra: false,
+    get lastSeq() {
+      return lines.length - 1;
+    },
+    writeOutcome: (outcome) => void records.write(formatOutcome(outcome)),
+    canKeep: true,
+    status: () => [],
   },
   flush: () => Promise.resolve(),
   reopen: () => {},

@@ -1,0 +1,107 @@
+/**
+ * Records that prove themselves: each gets its place in this run of the process, and signed checkpoints stand between them.
+ *
+ * What was written since the last checkpoint is not signed yet: see `countPlaces`, which says where checkpoints come.
+ */
+import type { Clock } from "../../shared/clock.ts";
+import { isoTime, jsonText } from "../record.ts";
+import {
+  digestOfLeaves,
+  formatCheckpointLine,
+  rootText,
+  shortLeaf,
+  signCheckpoint,
+  type Checkpoint,
+} from "./checkpoint.ts";
+import { nextSalt } from "./lines.ts";
+import { createMerkleTree, leafHash } from "./merkle-tree.ts";
+import type { NoteSigner } from "./signed-note.ts";
+
+export interface ChainOptions {
+  /** Of this run of this process, and of no other. */
+  readonly instance: string;
+  readonly signer: NoteSigner;
+  readonly clock: Clock;
+  /** The last checkpoints of other runs that are known, as notes: whoever cuts their ends off is found out by this run. */
+  readonly seen: readonly string[];
+  readonly version: string;
+  /** A line is ready, with its line end; its bytes are another line's afterwards. */
+  readonly write: (line: Buffer) => void;
+  /** A checkpoint's note, whose line is written. */
+  readonly onCheckpoint?: (note: string) => void;
+}
+
+export interface Chain {
+  /** @param line with its line end @returns its place */
+  add(line: Uint8Array): number;
+  checkpoint(): void;
+  /** The last line of the run, and its checkpoint. */
+  end(): void;
+}
+
+/** Place of the first record: the run's first line and a checkpoint stand before it. */
+export const FIRST_PLACE = 2;
+
+/** Begins a run: from its beginning there is something that is signed. */
+export function startChain(options: ChainOptions): Chain {
+  const { instance, signer, clock, onCheckpoint } = options;
+  const tree = createMerkleTree();
+  const place = `,"instance":"${instance}","seq":`;
+  let next = 0;
+  /** Of the segment that no checkpoint covers. */
+  let leaves = "";
+  let buffer = Buffer.allocUnsafeSlow(16 << 10);
+
+  function add(line: Uint8Array): number {
+    const seq = next;
+    const tail = `${place}${seq},"salt":"${nextSalt()}"}\n`;
+    const body = line.length - 2;
+    const length = body + tail.length;
+    if (length > buffer.length) buffer = Buffer.allocUnsafeSlow(length * 2);
+    buffer.set(line.subarray(0, body));
+    buffer.write(tail, body, "latin1");
+    append(buffer.subarray(0, length));
+    return seq;
+  }
+
+  function append(line: Buffer): void {
+    const leaf = leafHash(line.subarray(0, -1));
+    tree.append(leaf);
+    leaves += shortLeaf(leaf);
+    next += 1;
+    options.write(line);
+  }
+
+  function checkpoint(): void {
+    const said: Checkpoint = {
+      instance,
+      size: next,
+      root: rootText(tree.root()),
+      time: isoTime(clock.now()),
+      leavesDigest: digestOfLeaves(leaves),
+    };
+    const note = signCheckpoint(said, signer);
+    const line = Buffer.from(formatCheckpointLine(said, note, leaves));
+    leaves = "";
+    append(line);
+    onCheckpoint?.(note);
+  }
+
+  function mark(message: "audit start" | "audit end", members: string): void {
+    const time = isoTime(clock.now());
+    add(Buffer.from(`{"level":"info","time":"${time}","service":"authorize","message":"${message}"${members}}\n`));
+  }
+
+  const seen = options.seen.map((note) => JSON.stringify(note)).join(",");
+  mark("audit start", `,"version":${jsonText(options.version)},"seen":[${seen}]`);
+  checkpoint();
+
+  return {
+    add,
+    checkpoint,
+    end() {
+      mark("audit end", "");
+      checkpoint();
+    },
+  };
+}

@@ -1,0 +1,50 @@
+/**
+ * Where the records of a run stand. Whoever writes them counts, so that it knows each one's place before anything is hashed;
+ * the chain, in another thread, counts the same. Checkpoints have their places among them.
+ */
+
+/** Records of a segment; its checkpoint names them all. */
+export const MAX_UNSIGNED = 512;
+const CHECKPOINT_MS = 1_000;
+
+export interface Places {
+  /** Of the record that was written last. */
+  readonly last: number;
+  /** A record was written. */
+  take(): void;
+  close(): void;
+}
+
+/**
+ * @param first place of the first record
+ * @param checkpoint the next place is a checkpoint's: a second behind a record at the latest; absent: there are none
+ */
+export function countPlaces(first: number, checkpoint?: () => void): Places {
+  let last = first - 1;
+  let next = first;
+  let unsigned = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  function reserve(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    unsigned = 0;
+    next += 1;
+    checkpoint?.();
+  }
+
+  return {
+    get last() {
+      return last;
+    },
+    take() {
+      last = next;
+      next += 1;
+      if (checkpoint === undefined) return;
+      unsigned += 1;
+      if (unsigned >= MAX_UNSIGNED) reserve();
+      else timer ??= setTimeout(reserve, CHECKPOINT_MS);
+    },
+    close: () => clearTimeout(timer),
+  };
+}

@@ -1,0 +1,48 @@
+/** What a gateway's first thread and the thread of its records say to each other. All of it can be cloned. */
+import type { ConsumerStatus } from "../../audit/record-consumer.ts";
+
+export interface RecordThreadSettings {
+  /** Of this run of this process, and of no other. */
+  readonly instance: string;
+  /** "stdout", a path or a descriptor, see audit/record-writer.ts. */
+  readonly destination: string | number;
+  readonly closeTimeoutMs: number;
+  /** Records prove that they are whole. */
+  readonly audit?: {
+    /** Of the key that signs, 32 bytes. */
+    readonly seed: Uint8Array;
+    /** Last checkpoints of other runs. */
+    readonly seen: readonly string[];
+  };
+}
+
+export type ToRecordThread =
+  | { readonly type: "entries"; readonly bytes: ArrayBuffer; readonly length: number }
+  | { readonly type: "flush"; readonly id: number }
+  | { readonly type: "reopen" }
+  | { readonly type: "close" };
+
+export interface RecordState {
+  readonly canKeep: boolean;
+  readonly consumers: readonly ConsumerStatus[];
+}
+
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+export type FromRecordThread =
+  | { readonly type: "ready" }
+  /** It did not start. */
+  | { readonly type: "failed"; readonly code: string; readonly message: string }
+  /** What was sent stands in the log; the bytes may be filled again. */
+  | {
+      readonly type: "written";
+      readonly bytes: ArrayBuffer;
+      readonly length: number;
+      /** Of the last checkpoint among it. */
+      readonly note: string | undefined;
+    }
+  | { readonly type: "flushed"; readonly id: number; readonly isLost: boolean }
+  | { readonly type: "error"; readonly code: string; readonly message: string; readonly queued: number }
+  | { readonly type: "state"; readonly state: RecordState }
+  | { readonly type: "log"; readonly level: LogLevel; readonly fields: object; readonly message: string }
+  | { readonly type: "closed"; readonly note: string | undefined };

@@ -1,0 +1,265 @@
+/**
+ * This side of the records' thread. Whoever handles requests formats a line, copies its bytes into the batch, and goes on:
+ * hashing, writing, copies and consumers are over there.
+ *
+ * Nothing may go unrecorded: a thread that ends by itself takes the process with it.
+ */
+import { closeSync } from "node:fs";
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+
+import { FIRST_PLACE } from "../../audit/chain/chain.ts";
+import { countPlaces } from "../../audit/chain/places.ts";
+import { CHECKPOINT_BYTES, outcomeBytes, putCheckpoint, putOutcome } from "../../audit/entries.ts";
+import type { OutcomeInput } from "../../audit/outcome-record.ts";
+import { openLog, type RecordsOfThread, type RecordWriter } from "../../audit/record-writer.ts";
+import { within } from "../../shared/clock.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import type { FromRecordThread, RecordState, RecordThreadSettings, ToRecordThread } from "./records-protocol.ts";
+
+export interface RecordThread extends RecordWriter {
+  readonly thread: RecordsOfThread;
+}
+
+export interface RecordThreadDeps {
+  readonly log: Log;
+  /** As of `createRecordWriter()`. */
+  readonly onError: (error: GatewayError, queued: number) => void;
+  /** A checkpoint that stands in the log. */
+  readonly onCheckpoint: (note: string) => void;
+  /** The thread is gone, and with it what it had not written. */
+  readonly onDeath: (error: GatewayError) => void;
+  readonly wantsExtra: boolean;
+  /** Bytes that may wait before `write` asks callers to wait. Default 8 Mi. */
+  readonly maxQueued?: number;
+}
+
+/** A batch is sent when it has this many bytes … */
+const BATCH_BYTES = 64 << 10;
+/** … or when this time has passed since its first entry; over there it is written at once. */
+const BATCH_MS = 80;
+const CHUNK_BYTES = 128 << 10;
+/** Beside the log's own time to end: for consumers, and the way there and back. */
+const END_MS = 6_000;
+
+/** @throws GatewayError `record.open`, `record.thread` */
+export async function startRecordThread(settings: RecordThreadSettings, deps: RecordThreadDeps): Promise<RecordThread> {
+  const { log, onError, onCheckpoint, onDeath, wantsExtra, maxQueued = 8 << 20 } = deps;
+  const { audit, destination, closeTimeoutMs } = settings;
+  // The published package has .js files beside each other, the source tree .ts files.
+  const url = new URL(`./records-worker${extname(import.meta.url)}`, import.meta.url);
+  const worker = new Worker(url, { workerData: settings, name: "records" });
+  const spare: ArrayBuffer[] = [];
+  let filling = Buffer.from(new ArrayBuffer(CHUNK_BYTES));
+  let view = new DataView(filling.buffer);
+  let filled = 0;
+  /** Bytes queued and written since the start; the difference waits. */
+  let total = 0;
+  let done = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let room: PromiseWithResolvers<void> | undefined;
+  let state: RecordState = { canKeep: true, consumers: [] };
+  let isClosed = false;
+  let closing: Promise<void> | undefined;
+  let lastFlush = 0;
+  const flushes = new Map<number, PromiseWithResolvers<void>>();
+  const started = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<void>();
+
+  function send(message: ToRecordThread, transfer: readonly ArrayBuffer[] = []): void {
+    worker.postMessage(message, transfer);
+  }
+
+  /** Room for an entry of so many bytes. */
+  function makeRoom(bytes: number): void {
+    if (filled + bytes <= filling.length) return;
+    sendBatch();
+    if (bytes > filling.length) begin(new ArrayBuffer(bytes));
+  }
+
+  function begin(bytes: ArrayBuffer): void {
+    filling = Buffer.from(bytes);
+    view = new DataView(bytes);
+    filled = 0;
+  }
+
+  function sendBatch(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    if (filled === 0) return;
+    const bytes = filling.buffer;
+    send({ type: "entries", bytes, length: filled }, [bytes]);
+    begin(spare.pop() ?? new ArrayBuffer(CHUNK_BYTES));
+  }
+
+  function queued(end: number): void {
+    total += end - filled;
+    filled = end;
+    if (filled >= BATCH_BYTES) sendBatch();
+    else timer ??= setTimeout(sendBatch, BATCH_MS);
+  }
+
+  const places = countPlaces(
+    audit ? FIRST_PLACE : 0,
+    audit &&
+      (() => {
+        makeRoom(CHECKPOINT_BYTES);
+        queued(putCheckpoint(filling, filled));
+      }),
+  );
+
+  function write(line: string, extra?: string): Promise<void> | undefined {
+    if (isClosed) {
+      onError(
+        new GatewayError("record.lost", "Cannot write an authorization record: the writer is closed"),
+        Buffer.byteLength(line),
+      );
+      return undefined;
+    }
+    // A UTF-16 unit takes three bytes at most.
+    makeRoom((line.length + (extra?.length ?? 0)) * 3 + 1);
+    let end = filled + filling.write(line, filled);
+    if (extra) {
+      end += filling.write(extra, end);
+      filling[end] = 0x0a;
+      end += 1;
+    }
+    queued(end);
+    places.take();
+    if (total - done < maxQueued) return undefined;
+    room ??= Promise.withResolvers();
+    return room.promise;
+  }
+
+  function writeOutcome(outcome: OutcomeInput): void {
+    if (isClosed) {
+      onError(new GatewayError("record.lost", "Cannot write what became of a request: the writer is closed"), 0);
+      return;
+    }
+    makeRoom(outcomeBytes(outcome));
+    queued(putOutcome(filling, view, filled, outcome));
+    places.take();
+  }
+
+  function taken({ bytes, length, note }: Extract<FromRecordThread, { readonly type: "written" }>): void {
+    if (bytes.byteLength === CHUNK_BYTES && spare.length < 2) spare.push(bytes);
+    done += length;
+    // Half empty, not merely below the mark: else every batch would wake everybody for a few free places.
+    if (total - done <= maxQueued / 2) {
+      room?.resolve();
+      room = undefined;
+    }
+    if (note !== undefined) onCheckpoint(note);
+  }
+
+  worker.on("message", (message: FromRecordThread) => {
+    switch (message.type) {
+      case "ready":
+        started.resolve();
+        break;
+      case "failed":
+        started.reject(new GatewayError(message.code, message.message));
+        break;
+      case "written":
+        taken(message);
+        break;
+      case "flushed": {
+        const waiting = flushes.get(message.id);
+        flushes.delete(message.id);
+        if (message.isLost) waiting?.reject(lostError());
+        else waiting?.resolve();
+        break;
+      }
+      case "error":
+        onError(new GatewayError(message.code, message.message), message.queued + filled);
+        break;
+      case "state":
+        state = message.state;
+        break;
+      case "log":
+        log[message.level](message.fields, message.message);
+        break;
+      default:
+        if (message.note !== undefined) onCheckpoint(message.note);
+        done = total;
+        ended.resolve();
+    }
+  });
+  let failure: unknown;
+  worker.once("error", (error) => (failure = error));
+  worker.once("exit", () => {
+    const error = new GatewayError("record.thread", "The thread of the authorization records ended", {
+      cause: failure,
+    });
+    started.reject(error);
+    end();
+    if (closing === undefined) onDeath(error);
+    ended.resolve();
+  });
+
+  /** Nobody waits for what does not come any more. */
+  function end(): void {
+    isClosed = true;
+    clearTimeout(timer);
+    places.close();
+    room?.resolve();
+    for (const waiting of flushes.values()) waiting.reject(lostError());
+    flushes.clear();
+  }
+
+  async function close(): Promise<void> {
+    places.close();
+    sendBatch();
+    isClosed = true;
+    send({ type: "close" });
+    await within(closeTimeoutMs + END_MS, ended.promise, () => undefined);
+    if (done < total) onError(lostError(), total - done);
+    end();
+    await worker.terminate();
+  }
+
+  try {
+    await started.promise;
+  } catch (error) {
+    closing = Promise.resolve();
+    await worker.terminate();
+    throw error;
+  }
+  return {
+    write,
+    thread: {
+      isAudited: audit !== undefined,
+      wantsExtra,
+      get lastSeq() {
+        return places.last;
+      },
+      writeOutcome,
+      get canKeep() {
+        return state.canKeep;
+      },
+      status: () => state.consumers,
+    },
+    flush() {
+      if (isClosed) return done === total ? Promise.resolve() : Promise.reject(lostError());
+      sendBatch();
+      const waiting = Promise.withResolvers<void>();
+      lastFlush += 1;
+      flushes.set(lastFlush, waiting);
+      send({ type: "flush", id: lastFlush });
+      return waiting.promise;
+    },
+    reopen() {
+      if (isClosed || typeof destination !== "string" || destination === "stdout") return;
+      // Whether it can be opened is known here and now.
+      closeSync(openLog(destination));
+      sendBatch();
+      send({ type: "reopen" });
+    },
+    close: () => (closing ??= close()),
+  };
+}
+
+function lostError(): GatewayError {
+  return new GatewayError("record.lost", "Cannot write the last authorization records");
+}
