@@ -44,6 +44,7 @@ export class McpServerRoute extends Route {
       filterLists,
       toolLock,
       toolScopes,
+      recordArguments,
       ...route
     } = props;
     const server = {
@@ -57,6 +58,7 @@ export class McpServerRoute extends Route {
       filterLists,
       toolLock,
       toolScopes,
+      recordArguments,
     } satisfies Record<keyof McpServerSettings | "path" | "upstreamOauth2", unknown>;
     super(scope, id, route, { server });
   }

@@ -225,6 +225,7 @@ function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, o
       notify: ground.notify,
       toolLocks: ground.toolLocks,
       replay: boot.replay,
+      redactor: ground.redactor,
       metrics,
       tracing,
     }),

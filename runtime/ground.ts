@@ -18,6 +18,7 @@ import type { GatewayError } from "./shared/errors.ts";
 import { createKeys } from "./shared/keys.ts";
 import { createLog } from "./shared/log.ts";
 import { type AdminAction, formatAction } from "./audit/action-record.ts";
+import { createRedactor } from "./audit/redaction/redactor.ts";
 import { systemClock, type Closable } from "./shared/clock.ts";
 import type { Notify } from "./audit/events.ts";
 import { openRecords } from "./record-kinds.ts";
@@ -52,6 +53,10 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
   const recordAction = boot.audit
     ? (action: AdminAction) => void records.write(formatAction(clock.now(), randomUUID(), action))
     : undefined;
+  const redactor = createRedactor({
+    key: boot.digestKey ?? (keys.derive("record-arguments")[0] as Buffer),
+    clearArguments: boot.clearArguments,
+  });
   const blocks = own(await openBlocks({ store, clock, log }));
   const toolLocks = own(await openToolLocks({ store, clock, log }));
   const metrics = createMetrics();
@@ -80,6 +85,7 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
     store,
     bundle,
     records,
+    redactor,
     blocks,
     toolLocks,
     metrics,

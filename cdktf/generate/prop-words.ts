@@ -50,6 +50,10 @@ export const BLOCKS: Readonly<Record<string, TypeWords>> = {
   circuit_breaker_thresholds: { name: "CircuitBreakerThresholds", doc: "Limits towards each upstream." },
   id_jag: { name: "UpstreamIdJag", doc: "Access that the company's identity provider gives." },
   workload: { name: "UpstreamWorkload", doc: "Access by a token of the gateway's platform." },
+  record_arguments: {
+    name: "RecordArguments",
+    doc: "What records tell of the arguments of tools: by tool, JSON pointers.",
+  },
   tool_lock: { name: "ToolLock", doc: "The tools of an MCP server as they were reviewed: `tools` or `file`." },
   endpoint: { name: "UpstreamOauth2Endpoint", doc: "The upstream's OAuth endpoints." },
 };

@@ -6013,6 +6013,169 @@ export class BundleRouteMcpServerToolLockOutputReference extends cdktf.ComplexOb
     return this._onDrift;
   }
 }
+export interface BundleRouteMcpServerRecordArguments {
+  /**
+  * Arguments that stand in clear in every record and copy: tool name, or "*" for all tools, to JSON pointers; `""` is all arguments. Default: in clear in the log alone
+  *
+  */
+  readonly plain?: { [key: string]: string[] } | cdktf.IResolvable;
+  /**
+  * Arguments of which records have keyed digests: tool name, or "*" for all tools, to JSON pointers. Equal values have equal digests, so calls can be compared. A list or an object is one digest; of `""` each argument is one, with its name. Default: in copies and in the field `replay` alone
+  *
+  */
+  readonly digest?: { [key: string]: string[] } | cdktf.IResolvable;
+  /**
+  * Arguments that no record has in any form: tool name, or "*" for all tools, to JSON pointers. `gateway replay` cannot decide rules that ask for them. Default: none
+  *
+  */
+  readonly omit?: { [key: string]: string[] } | cdktf.IResolvable;
+}
+
+export function bundleRouteMcpServerRecordArgumentsToTerraform(struct?: BundleRouteMcpServerRecordArguments | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    plain: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.plain),
+    digest: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.digest),
+    omit: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.omit),
+  }
+}
+
+
+export function bundleRouteMcpServerRecordArgumentsToHclTerraform(struct?: BundleRouteMcpServerRecordArguments | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    plain: {
+      value: cdktf.hashMapperHcl(cdktf.listMapperHcl(cdktf.stringToHclTerraform, false))(struct!.plain),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringListMap",
+    },
+    digest: {
+      value: cdktf.hashMapperHcl(cdktf.listMapperHcl(cdktf.stringToHclTerraform, false))(struct!.digest),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringListMap",
+    },
+    omit: {
+      value: cdktf.hashMapperHcl(cdktf.listMapperHcl(cdktf.stringToHclTerraform, false))(struct!.omit),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringListMap",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteMcpServerRecordArgumentsOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteMcpServerRecordArguments | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._plain !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.plain = this._plain;
+    }
+    if (this._digest !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.digest = this._digest;
+    }
+    if (this._omit !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.omit = this._omit;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteMcpServerRecordArguments | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._plain = undefined;
+      this._digest = undefined;
+      this._omit = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._plain = value.plain;
+      this._digest = value.digest;
+      this._omit = value.omit;
+    }
+  }
+
+  // plain - computed: false, optional: true, required: false
+  private _plain?: { [key: string]: string[] } | cdktf.IResolvable; 
+  public get plain() {
+    return this.interpolationForAttribute('plain');
+  }
+  public set plain(value: { [key: string]: string[] } | cdktf.IResolvable) {
+    this._plain = value;
+  }
+  public resetPlain() {
+    this._plain = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get plainInput() {
+    return this._plain;
+  }
+
+  // digest - computed: false, optional: true, required: false
+  private _digest?: { [key: string]: string[] } | cdktf.IResolvable; 
+  public get digest() {
+    return this.interpolationForAttribute('digest');
+  }
+  public set digest(value: { [key: string]: string[] } | cdktf.IResolvable) {
+    this._digest = value;
+  }
+  public resetDigest() {
+    this._digest = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get digestInput() {
+    return this._digest;
+  }
+
+  // omit - computed: false, optional: true, required: false
+  private _omit?: { [key: string]: string[] } | cdktf.IResolvable; 
+  public get omit() {
+    return this.interpolationForAttribute('omit');
+  }
+  public set omit(value: { [key: string]: string[] } | cdktf.IResolvable) {
+    this._omit = value;
+  }
+  public resetOmit() {
+    this._omit = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get omitInput() {
+    return this._omit;
+  }
+}
 export interface BundleRouteMcpServer {
   /**
   * Largest request body in bytes; larger ones are refused with 413, which names this limit. Arguments of a tool call count: 65536 lets a file of some tens of KB through. A message is held in memory while it is judged. Default: `4096`.
@@ -6064,6 +6227,11 @@ export interface BundleRouteMcpServer {
   *
   */
   readonly toolLock?: BundleRouteMcpServerToolLock;
+  /**
+  * What records tell of the arguments of tools: in the field `mcp-tool-parameters`, in `replay`, and in the copies of records that are kept for queries or sent elsewhere. What lies below a pointer goes with it. The longest pointer counts, and a tool's own before one of `*` that is as long; what `*` says of something below a pointer of the tool's own counts only where it is stricter. `digest` and `omit` also meet names that differ in case. Records list in `mcp-tool-parameters-redacted` what was changed. The key of digests is `authorize_log_key`, or where that is not set one that is derived from `shared_secret`. Default: in the log arguments stand as they are; in copies and in `replay` they are digests, but for what `authorize_log_clear_arguments` names
+  *
+  */
+  readonly recordArguments?: BundleRouteMcpServerRecordArguments;
 }
 
 export function bundleRouteMcpServerToTerraform(struct?: BundleRouteMcpServer | cdktf.IResolvable): any {
@@ -6082,6 +6250,7 @@ export function bundleRouteMcpServerToTerraform(struct?: BundleRouteMcpServer | 
     authorization_server_url: cdktf.stringToTerraform(struct!.authorizationServerUrl),
     upstream_oauth2: bundleRouteMcpServerUpstreamOauth2ToTerraform(struct!.upstreamOauth2),
     tool_lock: bundleRouteMcpServerToolLockToTerraform(struct!.toolLock),
+    record_arguments: bundleRouteMcpServerRecordArgumentsToTerraform(struct!.recordArguments),
   }
 }
 
@@ -6152,6 +6321,12 @@ export function bundleRouteMcpServerToHclTerraform(struct?: BundleRouteMcpServer
       type: "struct",
       storageClassType: "BundleRouteMcpServerToolLock",
     },
+    record_arguments: {
+      value: bundleRouteMcpServerRecordArgumentsToHclTerraform(struct!.recordArguments),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteMcpServerRecordArguments",
+    },
   };
 
   // remove undefined attributes
@@ -6216,6 +6391,10 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.toolLock = this._toolLock?.internalValue;
     }
+    if (this._recordArguments?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.recordArguments = this._recordArguments?.internalValue;
+    }
     return hasAnyValues ? internalValueResult : undefined;
   }
 
@@ -6233,6 +6412,7 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this._authorizationServerUrl = undefined;
       this._upstreamOauth2.internalValue = undefined;
       this._toolLock.internalValue = undefined;
+      this._recordArguments.internalValue = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
       this.isEmptyObject = false;
@@ -6251,6 +6431,7 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this._authorizationServerUrl = value.authorizationServerUrl;
       this._upstreamOauth2.internalValue = value.upstreamOauth2;
       this._toolLock.internalValue = value.toolLock;
+      this._recordArguments.internalValue = value.recordArguments;
     }
   }
 
@@ -6412,6 +6593,22 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get toolLockInput() {
     return this._toolLock.internalValue;
+  }
+
+  // record_arguments - computed: false, optional: true, required: false
+  private _recordArguments = new BundleRouteMcpServerRecordArgumentsOutputReference(this, "record_arguments");
+  public get recordArguments() {
+    return this._recordArguments;
+  }
+  public putRecordArguments(value: BundleRouteMcpServerRecordArguments) {
+    this._recordArguments.internalValue = value;
+  }
+  public resetRecordArguments() {
+    this._recordArguments.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get recordArgumentsInput() {
+    return this._recordArguments.internalValue;
   }
 }
 export interface BundleRouteMcpClient {

@@ -1096,6 +1096,16 @@ export interface McpServerSettings {
    */
   readonly toolScopes?: Readonly<Record<string, readonly string[]>>;
   /**
+   * What records tell of the arguments of tools: in the field `mcp-tool-parameters`, in `replay`, and in the copies of
+   * records that are kept for queries or sent elsewhere. What lies below a pointer goes with it. The longest pointer
+   * counts, and a tool's own before one of `*` that is as long; what `*` says of something below a pointer of the
+   * tool's own counts only where it is stricter. `digest` and `omit` also meet names that differ in case. Records list
+   * in `mcp-tool-parameters-redacted` what was changed. The key of digests is `authorize_log_key`, or where that is not
+   * set one that is derived from `shared_secret`.
+   * @default - in the log arguments stand as they are; in copies and in `replay` they are digests, but for what `authorize_log_clear_arguments` names
+   */
+  readonly recordArguments?: RecordArguments;
+  /**
    * Paths below the base of the route that go upstream in addition to the MCP endpoint: `/sse` is that path alone,
    * `/files/*` what lies below it. All others are answered 404. `mcp_tool` judges messages: requests without one (GET,
    * DELETE) pass by who their user is.
@@ -1145,6 +1155,29 @@ export interface ToolLock {
    * @default hide
    */
   readonly onDrift?: "warn" | "hide" | "deny";
+}
+
+/** What records tell of the arguments of tools: by tool, JSON pointers. */
+export interface RecordArguments {
+  /**
+   * Arguments that stand in clear in every record and copy: tool name, or "*" for all tools, to JSON pointers; `""` is
+   * all arguments.
+   * @default - in clear in the log alone
+   */
+  readonly plain?: Readonly<Record<string, readonly string[]>>;
+  /**
+   * Arguments of which records have keyed digests: tool name, or "*" for all tools, to JSON pointers. Equal values have
+   * equal digests, so calls can be compared. A list or an object is one digest; of `""` each argument is one, with its
+   * name.
+   * @default - in copies and in the field `replay` alone
+   */
+  readonly digest?: Readonly<Record<string, readonly string[]>>;
+  /**
+   * Arguments that no record has in any form: tool name, or "*" for all tools, to JSON pointers. `gateway replay`
+   * cannot decide rules that ask for them.
+   * @default - none
+   */
+  readonly omit?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** Asked of the upstream whichever way its OAuth is reached. */

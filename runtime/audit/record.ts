@@ -50,6 +50,8 @@ export interface RecordInput {
   readonly mcp?: McpFacts | undefined;
   /** JSON text of the tool's arguments; asked only when the field is wanted. See mcp/message.ts, `toolArguments`. */
   readonly toolArguments?: (() => string | undefined) | undefined;
+  /** Members for arguments of which not all may stand in clear; undefined, or gives undefined: all may. See redaction/redactor.ts. */
+  readonly redact?: ((tool: string, text: string) => string | undefined) | undefined;
   /** JSON of what its policy was asked about, see replay/write-facts.ts; asked only when the field is wanted. */
   readonly replay?: (() => string) | undefined;
 }
@@ -185,6 +187,8 @@ function argumentsField(input: RecordInput): string {
   if (input.mcp?.tool === undefined) return "";
   const text = input.toolArguments?.() ?? "{}";
   if (text.length > MAX_ARGUMENTS) return `,"mcp-tool-parameters-omitted":${text.length}`;
+  const redacted = input.redact?.(input.mcp.tool, text);
+  if (redacted !== undefined) return redacted;
   return `,"mcp-tool-parameters":${isPrintable(text) ? text : oneLine(text)}`;
 }
 

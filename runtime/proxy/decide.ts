@@ -9,7 +9,9 @@ import { lockReason } from "../policy/tool-lock.ts";
 import { decideShadow, type ShadowDecision } from "../policy/shadow.ts";
 import { formatRecord, type RecordInput } from "../audit/record.ts";
 import type { RecordWriter } from "../audit/record-writer.ts";
+import type { Redactor } from "../audit/redaction/redactor.ts";
 import { REFUSED_TEXT, type ReplayWriter } from "../audit/replay/write-facts.ts";
+import { recordArgumentsOf } from "../features/mcp/record-arguments.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { Blocks } from "../identity/blocks.ts";
 import type { AuthFailureReason, Principal } from "../identity/principal.ts";
@@ -27,6 +29,8 @@ export interface DecideDeps extends Pick<ToolLockDeps, "toolLocks"> {
   readonly records: RecordWriter;
   /** Of the field `replay`; absent: it is in no record. */
   readonly replay?: ReplayWriter;
+  /** Of arguments that are not to stand in records; absent: all stand as they are. */
+  readonly redactor?: Pick<Redactor, "lineOf">;
   readonly metrics?: ProxyMetrics;
   /** Absent: nothing is ever blocked. */
   readonly blocks?: Pick<Blocks, "size" | "find">;
@@ -268,6 +272,7 @@ function record(deps: DecideDeps, context: RequestContext, check: Check): Promis
     authMethod: principal && authMethod(principal),
     mcp: prepared.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
     toolArguments: message ? () => toolArguments(message) : undefined,
+    redact: deps.redactor?.lineOf(recordArgumentsOf(prepared.route)),
     replay: replay && (() => (asked ? replayText(replay, context, asked) : REFUSED_TEXT)),
     approval: approvalNote(context),
     rule: ruleOf(deps, context, check),
@@ -285,8 +290,8 @@ function ruleOf({ records }: DecideDeps, { prepared }: RequestContext, { asked, 
     : findDecidingRule(prepared.route.policy, asked, decision);
 }
 
-function replayText(writer: ReplayWriter, { exchange, message }: RequestContext, facts: Facts): string {
+function replayText(writer: ReplayWriter, { exchange, message, prepared }: RequestContext, facts: Facts): string {
   const { clientCertificate: certificate } = exchange;
   const given = (): string | undefined => (message ? toolArguments(message) : undefined);
-  return writer.write({ facts, certificate, toolArguments: given });
+  return writer.write({ facts, certificate, toolArguments: given, declared: recordArgumentsOf(prepared.route) });
 }

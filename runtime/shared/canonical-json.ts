@@ -17,6 +17,11 @@ export class NumberToken extends ValueToken {
   }
 }
 
+/** Something that was left out, with all that it has below it. */
+export class OmittedToken extends ValueToken {
+  readonly text = undefined;
+}
+
 /** Numbers stay as they were written. Costs ten times what `JSON.parse` does. @throws SyntaxError */
 export function parseVerbatim(json: string): unknown {
   return JSON.parse(json, keepNumber);

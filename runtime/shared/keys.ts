@@ -19,6 +19,7 @@ import {
 import { GatewayError } from "./errors.ts";
 
 export type KeyPurpose =
+  | "record-arguments"
   | "session-cookie"
   | "sign-in-ticket"
   | "sign-in-nonce"

@@ -66,7 +66,7 @@ const tenArguments = compilePolicy([
 const call = () => asAlice({ method: "tools/call", tool: "create_issue", arguments: readArguments(() => args) });
 
 const KEY = Buffer.alloc(32, 1);
-const recordWriter = createReplayWriter({ key: KEY, clearArguments: new Map(), asksForCertificates: false });
+const recordWriter = createReplayWriter({ key: KEY, clearArguments: {}, asksForCertificates: false });
 const recordLines = Array.from({ length: RECORDS }, (_, index) => recordLine(index));
 const directory = mkdtempSync(join(tmpdir(), "bench-"));
 const recordFile = join(directory, "records.log");

@@ -8,6 +8,8 @@ import { createHmac } from "node:crypto";
 
 import { foldCase } from "../../policy/mcp/fold-case.ts";
 import { parseDecimal } from "../../policy/mcp/decimal.ts";
+import { NumberToken } from "../../shared/canonical-json.ts";
+import type { Members } from "../../shared/is-record.ts";
 
 export interface Digests {
   /** Tells keys apart, and says nothing of them. */
@@ -17,6 +19,8 @@ export interface Digests {
   number(token: string): string | undefined;
   flag(flag: boolean): string;
   name(name: string): NameDigest;
+  /** One letter for the type, and the digest. @param value of JSON; numbers may be `NumberToken` */
+  value(value: unknown): string;
 }
 
 /** Servers that read names without regard to case take one for the other: both spellings count. */
@@ -51,7 +55,51 @@ export function createDigests(key: Uint8Array): Digests {
       names.set(name, found);
       return found;
     },
+    value(value) {
+      if (value === null || value === undefined) return `z${digest("null", "")}`;
+      if (typeof value === "string") return `t${digest("text", value)}`;
+      if (typeof value === "boolean") return `b${digest("flag", String(value))}`;
+      if (typeof value === "number" || value instanceof NumberToken) return `n${digest("number", numberText(value))}`;
+      return Array.isArray(value) ? `l${digest("list", sortedText(value))}` : `o${digest("object", sortedText(value))}`;
+    },
   };
+}
+
+/** By its value; of an exponent beyond all use as it is written. */
+function numberText(number: number | NumberToken): string {
+  const token = number instanceof NumberToken ? number.text : String(number);
+  const decimal = parseDecimal(token);
+  return decimal ? `${decimal.sign} ${decimal.exponent} ${decimal.digits}` : token;
+}
+
+/** One text for equal values. JSON writes a lone surrogate as an escape. */
+function sortedText(value: unknown): string {
+  if (typeof value === "number" || value instanceof NumberToken) return numberText(value);
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(sortedText).join(",")}]`;
+  const members = value as Members;
+  return `{${Object.keys(members)
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${sortedText(members[name])}`)
+    .join(",")}}`;
+}
+
+const SCHEMA_NAME = /^[A-Za-z0-9_$][A-Za-z0-9_.$-]{0,63}$/;
+
+/** Whether a name looks like those of tools' schemas. */
+export function isSchemaName(name: string): boolean {
+  return SCHEMA_NAME.test(name);
+}
+
+/** What stands for a name that is not to be read. */
+export function hiddenName(digests: Digests, name: string): string {
+  const { folded, exact } = digests.name(name);
+  return folded === exact ? `#${folded}` : `#${folded}.${exact}`;
+}
+
+/** RFC 6901 §3. */
+export function escapeStep(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 /** In UTF-8 each lone surrogate would be U+FFFD, and texts that differ would be one. */

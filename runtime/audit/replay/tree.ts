@@ -2,46 +2,56 @@
  * How arguments and claims stand in a record: as they are built, with what they hold as digests.
  *
  * Every text begins with what it is: "=" a text and "+" a number as written, both in clear; "t" a text, "n" a number, "b" a
- * flag, each followed by its digest, or by nothing where there is no key; "?" a number that nothing can be compared with.
- * `null` tells nothing. Names of members stand in clear where they look like those of schemas; others as "#" and digests.
+ * flag, each followed by its digest, or by nothing where there is no key; "?" a number that nothing can be compared with; "x"
+ * what is left out. `null` tells nothing. Names of members stand in clear where they look like those of schemas; others, and
+ * all inside of what is declared a digest, as "#" and digests.
  */
 import { Withheld, type WithheldType } from "../../policy/recorded/withheld.ts";
-import { NumberToken } from "../../shared/canonical-json.ts";
+import { NumberToken, OmittedToken } from "../../shared/canonical-json.ts";
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { plainJsonText } from "../record-text.ts";
-import type { Digests } from "./digests.ts";
+import { begin, createPlans, declaredAt, namesExactly, step, type Place, type Plan } from "../redaction/plan.ts";
+import { hiddenName, isSchemaName, type Digests } from "./digests.ts";
 
 export interface WriteOptions {
   readonly digests: Digests | undefined;
-  /** JSON pointers whose values stand in clear. */
-  readonly clear: ReadonlySet<string>;
+  /** What is declared for them; absent: nothing is. */
+  readonly plan?: Plan;
   /** Claims: numbers and flags count by their text. */
   readonly isByText?: boolean;
 }
 
 /** Each costs a digest, 3 µs, and its name up to two. */
 const MAX_VALUES = 128;
-const SCHEMA_NAME = /^[A-Za-z0-9_$][A-Za-z0-9_.$-]{0,63}$/;
 const ODD_NUMBER = "?";
+const OMITTED = "x";
 
-/** @returns JSON; undefined for more values than are worth their digests, and for names that only a key could hide */
+/**
+ * @returns JSON; undefined for more values than are worth their digests, for names that only a key could hide, and where all is
+ *          to be left out
+ */
 export function writeTree(value: unknown, options: WriteOptions): string | undefined {
   let left = MAX_VALUES;
-  const { digests, clear, isByText = false } = options;
+  const { digests, plan = NOTHING, isByText = false } = options;
 
-  const write = (each: unknown, pointer: string, isClear: boolean): string => {
+  const write = (each: unknown, place: Place): string => {
     left -= 1;
     if (left < 0) return "null";
-    const shown = isClear || (clear.size > 0 && clear.has(pointer));
+    const treatment = declaredAt(place)?.treatment;
+    // Also where something below may stand in clear: what else there is nobody is told.
+    if (treatment === "omit") {
+      if (place.isRoot) left = -1;
+      return `"${OMITTED}"`;
+    }
     if (each === null || each === undefined) return "null";
-    if (Array.isArray(each)) return `[${each.map((one, index) => write(one, `${pointer}/${index}`, shown)).join(",")}]`;
+    if (Array.isArray(each)) return `[${each.map((one, index) => write(one, step(place, String(index)))).join(",")}]`;
     if (typeof each === "object" && !(each instanceof NumberToken)) {
       const members = Object.entries(each).map(
-        ([name, one]) => `${plainJsonText(nameOf(name, shown))}:${write(one, `${pointer}/${escapeStep(name)}`, shown)}`,
+        ([name, one]) => `${plainJsonText(nameOf(name, place))}:${write(one, step(place, name))}`,
       );
       return `{${members.join(",")}}`;
     }
-    return writeScalar(each as Scalar, shown);
+    return writeScalar(each as Scalar, treatment === "plain");
   };
   const writeScalar = (each: Scalar, shown: boolean): string => {
     const token = each instanceof NumberToken ? each.text : String(each);
@@ -53,27 +63,25 @@ export function writeTree(value: unknown, options: WriteOptions): string | undef
     const digest = digests.number(token);
     return digest === undefined ? `"${ODD_NUMBER}"` : `"n${digest}"`;
   };
-  const nameOf = (name: string, shown: boolean): string => {
-    if (SCHEMA_NAME.test(name)) return name;
-    if (shown) return `=${name}`;
+  const nameOf = (name: string, place: Place): string => {
+    const treatment = declaredAt(place)?.treatment;
+    const isHidden = treatment === "digest" && !place.isRoot && !namesExactly(place, name);
+    if (!isHidden && isSchemaName(name)) return name;
+    if (treatment === "plain") return `=${name}`;
     if (digests === undefined) {
       left = -1;
       return "#";
     }
-    const { folded, exact } = digests.name(name);
-    return folded === exact ? `#${folded}` : `#${folded}.${exact}`;
+    return hiddenName(digests, name);
   };
 
-  const text = write(value, "", false);
+  const text = write(value, begin(plan));
   return left < 0 ? undefined : text;
 }
 
-type Scalar = string | number | boolean | NumberToken;
+const NOTHING: Plan = createPlans({})(undefined, "");
 
-/** RFC 6901 §3. */
-function escapeStep(name: string): string {
-  return name.replaceAll("~", "~0").replaceAll("/", "~1");
-}
+type Scalar = string | number | boolean | NumberToken;
 
 /** Of a number that no policy's number can be compared with: like it, unknown wherever it is compared. */
 const ODD = new NumberToken("1e9999999");
@@ -121,6 +129,8 @@ function readScalar(written: string, known: Known): unknown {
       return new NumberToken(written.slice(1));
     case ODD_NUMBER:
       return ODD;
+    case OMITTED:
+      return new OmittedToken();
     case "t":
       return known.value(written) ?? withheld("string", written, known);
     case "n":

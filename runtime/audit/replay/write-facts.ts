@@ -9,6 +9,7 @@ import type { CertificateFacts, Facts, McpFacts, UserFacts } from "../../policy/
 import { parseExactly } from "../../policy/mcp/argument-values.ts";
 import { escapeMarks, plainJsonText } from "../record-text.ts";
 import { createDigests, type Digests } from "./digests.ts";
+import { createPlans, type DeclaredArguments, type ToolPointers } from "../redaction/plan.ts";
 import { writeTree } from "./tree.ts";
 
 export const REPLAY_VERSION = 1;
@@ -30,6 +31,8 @@ export interface ReplayInput {
   readonly certificate: CertificateFacts | undefined;
   /** JSON of the tool's arguments; undefined when the call gives none. */
   readonly toolArguments: () => string | undefined;
+  /** What the route says of arguments in records. */
+  readonly declared?: DeclaredArguments | undefined;
 }
 
 export interface ReplayWriter {
@@ -40,17 +43,15 @@ export interface ReplayWriter {
 export interface ReplayOptions {
   /** 32 bytes or more; absent: values that are not in clear are left out. */
   readonly key?: Uint8Array | undefined;
-  /** Tool, or "*" for all → JSON pointers of arguments that stand in clear. */
-  readonly clearArguments: ReadonlyMap<string, readonly string[]>;
+  /** Arguments that stand in clear where their route says nothing of them. */
+  readonly clearArguments: ToolPointers;
   /** Where it does not, a certificate that is not there says nothing of the client. */
   readonly asksForCertificates: boolean;
 }
 
 export function createReplayWriter({ key, clearArguments, asksForCertificates }: ReplayOptions): ReplayWriter {
   const digests = key && createDigests(key);
-  const ofAll = clearArguments.get("*") ?? [];
-  const clearOfAll = new Set(ofAll);
-  const clear = new Map([...clearArguments].map(([tool, pointers]) => [tool, new Set([...ofAll, ...pointers])]));
+  const plans = createPlans(clearArguments);
   /** Users are the same object over many requests. */
   const userTexts = new WeakMap<UserFacts, string>();
   const head = `{"v":${REPLAY_VERSION}${digests ? `,"k":"${digests.id}"` : ""}`;
@@ -61,13 +62,13 @@ export function createReplayWriter({ key, clearArguments, asksForCertificates }:
     return text;
   }
 
-  function messageText({ mcp }: Facts, toolArguments: ReplayInput["toolArguments"]): string {
+  function messageText({ facts: { mcp }, toolArguments, declared }: ReplayInput): string {
     if (mcp === undefined) return "";
     const parts: string[] = [];
     for (const name of MESSAGE_TEXTS) if (mcp[name] !== undefined) parts.push(`"${name}":${plainJsonText(mcp[name])}`);
     if (mcp.tool !== undefined) {
       const given = toolArguments() ?? "{}";
-      const options = { digests, clear: clear.get(mcp.tool) ?? clearOfAll };
+      const options = { digests, plan: plans(declared, mcp.tool) };
       const written = given.length > MAX_TREE ? undefined : writeTree(parseExactly(given), options);
       if (written !== undefined) parts.push(`"arguments":${written}`);
     }
@@ -75,7 +76,8 @@ export function createReplayWriter({ key, clearArguments, asksForCertificates }:
   }
 
   return {
-    write({ facts, certificate, toolArguments }) {
+    write(input) {
+      const { facts, certificate } = input;
       const { method, path, host, ip, isCorsPreflight } = facts.http;
       const lines = [method, path, host, ip].map(plainJsonText);
       let text = `${head},"http":[${lines.join(",")}]`;
@@ -83,7 +85,7 @@ export function createReplayWriter({ key, clearArguments, asksForCertificates }:
       if (asksForCertificates) text += `,"certificate":${certificate ? objectText(certificate) : "null"}`;
       if (facts.user) text += `,"user":${userText(facts.user)}`;
       if (facts.devices) text += `,"devices":${objectText(facts.devices.map(deviceFacts))}`;
-      text += `${messageText(facts, toolArguments)}}`;
+      text += `${messageText(input)}}`;
       return text.length > MAX_FACTS ? OMITTED_TEXT : text;
     },
   };
@@ -108,12 +110,10 @@ true satisfies Written extends Known ? true : false;
 function writeUser({ id, email, groups, claims, leftOut }: UserFacts, digests: Digests | undefined): string {
   let text = `{"id":${plainJsonText(id)},"email":${plainJsonText(email)},"groups":[${groups.map(plainJsonText).join(",")}]`;
   if (leftOut) text += `,"left-out":${objectText(leftOut)}`;
-  const written = digests && writeTree(claims, { digests, clear: NONE, isByText: true });
+  const written = digests && writeTree(claims, { digests, isByText: true });
   if (written !== undefined && written.length <= MAX_TREE) text += `,"claims":${written}`;
   return `${text}}`;
 }
-
-const NONE: ReadonlySet<string> = new Set();
 
 /** Nothing else of what the object may have besides. */
 function deviceFacts({ id, isApproved, type }: NonNullable<Facts["devices"]>[number]): object {

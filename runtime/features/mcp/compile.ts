@@ -6,6 +6,7 @@ import { parseExtraPath } from "./extra-paths.ts";
 import { DEFAULT_MAX_REQUEST_BYTES, type McpServerDoc } from "./settings.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
 import { GatewayError } from "../../shared/errors.ts";
+import { compileRecordArguments } from "./record-arguments.ts";
 import { compileToolScopes } from "./tool-scopes.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
 import { compileToolLock } from "./tool-lock.ts";
@@ -24,6 +25,7 @@ export function compileMcp(doc: McpDoc, address: string, secrets: SecretSource):
     filtersLists: server.filter_lists ?? true,
     toolLock: compileToolLock(server.tool_lock, address + path, secrets),
     toolScopes: compileToolScopes(server.tool_scopes),
+    recordArguments: compileRecordArguments(server.record_arguments),
     resource: address + path,
     upstreamOAuth: compileUpstreamOAuth(server, secrets),
     authorizationServerUrl: server.authorization_server_url,

@@ -1,4 +1,5 @@
 /** MCP settings as requests read them. */
+import type { DeclaredArguments } from "../../audit/redaction/plan.ts";
 import type { ClientKey } from "./client-key.ts";
 import type { ToolScopes } from "./tool-scopes.ts";
 import type { ExtraPath } from "./extra-paths.ts";
@@ -51,6 +52,8 @@ export interface McpServer {
   readonly toolLock: ToolLock | undefined;
   /** What OAuth clients need for tools; undefined: nothing. */
   readonly toolScopes: ToolScopes | undefined;
+  /** What records tell of arguments; undefined: nothing is declared. */
+  readonly recordArguments: DeclaredArguments | undefined;
   /** The protected resource and listed URL: `from` + prefix + `path`, no trailing slash unless it is a bare origin. */
   readonly resource: string;
   readonly upstreamOAuth: UpstreamOAuth | undefined;

@@ -2,6 +2,7 @@
 import { below, errorAt, type UnplacedProblem, warningAt } from "../../settings/problem.ts";
 import { toolScopesProblem } from "./tool-scopes.ts";
 import type { McpDoc, McpServerDoc } from "./settings.ts";
+import { recordArgumentsRules } from "./record-arguments.ts";
 import { toolLockRules } from "./tool-lock.ts";
 import type { UpstreamOAuthDoc } from "./upstream-oauth.ts";
 import { hasSecret } from "../../settings/secret-spellings.ts";
@@ -14,6 +15,9 @@ export function* mcpRules(mcp: NonNullable<McpDoc["mcp"]>): Iterable<UnplacedPro
   if (lock) for (const problem of toolLockRules(lock)) yield below(["mcp", "server", "tool_lock"], problem);
   const scopes = mcp.server?.tool_scopes && toolScopesProblem(mcp.server.tool_scopes);
   if (scopes !== undefined) yield errorAt(["mcp", "server", "tool_scopes"], scopes);
+  const recorded = mcp.server?.record_arguments;
+  if (recorded)
+    for (const problem of recordArgumentsRules(recorded)) yield below(["mcp", "server", "record_arguments"], problem);
   const oauth = mcp.server?.upstream_oauth2;
   if (oauth) for (const problem of oauthRules(oauth)) yield below(OAUTH, problem);
 }

@@ -15,6 +15,7 @@ import { domainPatternList, textList } from "../../settings/types/list.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { isServiceAccountName } from "../../shared/user-id.ts";
 import { ownerPatternProblem } from "../process/owners.ts";
+import { recordArgumentsBlock } from "./record-arguments.ts";
 import { toolLockBlock } from "./tool-lock.ts";
 import { upstreamOAuthShape } from "./upstream-oauth.ts";
 
@@ -50,6 +51,7 @@ const serverShape = {
     checkName: (pattern) => quotedProblem(pattern, toolPatternProblem(pattern)),
     checkValue: (scope) => quotedProblem(scope, toolScopeProblem(scope)),
   }),
+  record_arguments: recordArgumentsBlock,
   path: text({
     doc: "Sub-path appended to the upstream URL for the MCP endpoint.",
     unset: "the path of `to`",

@@ -13,12 +13,16 @@ type RecordsDoc = ShapeDoc<typeof recordsShape> & Pick<ListenerDoc, "downstream_
 /** @throws GatewayError `config.secret` */
 export function compileRecords(doc: RecordsDoc, secrets: SecretSource): RecordSettings {
   const { authorize_log: authorizeLog, audit } = withDefaults(recordsShape, doc);
+  const key = recordKey(doc, secrets);
+  const clearArguments = doc.authorize_log_clear_arguments ?? {};
   return {
     authorizeLog,
     audit,
+    digestKey: key,
+    clearArguments,
     replay: createReplayWriter({
-      key: recordKey(doc, secrets),
-      clearArguments: new Map(Object.entries(doc.authorize_log_clear_arguments ?? {})),
+      key,
+      clearArguments,
       asksForCertificates: doc.downstream_mtls !== undefined,
     }),
   };

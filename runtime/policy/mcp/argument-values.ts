@@ -1,6 +1,6 @@
 /** The arguments of a tool call as criteria read them: when the first one asks, and numbers as they were written. */
 import { foldCase } from "./fold-case.ts";
-import { parseVerbatim, ValueToken } from "../../shared/canonical-json.ts";
+import { OmittedToken, parseVerbatim, ValueToken } from "../../shared/canonical-json.ts";
 import type { ArgumentFacts } from "../facts.ts";
 import { textAt } from "./argument-span.ts";
 
@@ -67,6 +67,7 @@ function valueAt(root: unknown, pointer: readonly string[], folded: WeakMap<obje
   let value = root;
   for (const token of pointer) {
     if (value === null || value === undefined) return undefined;
+    if (value instanceof OmittedToken) return value;
     // Some servers take a text for the JSON in it.
     if (typeof value !== "object" || value instanceof ValueToken) return UNCLEAR;
     if (Array.isArray(value)) {

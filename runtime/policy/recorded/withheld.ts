@@ -4,7 +4,7 @@
  * Whatever a rule asks beyond that cannot be told, and the caller says so instead of guessing.
  */
 import { ORDERS, PIECES, scalarsOf, type ArgumentMatch, type ValueMatch } from "../mcp/argument-match.ts";
-import { NumberToken, ValueToken } from "../../shared/canonical-json.ts";
+import { NumberToken, OmittedToken, ValueToken } from "../../shared/canonical-json.ts";
 
 export type WithheldType = "string" | "number" | "boolean";
 
@@ -23,10 +23,14 @@ export class Withheld extends ValueToken {
 
 /** @param value as it was read from a record @returns false when the rule asks for more than the record tells */
 export function canTell(match: ArgumentMatch, value: unknown): boolean {
+  if (value instanceof OmittedToken) return false;
   if (value instanceof Withheld) return canTellOne(match, value);
   if (!Array.isArray(value)) return true;
   const ofElements = [match.some, match.every].filter((each) => each !== undefined);
-  return value.every((each) => !(each instanceof Withheld) || ofElements.every((one) => canTellOne(one, each)));
+  return value.every((each) => {
+    if (each instanceof OmittedToken) return ofElements.length === 0;
+    return !(each instanceof Withheld) || ofElements.every((one) => canTellOne(one, each));
+  });
 }
 
 function canTellOne(match: ValueMatch, { type, digest }: Withheld): boolean {

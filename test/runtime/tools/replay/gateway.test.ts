@@ -22,7 +22,7 @@ import { startVictim, type Victim } from "../../../support/victim.ts";
 const KEY = Buffer.alloc(32, 5);
 const replay = createReplayWriter({
   key: KEY,
-  clearArguments: new Map([["pay", ["/amount"]]]),
+  clearArguments: { pay: ["/amount"] },
   asksForCertificates: false,
 });
 

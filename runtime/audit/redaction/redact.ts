@@ -1,0 +1,150 @@
+/**
+ * A tool's arguments as a record has them where not all of them may stand there in clear.
+ *
+ * Untrusted input: the arguments. Promises: of a value that is to be a digest or to be left out nothing is in what is returned,
+ * nor any name inside of it that no declaration has; time and length are bounded by the arguments and `MAX_DIGESTS`. Pure.
+ *
+ * A digest is one letter for the type ("t" text, "n" number, "b" flag, "z" null, "l" list, "o" object) and 96 bits in
+ * base64url: equal values have equal digests, numbers by their value, objects whatever the order of their members. A list or
+ * an object is one digest, but for the arguments as a whole, each of which is one: their names are those of the tool's schema
+ * and stand in clear where they look like such names.
+ */
+import { parseExactly } from "../../policy/mcp/argument-values.ts";
+import { NumberToken } from "../../shared/canonical-json.ts";
+import { isRecord, type Members } from "../../shared/is-record.ts";
+import { plainJsonText } from "../record-text.ts";
+import { escapeStep, hiddenName, isSchemaName, type Digests } from "../replay/digests.ts";
+import { begin, declaredAt, namesExactly, step, type Place, type Plan, type Treatment } from "./plan.ts";
+
+export interface Redaction {
+  readonly plan: Plan;
+  /** What becomes of that for which nothing is declared. */
+  readonly otherwise: "plain" | "digest";
+  readonly digests: Digests;
+  /** Pointers into the arguments where digests stand already. */
+  readonly digested?: ReadonlySet<string>;
+}
+
+export interface RedactedArguments {
+  /** JSON on one line, with nothing in it that a terminal or log viewer would obey. */
+  readonly text: string;
+  /** Pointers into `text` at which a digest stands. */
+  readonly digest: readonly string[];
+  /** Pointers as they are declared, of what is not in `text`. In lists `null` stands for it. */
+  readonly omit: readonly string[];
+}
+
+/** Each costs 3 µs; of calls with more there is one digest. */
+const MAX_DIGESTS = 128;
+
+/** @param given as `parseExactly` reads them @returns undefined for what are no arguments */
+export function redactArguments(given: unknown, redaction: Redaction): RedactedArguments | undefined {
+  if (!isRecord(given)) return undefined;
+  const { plan, digests } = redaction;
+  const work = new Work(redaction);
+  try {
+    const text = work.container(given, begin(plan), "");
+    return { text, digest: work.digested, omit: [...work.omitted] };
+  } catch (error) {
+    if (!(error instanceof TooMany)) throw error;
+    // One digest of all would be one of what is to be left out, too.
+    return plan.mayOmit
+      ? { text: "{}", digest: [], omit: [""] }
+      : { text: `"${digests.value(given)}"`, digest: [""], omit: [] };
+  }
+}
+
+/** @throws SyntaxError for what is no JSON */
+export function redactText(text: string, redaction: Redaction): RedactedArguments | undefined {
+  return redactArguments(parseExactly(text), redaction);
+}
+
+class TooMany extends Error {}
+
+class Work {
+  readonly digested: string[] = [];
+  readonly omitted = new Set<string>();
+  readonly #redaction: Redaction;
+
+  constructor(redaction: Redaction) {
+    this.#redaction = redaction;
+  }
+
+  /** An object or a list of which not all is treated alike, or all arguments. */
+  container(value: Members | readonly unknown[], place: Place, pointer: string): string {
+    const treatment = this.#treatmentOf(place);
+    if (treatment === "omit") this.#omit(place);
+    if (isList(value)) {
+      const elements = value.map((each, index) => {
+        const below = step(place, String(index));
+        return this.#value(each, below, `${pointer}/${index}`) ?? "null";
+      });
+      return `[${elements.join(",")}]`;
+    }
+    const members: string[] = [];
+    for (const [name, each] of Object.entries(value)) {
+      const below = step(place, name);
+      const isShown = this.#redaction.digested?.has(`${pointer}/${escapeStep(name)}`) === true;
+      const shown = isShown ? name : this.#name(name, place, this.#treatmentOf(below));
+      const text = this.#value(each, below, `${pointer}/${escapeStep(shown)}`);
+      if (text !== undefined) members.push(`${plainJsonText(shown)}:${text}`);
+    }
+    return `{${members.join(",")}}`;
+  }
+
+  /** @returns undefined for what is left out */
+  #value(value: unknown, place: Place, pointer: string): string | undefined {
+    const { digests, digested } = this.#redaction;
+    if (place.node !== undefined && (Array.isArray(value) || isObject(value)))
+      return this.container(value as Members | readonly unknown[], place, pointer);
+    const treatment = this.#treatmentOf(place);
+    if (treatment === "omit") {
+      this.#omit(place);
+      return undefined;
+    }
+    if (treatment === "plain") return plainText(value);
+    this.#digest(pointer);
+    return digested?.has(pointer) === true ? plainText(value) : `"${digests.value(value)}"`;
+  }
+
+  #name(name: string, parent: Place, treatment: Treatment): string {
+    const { otherwise, digests } = this.#redaction;
+    if (namesExactly(parent, name)) return name;
+    const around = declaredAt(parent)?.treatment ?? otherwise;
+    if (around === "plain" && treatment === "plain") return name;
+    // Below the arguments themselves names may be what others wrote.
+    const isOfSchema = isSchemaName(name) && (around === "plain" || parent.isRoot);
+    return isOfSchema ? name : hiddenName(digests, name);
+  }
+
+  #treatmentOf(place: Place): Treatment {
+    return declaredAt(place)?.treatment ?? this.#redaction.otherwise;
+  }
+
+  #digest(pointer: string): void {
+    this.digested.push(pointer);
+    if (this.digested.length > MAX_DIGESTS) throw new TooMany();
+  }
+
+  #omit(place: Place): void {
+    this.omitted.add(declaredAt(place)?.pointer ?? "");
+  }
+}
+
+function plainText(value: unknown): string {
+  if (typeof value === "string") return plainJsonText(value);
+  if (value instanceof NumberToken) return value.text;
+  if (isList(value)) return `[${value.map(plainText).join(",")}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  return `{${Object.entries(value)
+    .map(([name, each]) => `${plainJsonText(name)}:${plainText(each)}`)
+    .join(",")}}`;
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+function isObject(value: unknown): value is Members {
+  return isRecord(value) && !(value instanceof NumberToken);
+}

@@ -1,0 +1,115 @@
+/** Arguments of tools in records, as they are declared: in the log, and in copies for whoever keeps or is sent them. */
+import { isKeptWhole, parseExactly } from "../../policy/mcp/argument-values.ts";
+import { parseVerbatim } from "../../shared/canonical-json.ts";
+import { isRecord, type Members } from "../../shared/is-record.ts";
+import { plainJsonText } from "../record-text.ts";
+import { createDigests } from "../replay/digests.ts";
+import { createPlans, type DeclaredArguments, type ToolPointers } from "./plan.ts";
+import { redactArguments, type RedactedArguments, type Redaction } from "./redact.ts";
+
+/** Plain data: a thread makes a redactor of its own. */
+export interface RedactorOptions {
+  /** 32 bytes or more. */
+  readonly key: Uint8Array;
+  /** `authorize_log_clear_arguments`. */
+  readonly clearArguments: ToolPointers;
+}
+
+export interface Redactor {
+  /**
+   * For a line of the log: two members of it, the arguments and what was changed in them, with a comma before each.
+   * @param text of the arguments, JSON
+   * @returns undefined where they stand as they are
+   */
+  lineMembers(declared: DeclaredArguments | undefined, tool: string, text: string): string | undefined;
+  /** The same of one route. */
+  lineOf(declared: DeclaredArguments | undefined): ((tool: string, text: string) => string | undefined) | undefined;
+  /**
+   * For a copy: its fields with the arguments as they may leave the log, digests where nothing is declared.
+   * @param fields of one line, or of what the log leaves out of it; what is a digest in the log stays that digest
+   * @param text JSON of which these are members at the top: numbers are read from it as they were written
+   */
+  copyFields(fields: Members, text: string): Members;
+  /** Routes with a declaration, by key: all others have none. Whenever a configuration comes into force. */
+  setRoutes(routes: ReadonlyMap<string, DeclaredArguments>): void;
+}
+
+const ARGUMENTS = "mcp-tool-parameters";
+const CHANGED = "mcp-tool-parameters-redacted";
+const TOO_LONG = "mcp-tool-parameters-omitted";
+
+export function createRedactor({ key, clearArguments }: RedactorOptions): Redactor {
+  const digests = createDigests(key);
+  const plans = createPlans(clearArguments);
+  let routes: ReadonlyMap<string, DeclaredArguments> = new Map();
+
+  const changedOf = ({ digest, omit }: RedactedArguments): object => ({ key: digests.id, digest, omit });
+
+  const redactCopy = (fields: Members, given: unknown): Members => {
+    const { [ARGUMENTS]: _, [CHANGED]: changed, ...others } = fields;
+    const before = readChanged(changed);
+    const declared = routes.get(textOf(fields["route"]));
+    const plan = plans(declared, textOf(fields["mcp-tool"]));
+    const redaction: Redaction = { plan, otherwise: "digest", digests, digested: before.digest };
+    // All of them are one digest already.
+    const redacted = before.digest.has("") ? undefined : redactArguments(given, redaction);
+    if (redacted === undefined)
+      return before.digest.has("") ? fields : { ...others, [TOO_LONG]: JSON.stringify(given).length };
+    const omit = [...new Set([...before.omit, ...redacted.omit])];
+    const value = JSON.parse(redacted.text) as unknown;
+    if (redacted.digest.length + omit.length === 0) return { ...others, [ARGUMENTS]: value };
+    return { ...others, [ARGUMENTS]: value, [CHANGED]: changedOf({ ...redacted, omit }) };
+  };
+
+  const lineMembers: Redactor["lineMembers"] = (declared, tool, text) => {
+    if (declared === undefined) return undefined;
+    const plan = plans(declared, tool);
+    if (!plan.isRedacting) return undefined;
+    const redacted = readStrictly(text, (given) => redactArguments(given, { plan, otherwise: "plain", digests }));
+    // Nobody can say what of it may be read.
+    if (redacted === undefined) return `,"${TOO_LONG}":${text.length}`;
+    if (redacted.digest.length + redacted.omit.length === 0) return undefined;
+    return `,"${ARGUMENTS}":${redacted.text},"${CHANGED}":${changedText(redacted, digests.id)}`;
+  };
+
+  return {
+    lineMembers,
+    lineOf: (declared) => declared && ((tool, text) => lineMembers(declared, tool, text)),
+    copyFields(fields, text) {
+      const found = fields[ARGUMENTS];
+      if (found === undefined) return fields;
+      if (isKeptWhole(text)) return redactCopy(fields, found);
+      const exact = parseVerbatim(text);
+      return redactCopy(fields, isRecord(exact) ? exact[ARGUMENTS] : found);
+    },
+    setRoutes: (given) => void (routes = given),
+  };
+}
+
+function changedText({ digest, omit }: RedactedArguments, id: string): string {
+  const list = (pointers: readonly string[]): string => `[${pointers.map(plainJsonText).join(",")}]`;
+  return `{"key":"${id}","digest":${list(digest)},"omit":${list(omit)}}`;
+}
+
+/** As a line of the log has it. */
+function readChanged(value: unknown): { readonly digest: ReadonlySet<string>; readonly omit: readonly string[] } {
+  if (!isRecord(value)) return { digest: new Set(), omit: [] };
+  return { digest: new Set(textsOf(value["digest"])), omit: textsOf(value["omit"]) };
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function readStrictly<T>(text: string, use: (given: unknown) => T): T | undefined {
+  try {
+    return use(parseExactly(text));
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
