@@ -1,6 +1,7 @@
 /** Every kind of record that the parts of this program keep in the store, in the form they know: what opens a store opens it so. */
 import { APPROVAL_FORMATS } from "./approvals/approval-records.ts";
 import { AUDIT_FORMATS } from "./control/audit/heads.ts";
+import { DRAFT_FORMATS } from "./control/drafts/draft-records.ts";
 import { MINTED_FORMATS } from "./control/admin/minted-tokens.ts";
 import { DRIFT_FORMATS } from "./mcp/tool-locks/shared-drift.ts";
 import { ISSUER_FORMATS } from "./oauth/server/grant-records.ts";
@@ -21,6 +22,7 @@ export const recordFormats: RecordFormats = {
   ...DRIFT_FORMATS,
   ...WEBHOOK_FORMATS,
   ...AUDIT_FORMATS,
+  ...DRAFT_FORMATS,
 };
 
 /** @throws GatewayError as `openStore` does */

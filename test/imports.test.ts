@@ -77,6 +77,10 @@ const rules: Readonly<Record<string, Rule>> = {
     may: ["shared", "audit", "store"],
     why: "what the records of one process need of the others, and of administrators",
   },
+  "control/drafts": {
+    may: ["shared", "policy", "settings", "features", "config", "store", "control/bundle", "control/explain"],
+    why: "what is not in force, compared with what is",
+  },
   "control/explain": {
     may: ["shared", "policy", "config", "mcp"],
     why: "one imagined request, decided as the proxy decides it: for a command and the console",
@@ -139,6 +143,7 @@ const rules: Readonly<Record<string, Rule>> = {
       "webhook",
       "control/admin",
       "control/audit",
+      "control/drafts",
     ],
     why: "the kinds of records, from their owners",
   },

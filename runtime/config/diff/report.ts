@@ -94,6 +94,6 @@ function section(title: string, statements: readonly Statement[]): readonly stri
   return [[title, ...texts].join("\n")];
 }
 
-function isLoss({ direction }: Statement): boolean {
+export function isLoss({ direction }: Statement): boolean {
   return direction === "loses" || direction === "hidden";
 }

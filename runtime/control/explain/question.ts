@@ -54,7 +54,10 @@ export type QuestionReading =
 export function readQuestion(
   question: Question,
   route: ExplainedRoute,
-  { certificate, known }: { readonly certificate?: CertificateFacts | undefined; readonly known?: UserFacts } = {},
+  {
+    certificate,
+    known,
+  }: { readonly certificate?: CertificateFacts | undefined; readonly known?: UserFacts | undefined } = {},
 ): QuestionReading {
   const problem = problemOf(question, route);
   if (problem !== undefined) return { ok: false, problem };

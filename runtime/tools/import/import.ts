@@ -5,8 +5,8 @@ import { GatewayError } from "../../shared/errors.ts";
 import { convertConfig, type Converted } from "./convert.ts";
 import { formatNotes } from "./note.ts";
 import { writeBoot } from "./write/write-boot.ts";
-import { writeHcl } from "./write/write-hcl.ts";
-import { writeTypescript } from "./write/write-typescript.ts";
+import { writeHcl } from "../../config/write/write-hcl.ts";
+import { writeTypescript } from "../../config/write/write-typescript.ts";
 
 export const IMPORT_FORMATS = ["typescript", "hcl", "bundle"] as const;
 export type ImportFormat = (typeof IMPORT_FORMATS)[number];

@@ -7,8 +7,8 @@
  */
 import { parentPort, workerData } from "node:worker_threads";
 
-import { type KeptSlice, loadByOwner, type OwnersOutcome, type OwnerStanding } from "../../../config/load-by-owner.ts";
-import { createRouteMemory, type CheckedConfig, type Problem } from "../../../config/load.ts";
+import type { OwnersOutcome, OwnerStanding } from "../../../config/load-by-owner.ts";
+import { createRouteMemory, type CheckedConfig } from "../../../config/load.ts";
 import { hostCertificateFields } from "../../../features/listener/host-certificates.ts";
 import { routeFields } from "../../../config/route.ts";
 import { secretUses } from "../../../settings/secret-spellings.ts";
@@ -30,6 +30,7 @@ import {
 } from "./protocol.ts";
 import { secretNeeds } from "../secret-needs.ts";
 import { readTogether, type Reading } from "../sources.ts";
+import { byFileOf, few, fewOfEach, objections, validateReading, type ValidationContext } from "./validate-reading.ts";
 
 export interface WorkerSettings {
   readonly path: string;
@@ -39,8 +40,6 @@ export interface WorkerSettings {
 
 const CHUNK_ROUTES = 50;
 const CHUNK_REMOVALS = 2_000;
-/** A wrong template can spoil every route; people need the first few. */
-const MAX_PROBLEMS = 200;
 
 if (parentPort) serve(parentPort, workerData as WorkerSettings);
 
@@ -119,22 +118,11 @@ function serve(port: NonNullable<typeof parentPort>, { path, keptKeys }: WorkerS
       return lastValidated.outcome;
     // Kept for one load at most: a configuration is large.
     lastValidated = undefined;
-    return validateReading(reading, kept.byOwner);
+    return validateReading(reading, contextOf());
   }
 
-  function validateReading(
-    { sources, problems: fatal, unread }: Reading,
-    last: ReadonlyMap<string, KeptSlice>,
-  ): OwnersOutcome {
-    const outcome = loadByOwner({ sources, unread, kept: last, refusals: refusals.list }, memory);
-    const missing = fatal.length === 0 && !sources.some((source) => source.boot) ? [noBootFile()] : fatal;
-    if (missing.length === 0) return outcome;
-    const { standings: none, owners, problems } = outcome;
-    return { standings: none, owners, problems: [...missing, ...problems] };
-  }
-
-  function noBootFile(): Problem {
-    return { severity: "error", file: path, path: [], message: "has no boot file, must have a gateway.yaml" };
+  function contextOf(): ValidationContext {
+    return { path, kept: kept.byOwner, refusals: refusals.list, memory };
   }
 
   /** Good when the candidates would be in force as they are, and nobody else would lose what he has. */
@@ -148,8 +136,8 @@ function serve(port: NonNullable<typeof parentPort>, { path, keptKeys }: WorkerS
     const names = new Set(candidates.map(publishedName));
     // A conflict is the newcomer's.
     const sources = reading.sources.map((source) => (names.has(source.file) ? { ...source, isNew: true } : source));
-    const outcome = validateReading({ ...reading, sources }, kept.byOwner);
-    const problems = objections(reading, outcome, candidates);
+    const outcome = validateReading({ ...reading, sources }, contextOf());
+    const problems = objections(reading, outcome, { owners: candidates, files: names }, contextOf());
     if (problems.length > 0)
       return send({ type: "validated", problems: fewOfEach(problems), secrets: [], certificates: [] });
     const isGood = outcome.standings.every(({ standing }) => standing === "current");
@@ -163,35 +151,6 @@ function serve(port: NonNullable<typeof parentPort>, { path, keptKeys }: WorkerS
       secrets,
       certificates: found.flatMap((each) => each.certificates),
     });
-  }
-
-  /** Everything for which a change must not be made. */
-  function objections(
-    reading: Reading,
-    { config, problems, standings: after }: OwnersOutcome,
-    candidates: readonly string[],
-  ): readonly Problem[] {
-    if (!config) return problems;
-    const degraded = after.filter(({ standing }) => standing !== "current");
-    const own = degraded.filter(({ owner = "" }) => candidates.includes(owner));
-    if (own.length > 0 || degraded.length === 0) return own.flatMap((each) => each.problems);
-    // Others are not served as they wrote it. Is it because of this change?
-    const names = new Set(candidates.map(publishedName));
-    const inForce = candidates.flatMap((owner) => kept.byOwner.get(owner)?.sources ?? []);
-    const before = validateReading(
-      {
-        ...reading,
-        sources: [
-          ...reading.sources.filter(({ file }) => !names.has(file)),
-          ...inForce.filter(({ file }) => names.has(file)).map((source) => ({ ...source, boot: false })),
-        ],
-      },
-      kept.byOwner,
-    );
-    const earlier = new Map(before.standings.map((each) => [each.owner, each.standing]));
-    return degraded
-      .filter(({ owner, standing }) => isWorse(standing, earlier.get(owner) ?? "absent"))
-      .flatMap((each) => each.problems);
   }
 
   async function sendChanges({ routes }: CheckedConfig): Promise<void> {
@@ -229,11 +188,6 @@ function contentOf({ text, reach, heldTo }: RouteText): string {
   return `${reach ?? ""} ${heldTo ?? ""} ${text}`;
 }
 
-function isWorse(standing: OwnerStanding["standing"], than: OwnerStanding["standing"]): boolean {
-  const order = ["current", "kept", "absent"] as const;
-  return order.indexOf(standing) > order.indexOf(than);
-}
-
 function reportOf({ sources, unread, directories }: Reading, outcome: OwnersOutcome): ValidationReport {
   const { problems, owners, standings } = outcome;
   const byFile = byFileOf(problems);
@@ -256,24 +210,4 @@ function reportOf({ sources, unread, directories }: Reading, outcome: OwnersOutc
     degraded,
     currentOwners: standings.length - degraded.length,
   };
-}
-
-function byFileOf(problems: readonly Problem[]): ReadonlyMap<string, readonly Problem[]> {
-  return Map.groupBy(problems, ({ file }) => file);
-}
-
-/** Of each file a few: one with a thousand mistakes hides nobody else's. */
-function fewOfEach(problems: readonly Problem[]): readonly Problem[] {
-  return [...byFileOf(problems).values()].flatMap(few);
-}
-
-/** Errors first when there are too many, and how many more there are. */
-function few(problems: readonly Problem[]): readonly Problem[] {
-  const [first] = problems;
-  if (first === undefined || problems.length <= MAX_PROBLEMS) return problems;
-  const errors = problems.filter(({ severity }) => severity === "error");
-  const warnings = problems.filter(({ severity }) => severity === "warning");
-  const shown = [...errors, ...warnings].slice(0, MAX_PROBLEMS);
-  const message = `and ${problems.length - MAX_PROBLEMS} more problems`;
-  return [...shown, { severity: first.severity, file: first.file, path: [], message }];
 }

@@ -1,5 +1,5 @@
 /** Plain data as the text of TypeScript literals. */
-import { isRecord } from "../../../shared/is-record.ts";
+import { isRecord } from "../../shared/is-record.ts";
 
 /** Notes that the program uses a name of `gateform/cdktf`, so that it imports it. @returns the name */
 export type Use = (name: string) => string;

@@ -1,12 +1,12 @@
-/** A converted configuration as a program of constructs. */
-import { readSecretName } from "../../../settings/secret-spellings.ts";
-import { isRecord, type Members } from "../../../shared/is-record.ts";
-import { routeFields } from "../../../config/route.ts";
-import type { Converted } from "../convert.ts";
+/** A slice as a program of constructs. */
+import { readSecretName } from "../../settings/secret-spellings.ts";
+import { isRecord, type Members } from "../../shared/is-record.ts";
+import { routeFields } from "../route.ts";
+import type { WrittenSlice } from "./written-slice.ts";
 import { camel, camelCode, code, type Entry, key, object, type Use } from "./source-code.ts";
 import { policyCode } from "./write-policy.ts";
 
-export function writeTypescript({ owner, settings, routes }: Converted): string {
+export function writeTypescript({ owner, settings, routes }: WrittenSlice): string {
   const used = new Set(["Gateway"]);
   const use: Use = (name) => {
     used.add(name);

@@ -1,17 +1,17 @@
-/** A converted configuration as HCL: one `gateway_bundle`, formatted as `terraform fmt` would. */
-import { secretNames } from "../../../settings/secret-spellings.ts";
-import { isRecord, type Members } from "../../../shared/is-record.ts";
+/** A slice as HCL: one `gateway_bundle`, formatted as `terraform fmt` would. */
+import { secretNames } from "../../settings/secret-spellings.ts";
+import { isRecord, type Members } from "../../shared/is-record.ts";
 import { dirname } from "node:path";
 
-import type { Field } from "../../../settings/field.ts";
-import { partsOf } from "../../../settings/shapes.ts";
-import { routeFields } from "../../../config/route.ts";
-import { settingsFields } from "../../../config/settings.ts";
-import { nestFields, nestMembers } from "../../../settings/groups.ts";
-import type { Converted } from "../convert.ts";
+import type { Field } from "../../settings/field.ts";
+import { partsOf } from "../../settings/shapes.ts";
+import { routeFields } from "../route.ts";
+import { settingsFields } from "../settings.ts";
+import { nestFields, nestMembers } from "../../settings/groups.ts";
+import type { WrittenSlice } from "./written-slice.ts";
 
 /** @param file what was imported: the place of a published slice */
-export function writeHcl({ owner, isPublished, settings, routes }: Converted, file: string): string {
+export function writeHcl({ owner, isPublished, settings, routes }: WrittenSlice, file: string): string {
   const live = settingsFields.filter(({ scope }) => scope === "live");
   const body = [
     ...attributes([["owner", quoted(owner)]]),

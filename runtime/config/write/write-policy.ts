@@ -1,5 +1,5 @@
 /** A policy as calls of the constructs' factories; what they cannot say stays plain data, which they take as well. */
-import { isRecord } from "../../../shared/is-record.ts";
+import { isRecord } from "../../shared/is-record.ts";
 import { code, type Use } from "./source-code.ts";
 
 const TEXT: Readonly<Record<string, string>> = {
