@@ -12,7 +12,8 @@ export interface AdminAction {
     | "approve"
     | "refuse"
     | "approve-device"
-    | "withdraw-device-approval";
+    | "withdraw-device-approval"
+    | "console";
   /** Who: a user's id, "root@host" for commands, which token for the admin listener. */
   readonly by: string;
   /** What it was done to: "slice team-a", "session abc". */
@@ -21,16 +22,18 @@ export interface AdminAction {
   readonly before?: string | null | undefined;
   readonly after?: string | null | undefined;
   readonly reason?: string | undefined;
+  /** Absent: it was done. */
+  readonly outcome?: "refused" | "failed" | undefined;
 }
 
 /** @param id of this action: one that a crash writes twice has one @returns one line with its line end */
 export function formatAction(timeMs: number, id: string, given: AdminAction): string {
-  const { action, by, target, before, after, reason } = given;
+  const { action, by, target, before, after, reason, outcome } = given;
   const member = (name: string, value: string | null | undefined): string =>
     value === undefined ? "" : `,"${name}":${value === null ? "null" : jsonText(value)}`;
   return (
     `{"level":"info","time":"${isoTime(timeMs)}","service":"authorize","message":"administrative action"` +
     `,"action-id":${jsonText(id)},"action":"${action}","by":${jsonText(by)},"target":${jsonText(target)}` +
-    `${member("before", before)}${member("after", after)}${member("reason", reason || undefined)}}\n`
+    `${member("before", before)}${member("after", after)}${member("reason", reason || undefined)}${member("outcome", outcome)}}\n`
   );
 }

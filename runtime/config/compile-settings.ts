@@ -4,6 +4,7 @@ import { compileWebhook, webhookShape } from "../features/process/webhook.ts";
 import { compileForwardedFor } from "../features/listener/compile.ts";
 import { compileIdp, compileIssuerSignIn } from "../features/sign-in/compile.ts";
 import { compileTrustedIssuers } from "../features/sign-in/trusted-issuers.ts";
+import { compileConsole } from "../features/access/console.ts";
 import { bearerShape } from "../features/access/settings.ts";
 import { upstreamTimeoutShape } from "../features/connection/settings.ts";
 import { headerSettingsShape } from "../features/headers/settings.ts";
@@ -78,6 +79,7 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
     logLevel: log.log_level,
     tracing: log.tracing && compileTracing(log.tracing, secrets),
     webhook: webhook && compileWebhook(webhook, secrets),
+    console: doc.console && compileConsole(doc.console),
   };
 }
 

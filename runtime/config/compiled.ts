@@ -5,6 +5,7 @@
 import type { RoutedRoute } from "../features/routing/compiled.ts";
 import type { BalancedRoute } from "../features/balancing/compiled.ts";
 import type { HeaderRoute } from "../features/headers/compiled.ts";
+import type { ConsoleSettings } from "../features/access/console.ts";
 import type { AccessRoute, BearerTokenFormat } from "../features/access/compiled.ts";
 import type { LimitedRoute } from "../features/limits/compiled.ts";
 import type { ConnectionRoute } from "../features/connection/compiled.ts";
@@ -17,7 +18,12 @@ import type { TrustedIssuer } from "../features/sign-in/trusted-issuers.ts";
 import type { DomainPattern } from "../settings/domains.ts";
 
 /** Settings that only the file given to `gateway run` may carry. */
-export type BootSettings = ListenerSettings & ProcessSettings & RecordSettings;
+export type BootSettings = ListenerSettings &
+  ProcessSettings &
+  RecordSettings & {
+    /** Undefined: there is no console. */
+    readonly console: ConsoleSettings | undefined;
+  };
 
 /** Settings that a published slice may carry too. */
 export interface LiveSettings {

@@ -1,4 +1,5 @@
 /** Everything that may be written beside the routes: the settings of all features, in the order of the reference. */
+import { consoleShape } from "../features/access/console.ts";
 import { bearerShape } from "../features/access/settings.ts";
 import { upstreamTimeoutShape } from "../features/connection/settings.ts";
 import { headerSettingsShape } from "../features/headers/settings.ts";
@@ -37,6 +38,7 @@ const bootShape = {
   ...recordsShape,
   ...logShape,
   ...webhookShape,
+  ...consoleShape,
   // Certificates hold for the owner's own hosts, for which there is leave already.
   ...ownersShape(Object.keys(liveShape).filter((name) => name !== HOST_CERTIFICATES)),
 };

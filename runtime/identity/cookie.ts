@@ -71,6 +71,8 @@ export interface Carried {
     readonly codeVerifier: string;
     /** The only one to which a code may go. `name` is absent for the first one; all in what an older program began there. */
     readonly provider?: { readonly name?: string; readonly url: string };
+    /** Present: the person shows anew who they are, and this session goes on if it is theirs. */
+    readonly fresh?: { readonly sessionId?: string };
   };
 }
 

@@ -48,6 +48,8 @@ export interface IdentityRecord {
 export interface SessionRecord {
   readonly userId: UserId;
   readonly createdAt: number;
+  /** When the user last showed who they are, as far as the provider says so or was asked for it; absent: `createdAt`. */
+  readonly authenticatedAt?: number;
   /** Sealed; tells the provider at sign-out which of its sessions ends. */
   readonly idToken?: string;
   /** Devices whose keys signed a challenge of this session, the newest last. */

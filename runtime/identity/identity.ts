@@ -41,6 +41,7 @@ import type {
   Csrf,
   Identities,
   IdJags,
+  LastSignIn,
   ProgramCredentials,
   Revocations,
   SignIn,
@@ -92,6 +93,7 @@ export interface SessionModule extends Closable {
   readonly endpoints: readonly Endpoint[];
   /** For our own pages. */
   readonly browser: BrowserSessions;
+  readonly lastSignIn: LastSignIn;
 }
 
 /** @throws GatewayError `assertion.signing-key` when `signing_key` cannot be used */
@@ -206,6 +208,10 @@ export function createSession(deps: SessionDeps): SessionModule {
     browser: {
       principal: async (exchange) => authenticator.cookie(exchange),
       requireSignIn: (exchange, snapshot, at) => signIn.redirect(exchange, snapshot, at),
+    },
+    async lastSignIn({ sessionId }) {
+      const session = sessionId === undefined ? undefined : await records.sessions.get(sessionId);
+      return session ? (session.value.authenticatedAt ?? session.value.createdAt) : 0;
     },
     async close() {
       programs.close();

@@ -57,6 +57,13 @@ export interface BrowserSessions {
   requireSignIn(exchange: Exchange, snapshot: Snapshot, at?: SignInAt): Promise<void>;
 }
 
+/**
+ * When the person of a session last showed who they are: as the provider says, or else when the session began.
+ *
+ * @returns epoch seconds; 0 for a session that has ended, and for what is none
+ */
+export type LastSignIn = (principal: Principal) => Promise<number>;
+
 /** Browser sign-in, D13. */
 export interface SignIn {
   /** Answers a GET/HEAD navigation of somebody not signed in with the redirect to the sign-in; anything else with 401. */
@@ -69,6 +76,8 @@ export interface SignInAt {
   readonly providers?: readonly string[] | undefined;
   /** They are signed in elsewhere, and stay so until they have come back. */
   readonly isSignedIn?: boolean;
+  /** They are signed in, and show anew who they are: their session goes on. */
+  readonly isFresh?: boolean;
 }
 
 /** Proof of a device to the session of a browser. */

@@ -42,7 +42,8 @@ export type KeyPurpose =
   | "gateway-id"
   | "approval"
   | "approval-state"
-  | "audit-signing";
+  | "audit-signing"
+  | "console";
 
 /** Authenticated encryption for one purpose. */
 export interface Sealer {

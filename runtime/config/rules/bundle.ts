@@ -255,7 +255,15 @@ function* settingProblems({ boot, settings, slices }: Bundle): Iterable<SettingP
   }
   const bearer = bearerProblem(settings, { boot, settings });
   if (bearer !== undefined) yield { setting: "bearer_token_format", severity: "error", message: bearer };
+  if (boot) yield* consoleProblems(boot, settings);
   if (boot) yield* startProblems(boot, settings, routes);
+}
+
+/** It shares no host with any application, whose scripts could speak for whoever looks at it. */
+function* consoleProblems(boot: BootDoc, settings: SettingsDoc): Iterable<SettingProblem> {
+  if (!boot.console || settings.authenticate_service_url !== undefined) return;
+  const message = 'needs "authenticate_service_url", on whose host it is served';
+  yield { setting: "console", severity: "error", message };
 }
 
 /** What the process would do at start that its operator may not expect. */

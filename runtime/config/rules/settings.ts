@@ -7,6 +7,7 @@ import { adminTokenRules } from "../../features/process/admin-tokens.ts";
 import { publishWorkloadProblems } from "../../features/process/publish-workloads.ts";
 import { webhookRules } from "../../features/process/webhook.ts";
 import { hostCertificateRules } from "../../features/listener/host-certificates.ts";
+import { consoleRules } from "../../features/access/console.ts";
 import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 import { sharedSecrets, tracingHeaders } from "../../features/process/rules.ts";
 import { auditKey, recordKey } from "../../features/records/rules.ts";
@@ -25,6 +26,7 @@ export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterab
   yield* proxyHeaders(settings);
   yield* tracingHeaders(settings);
   yield* webhookRules(settings);
+  yield* consoleRules(settings);
   yield* hostCertificateRules(settings.host_certificates ?? {});
   const { storage_url: storage = "memory:" } = settings;
   if (storage !== "memory:" && !/^(sqlite|postgres|postgresql):./.test(storage)) {

@@ -4,12 +4,13 @@
  * `pages/console/` renders them.
  */
 import type { Snapshot } from "../../config/snapshot.ts";
+import type { ConsoleRole } from "../../features/access/console.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import type { Principal } from "../../identity/principal.ts";
 import type { Html } from "../../pages/html.ts";
 
 /** operator revokes and blocks, approver decides about calls, auditor sees arguments; each of them sees what a viewer sees. */
-export type ConsoleRole = "viewer" | "operator" | "approver" | "auditor";
+export type { ConsoleRole };
 
 export interface ConsoleRights {
   /** In all owners' things. */
@@ -42,8 +43,10 @@ export interface ScreenPage {
   readonly body: Html;
   /** Default 200. */
   readonly status?: number;
-  /** Address of one of the console's own scripts. */
+  /** Name of a script beside that of times, see `scripts.ts`. */
   readonly script?: string;
+  /** Path of the stream that the script opens. */
+  readonly stream?: string;
 }
 
 /** What a form does. A screen's forms have the hidden fields `action` and `csrf_token`. */
@@ -51,18 +54,26 @@ export interface ScreenAction {
   readonly role: ConsoleRole;
   /** Needs a sign-in of the last 15 minutes. */
   readonly isGrave: boolean;
+  /** What is done, for the page that asks again after a fresh sign-in: "End a session". */
+  readonly name: string;
   /** Owner of what it is done to, from the form; undefined: only with the role for everything. */
   ownerOf?(visit: Visit, form: ReadonlyMap<string, string>): string | undefined | Promise<string | undefined>;
   /**
    * Does it, and writes its own record through `recordAction`.
    *
-   * @returns what to tell the person and the address of the page to go on at, or why it was not done
+   * @returns what to tell the person and the path of the page to go on at (303), or why it was not done
    */
   run(
     visit: Visit,
     form: ReadonlyMap<string, string>,
-  ): Promise<{ readonly told: string; readonly to: string } | { readonly refused: string }>;
+  ): Promise<ActionOutcome>;
 }
+
+export type ActionOutcome =
+  | { readonly told: string; readonly to: string }
+  | { readonly refused: string }
+  /** Of what changes nothing and is too long for an address, such as a draft that is tried: shown at once. */
+  | { readonly page: ScreenPage };
 
 export interface Screen {
   /** "people" → /.gateway/console/people and below. */
@@ -75,4 +86,8 @@ export interface Screen {
   readonly actions?: Readonly<Record<string, ScreenAction>>;
   /** Answers downloads and streams by itself, before `show`. @returns false: nothing was answered */
   respond?(visit: Visit): Promise<boolean>;
+  /** Whether this path below the screen's is asked by one of its scripts, and not by a window. */
+  isForScripts?(path: readonly string[]): boolean;
+  /** Of its forms; 16 KiB by default. */
+  readonly maxFormBytes?: number;
 }

@@ -126,7 +126,7 @@ export function* certificateRules(
 type Policies = Partial<Pick<AccessDoc, "policy" | "shadow_policy">>;
 
 /** Every criterion of both policies, with where it stands in the route. */
-function* criteriaOf(
+export function* criteriaOf(
   route: Policies,
 ): Iterable<{ readonly path: readonly (string | number)[]; readonly name: string; readonly action: string }> {
   for (const { path, action, criteria } of listsOf(route)) {

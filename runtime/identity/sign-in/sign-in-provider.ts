@@ -7,7 +7,6 @@
  * provider's tokens are sealed before they are stored. Nothing is stored before the provider has vouched for somebody.
  */
 import type { IdpSettings } from "../../features/sign-in/compiled.ts";
-import { issuersWith } from "../../features/sign-in/trusted-issuers.ts";
 import { providerName } from "../../features/sign-in/providers.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../shared/errors.ts";
@@ -15,22 +14,22 @@ import type { ErrorCode, StatusOf } from "../../http/codes.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { parseQuery } from "../../shared/http/query.ts";
 import { redirect, respondError, respondHtml } from "../../http/respond.ts";
-import { hashSecret, randomHandle, randomSecret, type Keys } from "../../shared/keys.ts";
+import { hashSecret, randomSecret, type Keys } from "../../shared/keys.ts";
 import type { Log } from "../../shared/log.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Blocks } from "../blocks.ts";
 import type { Carried, Cookies } from "../cookie.ts";
 import type { IdentityService } from "../identities.ts";
-import type { IdentityProvider, ProviderTokenSet } from "../provider/idp.ts";
-import { SESSIONS_TAG, userTag, type SessionRecords } from "../identity-records.ts";
+import { isStale } from "../provider/auth-time.ts";
+import type { IdentityProvider } from "../provider/idp.ts";
+import type { SessionRecords } from "../identity-records.ts";
 import { respondBlocked } from "../refuse-blocked.ts";
 import { refuseUnavailable, withStore, type RouteSignIn } from "./sign-in.ts";
 import type { Authenticator } from "../interfaces.ts";
-import { isSignedOut, providerSessionTag } from "../logout/signed-out.ts";
 import { findSite, type Site } from "../sites.ts";
 import { callbackPath, chooseProvider, findProviders, isOfOne, renderChoice } from "./choose-provider.ts";
+import { createProviderSessions } from "./provider-sessions.ts";
 import { createTickets, type Ticket } from "./ticket.ts";
-import type { UserId } from "../../shared/user-id.ts";
 import type { Store } from "../../store/store.ts";
 
 export interface ProviderSignInDeps {
@@ -60,7 +59,7 @@ const CODE_SECONDS = 60;
 export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
   const { records, cookies, clock } = deps;
   const tickets = createTickets(deps);
-  const secrets = deps.keys.sealer("provider-tokens");
+  const sessions = createProviderSessions(deps);
 
   const toProvider = async (
     exchange: Exchange,
@@ -68,10 +67,12 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     site: Site,
     ticket: Ticket,
     idp: IdpSettings,
+    sessionId?: string,
   ): Promise<void> => {
     const state = randomSecret();
     const checks = { state, nonce: randomSecret(), codeVerifier: randomSecret(48) };
-    const url = await deps.idp.authorizationUrl(idp, { ...checks, redirectUri: redirectUri(site, idp) });
+    const isFresh = ticket.isFresh === true;
+    const url = await deps.idp.authorizationUrl(idp, { ...checks, redirectUri: redirectUri(site, idp), isFresh });
     const carried = {
       signInId: ticket.signInId,
       from: site.host,
@@ -79,6 +80,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
       nonce: checks.nonce,
       codeVerifier: checks.codeVerifier,
       provider: startedAt(idp),
+      ...(isFresh && { fresh: sessionId === undefined ? {} : { sessionId } }),
     };
     redirect(exchange, 302, url, [
       ...cookies.clearPile(exchange, site, cookie),
@@ -102,33 +104,6 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
       { ifVersion: 0, expiresAt: epochSeconds(clock) + CODE_SECONDS },
     );
     redirect(exchange, 302, `${target.origin}/.gateway/return?code=${code}`, headers);
-  };
-
-  const createSession = async (snapshot: Snapshot, userId: UserId, tokens: ProviderTokenSet) => {
-    const [sessionId, now] = [randomHandle(18), epochSeconds(clock)];
-    const expiresAt = now + snapshot.settings.cookie.expirationSeconds;
-    const idToken =
-      tokens.idToken === undefined ? {} : { idToken: secrets.seal(tokens.idToken, `session ${sessionId}`) };
-    const ofProvider = providerSessionOf(tokens);
-    const tags = [
-      SESSIONS_TAG,
-      userTag(userId),
-      ...(ofProvider ? [providerSessionTag(ofProvider.issuer, ofProvider.sid)] : []),
-    ];
-    await records.sessions.put(sessionId, { userId, createdAt: now, ...idToken }, { ifVersion: 0, expiresAt, tags });
-    return { sessionId, expiresAt };
-  };
-
-  /** Whether the provider has signed the user out since it signed them in: its word for that came faster than the browser. */
-  const isOver = async (snapshot: Snapshot, userId: UserId, tokens: ProviderTokenSet): Promise<boolean> => {
-    if (issuersWith(snapshot.settings.identityIssuers, "logout").length === 0) return false;
-    const session = providerSessionOf(tokens);
-    const iat = tokens.idClaims?.["iat"];
-    const issuedAt = typeof iat === "number" ? iat : epochSeconds(clock);
-    return (
-      (session !== undefined && (await isSignedOut(deps.store, { kind: "session", ...session }, issuedAt))) ||
-      (await isSignedOut(deps.store, { kind: "user", userId }, issuedAt))
-    );
   };
 
   /** The site a sign-in goes back to: still configured, and one that signs in here. */
@@ -156,16 +131,18 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
       return refuse(exchange, 503, "sign-in.not-configured", "Sign-in is not set up on this gateway.");
     const known = await deps.authenticator.cookie(exchange);
     const { sessionId, user } = known.ok ? known.principal : {};
-    if (sessionId !== undefined && user && isOfOne(providers, user.id)) {
+    const isFresh = ticket.isFresh === true;
+    if (!isFresh && sessionId !== undefined && user && isOfOne(providers, user.id)) {
       return finish(exchange, target, ticket.signInId, sessionId);
     }
     if (!known.ok && known.reason === "unavailable") return refuseUnavailable(exchange);
     if (!known.ok && known.reason === "blocked") return respondBlocked(exchange);
     const remembered = cookies.readProvider(exchange, site, snapshot.settings.cookie);
     const isOurLink = exchange.header("sec-fetch-site") === "same-origin";
-    const choice = { providers, wanted: query.values.get("idp"), isOurLink, remembered, user };
+    const wanted = query.values.get("idp");
+    const choice = { providers, wanted, isOurLink, remembered, user: isFresh ? undefined : user };
     const idp = chooseProvider(choice);
-    if (idp) return toProvider(exchange, snapshot, site, ticket, idp);
+    if (idp) return toProvider(exchange, snapshot, site, ticket, idp, sessionId);
     respondHtml(exchange, 200, renderChoice(choice, target.host, `${exchange.path}?ticket=${sealed}`));
   };
 
@@ -230,6 +207,10 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
       return respondFailure(exchange, error, [...done, ...forgotten]);
     }
     const { tokens, userId, profile } = vouched;
+    if (begun.fresh && isStale(tokens, epochSeconds(clock))) {
+      const asked = new GatewayError("idp.refused", "the provider was told to ask the user anew, and did not");
+      return respondFailure(exchange, asked, done);
+    }
     const facts = profile ?? { email: "", name: "", groups: [], claims: {} };
     // Nothing of a blocked user is stored: once the block is lifted they sign in anew.
     if (deps.blocks.find({ user: { id: userId, email: facts.email } })) {
@@ -238,11 +219,11 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     }
     // 4. Identity, session, cookie of this host, and the way back.
     const over = new GatewayError("idp.refused", "the provider signed the user out since");
-    if (await isOver(snapshot, userId, tokens)) return respondFailure(exchange, over, done);
+    if (await sessions.isOver(snapshot, userId, tokens)) return respondFailure(exchange, over, done);
     await deps.identities.recordSignIn(tokens, userId, facts);
-    const session = await createSession(snapshot, userId, tokens);
+    const session = await sessions.begin(snapshot, userId, tokens, begun.fresh);
     // Once it can be found by whoever ends sessions, so that one of the two sees the other.
-    if (await isOver(snapshot, userId, tokens)) {
+    if (await sessions.isOver(snapshot, userId, tokens)) {
       await records.sessions.delete(session.sessionId);
       return respondFailure(exchange, over, done);
     }
@@ -259,14 +240,6 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     handleSignIn: (exchange, snapshot) => answerFailures(exchange, () => signIn(exchange, snapshot)),
     handleCallback: (exchange, snapshot) => answerFailures(exchange, () => callback(exchange, snapshot)),
   };
-}
-
-/** The provider's own session, as the ID token names it; undefined when it names none. */
-function providerSessionOf({
-  idClaims,
-}: ProviderTokenSet): { readonly issuer: string; readonly sid: string } | undefined {
-  const { iss: issuer, sid } = idClaims ?? {};
-  return typeof issuer === "string" && typeof sid === "string" ? { issuer, sid } : undefined;
 }
 
 function redirectUri(site: Site, { issuerName }: IdpSettings): string {

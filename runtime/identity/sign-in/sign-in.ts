@@ -74,7 +74,7 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
     snapshot: Snapshot,
     site: Site,
     returnTo: string,
-    { providers, isSignedIn = false }: SignInAt = {},
+    { providers, isFresh = false, isSignedIn = isFresh }: SignInAt = {},
   ): Promise<void> => {
     const { settings } = snapshot;
     if (settings.providers.length === 0)
@@ -95,7 +95,13 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
     if (!isSignedIn && cookies.readSession(exchange, site, settings.cookie) !== undefined) {
       headers.push("set-cookie", cookies.clearSession(site, settings.cookie));
     }
-    const ticket = tickets.seal({ signInId: id, host: site.host, expiresAt, ...(providers && { providers }) });
+    const ticket = tickets.seal({
+      signInId: id,
+      host: site.host,
+      expiresAt,
+      ...(providers && { providers }),
+      ...(isFresh && { isFresh }),
+    });
     redirect(exchange, 302, `${site.authenticateOrigin}/.gateway/sign_in?ticket=${ticket}`, headers);
   };
 

@@ -9,6 +9,8 @@ export interface Ticket {
   readonly expiresAt: number;
   /** Names of the providers that help there; absent: all. */
   readonly providers?: readonly string[];
+  /** No session that is there will do. */
+  readonly isFresh?: true;
 }
 
 export interface Tickets {

@@ -1,0 +1,59 @@
+/** A screen's page within the frame of the console, as an answer. */
+import { redirect, respondHtml } from "../../http/respond.ts";
+import type { Site } from "../../identity/sites.ts";
+import { consoleHeaders, consolePage } from "../../pages/console/frame.ts";
+import { html } from "../../pages/html.ts";
+import { rolesText } from "./rights.ts";
+import type { Screen, ScreenPage, Visit } from "./screen.ts";
+import { scriptPath } from "./scripts.ts";
+import { strange } from "./strange.ts";
+import type { Told } from "./told.ts";
+import { CONSOLE_PATH } from "./visits.ts";
+
+export interface Pages {
+  show(visit: Visit, site: Site, screen: Screen | undefined, page: ScreenPage, refused?: string): void;
+  /** 303, and says what was done on the page it leads to. */
+  goOn(visit: Visit, site: Site, to: string, told: string): void;
+}
+
+export function createPages(deps: { readonly screens: readonly Screen[]; readonly told: Told }): Pages {
+  return {
+    show(visit, site, screen, { title, body, status = 200, script, stream }, refused) {
+      const { exchange, principal, rights } = visit;
+      const told = deps.told.take(exchange, principal);
+      const scripts = ["time", ...(script === undefined ? [] : [script])].map(scriptPath);
+      const page = consolePage({
+        title,
+        body,
+        told,
+        refused,
+        scripts,
+        person: strange(principal.user.email || principal.user.name || principal.user.id),
+        roles: rolesText(rights),
+        navigation: deps.screens.map((each) => ({
+          href: screenPath(each),
+          name: each.name,
+          isCurrent: each === screen,
+        })),
+      });
+      const whole = (path: string): string => site.origin + path;
+      respondHtml(exchange, status, page, [
+        ...consoleHeaders(scripts.map(whole), stream === undefined ? undefined : whole(stream)),
+        ...(told === undefined ? [] : ["set-cookie", deps.told.clear(site)]),
+      ]);
+    },
+    goOn({ exchange, principal }, site, to, told) {
+      redirect(exchange, 303, site.origin + to, ["set-cookie", deps.told.set(told, principal, site)]);
+    },
+  };
+}
+
+export function screenPath({ path }: Screen): string {
+  return `${CONSOLE_PATH}/${path}`;
+}
+
+export const NOTHING_HERE: ScreenPage = {
+  title: "Nothing here",
+  status: 404,
+  body: html`<p>There is nothing at this address, or nothing that you may see. It may have ended since.</p>`,
+};

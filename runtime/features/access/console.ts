@@ -1,0 +1,121 @@
+/** `console`: who may see and do what on the gateway's own pages for administrators. */
+import { type CompiledPolicy, compilePolicy } from "../../policy/evaluate.ts";
+import { isList, type PolicyDoc } from "../../policy/parse.ts";
+import { errorAt, type UnplacedProblem, type ValuePath, warningAt } from "../../settings/problem.ts";
+import { block, labelled } from "../../settings/types/block.ts";
+import { policy } from "../../settings/types/policy.ts";
+import type { ShapeDoc } from "../../settings/types/registry.ts";
+import { ownerPatternProblem } from "../process/owners.ts";
+import { certificateRules, criteriaOf } from "./rules.ts";
+
+export const CONSOLE_ROLES = ["viewer", "operator", "approver", "auditor"] as const;
+export type ConsoleRole = (typeof CONSOLE_ROLES)[number];
+
+const NOBODY = "nobody";
+
+const rolesShape = {
+  viewer: policy({
+    doc: "Who sees everything but arguments and payload. A policy as routes have it, asked about the person in front of the browser.",
+    unset: NOBODY,
+  }),
+  operator: policy({
+    doc: "Who ends sessions, grants and connections, blocks, and rolls back. Sees what a viewer sees.",
+    unset: NOBODY,
+  }),
+  approver: policy({
+    doc: "Who decides about tools that changed, and about calls that wait. Sees what a viewer sees. For a call its rule's `approvers` must name them, too.",
+    unset: NOBODY,
+  }),
+  auditor: policy({ doc: "Who sees recorded arguments, too, as they are kept.", unset: NOBODY }),
+};
+
+export const consoleShape = {
+  console: block(
+    {
+      ...rolesShape,
+      owners: labelled(rolesShape, {
+        doc: "The same for what belongs to one owner: its routes, their records, who uses them. A name such as `kubernetes.*` holds for all owners with that beginning.",
+        unset: "the roles above hold for all owners",
+        checkName: ownerPatternProblem,
+      }),
+    },
+    {
+      doc: "Pages for administrators at `/.gateway/console/`, on the host of `authenticate_service_url`, which it needs. Each role is a policy; who has none gets no page of it.",
+      unset: "there is no console",
+    },
+  ),
+};
+
+export type ConsoleDoc = ShapeDoc<typeof consoleShape>;
+
+export type RolePolicies = ReadonlyMap<ConsoleRole, CompiledPolicy>;
+
+/** As requests read it. */
+export interface ConsoleSettings {
+  /** In all owners' things. */
+  readonly roles: RolePolicies;
+  /** Owner, or a beginning with ".*" → roles there. */
+  readonly owners: ReadonlyMap<string, RolePolicies>;
+}
+
+export function compileConsole({ owners = {}, ...roles }: NonNullable<ConsoleDoc["console"]>): ConsoleSettings {
+  return {
+    roles: compileRoles(roles),
+    owners: new Map(Object.entries(owners).map(([owner, own]) => [owner, compileRoles(own)])),
+  };
+}
+
+type RolesDoc = ShapeDoc<typeof rolesShape>;
+
+function compileRoles(roles: RolesDoc): RolePolicies {
+  const written = CONSOLE_ROLES.filter((role) => roles[role] !== undefined);
+  return new Map(written.map((role) => [role, compilePolicy(roles[role])]));
+}
+
+/** What a policy about a person in front of a browser cannot ask for. */
+export function* consoleRules(
+  settings: Partial<ConsoleDoc> & { readonly downstream_mtls?: { readonly enforcement?: string } },
+): Iterable<UnplacedProblem> {
+  const { console: written, downstream_mtls: mtls } = settings;
+  if (!written) return;
+  const policies = [...policiesOf(written)];
+  if (policies.length === 0) yield warningAt(["console"], "has no role, so nobody gets in");
+  for (const { path, policy: doc } of policies) {
+    for (const problem of policyProblems(doc, mtls)) yield { ...problem, path: [...path, ...problem.path.slice(1)] };
+  }
+}
+
+/** @yields paths that begin with "policy" */
+function* policyProblems(
+  doc: PolicyDoc,
+  mtls: { readonly enforcement?: string } | undefined,
+): Iterable<UnplacedProblem> {
+  yield* certificateRules({ policy: doc }, mtls);
+  for (const { path, name, action } of criteriaOf({ policy: doc })) {
+    if (action === "approve") {
+      yield errorAt(path.slice(0, -2), "asks for approvals of tool calls: of the console nothing is asked");
+      return;
+    }
+    if (name.startsWith("mcp_")) yield errorAt(path, "can never match: the console is no MCP server");
+  }
+  for (const [index, rule] of (isList(doc) ? doc : [doc]).entries()) {
+    const message = "cannot stand here: nothing of what candidates say about the console is recorded, must be left out";
+    if (rule.shadow === true) yield errorAt(["policy", ...(isList(doc) ? [index] : []), "shadow"], message);
+  }
+}
+
+function* policiesOf({
+  owners = {},
+  ...roles
+}: NonNullable<ConsoleDoc["console"]>): Iterable<{ readonly path: ValuePath; readonly policy: PolicyDoc }> {
+  const all: readonly (readonly [ValuePath, RolesDoc])[] = [
+    [["console"], roles],
+    ...Object.entries(owners).map(([owner, own]) => [["console", "owners", owner], own] as const),
+  ];
+  for (const [path, written] of all) {
+    for (const role of CONSOLE_ROLES) {
+      const doc = written[role];
+      if (doc !== undefined) yield { path: [...path, role], policy: doc };
+    }
+  }
+}

@@ -1,0 +1,19 @@
+/** When a person last showed the provider who they are. */
+import type { ProviderTokenSet } from "./idp.ts";
+
+/** What is grave asks for a sign-in that is no older. */
+export const FRESH_SIGN_IN_SECONDS = 15 * 60;
+/** Clocks differ. */
+const SKEW_SECONDS = 60;
+
+/** @returns epoch seconds, never in the future; undefined where the provider does not say */
+export function authTime({ idClaims }: ProviderTokenSet, now: number): number | undefined {
+  const said = idClaims?.["auth_time"];
+  return typeof said === "number" && Number.isFinite(said) ? Math.min(Math.floor(said), now) : undefined;
+}
+
+/** Whether the provider says that it did not ask, though it was told to: its own session is older. */
+export function isStale(tokens: ProviderTokenSet, now: number): boolean {
+  const at = authTime(tokens, now);
+  return at !== undefined && at < now - FRESH_SIGN_IN_SECONDS - SKEW_SECONDS;
+}

@@ -1,0 +1,91 @@
+/** Sessions that begin, or go on, because a provider vouches. */
+import type { Snapshot } from "../../config/snapshot.ts";
+import { issuersWith } from "../../features/sign-in/trusted-issuers.ts";
+import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import { randomHandle, type Keys } from "../../shared/keys.ts";
+import type { UserId } from "../../shared/user-id.ts";
+import type { Store } from "../../store/store.ts";
+import type { Carried, SessionHandle } from "../cookie.ts";
+import { SESSIONS_TAG, userTag, type SessionRecords } from "../identity-records.ts";
+import { isSignedOut, providerSessionTag } from "../logout/signed-out.ts";
+import { authTime } from "../provider/auth-time.ts";
+import type { ProviderTokenSet } from "../provider/idp.ts";
+
+export interface ProviderSessions {
+  /** @param fresh of a sign-in that was to be fresh: the session that goes on, if it is this user's and still there */
+  begin(
+    snapshot: Snapshot,
+    userId: UserId,
+    tokens: ProviderTokenSet,
+    fresh: Carried["provider"]["fresh"],
+  ): Promise<SessionHandle>;
+  /** Whether the provider has signed the user out since it signed them in: its word for that came faster than the browser. */
+  isOver(snapshot: Snapshot, userId: UserId, tokens: ProviderTokenSet): Promise<boolean>;
+}
+
+export function createProviderSessions(deps: {
+  readonly store: Pick<Store, "get">;
+  readonly records: SessionRecords;
+  readonly keys: Keys;
+  readonly clock: Clock;
+}): ProviderSessions {
+  const { records, clock } = deps;
+  const secrets = deps.keys.sealer("provider-tokens");
+
+  /** With what it has proven: nothing of it is left behind, and its devices need not be shown again. */
+  const goOn = async (
+    sessionId: string,
+    userId: UserId,
+    facts: { readonly authenticatedAt?: number; readonly idToken?: string },
+    tags: readonly string[],
+  ): Promise<SessionHandle | undefined> => {
+    const found = await records.sessions.get(sessionId);
+    if (found?.expiresAt === undefined || found.value.userId !== userId) return undefined;
+    const { value, version: ifVersion, expiresAt } = found;
+    const options = { ifVersion, expiresAt, tags: [...new Set([...found.tags, ...tags])] };
+    const { ok } = await records.sessions.put(sessionId, { ...value, ...facts }, options);
+    // Whoever changed it meanwhile may have ended it.
+    return ok ? { sessionId, expiresAt } : undefined;
+  };
+
+  return {
+    async begin(snapshot, userId, tokens, fresh) {
+      const now = epochSeconds(clock);
+      const authenticatedAt = authTime(tokens, now) ?? (fresh && now);
+      const factsOf = (sessionId: string) => ({
+        ...(authenticatedAt === undefined ? {} : { authenticatedAt }),
+        ...(tokens.idToken === undefined ? {} : { idToken: secrets.seal(tokens.idToken, `session ${sessionId}`) }),
+      });
+      const ofProvider = providerSessionOf(tokens);
+      const tags = ofProvider ? [providerSessionTag(ofProvider.issuer, ofProvider.sid)] : [];
+      const known = fresh?.sessionId;
+      const gone = known === undefined ? undefined : await goOn(known, userId, factsOf(known), tags);
+      if (gone) return gone;
+      const sessionId = randomHandle(18);
+      const expiresAt = now + snapshot.settings.cookie.expirationSeconds;
+      const record = { userId, createdAt: now, ...factsOf(sessionId) };
+      const all = [SESSIONS_TAG, userTag(userId), ...tags];
+      await records.sessions.put(sessionId, record, { ifVersion: 0, expiresAt, tags: all });
+      return { sessionId, expiresAt };
+    },
+
+    async isOver(snapshot, userId, tokens) {
+      if (issuersWith(snapshot.settings.identityIssuers, "logout").length === 0) return false;
+      const session = providerSessionOf(tokens);
+      const iat = tokens.idClaims?.["iat"];
+      const issuedAt = typeof iat === "number" ? iat : epochSeconds(clock);
+      return (
+        (session !== undefined && (await isSignedOut(deps.store, { kind: "session", ...session }, issuedAt))) ||
+        (await isSignedOut(deps.store, { kind: "user", userId }, issuedAt))
+      );
+    },
+  };
+}
+
+/** The provider's own session, as the ID token names it; undefined when it names none. */
+function providerSessionOf({
+  idClaims,
+}: ProviderTokenSet): { readonly issuer: string; readonly sid: string } | undefined {
+  const { iss: issuer, sid } = idClaims ?? {};
+  return typeof issuer === "string" && typeof sid === "string" ? { issuer, sid } : undefined;
+}

@@ -1,0 +1,24 @@
+/** Before something grave: the fresh sign-in, and what was chosen when the person comes back. */
+import { html, type Html } from "../html.ts";
+import { type ActionForm, confirmForm, definitions } from "./pieces.ts";
+
+/** @param parts.address of this page, with what was chosen sealed in it */
+export function askAgainPage(parts: { readonly address: string; readonly minutes: number }): Html {
+  return html`<div class="card">
+    <p>Nothing was done yet. This needs a sign-in of the last ${parts.minutes} minutes.</p>
+    <p>You come back to what you chose.</p>
+    <p class="bar"><a class="button primary" href="${parts.address}">Sign in again</a></p>
+  </div>`;
+}
+
+export function keptFormPage(parts: {
+  readonly form: ActionForm;
+  /** What was chosen, as people read it. */
+  readonly shown: readonly (readonly [name: string, value: string])[];
+  readonly button: string;
+  readonly back: string;
+}): Html {
+  const { form, shown, button, back } = parts;
+  const text = "You have signed in again, and nothing was done yet. This is what you chose:";
+  return confirmForm({ ...form, button, back, text, more: definitions(shown) });
+}
