@@ -4,43 +4,32 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 
-import { createApprovalModule } from "./approvals/module.ts";
 import { createAdmin, createPages } from "./control/admin/admin.ts";
 import type { AdminPages } from "./control/admin/listener.ts";
-import { approvalSeries } from "./control/admin/approval-series.ts";
 import type { Metrics } from "./control/admin/metrics.ts";
-import { limitSeries } from "./control/admin/limit-series.ts";
 import { openAdminCertificates } from "./control/admin/tls.ts";
 import { createMintedTokens } from "./control/admin/minted-tokens.ts";
 import { publishTokenEndpoint } from "./control/admin/publish-tokens.ts";
 import { createPublishWorkloads } from "./control/admin/publish-workloads.ts";
 import { sliceEndpoint } from "./control/admin/slices.ts";
 import type { BundleStatus } from "./control/bundle/bundle.ts";
-import { PRESENCE_TAG, processName, startPresence } from "./control/bundle/presence.ts";
+import { processName, startPresence } from "./control/bundle/presence.ts";
 import { createPublisher } from "./control/bundle/publisher.ts";
 import { startTellingEnding } from "./control/telling/tell-ending.ts";
 import { closeAll } from "./shared/close-all.ts";
-import { createDevices } from "./identity/devices/device.ts";
 import { openCertificates } from "./http/listener/certificates.ts";
 import { connectionLimits } from "./http/listener/connection-limits.ts";
 import { startRedirectServer } from "./http/listener/redirect-server.ts";
-import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
-import { createIssuerKeys } from "./identity/issuers/issuer-keys.ts";
 import { createHostCertificates } from "./http/listener/host-certificates.ts";
 import { createHttpServer } from "./http/listener/server.ts";
-import { createFetchDocument } from "./oauth/server/clients/fetch-document.ts";
-import { createIssuer } from "./oauth/server/issuer.ts";
 import type { Log } from "./shared/log.ts";
-import { createRateLimits } from "./limits/rate-limits.ts";
-import { serverListEndpoints } from "./mcp/server-list.ts";
 import { describeBlock } from "./policy/blocks.ts";
-import type { Clock, Closable, TokenRefresh } from "./shared/clock.ts";
+import type { Clock, Closable } from "./shared/clock.ts";
 import { type Ground, openGround, type Own } from "./ground.ts";
-import { createProxy, type Proxy } from "./proxy/handle.ts";
+import type { Proxy } from "./proxy/handle.ts";
 import type { UpstreamStatus } from "./features/balancing/apply-state.ts";
-import { createSession, type SessionModule } from "./identity/identity.ts";
 import type { WebhookStatus } from "./webhook/tally.ts";
-import { createUpstream } from "./oauth/client/upstream.ts";
+import { createServices } from "./services.ts";
 
 export interface GatewayOptions {
   /** A configuration file, or a directory of one boot file and slices. */
@@ -143,93 +132,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await closeAll(opened).catch(() => {});
     throw error;
   }
-}
-
-/** What serves users and clients, put together behind the proxy, through which every request comes. */
-function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, own: Own): Proxy {
-  const { boot, bundle: snapshots, store, keys, log, clock, tracing, blocks, metrics } = ground;
-  const { development } = boot;
-  const fetch = createSafeFetch({ development });
-  const common = { snapshots, store, keys, issuerKeys: createIssuerKeys({ fetch, clock, log }), log, clock };
-  const onRefresh = (refresh: TokenRefresh): void => {
-    metrics.refreshed(refresh);
-    tracing?.refreshed(refresh);
-  };
-  const session: SessionModule = own(
-    createSession({
-      ...common,
-      boot,
-      blocks,
-      onRefresh,
-      // Made further down, from this very session.
-      userSections: [
-        (...of) => approvals.userSection(...of),
-        (...of) => devices.userSection(...of),
-        (...of) => upstream.userSection(...of),
-        (who, snapshot) => issuer.userSection(who, snapshot),
-      ],
-    }),
-  );
-  const { authenticator, callers, browser, csrf, idJags } = session;
-  const approvals = createApprovalModule({
-    ...common,
-    session,
-    notify: ground.notify,
-    recordAction: ground.recordAction,
-  });
-  metrics.register(approvalSeries(approvals.counts));
-  const devices = createDevices({ store, keys, session, log, clock });
-  const fetchClientDocument = createFetchDocument({ fetch });
-  const upstream = own(
-    createUpstream({ ...common, browser, csrf, idJags, blocks, fetch, development, clientDocumentUrl, onRefresh }),
-  );
-  const issuer = own(createIssuer({ ...common, session, upstream, fetchClientDocument }));
-  const countProcesses = async (): Promise<number> => (await store.list(PRESENCE_TAG)).length;
-  const limits = own(createRateLimits({ snapshots, store, countProcesses, log, clock }));
-  metrics.register(limitSeries(() => limits.counts()));
-  const servers = serverListEndpoints({
-    authenticator,
-    isConnected: (user, route) => upstream.isConnected(user, route),
-    disconnect: (userId, route) => upstream.disconnect(userId, route),
-    blocks,
-    log,
-  });
-  return own(
-    createProxy({
-      ...common,
-      endpoints: [
-        ...session.endpoints,
-        ...issuer.endpoints,
-        ...servers,
-        ...upstream.endpoints,
-        ...devices.endpoints,
-        ...approvals.endpoints,
-      ],
-      authenticator: callers,
-      signIn: session.signIn,
-      deviceProofs: devices.proofs,
-      programs: session.programs,
-      current: session.current,
-      assertions: session.assertions,
-      applicationTokens: session.applicationTokens,
-      trustedProxyHeaders: boot.trustedProxyHeaders,
-      requiresClientCertificate: boot.downstreamMtls?.enforcement === "policy_with_default_deny",
-      revocations: session.revocations,
-      blocks,
-      approvals: approvals.approvals,
-      limits,
-      challenge: (...of) => issuer.challenge(...of),
-      showAddress: (...of) => issuer.showAddress(...of),
-      upstream,
-      records: ground.records,
-      notify: ground.notify,
-      toolLocks: ground.toolLocks,
-      replay: boot.replay,
-      redactor: ground.redactor,
-      metrics,
-      tracing,
-    }),
-  );
 }
 
 async function openAdmin(

@@ -49,8 +49,10 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
   const keptKeys = keys.derive("kept-slice");
   const bundle = own(await openBundle({ path: config, boot: start, published, kept, keptKeys, log, clock, onReload }));
   const records = own(await startRecords(boot, { store, keys, clock, log, worker }));
-  if (boot.audit) own(startActions({ store, records, log }));
-  const recordAction = boot.audit
+  // What is done in the console is recorded, and the console shows it.
+  const recordsActions = boot.audit || boot.console !== undefined;
+  if (recordsActions) own(startActions({ store, records, log }));
+  const recordAction = recordsActions
     ? (action: AdminAction) => void records.write(formatAction(clock.now(), randomUUID(), action))
     : undefined;
   const redactor = createRedactor({
@@ -73,7 +75,7 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
   const onError = (error: GatewayError): void => log.error({ err: error }, "an action is not recorded");
   const actions = {
     recordAction,
-    recordPublished: boot.audit ? recordPublished({ store, clock, onError }) : undefined,
+    recordPublished: recordsActions ? recordPublished({ store, clock, onError }) : undefined,
   };
   return {
     ...actions,

@@ -101,9 +101,9 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "its own listener; jobs publish with the token of their platform",
   },
   "control/console": {
-    // Of its screens, as far as each of them uses it: policy, audit, settings, features, store, approvals, mcp, oauth/server,
-    // oauth/client, upstreams, record-store, config/diff, control/bundle.
-    may: ["config", "http", "pages", "identity"],
+    // Of its screens, as far as each of them uses it: settings, store, approvals, mcp, oauth/server, oauth/client, upstreams,
+    // record-store, control/bundle.
+    may: ["shared", "policy", "audit", "features", "config", "http", "pages", "identity"],
     why: "what people see and do in their browsers; serves no clients",
   },
   "control/workers": {
@@ -191,6 +191,7 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   verify: { may: [], why: "a public entry for upstream applications: small on purpose" },
   gateway: { may: ["*"], why: "the composition root" },
+  services: { may: ["*"], why: "the part of it that serves people and clients" },
   ground: { may: ["*"], why: "the part of it that all others stand on" },
   run: { may: ["*"], why: "starts the composition root" },
   main: { may: ["*"], why: "starts the composition root" },

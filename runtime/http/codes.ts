@@ -5,6 +5,7 @@
  *
  * Errors within MCP messages, the token endpoint's and the admin listener's are known to those who answer them.
  */
+import { CONSOLE_CODES } from "./codes/console.ts";
 import { LIMIT_CODES } from "./codes/limits.ts";
 import { OAUTH_PAGE_CODES } from "./codes/oauth.ts";
 import { REQUEST_CODES } from "./codes/request.ts";
@@ -17,6 +18,7 @@ export const ERROR_CODES = {
   ...LIMIT_CODES,
   ...SIGN_IN_CODES,
   ...OAUTH_PAGE_CODES,
+  ...CONSOLE_CODES,
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -17,7 +17,10 @@ import { ADMIN_TOKEN, runGateway, type RunningGateway } from "../support/run-gat
 let world: McpGateway;
 let running: RunningGateway;
 beforeAll(async () => {
-  [world, running] = await Promise.all([startMcpGateway(), runGateway()]);
+  [world, running] = await Promise.all([
+    startMcpGateway({ authenticateHost: true, boot: { console: { viewer: [] } } }),
+    runGateway(),
+  ]);
 }, 60_000);
 afterAll(async () => {
   await world?.close();

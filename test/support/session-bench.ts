@@ -10,12 +10,13 @@ import {
   type IdentityProviderOptions,
 } from "../../examples/demo/identity-provider.ts";
 import type { Snapshot, Snapshots } from "../../runtime/config/snapshot.ts";
+import type { Endpoint } from "../../runtime/http/endpoint.ts";
 import type { Exchange } from "../../runtime/http/exchange.ts";
 import { respondError, respondJson } from "../../runtime/http/respond.ts";
 import type { OperatorFetch } from "../../runtime/http/fetch/operator-fetch.ts";
 import { createHttpServer } from "../../runtime/http/listener/server.ts";
-import { createKeys } from "../../runtime/shared/keys.ts";
-import { createLog } from "../../runtime/shared/log.ts";
+import { createKeys, type Keys } from "../../runtime/shared/keys.ts";
+import { createLog, type Log } from "../../runtime/shared/log.ts";
 import type { Clock } from "../../runtime/shared/clock.ts";
 import { createEndpointFinder } from "../../runtime/proxy/endpoints.ts";
 import { createSafeFetch } from "../../runtime/http/fetch/safe-fetch.ts";
@@ -69,6 +70,13 @@ export interface SessionBenchOptions {
   readonly fetch?: OperatorFetch;
   /** The provider is not the first one, but the issuer of this name. */
   readonly issuerName?: string;
+  /** Addresses of another part, on every replica. */
+  readonly endpoints?: (parts: {
+    readonly session: SessionModule;
+    readonly keys: Keys;
+    readonly clock: Clock;
+    readonly log: Log;
+  }) => readonly Endpoint[];
 }
 
 /** `shared_secret` of every replica, for tests that seal something themselves. */
@@ -129,6 +137,7 @@ export async function startSessionBench(options: SessionBenchOptions = {}): Prom
       collect,
       development: how.development ?? true,
       ...(options.fetch && { fetch: options.fetch }),
+      more: options.endpoints,
     });
     replicas.push(started);
     return started;
@@ -169,21 +178,34 @@ interface ReplicaDeps {
   readonly collect: Writable;
   readonly development: boolean;
   readonly fetch?: OperatorFetch;
+  readonly more: SessionBenchOptions["endpoints"];
 }
 
-async function startReplica({ snapshots, store, clock, collect, development, fetch }: ReplicaDeps): Promise<Replica> {
+async function startReplica({
+  snapshots,
+  store,
+  clock,
+  collect,
+  development,
+  fetch,
+  more,
+}: ReplicaDeps): Promise<Replica> {
   const log = createLog({ level: "trace", destination: collect });
+  const keys = createKeys([BENCH_SECRET]);
   const session = createSession({
     snapshots,
     store: withFormats(store.store, recordFormats),
     issuerKeys: createIssuerKeys({ fetch: createSafeFetch({ development }), clock, log }),
-    keys: createKeys([BENCH_SECRET]),
+    keys,
     boot: { development, signingKeys: [] },
     log,
     clock,
     ...(fetch && { fetch }),
   });
-  const endpoints = createEndpointFinder({ endpoints: session.endpoints, log });
+  const endpoints = createEndpointFinder({
+    endpoints: [...session.endpoints, ...(more?.({ session, keys, clock, log }) ?? [])],
+    log,
+  });
   const server = await createHttpServer({
     address: "127.0.0.1:0",
     insecure: true,

@@ -1,5 +1,6 @@
 /** Rules across slices, validated on the merged bundle: who may do what, addresses, MCP allowlists. */
 import type { BootDoc, SettingsDoc } from "../settings.ts";
+import { CONSOLE_HOST_PROBLEM } from "../../features/access/console.ts";
 import { approvalPageRules, certificateRules } from "../../features/access/rules.ts";
 import { matchesDomain, parseDomainPattern } from "../../settings/domains.ts";
 import { setNames } from "../../features/headers/rules.ts";
@@ -255,15 +256,9 @@ function* settingProblems({ boot, settings, slices }: Bundle): Iterable<SettingP
   }
   const bearer = bearerProblem(settings, { boot, settings });
   if (bearer !== undefined) yield { setting: "bearer_token_format", severity: "error", message: bearer };
-  if (boot) yield* consoleProblems(boot, settings);
+  if (boot?.console && settings.authenticate_service_url === undefined)
+    yield { setting: "console", severity: "error", message: CONSOLE_HOST_PROBLEM };
   if (boot) yield* startProblems(boot, settings, routes);
-}
-
-/** It shares no host with any application, whose scripts could speak for whoever looks at it. */
-function* consoleProblems(boot: BootDoc, settings: SettingsDoc): Iterable<SettingProblem> {
-  if (!boot.console || settings.authenticate_service_url !== undefined) return;
-  const message = 'needs "authenticate_service_url", on whose host it is served';
-  yield { setting: "console", severity: "error", message };
 }
 
 /** What the process would do at start that its operator may not expect. */

@@ -57,6 +57,11 @@ export const PUBLIC_ENDPOINTS: readonly ReferenceEndpoint[] = [
     methods: ["GET", "POST"],
     about: "Where people decide about a tool call that needs an approval.",
   },
+  {
+    path: "/.gateway/console/",
+    methods: ["GET", "POST"],
+    about: "The console and all below it, on the host of `authenticate_service_url`; only with `console`.",
+  },
   { path: "/.gateway/webauthn", methods: ["GET", "POST"], about: "Registers and proves devices." },
   { path: "/.gateway/webauthn.js", methods: ["GET"], about: "The script of that page." },
   { path: "/.gateway/device-enrolled", methods: ["GET"], about: "What is said of a device that was registered." },

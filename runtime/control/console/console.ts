@@ -42,7 +42,8 @@ export function consoleEndpoints(deps: ConsoleDeps): readonly Endpoint[] {
     } else if (refuseScript(exchange)) return undefined;
     const visitor = await visits.admit(exchange, snapshot);
     if (!visitor) return undefined;
-    if (path.length === 0 && !screen && screens[0]) return redirect(exchange, 302, site.origin + screenPath(screens[0]));
+    if (path.length === 0 && !screen && screens[0])
+      return redirect(exchange, 302, site.origin + screenPath(screens[0]));
     const visit = visits.visit(exchange, snapshot, visitor, screen ?? NO_SCREEN, path);
     if (!screen) return pages.show(visit, site, undefined, NOTHING_HERE);
     if (await forms.showKept(visit, site, screen)) return undefined;
@@ -86,7 +87,10 @@ function findScreen(
   screens: readonly Screen[],
   { path: whole }: Exchange,
 ): { readonly screen: Screen | undefined; readonly path: readonly string[] } {
-  const parts = whole.slice(CONSOLE_PATH.length).split("/").filter((part) => part !== "");
+  const parts = whole
+    .slice(CONSOLE_PATH.length)
+    .split("/")
+    .filter((part) => part !== "");
   const [name, ...path] = parts.map(decode);
   const screen = screens.find((each) => each.path === name);
   return { screen, path: screen || name === undefined ? path : [name, ...path] };

@@ -44,13 +44,7 @@ export interface FormDeps {
 
 export interface Forms {
   /** A POST. */
-  take(
-    exchange: Exchange,
-    snapshot: Snapshot,
-    site: Site,
-    screen: Screen,
-    path: readonly string[],
-  ): Promise<void>;
+  take(exchange: Exchange, snapshot: Snapshot, site: Site, screen: Screen, path: readonly string[]): Promise<void>;
   /** A GET that comes back from a fresh sign-in. @returns false when it does not */
   showKept(visit: Visit, site: Site, screen: Screen): Promise<boolean>;
 }
@@ -64,7 +58,13 @@ export function createForms(deps: FormDeps): Forms {
     (await deps.lastSignIn(principal)) >= epochSeconds(clock) - FRESH_SIGN_IN_SECONDS;
 
   /** @param screen the screen's path and the action's name, as far as they are known */
-  const note = (exchange: Exchange, { user }: Principal, target: string, outcome: "refused" | "failed", reason: string) => {
+  const note = (
+    exchange: Exchange,
+    { user }: Principal,
+    target: string,
+    outcome: "refused" | "failed",
+    reason: string,
+  ) => {
     recordAction({ action: "console", by: user.id, target, outcome, reason });
     log.warn({ user: user.id, target, request: exchange.id, reason }, "an action in the console was not done");
   };
@@ -136,7 +136,13 @@ export function createForms(deps: FormDeps): Forms {
       const form = kept.open(sealed, exchange.path, principal);
       const page = (await screen.show(visit)) ?? NOTHING_HERE;
       if (!form) {
-        pages.show(visit, site, screen, page, "What you had chosen is too old, or was somebody else's. Please choose again.");
+        pages.show(
+          visit,
+          site,
+          screen,
+          page,
+          "What you had chosen is too old, or was somebody else's. Please choose again.",
+        );
         return true;
       }
       if (!(await isFresh(principal))) {

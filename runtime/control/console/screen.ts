@@ -63,10 +63,7 @@ export interface ScreenAction {
    *
    * @returns what to tell the person and the path of the page to go on at (303), or why it was not done
    */
-  run(
-    visit: Visit,
-    form: ReadonlyMap<string, string>,
-  ): Promise<ActionOutcome>;
+  run(visit: Visit, form: ReadonlyMap<string, string>): Promise<ActionOutcome>;
 }
 
 export type ActionOutcome =

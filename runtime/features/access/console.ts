@@ -72,6 +72,9 @@ function compileRoles(roles: RolesDoc): RolePolicies {
   return new Map(written.map((role) => [role, compilePolicy(roles[role])]));
 }
 
+/** It shares no host with any application, whose scripts could speak for whoever looks at it. */
+export const CONSOLE_HOST_PROBLEM = 'needs "authenticate_service_url", on whose host it is served';
+
 /** What a policy about a person in front of a browser cannot ask for. */
 export function* consoleRules(
   settings: Partial<ConsoleDoc> & { readonly downstream_mtls?: { readonly enforcement?: string } },
@@ -93,7 +96,7 @@ function* policyProblems(
   yield* certificateRules({ policy: doc }, mtls);
   for (const { path, name, action } of criteriaOf({ policy: doc })) {
     if (action === "approve") {
-      yield errorAt(path.slice(0, -2), "asks for approvals of tool calls: of the console nothing is asked");
+      yield errorAt(path.slice(0, -3), "asks for approvals of tool calls: of the console nothing is asked");
       return;
     }
     if (name.startsWith("mcp_")) yield errorAt(path, "can never match: the console is no MCP server");

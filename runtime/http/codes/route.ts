@@ -10,16 +10,6 @@ export const ROUTE_CODES = {
     means: "The caller is known, and policy says no",
     remedy: "Read `allow-why-false` of the authorization record; try the policy with `gateway explain`",
   },
-  "console.too-many": {
-    status: 429,
-    means: "Somebody asks for more pages of the console than anybody reads",
-    remedy: "Wait; look for a script that reloads the page",
-  },
-  "console.unavailable": {
-    status: 503,
-    means: "The console cannot be shown: the store cannot be reached",
-    remedy: "Ask `/readyz`; look for `a credential cannot be verified now` in the log",
-  },
   "access.ambiguous-path": {
     status: 400,
     means: "The path has several readings, which policy decides differently",

@@ -88,6 +88,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "a sign-in failed": "`reason` has what the identity provider said: secret, redirect URI, clock, egress.",
     "an answer came for a sign-in at another provider":
       "Once: the configuration changed meanwhile. Again: somebody tries to mix up providers, or a redirect URI is registered for another client.",
+    "an action in the console was not done":
+      "`reason` says why: no role, a form from elsewhere, or what failed. It is in the records, too.",
     "a sign-in was refused: the user is blocked": "Nothing: see Incident brake.",
     "a credential cannot be verified now": "Store or provider cannot be reached: users get 503.",
     "a token of the identity provider cannot be verified now": "Allow egress to the provider's keys and userinfo.",

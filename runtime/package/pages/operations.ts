@@ -1,4 +1,5 @@
 /** Tables of runtime/OPERATIONS.md: every code that is answered, every warning of the log. */
+import { CONSOLE_CODES } from "../../http/codes/console.ts";
 import { OAUTH_PAGE_CODES } from "../../http/codes/oauth.ts";
 import { REQUEST_CODES } from "../../http/codes/request.ts";
 import { LIMIT_CODES } from "../../http/codes/limits.ts";
@@ -17,7 +18,7 @@ export function operationsParts(): Readonly<Record<string, string>> {
   return {
     "route-codes": callTable({ ...ROUTE_CODES, ...LIMIT_CODES }),
     "request-codes": callTable(REQUEST_CODES),
-    "sign-in-codes": pageTable(SIGN_IN_CODES),
+    "sign-in-codes": pageTable({ ...SIGN_IN_CODES, ...CONSOLE_CODES }),
     "client-codes": pageTable(OAUTH_PAGE_CODES),
     "mcp-codes": mcpTable(),
     "oauth-codes": oauthTable(),

@@ -35,7 +35,9 @@ export function table({ id, caption, columns, rows, empty }: TableParts): Html {
   if (rows.length === 0) return empty;
   return html`<div class="scroll" role="region" aria-labelledby="${id}-caption" tabindex="0">
     <table id="${id}">
-      <caption id="${id}-caption">${caption}</caption>
+      <caption id="${id}-caption">
+        ${caption}
+      </caption>
       <thead>
         <tr>
           ${columns.map(({ name, kind, isQuiet }) => {
@@ -72,7 +74,9 @@ export function emptyState(title: string, text: string): Html {
 
 /** In the place of what a source would have given; the rest of the page is there. @param name "The record store" */
 export function sourceFailed(name: string): Html {
-  return html`<p class="failed" role="status">${name} cannot be asked at the moment. What is not from there is shown.</p>`;
+  return html`<p class="failed" role="status">
+    ${name} cannot be asked at the moment. What is not from there is shown.
+  </p>`;
 }
 
 export interface PagerParts {
@@ -112,8 +116,7 @@ export function filterForm(
   return html`<form class="filter" method="get" action="${action}" role="search">
     ${kept.map(([name, value]) => hiddenField(name, value))}
     ${fields.map(
-      (field) =>
-        html`<div><label for="filter-${field.name}">${field.label}</label>${filterInput(field)}</div>`,
+      (field) => html`<div><label for="filter-${field.name}">${field.label}</label>${filterInput(field)}</div>`,
     )}
     <button type="submit">Filter</button>
     ${isSet && html`<a class="button" href="${action}">Clear</a>`}
@@ -122,11 +125,17 @@ export function filterForm(
 
 function filterInput({ name, value, options, type = "text" }: FilterField): Html {
   if (!options)
-    return html`<input id="filter-${name}" name="${name}" type="${type}" value="${value}" maxlength="256" autocomplete="off" spellcheck="false" />`;
+    return html`<input
+      id="filter-${name}"
+      name="${name}"
+      type="${type}"
+      value="${value}"
+      maxlength="256"
+      autocomplete="off"
+      spellcheck="false"
+    />`;
   return html`<select id="filter-${name}" name="${name}">
-    ${options.map(
-      ([each, text]) => html`<option value="${each}" ${each === value && html`selected`}>${text}</option>`,
-    )}
+    ${options.map(([each, text]) => html`<option value="${each}" ${each === value && html`selected`}>${text}</option>`)}
   </select>`;
 }
 
@@ -145,7 +154,10 @@ export function definitions(rows: readonly (readonly [label: string, value: Html
 /** UTC in the markup; the script shows the reader's zone. */
 export function consoleTime(timeMs: number, precision: "second" | "minute" = "second"): Html {
   const date = new Date(timeMs);
-  const text = date.toISOString().slice(0, precision === "second" ? 19 : 16).replace("T", " ");
+  const text = date
+    .toISOString()
+    .slice(0, precision === "second" ? 19 : 16)
+    .replace("T", " ");
   return html`<time datetime="${date.toISOString()}" data-time="${precision}">${text} UTC</time>`;
 }
 
@@ -194,10 +206,13 @@ export function confirmForm(parts: ConfirmParts): Html {
     ${actionFields(parts)}
     <p>${parts.text}</p>
     ${parts.more}
-    ${parts.asksReason === true && html`<p>
-      <label for="reason">Reason, for the record</label>
-      <textarea id="reason" name="reason" maxlength="${MAX_REASON_CHARACTERS}" required></textarea>
-    </p>`}
+    ${
+      parts.asksReason === true &&
+      html`<p>
+        <label for="reason">Reason, for the record</label>
+        <textarea id="reason" name="reason" maxlength="${MAX_REASON_CHARACTERS}" required></textarea>
+      </p>`
+    }
     <p class="bar">
       <button class="danger" type="submit">${parts.button}</button>
       <a class="button" href="${parts.back}">Do nothing</a>

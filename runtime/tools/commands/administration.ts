@@ -64,7 +64,7 @@ export async function withAdministration<T>(
   const revocations = createRevocations({ store, clock, log, longestLifetime: () => REMEMBERED_SECONDS });
   const externalTokens = createExternalTokens({ keys: createKeys(boot.sharedSecrets), clock });
   const record = async (action: Omit<AdminAction, "by">): Promise<void> => {
-    if (boot.audit) await queueAction({ store, clock }, { ...action, by: commandUser() });
+    if (boot.audit || boot.console) await queueAction({ store, clock }, { ...action, by: commandUser() });
   };
   try {
     return await work({ store, revocations, externalTokens, clock, log, config, record });

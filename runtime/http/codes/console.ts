@@ -1,0 +1,15 @@
+/** Codes of the console. */
+import type { CodeEntry } from "./entry.ts";
+
+export const CONSOLE_CODES = {
+  "console.too-many": {
+    status: 429,
+    means: "Somebody asks for more pages of the console than anybody reads",
+    remedy: "Wait; look for a script that reloads the page",
+  },
+  "console.unavailable": {
+    status: 503,
+    means: "The console cannot be shown: the store cannot be reached",
+    remedy: "Ask `/readyz`; look for `a credential cannot be verified now` in the log",
+  },
+} as const satisfies Readonly<Record<string, CodeEntry>>;

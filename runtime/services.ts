@@ -1,0 +1,118 @@
+/** What serves users and clients, put together behind the proxy: the other half of the composition root (gateway.ts). */
+import { createApprovalModule } from "./approvals/module.ts";
+import { approvalSeries } from "./control/admin/approval-series.ts";
+import { limitSeries } from "./control/admin/limit-series.ts";
+import { PRESENCE_TAG } from "./control/bundle/presence.ts";
+import { createConsole } from "./control/console/module.ts";
+import { createDevices } from "./identity/devices/device.ts";
+import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
+import { createIssuerKeys } from "./identity/issuers/issuer-keys.ts";
+import { createFetchDocument } from "./oauth/server/clients/fetch-document.ts";
+import { createIssuer } from "./oauth/server/issuer.ts";
+import { createRateLimits } from "./limits/rate-limits.ts";
+import { serverListEndpoints } from "./mcp/server-list.ts";
+import type { TokenRefresh } from "./shared/clock.ts";
+import type { Ground, Own } from "./ground.ts";
+import { createProxy, type Proxy } from "./proxy/handle.ts";
+import { createSession, type SessionModule } from "./identity/identity.ts";
+import { createUpstream } from "./oauth/client/upstream.ts";
+import type { GatewayOptions } from "./gateway.ts";
+
+/** What serves users and clients, put together behind the proxy, through which every request comes. */
+export function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, own: Own): Proxy {
+  const { boot, bundle: snapshots, store, keys, log, clock, tracing, blocks, metrics } = ground;
+  const { development } = boot;
+  const fetch = createSafeFetch({ development });
+  const common = { snapshots, store, keys, issuerKeys: createIssuerKeys({ fetch, clock, log }), log, clock };
+  const onRefresh = (refresh: TokenRefresh): void => {
+    metrics.refreshed(refresh);
+    tracing?.refreshed(refresh);
+  };
+  const session: SessionModule = own(
+    createSession({
+      ...common,
+      boot,
+      blocks,
+      onRefresh,
+      // Made further down, from this very session.
+      userSections: [
+        (...of) => approvals.userSection(...of),
+        (...of) => devices.userSection(...of),
+        (...of) => upstream.userSection(...of),
+        (who, snapshot) => issuer.userSection(who, snapshot),
+      ],
+    }),
+  );
+  const { authenticator, callers, browser, csrf, idJags } = session;
+  const approvals = createApprovalModule({
+    ...common,
+    session,
+    notify: ground.notify,
+    recordAction: ground.recordAction,
+  });
+  metrics.register(approvalSeries(approvals.counts));
+  const devices = createDevices({ store, keys, session, log, clock });
+  const fetchClientDocument = createFetchDocument({ fetch });
+  const upstream = own(
+    createUpstream({ ...common, browser, csrf, idJags, blocks, fetch, development, clientDocumentUrl, onRefresh }),
+  );
+  const issuer = own(createIssuer({ ...common, session, upstream, fetchClientDocument }));
+  const countProcesses = async (): Promise<number> => (await store.list(PRESENCE_TAG)).length;
+  const limits = own(createRateLimits({ snapshots, store, countProcesses, log, clock }));
+  metrics.register(limitSeries(() => limits.counts()));
+  const servers = serverListEndpoints({
+    authenticator,
+    isConnected: (user, route) => upstream.isConnected(user, route),
+    disconnect: (userId, route) => upstream.disconnect(userId, route),
+    blocks,
+    log,
+  });
+  const console =
+    boot.console && ground.recordAction
+      ? createConsole({
+          ...common,
+          ...session,
+          settings: boot.console,
+          deviceProofs: devices.proofs,
+          recordAction: ground.recordAction,
+          screens: {},
+        })
+      : [];
+  return own(
+    createProxy({
+      ...common,
+      endpoints: [
+        ...session.endpoints,
+        ...issuer.endpoints,
+        ...servers,
+        ...upstream.endpoints,
+        ...devices.endpoints,
+        ...approvals.endpoints,
+        ...console,
+      ],
+      authenticator: callers,
+      signIn: session.signIn,
+      deviceProofs: devices.proofs,
+      programs: session.programs,
+      current: session.current,
+      assertions: session.assertions,
+      applicationTokens: session.applicationTokens,
+      trustedProxyHeaders: boot.trustedProxyHeaders,
+      requiresClientCertificate: boot.downstreamMtls?.enforcement === "policy_with_default_deny",
+      revocations: session.revocations,
+      blocks,
+      approvals: approvals.approvals,
+      limits,
+      challenge: (...of) => issuer.challenge(...of),
+      showAddress: (...of) => issuer.showAddress(...of),
+      upstream,
+      records: ground.records,
+      notify: ground.notify,
+      toolLocks: ground.toolLocks,
+      replay: boot.replay,
+      redactor: ground.redactor,
+      metrics,
+      tracing,
+    }),
+  );
+}

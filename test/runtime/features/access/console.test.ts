@@ -1,0 +1,71 @@
+/** The `console` block: its policies are read and placed like those of routes, and it wants a host of its own. */
+import { expect, test } from "vitest";
+
+import { formatProblem, loadSlices } from "../../../../runtime/config/load.ts";
+
+const FILE = `
+insecure_server: true
+shared_secret: MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=
+authenticate_service_url: https://auth.example.com
+`;
+
+function problemsOf(yaml: string, before = FILE, isBoot = true): readonly string[] {
+  return loadSlices([{ file: "gateway.yaml", text: `${before}${yaml}`, boot: isBoot }]).problems.map(formatProblem);
+}
+
+test("a policy for each role, and for each role of an owner", () => {
+  expect(
+    problemsOf(`
+console:
+  viewer: { allow: { and: [{ domain: { is: example.com } }] } }
+  operator: [{ allow: { and: [{ groups: { has: admins } }] }, deny: { or: [{ device: { approved: true } }] } }]
+  owners:
+    team-a: { auditor: { allow: { and: [{ email: { is: bob@example.com } }] } } }
+    kubernetes.*: { viewer: { allow: { and: [{ groups: { has: platform } }] } } }
+`),
+  ).toEqual([]);
+});
+
+test.each([
+  ["viewer: { allow: { and: [{ grops: { has: a } }] } }", 'viewer.allow.and[0].grops" unknown criterion'],
+  ["viewer: [{ allow: { and: [{ mcp_tool: { is: a } }] } }]", 'viewer[0].allow.and[0].mcp_tool" can never match'],
+  [
+    "viewer: { allow: { and: [{ client_certificate: { fingerprint: 1 } }] } }",
+    "viewer.allow.and[0].client_certificate",
+  ],
+  ["viewer: { approve: { and: [{ authenticated_user: true }] } }", 'viewer.approve" asks for approvals'],
+  ["viewer: [{ shadow: true, allow: { and: [{ accept: true }] } }]", 'viewer[0].shadow" cannot stand here'],
+  [
+    "owners: { team-a: { viewer: { allow: { nor: [{ mcp_method: { is: x } }] } } } }",
+    'owners["team-a"].viewer.allow.nor[0].mcp_method" can never match',
+  ],
+  ['owners: { "*": {} }', 'owners["*"]" must be'],
+  ["admin: {}", 'admin" is not a known setting'],
+])("what a policy about people in front of a browser cannot be: %s", (text, problem) => {
+  const [found = "", ...more] = problemsOf(`console:\n  ${text}\n`);
+  expect(more).toEqual([]);
+  expect(found).toMatch(/^gateway\.yaml:6:\d+: error: "console\./);
+  expect(found).toContain(problem);
+});
+
+test("certificates can be asked for where clients show them", () => {
+  const fingerprint = "ab".repeat(32);
+  const policy = `console: { viewer: { allow: { and: [{ client_certificate: { fingerprint: ${fingerprint} } }] } } }`;
+  expect(problemsOf(policy)[0]).toContain('needs "downstream_mtls"');
+});
+
+test("nobody gets in without a role, and nobody at all without a host for it", () => {
+  expect(problemsOf("console: {}")).toEqual(['gateway.yaml:5:1: warning: "console" has no role, so nobody gets in']);
+  const viewer = "console: { viewer: { allow: { and: [{ authenticated_user: true }] } } }";
+  expect(problemsOf(viewer, FILE.replace(/authenticate.*\n/, ""))).toEqual([
+    'gateway.yaml:4:1: error: "console" needs "authenticate_service_url", on whose host it is served',
+  ]);
+});
+
+test("slices cannot have it", () => {
+  const text = "version: 1\nowner: team-a\nsettings: { console: { viewer: [] } }\n";
+  const { problems } = loadSlices([{ file: "team-a.yaml", text, boot: false }]);
+  expect(problems.map(({ severity, message }) => [severity, message])).toEqual([
+    ["error", "belongs in the file given to `gateway run`, a published slice cannot set it"],
+  ]);
+});
