@@ -135,7 +135,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 async function openAdmin(
-  { boot, bundle, metrics, store, blocks, webhook, clock, log, recordPublished }: Ground,
+  { boot, bundle, metrics, store, blocks, webhook, clock, log, recordPublished, recordAction }: Ground,
   proxy: Proxy,
   { worker, isDraining }: { readonly worker: string | undefined; readonly isDraining: () => boolean },
   own: Own,
@@ -154,7 +154,7 @@ async function openAdmin(
   const mintedTokens = createMintedTokens({ store, clock });
   const endpoints = [
     sliceEndpoint(createPublisher({ store, validate: bundle.validate, clock, record: recordPublished }), bundle.parse),
-    publishTokenEndpoint(mintedTokens, log),
+    publishTokenEndpoint(mintedTokens, log, recordAction),
   ];
   const maxConnections = connectionLimits(boot.maxConnections).other;
   const opened = await openAdminCertificates(boot.adminTls, log);

@@ -81,6 +81,10 @@ const rules: Readonly<Record<string, Rule>> = {
     may: ["shared", "policy", "settings", "features", "config", "store", "control/bundle", "control/explain"],
     why: "what is not in force, compared with what is",
   },
+  "control/blocking": {
+    may: ["shared", "policy", "settings", "audit", "store", "identity", "oauth/server"],
+    why: "what commands and the console block, and its records",
+  },
   "control/explain": {
     may: ["shared", "policy", "config", "mcp"],
     why: "one imagined request, decided as the proxy decides it: for a command and the console",
@@ -89,6 +93,7 @@ const rules: Readonly<Record<string, Rule>> = {
     may: [
       "shared",
       "policy",
+      "audit",
       "settings",
       "features",
       "config",
@@ -174,6 +179,7 @@ const rules: Readonly<Record<string, Rule>> = {
       "settings",
       "audit",
       "control/audit",
+      "control/blocking",
       "features",
       "config",
       "http",

@@ -9,6 +9,7 @@ export interface AdminAction {
     | "unblock"
     | "revoke"
     | "create"
+    | "renew"
     | "approve"
     | "refuse"
     | "approve-device"
@@ -18,7 +19,7 @@ export interface AdminAction {
   readonly by: string;
   /** What it was done to: "slice team-a", "session abc". */
   readonly target: string;
-  /** What was there and what is: digests of slices, states of all else; null: nothing. */
+  /** What was there and what is: digests of slices and of records in the store, else states; null: nothing. */
   readonly before?: string | null | undefined;
   readonly after?: string | null | undefined;
   readonly reason?: string | undefined;

@@ -48,6 +48,10 @@ function ofKind(file: string, message: string): readonly Line[] {
 test("two workers that are killed under load, a rotation and commands leave an audit that is whole", async () => {
   const published = await gateway.admin.publish("team", openSlice("team", "1", upstream.origin));
   expect(published.status).toBe(200);
+  const minted = await gateway.admin.ask("POST", "/publish-tokens", {}, '{"owner":"team"}');
+  const id = String(minted.body["id"]);
+  expect((await gateway.admin.ask("POST", `/publish-tokens/${id}`)).status).toBe(200);
+  expect((await gateway.admin.ask("DELETE", `/publish-tokens/${id}`)).body).toEqual({ ended: true });
   await ask(40);
 
   // Killed in the middle of what they do, one after the other.
@@ -84,7 +88,7 @@ test("two workers that are killed under load, a rotation and commands leave an a
     expect(await runCommand(...command, "--config", config)).toMatchObject({ code: 0 });
   }
   const actions = (): readonly Line[] => [rotated, log].flatMap((file) => ofKind(file, "administrative action"));
-  await expect.poll(() => actions().length, soon).toBe(5);
+  await expect.poll(() => actions().length, soon).toBe(8);
 
   gateway.process.kill("SIGTERM");
   await gateway.ended;
@@ -110,12 +114,16 @@ test("two workers that are killed under load, a rotation and commands leave an a
     expect(check).toMatchObject({ allow: true, "request-id": outcome["request-id"], rule: "/0/allow/or" });
   }
   const by = expect.stringMatching(/^\S+@\S+$/) as unknown;
+  const good = expect.stringMatching(/^good until 20/) as unknown;
   const { digest } = published.body;
   expect(actions().toSorted((a, b) => (String(a["time"]) < String(b["time"]) ? -1 : 1))).toMatchObject([
     { action: "publish", by: "admin_token", target: "slice team", before: null, after: digest },
+    { action: "create", by: "admin_token", target: `publish token ${id} of team`, before: null, after: good },
+    { action: "renew", by: "admin_token", target: `publish token ${id} of team`, after: good },
+    { action: "revoke", by: "admin_token", target: `publish token ${id}`, before: "good", after: null },
     { action: "block", by, target: expect.stringContaining("drop"), before: null, reason: "it drops" },
-    { action: "create", by, target: "service account bot", before: null },
-    { action: "revoke", by, target: "service account bot", after: null },
+    { action: "create", by, target: "service account bot", before: null, after: expect.any(String) as string },
+    { action: "revoke", by, target: "service account bot", before: expect.any(String) as string, after: null },
     { action: "rollback", by, target: "slice team", before: digest, after: null },
   ]);
 

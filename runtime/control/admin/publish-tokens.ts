@@ -5,6 +5,7 @@
  * Untrusted input: bodies, and who asks: the operator for any owner, an owner for itself, a minted token for nothing at
  * all, so that none outlives the run that was given it.
  */
+import type { AdminAction } from "../../audit/action-record.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { isOwner, matchesOwner, OWNER_EXPECTED } from "../../features/process/owners.ts";
 import { DEFAULT_TOKEN_LIFETIME, parseTokenLifetime } from "../../settings/values.ts";
@@ -12,12 +13,17 @@ import { GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { json, type AdminEndpoint, type AdminRequest, type Answer } from "./answer.ts";
 import { MOST_MINTED, type MintedToken, type MintedTokens } from "./minted-tokens.ts";
-import { outsideScope } from "./publish-scope.ts";
+import { callerOf, outsideScope } from "./publish-scope.ts";
 
 const TOKENS = "/publish-tokens";
 const MAX_BODY_BYTES = 4096;
 
-export function publishTokenEndpoint(tokens: MintedTokens, log: Log): AdminEndpoint {
+/** @param record for the audit; absent: there is none */
+export function publishTokenEndpoint(
+  tokens: MintedTokens,
+  log: Log,
+  record?: (action: AdminAction) => void | Promise<void>,
+): AdminEndpoint {
   return {
     anyHost: true,
     forOwners: true,
@@ -35,11 +41,17 @@ export function publishTokenEndpoint(tokens: MintedTokens, log: Log): AdminEndpo
           const renewed = await tokens.renew(id, isCovered);
           if (!renewed) return json(404, { error: "absent", message: "there is no such token, or it has ended" });
           log.info({ owner: renewed.owner, id }, "publish token renewed");
+          const target = `publish token ${id} of ${renewed.owner}`;
+          await record?.({ action: "renew", by: callerOf(request).by, target, after: endText(renewed) });
           return json(200, described(renewed));
         }
         if (method !== "DELETE") return notAllowed("DELETE, POST");
         const ended = await tokens.end(id, isCovered);
-        if (ended) log.info({ id }, "publish token ended");
+        if (ended) {
+          log.info({ id }, "publish token ended");
+          const target = `publish token ${id}`;
+          await record?.({ action: "revoke", by: callerOf(request).by, target, before: "good", after: null });
+        }
         return json(200, { ended });
       } catch (error) {
         if (!(error instanceof GatewayError)) throw error;
@@ -61,8 +73,14 @@ export function publishTokenEndpoint(tokens: MintedTokens, log: Log): AdminEndpo
       return json(429, { error: "too-many", message });
     }
     log.info({ owner: minted.owner, id: minted.id, seconds: wanted.lifetimeSeconds }, "publish token minted");
+    const target = `publish token ${minted.id} of ${minted.owner}`;
+    await record?.({ action: "create", by: callerOf(request).by, target, before: null, after: endText(minted) });
     return json(201, { token: minted.token, ...described(minted) });
   }
+}
+
+function endText({ expiresAt }: MintedToken): string {
+  return `good until ${new Date(expiresAt * 1000).toISOString()}`;
 }
 
 const RETRY = { "retry-after": "1" };

@@ -1,4 +1,5 @@
-/** Slices that were published or rolled back, for the audit. */
+/** What the admin listener does, for the audit. */
+import type { AdminAction } from "../../audit/action-record.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Store } from "../../store/store.ts";
@@ -12,18 +13,26 @@ export interface PublishedChange {
   readonly after: string | null;
 }
 
-/** It never throws: what was published is published. */
-export function recordPublished(deps: {
+interface Deps {
   readonly store: Store;
   readonly clock: Clock;
   /** It could not be recorded. */
   readonly onError: (error: GatewayError) => void;
-}): (change: PublishedChange) => Promise<void> {
-  return async ({ owner, ...change }) => {
+}
+
+/** Slices that were published or rolled back. It never throws: what was published is published. */
+export function recordPublished(deps: Deps): (change: PublishedChange) => Promise<void> {
+  const record = recordQueued(deps);
+  return ({ owner, ...change }) => record({ ...change, target: `slice ${owner}` });
+}
+
+/** It never throws: what was done is done. */
+export function recordQueued(deps: Deps): (action: AdminAction) => Promise<void> {
+  return async (action) => {
     try {
-      await queueAction(deps, { ...change, target: `slice ${owner}` });
+      await queueAction(deps, action);
     } catch (error) {
-      const message = `Cannot record that ${change.by} changed the slice of "${owner}": ${errorText(error)}`;
+      const message = `Cannot record "${action.action}" of ${action.target} by ${action.by}: ${errorText(error)}`;
       deps.onError(new GatewayError("audit.action", message, { cause: error }));
     }
   };

@@ -7,7 +7,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 
-import { recordPublished } from "../audit/record-published.ts";
+import { recordPublished, recordQueued } from "../audit/record-published.ts";
 import { createAdminListener } from "../admin/listener.ts";
 import { createMintedTokens } from "../admin/minted-tokens.ts";
 import { publishTokenEndpoint } from "../admin/publish-tokens.ts";
@@ -86,11 +86,12 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     });
     own({ close: () => fleet.stop(settings.drainTimeoutMs + STOP_GRACE_MS) });
     const onError = (error: GatewayError): void => log.error({ err: error }, "an action is not recorded");
+    const recording = { store, clock: systemClock, onError };
     const publisher = createPublisher({
       store,
       validate: createCandidateValidation(validator, () => ({ env: process.env, sealing }), kept),
       clock: systemClock,
-      record: settings.audit ? recordPublished({ store, clock: systemClock, onError }) : undefined,
+      record: settings.audit ? recordPublished(recording) : undefined,
       onStored: () => fleet.tell({ type: "look" }),
     });
     const pages = mergedPages({ fleet, store, sealKey: sealing?.publicJwk, isDraining: () => draining });
@@ -109,7 +110,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
         pages,
         endpoints: [
           sliceEndpoint(publisher, (text, owner) => validator.parse(text, owner)),
-          publishTokenEndpoint(mintedTokens, log),
+          publishTokenEndpoint(mintedTokens, log, settings.audit ? recordQueued(recording) : undefined),
         ],
         log,
       }),

@@ -1,7 +1,10 @@
 /** `gateway sessions …` and `gateway grants …`: who is signed in, what clients may do, and ending both. */
+import { digestOf } from "../../shared/canonical-json.ts";
+import { findGrant } from "../../oauth/server/grant-records.ts";
 import { endAccess, listGrants } from "../../oauth/server/list-access.ts";
 import { endSession, findSession, listSessions } from "../../identity/users/list-sessions.ts";
-import { emailsOf, onlyOf, withAdministration, type Administration } from "./administration.ts";
+import { emailsOf } from "../../identity/users/emails-of.ts";
+import { onlyOf, withAdministration, type Administration } from "./administration.ts";
 import { forEachNamed, printRows, timeText } from "./output.ts";
 
 export interface ListOptions {
@@ -44,9 +47,11 @@ export function revokeSessions(ids: readonly string[], options: RevokeOptions): 
       return sessions.map(({ id }) => id);
     });
     return endEach(ended, "session", async (id) => {
-      if (!(await findSession(administration.store, id))) return false;
+      const session = await findSession(administration.store, id);
+      if (!session) return false;
       await endSession(administration, id);
-      await administration.record({ action: "revoke", target: `session ${id}`, after: null });
+      const target = `session ${id} of ${session.userId}`;
+      await administration.record({ action: "revoke", target, before: digestOf(session), after: null });
       return true;
     });
   });
@@ -85,9 +90,11 @@ export function revokeGrants(ids: readonly string[], options: RevokeOptions): Pr
       return grants.map(({ id }) => id);
     });
     return endEach(ended, "grant", async (id) => {
-      const isEnded = await endAccess(administration, id, "revoked by an administrator");
-      if (isEnded) await administration.record({ action: "revoke", target: `grant ${id}`, after: null });
-      return isEnded;
+      const grant = await findGrant(administration.store, id);
+      if (!grant || !(await endAccess(administration, id, "revoked by an administrator"))) return false;
+      const target = `grant ${id} of ${grant.value.userId}`;
+      await administration.record({ action: "revoke", target, before: digestOf(grant.value), after: null });
+      return true;
     });
   });
 }

@@ -19,8 +19,8 @@ import { systemClock, type Clock } from "../../shared/clock.ts";
 import { isNamedByEmail } from "../../shared/user-id.ts";
 import { openRecords } from "../../record-kinds.ts";
 import { createExternalTokens, type ExternalTokens } from "../../identity/external-token.ts";
-import { storedFacts } from "../../identity/claims-record.ts";
-import { createRecords, userTag, type IdentityRecord } from "../../identity/identity-records.ts";
+import { userTag, type IdentityRecord } from "../../identity/identity-records.ts";
+import { emailsOf } from "../../identity/users/emails-of.ts";
 import { createRevocations } from "../../identity/revocations.ts";
 import type { Revocations } from "../../identity/interfaces.ts";
 import type { Store } from "../../store/store.ts";
@@ -82,13 +82,6 @@ export function commandUser(): string {
     // A container may run as a user that no file names.
     return `${process.getuid?.() ?? "somebody"}@${hostname()}`;
   }
-}
-
-/** What people call each other by: the email where there is one. */
-export async function emailsOf(store: Store, userIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const { identities } = createRecords(store);
-  const found = await Promise.all([...new Set(userIds)].map(async (id) => [id, await identities.get(id)] as const));
-  return new Map(found.map(([id, record]) => [id, record ? storedFacts(record.value).email : ""]));
 }
 
 /** Those of the user whom an administrator names by id, or of all whom they name by email; all of them when nobody is named. */

@@ -5,25 +5,23 @@
 import { userInfo } from "node:os";
 
 import { createPublishedSlices } from "../../control/bundle/published.ts";
-import { parseDuration } from "../../settings/values.ts";
-import { GatewayError } from "../../shared/errors.ts";
-import { listGrants } from "../../oauth/server/list-access.ts";
-import { lowerAscii } from "../../shared/ascii.ts";
 import {
-  addressesOf,
-  BLOCK_KINDS,
-  describeBlock,
-  type Block,
-  type BlockKind,
-  type BlockTarget,
-} from "../../policy/blocks.ts";
-import { epochSeconds, type Clock } from "../../shared/clock.ts";
+  blockTarget,
+  endText,
+  readReason,
+  readTarget,
+  readUntil,
+  textOf,
+  unblockTarget,
+} from "../../control/blocking/blocking.ts";
+import { describeBlock, type Block, type BlockTarget } from "../../policy/blocks.ts";
+import { epochSeconds } from "../../shared/clock.ts";
 import { isNamedByEmail } from "../../shared/user-id.ts";
-import { liftBlock, putBlock, readBlocks } from "../../identity/block-records.ts";
-import { listSessions } from "../../identity/users/list-sessions.ts";
+import { readBlocks } from "../../identity/block-records.ts";
+import { emailsOf } from "../../identity/users/emails-of.ts";
 import { listServiceAccounts, serviceAccountUser } from "../../identity/tokens/service-accounts.ts";
-import { emailsOf, withAdministration, type Administration } from "./administration.ts";
-import { printRows, timeText } from "./output.ts";
+import { withAdministration, type Administration } from "./administration.ts";
+import { printRows } from "./output.ts";
 
 export interface UnblockOptions {
   readonly config: string;
@@ -37,26 +35,16 @@ export interface BlockOptions extends UnblockOptions {
   readonly reason?: string;
 }
 
-const MAX_NAME_CHARACTERS = 2048;
-const MAX_REASON_CHARACTERS = 500;
-
 /** @returns exit code */
 export function block(kind: string, name: string, options: BlockOptions): Promise<number> {
-  const target = readTarget(kind, name, options);
-  const { reason = "" } = options;
-  if (reason.length > MAX_REASON_CHARACTERS)
-    throw wrong("reason", `has ${reason.length} characters, must be at most ${MAX_REASON_CHARACTERS}`);
+  const target = readTarget(kind, name, options.route);
+  const reason = readReason(options.reason ?? "");
   return withAdministration(options.config, async (administration) => {
-    const { clock } = administration;
-    const until = options.until === undefined ? undefined : readUntil(options.until, clock);
-    const said = { reason, since: epochSeconds(clock), by: userName() };
-    const end = until === undefined ? "until it is lifted" : `until ${timeText(until)}`;
-    for (const named of await resolveUsers(administration, target)) {
+    const until = options.until === undefined ? undefined : readUntil(options.until, administration.clock);
+    for (const named of await blockTarget(administration, target, { reason, until, by: userName() })) {
       const unknown = await unknownText(administration, named);
-      await putBlock(administration, { ...named, ...said, ...(until === undefined ? {} : { until }) });
-      await administration.record({ action: "block", target: textOf(named), before: null, after: end, reason });
       if (unknown !== undefined) console.error(`Note: ${unknown}; it is blocked all the same`);
-      console.log(`${textOf(named)} blocked ${end}, in every process within 2 s`);
+      console.log(`${textOf(named)} blocked ${endText(until)}, in every process within 2 s`);
     }
     return 0;
   });
@@ -64,22 +52,9 @@ export function block(kind: string, name: string, options: BlockOptions): Promis
 
 /** @returns exit code; 1 when that is not blocked */
 export function unblock(kind: string, name: string, options: UnblockOptions): Promise<number> {
-  const target = readTarget(kind, name, options);
+  const target = readTarget(kind, name, options.route);
   return withAdministration(options.config, async (administration) => {
-    // An address may be blocked as such, from when nobody was known by it, as the users that it belongs to, and as those to
-    // whom it belonged when they were blocked.
-    const { blocks } = await readBlocks(administration.store);
-    const [address] = addressesOf(target);
-    const byAddress = address === undefined ? [] : blocks.filter((each) => addressesOf(each).includes(address));
-    const named = [target, ...(await resolveUsers(administration, target)), ...byAddress];
-    const targets = new Map(named.map((each) => [each.name, each]));
-    let lifted = 0;
-    for (const each of targets.values()) {
-      if (!(await liftBlock(administration, each))) continue;
-      lifted += 1;
-      await administration.record({ action: "unblock", target: textOf(each), before: "blocked", after: null });
-    }
-    if (lifted === 0) {
+    if ((await unblockTarget(administration, target)).length === 0) {
       console.error(`${textOf(target)} is not blocked`);
       return 1;
     }
@@ -108,56 +83,6 @@ function emailOf({ kind, name }: Block, emails: ReadonlyMap<string, string>): st
   if (kind !== "user") return "";
   return isNamedByEmail(name) ? name : (emails.get(name) ?? "");
 }
-
-function readTarget(kind: string, name: string, { route }: UnblockOptions): BlockTarget {
-  if (!isKind(kind)) throw wrong("what", `is ${JSON.stringify(kind)}, must be one of ${BLOCK_KINDS.join(", ")}`);
-  // oxlint-disable-next-line no-control-regex -- exactly these are meant
-  if (name === "" || name.length > MAX_NAME_CHARACTERS || /[\x00-\x1f\x7f]/.test(name))
-    throw wrong("name", `must be 1 to ${MAX_NAME_CHARACTERS} characters without control characters`);
-  for (const key of [route, kind === "route" ? name : undefined]) {
-    if (key !== undefined && !/^[^/]+\/./.test(key))
-      throw wrong("route", `is ${JSON.stringify(key)}, must be a route's key, "<owner>/<name>"`);
-  }
-  if (route !== undefined && kind !== "tool") throw wrong("--route", "is for tools alone");
-  return { kind, name, ...(route === undefined ? {} : { route }) };
-}
-
-function isKind(kind: string): kind is BlockKind {
-  return BLOCK_KINDS.some((known) => known === kind);
-}
-
-/** @returns epoch seconds */
-function readUntil(text: string, clock: Clock): number {
-  const duration = parseDuration(text);
-  const now = epochSeconds(clock);
-  // Without a zone it would be another moment on another machine.
-  const isTime = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:\d{2})$/.test(text);
-  const until = duration.ok
-    ? now + Math.floor(duration.value / 1000)
-    : isTime
-      ? Math.floor(Date.parse(text) / 1000)
-      : NaN;
-  if (until > now) return until;
-  throw wrong(
-    "--until",
-    `is ${JSON.stringify(text)}, must be in the future: a duration such as "2h", or a time such as "2026-11-20T18:00:00Z"`,
-  );
-}
-
-/**
- * Users are blocked by id, which they keep when their address changes, and with it by the address, which other accounts
- * and machines may have; by address alone where nobody is known by it.
- */
-async function resolveUsers({ store }: Administration, target: BlockTarget): Promise<readonly NamedTarget[]> {
-  if (target.kind !== "user" || !isNamedByEmail(target.name)) return [target];
-  const owners = [...(await listSessions(store)), ...(await listGrants(store, {}))].map(({ userId }) => userId);
-  const wanted = lowerAscii(target.name);
-  const found = [...(await emailsOf(store, owners))].filter(([, email]) => lowerAscii(email) === wanted);
-  if (found.length === 0) return [target];
-  return found.map(([id]) => ({ ...target, name: id, email: target.name }));
-}
-
-type NamedTarget = BlockTarget & Pick<Block, "email">;
 
 /** What an administrator may have mistyped: nothing of this name is known here. */
 async function unknownText(administration: Administration, target: BlockTarget): Promise<string | undefined> {
@@ -200,12 +125,4 @@ function userName(): string {
     // A container's user need not have a name.
     return "";
   }
-}
-
-function textOf({ kind, name, route }: BlockTarget): string {
-  return `${kind} ${JSON.stringify(name)}${route === undefined ? "" : ` on route ${JSON.stringify(route)}`}`;
-}
-
-function wrong(what: string, text: string): GatewayError {
-  return new GatewayError("commands.block", `Cannot read what to block: ${what} ${text}`);
 }

@@ -1,6 +1,8 @@
 /** `gateway devices …`: which devices people have registered, whether an administrator vouches for them, and ending them. */
+import { digestOf } from "../../shared/canonical-json.ts";
 import { listDevices, removeDevice, setApproval, type LivingDevice } from "../../identity/devices/devices.ts";
-import { emailsOf, onlyOf, withAdministration, type Administration } from "./administration.ts";
+import { emailsOf } from "../../identity/users/emails-of.ts";
+import { onlyOf, withAdministration, type Administration } from "./administration.ts";
 import { forEachNamed, printRows, timeText } from "./output.ts";
 
 export interface DeviceListOptions {
@@ -73,7 +75,7 @@ export function revokeDevices(ids: readonly string[], options: DeviceListOptions
     const code = await each(administration, chosen, async (device) => {
       await removeDevice(administration, device);
       const target = `device ${device.proof.id} of ${device.device.userId}`;
-      await administration.record({ action: "revoke", target, after: null });
+      await administration.record({ action: "revoke", target, before: digestOf(device.device), after: null });
       console.log(`device ${device.proof.id} ended`);
     });
     if (chosen.length === 0) console.error("There is no device of this user");

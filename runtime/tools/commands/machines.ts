@@ -6,6 +6,7 @@ import { parseDuration } from "../../settings/values.ts";
 import { attempting, GatewayError } from "../../shared/errors.ts";
 import { kidProblem, parseKeySet } from "../../shared/key-set.ts";
 import { createClient, endClient, listClients } from "../../oauth/server/clients/pre-registered.ts";
+import { digestOf } from "../../shared/canonical-json.ts";
 import { epochSeconds } from "../../shared/clock.ts";
 import { EVERY_SERVER } from "../../identity/external-token.ts";
 import {
@@ -54,7 +55,8 @@ export function makeClient(options: ClientOptions): Promise<number> {
     );
     if (!made.ok) throw new GatewayError("commands.client", `Cannot create the client: ${made.problem}`);
     const { clientId, secret } = made;
-    await administration.record({ action: "create", target: `client ${clientId}`, before: null });
+    const after = await clientDigest(administration, clientId);
+    await administration.record({ action: "create", target: `client ${clientId}`, before: null, after });
     console.log(
       JSON.stringify({ client_id: clientId, ...(secret === undefined ? {} : { client_secret: secret }) }, null, 2),
     );
@@ -84,8 +86,9 @@ export function revokeClients(ids: readonly string[], options: { readonly config
   return withAdministration(options.config, async (administration) => {
     const found = await forEachNamed(ids, "client", async (id) => {
       // A document is no record of ours: what ends is what users granted it.
+      const before = await clientDigest(administration, id);
       const existed = (await endClient(administration, id)) || id.startsWith("https://");
-      if (existed) await administration.record({ action: "revoke", target: `client ${id}`, after: null });
+      if (existed) await administration.record({ action: "revoke", target: `client ${id}`, before, after: null });
       if (existed) console.log(`client ${id} ended, with everything under it`);
       return existed;
     });
@@ -128,7 +131,8 @@ export function makeServiceAccount(options: ServiceAccountOptions): Promise<numb
         `Cannot create the service account: name ${JSON.stringify(name)} ${problem}`,
       );
     }
-    await record({ action: "create", target: `service account ${name}`, before: null });
+    const after = digestOf(made.record);
+    await record({ action: "create", target: `service account ${name}`, before: null, after });
     console.error(`user "service-account:${name}", good until ${timeText(expiresAt)}; the token is shown only now`);
     console.log(mintServiceAccountToken(externalTokens, made, audience, expiresAt));
     return 0;
@@ -160,7 +164,8 @@ export function revokeServiceAccounts(names: readonly string[], options: { reado
       const account = living.find(({ key, value }) => value.name === name || key === `service-account:${name}`);
       if (!account) return false;
       await endServiceAccount(administration, account.key.slice("service-account:".length));
-      await administration.record({ action: "revoke", target: `service account ${account.value.name}`, after: null });
+      const target = `service account ${account.value.name}`;
+      await administration.record({ action: "revoke", target, before: digestOf(account.value), after: null });
       console.log(`service account ${account.value.name} ended`);
       return true;
     });
@@ -179,6 +184,12 @@ function groupsOf({ groups = "" }: { readonly groups?: string }): readonly strin
     .split(",")
     .map((group) => group.trim())
     .filter((group) => group !== "");
+}
+
+/** For the audit. @returns undefined for one that is not registered here */
+async function clientDigest({ store }: Administration, id: string): Promise<string | undefined> {
+  const found = (await listClients(store)).find(({ key }) => key === `client:${id}`);
+  return found && digestOf(found.value);
 }
 
 /** Which host a client is for, where the files leave no choice. */

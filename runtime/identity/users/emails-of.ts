@@ -1,0 +1,10 @@
+import type { Store } from "../../store/store.ts";
+import { storedFacts } from "../claims-record.ts";
+import { createRecords } from "../identity-records.ts";
+
+/** What people call each other by: the email where there is one. */
+export async function emailsOf(store: Store, userIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const { identities } = createRecords(store);
+  const found = await Promise.all([...new Set(userIds)].map(async (id) => [id, await identities.get(id)] as const));
+  return new Map(found.map(([id, record]) => [id, record ? storedFacts(record.value).email : ""]));
+}
