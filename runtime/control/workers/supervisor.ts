@@ -86,12 +86,14 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     });
     own({ close: () => fleet.stop(settings.drainTimeoutMs + STOP_GRACE_MS) });
     const onError = (error: GatewayError): void => log.error({ err: error }, "an action is not recorded");
+    // As each worker does it, see ground.ts.
+    const recordsActions = settings.audit || settings.console !== undefined;
     const recording = { store, clock: systemClock, onError };
     const publisher = createPublisher({
       store,
       validate: createCandidateValidation(validator, () => ({ env: process.env, sealing }), kept),
       clock: systemClock,
-      record: settings.audit ? recordPublished(recording) : undefined,
+      record: recordsActions ? recordPublished(recording) : undefined,
       onStored: () => fleet.tell({ type: "look" }),
     });
     const pages = mergedPages({ fleet, store, sealKey: sealing?.publicJwk, isDraining: () => draining });
@@ -110,7 +112,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
         pages,
         endpoints: [
           sliceEndpoint(publisher, (text, owner) => validator.parse(text, owner)),
-          publishTokenEndpoint(mintedTokens, log, settings.audit ? recordQueued(recording) : undefined),
+          publishTokenEndpoint(mintedTokens, log, recordsActions ? recordQueued(recording) : undefined),
         ],
         log,
       }),

@@ -49,7 +49,8 @@ async function withPublisher<T>(config: string, use: (publisher: Publisher) => P
       () => kept.read(),
     );
     const onError = (error: GatewayError): void => console.error(error.message);
-    const record = settings.audit ? recordPublished({ store, clock: systemClock, onError }) : undefined;
+    const record =
+      settings.audit || settings.console ? recordPublished({ store, clock: systemClock, onError }) : undefined;
     return await use(createPublisher({ store, validate, clock: systemClock, record }));
   } finally {
     await validator.close();
