@@ -87,6 +87,7 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
     store,
     bundle,
     records,
+    recording: { required: boot.auditRequired, thread: records.thread },
     redactor,
     blocks,
     toolLocks,

@@ -8,7 +8,6 @@ import { findDecidingRule } from "../policy/recorded/deciding-rule.ts";
 import { lockReason } from "../policy/tool-lock.ts";
 import { decideShadow, type ShadowDecision } from "../policy/shadow.ts";
 import { formatRecord, type RecordInput } from "../audit/record.ts";
-import type { RecordWriter } from "../audit/record-writer.ts";
 import type { Redactor } from "../audit/redaction/redactor.ts";
 import { REFUSED_TEXT, type ReplayWriter } from "../audit/replay/write-facts.ts";
 import { recordArgumentsOf } from "../features/mcp/record-arguments.ts";
@@ -19,14 +18,14 @@ import type { Limited } from "../limits/rate-limits.ts";
 import type { RefusalReason } from "../mcp/refusals.ts";
 import { routeCorsHeaders } from "./cors.ts";
 import { type LimitDeps, takeLimits } from "./answers/limit-request.ts";
+import { canRecord, type RecordingDeps, refuseUnrecorded } from "./answers/unrecorded.ts";
 import type { ProxyMetrics } from "./metrics.ts";
 import { followOutcome } from "./outcome.ts";
 import type { RequestContext } from "./request-context.ts";
 import { calledToolState, lockDenial, type ToolLockDeps } from "./lists/tool-lock.ts";
 import { after, type Outcome, type Step } from "./steps.ts";
 
-export interface DecideDeps extends Pick<ToolLockDeps, "toolLocks"> {
-  readonly records: RecordWriter;
+export interface DecideDeps extends RecordingDeps, Pick<ToolLockDeps, "toolLocks"> {
   /** Of the field `replay`; absent: it is in no record. */
   readonly replay?: ReplayWriter;
   /** Of arguments that are not to stand in records; absent: all stand as they are. */
@@ -72,6 +71,8 @@ export function decide(
       // What is blocked, or not as it was reviewed, no policy lets pass.
       const asked = isBlocked(decision) || lockReason(decision) ? undefined : facts;
       const shadow = shadowOf(deps, context, verdict);
+      // Bodies are read and approvals waited for before this.
+      if (!canRecord(deps)) return refuseUnrecorded(context);
       const recorded = record(deps, context, { decision, message, asked, shadow, limited });
       if (!decision.allowed) return after(recorded, () => done(answers.denied(context, decision)));
       if (limited) return after(recorded, () => done(answers.limited(context, limited)));

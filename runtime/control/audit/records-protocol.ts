@@ -1,5 +1,6 @@
 /** What a gateway's first thread and the thread of its records say to each other. All of it can be cloned. */
 import type { ConsumerStatus } from "../../audit/record-consumer.ts";
+import type { RecordSinkOptions } from "../../record-sinks/sink.ts";
 
 export interface RecordThreadSettings {
   /** Of this run of this process, and of no other. */
@@ -14,6 +15,8 @@ export interface RecordThreadSettings {
     /** Last checkpoints of other runs. */
     readonly seen: readonly string[];
   };
+  /** Opened behind the log. */
+  readonly sinks?: readonly RecordSinkOptions[];
 }
 
 export type ToRecordThread =
@@ -44,5 +47,7 @@ export type FromRecordThread =
   | { readonly type: "flushed"; readonly id: number; readonly isLost: boolean }
   | { readonly type: "error"; readonly code: string; readonly message: string; readonly queued: number }
   | { readonly type: "state"; readonly state: RecordState }
+  /** Of the thread's own: it comes back with its place. */
+  | { readonly type: "line"; readonly line: string }
   | { readonly type: "log"; readonly level: LogLevel; readonly fields: object; readonly message: string }
   | { readonly type: "closed"; readonly note: string | undefined };

@@ -177,6 +177,9 @@ export async function startRecordThread(settings: RecordThreadSettings, deps: Re
       case "state":
         state = message.state;
         break;
+      case "line":
+        void write(message.line);
+        break;
       case "log":
         log[message.level](message.fields, message.message);
         break;
