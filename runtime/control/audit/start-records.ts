@@ -1,14 +1,11 @@
 /** Opens where the records go: the log alone, or the thread that proves them whole and hands on copies. */
 import { hostname } from "node:os";
-import { resolve } from "node:path";
 
 import { createRecordWriter, type RecordWriter } from "../../audit/record-writer.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { GatewayError } from "../../shared/errors.ts";
-import type { RecordSettings } from "../../features/records/compiled.ts";
 import { type Keys, randomHandle } from "../../shared/keys.ts";
 import type { Log } from "../../shared/log.ts";
-import { VERSION } from "../../shared/version.ts";
 import type { Store } from "../../store/store.ts";
 import { keepHeads, readHeads } from "./heads.ts";
 import { startRecordThread } from "./records-thread.ts";
@@ -21,47 +18,38 @@ export interface RecordsDeps {
   readonly worker: string | undefined;
 }
 
-export interface RecordsOptions extends Pick<
-  RecordSettings,
-  "authorizeLog" | "audit" | "auditRequired" | "recordSinks" | "recordSpool"
-> {
-  readonly tracing?: { readonly serviceName: string } | undefined;
+export interface RecordsOptions {
+  /** "stdout", or a path. */
+  readonly authorizeLog: string;
+  readonly audit: boolean;
 }
 
-/** As `tracing.service_name` has it. */
-const DEFAULT_SERVICE_NAME = "gateway";
 const CLOSE_TIMEOUT_MS = 5_000;
 
 /** @throws GatewayError `record.open`, `record.thread` */
-export async function startRecords(options: RecordsOptions, deps: RecordsDeps): Promise<RecordWriter> {
-  const { authorizeLog, audit, auditRequired, recordSinks, recordSpool, tracing } = options;
+export async function startRecords({ authorizeLog, audit }: RecordsOptions, deps: RecordsDeps): Promise<RecordWriter> {
   const { store, keys, clock, log, worker } = deps;
   const onError = (error: GatewayError, queued: number): void =>
     log.error({ err: error, queued }, "authorization records are not written");
-  if (!audit && !auditRequired && recordSinks.length === 0)
-    return createRecordWriter({ destination: authorizeLog, onError });
+  if (!audit) return createRecordWriter({ destination: authorizeLog, onError });
 
   const instance = instanceName(worker);
-  const heads = audit ? keepHeads(instance, { store, clock, log }) : undefined;
+  const heads = keepHeads(instance, { store, clock, log });
   let last: string | undefined;
   const [seed] = keys.derive("audit-signing");
-  const spool = resolve(recordSpool);
-  const serviceName = tracing?.serviceName ?? DEFAULT_SERVICE_NAME;
   const records = await startRecordThread(
     {
       instance,
       destination: authorizeLog,
       closeTimeoutMs: CLOSE_TIMEOUT_MS,
-      ...(audit && { audit: { seed: seed as Buffer, seen: await readHeads({ store, log }) } }),
-      sinks: recordSinks.map((sink) => ({ ...sink, spool, serviceName, version: VERSION })),
+      audit: { seed: seed as Buffer, seen: await readHeads({ store, log }) },
     },
     {
       log,
       onError,
-      wantsExtra: recordSinks.length > 0,
       onCheckpoint(note) {
         last = note;
-        heads?.put(note);
+        heads.put(note);
       },
       onDeath(error) {
         log.fatal({ err: error }, "authorization records cannot be written any more");
@@ -73,7 +61,7 @@ export async function startRecords(options: RecordsOptions, deps: RecordsDeps): 
     ...records,
     async close() {
       await records.close();
-      await heads?.close(last);
+      await heads.close(last);
     },
   };
 }

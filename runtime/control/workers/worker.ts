@@ -57,7 +57,6 @@ async function answer(gateway: Gateway, what: keyof Answers): Promise<Answers[ke
     upstreams: gateway.upstreams(),
     blocks: gateway.blocks(),
     webhook: gateway.webhook(),
-    ...gateway.recording(),
   };
 }
 
