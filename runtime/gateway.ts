@@ -87,7 +87,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     const ground = await openGround(options, own);
     const { boot, store, bundle, records, metrics, clock, log } = ground;
-    const proxy = createServices(ground, options, own);
+    const services = createServices(ground, options, own);
+    const { proxy } = services;
     const { admin, pages, adminCertificates } = await openAdmin(
       ground,
       proxy,
@@ -123,7 +124,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         // Of several workers the supervisor has waited.
         if (worker === undefined && boot.drainDelayMs > 0) await delay(boot.drainDelayMs);
         // First, since the listener waits for answers that are open.
-        proxy.drain();
+        services.drain();
         await closeAll(opened);
       },
     };

@@ -18,8 +18,14 @@ import { createSession, type SessionModule } from "./identity/identity.ts";
 import { createUpstream } from "./oauth/client/upstream.ts";
 import type { GatewayOptions } from "./gateway.ts";
 
+export interface Services {
+  readonly proxy: Proxy;
+  /** Begins a shutdown: ends what would never end by itself. */
+  drain(): void;
+}
+
 /** What serves users and clients, put together behind the proxy, through which every request comes. */
-export function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, own: Own): Proxy {
+export function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, own: Own): Services {
   const { boot, bundle: snapshots, store, keys, log, clock, tracing, blocks, metrics } = ground;
   const { development } = boot;
   const fetch = createSafeFetch({ development });
@@ -69,16 +75,18 @@ export function createServices(ground: Ground, { clientDocumentUrl }: GatewayOpt
   });
   const console =
     boot.console && ground.recordAction
-      ? createConsole({
-          ...common,
-          ...session,
-          settings: boot.console,
-          deviceProofs: devices.proofs,
-          recordAction: ground.recordAction,
-          screens: {},
-        })
-      : [];
-  return own(
+      ? own(
+          createConsole({
+            ...common,
+            ...session,
+            settings: boot.console,
+            deviceProofs: devices.proofs,
+            recordAction: ground.recordAction,
+            reader: undefined,
+          }),
+        )
+      : undefined;
+  const proxy = own(
     createProxy({
       ...common,
       endpoints: [
@@ -88,7 +96,7 @@ export function createServices(ground: Ground, { clientDocumentUrl }: GatewayOpt
         ...upstream.endpoints,
         ...devices.endpoints,
         ...approvals.endpoints,
-        ...console,
+        ...(console?.endpoints ?? []),
       ],
       authenticator: callers,
       signIn: session.signIn,
@@ -115,4 +123,11 @@ export function createServices(ground: Ground, { clientDocumentUrl }: GatewayOpt
       tracing,
     }),
   );
+  return {
+    proxy,
+    drain() {
+      proxy.drain();
+      console?.drain();
+    },
+  };
 }

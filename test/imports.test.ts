@@ -106,9 +106,8 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "its own listener; jobs publish with the token of their platform",
   },
   "control/console": {
-    // Of its screens, as far as each of them uses it: settings, store, approvals, mcp, oauth/server, oauth/client, upstreams,
-    // record-store, control/bundle.
-    may: ["shared", "policy", "audit", "features", "config", "http", "pages", "identity"],
+    // What its screens show; each adds what it uses.
+    may: ["shared", "policy", "audit", "features", "config", "http", "pages", "record-store", "identity"],
     why: "what people see and do in their browsers; serves no clients",
   },
   "control/workers": {

@@ -92,7 +92,7 @@ const ACTION_TEXTS: Readonly<Record<Action, string>> = {
   approve: "Approve rule",
 };
 
-const OPERATOR_TEXTS: Readonly<Record<Operator, string>> = {
+export const OPERATOR_TEXTS: Readonly<Record<Operator, string>> = {
   and: "all of",
   or: "any of",
   not: "none of",

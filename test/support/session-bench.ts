@@ -73,6 +73,7 @@ export interface SessionBenchOptions {
   /** Addresses of another part, on every replica. */
   readonly endpoints?: (parts: {
     readonly session: SessionModule;
+    readonly snapshots: Snapshots;
     readonly keys: Keys;
     readonly clock: Clock;
     readonly log: Log;
@@ -203,7 +204,7 @@ async function startReplica({
     ...(fetch && { fetch }),
   });
   const endpoints = createEndpointFinder({
-    endpoints: [...session.endpoints, ...(more?.({ session, keys, clock, log }) ?? [])],
+    endpoints: [...session.endpoints, ...(more?.({ session, snapshots, keys, clock, log }) ?? [])],
     log,
   });
   const server = await createHttpServer({

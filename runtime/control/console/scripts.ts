@@ -3,12 +3,13 @@ import { createHash } from "node:crypto";
 
 import type { Exchange } from "../../http/exchange.ts";
 import { respondBytes } from "../../http/respond.ts";
+import { LIVE_SCRIPT } from "../../pages/console/live-script.ts";
 import { TIME_SCRIPT } from "../../pages/console/time-script.ts";
 
 export const SCRIPTS_PATH = "/.gateway/console/scripts/";
 
 const scripts: ReadonlyMap<string, { readonly text: string; readonly etag: string }> = new Map(
-  [["time", TIME_SCRIPT] as const].map(([name, text]) => [
+  [["time", TIME_SCRIPT] as const, ["live", LIVE_SCRIPT] as const].map(([name, text]) => [
     `${SCRIPTS_PATH}${name}.js`,
     { text, etag: `"${createHash("sha256").update(text).digest("base64url")}"` },
   ]),

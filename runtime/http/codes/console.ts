@@ -7,6 +7,11 @@ export const CONSOLE_CODES = {
     means: "Somebody asks for more pages of the console than anybody reads",
     remedy: "Wait; look for a script that reloads the page",
   },
+  "console.streams": {
+    status: 503,
+    means: "As many pages show new decisions as a process lets",
+    remedy: "Nothing: the page shows what was there when it was loaded",
+  },
   "console.unavailable": {
     status: 503,
     means: "The console cannot be shown: the store cannot be reached",

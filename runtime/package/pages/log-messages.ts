@@ -90,6 +90,9 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "Once: the configuration changed meanwhile. Again: somebody tries to mix up providers, or a redirect URI is registered for another client.",
     "an action in the console was not done":
       "`reason` says why: no role, a form from elsewhere, or what failed. It is in the records, too.",
+    "new records cannot be shown in the console":
+      "The record store cannot be asked: lists stand still, and say so when they are loaded.",
+    "the console cannot ask the record store": "The same, of a page: `reason` says why.",
     "a sign-in was refused: the user is blocked": "Nothing: see Incident brake.",
     "a credential cannot be verified now": "Store or provider cannot be reached: users get 503.",
     "a token of the identity provider cannot be verified now": "Allow egress to the provider's keys and userinfo.",

@@ -26,12 +26,14 @@ export interface TableParts {
   readonly columns: readonly Column[];
   /** A cell for each column. */
   readonly rows: readonly (readonly HtmlValue[])[];
+  /** Of the rows, for scripts. */
+  readonly ids?: readonly string[];
   /** In the place of a table without rows. */
   readonly empty: Html;
 }
 
 /** Scrolls by itself where it does not fit, by keyboard too. */
-export function table({ id, caption, columns, rows, empty }: TableParts): Html {
+export function table({ id, caption, columns, rows, ids, empty }: TableParts): Html {
   if (rows.length === 0) return empty;
   return html`<div class="scroll" role="region" aria-labelledby="${id}-caption" tabindex="0">
     <table id="${id}">
@@ -47,7 +49,7 @@ export function table({ id, caption, columns, rows, empty }: TableParts): Html {
         </tr>
       </thead>
       <tbody>
-        ${rows.map((cells) => tableRow(columns, cells))}
+        ${rows.map((cells, index) => tableRow(columns, cells, ids?.[index]))}
       </tbody>
     </table>
   </div>`;

@@ -68,6 +68,7 @@ textarea { min-height: 4.5rem; }
 button, .button { display: inline-block; min-height: 2rem; margin: 0; padding: .25rem .9rem; border: 1px solid var(--field); border-radius: .35rem; background: var(--card); color: var(--text); font: inherit; text-decoration: none; cursor: pointer; }
 button:hover, .button:hover { border-color: currentColor; background: var(--soft); }
 button.primary, .button.primary { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
+button[aria-pressed=true] { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); background: var(--soft); }
 button.danger { border-color: var(--bad); color: var(--bad); }
 .bar { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem .9rem; margin: 0 0 1rem; }
 .bar > p { margin: 0; }

@@ -1,0 +1,119 @@
+/** All records that a filter finds, as a file: page after page, no faster than the reader takes them. */
+import type { Exchange } from "../../../http/exchange.ts";
+import type { KeptRecord, RecordPage, RecordQuery, RecordReader } from "../../../record-store/record-reader.ts";
+import type { ConsoleRights, Visit } from "../screen.ts";
+import { textOf, visibleFields, whatOf } from "./show-record.ts";
+import { reasonText } from "./reasons.ts";
+
+export const FORMATS = ["ndjson", "csv"] as const;
+type Format = (typeof FORMATS)[number];
+
+const PAGE = 200;
+/** Whether the reader still may is asked again after so many pages. */
+const PAGES_BETWEEN_CHECKS = 50;
+
+export interface DownloadDeps {
+  readonly reader: RecordReader;
+  /** Undefined: the right has ended. */
+  readonly again: (visit: Visit) => Promise<ConsoleRights | undefined>;
+}
+
+/** @throws what the reader throws before the first page; later the connection ends within the file */
+export async function download(
+  { reader, again }: DownloadDeps,
+  {
+    visit,
+    query,
+    format,
+  }: { readonly visit: Visit; readonly query: Omit<RecordQuery, "limit" | "order">; readonly format: Format },
+): Promise<void> {
+  const { exchange } = visit;
+  const asked = { ...query, order: "newest", limit: PAGE } as const;
+  let page: RecordPage = await reader.find(asked);
+  let { rights } = visit;
+  const client = { isGone: false };
+  exchange.onClose(() => (client.isGone = true));
+  exchange.start(200, [
+    "content-type",
+    format === "csv" ? "text/csv; charset=utf-8; header=present" : "application/x-ndjson",
+    "content-disposition",
+    `attachment; filename="decisions.${format}"`,
+    "cache-control",
+    "no-store",
+    "x-content-type-options",
+    "nosniff",
+  ]);
+  if (format === "csv") exchange.write(`${COLUMNS.join(",")}\r\n`);
+  for (let pages = 1; !client.isGone; pages += 1) {
+    const lines = page.records.map((record) => (format === "csv" ? csvLine(record) : jsonLine(record, rights)));
+    if (!exchange.write(lines.join(""))) await drained(exchange);
+    if (page.next === undefined) break;
+    if (pages % PAGES_BETWEEN_CHECKS === 0) {
+      const now = await again(visit);
+      // Cut off, so that nobody takes it for all there is.
+      if (!now || String(now.owners) !== String(visit.rights.owners)) return exchange.abort();
+      rights = now;
+    }
+    try {
+      page = await reader.find({ ...asked, cursor: page.next });
+    } catch {
+      return exchange.abort();
+    }
+  }
+  if (!client.isGone) exchange.end();
+}
+
+function drained(exchange: Exchange): Promise<void> {
+  return new Promise((resolve) => {
+    exchange.onDrain(resolve);
+    exchange.onClose(() => resolve());
+  });
+}
+
+function jsonLine(record: KeptRecord, rights: ConsoleRights): string {
+  const { id, outcome, result } = record;
+  const fields = Object.fromEntries(visibleFields(record, rights).fields);
+  return `${JSON.stringify({ id, outcome, ...fields, ...(result && { result }) })}\n`;
+}
+
+const COLUMNS = [
+  "time",
+  "outcome",
+  "user",
+  "email",
+  "client",
+  "route",
+  "what",
+  "why",
+  "status",
+  "duration_ms",
+  "ip",
+  "request_id",
+  "id",
+];
+
+function csvLine(record: KeptRecord): string {
+  const { timeMs, outcome, userId, email, clientId, route, result, id } = record;
+  const cells = [
+    new Date(timeMs).toISOString(),
+    outcome,
+    userId,
+    email,
+    clientId,
+    route,
+    whatOf(record),
+    reasonText(record),
+    result?.status,
+    result?.durationMs,
+    textOf(record, "ip"),
+    textOf(record, "request-id"),
+    id,
+  ];
+  return `${cells.map((cell) => csvCell(String(cell ?? ""))).join(",")}\r\n`;
+}
+
+/** RFC 4180. What a spreadsheet would take for a formula begins with an apostrophe. */
+function csvCell(text: string): string {
+  const plain = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
+}
