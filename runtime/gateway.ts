@@ -7,6 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createAdmin, createPages } from "./control/admin/admin.ts";
 import type { AdminPages } from "./control/admin/listener.ts";
 import type { Metrics } from "./control/admin/metrics.ts";
+import { recordingReport } from "./control/admin/records/recording.ts";
 import { openAdminCertificates } from "./control/admin/tls.ts";
 import { createMintedTokens } from "./control/admin/minted-tokens.ts";
 import { publishTokenEndpoint } from "./control/admin/publish-tokens.ts";
@@ -59,6 +60,8 @@ export interface Gateway {
   readonly status: () => BundleStatus;
   /** What became of events; undefined where nobody is told. */
   readonly webhook: () => WebhookStatus | undefined;
+  /** What becomes of records, where they go further than the log. */
+  readonly recording: () => ReturnType<typeof recordingReport>;
   /** Digest and generation in force. */
   readonly current: () => { readonly digest: string; readonly generation: number };
   /** Calls back after each change of the configuration. @returns unsubscribe */
@@ -114,6 +117,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       blocks: () => ground.blocks.list().map(describeBlock),
       status: () => bundle.status(),
       webhook: () => ground.webhook?.status(),
+      recording: () => recordingReport(ground.recording),
       current: () => bundle.current(),
       onChange: (listener) => bundle.subscribe(() => listener()),
       reload: () => bundle.reload(),
@@ -136,7 +140,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 async function openAdmin(
-  { boot, bundle, metrics, store, blocks, webhook, clock, log, recordPublished, recordAction }: Ground,
+  { boot, bundle, metrics, store, blocks, webhook, clock, log, recording, recordPublished, recordAction }: Ground,
   proxy: Proxy,
   { worker, isDraining }: { readonly worker: string | undefined; readonly isDraining: () => boolean },
   own: Own,
@@ -149,6 +153,7 @@ async function openAdmin(
     upstreams: () => proxy.upstreams(),
     blocks: () => blocks.list().map(describeBlock),
     webhook: webhook && (() => webhook.status()),
+    records: recording,
   };
   if (worker !== undefined)
     return { admin: undefined, pages: own(createPages(pagesDeps)), adminCertificates: undefined };

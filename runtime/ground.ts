@@ -2,7 +2,6 @@
 import { randomUUID } from "node:crypto";
 
 import { startActions } from "./control/audit/actions.ts";
-import { followArguments } from "./control/audit/follow-arguments.ts";
 import { recordPublished } from "./control/audit/record-published.ts";
 import { startRecords } from "./control/audit/start-records.ts";
 import { createMetrics } from "./control/admin/metrics.ts";
@@ -50,7 +49,6 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
   const keptKeys = keys.derive("kept-slice");
   const bundle = own(await openBundle({ path: config, boot: start, published, kept, keptKeys, log, clock, onReload }));
   const records = own(await startRecords(boot, { store, keys, clock, log, worker }));
-  if (records.thread?.wantsExtra === true) own(followArguments(bundle, records.thread));
   // What is done in the console is recorded, and the console shows it.
   const recordsActions = boot.audit || boot.console !== undefined;
   if (recordsActions) own(startActions({ store, records, log }));
@@ -89,6 +87,7 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
     store,
     bundle,
     records,
+    recording: { required: boot.auditRequired, thread: records.thread },
     redactor,
     blocks,
     toolLocks,

@@ -115,6 +115,7 @@ export function createServices(ground: Ground, { clientDocumentUrl }: GatewayOpt
       showAddress: (...of) => issuer.showAddress(...of),
       upstream,
       records: ground.records,
+      auditRequired: boot.auditRequired,
       notify: ground.notify,
       toolLocks: ground.toolLocks,
       replay: boot.replay,

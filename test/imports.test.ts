@@ -38,6 +38,10 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "messages, what servers list, and the list of servers",
   },
   tracing: { may: ["shared", "policy", "features", "config", "http"], why: "told by others what happens; asks nobody" },
+  "record-sinks": {
+    may: ["shared", "audit", "features"],
+    why: "records on their way to others; in the thread of the records",
+  },
   webhook: { may: ["shared", "audit", "features", "http", "store"], why: "told by others what happens; asks nobody" },
   "oauth/server": {
     may: ["shared", "policy", "settings", "features", "config", "http", "pages", "store", "identity"],
@@ -74,7 +78,7 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "looks at what others know, and tells of it",
   },
   "control/audit": {
-    may: ["shared", "audit", "features", "config", "store"],
+    may: ["shared", "audit", "features", "store", "record-sinks"],
     why: "what the records of one process need of the others, and of administrators",
   },
   "control/drafts": {
@@ -212,6 +216,7 @@ const BETWEEN_FEATURES = new Set([
   "connection/pool-key",
   "headers/names",
   "headers/template",
+  "process/header-value",
   "process/owners",
   "routing/from",
   "routing/own-paths",
@@ -244,7 +249,10 @@ const confined: Readonly<Record<string, { readonly where: RegExp; readonly why: 
     why: "only the controller loads it",
   },
   pg: { where: /^runtime\/(record-)?store\//, why: "database driver" },
-  "node:sqlite": { where: /^runtime\/(record-)?store\//, why: "database driver" },
+  "node:sqlite": {
+    where: /^runtime\/((record-)?store\/|record-sinks\/spool\/slot-lock\.ts$)/,
+    why: "database driver, and locks that a killed process leaves nobody",
+  },
   "@grpc/grpc-js": { where: /^runtime\/terraform\//, why: "the provider process" },
   protobufjs: { where: /^runtime\/terraform\//, why: "the provider process" },
   "protobufjs/minimal.js": {

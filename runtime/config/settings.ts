@@ -9,6 +9,7 @@ import { lifetimeShape, mcpSettingsShape } from "../features/mcp/settings.ts";
 import { developmentShape, keysShape, logShape, ownersShape } from "../features/process/settings.ts";
 import { webhookShape } from "../features/process/webhook.ts";
 import { recordFieldsShape, recordsShape } from "../features/records/settings.ts";
+import { recordSinksShape } from "../features/records/sinks.ts";
 import { cookieShape, signInShape } from "../features/sign-in/settings.ts";
 import { trustedIssuersShape } from "../features/sign-in/trusted-issuers.ts";
 import { type DocOf, fieldsOf } from "../settings/types/registry.ts";
@@ -36,6 +37,7 @@ const bootShape = {
   ...adminListenerShape,
   ...keysShape,
   ...recordsShape,
+  ...recordSinksShape,
   ...logShape,
   ...webhookShape,
   ...consoleShape,

@@ -8,6 +8,7 @@
 import { CONSOLE_CODES } from "./codes/console.ts";
 import { LIMIT_CODES } from "./codes/limits.ts";
 import { OAUTH_PAGE_CODES } from "./codes/oauth.ts";
+import { RECORD_CODES } from "./codes/records.ts";
 import { REQUEST_CODES } from "./codes/request.ts";
 import { ROUTE_CODES } from "./codes/route.ts";
 import { SIGN_IN_CODES } from "./codes/sign-in.ts";
@@ -16,6 +17,7 @@ export const ERROR_CODES = {
   ...REQUEST_CODES,
   ...ROUTE_CODES,
   ...LIMIT_CODES,
+  ...RECORD_CODES,
   ...SIGN_IN_CODES,
   ...OAUTH_PAGE_CODES,
   ...CONSOLE_CODES,

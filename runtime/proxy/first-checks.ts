@@ -3,10 +3,21 @@ import type { Exchange } from "../http/exchange.ts";
 import { respondBytes, respondError } from "../http/respond.ts";
 import { denialAnswer } from "../mcp/refuse.ts";
 import { BLOCKED, blockedDecision } from "../policy/blocks.ts";
+import { canRecord, refuseUnrecorded } from "./answers/unrecorded.ts";
 import { refuse, type DecideDeps } from "./decide.ts";
 import type { PreparedRoute } from "./prepared-route.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Step } from "./steps.ts";
+
+/** Before anything else on any route. */
+export function firstChecks(deps: ClientCertificateDeps): readonly Step[] {
+  return [requireRecording(deps), refuseBlockedRoute(deps), requireClientCertificate(deps), refuseWebSocket(deps)];
+}
+
+function requireRecording(deps: DecideDeps): Step {
+  if (deps.auditRequired !== true) return goOn;
+  return (context) => (canRecord(deps) ? "next" : refuseUnrecorded(context));
+}
 
 /** Step: refuses every request to a blocked route, whoever sends it. The answer does not say by what; the record does. */
 export function refuseBlockedRoute(deps: DecideDeps): Step {

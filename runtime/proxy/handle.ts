@@ -32,12 +32,7 @@ import { decideMcp } from "./approval/decide-mcp.ts";
 import { useApproval, type ApproveDeps } from "./approval/approve.ts";
 import { renewDevices, type DeviceDeps } from "./device.ts";
 import { createEndpointFinder } from "./endpoints.ts";
-import {
-  refuseBlockedRoute,
-  refuseWebSocket,
-  requireClientCertificate,
-  type ClientCertificateDeps,
-} from "./first-checks.ts";
+import { firstChecks, type ClientCertificateDeps } from "./first-checks.ts";
 import { forward } from "./forwarding/forward.ts";
 import type { ForwardDeps } from "./forwarding/forwarding.ts";
 import { createHopCounter } from "./forwarding/hop-count.ts";
@@ -163,9 +158,7 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
   };
   /** On ordinary routes and MCP client routes. */
   const webSteps: readonly Step[] = [
-    refuseBlockedRoute(deps),
-    requireClientCertificate(deps),
-    refuseWebSocket(deps),
+    ...firstChecks(deps),
     authenticateProviderToken(deps),
     authenticateCookie(deps),
     authenticateOwnToken(deps),
@@ -180,9 +173,7 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
   ];
   /** On MCP server routes. */
   const mcpSteps: readonly Step[] = [
-    refuseBlockedRoute(deps),
-    requireClientCertificate(deps),
-    refuseWebSocket(deps),
+    ...firstChecks(deps),
     checkOrigin(deps),
     answerPreflight,
     authenticateToken(deps),

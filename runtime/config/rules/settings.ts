@@ -11,6 +11,7 @@ import { consoleRules } from "../../features/access/console.ts";
 import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 import { sharedSecrets, tracingHeaders } from "../../features/process/rules.ts";
 import { auditKey, recordKey } from "../../features/records/rules.ts";
+import { auditPlaces, recordSinkRules } from "../../features/records/sinks.ts";
 
 export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterable<UnplacedProblem> {
   yield* openidScope(settings);
@@ -19,6 +20,8 @@ export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterab
   yield* sharedSecrets(settings);
   yield* recordKey(settings);
   yield* auditKey(settings);
+  yield* recordSinkRules(settings);
+  yield* auditPlaces(settings);
   yield* adminTokenRules(settings);
   yield* publishWorkloadProblems(settings.owners);
   yield* developmentListeners(settings);

@@ -7,6 +7,7 @@ import { bundleSeries } from "./bundle-series.ts";
 import { createAdminListener, type Admin, type AdminListenerDeps, type AdminPages } from "./listener.ts";
 import type { Metrics } from "./metrics.ts";
 import { processFacts } from "./process-facts.ts";
+import { canPass, recordSeries, type RecordsState, sinkStatus } from "./records/recording.ts";
 import { upstreamSeries } from "./upstream-series.ts";
 
 export type { Admin } from "./listener.ts";
@@ -22,6 +23,8 @@ export interface PagesDeps {
   readonly blocks?: () => readonly object[];
   /** What became of events; absent: nobody is told. */
   readonly webhook?: (() => object) | undefined;
+  /** Where records go; absent: nothing is shown of it. */
+  readonly records?: RecordsState | undefined;
 }
 
 export type AdminDeps = PagesDeps & Omit<AdminListenerDeps, "pages">;
@@ -52,7 +55,8 @@ export function createPages(deps: PagesDeps): AdminPages & Closable {
   return { ...processPages(deps), close: async () => stop() };
 }
 
-function followBundle({ bundle, metrics, upstreams }: PagesDeps): () => void {
+function followBundle({ bundle, metrics, upstreams, records }: PagesDeps): () => void {
+  if (records?.thread) for (const series of recordSeries(records.thread)) metrics.register(series);
   if (upstreams) for (const series of upstreamSeries(upstreams)) metrics.register(series);
   for (const series of bundleSeries(bundle)) metrics.register(series);
   return bundle.subscribe((next) => metrics.keepRoutes(next.routes));
@@ -66,9 +70,19 @@ function processPages(deps: PagesDeps): AdminPages {
     async readiness() {
       const { digest, generation, lastError, owners } = bundle.status();
       const { draining, store } = await about();
-      const ready = !draining && store === "ok" && generation > 0;
+      const kept = canPass(deps.records);
+      const ready = !draining && store === "ok" && generation > 0 && kept;
       // Nothing refused makes this process unready: it serves the last good configuration, and the other owners.
-      return { ready, digest, generation, draining, store, reload: lastError ? "failed" : "ok", ...degraded(owners) };
+      return {
+        ready,
+        digest,
+        generation,
+        draining,
+        store,
+        reload: lastError ? "failed" : "ok",
+        ...(!kept && { records: "unavailable" }),
+        ...degraded(owners),
+      };
     },
     async status() {
       return {
@@ -80,6 +94,7 @@ function processPages(deps: PagesDeps): AdminPages {
         ...(deps.blocks && { blocks: deps.blocks() }),
         ...(deps.upstreams && { upstreams: deps.upstreams() }),
         ...(deps.webhook && { webhook: deps.webhook() }),
+        ...sinkStatus(deps.records),
       };
     },
     metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),

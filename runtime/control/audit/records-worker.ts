@@ -1,6 +1,8 @@
 /** The thread of the records: see serve-records.ts. */
-import { parentPort, workerData } from "node:worker_threads";
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 
+import type { RecordConsumer } from "../../audit/record-consumer.ts";
+import { openRecordSink } from "../../record-sinks/sink.ts";
 import { systemClock } from "../../shared/clock.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { FromRecordThread, RecordThreadSettings } from "./records-protocol.ts";
@@ -8,10 +10,22 @@ import { serveRecords } from "./serve-records.ts";
 
 if (parentPort) {
   try {
-    serveRecords(parentPort, workerData as RecordThreadSettings, { consumers: [], clock: systemClock });
+    const settings = workerData as RecordThreadSettings;
+    serveRecords(parentPort, settings, { consumers: openConsumers(settings, parentPort), clock: systemClock });
   } catch (error) {
     const code = error instanceof GatewayError ? error.code : "record.thread";
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
     parentPort.postMessage({ type: "failed", code, message: errorText(error) } satisfies FromRecordThread);
   }
+}
+
+function openConsumers({ sinks = [] }: RecordThreadSettings, port: MessagePort): readonly RecordConsumer[] {
+  const tell = (message: FromRecordThread): void => port.postMessage(message, []);
+  return sinks.map((sink) =>
+    openRecordSink(sink, {
+      clock: systemClock,
+      log: (level, fields, message) => tell({ type: "log", level, fields, message }),
+      record: (line) => tell({ type: "line", line }),
+    }),
+  );
 }

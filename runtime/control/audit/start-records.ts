@@ -1,11 +1,14 @@
 /** Opens where the records go: the log alone, or the thread that proves them whole and hands on copies. */
 import { hostname } from "node:os";
+import { resolve } from "node:path";
 
 import { createRecordWriter, type RecordWriter } from "../../audit/record-writer.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { GatewayError } from "../../shared/errors.ts";
+import type { RecordSettings } from "../../features/records/compiled.ts";
 import { type Keys, randomHandle } from "../../shared/keys.ts";
 import type { Log } from "../../shared/log.ts";
+import { VERSION } from "../../shared/version.ts";
 import type { Store } from "../../store/store.ts";
 import { keepHeads, readHeads } from "./heads.ts";
 import { startRecordThread } from "./records-thread.ts";
@@ -18,38 +21,47 @@ export interface RecordsDeps {
   readonly worker: string | undefined;
 }
 
-export interface RecordsOptions {
-  /** "stdout", or a path. */
-  readonly authorizeLog: string;
-  readonly audit: boolean;
+export interface RecordsOptions extends Pick<
+  RecordSettings,
+  "authorizeLog" | "audit" | "auditRequired" | "recordSinks" | "recordSpool"
+> {
+  readonly tracing?: { readonly serviceName: string } | undefined;
 }
 
+/** As `tracing.service_name` has it. */
+const DEFAULT_SERVICE_NAME = "gateway";
 const CLOSE_TIMEOUT_MS = 5_000;
 
 /** @throws GatewayError `record.open`, `record.thread` */
-export async function startRecords({ authorizeLog, audit }: RecordsOptions, deps: RecordsDeps): Promise<RecordWriter> {
+export async function startRecords(options: RecordsOptions, deps: RecordsDeps): Promise<RecordWriter> {
+  const { authorizeLog, audit, auditRequired, recordSinks, recordSpool, tracing } = options;
   const { store, keys, clock, log, worker } = deps;
   const onError = (error: GatewayError, queued: number): void =>
     log.error({ err: error, queued }, "authorization records are not written");
-  if (!audit) return createRecordWriter({ destination: authorizeLog, onError });
+  if (!audit && !auditRequired && recordSinks.length === 0)
+    return createRecordWriter({ destination: authorizeLog, onError });
 
   const instance = instanceName(worker);
-  const heads = keepHeads(instance, { store, clock, log });
+  const heads = audit ? keepHeads(instance, { store, clock, log }) : undefined;
   let last: string | undefined;
   const [seed] = keys.derive("audit-signing");
+  const spool = resolve(recordSpool);
+  const serviceName = tracing?.serviceName ?? DEFAULT_SERVICE_NAME;
   const records = await startRecordThread(
     {
       instance,
       destination: authorizeLog,
       closeTimeoutMs: CLOSE_TIMEOUT_MS,
-      audit: { seed: seed as Buffer, seen: await readHeads({ store, log }) },
+      ...(audit && { audit: { seed: seed as Buffer, seen: await readHeads({ store, log }) } }),
+      sinks: recordSinks.map((sink) => ({ ...sink, spool, serviceName, version: VERSION })),
     },
     {
       log,
       onError,
+      wantsExtra: recordSinks.length > 0,
       onCheckpoint(note) {
         last = note;
-        heads.put(note);
+        heads?.put(note);
       },
       onDeath(error) {
         log.fatal({ err: error }, "authorization records cannot be written any more");
@@ -61,7 +73,7 @@ export async function startRecords({ authorizeLog, audit }: RecordsOptions, deps
     ...records,
     async close() {
       await records.close();
-      await heads.close(last);
+      await heads?.close(last);
     },
   };
 }

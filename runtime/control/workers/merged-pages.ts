@@ -7,6 +7,7 @@ import type { Totals } from "../admin/metrics.ts";
 import { createSeriesRegistry, mergeMetrics } from "../admin/series.ts";
 import { processFacts } from "../admin/process-facts.ts";
 import type { Store } from "../../store/store.ts";
+import { mergeSinks } from "../admin/records/recording.ts";
 import { mergeStatus } from "../../webhook/tally.ts";
 import type { Fleet } from "./fleet.ts";
 import type { WorkerReport } from "./protocol.ts";
@@ -55,6 +56,7 @@ export function mergedPages({ fleet, store, sealKey, isDraining }: MergedPagesDe
         draining,
         store: storeState,
         reload: reports.some(({ bundle }) => bundle.lastError) ? "failed" : "ok",
+        ...(reports.some(({ canRecord }) => !canRecord) && { records: "unavailable" }),
         ...(owners && degraded(owners)),
         workers: { serving, wanted: fleet.members().length },
       };
@@ -62,6 +64,7 @@ export function mergedPages({ fleet, store, sealKey, isDraining }: MergedPagesDe
     async status() {
       const reports = await fleet.ask("report");
       const webhook = mergeStatus([...reports.values()].flatMap((report) => report.webhook ?? []));
+      const sinks = mergeSinks([...reports.values()].map(({ recordSinks }) => recordSinks));
       return {
         ...(await about()),
         bundle: [...reports.values()].map(({ bundle }) => bundle)[0] ?? null,
@@ -70,6 +73,7 @@ export function mergedPages({ fleet, store, sealKey, isDraining }: MergedPagesDe
         blocks: [...reports.values()].map(({ blocks }) => blocks)[0] ?? null,
         counters: sumOf([...reports.values()]),
         ...(webhook && { webhook }),
+        ...(sinks.length > 0 && { record_sinks: sinks }),
         workers: fleet.members().map((member) => ({ ...member, ...aboutWorker(reports.get(member.name)) })),
       };
     },

@@ -2,6 +2,7 @@
 import type { BundleStatus } from "../bundle/bundle.ts";
 import type { MetricValues } from "../admin/series.ts";
 import type { WebhookStatus } from "../../webhook/tally.ts";
+import type { SinkStatus } from "../admin/records/recording.ts";
 import type { Totals } from "../admin/metrics.ts";
 
 /** What a worker tells of itself. */
@@ -16,6 +17,9 @@ export interface WorkerReport {
   readonly blocks: readonly object[];
   /** What this worker did, and saw waiting. */
   readonly webhook: WebhookStatus | undefined;
+  readonly recordSinks: readonly SinkStatus[];
+  /** Requests may pass: they can be recorded, or need not be. */
+  readonly canRecord: boolean;
 }
 
 export interface Answers {

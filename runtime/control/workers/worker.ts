@@ -57,6 +57,7 @@ async function answer(gateway: Gateway, what: keyof Answers): Promise<Answers[ke
     upstreams: gateway.upstreams(),
     blocks: gateway.blocks(),
     webhook: gateway.webhook(),
+    ...gateway.recording(),
   };
 }
 

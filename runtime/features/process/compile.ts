@@ -5,8 +5,8 @@ import { createPrivateKey } from "node:crypto";
 import { GatewayError } from "../../shared/errors.ts";
 import { decodeSharedSecret } from "./settings.ts";
 import type { ProcessSettings } from "./compiled.ts";
-import { headerValueProblem } from "../../shared/http/header-syntax.ts";
-import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
+import { headerValue } from "./header-value.ts";
+import type { SecretSource } from "../../settings/secret-spellings.ts";
 import { decodeBase64 } from "../../settings/values.ts";
 
 export function compileTracing(
@@ -19,12 +19,9 @@ export function compileTracing(
   }: NonNullable<WithDefaults<typeof logShape>["tracing"]>,
   secrets: SecretSource,
 ): ProcessSettings["tracing"] {
-  const values = Object.entries(headers ?? {}).map(([name, header]) => {
-    const value = secretValues(header, "value", secrets)[0];
-    const problem = value === undefined ? "must have a value" : headerValueProblem(value);
-    if (value !== undefined && problem === undefined) return [name, value] as const;
-    throw new GatewayError("config.secret", `Cannot use header "${name}" of "tracing": it ${problem}`);
-  });
+  const values = Object.entries(headers ?? {}).map(
+    ([name, header]) => [name, headerValue("tracing", name, header, secrets)] as const,
+  );
   return {
     endpoint,
     headers: new Map(values),

@@ -7,17 +7,27 @@ import type { ListenerDoc } from "../listener/settings.ts";
 import { decodeSharedSecret } from "../process/settings.ts";
 import type { RecordSettings } from "./compiled.ts";
 import { recordsShape } from "./settings.ts";
+import { compileRecordSinks } from "./compile-sinks.ts";
+import { recordSinksShape } from "./sinks.ts";
 
-type RecordsDoc = ShapeDoc<typeof recordsShape> & Pick<ListenerDoc, "downstream_mtls">;
+type RecordsDoc = ShapeDoc<typeof recordsShape & typeof recordSinksShape> & Pick<ListenerDoc, "downstream_mtls">;
 
 /** @throws GatewayError `config.secret` */
 export function compileRecords(doc: RecordsDoc, secrets: SecretSource): RecordSettings {
   const { authorize_log: authorizeLog, audit } = withDefaults(recordsShape, doc);
+  const {
+    record_sinks: sinks,
+    record_spool: recordSpool,
+    audit_required: auditRequired,
+  } = withDefaults(recordSinksShape, doc);
   const key = recordKey(doc, secrets);
   const clearArguments = doc.authorize_log_clear_arguments ?? {};
   return {
     authorizeLog,
     audit,
+    recordSinks: compileRecordSinks(sinks ?? {}, secrets),
+    recordSpool,
+    auditRequired,
     digestKey: key,
     clearArguments,
     replay: createReplayWriter({

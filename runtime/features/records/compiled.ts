@@ -2,6 +2,39 @@
 import type { ToolPointers } from "../../audit/redaction/plan.ts";
 import type { ReplayWriter } from "../../audit/replay/write-facts.ts";
 
+/** How a receiver is reached that asks for more than a URL. Files are read for each connection. */
+export interface SinkTls {
+  readonly caFile: string | undefined;
+  readonly certificateFile: string | undefined;
+  readonly keyFile: string | undefined;
+  readonly serverName: string | undefined;
+}
+
+export type SinkTarget =
+  | { readonly kind: "otlp"; readonly url: string; readonly headers: ReadonlyMap<string, string> }
+  | {
+      readonly kind: "http";
+      readonly url: string;
+      readonly headers: ReadonlyMap<string, string>;
+      readonly format: "ndjson" | "ocsf";
+    }
+  | {
+      readonly kind: "syslog";
+      readonly host: string;
+      readonly port: number;
+      /** Undefined: the message is JSON. */
+      readonly structuredDataId: string | undefined;
+    };
+
+/** As the thread of the records gets it: structured-clonable. */
+export interface RecordSinkSettings {
+  readonly name: string;
+  readonly target: SinkTarget;
+  readonly tls: SinkTls;
+  readonly timeoutMs: number;
+  readonly spoolMaxBytes: number;
+}
+
 export interface RecordSettings {
   /** Where authorization records go: "stdout" or a file path. */
   readonly authorizeLog: string;
@@ -11,4 +44,9 @@ export interface RecordSettings {
   /** Of digests in records; undefined: one is derived from the shared secret. */
   readonly digestKey: Uint8Array | undefined;
   readonly clearArguments: ToolPointers;
+  readonly recordSinks: readonly RecordSinkSettings[];
+  /** Directory of what waits for them. */
+  readonly recordSpool: string;
+  /** No request passes that cannot be recorded. */
+  readonly auditRequired: boolean;
 }

@@ -52,6 +52,16 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "They wait in the store and are looked for every 15 s. Mend the store.",
     "an action is not recorded":
       "A slice was published, and no record will say so: `err` says who and what. Mend the store.",
+    "a record sink takes no records":
+      '`reason` says why; it is asked again at growing intervals, and its records wait on the disk. Mend the receiver, see "Record sinks".',
+    "a record sink loses records":
+      '`reason` says why: `spool-full`, `refused` (by the receiver, others not), `damaged` or `too-long`. See "Record sinks".',
+    "records were lost to a record sink":
+      "How many, from when to when; the log has them, and a `record gap` in their place is sent to the receiver.",
+    "the spool of a record sink cannot be written":
+      "Free or mend the disk of `record_spool`; it goes on by itself. With `audit_required` no request passes meanwhile.",
+    "what other processes left for a record sink cannot be read":
+      "Records of a process that ended wait in `record_spool`, and are looked for every 30 s. Look at the disk and its rights.",
     "traces are not exported": "The receiver at `tracing.endpoint` does not take them. Requests do not wait for it.",
     "the webhook's receiver does not take an event":
       "`reason` says why; it is sent again for a day. Mend the receiver of `webhook`, or its address.",

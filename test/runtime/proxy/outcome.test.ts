@@ -32,7 +32,6 @@ const records: RecordWriter = {
       return lines.length - 1;
     },
     writeOutcome: (outcome) => void records.write(formatOutcome(outcome)),
-    declareArguments: () => {},
     canKeep: true,
     status: () => [],
   },

@@ -1,0 +1,17 @@
+/** Values of the headers that the gateway's own requests carry. */
+import { GatewayError } from "../../shared/errors.ts";
+import { headerValueProblem } from "../../shared/http/header-syntax.ts";
+import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
+
+/** @param setting that the header is written in. @throws GatewayError `config.secret`, which does not quote it */
+export function headerValue(
+  setting: string,
+  name: string,
+  header: Readonly<Record<string, unknown>>,
+  secrets: SecretSource,
+): string {
+  const [value] = secretValues(header, "value", secrets);
+  const problem = value === undefined ? "must have a value" : headerValueProblem(value);
+  if (value !== undefined && problem === undefined) return value;
+  throw new GatewayError("config.secret", `Cannot use header "${name}" of "${setting}": it ${problem}`);
+}

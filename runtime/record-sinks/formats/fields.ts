@@ -1,0 +1,41 @@
+/** Members of a record, which any version of the gateway may have written: of another type they are absent. */
+export type RecordValue = Readonly<Record<string, unknown>>;
+
+export function textOf(record: RecordValue, name: string): string | undefined {
+  const value = record[name];
+  return typeof value === "string" ? value : undefined;
+}
+
+export function numberOf(record: RecordValue, name: string): number | undefined {
+  const value = record[name];
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+/** Of the messages that are checks of requests. */
+export const CHECK_MESSAGE = "authorize check";
+
+export interface Verdict {
+  readonly passes: boolean;
+  /** Policy let it pass, and a limit did not. */
+  readonly isLimited: boolean;
+  /** It waits for somebody's approval. */
+  readonly waits: boolean;
+  readonly isApproved: boolean;
+  readonly reasons: readonly string[];
+}
+
+/** What became of a request by its record. */
+export function verdictOf(record: RecordValue): Verdict {
+  const isLimited = record["limited"] !== undefined;
+  const { state } = (record["approval"] ?? {}) as { readonly state?: unknown };
+  const passes = record["allow"] === true && record["deny"] !== true && !isLimited;
+  const why = record["deny"] === true ? "deny-why-true" : passes ? "allow-why-true" : "allow-why-false";
+  const reasons = record[why];
+  return {
+    passes,
+    isLimited,
+    waits: !passes && state === "waiting",
+    isApproved: passes && state !== undefined,
+    reasons: Array.isArray(reasons) ? reasons.filter((reason) => typeof reason === "string") : [],
+  };
+}

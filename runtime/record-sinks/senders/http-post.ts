@@ -1,0 +1,105 @@
+/** POST requests over one connection that stays: bounded in time and bytes, without redirects. */
+import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+
+import type { SinkTls } from "../../features/records/compiled.ts";
+import { failureText, reachableLookup, refuseForbidden, tlsOptions } from "./reachable.ts";
+
+export interface Posted {
+  readonly status: number;
+  readonly retryAfterMs: number | undefined;
+  /** At most 64 KiB of it; "" of more. */
+  readonly body: string;
+}
+
+export interface Poster {
+  /** @returns a text: why there was no answer; for the log */
+  post(body: string, signal: AbortSignal): Promise<Posted | string>;
+  close(): void;
+}
+
+export interface PosterOptions {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly tls: SinkTls;
+  readonly timeoutMs: number;
+}
+
+const MAX_ANSWER_BYTES = 64 << 10;
+
+export function createPoster({ url: text, headers, tls, timeoutMs }: PosterOptions): Poster {
+  const url = new URL(text);
+  const isTls = url.protocol === "https:";
+  const agentOptions = { keepAlive: true, maxSockets: 1, lookup: reachableLookup };
+  const agent = isTls ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions);
+
+  return {
+    async post(body, signal) {
+      const giveUp = new AbortController();
+      const timer = setTimeout(() => giveUp.abort(), timeoutMs);
+      const both = AbortSignal.any([signal, giveUp.signal]);
+      try {
+        refuseForbidden(url.hostname);
+        const secure = isTls ? await tlsOptions(url.hostname, tls) : {};
+        const begin = (): ClientRequest =>
+          (isTls ? httpsRequest : httpRequest)(url, {
+            method: "POST",
+            headers: { ...headers, "content-length": Buffer.byteLength(body), "accept-encoding": "identity" },
+            agent,
+            signal: both,
+            maxHeaderSize: 16 << 10,
+            ...secure,
+          });
+        return await exchange(begin, body);
+      } catch (error) {
+        return both.aborted ? `${url.host} did not answer in time` : failureText(url.host, error);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+async function exchange(begin: () => ClientRequest, body: string): Promise<Posted> {
+  const request = begin();
+  try {
+    return await answerOf(request, body);
+  } catch (error) {
+    // A connection that had been idle, which the other side closed at this very moment: nothing was read of it.
+    if (request.reusedSocket && (error as NodeJS.ErrnoException).code === "ECONNRESET") return answerOf(begin(), body);
+    throw error;
+  }
+}
+
+function answerOf(request: ClientRequest, body: string): Promise<Posted> {
+  return new Promise((resolve, reject) => {
+    request.on("error", reject);
+    request.on("response", (response) => {
+      // Its status says whether it took the batch, however the rest ends.
+      const said = readBody(response).catch(() => "");
+      void said.then((text) => {
+        resolve({ status: response.statusCode ?? 0, retryAfterMs: retryAfter(response), body: text });
+      });
+    });
+    request.end(body);
+  });
+}
+
+async function readBody(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    // The connection goes with it; the status stands.
+    if (size > MAX_ANSWER_BYTES) return "";
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+/** Seconds alone: a date would ask for clocks that agree. */
+function retryAfter({ headers }: IncomingMessage): number | undefined {
+  const text = headers["retry-after"] ?? "";
+  return /^\d{1,9}$/.test(text) ? Number(text) * 1000 : undefined;
+}

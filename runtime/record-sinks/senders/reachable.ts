@@ -1,0 +1,51 @@
+/** Where sinks may connect to, as the webhook may: anywhere but link-local and cloud metadata addresses, whatever DNS says. */
+import { readFile } from "node:fs/promises";
+import { lookup } from "node:dns";
+import { isIP, type LookupFunction } from "node:net";
+import type { SecureContextOptions } from "node:tls";
+
+import type { SinkTls } from "../../features/records/compiled.ts";
+import { addressKind } from "../../shared/safe-address.ts";
+
+/** @throws Error when one of its addresses is forbidden: one bad one among good ones is how a name changes its meaning */
+export const reachableLookup: LookupFunction = (hostname, options, callback) => {
+  lookup(hostname, { ...options, all: true }, (error, found) => {
+    const bad = error ? undefined : found.find(({ address }) => addressKind(address) === "forbidden");
+    const failure =
+      error ?? (bad && forbidden(hostname)) ?? (found.length === 0 ? new Error(`${hostname}: no address`) : null);
+    if (failure) callback(failure, "", 0);
+    else if (options.all === true) callback(null, found);
+    else callback(null, found[0]?.address ?? "", found[0]?.family);
+  });
+};
+
+/** Literal addresses are looked up nowhere. @throws Error */
+export function refuseForbidden(host: string): void {
+  const bare = host.replace(/^\[|\]$/g, "");
+  if (isIP(bare) !== 0 && addressKind(bare) === "forbidden") throw forbidden(host);
+}
+
+function forbidden(host: string): Error {
+  return new Error(`${host} is at a link-local or cloud metadata address`);
+}
+
+/** Read for each connection: certificates are renewed while the process runs. */
+export async function tlsOptions(host: string, tls: SinkTls): Promise<SecureContextOptions & { servername?: string }> {
+  const read = async (path: string | undefined): Promise<Buffer | undefined> =>
+    path === undefined ? undefined : readFile(path);
+  const [ca, cert, key] = await Promise.all([read(tls.caFile), read(tls.certificateFile), read(tls.keyFile)]);
+  const servername = tls.serverName ?? (isIP(host.replace(/^\[|\]$/g, "")) === 0 ? host : undefined);
+  return {
+    ...(ca && { ca }),
+    ...(cert && { cert }),
+    ...(key && { key }),
+    ...(servername !== undefined && { servername }),
+    minVersion: "TLSv1.2",
+  };
+}
+
+/** For the log and `/status`: what failed, and nothing that the other side said. */
+export function failureText(host: string, error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code === undefined ? message : `${host}: ${code}`;
+}
