@@ -26,7 +26,7 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "the wire knows no users and no routes' business",
   },
   store: { may: ["shared"], why: "records belong to their owners above" },
-  "record-store": { may: ["shared"], why: "copies of records, for questions" },
+  "record-store": { may: ["shared", "audit", "store"], why: "copies of records, for questions" },
   limits: { may: ["shared", "features", "config", "store"], why: "how often: counts together, answers nobody" },
   upstreams: { may: ["shared", "features", "config"], why: "connections and what is known of them" },
   identity: {

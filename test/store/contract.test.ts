@@ -15,10 +15,12 @@ import { createMemoryStore } from "../../runtime/store/memory.ts";
 import { openPostgresStore } from "../../runtime/store/postgres/postgres.ts";
 import { openSqliteStore } from "../../runtime/store/sqlite/sqlite.ts";
 import type { PageQuery, Store } from "../../runtime/store/store.ts";
+import type { RecordPlace } from "../../runtime/record-store/back-end.ts";
 import { alice, limitWorld } from "../runtime/limits/limit-world.ts";
 import { createTestClock } from "../support/clock.ts";
 import { findPostgres, startPostgres } from "../support/postgres.ts";
 import { approvalContract } from "./approval-contract.ts";
+import { recordStoreContract } from "./record-store-contract.ts";
 
 interface Backend {
   /** A handle on no data, and another on the same data, as another process has it. Valid until the next call. */
@@ -592,12 +594,18 @@ describe("SQLite store", () => {
 const found = findPostgres();
 if ("missing" in found) console.warn(`PostgreSQL store: skipped, ${found.missing}`);
 describe.skipIf("missing" in found)("PostgreSQL store", () => {
+  let emptyRecords = (): Promise<RecordPlace> => Promise.reject(new Error("it is not started"));
+  describe("of records", () => recordStoreContract(() => emptyRecords()));
   contract(async () => {
     if ("missing" in found) throw new Error(found.missing);
     const server = await startPostgres(found.bin);
     const admin = new Client({ connectionString: server.url });
     await admin.connect();
     const deps = { url: server.url, log: silentLog() };
+    emptyRecords = async () => {
+      await admin.query("DROP SCHEMA IF EXISTS gateform_records CASCADE");
+      return { kind: "postgres", url: server.url };
+    };
     const handles = await Promise.all([openPostgresStore(deps), openPostgresStore(deps)]);
     return {
       async fresh() {

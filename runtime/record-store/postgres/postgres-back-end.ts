@@ -1,0 +1,176 @@
+/**
+ * Writes records into PostgreSQL, which replicas share: a batch is one transaction of few statements.
+ *
+ * Ids are given before; a batch whose end is not known is written again, and what is there is passed over.
+ */
+import { type Batch, type RecordBackEnd } from "../back-end.ts";
+import { createIds, firstIdAt, WRITERS } from "../record-id.ts";
+import { COLUMNS, type Row } from "../row.ts";
+import {
+  type Bounds,
+  createSegment,
+  indexesOf,
+  isFull,
+  isOver,
+  nextFirstId,
+  type Segment,
+  segmentOf,
+} from "../segments.ts";
+import {
+  LOCK_SPACE,
+  lockAlone,
+  NoTableError,
+  openRecordPool,
+  PREFIX,
+  prepareSchema,
+  type Query,
+  readSegments,
+  SEGMENTS_LOCK,
+} from "./postgres-records.ts";
+
+/** One writes, one makes indexes. */
+const CONNECTIONS = 2;
+
+export function createPostgresBackEnd(url: string, bounds: Bounds): RecordBackEnd {
+  const pool = openRecordPool(url, CONNECTIONS);
+  let ids: Promise<(timeMs: number) => bigint> | undefined;
+  /** What a transaction says may be old: the segments are read in each. */
+  const opened = (): Promise<(timeMs: number) => bigint> =>
+    (ids ??= prepareSchema(pool).then(
+      (writer) => createIds(writer % WRITERS),
+      (error: unknown) => {
+        ids = undefined;
+        throw error;
+      },
+    ));
+
+  return {
+    async write(batch) {
+      try {
+        const nextId = await opened();
+        for (const row of batch.rows) row.id ??= nextId(row.timeMs);
+        if (await pool.transaction((query) => writeBatch(query, batch, bounds))) return;
+        await pool.transaction((query) => roll(query, bounds, batch.now));
+        await pool.transaction((query) => writeBatch(query, batch));
+      } catch (error) {
+        // Somebody took the tables away: the next try makes them.
+        if (error instanceof NoTableError) ids = undefined;
+        throw error;
+      }
+    },
+    async maintain(now) {
+      await opened();
+      const segments = await readSegments(pool.query);
+      const last = segments.at(-1);
+      if (last && isFull(last, bounds, now)) {
+        await pool.transaction((query) => roll(query, bounds, now));
+        return true;
+      }
+      if (isOver(segments, bounds, firstIdAt(now - bounds.maxAgeMs))) {
+        await pool.transaction((query) => drop(query, bounds, now));
+        return true;
+      }
+      const closed = segments.slice(0, -1).find(({ isIndexed }) => !isIndexed);
+      if (closed) await pool.transaction((query) => index(query, closed.number));
+      return closed !== undefined;
+    },
+    close: () => pool.close(),
+  };
+}
+
+/** @param bounds absent: into a full segment too @returns false: a segment is to be begun first, and nothing was written */
+async function writeBatch(query: Query, { rows, ended, now }: Batch, bounds?: Bounds): Promise<boolean> {
+  await query(`SELECT pg_advisory_xact_lock_shared(${LOCK_SPACE}, ${SEGMENTS_LOCK})`);
+  const segments = await readSegments(query);
+  const last = segments.at(-1);
+  if (last === undefined || (bounds && isFull(last, bounds, now))) return false;
+  for (const [number, some] of bySegment(segments, rows)) {
+    const count = await insert(query, number, some);
+    await query(`UPDATE ${PREFIX}segments SET records = records + $1 WHERE number = $2`, [count, number]);
+  }
+  for (const [number, some] of bySegment(segments, ended)) await finish(query, number, some);
+  return true;
+}
+
+function bySegment(segments: readonly Segment[], rows: readonly Row[]): ReadonlyMap<number, readonly Row[]> {
+  const groups = Map.groupBy(
+    rows.filter(({ id }) => id !== undefined),
+    ({ id = 0n }) => segmentOf(segments, id)?.number ?? 0,
+  );
+  // All writers in one order: none waits for another one that waits for it.
+  return new Map([...groups].toSorted(([a], [b]) => a - b));
+}
+
+/** @returns how many were not there */
+async function insert(query: Query, segment: number, rows: readonly Row[]): Promise<number> {
+  const ids = rows.map(({ id }) => String(id));
+  const columns = COLUMNS.map((name) => rows.map((row) => (name === "outcome" ? row.outcome : row.columns[name])));
+  const types = COLUMNS.map(
+    (name, at) => `$${at + 2}::${name === "outcome" || name === "kind" ? "smallint" : "bigint"}[]`,
+  );
+  const [inserted] = await query(
+    `WITH new AS (INSERT INTO ${PREFIX}facts_${segment} (id, ${COLUMNS.join(", ")})
+       SELECT * FROM unnest($1::bigint[], ${types.join(", ")}) ON CONFLICT (id) DO NOTHING RETURNING 1)
+     SELECT count(*) FROM new`,
+    [ids, ...columns],
+  );
+  await query(
+    `INSERT INTO ${PREFIX}texts_${segment} SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]) ON CONFLICT (id) DO NOTHING`,
+    // PostgreSQL's text has no NUL; JSON has it as an escape.
+    [ids, rows.map(({ text }) => text.toWellFormed()), rows.map(({ result }) => result)],
+  );
+  return Number(inserted?.[0] ?? 0);
+}
+
+async function finish(query: Query, segment: number, rows: readonly Row[]): Promise<void> {
+  const given = [
+    rows.map(({ id }) => String(id)),
+    rows.map(({ result }) => result),
+    rows.map(({ outcome }) => outcome),
+  ];
+  await query(
+    `UPDATE ${PREFIX}texts_${segment} t SET result = n.result FROM unnest($1::bigint[], $2::text[]) AS n (id, result) WHERE t.id = n.id`,
+    given.slice(0, 2),
+  );
+  await query(
+    `UPDATE ${PREFIX}facts_${segment} f SET outcome = n.outcome FROM unnest($1::bigint[], $2::smallint[]) AS n (id, outcome)
+     WHERE f.id = n.id AND n.outcome IS NOT NULL AND f.outcome IS NULL`,
+    [given[0], given[2]],
+  );
+}
+
+/** Begins the next segment, unless another process has. */
+async function roll(query: Query, bounds: Bounds, now: number): Promise<void> {
+  await lockAlone(query);
+  const last = (await readSegments(query)).at(-1);
+  if (last === undefined) return begin(query, 1, firstIdAt(now));
+  if (!isFull(last, bounds, now)) return;
+  const [row] = await query(`SELECT max(id) FROM ${PREFIX}facts_${last.number}`);
+  const newest = BigInt((row?.[0] as string | null) ?? last.firstId);
+  await begin(query, last.number + 1, nextFirstId(newest, now));
+}
+
+async function begin(query: Query, number: number, firstId: bigint): Promise<void> {
+  for (const sql of createSegment(PREFIX, number, true)) await query(sql);
+  await query(`INSERT INTO ${PREFIX}segments VALUES ($1, $2, 0, false)`, [number, String(firstId)]);
+}
+
+async function drop(query: Query, bounds: Bounds, now: number): Promise<void> {
+  await lockAlone(query);
+  const segments = await readSegments(query);
+  const [first] = segments;
+  if (!first || !isOver(segments, bounds, firstIdAt(now - bounds.maxAgeMs))) return;
+  await query(`DELETE FROM ${PREFIX}segments WHERE number = $1`, [first.number]);
+  await query(`DROP TABLE ${PREFIX}facts_${first.number}, ${PREFIX}texts_${first.number}`);
+}
+
+/** What comes late for the segment waits meanwhile; the others are written. */
+async function index(query: Query, number: number): Promise<void> {
+  const [row] = await query(`SELECT is_indexed FROM ${PREFIX}segments WHERE number = $1 FOR UPDATE SKIP LOCKED`, [
+    number,
+  ]);
+  if (row?.[0] !== false) return;
+  for (const sql of indexesOf(PREFIX, number, true)) await query(sql);
+  await query(`ANALYZE ${PREFIX}facts_${number}`);
+  await query(`UPDATE ${PREFIX}segments SET is_indexed = true WHERE number = $1`, [number]);
+}

@@ -1,0 +1,141 @@
+/** Connections to PostgreSQL for records: few, with short waits, in a schema of their own. */
+import { Pool } from "pg";
+
+import { errorText } from "../../shared/errors.ts";
+import { BackEndError, newerVersion, SCHEMA_VERSION } from "../back-end.ts";
+import type { Segment } from "../segments.ts";
+
+export const PREFIX = "gateform_records.";
+/** First half of our advisory locks' names: "gatr". Shared by those who write, alone for who adds and drops segments. */
+export const LOCK_SPACE = 0x67617472;
+export const SEGMENTS_LOCK = 1;
+
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Of the server, and above it ours: for one that answers no more. */
+const STATEMENT_TIMEOUT_MS = 10_000;
+const QUERY_TIMEOUT_MS = 12_000;
+const UNDEFINED_TABLE = "42P01";
+const INVALID_SCHEMA = "3F000";
+
+export type Query = (text: string, values?: readonly unknown[]) => Promise<readonly (readonly unknown[])[]>;
+
+export interface RecordPool {
+  /** @throws BackEndError */
+  readonly query: Query;
+  /** All or nothing. @throws BackEndError */
+  readonly transaction: <T>(run: (query: Query) => Promise<T>) => Promise<T>;
+  readonly close: () => Promise<void>;
+}
+
+/** A table is not there: it was dropped meanwhile, or nothing was written yet. */
+export class NoTableError extends BackEndError {}
+
+export function openRecordPool(url: string, connections: number): RecordPool {
+  const pool = new Pool({
+    connectionString: url,
+    application_name: "gateform records",
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
+    keepAlive: true,
+    max: connections,
+    idleTimeoutMillis: 30_000,
+    allowExitOnIdle: true,
+  });
+  // An idle connection was lost. The pool has dropped it; the next statement opens another.
+  pool.on("error", () => {});
+  let closing: Promise<void> | undefined;
+  return {
+    query: (text, values = []) =>
+      guarded(async () => {
+        const { rows } = await pool.query<unknown[]>({ text, values: [...values], rowMode: "array" });
+        return rows;
+      }),
+    transaction: (run) =>
+      guarded(async () => {
+        const client = await pool.connect();
+        let isBroken = true;
+        try {
+          await client.query("BEGIN");
+          const result = await run(async (text, values = []) => {
+            const { rows } = await client.query<unknown[]>({ text, values: [...values], rowMode: "array" });
+            return rows;
+          });
+          await client.query("COMMIT");
+          isBroken = false;
+          return result;
+        } finally {
+          client.release(isBroken);
+        }
+      }),
+    close: () => (closing ??= pool.end()),
+  };
+}
+
+/** Makes what is not there. @returns a number that no other writer got lately @throws BackEndError */
+export async function prepareSchema({ query, transaction }: RecordPool): Promise<number> {
+  const version = await readVersion(query);
+  if (version === undefined) {
+    await transaction(async (run) => {
+      await lockAlone(run);
+      // A role that may make no schema is enough once it is there.
+      const [known] = await run("SELECT 1 FROM pg_namespace WHERE nspname = 'gateform_records'");
+      if (!known) await run("CREATE SCHEMA gateform_records");
+      await run(`CREATE TABLE IF NOT EXISTS ${PREFIX}version (version integer NOT NULL)`);
+      await run(
+        `INSERT INTO ${PREFIX}version SELECT ${SCHEMA_VERSION} WHERE NOT EXISTS (SELECT 1 FROM ${PREFIX}version)`,
+      );
+      await run(
+        `CREATE TABLE IF NOT EXISTS ${PREFIX}segments (number integer PRIMARY KEY, first_id bigint NOT NULL, records bigint NOT NULL, is_indexed boolean NOT NULL)`,
+      );
+      await run(`CREATE SEQUENCE IF NOT EXISTS ${PREFIX}writers`);
+    });
+  }
+  const [row] = await query(`SELECT nextval('${PREFIX}writers')`);
+  return Number(row?.[0]);
+}
+
+/** @returns undefined when nothing was written yet @throws BackEndError */
+export async function readVersion(query: Query): Promise<number | undefined> {
+  try {
+    const [row] = await query(`SELECT version FROM ${PREFIX}version`);
+    const version = row === undefined ? undefined : Number(row[0]);
+    if (version !== undefined && version > SCHEMA_VERSION) throw newerVersion(version);
+    return version;
+  } catch (error) {
+    if (error instanceof NoTableError) return undefined;
+    throw error;
+  }
+}
+
+/** Oldest first. */
+export async function readSegments(query: Query): Promise<readonly Segment[]> {
+  const rows = await query(`SELECT number, first_id, records, is_indexed FROM ${PREFIX}segments ORDER BY number`);
+  return rows.map(([number, firstId, records, isIndexed]) => ({
+    number: Number(number),
+    firstId: BigInt(firstId as string),
+    records: Number(records),
+    isIndexed: isIndexed === true,
+  }));
+}
+
+/** Nobody else writes until the end of the transaction. */
+export async function lockAlone(run: Query): Promise<void> {
+  await run(`SELECT pg_advisory_xact_lock(${LOCK_SPACE}, ${SEGMENTS_LOCK})`);
+}
+
+async function guarded<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof BackEndError) throw error;
+    const code = (error as { code?: unknown }).code;
+    const options = { cause: error };
+    if (code === UNDEFINED_TABLE || code === INVALID_SCHEMA)
+      throw new NoTableError("failed", errorText(error), options);
+    const errors: unknown[] = error instanceof AggregateError ? error.errors : [];
+    const text = errors.length > 0 ? errors.map(errorText).join(", ") : errorText(error);
+    throw new BackEndError("failed", text, options);
+  }
+}

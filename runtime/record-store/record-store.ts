@@ -1,0 +1,52 @@
+/** The records that are kept for questions: the last ones, by age and number, beside the log that has them all. */
+import { readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import type { RecordConsumer } from "../audit/record-consumer.ts";
+import type { RecordStoreOptions } from "./back-end.ts";
+import { TEMPORARY } from "./options.ts";
+import { createPostgresBackEnd } from "./postgres/postgres-back-end.ts";
+import { createPostgresReader } from "./postgres/postgres-reader.ts";
+import { type KeeperDeps, keepRecords } from "./record-keeper.ts";
+import type { RecordReader } from "./record-reader.ts";
+import type { SearchLimits } from "./search.ts";
+import { createSqliteBackEnd } from "./sqlite/sqlite-back-end.ts";
+import { createSqliteReader } from "./sqlite/sqlite-reader.ts";
+
+/** Opens it for writing, in the thread of the records. It never fails: what is wrong is logged, and in its status. */
+export function openRecordStore(options: RecordStoreOptions, deps: KeeperDeps): RecordConsumer {
+  const { place } = options;
+  if (place.kind === "postgres") return keepRecords(createPostgresBackEnd(place.url, options), deps);
+  if (place.isTemporary) removeAbandoned();
+  return keepRecords(createSqliteBackEnd(place.path, place.isTemporary, options), deps);
+}
+
+/** Opens it for questions, in any thread: none of them holds up its event loop. Connects with the first question. */
+export function openRecordReader(
+  { place, maxAgeMs }: Pick<RecordStoreOptions, "place" | "maxAgeMs">,
+  limits: Omit<SearchLimits, "maxAgeMs"> = {},
+): RecordReader {
+  return place.kind === "postgres"
+    ? createPostgresReader({ url: place.url, maxAgeMs, ...limits })
+    : createSqliteReader({ path: place.path, maxAgeMs, ...limits });
+}
+
+/** Temporary files of processes that were killed. */
+function removeAbandoned(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const pid = Number(TEMPORARY.exec(name)?.[1]);
+    if (Number.isNaN(pid) || isRunning(pid)) continue;
+    rmSync(join(tmpdir(), name), { force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // Somebody else's.
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

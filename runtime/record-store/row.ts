@@ -1,0 +1,175 @@
+/**
+ * A record as it is stored: its text, and beside it what is asked for, each as a number, so that rows and indexes are small.
+ *
+ * Names become the first 48 bits of their SHA-256. Somebody may make two names of one number; so whoever reads compares the
+ * names themselves (`isAskedFor`).
+ */
+import { hash } from "node:crypto";
+
+import { lowerAscii } from "../shared/ascii.ts";
+import { isRecord } from "../shared/is-record.ts";
+import { formatId, timeOf } from "./record-id.ts";
+import type { KeptRecord, RecordQuery } from "./record-reader.ts";
+
+/** Columns that questions go by; each has an index of its rows that have it. */
+export const COLUMNS = ["usr", "mail", "route", "owner", "tool", "client", "outcome", "kind"] as const;
+export type Column = (typeof COLUMNS)[number];
+
+export interface Row {
+  /** Given by the writer. */
+  id: bigint | undefined;
+  /** Milliseconds since the epoch. */
+  readonly timeMs: number;
+  /** Null: it has none; `outcome` and `kind`: the usual one, which no index has. */
+  readonly columns: Readonly<Record<Exclude<Column, "outcome">, number | null>>;
+  outcome: number | null;
+  /** JSON of the copy; empty once it is written. */
+  text: string;
+  /** JSON of what became of it. */
+  result: string | null;
+}
+
+const KINDS = ["decision", "action", "other"] as const satisfies readonly KeptRecord["kind"][];
+const OUTCOMES = [
+  "allowed",
+  "denied",
+  "limited",
+  "waiting",
+  "error",
+] as const satisfies readonly KeptRecord["outcome"][];
+
+export function kindNumber(kind: KeptRecord["kind"]): number | null {
+  return KINDS.indexOf(kind) || null;
+}
+
+export function outcomeNumber(outcome: KeptRecord["outcome"]): number | null {
+  return OUTCOMES.indexOf(outcome) || null;
+}
+
+/** What a record looks like that stays: texts alone, whatever a copy has. */
+interface Fields {
+  readonly userId: string | undefined;
+  readonly email: string | undefined;
+  readonly route: string | undefined;
+  readonly tool: string | undefined;
+  readonly clientId: string | undefined;
+}
+
+/** @param now for a record without a time */
+export function toRow(value: Readonly<Record<string, unknown>>, now: number): Row {
+  const { userId, email, route, tool, clientId } = fieldsOf(value);
+  const timeMs = Date.parse(String(value["time"]));
+  return {
+    id: undefined,
+    timeMs: Number.isNaN(timeMs) ? now : timeMs,
+    columns: {
+      usr: numberOf(userId),
+      mail: numberOf(email && lowerAscii(email)),
+      route: numberOf(route),
+      owner: numberOf(route && ownerOf(route)),
+      tool: numberOf(tool),
+      client: numberOf(clientId),
+      kind: kindNumber(kindOf(value)),
+    },
+    outcome: outcomeNumber(outcomeOf(value)),
+    text: JSON.stringify(value),
+    result: null,
+  };
+}
+
+/** @returns undefined when the text of the row is no record */
+export function toKept(row: {
+  readonly id: bigint;
+  readonly outcome: number;
+  readonly text: string;
+  readonly result: string | null;
+}): KeptRecord | undefined {
+  const value = parseObject(row.text);
+  if (value === undefined) return undefined;
+  const { userId, email, route, tool, clientId } = fieldsOf(value);
+  const result = row.result === null ? undefined : (parseObject(row.result) as KeptRecord["result"]);
+  return {
+    id: formatId(row.id),
+    timeMs: timeOf(row.id),
+    kind: kindOf(value),
+    outcome: OUTCOMES[row.outcome] ?? "allowed",
+    ...(userId !== undefined && { userId }),
+    ...(email !== undefined && { email }),
+    ...(route !== undefined && { route }),
+    ...(tool !== undefined && { tool }),
+    ...(clientId !== undefined && { clientId }),
+    value,
+    ...(result !== undefined && { result }),
+  };
+}
+
+/** Whether its names are those that the question has, and not others of the same number. */
+export function isAskedFor(record: KeptRecord, { user, route, tool, client, owners }: RecordQuery): boolean {
+  const isUser = user === undefined || record.userId === user || lowerAscii(record.email ?? "") === lowerAscii(user);
+  return (
+    isUser &&
+    (route === undefined || record.route === route) &&
+    (tool === undefined || record.tool === tool) &&
+    (client === undefined || record.clientId === client) &&
+    (owners === undefined || (record.route !== undefined && owners.includes(ownerOf(record.route))))
+  );
+}
+
+/** The number of a name. */
+export function nameNumber(name: string): number {
+  const known = numbers.get(name);
+  if (known !== undefined) return known;
+  const number = Number.parseInt(hash("sha256", name).slice(0, 12), 16);
+  if (numbers.size >= MAX_NUMBERS) numbers.clear();
+  numbers.set(name, number);
+  return number;
+}
+
+const MAX_NUMBERS = 20_000;
+const numbers = new Map<string, number>();
+
+function numberOf(name: string | undefined): number | null {
+  return name === undefined || name === "" ? null : nameNumber(name);
+}
+
+/** "owner/name" → "owner" */
+function ownerOf(route: string): string {
+  return route.slice(0, Math.max(route.indexOf("/"), 0));
+}
+
+function fieldsOf(value: Readonly<Record<string, unknown>>): Fields {
+  return {
+    // Of an action: who did it.
+    userId: textOf(value["user"]) ?? (kindOf(value) === "action" ? textOf(value["by"]) : undefined),
+    email: textOf(value["email"]),
+    route: textOf(value["route"]),
+    tool: textOf(value["mcp-tool"]),
+    clientId: textOf(value["client-id"]),
+  };
+}
+
+function kindOf({ message }: Readonly<Record<string, unknown>>): KeptRecord["kind"] {
+  if (message === "authorize check") return "decision";
+  return message === "administrative action" ? "action" : "other";
+}
+
+function outcomeOf(value: Readonly<Record<string, unknown>>): KeptRecord["outcome"] {
+  if (value["message"] !== "authorize check") return "allowed";
+  const isAllowed = value["allow"] === true && value["deny"] !== true;
+  if (isAllowed) return value["limited"] === undefined ? "allowed" : "limited";
+  const approval: unknown = value["approval"];
+  return isRecord(approval) && approval["state"] === "waiting" ? "waiting" : "denied";
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

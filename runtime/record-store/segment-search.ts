@@ -1,0 +1,146 @@
+/** Rows of one segment: which of its indexes leads, how far a number of rows goes, and the rows themselves. */
+import type { Criterion } from "./criteria.ts";
+import type { KeptRecord, RecordQuery } from "./record-reader.ts";
+import { toKept } from "./row.ts";
+import type { Segment } from "./segments.ts";
+
+type Value = bigint | number;
+
+/** One database, as it is read. */
+export interface SegmentReader {
+  /** Of the names of tables. */
+  readonly prefix: string;
+  /** Oldest first. */
+  segments(): Promise<readonly Segment[]>;
+  /** Whole numbers as whatever `BigInt` takes. @param values for the "?" of the statement */
+  all(sql: string, values: readonly Value[]): Promise<readonly (readonly unknown[])[]>;
+  bytes(): Promise<number>;
+}
+
+/** Rows between two looks at what was used up. */
+export const STRIDE = 5_000;
+/** So many rows of a column are counted before it is called frequent. */
+const FEW = 500;
+/** Most rows that are read together: a page, and one that says that there is more. */
+const MAX_ROWS = 201;
+
+/** What is left of a segment: `low` ≤ id < `high`. */
+export interface Range {
+  readonly low: bigint;
+  readonly high: bigint;
+}
+
+/** @returns what leads (absent: the order alone), and how many rows it has in the range when these are few */
+export async function chooseLeading(
+  db: SegmentReader,
+  { number, isIndexed }: Segment,
+  { low, high }: Range,
+  criteria: readonly Criterion[],
+): Promise<{ readonly leading: Criterion | undefined; readonly rows: number | undefined }> {
+  if (!isIndexed) return { leading: undefined, rows: undefined };
+  let best: Criterion | undefined;
+  let fewest = Number.POSITIVE_INFINITY;
+  for (const criterion of criteria.filter(({ isScanned }) => !isScanned)) {
+    let rows = 0;
+    for (const { column, value } of criterion.alternatives) {
+      const [row] = await db.all(
+        `SELECT count(*) FROM (SELECT 1 FROM ${db.prefix}facts_${number} WHERE ${column} = ? AND id >= ? AND id < ? LIMIT ${FEW}) AS few`,
+        [value, low, high],
+      );
+      rows += Number(row?.[0] ?? 0);
+    }
+    if (rows < fewest) [best, fewest] = [criterion, rows];
+    if (rows === 0) break;
+  }
+  return { leading: best, rows: fewest < FEW ? fewest : undefined };
+}
+
+export interface SegmentSearch {
+  /** Id of the row with which a stride ends; undefined: fewer rows are left. */
+  stride(range: Range): Promise<bigint | undefined>;
+  rows(
+    range: Range,
+    most: number,
+  ): Promise<readonly { readonly id: bigint; readonly record: KeptRecord | undefined }[]>;
+}
+
+export function searchIn(
+  db: SegmentReader,
+  { number }: Segment,
+  criteria: readonly Criterion[],
+  leading: Criterion | undefined,
+  order: RecordQuery["order"],
+): SegmentSearch {
+  const table = `${db.prefix}facts_${number}`;
+  const direction = order === "newest" ? "DESC" : "ASC";
+  const rest = criteria.filter((criterion) => criterion !== leading);
+  const conditions = rest.map(({ condition }) => ` AND ${condition}`).join("");
+  const values = rest.flatMap((criterion) => criterion.values);
+
+  /** Each alternative by its index; together in order. */
+  const select = (range: Range, isFiltered: boolean): { readonly sql: string; readonly values: readonly Value[] } => {
+    const filter = isFiltered ? conditions : "";
+    const filterValues = isFiltered ? values : [];
+    if (leading === undefined) {
+      const sql = `SELECT id FROM ${table} WHERE id >= ? AND id < ?${filter}`;
+      return { sql, values: [range.low, range.high, ...filterValues] };
+    }
+    return {
+      sql: leading.alternatives
+        .map(
+          ({ column, but }) =>
+            `SELECT id FROM ${table} WHERE ${column} = ? AND id >= ? AND id < ?${but === undefined ? "" : ` AND ${but}`}${filter}`,
+        )
+        .join(" UNION ALL "),
+      values: leading.alternatives.flatMap(({ value }) => [value, range.low, range.high, ...filterValues]),
+    };
+  };
+
+  return {
+    async stride(range) {
+      const { sql, values: given } = select(range, false);
+      const [row] = await db.all(`${sql} ORDER BY id ${direction} LIMIT 1 OFFSET ${STRIDE - 1}`, given);
+      return row === undefined ? undefined : toId(row[0]);
+    },
+    async rows(range, most) {
+      const { sql, values: given } = select(range, true);
+      const rows = await db.all(`${sql} ORDER BY id ${direction} LIMIT ${most}`, given);
+      return readTexts(
+        db,
+        number,
+        rows.map(([id]) => toId(id)),
+      );
+    },
+  };
+}
+
+/** @returns in the order of the ids */
+export async function readTexts(
+  db: SegmentReader,
+  segment: number,
+  ids: readonly bigint[],
+): Promise<readonly { readonly id: bigint; readonly record: KeptRecord | undefined }[]> {
+  if (ids.length === 0) return [];
+  // So many questions of different lengths are not worth a statement each.
+  const places = [...ids, ...Array.from({ length: roundUp(ids.length) - ids.length }, () => -1n)];
+  const rows = await db.all(
+    `SELECT f.id, f.outcome, t.value, t.result FROM ${db.prefix}texts_${segment} t JOIN ${db.prefix}facts_${segment} f ON f.id = t.id WHERE t.id IN (${places.map(() => "?").join(", ")})`,
+    places,
+  );
+  const byId = new Map(rows.map((row) => [toId(row[0]), row]));
+  return ids.map((id) => {
+    const row = byId.get(id);
+    if (row === undefined) return { id, record: undefined };
+    const [, outcome, value, result] = row;
+    const resultText = typeof result === "string" ? result : null;
+    return { id, record: toKept({ id, outcome: Number(outcome ?? 0), text: String(value), result: resultText }) };
+  });
+}
+
+function roundUp(length: number): number {
+  return [1, 10, 51, MAX_ROWS].find((step) => length <= step) ?? length;
+}
+
+export function toId(value: unknown): bigint {
+  return BigInt(value as bigint | number | string);
+}

@@ -1,0 +1,85 @@
+/**
+ * The records lie in segments, each a pair of tables: what falls out of time and count is a table that is dropped, and no
+ * rows are looked for. A segment has the records from its first id up to that of the next one.
+ *
+ * Records are appended to the last segment, which has no indexes but its order; once it is full it gets them, made in one go.
+ * One that comes late goes where its time is.
+ */
+import { firstIdAt, timeOf } from "./record-id.ts";
+import { COLUMNS } from "./row.ts";
+
+export interface Segment {
+  readonly number: number;
+  readonly firstId: bigint;
+  readonly records: number;
+  /** It has its indexes. */
+  readonly isIndexed: boolean;
+}
+
+export interface Bounds {
+  readonly maxAgeMs: number;
+  readonly maxRecords: number;
+}
+
+const MAX_SEGMENT = 100_000;
+
+/** Records of a segment: small beside all, and small enough to look through the last one. */
+export function segmentRecords({ maxRecords }: Bounds): number {
+  return Math.min(Math.ceil(maxRecords / 20), Math.max(MAX_SEGMENT, Math.ceil(maxRecords / 200)));
+}
+
+/** How long a segment is the last one, at most. */
+function segmentMs({ maxAgeMs }: Bounds): number {
+  return Math.ceil(maxAgeMs / 24);
+}
+
+/** Whether the next one is to begin: it is full, or has been the last one for long. */
+export function isFull({ records, firstId }: Segment, bounds: Bounds, now: number): boolean {
+  if (records === 0) return false;
+  return records >= segmentRecords(bounds) || timeOf(firstId) <= now - segmentMs(bounds);
+}
+
+/** Where the next one begins. @param newest id of the last one */
+export function nextFirstId(newest: bigint, now: number): bigint {
+  // What a clock that was ahead has written must not keep the last one open until then.
+  return firstIdAt(timeOf(newest) > now + MINUTE ? now : timeOf(newest) + 1);
+}
+
+const MINUTE = 60_000;
+
+/** @param segments oldest first @returns whether the first one is to go: all of it is too old, or the next ones need its room */
+export function isOver(segments: readonly Segment[], bounds: Bounds, oldestId: bigint): boolean {
+  const [, second] = segments;
+  if (second === undefined) return false;
+  if (second.firstId <= oldestId) return true;
+  const full = segments.slice(0, -1).reduce((sum, { records }) => sum + records, 0);
+  return full > bounds.maxRecords - segmentRecords(bounds);
+}
+
+/** @param segments oldest first, at least one @returns that which has, or is to have, the record */
+export function segmentOf(segments: readonly Segment[], id: bigint): Segment | undefined {
+  return segments.findLast(({ firstId }) => firstId <= id) ?? segments[0];
+}
+
+/** Statements of one segment. */
+export function createSegment(prefix: string, number: number, isPostgres: boolean): readonly string[] {
+  const integer = isPostgres ? "bigint" : "integer";
+  const small = isPostgres ? "smallint" : "integer";
+  const columns = COLUMNS.map((name) => `${name} ${name === "outcome" || name === "kind" ? small : integer}`);
+  const strict = isPostgres ? "" : " STRICT";
+  const id = isPostgres ? "id bigint PRIMARY KEY" : "id integer PRIMARY KEY";
+  return [
+    `CREATE TABLE ${prefix}facts_${number} (${id}, ${columns.join(", ")})${strict}`,
+    `CREATE TABLE ${prefix}texts_${number} (${id}, value text NOT NULL, result text)${strict}`,
+  ];
+}
+
+/** One at a time: each takes a moment in which others cannot write. */
+export function indexesOf(prefix: string, number: number, isPostgres: boolean): readonly string[] {
+  // SQLite's indexes end in the id by themselves.
+  const last = isPostgres ? ", id" : "";
+  return COLUMNS.map(
+    (name) =>
+      `CREATE INDEX IF NOT EXISTS facts_${number}_${name} ON ${prefix}facts_${number} (${name}${last}) WHERE ${name} IS NOT NULL`,
+  );
+}

@@ -1,0 +1,102 @@
+/** The SQLite file of the records: opened for writing or reading, and what its errors mean. */
+import { chmodSync, closeSync, openSync, statSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+
+import { errorText } from "../../shared/errors.ts";
+import { BackEndError, newerVersion, SCHEMA_VERSION } from "../back-end.ts";
+
+/** "GfRc": the file is one of ours. */
+const APPLICATION = 0x47665263;
+const BUSY = new Set([5, 6]);
+const FULL = 13;
+const DAMAGED = new Set([11, 26]);
+
+/**
+ * Opens the file for writing, and makes it where it is not there; for its owner only.
+ *
+ * @param waitMs for others that write
+ * @throws BackEndError
+ */
+export function openForWriting(path: string, waitMs: number): DatabaseSync {
+  return attempt(path, () => {
+    createPrivately(path);
+    const database = new DatabaseSync(path, { timeout: waitMs });
+    try {
+      checkVersion(database);
+      // NORMAL: a power cut may take the last seconds, which the log has; a killed process loses nothing.
+      database.exec(`PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
+        PRAGMA wal_autocheckpoint = 2000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -8192`);
+      database.exec("BEGIN IMMEDIATE");
+      checkVersion(database);
+      database.exec(`CREATE TABLE IF NOT EXISTS segments
+        (number integer PRIMARY KEY, first_id integer NOT NULL, records integer NOT NULL, is_indexed integer NOT NULL) STRICT`);
+      database.exec("CREATE TABLE IF NOT EXISTS writers (number integer PRIMARY KEY AUTOINCREMENT) STRICT");
+      database.exec(`PRAGMA application_id = ${APPLICATION}; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
+      return database;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  });
+}
+
+/** @returns undefined when nothing was written yet @throws BackEndError */
+export function openForReading(path: string): DatabaseSync | undefined {
+  if (!statSync(path, { throwIfNoEntry: false })) return undefined;
+  return attempt(path, () => {
+    const database = new DatabaseSync(path, { readOnly: true, timeout: 1_000 });
+    try {
+      if (checkVersion(database) === 0) {
+        database.close();
+        return undefined;
+      }
+      database.exec("PRAGMA cache_size = -16384; PRAGMA mmap_size = 0");
+      return database;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  });
+}
+
+/** Runs it with errors that say what is wrong. @throws BackEndError */
+export function attempt<T>(path: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof BackEndError) throw error;
+    const code = Number((error as { errcode?: unknown }).errcode ?? 0) & 0xff;
+    if (BUSY.has(code)) throw new BackEndError("busy", "another process is writing", { cause: error });
+    if (code === FULL) throw new BackEndError("failed", "the disk is full", { cause: error });
+    const state = DAMAGED.has(code)
+      ? `"${path}" is damaged: move it away, and a new one is begun (${errorText(error)})`
+      : errorText(error);
+    throw new BackEndError("failed", state, { cause: error });
+  }
+}
+
+/** Which file is at the path now; another one after it was moved away. */
+export function fileAt(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.ino;
+}
+
+function checkVersion(database: DatabaseSync): number {
+  const number = (name: string): number => Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
+  const version = number("user_version");
+  const application = number("application_id");
+  const isOther = application !== APPLICATION && (application !== 0 || version !== 0);
+  if (isOther) throw new BackEndError("failed", "the file is a database of something else");
+  if (version > SCHEMA_VERSION) throw newerVersion(version);
+  return version;
+}
+
+/** Before SQLite would make it as the umask says; its side files copy the mode. */
+function createPrivately(path: string): void {
+  try {
+    closeSync(openSync(path, "wx", 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+  // By path: closing a descriptor drops the locks this process has on the file (POSIX).
+  if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+}

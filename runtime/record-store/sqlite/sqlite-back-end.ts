@@ -1,0 +1,199 @@
+/**
+ * Writes records into a SQLite file. It blocks its thread, which is that of the records: what it does at a time is small, and it
+ * waits for other processes only for a moment.
+ */
+import { rmSync } from "node:fs";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+
+import { type Batch, BackEndError, type RecordBackEnd } from "../back-end.ts";
+import { createIds, firstIdAt, laterId, WRITERS } from "../record-id.ts";
+import { COLUMNS, type Row } from "../row.ts";
+import {
+  type Bounds,
+  createSegment,
+  indexesOf,
+  isFull,
+  isOver,
+  nextFirstId,
+  type Segment,
+  segmentOf,
+} from "../segments.ts";
+import { attempt, fileAt, openForWriting } from "./record-file.ts";
+
+/** Others write for a moment; what waits longer is tried again later. */
+const WAIT_MS = 20;
+/** A time in which two writers with one number, or a clock that was set back, make one id more than once. */
+const MAX_TRIES = 1_000;
+
+interface Open {
+  readonly database: DatabaseSync;
+  readonly file: number | undefined;
+  readonly statements: Map<string, StatementSync>;
+  readonly ids: (timeMs: number) => bigint;
+}
+
+export function createSqliteBackEnd(path: string, isTemporary: boolean, bounds: Bounds): RecordBackEnd {
+  let open: Open | undefined;
+
+  function opened(): Open {
+    if (open) return open;
+    const database = openForWriting(path, WAIT_MS);
+    const writer = Number(database.prepare("INSERT INTO writers DEFAULT VALUES").run().lastInsertRowid);
+    database.prepare("DELETE FROM writers WHERE number < ?").run(writer);
+    return (open = { database, file: fileAt(path), statements: new Map(), ids: createIds(writer % WRITERS) });
+  }
+
+  function close(): void {
+    const closing = open;
+    open = undefined;
+    closing?.database.close();
+  }
+
+  function run<T>(work: (open: Open) => T): T {
+    try {
+      return attempt(path, () => work(opened()));
+    } catch (error) {
+      // What is wrong with the file may be mended, or another one lie there, at the next try.
+      if (error instanceof BackEndError && error.reason === "failed") closeQuietly();
+      throw error;
+    }
+  }
+
+  function closeQuietly(): void {
+    try {
+      close();
+    } catch {
+      open = undefined;
+    }
+  }
+
+  function transaction<T>(work: (open: Open) => T): T {
+    return run((current) => {
+      const { database } = current;
+      // IMMEDIATE: the lock is taken before reading, so a read cannot turn stale.
+      database.exec("BEGIN IMMEDIATE");
+      try {
+        const result = work(current);
+        database.exec("COMMIT");
+        return result;
+      } catch (error) {
+        if (database.isTransaction) database.exec("ROLLBACK");
+        throw error;
+      }
+    });
+  }
+
+  return {
+    async write(batch) {
+      transaction((current) => writeBatch(current, batch, bounds));
+    },
+    async maintain(now) {
+      if (open && open.file !== fileAt(path)) close();
+      return transaction((current) => maintain(current, bounds, now));
+    },
+    async close() {
+      closeQuietly();
+      if (isTemporary) for (const end of ["", "-wal", "-shm"]) rmSync(`${path}${end}`, { force: true });
+    },
+  };
+}
+
+function writeBatch(open: Open, { rows, ended, now }: Batch, bounds: Bounds): void {
+  const { database } = open;
+  roll(open, bounds, now);
+  const segments = readSegments(database);
+  const counts = new Map<number, number>();
+  for (const row of rows) {
+    const number = insert(open, segments, row);
+    counts.set(number, (counts.get(number) ?? 0) + 1);
+  }
+  for (const [number, count] of counts)
+    statement(open, "UPDATE segments SET records = records + ? WHERE number = ?").run(count, number);
+  for (const { id, result, outcome } of ended) {
+    const number = id === undefined ? undefined : segmentOf(segments, id)?.number;
+    if (id === undefined || number === undefined) continue;
+    statement(open, `UPDATE texts_${number} SET result = ? WHERE id = ?`).run(result, id);
+    if (outcome !== null) statement(open, `UPDATE facts_${number} SET outcome = ? WHERE id = ?`).run(outcome, id);
+  }
+}
+
+/** @returns the segment's number */
+function insert(open: Open, segments: readonly Segment[], row: Row): number {
+  row.id ??= open.ids(row.timeMs);
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const number = segmentOf(segments, row.id)?.number ?? 1;
+    const { usr, mail, route, owner, tool, client, kind } = row.columns;
+    const facts = `INSERT OR IGNORE INTO facts_${number} (id, ${COLUMNS.join(", ")}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+    const { changes } = statement(open, facts).run(row.id, usr, mail, route, owner, tool, client, row.outcome, kind);
+    if (changes === 1n) {
+      statement(open, `INSERT INTO texts_${number} VALUES (?, ?, ?)`).run(row.id, row.text, row.result);
+      return number;
+    }
+    row.id = laterId(row.id);
+  }
+  throw new BackEndError("failed", "its clock stands still");
+}
+
+/** Begins the next segment when the last one is full, or has been the last one for long. */
+function roll(open: Open, bounds: Bounds, now: number): void {
+  const { database } = open;
+  const last = readSegments(database).at(-1);
+  if (last === undefined) return begin(open, 1, firstIdAt(now));
+  if (!isFull(last, bounds, now)) return;
+  const newest = database.prepare(`SELECT max(id) AS id FROM facts_${last.number}`);
+  newest.setReadBigInts(true);
+  begin(open, last.number + 1, nextFirstId((newest.get()?.["id"] as bigint | null) ?? last.firstId, now));
+}
+
+function begin(open: Open, number: number, firstId: bigint): void {
+  for (const sql of createSegment("", number, false)) open.database.exec(sql);
+  statement(open, "INSERT INTO segments VALUES (?, ?, 0, 0)").run(number, firstId);
+}
+
+function maintain(open: Open, bounds: Bounds, now: number): boolean {
+  const { database } = open;
+  roll(open, bounds, now);
+  const segments = readSegments(database);
+  const [first] = segments;
+  if (first && isOver(segments, bounds, firstIdAt(now - bounds.maxAgeMs))) {
+    database.exec(`DROP TABLE facts_${first.number}; DROP TABLE texts_${first.number}`);
+    statement(open, "DELETE FROM segments WHERE number = ?").run(first.number);
+    return true;
+  }
+  const closed = segments.slice(0, -1).find(({ isIndexed }) => !isIndexed);
+  if (!closed) return false;
+  const known = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?");
+  const made = new Set(known.all(`facts_${closed.number}`).map(({ name }) => String(name)));
+  const missing = indexesOf("", closed.number, false).filter(
+    (_, at) => !made.has(`facts_${closed.number}_${COLUMNS[at]}`),
+  );
+  const [next] = missing;
+  if (next !== undefined) database.exec(next);
+  else statement(open, "UPDATE segments SET is_indexed = 1 WHERE number = ?").run(closed.number);
+  return true;
+}
+
+/** Oldest first. */
+export function readSegments(database: DatabaseSync): readonly Segment[] {
+  const statement = database.prepare("SELECT number, first_id, records, is_indexed FROM segments ORDER BY number");
+  statement.setReadBigInts(true);
+  return statement.all().map((row) => ({
+    number: Number(row["number"]),
+    firstId: row["first_id"] as bigint,
+    records: Number(row["records"]),
+    isIndexed: Number(row["is_indexed"]) === 1,
+  }));
+}
+
+const MAX_STATEMENTS = 64;
+
+function statement({ database, statements }: Open, sql: string): StatementSync {
+  let known = statements.get(sql);
+  if (!known) {
+    if (statements.size >= MAX_STATEMENTS) statements.clear();
+    statements.set(sql, (known = database.prepare(sql)));
+    // Ids are larger than what numbers hold, that of the last row included.
+    known.setReadBigInts(true);
+  }
+  return known;
+}

@@ -1,0 +1,248 @@
+/** What the record store promises over both databases. */
+import { afterEach, describe, expect, test } from "vitest";
+import * as fc from "fast-check";
+
+import type { RecordConsumer } from "../../runtime/audit/record-consumer.ts";
+import type { RecordPlace } from "../../runtime/record-store/back-end.ts";
+import type { KeptRecord, RecordQuery, RecordReader } from "../../runtime/record-store/record-reader.ts";
+import { openRecordReader, openRecordStore } from "../../runtime/record-store/record-store.ts";
+import { copyOf, endOf } from "../support/record-copies.ts";
+import { createTestClock, type TestClock } from "../support/clock.ts";
+
+const HOUR = 3600_000;
+/** A busy machine takes its time; what never comes fails all the same. */
+const PATIENT = { timeout: 20_000 };
+const USERS = ["alice", "bob", "carol"];
+const ROUTES = ["team-a/github", "team-a/jira", "team-b/github", "team-c/wiki"];
+const TOOLS = ["read", "write", undefined];
+const CLIENTS = ["client-1", "client-2"];
+
+interface Made {
+  readonly at: number;
+  readonly user: string;
+  readonly route: string;
+  readonly tool: string | undefined;
+  readonly client: string;
+  readonly outcome: "allowed" | "denied" | "limited" | "waiting" | "error";
+}
+
+const made = fc.record({
+  user: fc.constantFrom(...USERS),
+  route: fc.constantFrom(...ROUTES),
+  tool: fc.constantFrom(...TOOLS),
+  client: fc.constantFrom(...CLIENTS),
+  outcome: fc.constantFrom("allowed", "allowed", "denied", "limited", "waiting", "error"),
+});
+const question = fc.record(
+  {
+    user: fc.constantFrom("alice", "bob", "bob@example.com", "ALICE@example.com", "nobody"),
+    route: fc.constantFrom(...ROUTES),
+    tool: fc.constantFrom("read", "write"),
+    client: fc.constantFrom(...CLIENTS),
+    outcomes: fc.subarray(["allowed", "denied", "limited", "waiting", "error"] as const),
+    owners: fc.subarray(["team-a", "team-b", "team-x"]),
+    since: fc.nat(400),
+    until: fc.nat(400),
+  },
+  { requiredKeys: [] },
+);
+
+/** @returns all records that the question finds, page by page */
+export async function findAll(reader: RecordReader, query: RecordQuery): Promise<readonly KeptRecord[]> {
+  const found: KeptRecord[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await reader.find(cursor === undefined ? query : { ...query, cursor });
+    if (!page.isPartial && page.next !== undefined) expect(page.records).toHaveLength(query.limit);
+    found.push(...page.records);
+    cursor = page.next;
+  } while (cursor !== undefined);
+  return found;
+}
+
+const requestIds = (records: readonly KeptRecord[]): readonly unknown[] =>
+  records.map(({ value }) => value["request-id"]);
+
+/** @param fresh an empty place */
+export function recordStoreContract(fresh: () => Promise<RecordPlace>): void {
+  const open: { close(): Promise<void> }[] = [];
+  afterEach(async () => {
+    for (const each of open.splice(0)) await each.close();
+  });
+  const writer = (place: RecordPlace, clock: TestClock, maxRecords = 2_000): RecordConsumer => {
+    const options = { place, maxAgeMs: 24 * HOUR, maxRecords };
+    const store = openRecordStore(options, { clock, log: () => {}, flushMs: 5 });
+    open.push(store);
+    return store;
+  };
+  const readerOf = (place: RecordPlace, maxRows = 200_000): RecordReader => {
+    const reader = openRecordReader({ place, maxAgeMs: 24 * HOUR }, { maxRows, maxMs: 60_000 });
+    open.push(reader);
+    return reader;
+  };
+  const start = (): number => Date.now() - HOUR;
+
+  test("find() answers what a look at every record would, page by page, in both orders", async () => {
+    const place = await fresh();
+    const from = start();
+    const clock = createTestClock(from);
+    const store = writer(place, clock);
+    const random = fc.sample(made, { numRuns: 400, seed: 17 });
+    const all: readonly Made[] = random.map((each, at) => ({ ...each, at }));
+    // Late ones among them: they come up to twenty behind.
+    const arriving = all.toSorted((a, b) => a.at + (a.at % 7 === 0 ? 20.5 : 0) - (b.at + (b.at % 7 === 0 ? 20.5 : 0)));
+    for (const [index, each] of arriving.entries()) {
+      clock.set(from + each.at * 1000);
+      const isAllowed = each.outcome === "allowed" || each.outcome === "limited" || each.outcome === "error";
+      const extra = {
+        allow: isAllowed,
+        user: each.user,
+        email: `${each.user}@example.com`,
+        route: each.route,
+        "mcp-tool": each.tool,
+        "client-id": each.client,
+        ...(each.outcome === "limited" && { limited: { limit: "calls" } }),
+        ...(each.outcome === "waiting" && { approval: { state: "waiting", id: "1" } }),
+      };
+      store.take([copyOf(from + each.at * 1000, String(each.at), extra)]);
+      if (index % 3 === 0) await store.flush();
+      if (each.outcome === "error") store.take([endOf(String(each.at), 502)]);
+    }
+    await store.flush();
+    expect(store.status()).toMatchObject({ waiting: 0, lost: 0, isAway: false, taken: 400 });
+    const reader = readerOf(place);
+    const small = readerOf(place, 1);
+    expect((await reader.stats()).count).toBe(400);
+
+    await fc.assert(
+      fc.asyncProperty(
+        question,
+        fc.constantFrom("newest" as const, "oldest" as const),
+        fc.constantFrom(1, 7, 50, 200),
+        async ({ since, until, ...asked }, order, limit) => {
+          const query: RecordQuery = {
+            ...asked,
+            ...(since !== undefined && { sinceMs: from + since * 1000 }),
+            ...(until !== undefined && { untilMs: from + until * 1000 }),
+            order,
+            limit,
+          };
+          const expected = all.filter(
+            (each) =>
+              (asked.user === undefined || asked.user.toLowerCase().replace("@example.com", "") === each.user) &&
+              (asked.route === undefined || asked.route === each.route) &&
+              (asked.tool === undefined || asked.tool === each.tool) &&
+              (asked.client === undefined || asked.client === each.client) &&
+              (asked.outcomes === undefined || asked.outcomes.includes(each.outcome)) &&
+              (asked.owners === undefined || asked.owners.includes(each.route.split("/")[0] ?? "")) &&
+              (since === undefined || each.at >= since) &&
+              (until === undefined || each.at < until),
+          );
+          const ids = expected.map(({ at }) => String(at));
+          const wanted = order === "newest" ? ids.toReversed() : ids;
+          // With hardly any work a page: as many pages, and nothing left out.
+          const some = limit >= 7 ? reader : small;
+          expect(requestIds(await findAll(some, query))).toEqual(wanted);
+        },
+      ),
+      { numRuns: 60, seed: 5 },
+    );
+    const partial = await small.find({ user: "nobody", order: "newest", limit: 10 });
+    expect(partial).toEqual({ records: [], isPartial: true, next: expect.any(String) });
+  });
+
+  test("an outcome finds its decision, waiting or written, and is found by the record's id", async () => {
+    const place = await fresh();
+    const from = start();
+    const store = writer(place, createTestClock(from));
+    store.take([copyOf(from, "early"), endOf("early", 200), copyOf(from + 1, "late", { user: "alice" })]);
+    await store.flush();
+    store.take([endOf("late", 503), endOf("nobody's", 500)]);
+    await store.flush();
+    const reader = readerOf(place);
+    const [late, early] = (await reader.find({ order: "newest", limit: 10 })).records;
+    expect(early).toMatchObject({ outcome: "allowed", kind: "decision", timeMs: from, result: { status: 200 } });
+    const result = { status: 503, durationMs: 1.5, listHidden: 2, listShown: 3 };
+    expect(late).toMatchObject({ outcome: "error", userId: "alice", result });
+    expect(await reader.get(late?.id ?? "")).toEqual(late);
+    expect(await reader.get("zzz")).toBeUndefined();
+    expect(await reader.get("NOT AN ID")).toBeUndefined();
+    await expect(reader.find({ order: "newest", limit: 10, cursor: "o1.1" })).rejects.toMatchObject({
+      code: "records.cursor",
+    });
+  });
+
+  test("actions and other records are kinds of their own; what is about the log alone is left out", async () => {
+    const place = await fresh();
+    const from = start();
+    const store = writer(place, createTestClock(from));
+    const action = { message: "administrative action", by: "alice", target: "session 1", user: undefined };
+    store.take([copyOf(from, "", action), copyOf(from + 1, "", { message: "tool lock drift" })]);
+    store.take([copyOf(from + 2, "", { message: "audit checkpoint" }), copyOf(from + 3, "decision")]);
+    await store.flush();
+    const reader = readerOf(place);
+    const kinds = (await reader.find({ order: "oldest", limit: 10 })).records.map(({ kind }) => kind);
+    expect(kinds).toEqual(["action", "other", "decision"]);
+    const { records } = await reader.find({ order: "oldest", limit: 10, kind: "action", user: "alice" });
+    expect(records).toMatchObject([{ kind: "action", userId: "alice" }]);
+  });
+
+  test("two writers at once: every record is there once, with an id of its own", async () => {
+    const place = await fresh();
+    const from = start();
+    const clocks = [createTestClock(from), createTestClock(from)];
+    const stores = clocks.map((clock) => writer(place, clock));
+    for (let at = 0; at < 300; at += 1) {
+      for (const [which, store] of stores.entries()) {
+        clocks[which]?.set(from + at);
+        store.take([copyOf(from + at, `${which}-${at}`)]);
+      }
+      if (at % 60 === 59) await Promise.all(stores.map((store) => store.flush()));
+    }
+    await Promise.all(stores.map((store) => store.flush()));
+    const found = await findAll(readerOf(place), { order: "oldest", limit: 100 });
+    expect(new Set(requestIds(found)).size).toBe(600);
+    expect(new Set(found.map(({ id }) => id)).size).toBe(600);
+    expect(found).toHaveLength(600);
+    expect(found.map(({ timeMs }) => timeMs)).toEqual(found.map(({ timeMs }) => timeMs).toSorted((a, b) => a - b));
+  });
+
+  describe("retention", () => {
+    test("the last ones stay, and no more than max_records", async () => {
+      const place = await fresh();
+      const from = start();
+      const clock = createTestClock(from);
+      const store = writer(place, clock, 200);
+      for (let at = 0; at < 500; at += 5) {
+        clock.set(from + at);
+        store.take(Array.from({ length: 5 }, (_, more) => copyOf(from + at + more, String(at + more))));
+        await store.flush();
+      }
+      await store.close();
+      // What a killed process has left undone, the next one does.
+      const next = writer(place, clock, 200);
+      const reader = readerOf(place);
+      await expect.poll(async () => (await reader.stats()).count, PATIENT).toBeLessThanOrEqual(200);
+      await next.close();
+      const found = requestIds(await findAll(reader, { order: "newest", limit: 200 }));
+      expect(found.length).toBeGreaterThanOrEqual(180);
+      expect(found).toEqual(Array.from({ length: found.length }, (_, at) => String(499 - at)));
+    });
+
+    test("what is older than max_age is not shown, and goes when all of its segment is", async () => {
+      const place = await fresh();
+      const old = Date.now() - 25 * HOUR;
+      const clock = createTestClock(old);
+      const store = writer(place, clock);
+      store.take([copyOf(old, "old"), copyOf(old + 2 * HOUR, "young")]);
+      await store.flush();
+      const reader = readerOf(place);
+      expect(requestIds(await findAll(reader, { order: "newest", limit: 10 }))).toEqual(["young"]);
+      expect((await reader.stats()).oldestMs).toBe(old + 2 * HOUR);
+      await store.close();
+      clock.set(old + 27 * HOUR);
+      writer(place, clock);
+      await expect.poll(async () => (await reader.stats()).count, PATIENT).toBe(0);
+    });
+  });
+}
