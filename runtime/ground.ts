@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 
 import { startActions } from "./control/audit/actions.ts";
+import { followArguments } from "./control/audit/follow-arguments.ts";
 import { recordPublished } from "./control/audit/record-published.ts";
 import { startRecords } from "./control/audit/start-records.ts";
 import { createMetrics } from "./control/admin/metrics.ts";
@@ -18,7 +19,7 @@ import type { GatewayError } from "./shared/errors.ts";
 import { createKeys } from "./shared/keys.ts";
 import { createLog } from "./shared/log.ts";
 import { type AdminAction, formatAction } from "./audit/action-record.ts";
-import { createRedactor } from "./audit/redaction/redactor.ts";
+import { createRedactor, type RedactorOptions } from "./audit/redaction/redactor.ts";
 import { systemClock, type Closable } from "./shared/clock.ts";
 import type { Notify } from "./audit/events.ts";
 import { openRecords } from "./record-kinds.ts";
@@ -48,17 +49,19 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
   const kept = boot.storageUrl === "memory:" ? undefined : createKeptStore({ store });
   const keptKeys = keys.derive("kept-slice");
   const bundle = own(await openBundle({ path: config, boot: start, published, kept, keptKeys, log, clock, onReload }));
-  const records = own(await startRecords(boot, { store, keys, clock, log, worker }));
+  const redaction: RedactorOptions = {
+    key: boot.digestKey ?? (keys.derive("record-arguments")[0] as Buffer),
+    clearArguments: boot.clearArguments,
+  };
+  const redactor = createRedactor(redaction);
+  const records = own(await startRecords(boot, { store, keys, clock, log, worker, redaction }));
+  if (records.thread?.wantsExtra === true) own(followArguments(bundle, records.thread));
   // What is done in the console is recorded, and the console shows it.
   const recordsActions = boot.audit || boot.console !== undefined;
   if (recordsActions) own(startActions({ store, records, log }));
   const recordAction = recordsActions
     ? (action: AdminAction) => void records.write(formatAction(clock.now(), randomUUID(), action))
     : undefined;
-  const redactor = createRedactor({
-    key: boot.digestKey ?? (keys.derive("record-arguments")[0] as Buffer),
-    clearArguments: boot.clearArguments,
-  });
   const blocks = own(await openBlocks({ store, clock, log }));
   const toolLocks = own(await openToolLocks({ store, clock, log }));
   const metrics = createMetrics();

@@ -1,5 +1,6 @@
-/** Copies of records, for consumers: all fields, whatever the log has of them. */
+/** Copies of records, for consumers: all fields, whatever the log has of them, with arguments as they may leave it. */
 import type { RecordCopy } from "./record-consumer.ts";
+import type { Redactor } from "./redaction/redactor.ts";
 
 export interface CopyPlace {
   readonly instance: string;
@@ -11,15 +12,13 @@ export interface CopyPlace {
  * @param extra see entries.ts
  * @throws SyntaxError
  */
-export function copyOf(line: Buffer, extra: Buffer | undefined, { instance, seq }: CopyPlace): RecordCopy {
+export function copyOf(
+  line: Buffer,
+  extra: Buffer | undefined,
+  { instance, seq }: CopyPlace,
+  redactor: Pick<Redactor, "copyFields">,
+): RecordCopy {
   const more = extra === undefined ? "" : extra.toString("utf8", 0, extra.length - 1);
   const text = `${line.toString("utf8", 0, line.length - 2)}${more},"instance":"${instance}","seq":${seq}}`;
-  const value = JSON.parse(text) as Readonly<Record<string, unknown>>;
-  return { value: value[ARGUMENTS] === undefined ? value : withoutArguments(value) };
-}
-
-const ARGUMENTS = "mcp-tool-parameters";
-
-function withoutArguments(value: RecordCopy["value"]): RecordCopy["value"] {
-  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== ARGUMENTS));
+  return { value: redactor.copyFields(JSON.parse(text) as RecordCopy["value"], text) };
 }

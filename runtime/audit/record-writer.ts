@@ -8,6 +8,7 @@ import { closeSync, fstatSync, openSync, readSync, write as writeFile, writeSync
 
 import { GatewayError, errorText } from "../shared/errors.ts";
 import type { Closable } from "../shared/clock.ts";
+import type { DeclaredArguments } from "./redaction/plan.ts";
 import type { ConsumerStatus } from "./record-consumer.ts";
 import type { OutcomeInput } from "./outcome-record.ts";
 
@@ -46,6 +47,8 @@ export interface RecordsOfThread {
   readonly lastSeq: number;
   /** Behind the answer: there is no room to wait for. */
   writeOutcome(outcome: OutcomeInput): void;
+  /** Of routes, by key: what copies tell of the arguments of their tools. Whenever a configuration comes into force. */
+  declareArguments(declared: ReadonlyMap<string, DeclaredArguments>): void;
   /** False: what comes cannot be kept, by the log or by a consumer. */
   readonly canKeep: boolean;
   /** Of the consumers, about a second ago. */

@@ -109,7 +109,7 @@ const WRITE_FIELD: Readonly<Record<RecordField, Write>> = {
   "auth-method": (input) => field("auth-method", input.authMethod),
   "mcp-method": (input) => (input.mcp ? field("mcp-method", input.mcp.method ?? "") : ""),
   "mcp-tool": (input) => field("mcp-tool", input.mcp?.tool),
-  "mcp-tool-parameters": (input) => argumentsField(input),
+  "mcp-tool-parameters": (input) => argumentsField(input, input.redact),
   replay: (input) => (input.replay ? `,"replay":${input.replay()}` : ""),
 };
 
@@ -134,7 +134,33 @@ export function formatRecord(fields: readonly string[], input: RecordInput): str
   return `${line}}\n`;
 }
 
+/**
+ * What copies have beside the line: all fields that `authorize_log_fields` leaves out, but `replay`. Arguments are as they
+ * were sent: whoever makes the copies redacts them.
+ *
+ * @param rule where the line has none
+ * @returns `,"name":value` for each, without a line end
+ */
+export function formatExtra(fields: readonly string[], input: RecordInput, rule: string | undefined): string {
+  let extra = rule === undefined ? "" : `,"rule":"${rule}"`;
+  for (const write of writersBeside(fields)) extra += write(input);
+  return extra;
+}
+
 const writers = new WeakMap<readonly string[], readonly Write[]>();
+const others = new WeakMap<readonly string[], readonly Write[]>();
+
+function writersBeside(fields: readonly string[]): readonly Write[] {
+  let known = others.get(fields);
+  if (!known) {
+    const names = RECORD_FIELDS.filter((name) => name !== "replay" && !fields.includes(name));
+    known = names.map((name) =>
+      name === "mcp-tool-parameters" ? (input) => argumentsField(input) : WRITE_FIELD[name],
+    );
+    others.set(fields, known);
+  }
+  return known;
+}
 
 function writersFor(fields: readonly string[]): readonly Write[] {
   let known = writers.get(fields);
@@ -183,11 +209,11 @@ function field(name: RecordField, value: string | undefined): string {
   return value === undefined ? "" : `,"${name}":${jsonText(value)}`;
 }
 
-function argumentsField(input: RecordInput): string {
+function argumentsField(input: RecordInput, redact?: RecordInput["redact"]): string {
   if (input.mcp?.tool === undefined) return "";
   const text = input.toolArguments?.() ?? "{}";
   if (text.length > MAX_ARGUMENTS) return `,"mcp-tool-parameters-omitted":${text.length}`;
-  const redacted = input.redact?.(input.mcp.tool, text);
+  const redacted = redact?.(input.mcp.tool, text);
   if (redacted !== undefined) return redacted;
   return `,"mcp-tool-parameters":${isPrintable(text) ? text : oneLine(text)}`;
 }

@@ -1,17 +1,12 @@
 /** One check: policy is asked once, and one record tells of it (D8, D9). */
 import { respondAgainLater } from "../http/respond.ts";
-import { toolArguments, type McpMessage } from "../mcp/message.ts";
 import { blockedDecision, isBlocked } from "../policy/blocks.ts";
 import { evaluate, refusedDecision } from "../policy/evaluate.ts";
-import type { Decision, Facts, McpFacts } from "../policy/facts.ts";
-import { findDecidingRule } from "../policy/recorded/deciding-rule.ts";
+import { formatExtra, formatRecord } from "../audit/record.ts";
+import type { RecordWriter } from "../audit/record-writer.ts";
+import type { Decision, Facts } from "../policy/facts.ts";
 import { lockReason } from "../policy/tool-lock.ts";
 import { decideShadow, type ShadowDecision } from "../policy/shadow.ts";
-import { formatRecord, type RecordInput } from "../audit/record.ts";
-import type { Redactor } from "../audit/redaction/redactor.ts";
-import { REFUSED_TEXT, type ReplayWriter } from "../audit/replay/write-facts.ts";
-import { recordArgumentsOf } from "../features/mcp/record-arguments.ts";
-import type { Clock } from "../shared/clock.ts";
 import type { Blocks } from "../identity/blocks.ts";
 import type { AuthFailureReason, Principal } from "../identity/principal.ts";
 import type { Limited } from "../limits/rate-limits.ts";
@@ -19,21 +14,19 @@ import type { RefusalReason } from "../mcp/refusals.ts";
 import { routeCorsHeaders } from "./cors.ts";
 import { type LimitDeps, takeLimits } from "./answers/limit-request.ts";
 import { canRecord, type RecordingDeps, refuseUnrecorded } from "./answers/unrecorded.ts";
-import type { ProxyMetrics } from "./metrics.ts";
-import { followOutcome } from "./outcome.ts";
 import type { RequestContext } from "./request-context.ts";
-import { calledToolState, lockDenial, type ToolLockDeps } from "./lists/tool-lock.ts";
+import { lockDenial } from "./lists/tool-lock.ts";
+import type { ProxyMetrics } from "./metrics.ts";
+import { followOutcome } from "./recording/outcome.ts";
+import { type Check, type RecordDeps, recordInput, ruleOf } from "./recording/record-input.ts";
+import { factsOf, httpFacts, NO_MESSAGE } from "./request-facts.ts";
 import { after, type Outcome, type Step } from "./steps.ts";
 
-export interface DecideDeps extends RecordingDeps, Pick<ToolLockDeps, "toolLocks"> {
-  /** Of the field `replay`; absent: it is in no record. */
-  readonly replay?: ReplayWriter;
-  /** Of arguments that are not to stand in records; absent: all stand as they are. */
-  readonly redactor?: Pick<Redactor, "lineOf">;
+export interface DecideDeps extends RecordingDeps, RecordDeps {
+  readonly records: RecordWriter;
   readonly metrics?: ProxyMetrics;
   /** Absent: nothing is ever blocked. */
   readonly blocks?: Pick<Blocks, "size" | "find">;
-  readonly clock: Clock;
 }
 
 /** Why a request was refused before its policy was asked; stands in the record as allow-why-false. */
@@ -86,7 +79,10 @@ export function decide(
     const needed = verdict.allowed || verdict.approval ? answers.missingScopes?.(context) : undefined;
     if (needed) {
       context.trace?.refused("insufficient-scope");
-      const recorded = record(deps, context, { decision: refusedFor("insufficient-scope"), message: context.message });
+      const recorded = record(deps, context, {
+        decision: refusedFor("insufficient-scope"),
+        message: context.message,
+      });
       return after(recorded, () => done(answers.askForScopes?.(context, needed)));
     }
     return verdict.approval && settle
@@ -188,28 +184,6 @@ function blockOf({ blocks }: DecideDeps, { prepared, principal }: RequestContext
   return block && blockedDecision(block);
 }
 
-function httpFacts({ exchange, otherPaths }: RequestContext, withCertificate = false): Facts["http"] {
-  const { method, path, host, remoteAddress: ip } = exchange;
-  // The Fetch standard: a preflight is OPTIONS with both of these headers.
-  const isCorsPreflight =
-    method === "OPTIONS" &&
-    exchange.header("origin") !== undefined &&
-    exchange.header("access-control-request-method") !== undefined;
-  const http = isCorsPreflight ? { method, path, host, ip, isCorsPreflight } : { method, path, host, ip };
-  const certificate = withCertificate ? exchange.clientCertificate : undefined;
-  if (certificate === undefined && otherPaths === undefined) return http;
-  return { ...http, ...(certificate && { certificate }), ...(otherPaths && { otherPaths }) };
-}
-
-/** One shape for each case, written out: spreading absent members costs more than evaluating the policy. */
-function factsOf(principal: Principal | undefined, http: Facts["http"], mcp: McpFacts | undefined): Facts {
-  if (principal === undefined) return mcp === undefined ? { http } : { http, mcp };
-  const { user, devices } = principal;
-  // Only browser sessions have devices, and they do not reach MCP servers.
-  if (mcp !== undefined) return { user, http, mcp };
-  return devices === undefined ? { user, http } : { user, devices, http };
-}
-
 /** What the route's policy would say of somebody now, without a record: nothing may follow from it but a better question. */
 export function foresee(context: RequestContext, principal: Principal): Decision {
   const { policy } = context.prepared.route;
@@ -223,76 +197,18 @@ function refusedFor(reason: RefusedBefore): Decision {
 }
 
 const refused = new Map<RefusedBefore, Decision>();
-const NO_MESSAGE: McpFacts = {};
-
-function approvalNote({ approval }: RequestContext): RecordInput["approval"] {
-  if (approval === undefined) return undefined;
-  const { state } = approval;
-  const id = "id" in state ? state.id : undefined;
-  return { state: state.state, id, by: "by" in state ? state.by : undefined };
-}
-
-/** A grant says which way it was given: its user's consent, or an issuer's assertion alone. */
-function authMethod({ kind, assertedBy }: Principal): string {
-  return kind === "grant" && assertedBy !== undefined ? "id-jag" : kind;
-}
-
-interface Check {
-  readonly decision: Decision;
-  /** Absent: none was read, or it does not matter. */
-  readonly message?: McpMessage | undefined;
-  /** What a policy was asked, or would have been; absent: no policy would have changed anything. */
-  readonly asked?: Facts | undefined;
-  readonly shadow?: readonly ShadowDecision[] | undefined;
-  readonly limited?: Limited | undefined;
-}
 
 /** @returns a promise when the record queue is full */
 function record(deps: DecideDeps, context: RequestContext, check: Check): Promise<void> | undefined {
-  const { decision, message, asked, shadow, limited } = check;
-  const { replay } = deps;
-  const { exchange, snapshot, prepared, principal } = context;
-  deps.metrics?.decided(decision);
-  const line = formatRecord(snapshot.settings.authorizeLogFields, {
-    timeMs: deps.clock.now(),
-    decision,
-    shadow,
-    limited: limited && { limit: limited.limit.name, retryAfterMs: limited.retryAfterMs },
-    toolLock: message && calledToolState(deps, context),
-    requestId: exchange.id,
-    traceId: context.trace?.traceId,
-    bundleDigest: snapshot.digest,
-    route: prepared.route.key,
-    http: context.facts?.http ?? httpFacts(context),
-    user: principal?.user,
-    sessionId: principal?.sessionId,
-    grantId: principal?.grantId,
-    clientId: principal?.clientId,
-    issuer: principal?.assertedBy?.name ?? principal?.user.issuer?.name,
-    issuerRules: principal?.assertedBy?.rules?.map(({ name }) => name),
-    authMethod: principal && authMethod(principal),
-    mcp: prepared.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
-    toolArguments: message ? () => toolArguments(message) : undefined,
-    redact: deps.redactor?.lineOf(recordArgumentsOf(prepared.route)),
-    replay: replay && (() => (asked ? replayText(replay, context, asked) : REFUSED_TEXT)),
-    approval: approvalNote(context),
-    rule: ruleOf(deps, context, check),
-  });
-  const recorded = deps.records.write(line);
-  const { thread } = deps.records;
-  if (thread !== undefined) followOutcome(thread, deps.clock, context, decision);
+  const { records, metrics, clock } = deps;
+  const { thread } = records;
+  const fields = context.snapshot.settings.authorizeLogFields;
+  metrics?.decided(check.decision);
+  if (thread === undefined) return records.write(formatRecord(fields, recordInput(deps, context, check, undefined)));
+  const rule = ruleOf(context, check);
+  const input = recordInput(deps, context, check, thread.isAudited ? rule : undefined);
+  const extra = thread.wantsExtra ? formatExtra(fields, input, thread.isAudited ? undefined : rule) : undefined;
+  const recorded = records.write(formatRecord(fields, input), extra);
+  followOutcome(thread, clock, context, check.decision);
   return recorded;
-}
-
-/** With `audit` alone: without it a record is what it was. */
-function ruleOf({ records }: DecideDeps, { prepared }: RequestContext, { asked, decision }: Check): string | undefined {
-  return asked === undefined || records.thread?.isAudited !== true
-    ? undefined
-    : findDecidingRule(prepared.route.policy, asked, decision);
-}
-
-function replayText(writer: ReplayWriter, { exchange, message, prepared }: RequestContext, facts: Facts): string {
-  const { clientCertificate: certificate } = exchange;
-  const given = (): string | undefined => (message ? toolArguments(message) : undefined);
-  return writer.write({ facts, certificate, toolArguments: given, declared: recordArgumentsOf(prepared.route) });
 }

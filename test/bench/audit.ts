@@ -127,7 +127,7 @@ async function measureVerifying(): Promise<boolean> {
   };
   const records = await startRecordThread(
     { instance: "verified", destination: file, closeTimeoutMs: 5_000, audit: { seed, seen: [] } },
-    { log: silentLog(), onError: fail, onDeath: fail, onCheckpoint: () => {}, wantsExtra: false },
+    { log: silentLog(), onError: fail, onDeath: fail, onCheckpoint: () => {} },
   );
   const decision = evaluate(compilePolicy([{ allow: { and: [{ domain: "example.com" }] } }]), asAlice({}));
   for (let index = 0; index < VERIFIED; index += 1) {

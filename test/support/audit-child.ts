@@ -11,7 +11,7 @@ const fail = (error: Error): never => {
 };
 const records = await startRecordThread(
   { instance, destination: file, closeTimeoutMs: 5_000, audit: { seed: Buffer.alloc(32, 7), seen: [] } },
-  { log: silentLog(), onError: fail, onDeath: fail, onCheckpoint: () => {}, wantsExtra: false },
+  { log: silentLog(), onError: fail, onDeath: fail, onCheckpoint: () => {} },
 );
 for (let number = 0; ; number += 1) {
   const text = "x".repeat((number * 37) % 5_000);

@@ -1,4 +1,6 @@
 /** What a gateway's first thread and the thread of its records say to each other. All of it can be cloned. */
+import type { DeclaredArguments } from "../../audit/redaction/plan.ts";
+import type { RedactorOptions } from "../../audit/redaction/redactor.ts";
 import type { ConsumerStatus } from "../../audit/record-consumer.ts";
 import type { RecordSinkOptions } from "../../record-sinks/sink.ts";
 
@@ -8,6 +10,8 @@ export interface RecordThreadSettings {
   /** "stdout", a path or a descriptor, see audit/record-writer.ts. */
   readonly destination: string | number;
   readonly closeTimeoutMs: number;
+  /** Of copies; absent: there are none. */
+  readonly redaction?: RedactorOptions;
   /** Records prove that they are whole. */
   readonly audit?: {
     /** Of the key that signs, 32 bytes. */
@@ -20,7 +24,17 @@ export interface RecordThreadSettings {
 }
 
 export type ToRecordThread =
-  | { readonly type: "entries"; readonly bytes: ArrayBuffer; readonly length: number }
+  | {
+      readonly type: "entries";
+      readonly chunk: number;
+      /** Memory of that chunk, with its first batch. It is shared, since what is handed over makes garbage of each batch. */
+      readonly memory: SharedArrayBuffer | undefined;
+      readonly length: number;
+    }
+  /** The chunk does not come again. */
+  | { readonly type: "forget"; readonly chunk: number }
+  /** A configuration came into force: routes that declare something of their tools' arguments, by key. */
+  | { readonly type: "arguments"; readonly declared: ReadonlyMap<string, DeclaredArguments> }
   | { readonly type: "flush"; readonly id: number }
   | { readonly type: "reopen" }
   | { readonly type: "close" };
@@ -36,10 +50,10 @@ export type FromRecordThread =
   | { readonly type: "ready" }
   /** It did not start. */
   | { readonly type: "failed"; readonly code: string; readonly message: string }
-  /** What was sent stands in the log; the bytes may be filled again. */
+  /** What was sent stands in the log; the chunk may be filled again. */
   | {
       readonly type: "written";
-      readonly bytes: ArrayBuffer;
+      readonly chunk: number;
       readonly length: number;
       /** Of the last checkpoint among it. */
       readonly note: string | undefined;

@@ -30,9 +30,17 @@ export interface RecordThreadDeps {
   readonly onCheckpoint: (note: string) => void;
   /** The thread is gone, and with it what it had not written. */
   readonly onDeath: (error: GatewayError) => void;
-  readonly wantsExtra: boolean;
   /** Bytes that may wait before `write` asks callers to wait. Default 8 Mi. */
   readonly maxQueued?: number;
+}
+
+interface Chunk {
+  readonly id: number;
+  readonly memory: SharedArrayBuffer;
+  readonly bytes: Buffer;
+  readonly view: DataView;
+  /** Over there. */
+  isKnown: boolean;
 }
 
 /** A batch is sent when it has this many bytes … */
@@ -40,19 +48,23 @@ const BATCH_BYTES = 64 << 10;
 /** … or when this time has passed since its first entry; over there it is written at once. */
 const BATCH_MS = 80;
 const CHUNK_BYTES = 128 << 10;
+/** Chunks that are kept to be filled again. */
+const MAX_FREE = 4;
 /** Beside the log's own time to end: for consumers, and the way there and back. */
 const END_MS = 6_000;
 
 /** @throws GatewayError `record.open`, `record.thread` */
 export async function startRecordThread(settings: RecordThreadSettings, deps: RecordThreadDeps): Promise<RecordThread> {
-  const { log, onError, onCheckpoint, onDeath, wantsExtra, maxQueued = 8 << 20 } = deps;
-  const { audit, destination, closeTimeoutMs } = settings;
+  const { log, onError, onCheckpoint, onDeath, maxQueued = 8 << 20 } = deps;
+  const { audit, destination, closeTimeoutMs, redaction } = settings;
   // The published package has .js files beside each other, the source tree .ts files.
   const url = new URL(`./records-worker${extname(import.meta.url)}`, import.meta.url);
   const worker = new Worker(url, { workerData: settings, name: "records" });
-  const spare: ArrayBuffer[] = [];
-  let filling = Buffer.from(new ArrayBuffer(CHUNK_BYTES));
-  let view = new DataView(filling.buffer);
+  const free: Chunk[] = [];
+  const sent = new Map<number, Chunk>();
+  let lastChunk = 0;
+  let chunk = newChunk(CHUNK_BYTES);
+  let { bytes: filling, view } = chunk;
   let filled = 0;
   /** Bytes queued and written since the start; the difference waits. */
   let total = 0;
@@ -67,30 +79,40 @@ export async function startRecordThread(settings: RecordThreadSettings, deps: Re
   const started = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<void>();
 
-  function send(message: ToRecordThread, transfer: readonly ArrayBuffer[] = []): void {
-    worker.postMessage(message, transfer);
+  function send(message: ToRecordThread): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    worker.postMessage(message);
+  }
+
+  function newChunk(size: number): Chunk {
+    const memory = new SharedArrayBuffer(size);
+    lastChunk += 1;
+    return { id: lastChunk, memory, bytes: Buffer.from(memory), view: new DataView(memory), isKnown: false };
+  }
+
+  function begin(next: Chunk): void {
+    chunk = next;
+    ({ bytes: filling, view } = next);
+    filled = 0;
   }
 
   /** Room for an entry of so many bytes. */
   function makeRoom(bytes: number): void {
     if (filled + bytes <= filling.length) return;
     sendBatch();
-    if (bytes > filling.length) begin(new ArrayBuffer(bytes));
-  }
-
-  function begin(bytes: ArrayBuffer): void {
-    filling = Buffer.from(bytes);
-    view = new DataView(bytes);
-    filled = 0;
+    if (bytes <= filling.length) return;
+    free.push(chunk);
+    begin(newChunk(bytes));
   }
 
   function sendBatch(): void {
     clearTimeout(timer);
     timer = undefined;
     if (filled === 0) return;
-    const bytes = filling.buffer;
-    send({ type: "entries", bytes, length: filled }, [bytes]);
-    begin(spare.pop() ?? new ArrayBuffer(CHUNK_BYTES));
+    send({ type: "entries", chunk: chunk.id, memory: chunk.isKnown ? undefined : chunk.memory, length: filled });
+    chunk.isKnown = true;
+    sent.set(chunk.id, chunk);
+    begin(free.pop() ?? newChunk(CHUNK_BYTES));
   }
 
   function queued(end: number): void {
@@ -142,8 +164,11 @@ export async function startRecordThread(settings: RecordThreadSettings, deps: Re
     places.take();
   }
 
-  function taken({ bytes, length, note }: Extract<FromRecordThread, { readonly type: "written" }>): void {
-    if (bytes.byteLength === CHUNK_BYTES && spare.length < 2) spare.push(bytes);
+  function taken({ chunk: id, length, note }: Extract<FromRecordThread, { readonly type: "written" }>): void {
+    const back = sent.get(id);
+    sent.delete(id);
+    if (back?.bytes.length === CHUNK_BYTES && free.length < MAX_FREE) free.push(back);
+    else send({ type: "forget", chunk: id });
     done += length;
     // Half empty, not merely below the mark: else every batch would wake everybody for a few free places.
     if (total - done <= maxQueued / 2) {
@@ -233,11 +258,16 @@ export async function startRecordThread(settings: RecordThreadSettings, deps: Re
     write,
     thread: {
       isAudited: audit !== undefined,
-      wantsExtra,
+      wantsExtra: redaction !== undefined,
       get lastSeq() {
         return places.last;
       },
       writeOutcome,
+      declareArguments(declared) {
+        // What is waiting was decided before.
+        sendBatch();
+        send({ type: "arguments", declared });
+      },
       get canKeep() {
         return state.canKeep;
       },

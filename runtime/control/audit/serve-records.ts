@@ -12,6 +12,7 @@ import { createNoteSigner } from "../../audit/chain/signed-note.ts";
 import { copyOf } from "../../audit/copy.ts";
 import { takeEntries } from "../../audit/entries.ts";
 import { formatOutcome } from "../../audit/outcome-record.ts";
+import { createRedactor, type Redactor } from "../../audit/redaction/redactor.ts";
 import type { RecordConsumer, RecordCopy } from "../../audit/record-consumer.ts";
 import { createRecordWriter } from "../../audit/record-writer.ts";
 import { within, type Clock } from "../../shared/clock.ts";
@@ -22,6 +23,8 @@ import type { FromRecordThread, RecordThreadSettings, ToRecordThread } from "./r
 const STATE_EVERY_MS = 1_000;
 /** What comes is gathered already. */
 const BATCH_MS = 1;
+
+type Entries = Extract<ToRecordThread, { readonly type: "entries" }>;
 
 /** @throws GatewayError `record.open` */
 export function serveRecords(
@@ -56,6 +59,7 @@ export function serveRecords(
       write: (line) => void writer.writeBytes(line),
       onCheckpoint: (signed) => (note = signed),
     });
+  const redactor = settings.redaction && createRedactor(settings.redaction);
   let nextSeq = 0;
   let copies: RecordCopy[] = [];
 
@@ -63,12 +67,12 @@ export function serveRecords(
   function take(line: Buffer, extra: Buffer | undefined, isLogged: boolean): void {
     if (!chain && isLogged) void writer.writeBytes(line);
     const seq = chain ? chain.add(line) : nextSeq++;
-    if (consumers.length > 0) copies.push(readCopy(line, extra, seq));
+    if (redactor) copies.push(readCopy(line, extra, seq, redactor));
   }
 
-  function readCopy(line: Buffer, extra: Buffer | undefined, seq: number): RecordCopy {
+  function readCopy(line: Buffer, extra: Buffer | undefined, seq: number, redactor: Redactor): RecordCopy {
     try {
-      return copyOf(line, extra, { instance, seq });
+      return copyOf(line, extra, { instance, seq }, redactor);
     } catch (error) {
       // Its lines are our own; should one be broken all the same, the others go on.
       tell({ type: "log", level: "error", fields: { seq, reason: errorText(error) }, message: "a record has no copy" });
@@ -82,8 +86,11 @@ export function serveRecords(
     checkpoint: () => chain?.checkpoint(),
   };
 
-  async function write(bytes: ArrayBuffer, length: number): Promise<void> {
-    takeEntries(Buffer.from(bytes, 0, length), taker);
+  const chunks = new Map<number, Buffer>();
+
+  async function write({ chunk, memory, length }: Entries): Promise<void> {
+    if (memory) chunks.set(chunk, Buffer.from(memory));
+    takeEntries((chunks.get(chunk) as Buffer).subarray(0, length), taker);
     const [taken, signed] = [copies, note];
     copies = [];
     note = undefined;
@@ -96,7 +103,7 @@ export function serveRecords(
       return;
     }
     isFailing = false;
-    tell({ type: "written", bytes, length, note: signed }, [bytes]);
+    tell({ type: "written", chunk, length, note: signed });
     tellChange();
   }
 
@@ -146,7 +153,13 @@ export function serveRecords(
   function onMessage(message: ToRecordThread): void {
     switch (message.type) {
       case "entries":
-        void write(message.bytes, message.length);
+        void write(message);
+        break;
+      case "arguments":
+        redactor?.setRoutes(message.declared);
+        break;
+      case "forget":
+        chunks.delete(message.chunk);
         break;
       case "flush":
         void flush(message.id);

@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { resolve } from "node:path";
 
 import { createRecordWriter, type RecordWriter } from "../../audit/record-writer.ts";
+import type { RedactorOptions } from "../../audit/redaction/redactor.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { GatewayError } from "../../shared/errors.ts";
 import type { RecordSettings } from "../../features/records/compiled.ts";
@@ -19,6 +20,8 @@ export interface RecordsDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly worker: string | undefined;
+  /** Of copies. */
+  readonly redaction: RedactorOptions;
 }
 
 export interface RecordsOptions extends Pick<
@@ -35,7 +38,7 @@ const CLOSE_TIMEOUT_MS = 5_000;
 /** @throws GatewayError `record.open`, `record.thread` */
 export async function startRecords(options: RecordsOptions, deps: RecordsDeps): Promise<RecordWriter> {
   const { authorizeLog, audit, auditRequired, recordSinks, recordSpool, tracing } = options;
-  const { store, keys, clock, log, worker } = deps;
+  const { store, keys, clock, log, worker, redaction } = deps;
   const onError = (error: GatewayError, queued: number): void =>
     log.error({ err: error, queued }, "authorization records are not written");
   if (!audit && !auditRequired && recordSinks.length === 0)
@@ -53,12 +56,12 @@ export async function startRecords(options: RecordsOptions, deps: RecordsDeps): 
       destination: authorizeLog,
       closeTimeoutMs: CLOSE_TIMEOUT_MS,
       ...(audit && { audit: { seed: seed as Buffer, seen: await readHeads({ store, log }) } }),
+      ...(recordSinks.length > 0 && { redaction }),
       sinks: recordSinks.map((sink) => ({ ...sink, spool, serviceName, version: VERSION })),
     },
     {
       log,
       onError,
-      wantsExtra: recordSinks.length > 0,
       onCheckpoint(note) {
         last = note;
         heads?.put(note);

@@ -35,7 +35,7 @@ const SHOW_HEADER = "x-gateway-tool-lock";
 
 /** What is known of the tool that is called; undefined for other messages, and on routes without a lock. */
 export function calledToolState(
-  { toolLocks }: ToolLockDeps,
+  { toolLocks }: Pick<ToolLockDeps, "toolLocks">,
   { prepared, message, principal }: RequestContext,
 ): ToolState | undefined {
   const { toolLock, route } = prepared;

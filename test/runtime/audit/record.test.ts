@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { compilePolicy, evaluate, refusedDecision } from "../../../runtime/policy/evaluate.ts";
-import { DEFAULT_RECORD_FIELDS, RECORD_FIELDS, formatRecord } from "../../../runtime/audit/record.ts";
+import { DEFAULT_RECORD_FIELDS, RECORD_FIELDS, formatExtra, formatRecord } from "../../../runtime/audit/record.ts";
 import type { RecordInput } from "../../../runtime/audit/record.ts";
 import { compileShadow, decideShadow } from "../../../runtime/policy/shadow.ts";
 import { alice, asAlice, plainHttp, toolCall } from "../../support/facts.ts";
@@ -162,6 +162,22 @@ describe("formatRecord() mcp-tool-parameters", () => {
       throw new Error("asked");
     };
     expect(read(DEFAULT_RECORD_FIELDS, { ...base, toolArguments })).toHaveProperty("mcp-tool", "search");
+  });
+});
+
+describe("formatExtra()", () => {
+  const all = JSON.parse(formatRecord(RECORD_FIELDS, base)) as object;
+  const together = (fields: readonly string[], input: RecordInput, rule?: string): unknown =>
+    JSON.parse(`${formatRecord(fields, input).slice(0, -2)}${formatExtra(fields, input, rule)}}`);
+
+  test.each([[[]], [DEFAULT_RECORD_FIELDS], [RECORD_FIELDS], [["path", "mcp-tool-parameters"]]])(
+    "has what a line with %o leaves out",
+    (fields) => expect(together(fields, base)).toEqual(all),
+  );
+
+  test("has the rule where the line has none, replay nowhere, and arguments as they were sent", () => {
+    const input = { ...base, replay: () => "{}", redact: () => ',"mcp-tool-parameters-omitted":1' };
+    expect(together([], input, "/0/allow/and")).toEqual({ ...all, rule: "/0/allow/and" });
   });
 });
 

@@ -32,6 +32,7 @@ const records: RecordWriter = {
       return lines.length - 1;
     },
     writeOutcome: (outcome) => void records.write(formatOutcome(outcome)),
+    declareArguments: () => {},
     canKeep: true,
     status: () => [],
   },

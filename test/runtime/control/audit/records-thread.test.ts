@@ -58,7 +58,6 @@ async function start(
       onError: ({ code }) => errors.push(code),
       onDeath: ({ code }) => died.resolve(code),
       onCheckpoint: (note) => notes.push(note),
-      wantsExtra: false,
       ...deps,
     },
   );

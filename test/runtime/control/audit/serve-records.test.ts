@@ -56,7 +56,12 @@ function serve(settings: Pick<RecordThreadSettings, "destination" | "audit">, co
   });
   serveRecords(
     port2,
-    { instance: "run", closeTimeoutMs: 1_000, ...settings },
+    {
+      instance: "run",
+      closeTimeoutMs: 1_000,
+      redaction: { key: Buffer.alloc(32, 1), clearArguments: {} },
+      ...settings,
+    },
     { consumers: [consumer], clock: systemClock },
   );
   return {
@@ -76,8 +81,10 @@ function serve(settings: Pick<RecordThreadSettings, "destination" | "audit">, co
   };
 }
 
+let chunks = 0;
+
 function entries(): Extract<ToRecordThread, { readonly type: "entries" }> {
-  const bytes = Buffer.from(new ArrayBuffer(4_096));
+  const bytes = Buffer.from(new SharedArrayBuffer(4_096));
   let end = bytes.write('{"message":"authorize check","mcp-tool":"pay","mcp-tool-parameters":{"card":"4711"}}\n');
   end += bytes.write(',"route":"té","path":"/"\n', end);
   end = putOutcome(bytes, new DataView(bytes.buffer), end, {
@@ -93,7 +100,7 @@ function entries(): Extract<ToRecordThread, { readonly type: "entries" }> {
   end = putCheckpoint(bytes, end);
   // No record of ours; it takes nothing with it.
   end += bytes.write('{"broken":}\n{"message":"tool lock drift"}\n', end);
-  return { type: "entries", bytes: bytes.buffer, length: end };
+  return { type: "entries", chunk: (chunks += 1), memory: bytes.buffer, length: end };
 }
 
 const kept = (instance: string, first: number, after: number): readonly object[] => [
@@ -103,7 +110,7 @@ const kept = (instance: string, first: number, after: number): readonly object[]
   { message: "tool lock drift", instance, seq: after + 1 },
 ];
 
-test("copies have all fields whatever the log has, without arguments, and their place as the audit has it", async () => {
+test("copies have all fields whatever the log has, arguments as digests, and their place as the audit has it", async () => {
   const destination = join(directory, "audited.log");
   const consumer = collector();
   const thread = serve({ destination, audit: { seed: Buffer.alloc(32, 7), seen: [] } }, consumer);
@@ -112,9 +119,9 @@ test("copies have all fields whatever the log has, without arguments, and their 
   await thread.heard(({ type }) => type === "flushed");
   expect(consumer.calls).toEqual(["flush"]);
   expect(consumer.copies.map(({ value }) => value)).toMatchObject(kept("run", 2, 5));
-  for (const { value } of consumer.copies) {
-    for (const name of ["salt", "mcp-tool-parameters"]) expect(value).not.toHaveProperty(name);
-  }
+  for (const { value } of consumer.copies) expect(value).not.toHaveProperty("salt");
+  expect(JSON.stringify(consumer.copies)).not.toContain("4711");
+  expect(consumer.copies[0]?.value["mcp-tool-parameters"]).toEqual({ card: expect.any(String) as unknown });
   const lines = readFileSync(destination, "utf8");
   expect(lines).toContain('"mcp-tool-parameters":{"card":"4711"}');
   expect(lines).not.toContain('"route"');
@@ -139,6 +146,13 @@ test("without audit copies have outcomes and places, and the log has neither", a
   const lines = readFileSync(destination, "utf8");
   expect(lines).not.toMatch(/outcome|"seq"|"route"/);
 
+  // What a route declares counts for what comes afterwards.
+  expect(consumer.copies[0]?.value).not.toMatchObject({ "mcp-tool-parameters": { card: "4711" } });
+  thread.send({ type: "arguments", declared: new Map([["té", { plain: { pay: ["/card"] } }]]) });
+  thread.send(entries());
+  await thread.heard(() => consumer.copies.length === 8);
+  expect(consumer.copies[4]?.value).toMatchObject({ "mcp-tool-parameters": { card: "4711" } });
+
   // What a consumer cannot keep is known behind the next batch.
   consumer.canKeep = false;
   thread.send(entries());
@@ -146,7 +160,7 @@ test("without audit copies have outcomes and places, and the log has neither", a
   consumer.canKeep = true;
   thread.send(entries());
   await thread.heard(
-    (message) => message.type === "state" && message.state.canKeep && message.state.consumers[0]?.taken === 12,
+    (message) => message.type === "state" && message.state.canKeep && message.state.consumers[0]?.taken === 16,
   );
   thread.send({ type: "close" });
   await thread.heard(({ type }) => type === "closed");

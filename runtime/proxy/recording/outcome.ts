@@ -1,9 +1,9 @@
 /** What becomes of a request whose decision was recorded: told once, when it is over. */
-import type { OutcomeInput } from "../audit/outcome-record.ts";
-import type { RecordsOfThread } from "../audit/record-writer.ts";
-import type { Decision } from "../policy/facts.ts";
-import type { Clock } from "../shared/clock.ts";
-import type { RequestContext, RequestOutcome } from "./request-context.ts";
+import type { OutcomeInput } from "../../audit/outcome-record.ts";
+import type { RecordsOfThread } from "../../audit/record-writer.ts";
+import type { Decision } from "../../policy/facts.ts";
+import type { Clock } from "../../shared/clock.ts";
+import type { RequestContext, RequestOutcome } from "../request-context.ts";
 
 /** Called behind each record of a decision. */
 export function followOutcome(

@@ -1,0 +1,93 @@
+/** What is recorded of a check. */
+import type { RecordInput } from "../../audit/record.ts";
+import type { Redactor } from "../../audit/redaction/redactor.ts";
+import { REFUSED_TEXT, type ReplayWriter } from "../../audit/replay/write-facts.ts";
+import { recordArgumentsOf } from "../../features/mcp/record-arguments.ts";
+import type { Principal } from "../../identity/principal.ts";
+import type { Limited } from "../../limits/rate-limits.ts";
+import { toolArguments, type McpMessage } from "../../mcp/message.ts";
+import type { Decision, Facts } from "../../policy/facts.ts";
+import { findDecidingRule } from "../../policy/recorded/deciding-rule.ts";
+import type { ShadowDecision } from "../../policy/shadow.ts";
+import type { Clock } from "../../shared/clock.ts";
+import { calledToolState, type ToolLockDeps } from "../lists/tool-lock.ts";
+import type { RequestContext } from "../request-context.ts";
+import { httpFacts, NO_MESSAGE } from "../request-facts.ts";
+
+export interface RecordDeps extends Pick<ToolLockDeps, "toolLocks"> {
+  /** Of the field `replay`; absent: it is in no record. */
+  readonly replay?: ReplayWriter;
+  /** Of arguments that are not to stand in records; absent: all stand as they are. */
+  readonly redactor?: Pick<Redactor, "lineOf">;
+  readonly clock: Clock;
+}
+
+export interface Check {
+  readonly decision: Decision;
+  /** Absent: none was read, or it does not matter. */
+  readonly message?: McpMessage | undefined;
+  /** What a policy was asked, or would have been; absent: no policy would have changed anything. */
+  readonly asked?: Facts | undefined;
+  readonly shadow?: readonly ShadowDecision[] | undefined;
+  readonly limited?: Limited | undefined;
+}
+
+/** @param rule the one that decided, where the line of the log says it */
+export function recordInput(
+  deps: RecordDeps,
+  context: RequestContext,
+  check: Check,
+  rule: string | undefined,
+): RecordInput {
+  const { decision, message, asked, shadow, limited } = check;
+  const { replay } = deps;
+  const { exchange, snapshot, prepared, principal } = context;
+  return {
+    timeMs: deps.clock.now(),
+    decision,
+    shadow,
+    limited: limited && { limit: limited.limit.name, retryAfterMs: limited.retryAfterMs },
+    toolLock: message && calledToolState(deps, context),
+    requestId: exchange.id,
+    traceId: context.trace?.traceId,
+    bundleDigest: snapshot.digest,
+    route: prepared.route.key,
+    http: context.facts?.http ?? httpFacts(context),
+    user: principal?.user,
+    sessionId: principal?.sessionId,
+    grantId: principal?.grantId,
+    clientId: principal?.clientId,
+    issuer: principal?.assertedBy?.name ?? principal?.user.issuer?.name,
+    issuerRules: principal?.assertedBy?.rules?.map(({ name }) => name),
+    authMethod: principal && authMethod(principal),
+    mcp: prepared.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
+    toolArguments: message ? () => toolArguments(message) : undefined,
+    redact: deps.redactor?.lineOf(recordArgumentsOf(prepared.route)),
+    replay: replay && (() => (asked ? replayText(replay, context, asked) : REFUSED_TEXT)),
+    approval: approvalNote(context),
+    rule,
+  };
+}
+
+/** Undefined where no rule was asked. */
+export function ruleOf({ prepared }: RequestContext, { asked, decision }: Check): string | undefined {
+  return asked === undefined ? undefined : findDecidingRule(prepared.route.policy, asked, decision);
+}
+
+function replayText(writer: ReplayWriter, { exchange, message, prepared }: RequestContext, facts: Facts): string {
+  const { clientCertificate: certificate } = exchange;
+  const given = (): string | undefined => (message ? toolArguments(message) : undefined);
+  return writer.write({ facts, certificate, toolArguments: given, declared: recordArgumentsOf(prepared.route) });
+}
+
+function approvalNote({ approval }: RequestContext): RecordInput["approval"] {
+  if (approval === undefined) return undefined;
+  const { state } = approval;
+  const id = "id" in state ? state.id : undefined;
+  return { state: state.state, id, by: "by" in state ? state.by : undefined };
+}
+
+/** A grant says which way it was given: its user's consent, or an issuer's assertion alone. */
+function authMethod({ kind, assertedBy }: Principal): string {
+  return kind === "grant" && assertedBy !== undefined ? "id-jag" : kind;
+}
