@@ -10,6 +10,8 @@ import type { Leaf, OperatorRule, PolicyTree } from "./tree.ts";
 interface Known {
   /** Absent = nobody is signed in; what is about a user then never helps. */
   readonly user: UserFacts | undefined;
+  /** Comes by a browser, which may prove a device; MCP clients cannot. */
+  readonly mayProveDevice?: boolean;
   /** The user stands for everybody who signs in where they do. */
   readonly isAnyOfProvider?: boolean;
   /** The message, but for its arguments. */
@@ -69,6 +71,38 @@ export function mayUse(
   return item satisfies never;
 }
 
+/** What a policy could say to one caller, and the rule that makes it so. */
+export interface Reach {
+  /** Every request; some of them, or that depends on what is not known; none. */
+  readonly may: "all" | "some" | "none";
+  /** The deny rule that stops every request, or an allow rule that lets requests in; undefined: no allow rule does. */
+  readonly by: { readonly action: "allow" | "deny"; readonly rule: OperatorRule } | undefined;
+}
+
+/**
+ * The same as `mayReachSomething`, with the reason.
+ *
+ * @param mayProveDevice whether they come by a browser
+ */
+export function findReach(
+  policy: Pick<PolicyTree, "allow" | "deny">,
+  user: UserFacts | undefined,
+  mayProveDevice: boolean,
+): Reach {
+  const known: Known = { user, mayProveDevice };
+  const facts: Facts = { http: NO_REQUEST, ...(user && { user }) };
+  const all = (rules: readonly OperatorRule[]) =>
+    rules.map((rule) => ({ rule, possible: possibleRule(rule, known, facts) }));
+  const [allow, deny] = [all(policy.allow), all(policy.deny)];
+  const stops = deny.find(({ possible }) => (possible & MAY_MISS) === 0);
+  if (stops) return { may: "none", by: { action: "deny", rule: stops.rule } };
+  const surely = allow.find(({ possible }) => possible === MAY_HOLD);
+  const perhaps = surely ?? allow.find(({ possible }) => (possible & MAY_HOLD) !== 0);
+  if (!perhaps) return { may: "none", by: undefined };
+  const isAll = surely !== undefined && deny.every(({ possible }) => possible === MAY_MISS);
+  return { may: isAll ? "all" : "some", by: { action: "allow", rule: perhaps.rule } };
+}
+
 function mayBeAllowed(policy: Pick<PolicyTree, "allow" | "deny">, known: Known): boolean {
   const facts: Facts = {
     http: NO_REQUEST,
@@ -107,7 +141,11 @@ function opposite(possible: Possible): Possible {
   return ((possible & MAY_HOLD) === 0 ? 0 : MAY_MISS) | ((possible & MAY_MISS) === 0 ? 0 : MAY_HOLD);
 }
 
-function possibleLeaf(leaf: Leaf, { user, isAnyOfProvider = false, mcp, template }: Known, facts: Facts): Possible {
+function possibleLeaf(
+  leaf: Leaf,
+  { user, isAnyOfProvider = false, mayProveDevice = false, mcp, template }: Known,
+  facts: Facts,
+): Possible {
   if (isAnyOfProvider && !KNOWN_OF_PROVIDER.has(leaf.criterion.name)) return POSSIBLY;
   switch (leaf.criterion.about) {
     case "tool":
@@ -120,7 +158,7 @@ function possibleLeaf(leaf: Leaf, { user, isAnyOfProvider = false, mcp, template
       return POSSIBLY;
     case "device":
       // With a user this is asked about MCP servers alone, and their clients cannot prove a device: no request gets past.
-      return NEITHER;
+      return mayProveDevice && user !== undefined ? POSSIBLY : NEITHER;
     case "user":
       if (user === undefined) return NEITHER;
       if (user.leftOut !== undefined && isLeftOut(leaf, user.leftOut, user.claims)) return NEITHER;

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { compilePolicy, evaluate } from "../../../runtime/policy/evaluate.ts";
 import { readArguments } from "../../../runtime/policy/mcp/argument-values.ts";
 import { OPERATORS, type CriterionDoc, type PolicyDoc } from "../../../runtime/policy/parse.ts";
-import { mayReachFrom, mayReachSomething, mayUse, type ListedItem } from "../../../runtime/policy/reach.ts";
+import { findReach, mayReachFrom, mayReachSomething, mayUse, type ListedItem } from "../../../runtime/policy/reach.ts";
 import { alice, asAlice } from "../../support/facts.ts";
 
 describe("mayReachSomething()", () => {
@@ -233,5 +233,41 @@ describe("mayReachFrom()", () => {
   ])("%s", (_, doc, fromFirst, fromPartner) => {
     const policy = compilePolicy(doc);
     expect([mayReachFrom(policy, "default"), mayReachFrom(policy, "partner")]).toEqual([fromFirst, fromPartner]);
+  });
+});
+
+describe("findReach()", () => {
+  const allow = { groups: "on-call" };
+  test.each<[string, PolicyDoc, "all" | "some" | "none", "allow" | "deny" | undefined]>([
+    ["no rule", [], "none", undefined],
+    ["an allow rule that fits the user", { allow: { or: [allow] } }, "all", "allow"],
+    ["one that does not", { allow: { or: [{ groups: "other" }] } }, "none", undefined],
+    ["one that depends on the request", { allow: { and: [allow, { source_ip: "10.0.0.0/8" }] } }, "some", "allow"],
+    ["a tool that is denied", { allow: { or: [allow] }, deny: { or: [{ mcp_tool: "x" }] } }, "some", "allow"],
+    [
+      "a deny rule that fits the user",
+      { allow: { or: [allow] }, deny: { or: [{ domain: "example.com" }] } },
+      "none",
+      "deny",
+    ],
+    ["a proven device", { allow: { and: [allow, { device: { approved: true } }] } }, "some", "allow"],
+    [
+      "the rule that surely lets in before one that may",
+      { allow: { and: [allow, { http_path: "/a" }], or: [allow] } },
+      "all",
+      "allow",
+    ],
+  ])("tells what %s comes to", (_, doc, may, action) => {
+    const policy = compilePolicy(doc);
+    const found = findReach(policy, alice, true);
+    expect([found.may, found.by?.action]).toEqual([may, action]);
+    // The same answer as everywhere else, but for devices, which only browsers prove.
+    if (!policy.needsDevice) expect(found.may !== "none").toBe(mayReachSomething(policy, alice));
+  });
+
+  test("nobody proves a device without signing in, and no program does", () => {
+    const policy = compilePolicy({ allow: { or: [{ device: { approved: true } }] } });
+    expect(findReach(policy, undefined, true).may).toBe("none");
+    expect(findReach(policy, alice, false).may).toBe("none");
   });
 });
