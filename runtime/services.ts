@@ -2,6 +2,7 @@
 import { createApprovalModule } from "./approvals/module.ts";
 import { approvalSeries } from "./control/admin/approval-series.ts";
 import { limitSeries } from "./control/admin/limit-series.ts";
+import { createMintedTokens } from "./control/admin/minted-tokens.ts";
 import { PRESENCE_TAG } from "./control/bundle/presence.ts";
 import { createConsole } from "./control/console/module.ts";
 import { createDevices } from "./identity/devices/device.ts";
@@ -13,6 +14,7 @@ import { createRateLimits } from "./limits/rate-limits.ts";
 import { serverListEndpoints } from "./mcp/server-list.ts";
 import type { TokenRefresh } from "./shared/clock.ts";
 import type { Ground, Own } from "./ground.ts";
+import type { RecordReader } from "./record-store/record-reader.ts";
 import { createProxy, type Proxy } from "./proxy/handle.ts";
 import { createSession, type SessionModule } from "./identity/identity.ts";
 import { createUpstream } from "./oauth/client/upstream.ts";
@@ -49,7 +51,7 @@ export function createServices(ground: Ground, { clientDocumentUrl }: GatewayOpt
       ],
     }),
   );
-  const { authenticator, callers, browser, csrf, idJags } = session;
+  const { authenticator, callers, browser, csrf, idJags, revocations } = session;
   const approvals = createApprovalModule({
     ...common,
     session,
@@ -73,20 +75,35 @@ export function createServices(ground: Ground, { clientDocumentUrl }: GatewayOpt
     blocks,
     log,
   });
+  const { recordAction } = ground;
+  const reader: RecordReader | undefined = undefined;
+  const shown = { store, blocks, connections: upstream.connections, records: reader };
   const console =
-    boot.console && ground.recordAction
+    boot.console && recordAction
       ? own(
           createConsole({
             ...common,
             ...session,
             settings: boot.console,
             deviceProofs: devices.proofs,
-            recordAction: ground.recordAction,
-            reader: undefined,
+            recordAction,
+            reader,
+            screens: {
+              servers: { ...shown, toolLocks: ground.toolLocks, upstreams: () => proxy.upstreams() },
+              people: {
+                ...shown,
+                revocations,
+                recordAction,
+                clock,
+                log,
+                disconnect: (...of) => upstream.disconnect(...of),
+              },
+              clients: { ...shown, revocations, recordAction, publishTokens: createMintedTokens({ store, clock }) },
+            },
           }),
         )
       : undefined;
-  const proxy = own(
+  const proxy: Proxy = own(
     createProxy({
       ...common,
       endpoints: [

@@ -111,7 +111,23 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   "control/console": {
     // What its screens show; each adds what it uses.
-    may: ["shared", "policy", "audit", "features", "config", "http", "pages", "record-store", "identity"],
+    may: [
+      "shared",
+      "policy",
+      "audit",
+      "features",
+      "config",
+      "http",
+      "pages",
+      "store",
+      "record-store",
+      "identity",
+      "mcp",
+      "oauth/server",
+      "oauth/client",
+      "control/admin",
+      "control/blocking",
+    ],
     why: "what people see and do in their browsers; serves no clients",
   },
   "control/workers": {

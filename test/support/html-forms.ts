@@ -14,7 +14,7 @@ export interface Form {
 }
 
 export function findLinks(page: string): readonly Link[] {
-  return [...page.matchAll(/<a\b([^>]*)>([^]*?)<\/a>/g)].map(([, attributes = "", content = ""]) => ({
+  return [...page.matchAll(/<a\b([^>]*)>([^]*?)<\/a\s*>/g)].map(([, attributes = "", content = ""]) => ({
     href: attribute(attributes, "href") ?? "",
     text: textOf(content),
   }));

@@ -9,6 +9,7 @@
 import { hashSecret, randomSecret } from "../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { firstFormats } from "../../store/formats.ts";
+import { pageOf, type PageOf, type PageRequest } from "../../store/page-of.ts";
 import type { Store, StoredRecord } from "../../store/store.ts";
 
 interface MintedRow {
@@ -34,6 +35,9 @@ export interface MintedTokens {
   find(token: string): Promise<Pick<MintedRow, "owner" | "by"> | undefined>;
   /** Of a token that has not ended: good for its lifetime from now on. */
   renew(id: string, isAllowed: (owner: string) => boolean): Promise<MintedToken | undefined>;
+  /** Those that have not ended, in no order that means anything. */
+  page(request: PageRequest): Promise<PageOf<MintedToken>>;
+  get(id: string): Promise<MintedToken | undefined>;
   /** @returns whether there was one */
   end(id: string, isAllowed: (owner: string) => boolean): Promise<boolean>;
 }
@@ -56,6 +60,11 @@ export function createMintedTokens({ store, clock }: { readonly store: Store; re
     const record = /^[A-Za-z0-9_-]{43}$/.test(id) ? await store.get<MintedRow>(keyOf(id)) : undefined;
     return record && isAllowed(record.value.owner) ? record : undefined;
   };
+  const toMinted = ({ key, value, expiresAt = 0 }: StoredRecord<MintedRow>): MintedToken => ({
+    id: key.slice(keyOf("").length),
+    owner: value.owner,
+    expiresAt,
+  });
   /** Being minted, by the token that they are minted with. */
   const underWay = new Map<string, number>();
   const hasRoom = async (by: string): Promise<boolean> =>
@@ -92,6 +101,11 @@ export function createMintedTokens({ store, clock }: { readonly store: Store; re
         tags: record.tags,
       });
       return ok ? { id, owner, expiresAt } : undefined;
+    },
+    page: (request) => pageOf(store, { prefix: keyOf("") }, request, toMinted),
+    async get(id) {
+      const record = await findRow(id, () => true);
+      return record && toMinted(record);
     },
     async end(id, isAllowed) {
       const record = await findRow(id, isAllowed);

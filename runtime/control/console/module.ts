@@ -8,7 +8,7 @@ import { consoleEndpoints, type ConsoleDeps } from "./console.ts";
 import { rememberPolicies } from "./decisions/policies.ts";
 import { createTails } from "./decisions/tails.ts";
 import type { ConsoleRights, Visit } from "./screen.ts";
-import { createScreens } from "./screens.ts";
+import { createScreens, type ScreenDeps } from "./screens.ts";
 import { createVisits } from "./visits.ts";
 
 export interface Console extends Closable {
@@ -23,6 +23,8 @@ export interface ConsoleModuleDeps extends Omit<ConsoleDeps, "visits" | "screens
   readonly identities: Pick<Identities, "find">;
   /** Absent: no records are kept. */
   readonly reader: RecordReader | undefined;
+  /** Beside the one for decisions. */
+  readonly screens?: Omit<ScreenDeps, "decisions">;
 }
 
 export function createConsole(deps: ConsoleModuleDeps): Console {
@@ -32,7 +34,7 @@ export function createConsole(deps: ConsoleModuleDeps): Console {
   const again = async ({ exchange }: Visit): Promise<ConsoleRights | undefined> =>
     (await visits.admitAgain(exchange, snapshots.current()))?.rights;
   const tails = reader && createTails({ ...deps, reader, again });
-  const screens = createScreens({ decisions: { ...deps, reader, tails, policies, again } });
+  const screens = createScreens({ ...deps.screens, decisions: { ...deps, reader, tails, policies, again } });
   return {
     endpoints: consoleEndpoints({ ...deps, visits, screens }),
     drain: () => void tails?.close(),

@@ -1,12 +1,24 @@
 /** All screens, in the order of the navigation. A new one: a member of `ScreenDeps`, and a line of the list. */
+import { clientsScreen, type ClientsDeps } from "./clients/clients.ts";
 import { type DecisionDeps, decisionsScreen } from "./decisions/decisions.ts";
+import { peopleScreen, type PeopleDeps } from "./people/people.ts";
 import type { Screen } from "./screen.ts";
+import { serversScreen, type ServersDeps } from "./servers/servers.ts";
 
 /** What each screen needs, by its name. */
 export interface ScreenDeps {
   readonly decisions: DecisionDeps;
+  /** Absent, as the others behind it: this screen is not there. */
+  readonly servers?: ServersDeps;
+  readonly people?: PeopleDeps;
+  readonly clients?: ClientsDeps;
 }
 
-export function createScreens({ decisions }: ScreenDeps): readonly Screen[] {
-  return [decisionsScreen(decisions)];
+export function createScreens({ decisions, servers, people, clients }: ScreenDeps): readonly Screen[] {
+  return [
+    decisionsScreen(decisions),
+    ...(servers ? [serversScreen(servers)] : []),
+    ...(people ? [peopleScreen(people)] : []),
+    ...(clients ? [clientsScreen(clients)] : []),
+  ];
 }

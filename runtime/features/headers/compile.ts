@@ -24,12 +24,13 @@ export function compileRequestHeaders(doc: HeaderDoc, secrets: SecretSource): He
   const secret = Object.entries(doc.set_request_headers_secret ?? {}).map(
     ([name, of]) => [name, secretHeader(name, secretValues(of, "secret", secrets)[0])] as const,
   );
+  const header = ([name, value]: readonly [string, string]) => ({
+    name,
+    lower: name.toLowerCase(),
+    value: parseTemplate(value),
+  });
   return {
-    set: [...written, ...secret].map(([name, value]) => ({
-      name,
-      lower: name.toLowerCase(),
-      value: parseTemplate(value),
-    })),
+    set: [...written.map(header), ...secret.map((each) => ({ ...header(each), isSecret: true as const }))],
     remove: new Set((doc.remove_request_headers ?? []).map((name) => name.toLowerCase())),
   };
 }

@@ -12,7 +12,13 @@ export type HostRule =
 
 export interface HeaderRules {
   /** Names as written, with their lower-case form. */
-  readonly set: readonly { readonly name: string; readonly lower: string; readonly value: Template }[];
+  readonly set: readonly {
+    readonly name: string;
+    readonly lower: string;
+    readonly value: Template;
+    /** Of `set_request_headers_secret`: shown to nobody. */
+    readonly isSecret?: true;
+  }[];
   /** Lower-case names; applied after `set`. */
   readonly remove: ReadonlySet<string>;
 }

@@ -11,6 +11,7 @@ import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { deviceKey } from "../users/device-facts.ts";
 import { createRecords, DEVICES_TAG, userTag, type DeviceProof, type DeviceRecord } from "../identity-records.ts";
 import type { Revocations } from "../interfaces.ts";
+import { pageOf, type PageOf, type PageRequest } from "../../store/page-of.ts";
 import type { Store, StoredRecord } from "../../store/store.ts";
 import type { Credential } from "./webauthn.ts";
 import type { UserId } from "../../shared/user-id.ts";
@@ -48,6 +49,11 @@ export async function listDevices({ store }: Pick<DeviceDeps, "store">, userId?:
     .filter(({ key }) => key.startsWith(PREFIX))
     .map(toLiving)
     .sort((a, b) => a.device.createdAt - b.device.createdAt);
+}
+
+/** Everybody's, in no order that means anything. */
+export function pageDevices({ store }: Pick<DeviceDeps, "store">, page: PageRequest): Promise<PageOf<LivingDevice>> {
+  return pageOf(store, { prefix: PREFIX, tag: DEVICES_TAG }, page, toLiving);
 }
 
 /** @returns "known" when the credential is registered already, whoever's it is; "full" when the user has too many */

@@ -6,6 +6,7 @@
  */
 import { randomHandle } from "../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import { pageOf, type PageOf, type PageRequest } from "../../store/page-of.ts";
 import type { Store, StoredRecord } from "../../store/store.ts";
 import type { ExternalTokens } from "../external-token.ts";
 import type { User } from "../principal.ts";
@@ -66,6 +67,18 @@ export async function createServiceAccount(
 
 export function listServiceAccounts(store: Store): Promise<readonly StoredRecord<ServiceAccountRecord>[]> {
   return store.list<ServiceAccountRecord>(ALL_TAG);
+}
+
+export function pageServiceAccounts(
+  store: Store,
+  page: PageRequest,
+): Promise<PageOf<StoredRecord<ServiceAccountRecord>>> {
+  return pageOf<ServiceAccountRecord, StoredRecord<ServiceAccountRecord>>(
+    store,
+    { prefix: "service-account:", tag: ALL_TAG },
+    page,
+    (record) => record,
+  );
 }
 
 /** Ends it everywhere: seen by every process within 2 s. */

@@ -1,4 +1,5 @@
 /** Living sessions, for the pages and commands that show and end them. */
+import { pageOf, type PageOf, type PageRequest } from "../../store/page-of.ts";
 import type { Store, StoredRecord } from "../../store/store.ts";
 import { createRecords, SESSIONS_TAG, userTag, type SessionRecord } from "../identity-records.ts";
 import type { Revocations } from "../interfaces.ts";
@@ -10,6 +11,8 @@ export interface LivingSession {
   readonly createdAt: number;
   /** Epoch seconds. */
   readonly expiresAt: number;
+  /** Ids of the devices that it has proven. */
+  readonly deviceIds: readonly string[];
 }
 
 const PREFIX = "session:";
@@ -18,6 +21,11 @@ const PREFIX = "session:";
 export async function listSessions(store: Store, userId?: string): Promise<readonly LivingSession[]> {
   const records = await store.list<SessionRecord>(userId === undefined ? SESSIONS_TAG : userTag(userId));
   return records.filter(({ key }) => key.startsWith(PREFIX)).map(toSession);
+}
+
+/** Of one user, where there may be many. */
+export function pageSessions(store: Store, userId: string, page: PageRequest): Promise<PageOf<LivingSession>> {
+  return pageOf(store, { prefix: PREFIX, tag: userTag(userId) }, page, toSession);
 }
 
 export async function findSession(store: Store, id: string): Promise<LivingSession | undefined> {
@@ -34,6 +42,7 @@ export function endSession(
 }
 
 function toSession({ key, value, expiresAt }: StoredRecord<SessionRecord>): LivingSession {
-  const { userId, createdAt } = value;
-  return { id: key.slice(PREFIX.length), userId, createdAt, expiresAt: expiresAt ?? createdAt };
+  const { userId, createdAt, devices = [] } = value;
+  const deviceIds = devices.map(({ id }) => id);
+  return { id: key.slice(PREFIX.length), userId, createdAt, expiresAt: expiresAt ?? createdAt, deviceIds };
 }

@@ -62,6 +62,11 @@ export class SeenTools {
     return seen === undefined ? "unseen" : digests.has(seen) ? "reviewed" : "changed";
   }
 
+  /** What is known to differ from what was reviewed, to whomever it was shown, and tools without a lock that were listed. */
+  differences(): { readonly changed: ReadonlySet<string>; readonly unlocked: ReadonlySet<string> } {
+    return { changed: new Set([...this.#drifted.keys()].map(toolOfKey)), unlocked: new Set(this.#strangers) };
+  }
+
   /** Somebody asks for a list, or for another page of it. @returns when it began */
   begin(viewer: string, id: string | undefined, isFirstPage: boolean): number {
     const known = this.#runs.get(viewer);

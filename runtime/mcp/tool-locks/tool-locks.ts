@@ -8,6 +8,8 @@ import { SeenTools, type DriftChanges, type ToolState, type Viewing } from "./se
 export interface ToolLocks {
   /** @param viewer who calls it */
   stateOf(route: CompiledRoute, lock: ToolLock, tool: string, viewer: string): ToolState;
+  /** As far as this process knows: see `SeenTools`. */
+  differences(route: CompiledRoute): ReturnType<SeenTools["differences"]>;
   /** Somebody asks for tools, see `SeenTools`. */
   begin(route: CompiledRoute, viewer: string, id: string | undefined, isFirstPage: boolean): number;
   sinceOf(route: CompiledRoute, viewer: string, id: string | undefined): number;
@@ -32,6 +34,7 @@ export function createToolLocks(share?: (routeKey: string, changes: DriftChanges
   };
   return {
     stateOf: ({ key }, lock, tool, viewer) => seenOf(key).stateOf(lock, tool, viewer),
+    differences: ({ key }) => seen.get(key)?.differences() ?? { changed: new Set(), unlocked: new Set() },
     begin: ({ key }, viewer, id, isFirstPage) => seenOf(key).begin(viewer, id, isFirstPage),
     sinceOf: ({ key }, viewer, id) => seenOf(key).sinceOf(viewer, id),
     check: ({ key }, lock, bytes, answer) => checkTools(lock, seenOf(key).memory, bytes, answer),

@@ -18,6 +18,7 @@ import type { Principal, User } from "../../identity/principal.ts";
 import type { Blocks } from "../../identity/blocks.ts";
 import type { BrowserSessions, Csrf, IdJags } from "../../identity/interfaces.ts";
 import type { Store } from "../../store/store.ts";
+import { createConnections, type Connections } from "./list-connections.ts";
 import { createTokenAttacher, type TokenAttacher, type TokenSource } from "./attach-token.ts";
 import { createConnectionChanges } from "./changes.ts";
 import { createClientChooser } from "./connect/client-choice.ts";
@@ -84,8 +85,15 @@ export interface UpstreamModule extends Closable {
     returnTo: string,
     back: string,
   ): Promise<string | undefined>;
-  /** Forgets the user's tokens and revokes them at the upstream. @returns whether there were any */
-  disconnect(userId: string, route: CompiledRoute): Promise<boolean>;
+  /**
+   * Forgets the user's tokens and revokes them at the upstream.
+   *
+   * @param by who does it for the user
+   * @returns whether there were any
+   */
+  disconnect(userId: string, route: CompiledRoute, by?: string): Promise<boolean>;
+  /** What users have connected. */
+  readonly connections: Connections;
 }
 
 /** So long a flow that could not be begun is not asked for again by refused refreshes. */
@@ -150,9 +158,9 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
     return isUsable(await tokenStore.find(userId, target), clock) ? "connected" : "disconnected";
   };
 
-  const disconnect = async (userId: string, route: CompiledRoute): Promise<boolean> => {
+  const disconnect = async (userId: string, route: CompiledRoute, by?: string): Promise<boolean> => {
     const target = findTarget(route);
-    return target !== undefined && (await tokenStore.disconnect(userId, target));
+    return target !== undefined && (await tokenStore.disconnect(userId, target, by));
   };
 
   const userSection = createUserSection({
@@ -201,6 +209,7 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
       return tickets.url(first.origin, principal.user.id, { returnTo, routes: missing, back });
     },
     disconnect,
+    connections: createConnections(deps),
     async close() {
       await changes.close();
       await Promise.all([tokenStore.close(), directTokens.close()]);

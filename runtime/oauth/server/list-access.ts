@@ -2,11 +2,12 @@
 import type { Log } from "../../shared/log.ts";
 import { userTag } from "../../identity/identity-records.ts";
 import type { Revocations } from "../../identity/interfaces.ts";
-import type { Store } from "../../store/store.ts";
+import { pageOf, type PageOf, type PageRequest } from "../../store/page-of.ts";
+import type { Store, StoredRecord } from "../../store/store.ts";
 import { endGrant } from "./grants/grants.ts";
 import { findGrant, GRANTS_TAG, type ConsentRecord, type GrantRecord } from "./grant-records.ts";
 
-export interface LivingGrant extends Omit<GrantRecord, "schema" | "issuer" | "scope" | "refresh"> {
+export interface LivingGrant extends Omit<GrantRecord, "schema" | "issuer" | "refresh"> {
   readonly id: string;
   /** Epoch seconds; put off with each refresh. */
   readonly expiresAt: number;
@@ -37,32 +38,25 @@ export async function listGrants(store: Store, { userId, clientId }: AccessFilte
   const records = await store.list<GrantRecord>(tagOf({ userId, clientId }));
   return records
     .filter(({ key, value }) => key.startsWith(GRANT) && (clientId === undefined || value.clientId === clientId))
-    .map(({ key, value, expiresAt }) => ({
-      id: key.slice(GRANT.length),
-      clientId: value.clientId,
-      clientName: value.clientName,
-      userId: value.userId,
-      audience: value.audience,
-      createdAt: value.createdAt,
-      sessionExpiresAt: value.sessionExpiresAt,
-      expiresAt: expiresAt ?? value.sessionExpiresAt,
-      ...(value.endsAt === undefined ? {} : { endsAt: value.endsAt }),
-      ...(value.assertedBy === undefined ? {} : { assertedBy: value.assertedBy }),
-    }));
+    .map(toGrant);
+}
+
+/** Those of one user, or of one client; one of them is given. */
+export function pageGrants(
+  store: Store,
+  { userId, clientId }: AccessFilter,
+  page: PageRequest,
+): Promise<PageOf<LivingGrant>> {
+  return pageOf(store, { prefix: GRANT, tag: tagOf({ userId, clientId }) }, page, toGrant);
 }
 
 export async function listConsents(store: Store, userId: string): Promise<readonly LivingConsent[]> {
   const records = await store.list<ConsentRecord>(userTag(userId));
-  return records
-    .filter(({ key }) => key.startsWith(CONSENT))
-    .map(({ key, value, expiresAt }) => ({
-      key,
-      clientId: value.clientId,
-      clientName: value.clientName ?? value.clientId,
-      audience: value.audience,
-      grantedAt: value.grantedAt,
-      expiresAt: expiresAt ?? value.grantedAt,
-    }));
+  return records.filter(({ key }) => key.startsWith(CONSENT)).map(toConsent);
+}
+
+export function pageConsents(store: Store, userId: string, page: PageRequest): Promise<PageOf<LivingConsent>> {
+  return pageOf(store, { prefix: CONSENT, tag: userTag(userId) }, page, toConsent);
 }
 
 /**
@@ -87,6 +81,33 @@ export async function endAccess(deps: AccessDeps, grantId: string, reason: strin
 export async function withdrawConsent(store: Store, userId: string, key: string): Promise<boolean> {
   const consents = await listConsents(store, userId);
   return consents.some((consent) => consent.key === key) && store.delete(key);
+}
+
+function toGrant({ key, value, expiresAt }: StoredRecord<GrantRecord>): LivingGrant {
+  return {
+    id: key.slice(GRANT.length),
+    clientId: value.clientId,
+    clientName: value.clientName,
+    userId: value.userId,
+    audience: value.audience,
+    scope: value.scope,
+    createdAt: value.createdAt,
+    sessionExpiresAt: value.sessionExpiresAt,
+    expiresAt: expiresAt ?? value.sessionExpiresAt,
+    ...(value.endsAt === undefined ? {} : { endsAt: value.endsAt }),
+    ...(value.assertedBy === undefined ? {} : { assertedBy: value.assertedBy }),
+  };
+}
+
+function toConsent({ key, value, expiresAt }: StoredRecord<ConsentRecord>): LivingConsent {
+  return {
+    key,
+    clientId: value.clientId,
+    clientName: value.clientName ?? value.clientId,
+    audience: value.audience,
+    grantedAt: value.grantedAt,
+    expiresAt: expiresAt ?? value.grantedAt,
+  };
 }
 
 function tagOf({ userId, clientId }: { userId: string | undefined; clientId: string | undefined }): string {

@@ -71,9 +71,8 @@ describe("criterionWords()", () => {
 
   test("has words for every criterion, with every operator that it takes", () => {
     const cases = CRITERIA.flatMap(({ name, schema }) => {
-      const { properties = {} } =
-        (schema["anyOf"] as { properties?: object }[] | undefined)?.find((each) => each.properties) ??
-        (schema as { properties?: object });
+      const forms = [schema, ...((schema["anyOf"] ?? []) as readonly (typeof schema)[])];
+      const properties = forms.find((each) => each["properties"])?.["properties"] ?? {};
       return Object.keys(properties).flatMap(
         (operator) => SAMPLES[operator]?.(name).map((of) => data(name, operator, of)) ?? [{ name, operator }],
       );

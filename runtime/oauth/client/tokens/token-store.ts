@@ -43,7 +43,7 @@ export interface UpstreamTokenStore {
   /** The upstream wants more scope. `exhausted`: it has asked too often, another flow would not help. */
   wantScopes(userId: string, target: UpstreamTarget, scopes: readonly string[]): Promise<StepUp>;
   /** Forgets the tokens here first, then revokes them at the server. @returns whether there were any */
-  disconnect(userId: string, target: UpstreamTarget): Promise<boolean>;
+  disconnect(userId: string, target: UpstreamTarget, by?: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -143,7 +143,7 @@ export function createUpstreamTokenStore(deps: UpstreamTokenStoreDeps): Upstream
       }
       return "exhausted";
     },
-    async disconnect(userId, target) {
+    async disconnect(userId, target, by) {
       const key = upstreamTokenKey(userId, target);
       const taken = await store.take<UpstreamTokenRecord>(key);
       // Before the server is asked, which may take its time: from here on nobody sends the token.
@@ -155,10 +155,9 @@ export function createUpstreamTokenStore(deps: UpstreamTokenStoreDeps): Upstream
         tokens.refresh !== undefined &&
         (await revokeToken(deps, asks, { value: tokens.refresh, hint: "refresh_token" }));
       const accessRevoked = await revokeToken(deps, asks, { value: tokens.access, hint: "access_token" });
-      log.info(
-        { route: target.route.key, user: userId, revoked: refreshRevoked || accessRevoked },
-        "an upstream connection was ended by its user",
-      );
+      const fields = { route: target.route.key, user: userId, revoked: refreshRevoked || accessRevoked };
+      if (by === undefined) log.info({ ...fields }, "an upstream connection was ended by its user");
+      else log.info({ ...fields, by }, "an upstream connection was ended by an administrator");
       return true;
     },
     close: () => refresher.close(),

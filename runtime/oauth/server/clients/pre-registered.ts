@@ -10,6 +10,7 @@ import { hashSecret } from "../../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
 import { createServiceAccount } from "../../../identity/tokens/service-accounts.ts";
 import type { Revocations } from "../../../identity/interfaces.ts";
+import { pageOf, type PageOf, type PageRequest } from "../../../store/page-of.ts";
 import type { Store, StoredRecord } from "../../../store/store.ts";
 import { newClientId, newClientSecret } from "./client.ts";
 import { isKeySetAddress } from "./client-keys.ts";
@@ -133,4 +134,13 @@ export async function endClient(
 
 export function listClients(store: Store): Promise<readonly StoredRecord<ClientRecord>[]> {
   return store.list<ClientRecord>(CLIENTS_TAG);
+}
+
+export function pageClients(store: Store, page: PageRequest): Promise<PageOf<StoredRecord<ClientRecord>>> {
+  return pageOf<ClientRecord, StoredRecord<ClientRecord>>(
+    store,
+    { prefix: clientKey(""), tag: CLIENTS_TAG },
+    page,
+    (record) => record,
+  );
 }

@@ -1,0 +1,56 @@
+/** OAuth clients, service accounts, publish tokens, devices: what acts beside people. They belong to no owner. */
+import type { AdminAction } from "../../../audit/action-record.ts";
+import type { Blocks } from "../../../identity/blocks.ts";
+import type { Revocations } from "../../../identity/interfaces.ts";
+import { accountsBody, clientBody, clientsBody, devicesBody, tokensBody } from "../../../pages/console/clients.ts";
+import type { Store } from "../../../store/store.ts";
+import type { MintedTokens } from "../../admin/minted-tokens.ts";
+import { idOfPath } from "../addresses.ts";
+import type { Screen, ScreenPage, Visit } from "../screen.ts";
+import { strange } from "../strange.ts";
+import { clientActions, confirmEnd } from "./client-actions.ts";
+import { clientsView, clientView } from "./list-clients.ts";
+import { accountsView, devicesView, tokensView } from "./list-machines.ts";
+
+export interface ClientsDeps {
+  readonly store: Store;
+  readonly revocations: Pick<Revocations, "revoke">;
+  readonly blocks: Pick<Blocks, "find">;
+  readonly publishTokens: Pick<MintedTokens, "page" | "get" | "end">;
+  readonly recordAction: (action: AdminAction) => void;
+}
+
+export function clientsScreen(deps: ClientsDeps): Screen {
+  return {
+    path: "clients",
+    name: "Clients",
+    async show(visit) {
+      if (!visit.rights.may("viewer")) return undefined;
+      if (visit.query.has("do")) return confirmEnd(deps, visit);
+      return showList(deps, visit);
+    },
+    actions: clientActions(deps),
+  };
+}
+
+async function showList(deps: ClientsDeps, visit: Visit): Promise<ScreenPage | undefined> {
+  const [list, ...rest] = visit.path;
+  if (list === "client") {
+    const id = idOfPath(rest);
+    const view = id === undefined ? undefined : await clientView(deps, visit, id);
+    return view && { title: `Client ${strange(id ?? "")}`, body: clientBody(view) };
+  }
+  if (rest.length > 0) return undefined;
+  switch (list) {
+    case undefined:
+      return { title: "OAuth clients", body: clientsBody(await clientsView(deps, visit)) };
+    case "accounts":
+      return { title: "Service accounts", body: accountsBody(await accountsView(deps, visit)) };
+    case "tokens":
+      return { title: "Publish tokens", body: tokensBody(await tokensView(deps, visit)) };
+    case "devices":
+      return { title: "Devices", body: devicesBody(await devicesView(deps, visit)) };
+    default:
+      return undefined;
+  }
+}

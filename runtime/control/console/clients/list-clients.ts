@@ -1,0 +1,223 @@
+/** OAuth clients page by page, and one of them with the people who let it act. */
+import { createRecords } from "../../../identity/identity-records.ts";
+import { isClientIdUrl } from "../../../oauth/server/clients/client-document.ts";
+import { pageClients } from "../../../oauth/server/clients/pre-registered.ts";
+import { clientKey, type ClientRecord } from "../../../oauth/server/grant-records.ts";
+import { pageGrants } from "../../../oauth/server/list-access.ts";
+import type { ClientRow, ClientsView, ClientView } from "../../../pages/console/clients.ts";
+import { consoleTime } from "../../../pages/console/pieces.ts";
+import type { StoredRecord } from "../../../store/store.ts";
+import { addressOfId, addressOfList, placeIn } from "../addresses.ts";
+import { vouchedBy } from "../people/person-view.ts";
+import type { Visit } from "../screen.ts";
+import { strange } from "../strange.ts";
+import type { ClientsDeps } from "./clients.ts";
+import { clientTabs } from "./tabs.ts";
+
+const PAGE = 25;
+const READ_AT_ONCE = 250;
+/** Records that one page looks at. */
+const MAX_LOOKED_AT = 5_000;
+const COUNTED_GRANTS = 20;
+const GRANTS_PAGE = 50;
+const MAX_SEARCH_CHARACTERS = 2048;
+const SHOWN_REDIRECTS = 5;
+
+export async function clientsView(deps: ClientsDeps, { query }: Visit): Promise<ClientsView> {
+  const { store } = deps;
+  const search = (query.get("q") ?? "").trim().slice(0, MAX_SEARCH_CHARACTERS);
+  const after = placeIn(clientKey(""), query.get("after"));
+  const wanted = search.toLowerCase();
+  const rows: ClientRow[] = after === undefined ? await byAddress(deps, search) : [];
+  let place = after;
+  let isPartial = false;
+  let next: string | undefined;
+  for (let lookedAt = 0; ;) {
+    const page = await pageClients(store, { after: place, limit: search === "" ? PAGE : READ_AT_ONCE });
+    for (const record of page.found) {
+      place = record.key;
+      if (!isMeant(record, wanted)) continue;
+      rows.push(await clientRow(deps, record));
+      if (rows.length >= PAGE) break;
+    }
+    next = page.next === undefined && place === page.found.at(-1)?.key ? undefined : place;
+    lookedAt += page.found.length;
+    if (rows.length >= PAGE || next === undefined || page.found.length === 0) break;
+    isPartial = lookedAt >= MAX_LOOKED_AT;
+    if (isPartial) break;
+  }
+  return {
+    tabs: clientTabs("clients"),
+    path: addressOfList("clients"),
+    search,
+    rows,
+    pages: {
+      first: after === undefined ? undefined : addressOfList("clients", { q: search }),
+      next: next === undefined ? undefined : addressOfList("clients", { q: search, after: next }),
+      nextText: isPartial ? "Look among more clients" : "More clients",
+      note: isPartial ? `${MAX_LOOKED_AT.toLocaleString("en")} clients were looked at, and there are more.` : undefined,
+    },
+  };
+}
+
+/** One that is identified by its own address has no record here, only grants. */
+async function byAddress(deps: ClientsDeps, search: string): Promise<ClientRow[]> {
+  if (!isClientIdUrl(search) || !isTagText(search)) return [];
+  const { found } = await pageGrants(deps.store, { clientId: search }, { limit: 1 });
+  const [grant] = found;
+  if (!grant) return [];
+  return [
+    {
+      href: addressOfId("clients/client", search),
+      id: strange(search),
+      name: strange(grant.clientName),
+      vouchedBy: vouchedBy(search, new Map()),
+      isBlocked: deps.blocks.find({ clientId: search }) !== undefined,
+      issuer: "",
+      grantTypes: "as its document says",
+      redirects: "as its document says",
+      madeMs: grant.createdAt * 1000,
+      usedMs: undefined,
+      grants: await grantsText(deps, search),
+    },
+  ];
+}
+
+function isMeant({ key, value }: StoredRecord<ClientRecord>, wanted: string): boolean {
+  return (
+    wanted === "" ||
+    [key.slice(clientKey("").length), value.metadata.client_name ?? ""].some((text) =>
+      text.toLowerCase().includes(wanted),
+    )
+  );
+}
+
+async function clientRow(deps: ClientsDeps, { key, value }: StoredRecord<ClientRecord>): Promise<ClientRow> {
+  const id = key.slice(clientKey("").length);
+  return {
+    href: addressOfId("clients/client", id),
+    id: strange(id),
+    name: strange(value.metadata.client_name ?? "without a name"),
+    vouchedBy: vouchedBy(id, new Map([[id, value]])),
+    isBlocked: deps.blocks.find({ clientId: id }) !== undefined,
+    issuer: strange(value.issuer),
+    grantTypes: strange(value.metadata.grant_types.map(grantTypeText).join(", ")),
+    redirects: redirectsText(value.metadata.redirect_uris),
+    madeMs: value.issuedAt * 1000,
+    usedMs: value.usedAt === undefined ? undefined : value.usedAt * 1000,
+    grants: await grantsText(deps, id),
+  };
+}
+
+/** Hosts, or schemes where there is none. */
+function redirectsText(uris: readonly string[]): string {
+  const hosts = uris.map((uri) => {
+    if (!URL.canParse(uri)) return uri;
+    const { host, protocol } = new URL(uri);
+    const isWeb = protocol === "https:" || protocol === "http:";
+    return isWeb ? host : `${protocol}//${host}`;
+  });
+  const unique = [...new Set(hosts)];
+  const shown = unique.slice(0, SHOWN_REDIRECTS).map((host) => strange(host, 80));
+  return unique.length > shown.length
+    ? `${shown.join(", ")} and ${unique.length - shown.length} more`
+    : shown.join(", ");
+}
+
+const GRANT_TYPES: Readonly<Record<string, string>> = {
+  authorization_code: "people sign in",
+  refresh_token: "renews",
+  client_credentials: "by itself",
+  "urn:ietf:params:oauth:grant-type:jwt-bearer": "by assertions",
+};
+
+function grantTypeText(type: string): string {
+  return Object.hasOwn(GRANT_TYPES, type) ? (GRANT_TYPES[type] ?? type) : type;
+}
+
+async function grantsText({ store }: ClientsDeps, clientId: string): Promise<string> {
+  const { found, next } = await pageGrants(store, { clientId }, { limit: COUNTED_GRANTS });
+  return next === undefined ? String(found.length) : `${found.length} or more`;
+}
+
+/** @returns undefined: no such client, and nothing was ever granted to it */
+export async function clientView(deps: ClientsDeps, visit: Visit, id: string): Promise<ClientView | undefined> {
+  const { store } = deps;
+  if (!isTagText(id)) return undefined;
+  const after = placeIn("grant:", visit.query.get("after"));
+  const [record, grants] = await Promise.all([
+    store.get<ClientRecord>(clientKey(id)),
+    pageGrants(store, { clientId: id }, { after, limit: GRANTS_PAGE }),
+  ]);
+  if (!record && grants.found.length === 0) return undefined;
+  const { identities } = createRecords(store);
+  const users = [...new Set(grants.found.map(({ userId }) => userId))];
+  const emails = new Map(
+    await Promise.all(
+      users.map(async (userId) => [userId, (await identities.get(userId))?.value.email ?? ""] as const),
+    ),
+  );
+  const here = addressOfId("clients/client", id);
+  return {
+    facts: factsOf(id, record?.value, grants.found[0]?.clientName),
+    end: visit.rights.may("operator")
+      ? {
+          href: `${addressOfId("clients/client", id, { do: "end-client" })}#reason`,
+          anchor: "end-client",
+          text: "End the client",
+          of: "",
+        }
+      : undefined,
+    grants: {
+      rows: grants.found.map((grant) => ({
+        id: grant.id,
+        who: strange(emails.get(grant.userId) || grant.userId),
+        href: addressOfId("people", grant.userId),
+        server: strange(grant.audience),
+        scope: strange(grant.scope),
+        beganMs: grant.createdAt * 1000,
+        endsMs: grant.expiresAt * 1000,
+      })),
+      isCut: grants.next !== undefined,
+    },
+    pages: {
+      first: after === undefined ? undefined : here,
+      next: grants.next === undefined ? undefined : addressOfId("clients/client", id, { after: grants.next }),
+      nextText: "More grants",
+    },
+  };
+}
+
+function factsOf(id: string, record: ClientRecord | undefined, grantedName: string | undefined): ClientView["facts"] {
+  const metadata = record?.metadata;
+  const name = metadata?.client_name ?? grantedName ?? "";
+  const vouched = vouchedBy(id, record ? new Map([[id, record]]) : new Map());
+  const time = (seconds: number | undefined) =>
+    seconds === undefined ? undefined : consoleTime(seconds * 1000, "minute");
+  return [
+    ["Name", `${strange(name)} (${vouched === undefined ? "its own words" : `known by ${vouched}`})`],
+    ["Id", strange(id, 2048)],
+    ["Of", record && strange(record.issuer)],
+    ["Answers go to", metadata?.redirect_uris.map((uri) => strange(uri, 500)).join(", ")],
+    ["How it gets tokens", metadata?.grant_types.map(grantTypeText).join(", ")],
+    [
+      "How it proves itself",
+      metadata?.token_endpoint_auth_method === "none"
+        ? "not at all: anybody may claim to be it"
+        : metadata?.token_endpoint_auth_method,
+    ],
+    ["Its address, by its own words", metadata?.client_uri && strange(metadata.client_uri)],
+    [
+      "Software, by its own words",
+      metadata?.software_id && strange(`${metadata.software_id} ${metadata.software_version ?? ""}`),
+    ],
+    ["Scopes", metadata && strange(metadata.scope)],
+    ["Registered", time(record?.issuedAt)],
+    ["Last used", time(record?.usedAt)],
+  ];
+}
+
+/** Text that can be in the name of a tag. */
+function isTagText(id: string): boolean {
+  return id.isWellFormed() && !id.includes("\0") && Buffer.byteLength(id) <= 1000;
+}

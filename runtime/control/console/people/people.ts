@@ -1,0 +1,57 @@
+/** People: who is known here, what acts in their name, and how that is ended. People belong to no owner. */
+import type { AdminAction } from "../../../audit/action-record.ts";
+import type { CompiledRoute } from "../../../config/compiled.ts";
+import type { Blocks } from "../../../identity/blocks.ts";
+import type { Revocations } from "../../../identity/interfaces.ts";
+import type { Connections } from "../../../oauth/client/list-connections.ts";
+import { peopleBody } from "../../../pages/console/people.ts";
+import { personBody } from "../../../pages/console/person.ts";
+import type { RecordReader } from "../../../record-store/record-reader.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import type { Log } from "../../../shared/log.ts";
+import type { Store } from "../../../store/store.ts";
+import { idOfPath } from "../addresses.ts";
+import type { Screen } from "../screen.ts";
+import { strange } from "../strange.ts";
+import { confirmPage } from "./confirm-person.ts";
+import { emailOf } from "./end-one.ts";
+import { peopleView } from "./list-people.ts";
+import { personActions } from "./person-actions.ts";
+import { personView } from "./person-view.ts";
+
+export interface PeopleDeps {
+  readonly store: Store;
+  readonly revocations: Pick<Revocations, "revoke">;
+  readonly blocks: Pick<Blocks, "find">;
+  readonly connections: Connections;
+  readonly disconnect: (userId: string, route: CompiledRoute, by: string) => Promise<boolean>;
+  /** Undefined: records are not kept. */
+  readonly records: Pick<RecordReader, "find"> | undefined;
+  readonly recordAction: (action: AdminAction) => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function peopleScreen(deps: PeopleDeps): Screen {
+  return {
+    path: "people",
+    name: "People",
+    async show(visit) {
+      if (!visit.rights.may("viewer")) return undefined;
+      const userId = idOfPath(visit.path);
+      if (userId === undefined) return { title: "People", body: peopleBody(await peopleView(deps, visit)) };
+      if (!isKeyText(userId)) return undefined;
+      const what = visit.query.get("do");
+      if (what !== undefined) return confirmPage(deps, visit, userId, what);
+      const view = await personView(deps, visit, userId);
+      const title = (await emailOf(deps.store, userId)) || userId;
+      return view && { title: strange(title), body: personBody(view) };
+    },
+    actions: personActions(deps),
+  };
+}
+
+/** What no record's name can have is nobody's id. */
+function isKeyText(id: string): boolean {
+  return id.isWellFormed() && !id.includes("\0") && Buffer.byteLength(id) <= 1000;
+}

@@ -1,0 +1,39 @@
+/** Servers and routes: what there is, who may what there, and how it goes. */
+import type { Blocks } from "../../../identity/blocks.ts";
+import type { UpstreamStatus } from "../../../features/balancing/apply-state.ts";
+import type { ToolLocks } from "../../../mcp/tool-locks/tool-locks.ts";
+import type { Connections } from "../../../oauth/client/list-connections.ts";
+import { routeBody } from "../../../pages/console/route.ts";
+import { serversBody } from "../../../pages/console/servers.ts";
+import type { RecordReader } from "../../../record-store/record-reader.ts";
+import type { Store } from "../../../store/store.ts";
+import { idOfPath } from "../addresses.ts";
+import type { Screen } from "../screen.ts";
+import { strange } from "../strange.ts";
+import { serversView, visibleRoutes } from "./list-servers.ts";
+import { routeView } from "./route-view.ts";
+
+export interface ServersDeps {
+  readonly store: Store;
+  readonly blocks: Pick<Blocks, "find">;
+  readonly connections: Connections;
+  readonly toolLocks: Pick<ToolLocks, "differences">;
+  /** What this process knows of upstreams. */
+  readonly upstreams: () => readonly UpstreamStatus[];
+  /** Undefined: records are not kept. */
+  readonly records: Pick<RecordReader, "find"> | undefined;
+}
+
+export function serversScreen(deps: ServersDeps): Screen {
+  return {
+    path: "servers",
+    name: "Servers",
+    async show(visit) {
+      const key = idOfPath(visit.path);
+      if (key === undefined) return { title: "Servers and routes", body: serversBody(await serversView(deps, visit)) };
+      // Somebody else's route is as if it were not there.
+      const route = visibleRoutes(visit).find((each) => each.key === key);
+      return route && { title: strange(route.name), body: routeBody(await routeView(deps, visit, route)) };
+    },
+  };
+}

@@ -1,0 +1,127 @@
+/** What users have connected, for the pages that show it: never a token. */
+import type { Snapshots } from "../../config/snapshot.ts";
+import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import { pageOf, type PageOf, type PageRequest } from "../../store/page-of.ts";
+import type { Store } from "../../store/store.ts";
+import { upstreamTokenKey, upstreamTokenTag, type UpstreamTokenRecord } from "./connection-records.ts";
+import { findTarget } from "./target.ts";
+
+export interface Connection {
+  readonly userId: string;
+  readonly routeKey: string;
+  /** ended: the user has to connect again. stale: made for an upstream or a client that the route no longer has. */
+  readonly state: "connected" | "expired" | "ended" | "stale";
+  /** Why the server's last answer ended it. */
+  readonly ended?: "refused" | "expired";
+  /** Host of the authorization server. */
+  readonly server: string;
+  readonly scopes: readonly string[];
+  /** Epoch seconds of the last answer of the server. */
+  readonly obtainedAt: number;
+  /** Of the token; absent when the server named none. */
+  readonly expiresAt?: number;
+  readonly canRefresh: boolean;
+}
+
+export interface ConnectionCount {
+  readonly connected: number;
+  /** Those whose users have to connect again. */
+  readonly ended: number;
+}
+
+export interface ConnectionCounts {
+  readonly byRoute: ReadonlyMap<string, ConnectionCount>;
+  /** There are more than were counted. */
+  readonly isCut: boolean;
+}
+
+export interface Connections {
+  page(userId: string, page: PageRequest): Promise<PageOf<Connection>>;
+  /** As it was some seconds ago. */
+  counts(): Promise<ConnectionCounts>;
+}
+
+/** So many are counted; those beyond cost nobody anything. */
+const MAX_COUNTED = 5_000;
+const PAGE = 500;
+const COUNTED_FOR_MS = 15_000;
+const PREFIX = "vault:";
+
+export function createConnections(deps: {
+  readonly store: Store;
+  readonly snapshots: Snapshots;
+  readonly clock: Clock;
+}): Connections {
+  const { store, snapshots, clock } = deps;
+  let last: { readonly atMs: number; readonly counts: Promise<ConnectionCounts> } | undefined;
+
+  /** Key that this user's connection of this route has now. */
+  const keyNow = (userId: string, routeKey: string): string | undefined => {
+    const route = snapshots.current().routes.find(({ key }) => key === routeKey);
+    const target = route && findTarget(route);
+    return target && upstreamTokenKey(userId, target);
+  };
+
+  const stateOf = (key: string, record: UpstreamTokenRecord): Connection["state"] => {
+    if (keyNow(record.userId, record.routeKey) !== key) return "stale";
+    if (record.ended !== undefined || record.tokens === undefined) return "ended";
+    const isOver = record.expiresAt !== undefined && record.expiresAt <= epochSeconds(clock);
+    return isOver && !record.canRefresh ? "expired" : "connected";
+  };
+
+  const count = async (): Promise<ConnectionCounts> => {
+    const byRoute = new Map<string, { connected: number; ended: number }>();
+    let after: string | undefined;
+    let seen = 0;
+    do {
+      const page = await pageOf<UpstreamTokenRecord, UpstreamTokenRecord>(
+        store,
+        { prefix: PREFIX },
+        { after, limit: PAGE },
+        ({ value }) => value,
+      );
+      for (const { routeKey, ended, tokens } of page.found) {
+        const known = byRoute.get(routeKey) ?? { connected: 0, ended: 0 };
+        if (ended === undefined && tokens !== undefined) known.connected += 1;
+        else known.ended += 1;
+        byRoute.set(routeKey, known);
+      }
+      seen += page.found.length;
+      after = page.next;
+    } while (after !== undefined && seen < MAX_COUNTED);
+    return { byRoute, isCut: after !== undefined };
+  };
+
+  return {
+    page: (userId, page) =>
+      pageOf<UpstreamTokenRecord, Connection>(
+        store,
+        { prefix: PREFIX, tag: upstreamTokenTag(userId) },
+        page,
+        ({ key, value }) => ({
+          userId: value.userId,
+          routeKey: value.routeKey,
+          state: stateOf(key, value),
+          ...(value.ended === undefined ? {} : { ended: value.ended }),
+          server: hostOf(value.server.issuer ?? value.server.tokenEndpoint),
+          scopes: value.scopes,
+          obtainedAt: value.obtainedAt,
+          ...(value.expiresAt === undefined ? {} : { expiresAt: value.expiresAt }),
+          canRefresh: value.canRefresh,
+        }),
+      ),
+    counts() {
+      const now = clock.now();
+      if (!last || now - last.atMs > COUNTED_FOR_MS) {
+        const counts = count();
+        last = { atMs: now, counts };
+        counts.catch(() => (last = undefined));
+      }
+      return last.counts;
+    },
+  };
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : url;
+}

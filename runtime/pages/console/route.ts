@@ -1,0 +1,260 @@
+/** The console's page of one route: who may what, what is sent, and how it goes. */
+import type { ClientRecipe } from "../client-recipe.ts";
+import { html, type Html } from "../html.ts";
+import type { CallRow, HeaderLine, PeopleOfRoute, ReachRow, RouteView, RuleView, ToolRow } from "./route-view.ts";
+import {
+  badge,
+  card,
+  consoleDuration,
+  consoleTime,
+  definitions,
+  emptyState,
+  pager,
+  sourceFailed,
+  table,
+  type Tone,
+} from "./pieces.ts";
+
+const MAY: Readonly<Record<ReachRow["may"], readonly [Tone, string]>> = {
+  all: ["good", "everything"],
+  some: ["warn", "some requests"],
+  none: ["quiet", "nothing"],
+};
+
+export function routeBody(view: RouteView): Html {
+  return html`${view.block !== undefined && html`<p class="refused" role="status">Blocked: nobody reaches it. ${view.block}</p>`}
+  ${card(
+    "What it is",
+    definitions([
+      ["Address", html`<code>${view.address}</code>`],
+      ["Kind", view.kind],
+      ["Owner", view.owner],
+      ["Key", html`<code>${view.key}</code>`],
+      ...view.facts,
+    ]),
+  )}
+  ${policyCard(view)} ${reachParts(view)} ${upstreamParts(view)} ${toolsPart(view.tools)} ${callsPart(view)}
+  ${headersPart("request-headers", "Headers to the upstream", view.request)}
+  ${headersPart("response-headers", "Headers to the client", view.response)} ${recipesCard(view.recipes)}`;
+}
+
+function policyCard({ rules, written, trials }: RouteView): Html {
+  return card(
+    "Policy",
+    html`${rulesList(rules)}
+      <p class="dim">
+        Deny rules win over all others. What cannot be told of a request, such as groups that the identity provider left
+        out, lets nobody in.
+      </p>
+      ${trials.map(
+        ({ name, rules: tried }) =>
+          html`<h3>On trial, not enforced: <code>${name}</code></h3>
+            ${rulesList(tried)}`,
+      )}
+      <details>
+        <summary>As it is written</summary>
+        <pre>${written}</pre>
+      </details>`,
+  );
+}
+
+function rulesList(rules: readonly RuleView[]): Html {
+  if (rules.length === 0) return html`<p>There is no rule: nobody may anything.</p>`;
+  return html`<ul>
+    ${rules.map(({ lead, clauses }) =>
+      clauses.length === 1
+        ? html`<li>${lead} ${clauses[0]}.</li>`
+        : html`<li>
+            ${lead}:
+            <ul>
+              ${clauses.map((clause) => html`<li>${clause}</li>`)}
+            </ul>
+          </li>`,
+    )}
+  </ul>`;
+}
+
+function reachParts({ subjects, people }: RouteView): Html {
+  const left = subjects.leftOut;
+  return html`<h2>Who reaches it</h2>
+    ${table({
+      id: "subjects",
+      caption: "Those whom the rules name, each with nothing else that a rule asks for",
+      columns: reachColumns(subjects.rows),
+      rows: subjects.rows.map((row) => reachCells(row, row.who, subjects.rows)),
+      empty: html``,
+    })}
+    ${left > 0 && html`<p class="dim">${left} more combinations of what the rules name were left out.</p>`}
+    ${people === "failed" && sourceFailed("The store, which knows the people,")}
+    ${typeof people === "object" && peoplePart(people)}`;
+}
+
+function peoplePart({ rows, pages }: PeopleOfRoute): Html {
+  const may = rows.filter((row) => row.may !== "none").length;
+  return html`${table({
+    id: "known-people",
+    caption: `People who have signed in, as they were last seen: ${may} of the ${rows.length} on this page may something`,
+    columns: reachColumns(rows),
+    rows: rows.map((row) => reachCells(row, html`<a href="${row.href}">${row.who}</a>`, rows)),
+    empty: emptyState("Nobody is known yet", "People appear here once they have signed in."),
+  })}
+  ${pager({ ...pages, nextText: "More people" })}`;
+}
+
+function reachColumns(rows: readonly ReachRow[]) {
+  const hasTools = rows.some(({ tools }) => tools !== undefined);
+  return [
+    { name: "Who", isHead: true, kind: "wide" },
+    { name: "May", kind: "short" },
+    ...(hasTools ? ([{ name: "Tools", kind: "wide" }] as const) : []),
+    { name: "By this rule", kind: "wide" },
+  ] as const;
+}
+
+function reachCells({ may, why, tools }: ReachRow, who: string | Html, rows: readonly ReachRow[]) {
+  const [tone, text] = MAY[may];
+  const hasTools = rows.some((row) => row.tools !== undefined);
+  return [who, badge(tone, text), ...(hasTools ? [tools ?? ""] : []), why];
+}
+
+function upstreamParts({ upstreams, connections }: RouteView): Html {
+  return html`${upstreams !== undefined && upstreams.length > 0 && html`<h2>Upstreams</h2>`}
+  ${
+    upstreams !== undefined &&
+    upstreams.length > 0 &&
+    table({
+      id: "upstreams",
+      caption: "As this process sees them",
+      columns: [
+        { name: "Address", isHead: true },
+        { name: "State", kind: "short" },
+        { name: "Notes", kind: "wide" },
+      ],
+      rows: upstreams.map(({ address, isWell, notes }) => [
+        html`<span class="address">${address}</span>`,
+        isWell === undefined
+          ? badge("quiet", "not watched")
+          : isWell
+            ? badge("good", "well")
+            : badge("bad", "not well"),
+        notes.join("; "),
+      ]),
+      empty: html``,
+    })
+  }
+  ${connections === "failed" && sourceFailed("The store, which has what users have connected,")}
+  ${
+    typeof connections === "object" &&
+    card(
+      "Accounts at the upstream",
+      html`<p>
+        ${connections.connected} ${connections.connected === 1 ? "person has" : "people have"} connected
+        one${connections.ended > 0 && html`; ${connections.ended} ${connections.ended === 1 ? "has" : "have"} to connect again, since the upstream no longer takes what it gave`}${connections.isCut && html`. There are more than were counted`}.
+      </p>`,
+    )
+  }`;
+}
+
+const TOOL_STATES: Readonly<Record<ToolRow["state"], readonly [Tone, string]>> = {
+  reviewed: ["good", "as reviewed"],
+  changed: ["bad", "not as reviewed"],
+  unlocked: ["warn", "never reviewed"],
+};
+
+function toolsPart(tools: RouteView["tools"]): Html | undefined {
+  if (!tools) return undefined;
+  const { rows, onDrift, leftOut } = tools;
+  return html`<h2>Tools</h2>
+    ${table({
+      id: "tools",
+      caption: `Reviewed tools, those that differ first. What differs: ${onDrift}`,
+      columns: [
+        { name: "Tool", isHead: true },
+        { name: "State", kind: "short" },
+      ],
+      rows: rows.map(({ name, state }) => [html`<code>${name}</code>`, badge(...TOOL_STATES[state])]),
+      empty: emptyState("No tool was reviewed", "The lock of this server names none: whatever it lists differs."),
+    })}
+    ${leftOut > 0 && html`<p class="dim">${leftOut} more.</p>`}`;
+}
+
+const OUTCOMES: Readonly<Record<CallRow["outcome"], Tone>> = {
+  allowed: "good",
+  denied: "bad",
+  limited: "warn",
+  waiting: "warn",
+  error: "bad",
+};
+
+function callsPart({ calls, decisions }: RouteView): Html | undefined {
+  if (calls === undefined) return undefined;
+  if (calls === "failed")
+    return html`<h2>Last requests</h2>
+      ${sourceFailed("The record store")}`;
+  const { rows, counted, denied, failed } = calls;
+  return html`<h2>Last requests</h2>
+    ${table({
+      id: "calls",
+      caption: `Of the last ${counted}, ${denied} ${denied === 1 ? "was" : "were"} denied and ${failed} failed (${percent(failed, counted)})`,
+      columns: [
+        { name: "Time", kind: "short" },
+        { name: "Outcome", kind: "short" },
+        { name: "Who", isHead: true },
+        { name: "What" },
+        { name: "Status", kind: "number" },
+        { name: "Took", kind: "number" },
+      ],
+      rows: rows.map(({ href, timeMs, who, what, outcome, status, durationMs }) => [
+        href === undefined ? consoleTime(timeMs) : html`<a href="${href}">${consoleTime(timeMs)}</a>`,
+        badge(OUTCOMES[outcome], outcome),
+        who,
+        what,
+        status === undefined || status === 0 ? "" : status,
+        durationMs === undefined ? "" : consoleDuration(durationMs),
+      ]),
+      empty: emptyState("Nothing was asked of it yet", "Requests appear here once there was one."),
+    })}
+    ${decisions !== undefined && rows.length > 0 && html`<p><a href="${decisions}">All decisions about it</a></p>`}`;
+}
+
+function percent(some: number, all: number): string {
+  return all === 0 ? "0 %" : `${((100 * some) / all).toFixed(some > 0 && some * 100 < all ? 1 : 0)} %`;
+}
+
+const HOW: Readonly<Record<HeaderLine["how"], string>> = {
+  set: "set",
+  removed: "removed",
+  passed: "passed on",
+  gateway: "by the gateway",
+  rewritten: "changed",
+};
+
+function headersPart(id: string, title: string, lines: readonly HeaderLine[]): Html {
+  return html`<h2>${title}</h2>
+    ${table({
+      id,
+      caption: "As they will be sent; values that are secret are not shown",
+      columns: [
+        { name: "Header", isHead: true },
+        { name: "What becomes of it", kind: "short" },
+        { name: "Value", kind: "wide" },
+      ],
+      rows: lines.map(({ name, how, value }) => [name, HOW[how], value]),
+      empty: html``,
+    })}`;
+}
+
+function recipesCard(recipes: readonly ClientRecipe[]): Html | undefined {
+  if (recipes.length === 0) return undefined;
+  return card(
+    "How to connect",
+    recipes.map(
+      ({ client, where, text }) =>
+        html`<details>
+          <summary>${client}</summary>
+          <p>${where}:</p>
+          <pre>${text}</pre>
+        </details>`,
+    ),
+  );
+}

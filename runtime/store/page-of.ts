@@ -1,0 +1,34 @@
+/** Records of one kind page by page, as what their owner makes of them. */
+import type { Store, StoredRecord } from "./store.ts";
+
+export interface PageOf<T> {
+  readonly found: readonly T[];
+  /** What `after` of the next page is; absent at the end. */
+  readonly next?: string;
+}
+
+export interface PageRequest {
+  /** `next` of the page before. */
+  readonly after?: string | undefined;
+  /** 1 to 999. */
+  readonly limit: number;
+}
+
+/** @param of which records, with the tag that their listing has */
+export async function pageOf<R, T>(
+  store: Pick<Store, "page">,
+  of: { readonly prefix: string; readonly tag?: string | undefined },
+  { after, limit }: PageRequest,
+  make: (record: StoredRecord<R>) => T,
+): Promise<PageOf<T>> {
+  // One more, which tells whether there is a next page.
+  const records = await store.page<R>({
+    prefix: of.prefix,
+    ...(of.tag === undefined ? {} : { tag: of.tag }),
+    ...(after === undefined ? {} : { after }),
+    limit: limit + 1,
+  });
+  const found = records.slice(0, limit);
+  const next = records.length > limit ? found.at(-1)?.key : undefined;
+  return { found: found.map(make), ...(next === undefined ? {} : { next }) };
+}
