@@ -78,7 +78,7 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "looks at what others know, and tells of it",
   },
   "control/audit": {
-    may: ["shared", "audit", "features", "config", "store", "record-sinks"],
+    may: ["shared", "audit", "features", "config", "store", "record-store", "record-sinks"],
     why: "what the records of one process need of the others, and of administrators",
   },
   "control/drafts": {

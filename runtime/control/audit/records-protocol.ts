@@ -2,6 +2,7 @@
 import type { DeclaredArguments } from "../../audit/redaction/plan.ts";
 import type { RedactorOptions } from "../../audit/redaction/redactor.ts";
 import type { ConsumerStatus } from "../../audit/record-consumer.ts";
+import type { RecordStoreOptions } from "../../record-store/back-end.ts";
 import type { RecordSinkOptions } from "../../record-sinks/sink.ts";
 
 export interface RecordThreadSettings {
@@ -19,7 +20,8 @@ export interface RecordThreadSettings {
     /** Last checkpoints of other runs. */
     readonly seen: readonly string[];
   };
-  /** Opened behind the log. */
+  /** Opened behind the log, as the sinks are. */
+  readonly recordStore?: RecordStoreOptions;
   readonly sinks?: readonly RecordSinkOptions[];
 }
 

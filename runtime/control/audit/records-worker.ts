@@ -2,10 +2,11 @@
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 
 import type { RecordConsumer } from "../../audit/record-consumer.ts";
+import { openRecordStore } from "../../record-store/record-store.ts";
 import { openRecordSink } from "../../record-sinks/sink.ts";
 import { systemClock } from "../../shared/clock.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
-import type { FromRecordThread, RecordThreadSettings } from "./records-protocol.ts";
+import type { FromRecordThread, LogLevel, RecordThreadSettings } from "./records-protocol.ts";
 import { serveRecords } from "./serve-records.ts";
 
 if (parentPort) {
@@ -19,13 +20,18 @@ if (parentPort) {
   }
 }
 
-function openConsumers({ sinks = [] }: RecordThreadSettings, port: MessagePort): readonly RecordConsumer[] {
+function openConsumers(
+  { recordStore, sinks = [] }: RecordThreadSettings,
+  port: MessagePort,
+): readonly RecordConsumer[] {
   const tell = (message: FromRecordThread): void => port.postMessage(message, []);
-  return sinks.map((sink) =>
-    openRecordSink(sink, {
-      clock: systemClock,
-      log: (level, fields, message) => tell({ type: "log", level, fields, message }),
-      record: (line) => tell({ type: "line", line }),
-    }),
-  );
+  const deps = {
+    clock: systemClock,
+    log: (level: LogLevel, fields: object, message: string) => tell({ type: "log", level, fields, message }),
+  };
+  const record = (line: string): void => tell({ type: "line", line });
+  return [
+    ...(recordStore ? [openRecordStore(recordStore, deps)] : []),
+    ...sinks.map((sink) => openRecordSink(sink, { ...deps, record })),
+  ];
 }

@@ -10,6 +10,7 @@ import type { RecordSettings } from "../../features/records/compiled.ts";
 import { type Keys, randomHandle } from "../../shared/keys.ts";
 import type { Log } from "../../shared/log.ts";
 import { VERSION } from "../../shared/version.ts";
+import type { RecordStoreOptions } from "../../record-store/back-end.ts";
 import type { Store } from "../../store/store.ts";
 import { keepHeads, readHeads } from "./heads.ts";
 import { startRecordThread } from "./records-thread.ts";
@@ -22,6 +23,8 @@ export interface RecordsDeps {
   readonly worker: string | undefined;
   /** Of copies. */
   readonly redaction: RedactorOptions;
+  /** Absent: none is kept for questions. */
+  readonly recordStore?: RecordStoreOptions | undefined;
 }
 
 export interface RecordsOptions extends Pick<
@@ -38,11 +41,11 @@ const CLOSE_TIMEOUT_MS = 5_000;
 /** @throws GatewayError `record.open`, `record.thread` */
 export async function startRecords(options: RecordsOptions, deps: RecordsDeps): Promise<RecordWriter> {
   const { authorizeLog, audit, auditRequired, recordSinks, recordSpool, tracing } = options;
-  const { store, keys, clock, log, worker, redaction } = deps;
+  const { store, keys, clock, log, worker, redaction, recordStore } = deps;
   const onError = (error: GatewayError, queued: number): void =>
     log.error({ err: error, queued }, "authorization records are not written");
-  if (!audit && !auditRequired && recordSinks.length === 0)
-    return createRecordWriter({ destination: authorizeLog, onError });
+  const hasCopies = recordSinks.length > 0 || recordStore !== undefined;
+  if (!audit && !auditRequired && !hasCopies) return createRecordWriter({ destination: authorizeLog, onError });
 
   const instance = instanceName(worker);
   const heads = audit ? keepHeads(instance, { store, clock, log }) : undefined;
@@ -56,7 +59,8 @@ export async function startRecords(options: RecordsOptions, deps: RecordsDeps): 
       destination: authorizeLog,
       closeTimeoutMs: CLOSE_TIMEOUT_MS,
       ...(audit && { audit: { seed: seed as Buffer, seen: await readHeads({ store, log }) } }),
-      ...(recordSinks.length > 0 && { redaction }),
+      ...(hasCopies && { redaction }),
+      ...(recordStore && { recordStore }),
       sinks: recordSinks.map((sink) => ({ ...sink, spool, serviceName, version: VERSION })),
     },
     {
