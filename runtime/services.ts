@@ -98,6 +98,8 @@ export function createServices(ground: Ground, { clientDocumentUrl }: GatewayOpt
                 log,
                 disconnect: (...of) => upstream.disconnect(...of),
               },
+              approvals: { approvals: approvals.approvals, records: reader },
+              blocks: { store, clock, recordAction },
               clients: { ...shown, revocations, recordAction, publishTokens: createMintedTokens({ store, clock }) },
             },
           }),

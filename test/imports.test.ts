@@ -126,6 +126,7 @@ const rules: Readonly<Record<string, Rule>> = {
       "oauth/server",
       "oauth/client",
       "control/admin",
+      "approvals",
       "control/blocking",
     ],
     why: "what people see and do in their browsers; serves no clients",

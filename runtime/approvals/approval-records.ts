@@ -78,6 +78,9 @@ export const isApprovalId = (text: string): boolean => /^[A-Za-z0-9_-]{22}$/.tes
 /** Of those alone on which somebody has to decide. */
 export const waitingTag = (userId: string): string => `asking:${userId}`;
 
+/** The same of all users. */
+export const WAITING_TAG = "asking";
+
 export function askerOf({ userId, userEmail }: ApprovalRecord): { readonly id: UserId; readonly email: string } {
   return { id: userId, email: userEmail };
 }
@@ -86,7 +89,7 @@ export function tagsOf({ state, userId, clientId }: Pick<ApprovalRecord, "state"
   return [
     userTag(userId),
     ...(clientId === "" ? [] : [`client:${clientId}`]),
-    ...(state === "waiting" ? [waitingTag(userId)] : []),
+    ...(state === "waiting" ? [waitingTag(userId), WAITING_TAG] : []),
   ];
 }
 

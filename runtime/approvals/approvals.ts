@@ -34,6 +34,7 @@ import {
   tagsOf,
   USED_SECONDS,
   WAITING_SECONDS,
+  WAITING_TAG,
   waitingTag,
   type ApprovalPointer,
   type ApprovalRecord,
@@ -65,6 +66,9 @@ export interface ApprovalDeps {
   readonly notify?: Notify;
 }
 
+/** Read at once. */
+const PAGE = 200;
+
 type Found = StoredRecord<ApprovalRecord>;
 
 /** Should the hint of a decision be lost. */
@@ -88,6 +92,20 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
     const found = await store.list<ApprovalRecord>(waitingTag(userId));
     const alive = found.filter(({ value }) => !revocations.isRevoked(value.revocationKeys));
     return alive.toSorted((a, b) => a.value.askedAt - b.value.askedAt);
+  };
+
+  const pageWaiting = async (limit: number): Promise<readonly Found[]> => {
+    const found: Found[] = [];
+    let after: string | undefined;
+    // What ended with who asked is not counted.
+    for (let read = 0; found.length < limit && read < 4 * limit; read += PAGE) {
+      const query = { prefix: approvalKey(""), tag: WAITING_TAG, limit: PAGE, ...(after !== undefined && { after }) };
+      const page = await store.page<ApprovalRecord>(query);
+      found.push(...page.filter(({ value }) => !revocations.isRevoked(value.revocationKeys)));
+      after = page.at(-1)?.key;
+      if (page.length < PAGE) break;
+    }
+    return found.slice(0, limit);
   };
 
   const pointerOf = ({ principal, route, tool, given, approvers }: AskedCall): string => {
@@ -294,5 +312,6 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
     },
 
     listWaiting,
+    pageWaiting,
   };
 }

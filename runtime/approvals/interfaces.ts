@@ -60,4 +60,6 @@ export interface Approvals {
   withdraw(id: string, principal: Principal): Promise<void>;
   /** Those that wait for anybody, of this user's calls; oldest first. */
   listWaiting(userId: string): Promise<readonly StoredRecord<ApprovalRecord>[]>;
+  /** The same of all users' calls, in no order; as many as this at most. */
+  pageWaiting(limit: number): Promise<readonly StoredRecord<ApprovalRecord>[]>;
 }

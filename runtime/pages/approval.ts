@@ -73,11 +73,11 @@ export function approvalPage(parts: ApprovalPageParts): string {
         <dd>${time(parts.ends)}</dd>
       </dl>
       <h2>Arguments</h2>
-      ${parts.arguments === undefined ? html`<p>None.</p>` : json(parts.arguments)}
+      ${parts.arguments === undefined ? html`<p>None.</p>` : callJson(parts.arguments)}
       ${parts.others.map(
         ({ name, value }) =>
           html`<h3>Also sent: <bdi>${name}</bdi></h3>
-            ${json(value)}`,
+            ${callJson(value)}`,
       )}
       ${
         parts.isAfterUnknown &&
@@ -108,7 +108,8 @@ function whoMay(approvers: ApprovalPageParts["approvers"]): Html {
   return html`Somebody else has to approve it, who is in ${lists}.`;
 }
 
-function json(pieces: readonly CallPiece[]): Html {
+/** What a tool is given; texts are apart, whatever direction they are written in. */
+export function callJson(pieces: readonly CallPiece[]): Html {
   return html`<pre>${pieces.map(({ text, isQuoted }) => (isQuoted ? html`<bdi>${text}</bdi>` : text))}</pre>`;
 }
 

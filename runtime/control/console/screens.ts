@@ -1,4 +1,6 @@
 /** All screens, in the order of the navigation. A new one: a member of `ScreenDeps`, and a line of the list. */
+import { approvalsScreen, type ApprovalsScreenDeps } from "./approvals/approvals-screen.ts";
+import { blocksScreen, type BlocksScreenDeps } from "./blocks/blocks-screen.ts";
 import { clientsScreen, type ClientsDeps } from "./clients/clients.ts";
 import { type DecisionDeps, decisionsScreen } from "./decisions/decisions.ts";
 import { peopleScreen, type PeopleDeps } from "./people/people.ts";
@@ -12,13 +14,17 @@ export interface ScreenDeps {
   readonly servers?: ServersDeps;
   readonly people?: PeopleDeps;
   readonly clients?: ClientsDeps;
+  readonly approvals?: ApprovalsScreenDeps;
+  readonly blocks?: BlocksScreenDeps;
 }
 
-export function createScreens({ decisions, servers, people, clients }: ScreenDeps): readonly Screen[] {
+export function createScreens({ decisions, servers, people, clients, approvals, blocks }: ScreenDeps): readonly Screen[] {
   return [
     decisionsScreen(decisions),
     ...(servers ? [serversScreen(servers)] : []),
     ...(people ? [peopleScreen(people)] : []),
     ...(clients ? [clientsScreen(clients)] : []),
+    ...(approvals ? [approvalsScreen(approvals)] : []),
+    ...(blocks ? [blocksScreen(blocks)] : []),
   ];
 }
