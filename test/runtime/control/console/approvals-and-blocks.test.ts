@@ -12,7 +12,7 @@ import { createVisits } from "../../../../runtime/control/console/visits.ts";
 import { compileConsole } from "../../../../runtime/features/access/console.ts";
 import { readBlocks } from "../../../../runtime/identity/block-records.ts";
 import type { Principal } from "../../../../runtime/identity/principal.ts";
-import type { KeptRecord, RecordQuery } from "../../../../runtime/record-store/record-reader.ts";
+import type { KeptRecord } from "../../../../runtime/record-store/record-reader.ts";
 import { createMemoryStore } from "../../../../runtime/store/memory.ts";
 import { systemClock } from "../../../../runtime/shared/clock.ts";
 import type { UserId } from "../../../../runtime/shared/user-id.ts";
@@ -38,7 +38,7 @@ let approvals: Approvals;
 let actions: AdminAction[] = [];
 let kept: readonly KeptRecord[] | "away" = [];
 const records = {
-  find: (_: RecordQuery) =>
+  find: () =>
     kept === "away" ? Promise.reject(new Error("away")) : Promise.resolve({ records: kept, isPartial: false }),
 };
 
