@@ -19,6 +19,7 @@ import { createLimiter, type Limiter } from "../shared/limiter.ts";
 import type { Log } from "../shared/log.ts";
 import { createRateLimit } from "../shared/rate-limit.ts";
 import { parseUserId } from "../shared/user-id.ts";
+import { createWaiting } from "./waiting.ts";
 import type { Store, StoredRecord } from "../store/store.ts";
 import { nameOf, pageOf, stateOf } from "./approval-state.ts";
 import type { ApprovalEvent, ApprovalState, Approvals, AskedCall } from "./interfaces.ts";
@@ -34,8 +35,6 @@ import {
   tagsOf,
   USED_SECONDS,
   WAITING_SECONDS,
-  WAITING_TAG,
-  waitingTag,
   type ApprovalPointer,
   type ApprovalRecord,
   decisionAction,
@@ -66,9 +65,6 @@ export interface ApprovalDeps {
   readonly notify?: Notify;
 }
 
-/** Read at once. */
-const PAGE = 200;
-
 type Found = StoredRecord<ApprovalRecord>;
 
 /** Should the hint of a decision be lost. */
@@ -88,25 +84,7 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
     return found && revocations.isRevoked(found.value.revocationKeys) ? undefined : found;
   };
 
-  const listWaiting = async (userId: string): Promise<readonly Found[]> => {
-    const found = await store.list<ApprovalRecord>(waitingTag(userId));
-    const alive = found.filter(({ value }) => !revocations.isRevoked(value.revocationKeys));
-    return alive.toSorted((a, b) => a.value.askedAt - b.value.askedAt);
-  };
-
-  const pageWaiting = async (limit: number): Promise<readonly Found[]> => {
-    const found: Found[] = [];
-    let after: string | undefined;
-    // What ended with who asked is not counted.
-    for (let read = 0; found.length < limit && read < 4 * limit; read += PAGE) {
-      const query = { prefix: approvalKey(""), tag: WAITING_TAG, limit: PAGE, ...(after !== undefined && { after }) };
-      const page = await store.page<ApprovalRecord>(query);
-      found.push(...page.filter(({ value }) => !revocations.isRevoked(value.revocationKeys)));
-      after = page.at(-1)?.key;
-      if (page.length < PAGE) break;
-    }
-    return found.slice(0, limit);
-  };
+  const { listWaiting, pageWaiting } = createWaiting(deps);
 
   const pointerOf = ({ principal, route, tool, given, approvers }: AskedCall): string => {
     const { user, clientId = "", grantId, sid } = principal;
