@@ -18,7 +18,14 @@ export interface ScreenDeps {
   readonly blocks?: BlocksScreenDeps;
 }
 
-export function createScreens({ decisions, servers, people, clients, approvals, blocks }: ScreenDeps): readonly Screen[] {
+export function createScreens({
+  decisions,
+  servers,
+  people,
+  clients,
+  approvals,
+  blocks,
+}: ScreenDeps): readonly Screen[] {
   return [
     decisionsScreen(decisions),
     ...(servers ? [serversScreen(servers)] : []),

@@ -1,6 +1,4 @@
 /** The screen of decisions on real sockets: what is found, who sees what of it, one decision by itself, files, and what comes new. */
-import { createApprovals } from "../../../../runtime/approvals/approvals.ts";
-import { createMemoryStore } from "../../../../runtime/store/memory.ts";
 import { request, type IncomingMessage } from "node:http";
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -28,11 +26,8 @@ beforeAll(async () => {
   bench = await startSessionBench({
     endpoints: ({ session, snapshots, keys, clock, log }) => {
       const deps = { ...session, settings, keys, clock, log, snapshots, reader };
-      const store = createMemoryStore({ clock });
       shown = createConsole({
         ...deps,
-        store,
-        approvals: createApprovals({ ...deps, store, revocations: session.revocations }),
         deviceProofs: { addressOf: () => undefined },
         recordAction: () => {},
       });
