@@ -14,7 +14,7 @@ import { publishTokenEndpoint } from "./control/admin/publish-tokens.ts";
 import { createPublishWorkloads } from "./control/admin/publish-workloads.ts";
 import { sliceEndpoint } from "./control/admin/slices.ts";
 import type { BundleStatus } from "./control/bundle/bundle.ts";
-import { processName, startPresence } from "./control/bundle/presence.ts";
+import { startPresence } from "./control/bundle/presence.ts";
 import { createPublisher } from "./control/bundle/publisher.ts";
 import { startTellingEnding } from "./control/telling/tell-ending.ts";
 import { closeAll } from "./shared/close-all.ts";
@@ -99,11 +99,29 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       own,
     );
     // Before the first request: whoever publishes waits for those who show signs of life, and nobody serves without.
-    own(await startPresence({ store, id: worker ?? processName(), bundle, clock, log }));
+    own(await startPresence({ store, id: ground.id, bundle, clock, log }));
     const { server, certificates } = await listen(ground, proxy, own);
     if (ground.webhook) {
       const hosts = () => bundle.current().certificates ?? [];
       own(startTellingEnding({ public: certificates, admin: adminCertificates, hosts }, ground.notify, clock));
+    }
+    if (ground.health) {
+      const leaves = () => ({
+        public: certificates?.leaves() ?? [],
+        admin: adminCertificates?.leaves() ?? [],
+        hosts: bundle.current().certificates ?? [],
+      });
+      own(
+        ground.health.observe({
+          isDraining: () => draining,
+          upstreams: () => proxy.upstreams(),
+          openStreams: () => metrics.totals().openStreams,
+          connections: () => server.connections(),
+          certificates: leaves,
+          records: () => records.thread?.status() ?? [],
+          webhook: () => ground.webhook?.status(),
+        }),
+      );
     }
     log.info({ address: server.origin, admin: admin?.origin, digest: bundle.current().digest }, "gateway is ready");
 

@@ -11,9 +11,12 @@ import { webhookSeries } from "./control/admin/webhook-series.ts";
 import { readBoot } from "./control/bundle/boot.ts";
 import { openBundle } from "./control/bundle/bundle.ts";
 import { createKeptStore } from "./control/bundle/kept-store.ts";
+import { processName } from "./control/bundle/presence.ts";
 import { createPublishedSlices } from "./control/bundle/published.ts";
+import { startHealth } from "./control/health/health.ts";
 import { startTellingBehind } from "./control/telling/tell-behind.ts";
 import { startTellingRefused } from "./control/telling/tell-refused.ts";
+import { consoleOwners } from "./features/access/console.ts";
 import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
 import type { GatewayError } from "./shared/errors.ts";
 import { createKeys } from "./shared/keys.ts";
@@ -65,6 +68,9 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
   const blocks = own(await openBlocks({ store, clock, log }));
   const toolLocks = own(await openToolLocks({ store, clock, log }));
   const metrics = createMetrics();
+  const id = worker ?? processName();
+  const isApart = boot.console && consoleOwners(boot.console);
+  const health = boot.console && own(startHealth({ store, id, bundle, isApart, clock, log }));
   if (tracing) metrics.register(traceSeries(tracing.counts));
   const { development } = boot;
   const webhook =
@@ -83,6 +89,7 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
   return {
     ...actions,
     boot,
+    id,
     log,
     clock,
     tracing,
@@ -95,6 +102,7 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
     blocks,
     toolLocks,
     metrics,
+    health,
     webhook,
     notify,
   };

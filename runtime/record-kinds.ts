@@ -2,6 +2,7 @@
 import { APPROVAL_FORMATS } from "./approvals/approval-records.ts";
 import { AUDIT_FORMATS } from "./control/audit/heads.ts";
 import { DRAFT_FORMATS } from "./control/drafts/draft-records.ts";
+import { HEALTH_FORMATS } from "./control/health/tiers.ts";
 import { MINTED_FORMATS } from "./control/admin/minted-tokens.ts";
 import { DRIFT_FORMATS } from "./mcp/tool-locks/shared-drift.ts";
 import { ISSUER_FORMATS } from "./oauth/server/grant-records.ts";
@@ -23,6 +24,7 @@ export const recordFormats: RecordFormats = {
   ...WEBHOOK_FORMATS,
   ...AUDIT_FORMATS,
   ...DRAFT_FORMATS,
+  ...HEALTH_FORMATS,
 };
 
 /** @throws GatewayError as `openStore` does */

@@ -28,13 +28,14 @@ export interface Services {
 
 /** What serves users and clients, put together behind the proxy, through which every request comes. */
 export function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, own: Own): Services {
-  const { boot, bundle: snapshots, store, keys, log, clock, tracing, blocks, metrics } = ground;
+  const { boot, bundle: snapshots, store, keys, log, clock, tracing, blocks, metrics, health } = ground;
   const { development } = boot;
   const fetch = createSafeFetch({ development });
   const common = { snapshots, store, keys, issuerKeys: createIssuerKeys({ fetch, clock, log }), log, clock };
   const onRefresh = (refresh: TokenRefresh): void => {
     metrics.refreshed(refresh);
     tracing?.refreshed(refresh);
+    health?.refreshed(refresh);
   };
   const session: SessionModule = own(
     createSession({
@@ -42,6 +43,7 @@ export function createServices(ground: Ground, { clientDocumentUrl }: GatewayOpt
       boot,
       blocks,
       onRefresh,
+      onProviderAsked: health?.providerAsked,
       // Made further down, from this very session.
       userSections: [
         (...of) => approvals.userSection(...of),
@@ -79,7 +81,7 @@ export function createServices(ground: Ground, { clientDocumentUrl }: GatewayOpt
   const reader: RecordReader | undefined = undefined;
   const shown = { store, blocks, connections: upstream.connections, records: reader };
   const console =
-    boot.console && recordAction
+    boot.console && recordAction && health
       ? own(
           createConsole({
             ...common,
@@ -89,6 +91,7 @@ export function createServices(ground: Ground, { clientDocumentUrl }: GatewayOpt
             recordAction,
             reader,
             screens: {
+              health: { health: health.reader },
               servers: { ...shown, toolLocks: ground.toolLocks, upstreams: () => proxy.upstreams() },
               people: {
                 ...shown,
@@ -139,7 +142,7 @@ export function createServices(ground: Ground, { clientDocumentUrl }: GatewayOpt
       toolLocks: ground.toolLocks,
       replay: boot.replay,
       redactor: ground.redactor,
-      metrics,
+      metrics: health?.count(metrics) ?? metrics,
       tracing,
     }),
   );

@@ -109,6 +109,10 @@ const rules: Readonly<Record<string, Rule>> = {
     ],
     why: "its own listener; jobs publish with the token of their platform",
   },
+  "control/health": {
+    may: ["shared", "policy", "audit", "features", "config", "store", "webhook", "control/bundle", "control/admin"],
+    why: "what processes tell each other of themselves, for the console",
+  },
   "control/console": {
     // What its screens show; each adds what it uses.
     may: [
@@ -128,6 +132,7 @@ const rules: Readonly<Record<string, Rule>> = {
       "control/admin",
       "approvals",
       "control/blocking",
+      "control/health",
     ],
     why: "what people see and do in their browsers; serves no clients",
   },
@@ -140,6 +145,7 @@ const rules: Readonly<Record<string, Rule>> = {
       "control/audit",
       "control/bundle",
       "control/admin",
+      "control/health",
       "gateway",
       "record-kinds",
     ],
@@ -169,6 +175,7 @@ const rules: Readonly<Record<string, Rule>> = {
       "control/admin",
       "control/audit",
       "control/drafts",
+      "control/health",
     ],
     why: "the kinds of records, from their owners",
   },

@@ -69,6 +69,8 @@ export interface SessionDeps {
   /** What another part shows on the user page. */
   readonly userSections?: readonly UserSection[];
   readonly onRefresh?: (refresh: TokenRefresh) => void;
+  /** A provider was asked for its metadata. @param problem absent: it answered */
+  readonly onProviderAsked?: ((issuerName: string, problem?: string) => void) | undefined;
 }
 
 const IDP_TIMEOUT_MS = 10_000;
@@ -111,7 +113,12 @@ export function createSession(deps: SessionDeps): SessionModule {
     longestLifetime: () => longestLifetime(snapshots.current()),
   });
   const fetch = deps.fetch ?? createOperatorFetch({ timeoutMs: IDP_TIMEOUT_MS });
-  const discover = createDiscovery({ development: deps.boot.development, clock, fetch });
+  const discover = createDiscovery({
+    development: deps.boot.development,
+    clock,
+    fetch,
+    onAsked: deps.onProviderAsked,
+  });
   const groups = createGroupsResolver({ entra: createEntraGroups({ fetch, clock }), log });
   const idp = createIdp({ discover, keys: createProviderKeys({ fetch }), groups, clock });
   const { onRefresh } = deps;

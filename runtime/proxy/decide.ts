@@ -203,7 +203,7 @@ function record(deps: DecideDeps, context: RequestContext, check: Check): Promis
   const { records, metrics, clock } = deps;
   const { thread } = records;
   const fields = context.snapshot.settings.authorizeLogFields;
-  metrics?.decided(check.decision);
+  metrics?.decided(check.decision, context.prepared.route, check.limited !== undefined);
   if (thread === undefined) return records.write(formatRecord(fields, recordInput(deps, context, check, undefined)));
   const rule = ruleOf(context, check);
   const input = recordInput(deps, context, check, thread.isAudited ? rule : undefined);

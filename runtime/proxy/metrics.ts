@@ -8,14 +8,17 @@ import type { ShadowDecision } from "../policy/shadow.ts";
 
 /** All calls are synchronous and must not throw. */
 export interface ProxyMetrics {
-  /** @param status 0 when the client went away or the connection was cut before an answer was complete */
-  answered(route: CompiledRoute, status: number, durationMs: number): void;
-  /** An upstream gave no answer, or half of one. */
-  upstreamFailed(route: CompiledRoute, failure: UpstreamFailure): void;
+  /**
+   * @param status 0 when the client went away or the connection was cut before an answer was complete
+   * @param beganMs when the request began, by `performance.now()`; undefined: it says nothing about how fast answers are
+   */
+  answered(route: CompiledRoute, status: number, durationMs: number, beganMs?: number): void;
+  /** An upstream gave no answer, or half of one. @param upstream its address, where one was chosen */
+  upstreamFailed(route: CompiledRoute, failure: UpstreamFailure, upstream?: string): void;
   /** Answers held open: event streams and bodies of unknown end. */
   openStreams(count: number): void;
   /** One check, as recorded; also of requests that were refused before their policy was asked. */
-  decided(decision: Decision): void;
+  decided(decision: Decision, route: CompiledRoute, isLimited: boolean): void;
   /** What the candidates of a route would have said beside it. */
   shadowDecided(decisions: readonly ShadowDecision[]): void;
   /** An answer to a list showed tools that differ from the lock of its route. */

@@ -3,6 +3,7 @@ import { approvalsScreen, type ApprovalsScreenDeps } from "./approvals/approvals
 import { blocksScreen, type BlocksScreenDeps } from "./blocks/blocks-screen.ts";
 import { clientsScreen, type ClientsDeps } from "./clients/clients.ts";
 import { type DecisionDeps, decisionsScreen } from "./decisions/decisions.ts";
+import { type HealthScreenDeps, healthScreen } from "./health/screen.ts";
 import { peopleScreen, type PeopleDeps } from "./people/people.ts";
 import type { Screen } from "./screen.ts";
 import { serversScreen, type ServersDeps } from "./servers/servers.ts";
@@ -11,6 +12,7 @@ import { serversScreen, type ServersDeps } from "./servers/servers.ts";
 export interface ScreenDeps {
   readonly decisions: DecisionDeps;
   /** Absent, as the others behind it: this screen is not there. */
+  readonly health?: HealthScreenDeps;
   readonly servers?: ServersDeps;
   readonly people?: PeopleDeps;
   readonly clients?: ClientsDeps;
@@ -20,6 +22,7 @@ export interface ScreenDeps {
 
 export function createScreens({
   decisions,
+  health,
   servers,
   people,
   clients,
@@ -28,6 +31,7 @@ export function createScreens({
 }: ScreenDeps): readonly Screen[] {
   return [
     decisionsScreen(decisions),
+    ...(health ? [healthScreen(health)] : []),
     ...(servers ? [serversScreen(servers)] : []),
     ...(people ? [peopleScreen(people)] : []),
     ...(clients ? [clientsScreen(clients)] : []),

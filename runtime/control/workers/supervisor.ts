@@ -17,6 +17,7 @@ import { openAdminCertificates } from "../admin/tls.ts";
 import { readBoot, type Boot } from "../bundle/boot.ts";
 import { createCandidateValidation, publishedSources } from "../bundle/validation/validate-candidates.ts";
 import { presenceKey, processName } from "../bundle/presence.ts";
+import { healthKey } from "../health/tell-health.ts";
 import { createKeptStore } from "../bundle/kept-store.ts";
 import type { SealedSlice } from "../bundle/validation/protocol.ts";
 import { createPublishedSlices } from "../bundle/published.ts";
@@ -80,8 +81,10 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     const fleet = await startFleet({
       config,
       names: Array.from({ length: workers }, (_, index) => `${name}/${index + 1}`),
-      // It cannot take back its own sign of life, and nobody shall wait for it.
-      onGone: (worker) => void store.delete(presenceKey(worker)).catch(() => false),
+      // It cannot take back its own signs of life, and nobody shall wait for it.
+      onGone(worker) {
+        for (const key of [presenceKey(worker), healthKey(worker)]) void store.delete(key).catch(() => false);
+      },
       log,
     });
     own({ close: () => fleet.stop(settings.drainTimeoutMs + STOP_GRACE_MS) });

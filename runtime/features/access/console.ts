@@ -5,7 +5,7 @@ import { errorAt, type UnplacedProblem, type ValuePath, warningAt } from "../../
 import { block, labelled } from "../../settings/types/block.ts";
 import { policy } from "../../settings/types/policy.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
-import { ownerPatternProblem } from "../process/owners.ts";
+import { matchesOwner, ownerPatternProblem } from "../process/owners.ts";
 import { certificateRules, criteriaOf } from "./rules.ts";
 
 export const CONSOLE_ROLES = ["viewer", "operator", "approver", "auditor"] as const;
@@ -63,6 +63,13 @@ export function compileConsole({ owners = {}, ...roles }: NonNullable<ConsoleDoc
     roles: compileRoles(roles),
     owners: new Map(Object.entries(owners).map(([owner, own]) => [owner, compileRoles(own)])),
   };
+}
+
+/** Whether an owner has viewers of its own; undefined: none has. */
+export function consoleOwners({ owners }: ConsoleSettings): ((owner: string) => boolean) | undefined {
+  if (owners.size === 0) return undefined;
+  const patterns = [...owners.keys()];
+  return (owner) => patterns.some((pattern) => matchesOwner(pattern, owner));
 }
 
 type RolesDoc = ShapeDoc<typeof rolesShape>;

@@ -2,7 +2,7 @@
 import * as openid from "openid-client";
 
 import type { IdpSettings } from "../../features/sign-in/compiled.ts";
-import { GatewayError } from "../../shared/errors.ts";
+import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { OperatorFetch } from "../../http/fetch/operator-fetch.ts";
 import { hashSecret } from "../../shared/keys.ts";
 import type { Clock } from "../../shared/clock.ts";
@@ -13,6 +13,8 @@ export interface IdpDeps {
   readonly development: boolean;
   readonly clock: Clock;
   readonly fetch: OperatorFetch;
+  /** A provider was asked. @param problem absent: it answered */
+  readonly onAsked?: ((issuerName: string, problem?: string) => void) | undefined;
 }
 
 /** @throws GatewayError `idp.unavailable` */
@@ -40,6 +42,10 @@ export function createDiscovery(deps: IdpDeps): Discover {
     const now = deps.clock.now();
     if (older?.key === key && now - older.askedAtMs < METADATA_MS) return older.configuration;
     const asked = askMetadata(settings, deps);
+    asked.then(
+      () => deps.onAsked?.(name),
+      (error: unknown) => deps.onAsked?.(name, errorText(error)),
+    );
     if (older?.key === key) {
       older.askedAtMs = now;
       asked.then(

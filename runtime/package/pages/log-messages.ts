@@ -86,6 +86,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "Each process counts by itself, with its share, or refuses, as `without_store` says. Mend the store.",
     "expired records not removed": "The store grows until this works. Mend the store.",
     "what is blocked cannot be read": "Blocks that are set now are not in force here. Mend the store.",
+    "what was counted for the console waits for the store":
+      "The console's plots have a gap until the store takes it. Mend the store.",
     "drift of locked tools is not shared":
       "Other processes go by what they have seen themselves; it is told again every second. Mend the store.",
     "blocks are not in force: their records cannot be understood":

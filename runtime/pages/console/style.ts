@@ -1,4 +1,6 @@
 /** The stylesheet of the console: dense tables that stay readable, in light, dark, forced colours, on paper and at 320 px. */
+import { PLOT_STYLE } from "./health/plot.ts";
+
 export const CONSOLE_STYLE = `
 :root { color-scheme: light dark; --text: #1b1e22; --dim: #565d67; --page: #f4f5f7; --card: #fff; --line: #dadee4; --soft: #eef0f3; --field: #747b85; --accent: #0b57d0; --on-accent: #fff; --good: #146c2e; --good-soft: #e2f3e6; --bad: #a8201a; --bad-soft: #fce8e6; --warn: #7a4a00; --warn-soft: #fdf0d5; --plot-1: #0b57d0; --plot-2: #a8201a; --plot-3: #146c2e; --plot-4: #7a4a00; }
 @media (prefers-color-scheme: dark) { :root { --text: #e4e7eb; --dim: #a5adb8; --page: #121417; --card: #1a1d21; --line: #33393f; --soft: #22262b; --field: #8b939d; --accent: #8ab4f8; --on-accent: #0e1116; --good: #86d69b; --good-soft: #17301e; --bad: #f5b5ae; --bad-soft: #3a1d1b; --warn: #f0c674; --warn-soft: #352a14; --plot-1: #8ab4f8; --plot-2: #f5b5ae; --plot-3: #86d69b; --plot-4: #f0c674; } }
@@ -77,7 +79,6 @@ button.danger { border-color: var(--bad); color: var(--bad); }
 details { margin: .25rem 0; }
 summary { cursor: pointer; }
 .trace, .trace ul { margin: 0; padding-left: 1.2rem; }
-svg.plot { display: block; width: 100%; height: auto; }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 [hidden] { display: none; }
 footer { max-width: 96rem; margin: 0 auto; padding: 0 1.25rem 1.5rem; color: var(--dim); font-size: .8125rem; }
@@ -85,4 +86,4 @@ footer { max-width: 96rem; margin: 0 auto; padding: 0 1.25rem 1.5rem; color: var
 @media (forced-colors: active) { .badge { border-color: CanvasText; } .top nav a[aria-current] { border-color: Highlight; } }
 @media (prefers-reduced-motion: no-preference) { tr.new { animation: arrive 1.5s ease-out; } @keyframes arrive { from { background: var(--soft); } } }
 @media print { :root { --page: #fff; --card: #fff; --soft: #fff; --text: #000; --dim: #333; } .top nav, .filter, .bar, button, .skip, footer { display: none; } .scroll { overflow: visible; border: 0; } main { padding: 0; max-width: none; } tr { break-inside: avoid; } thead { display: table-header-group; } }
-`;
+${PLOT_STYLE}`;

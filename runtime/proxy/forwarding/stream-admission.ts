@@ -3,6 +3,7 @@
  * balancer hear of it, and its one end.
  */
 import type { Tracker } from "../../features/balancing/apply-balance.ts";
+import { addressOf } from "../../features/balancing/apply-state.ts";
 import type { Upstream } from "../../features/connection/compiled.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { Exchange } from "../../http/exchange.ts";
@@ -105,8 +106,8 @@ export class StreamAdmission implements OpenStream {
   failed(failure: UpstreamFailure): void {
     if (this.#context.outcome) this.#context.outcome.failure = failure;
     this.#attempt?.end(failure);
-    this.#deps.metrics?.upstreamFailed(this.#context.prepared.route, failure);
     const upstream = this.#tracked;
+    this.#deps.metrics?.upstreamFailed(this.#context.prepared.route, failure, upstream && addressOf(upstream));
     if (upstream && this.#tracker?.failed(upstream, failure, this.#deps.clock.now())) this.#reportLeftOut(upstream);
   }
 
@@ -159,9 +160,15 @@ export class StreamAdmission implements OpenStream {
       streams.remove(this);
       metrics?.openStreams(streams.size);
     }
-    metrics?.answered(this.#context.prepared.route, status, clock.now() - this.#startedAtMs);
+    metrics?.answered(this.#context.prepared.route, status, clock.now() - this.#startedAtMs, this.#timedFromMs(status));
     this.#deps.finished();
     return true;
+  }
+
+  /** What was cut off, stays open or waited for a person took as long as others wanted. */
+  #timedFromMs(status: number): number | undefined {
+    const { approval, beganMs } = this.#context;
+    return status === 0 || this.isEndless || approval !== undefined ? undefined : beganMs;
   }
 
   get #tracker(): Tracker | undefined {

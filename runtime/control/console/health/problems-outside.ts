@@ -1,0 +1,107 @@
+/** What is wrong with those around the gateway: upstreams, certificates, token endpoints, who gets records and events. */
+import type { CertificateReport, ProcessReport } from "../../health/process-report.ts";
+import { strange } from "../strange.ts";
+import type { Found } from "./problems.ts";
+
+const DAY_SECONDS = 86_400;
+/** How long after it a failed refresh is still news. */
+const LATELY_SECONDS = 900;
+
+export function upstreamProblems(of: ProcessReport): readonly Found[] {
+  const byRoute = Map.groupBy(of.upstreams.shown, ({ route }) => route);
+  return [...byRoute].flatMap(([route, upstreams]): readonly Found[] => {
+    const away = upstreams.filter(({ healthy }) => !healthy);
+    if (away.length === 0) return [];
+    const isAll = away.length === upstreams.length;
+    return [
+      {
+        tone: isAll ? "bad" : "warn",
+        text: isAll
+          ? `No upstream of ${strange(route)} takes requests`
+          : `${away.length} of ${upstreams.length} upstreams of ${strange(route)} ${away.length === 1 ? "takes" : "take"} no requests`,
+        details: away.map(({ upstream, checks }) => {
+          const reasons = checks.flatMap(({ last_error: error }) => (error === "" ? [] : strange(error)));
+          return [strange(upstream), ...reasons].join(": ");
+        }),
+        advice: isAll ? "Its requests fail until one is back." : "The others take their share meanwhile.",
+        read: "Log messages",
+        of,
+      },
+    ];
+  });
+}
+
+export function certificateProblems(of: ProcessReport, now: number): readonly Found[] {
+  return of.certificates
+    .filter(({ time }) => time !== "good")
+    .map((certificate) => ({
+      tone: certificate.time === "ending" ? "warn" : "bad",
+      text: `The certificate for ${certificateNames(certificate)} ${stateOf(certificate, now)}`,
+      details: [],
+      advice:
+        certificate.owner === undefined
+          ? "Put a new one in the place of its files: they are read again by themselves."
+          : `It came with the slice of ${strange(certificate.owner)}, who publishes a new one.`,
+      read: "Log messages",
+      of,
+    }));
+}
+
+export function certificateNames({ names }: CertificateReport): string {
+  return names.length === 0 ? "no name" : names.map((name) => strange(name)).join(", ");
+}
+
+/** "ended 3 days ago", "ends in 12 days". */
+function stateOf({ time, ends }: CertificateReport, now: number): string {
+  if (time === "not-yet") return "does not hold yet";
+  return time === "ended" ? `ended ${lengthOf(now - ends)} ago` : `ends in ${lengthOf(ends - now)}`;
+}
+
+export function lengthOf(seconds: number): string {
+  const [count, unit] =
+    seconds >= DAY_SECONDS ? [Math.floor(seconds / DAY_SECONDS), "day"] : [Math.floor(seconds / 3600), "hour"];
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
+}
+
+export function tokenProblems(of: ProcessReport, now: number): readonly Found[] {
+  const providers = of.providers.flatMap(({ name, problem }): readonly Found[] => {
+    if (problem === undefined) return [];
+    const text =
+      name === "" ? "The identity provider does not answer" : `Identity provider ${strange(name)} does not answer`;
+    const advice = "Nobody signs in there until it does; who is signed in stays so.";
+    return [{ tone: "bad", text, details: [strange(problem, 400)], advice, read: "It's 3 a.m.", of }];
+  });
+  const refreshes = of.refreshes
+    .filter(({ lastAt }) => now - lastAt < LATELY_SECONDS)
+    .map(({ of: whose, result }): Found => {
+      const what = whose === "identity" ? "people's tokens at the identity provider" : "tokens at upstreams' servers";
+      const isRefused = result === "refused";
+      const text = isRefused ? `Fresh ${what} were refused lately` : `Fresh ${what} could not be asked for lately`;
+      const advice = isRefused
+        ? "Those it concerns sign in, or connect, again. When they are many: was the client changed at that server?"
+        : "Those in use go on until they end. See that this process reaches that server.";
+      return { tone: isRefused ? "warn" : "bad", text, details: [], advice, read: "Metrics", of };
+    });
+  return [...providers, ...refreshes];
+}
+
+export function receiverProblems(of: ProcessReport): readonly Found[] {
+  const records = of.records.flatMap(({ name, isAway, lost, lastError }): readonly Found[] => {
+    if (!isAway && lost === 0) return [];
+    const text = isAway ? `“${strange(name)}” takes no records` : `“${strange(name)}” has lost records`;
+    const advice = isAway
+      ? "They wait for it as far as there is room, then they are lost to it. The authorization log has them all."
+      : "There was no room for those that waited. The authorization log has them all.";
+    const details = lastError === undefined ? [] : [strange(lastError, 400)];
+    return [{ tone: isAway ? "bad" : "warn", text, details, advice, read: "Log messages", of }];
+  });
+  const { webhook } = of;
+  if (!webhook) return records;
+  const failure = webhook.last_failure;
+  const isFailing = failure !== null && failure.at > (webhook.last_sent_at ?? 0);
+  if (!isFailing && webhook.dropped === 0 && webhook.given_up === 0) return records;
+  const text = isFailing ? "The webhook's receiver takes no events" : "Events for the webhook were given up";
+  const details = failure === null ? [] : [strange(failure.reason, 400)];
+  const advice = `${webhook.waiting} wait to be sent; each is tried for a day.`;
+  return [...records, { tone: "warn", text, details, advice, read: "Being told", of }];
+}

@@ -1,0 +1,134 @@
+/**
+ * The health of this process, told to all others for the console: who it is and what it has in force, and what its requests
+ * come to by the minute.
+ */
+import { hostname } from "node:os";
+
+import type { ConsumerStatus } from "../../audit/record-consumer.ts";
+import type { UpstreamStatus } from "../../features/balancing/apply-state.ts";
+import { closeAll } from "../../shared/close-all.ts";
+import { type Closable, type Clock, epochSeconds, type TokenRefresh } from "../../shared/clock.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Store } from "../../store/store.ts";
+import type { WebhookStatus } from "../../webhook/tally.ts";
+import { processFacts } from "../admin/process-facts.ts";
+import type { Bundle } from "../bundle/bundle.ts";
+import { createCertificateEnds, type ShownLeaves } from "./certificate-ends.ts";
+import { countedMetrics, type TrafficMetrics } from "./counted-metrics.ts";
+import { monitorLoop } from "./event-loop.ts";
+import { keepTraffic } from "./keep-traffic.ts";
+import {
+  type ProcessReport,
+  reportCertificates,
+  reportConfiguration,
+  reportProviders,
+  reportRecords,
+  reportUpstreams,
+} from "./process-report.ts";
+import { ownSteps, readTraffic, type Step } from "./read-traffic.ts";
+import { createTally } from "./tally.ts";
+import { type Processes, readProcesses, startTellingHealth } from "./tell-health.ts";
+import type { Tier } from "./tiers.ts";
+import { createTraffic } from "./traffic.ts";
+
+export interface HealthDeps {
+  readonly store: Store;
+  /** Of this process; unique among all that share the store. */
+  readonly id: string;
+  readonly bundle: Pick<Bundle, "status" | "current">;
+  /** Whether an owner has viewers of its own; undefined: none has. */
+  readonly isApart: ((owner: string) => boolean) | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Parts of the gateway that are opened later than this one. */
+export interface Observed {
+  readonly isDraining: () => boolean;
+  readonly upstreams: () => readonly UpstreamStatus[];
+  readonly openStreams: () => number;
+  readonly connections: () => Promise<number>;
+  readonly certificates: () => ShownLeaves;
+  readonly records: () => readonly ConsumerStatus[];
+  readonly webhook: () => WebhookStatus | undefined;
+}
+
+export interface Health extends Closable {
+  /** What of the proxy's metrics is counted for the console as well. */
+  count<M extends TrafficMetrics>(metrics: M): ReturnType<typeof countedMetrics<M>>;
+  readonly refreshed: (refresh: TokenRefresh) => void;
+  /** A provider was asked for its metadata. @param problem absent: it answered */
+  readonly providerAsked: (name: string, problem?: string) => void;
+  /** From now on this process is told of. @returns what ends that, to be closed before the parts that are looked at */
+  observe(parts: Observed): Closable;
+  readonly reader: HealthReader;
+}
+
+/** For the console. */
+export interface HealthReader {
+  readonly id: string;
+  /** What this process knows of itself now. */
+  own(): Promise<ProcessReport>;
+  /** @throws GatewayError `store.unavailable` */
+  processes(): Promise<Processes>;
+  /** Of all processes. @throws GatewayError `store.unavailable` */
+  traffic(tier: Tier): Promise<readonly Step[]>;
+  ownTraffic(tier: Tier): readonly Step[];
+}
+
+export function startHealth({ store, id, bundle, isApart, clock, log }: HealthDeps): Health {
+  const startedAt = epochSeconds(clock);
+  const traffic = createTraffic(isApart);
+  const tally = createTally(clock);
+  const loop = monitorLoop();
+  const kept = keepTraffic({ traffic, id, store, takeLoopMs: () => loop.take(), clock, log });
+  const reader = readTraffic({ store, clock });
+  const certificateEnds = createCertificateEnds();
+  let observed: Observed | undefined;
+  const about = processFacts(() => observed?.isDraining() ?? false, store);
+
+  return {
+    count: (metrics) => countedMetrics(metrics, traffic),
+    refreshed: (refresh) => tally.refreshed(refresh),
+    providerAsked: (name, problem) => tally.provider(name, problem),
+    observe(parts) {
+      observed = parts;
+      return startTellingHealth({ store, id, report, clock, log });
+    },
+    reader: {
+      id,
+      own: report,
+      processes: () => readProcesses(store),
+      traffic: (tier) => reader.read(tier),
+      ownTraffic: (tier) => ownSteps(tier, kept.own(tier), epochSeconds(clock)),
+    },
+    close: () => closeAll([loop, kept]),
+  };
+
+  async function report(): Promise<ProcessReport> {
+    const { version, node, draining, store: storeState } = await about();
+    const { loopMs } = kept;
+    const webhook = observed?.webhook();
+    return {
+      id,
+      version,
+      node,
+      host: hostname(),
+      startedAt,
+      seen: epochSeconds(clock),
+      draining,
+      storeAnswers: storeState === "ok",
+      configuration: reportConfiguration(bundle.status(), bundle.current().routes.length),
+      providers: reportProviders(tally.providers()),
+      ...(loopMs !== undefined && { loopMs }),
+      memoryBytes: process.memoryUsage.rss(),
+      openStreams: observed?.openStreams() ?? 0,
+      connections: (await observed?.connections()) ?? 0,
+      upstreams: reportUpstreams(observed?.upstreams() ?? []),
+      certificates: observed ? reportCertificates(certificateEnds(observed.certificates(), clock.now())) : [],
+      refreshes: tally.refreshes(),
+      records: reportRecords(observed?.records() ?? []),
+      ...(webhook && { webhook }),
+    };
+  }
+}

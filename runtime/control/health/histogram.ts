@@ -1,0 +1,55 @@
+/**
+ * How long answers took, counted in buckets whose bounds are the same in every process and every version: so what several
+ * processes counted is added up, and a quantile of the sum is one of all of them.
+ */
+
+/** Eight bounds a decade: a quantile is off by a sixth at most. */
+const BOUNDS_PER_DECADE = 8;
+/** Milliseconds up to which the first bucket reaches. */
+const FIRST_MS = 0.1;
+/** The last one has all that took longer than the bound below it, 56 s. */
+export const BUCKETS = 48;
+
+/** Upper bound of a bucket in milliseconds. */
+export function boundMs(bucket: number): number {
+  return FIRST_MS * 10 ** (bucket / BOUNDS_PER_DECADE);
+}
+
+export function bucketOf(ms: number): number {
+  // Also for what a clock that was set back makes of a duration.
+  if (!(ms > FIRST_MS)) return 0;
+  const bucket = Math.ceil(Math.log10(ms / FIRST_MS) * BOUNDS_PER_DECADE);
+  return bucket < BUCKETS ? bucket : BUCKETS - 1;
+}
+
+/** Of buckets: pairs of index and count, those that are empty left out. JSON that grows with what there is. */
+export type Durations = readonly number[];
+
+export function addDurations(a: Durations, b: Durations): Durations {
+  const counts = new Map<number, number>();
+  for (const [bucket, count] of [...pairs(a), ...pairs(b)]) counts.set(bucket, (counts.get(bucket) ?? 0) + count);
+  return [...counts].toSorted(([one], [other]) => one - other).flat();
+}
+
+/**
+ * @param share 0.5 for the median
+ * @returns milliseconds, between the bounds of the bucket it falls into; undefined where nothing was counted
+ */
+export function quantileMs(durations: Durations, share: number): number | undefined {
+  let total = 0;
+  for (const [, count] of pairs(durations)) total += count;
+  if (total === 0) return undefined;
+  let below = 0;
+  for (const [bucket, count] of pairs(durations)) {
+    const inside = (share * total - below) / count;
+    if (inside <= 1) return boundMs(bucket - 1 + Math.max(0, inside));
+    below += count;
+  }
+  return undefined;
+}
+
+function* pairs(durations: Durations): Iterable<readonly [bucket: number, count: number]> {
+  for (let index = 0; index + 1 < durations.length; index += 2) {
+    yield [durations[index] as number, durations[index + 1] as number];
+  }
+}

@@ -1,0 +1,120 @@
+/** What was counted in one span of time, as it is stored and added up. Plain data. */
+import { addDurations, type Durations } from "./histogram.ts";
+
+/** What is counted, in the order of the numbers of a scope. Only added to: older processes write the shorter list. */
+export const COUNTED = [
+  "allowed",
+  "denied",
+  "limited",
+  "waiting",
+  "cut",
+  "1xx",
+  "2xx",
+  "3xx",
+  "4xx",
+  "5xx",
+  "failed",
+] as const;
+export type Counted = (typeof COUNTED)[number];
+
+export interface ScopeCounts {
+  /** By COUNTED; zeros at the end are left out. */
+  readonly counts: readonly number[];
+  readonly durations: Durations;
+}
+
+export interface FailureCount {
+  readonly route: string;
+  /** As `to` has it; "" where the upstream is not known. */
+  readonly upstream: string;
+  readonly failure: string;
+  readonly count: number;
+}
+
+export interface Rollup {
+  /** Epoch seconds, a multiple of the span's length. */
+  readonly start: number;
+  /** Epoch seconds up to which it is counted; of a span that is under way not its end. */
+  readonly until: number;
+  /** "all", "owner:<name>" of those who have viewers of their own, "route:<key>" of the busiest. */
+  readonly scopes: Readonly<Record<string, ScopeCounts>>;
+  readonly failures: readonly FailureCount[];
+  /** 99 of 100 turns of the event loop came no later than this, in the worst minute; by process. */
+  readonly loopMs: Readonly<Record<string, number>>;
+}
+
+export const ALL = "all";
+export const routeScope = (key: string): string => `route:${key}`;
+export const ownerScope = (owner: string): string => `owner:${owner}`;
+
+/** Routes that a rollup names, of one process and of one minute. */
+export const BUSIEST = 12;
+/** The same of several together. */
+const MAX_ROUTES = 48;
+const MAX_FAILURES = 32;
+const MAX_PROCESSES = 64;
+
+export function numberOf({ counts }: ScopeCounts, counted: Counted): number {
+  return counts[COUNTED.indexOf(counted)] ?? 0;
+}
+
+/** How busy a scope was. */
+export function sumOf({ counts }: ScopeCounts): number {
+  return counts.reduce((total, count) => total + count, 0);
+}
+
+/** @param all of one start, or of spans within one; at least one */
+export function addRollups(start: number, all: readonly Rollup[]): Rollup {
+  return {
+    start,
+    until: Math.max(...all.map(({ until }) => until)),
+    scopes: boundScopes(addScopes(all), MAX_ROUTES),
+    failures: addFailures(all.flatMap(({ failures }) => failures)),
+    loopMs: worstLoops(all),
+  };
+}
+
+/** The busiest routes, and everything that is no route. */
+export function boundScopes(scopes: Rollup["scopes"], maxRoutes: number): Rollup["scopes"] {
+  const entries = Object.entries(scopes);
+  const isRoute = ([scope]: readonly [string, ScopeCounts]): boolean => scope.startsWith("route:");
+  const routes = entries.filter(isRoute);
+  if (routes.length <= maxRoutes) return scopes;
+  const busiest = routes.toSorted(([, a], [, b]) => sumOf(b) - sumOf(a)).slice(0, maxRoutes);
+  return Object.fromEntries([...entries.filter((each) => !isRoute(each)), ...busiest]);
+}
+
+function addScopes(all: readonly Rollup[]): Rollup["scopes"] {
+  const sums = new Map<string, ScopeCounts>();
+  for (const { scopes } of all) {
+    for (const [scope, counts] of Object.entries(scopes)) {
+      const known = sums.get(scope);
+      sums.set(scope, known ? addCounts(known, counts) : counts);
+    }
+  }
+  return Object.fromEntries(sums);
+}
+
+export function addCounts(a: ScopeCounts, b: ScopeCounts): ScopeCounts {
+  const [longer, shorter] = a.counts.length >= b.counts.length ? [a.counts, b.counts] : [b.counts, a.counts];
+  return {
+    counts: longer.map((count, index) => count + (shorter[index] ?? 0)),
+    durations: addDurations(a.durations, b.durations),
+  };
+}
+
+export function addFailures(all: readonly FailureCount[]): readonly FailureCount[] {
+  const groups = Map.groupBy(all, ({ route, upstream, failure }) => JSON.stringify([route, upstream, failure]));
+  return [...groups.values()]
+    .map((each) => ({ ...(each[0] as FailureCount), count: each.reduce((sum, { count }) => sum + count, 0) }))
+    .toSorted((a, b) => b.count - a.count)
+    .slice(0, MAX_FAILURES);
+}
+
+function worstLoops(all: readonly Rollup[]): Rollup["loopMs"] {
+  const worst = new Map<string, number>();
+  for (const { loopMs } of all) {
+    for (const [id, ms] of Object.entries(loopMs)) worst.set(id, Math.max(ms, worst.get(id) ?? 0));
+  }
+  return Object.fromEntries([...worst].toSorted(([, a], [, b]) => b - a).slice(0, MAX_PROCESSES));
+}
