@@ -7,10 +7,10 @@
  */
 import { errorText } from "../shared/errors.ts";
 import { isRecord } from "../shared/is-record.ts";
-import type { LossReason } from "./losses.ts";
+import { GAP_MESSAGE, type LossReason } from "./losses.ts";
 import type { Sender, SendResult, SpooledRecord } from "./sender.ts";
 import type { Position, Slot } from "./spool/slot.ts";
-import { MAX_LINE_BYTES, type Spool } from "./spool/spool.ts";
+import type { Spool } from "./spool/spool.ts";
 
 export interface Delivery {
   /** There is something new. */
@@ -37,8 +37,6 @@ export interface DeliveryDeps extends DeliveryTiming {
   readonly lose: (reason: LossReason, count: number) => void;
 }
 
-const MAX_RECORDS = 512;
-const MAX_BYTES = 2 * MAX_LINE_BYTES;
 /** Refused one by one with nothing taken in between: then it is the receiver. */
 const MAX_SET_ASIDE = 64;
 const LONGEST_RETRY_AFTER_MS = 300_000;
@@ -50,7 +48,7 @@ export function startDelivery(deps: DeliveryDeps): Delivery {
   let news: (() => void) | undefined;
   let hasNews = false;
   let failures = 0;
-  let maxRecords = MAX_RECORDS;
+  let maxRecords = sender.maxRecords;
   /** Behind what is taken, while refused records are set aside. */
   let next: { readonly slot: Slot; readonly position: Position } | undefined;
   let setAside: SpooledRecord[] = [];
@@ -95,7 +93,7 @@ export function startDelivery(deps: DeliveryDeps): Delivery {
   async function step(): Promise<number | "again" | "gather" | "idle"> {
     const slot = spool.head();
     const from = next?.slot === slot ? next.position : slot.taken;
-    const batch = await slot.read(from, maxRecords, MAX_BYTES);
+    const batch = await slot.read(from, maxRecords, sender.maxBytes);
     if (!batch) {
       if (setAside.length === 0) return "idle";
       // Those refused are the last: they are tried again with what comes.
@@ -107,19 +105,21 @@ export function startDelivery(deps: DeliveryDeps): Delivery {
       const value = parse(text);
       return value ? [{ text, value }] : [];
     });
-    const isFull = batch.lines.length === maxRecords || batch.end.offset - from.offset > MAX_BYTES / 2;
+    const isFull = batch.lines.length === maxRecords || batch.end.offset - from.offset > sender.maxBytes / 2;
     const damaged = batch.lines.length - records.length + (batch.damaged ? 1 : 0);
     const result: SendResult = records.length === 0 ? { outcome: "taken" } : await sender.send(records, ending.signal);
     if (result.outcome === "taken") {
       const again = await sendAgain(setAside);
       if (typeof again === "object") return ending.signal.aborted ? "again" : failed(again);
       slot.commit(batch.end);
-      const refused = again + (result.rejected ?? 0);
+      // At most those that are none of a loss: of the loss of such a record another one would tell, without end.
+      const rejected = Math.min(result.rejected ?? 0, records.filter(isTold).length);
+      const refused = again + rejected;
       const count = records.length + setAside.length - refused;
       next = undefined;
       setAside = [];
       failures = 0;
-      maxRecords = Math.min(maxRecords * 2, MAX_RECORDS);
+      maxRecords = Math.min(maxRecords * 2, sender.maxRecords);
       if (refused > 0) lose("refused", refused);
       if (damaged > 0) lose("damaged", damaged);
       onTaken(count);
@@ -148,7 +148,7 @@ export function startDelivery(deps: DeliveryDeps): Delivery {
     for (const record of records) {
       const result = await sender.send([record], ending.signal);
       if (result.outcome === "away") return result;
-      if (result.outcome === "refused" || (result.rejected ?? 0) > 0) refused += 1;
+      if (isTold(record) && (result.outcome === "refused" || (result.rejected ?? 0) > 0)) refused += 1;
     }
     return refused;
   }
@@ -162,7 +162,7 @@ export function startDelivery(deps: DeliveryDeps): Delivery {
   function giveUpNothing(): void {
     next = undefined;
     setAside = [];
-    maxRecords = MAX_RECORDS;
+    maxRecords = sender.maxRecords;
   }
 
   function retryMs(): number {
@@ -187,6 +187,11 @@ export function startDelivery(deps: DeliveryDeps): Delivery {
     const end = performance.now() + ms;
     for (let left = ms; left > 0 && !closing.signal.aborted; left = end - performance.now()) await sleep(left);
   }
+}
+
+/** Its loss is told. */
+function isTold({ value }: SpooledRecord): boolean {
+  return value["message"] !== GAP_MESSAGE;
 }
 
 function retryAfterOf(result: SendResult): number {

@@ -15,6 +15,9 @@ export interface SpooledRecord {
 }
 
 export interface Sender {
+  /** Of one batch. */
+  readonly maxRecords: number;
+  readonly maxBytes: number;
   /** Never throws; ends within its own bound of time. No text of the receiver's is in `reason`. */
   send(records: readonly SpooledRecord[], signal: AbortSignal): Promise<SendResult>;
   close(): void;

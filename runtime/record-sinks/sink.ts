@@ -39,6 +39,8 @@ export interface RecordSinkDeps {
   readonly closeWithinMs?: number;
   /** Between two attempts at a disk that takes nothing. Default 1,000. */
   readonly retryMs?: number;
+  /** Of syslog, see there. */
+  readonly quietMs?: number;
   /** Instead of the one for the kind of target. */
   readonly sender?: Sender;
 }
@@ -71,7 +73,7 @@ export function openRecordSink(options: RecordSinkOptions, deps: RecordSinkDeps)
     ...TIMING,
     ...deps.timing,
     spool,
-    sender: deps.sender ?? createSender(options),
+    sender: deps.sender ?? createSender(options, deps.quietMs),
     onTaken(count) {
       taken += count;
       lastSuccessAt = clock.now();

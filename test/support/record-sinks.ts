@@ -55,6 +55,7 @@ export function openTestSink(options: RecordSinkOptions, deps: Partial<RecordSin
     timing: FAST,
     closeWithinMs: 1_000,
     retryMs: 1,
+    quietMs: 100,
     ...deps,
   });
   onTestFinished(() => sink.close());

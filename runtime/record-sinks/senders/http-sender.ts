@@ -35,6 +35,8 @@ export function createHttpSender({ target, tls, timeoutMs, serviceName, version 
     return records.map(({ value }) => `${JSON.stringify(formatOcsf(value, version))}\n`).join("");
   };
   return {
+    maxRecords: 512,
+    maxBytes: 1 << 20,
     async send(records, signal) {
       const answer = await poster.post(bodyOf(records), signal);
       if (typeof answer === "string") return { outcome: "away", reason: answer };

@@ -11,8 +11,7 @@ import { addressKind } from "../../shared/safe-address.ts";
 export const reachableLookup: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, found) => {
     const bad = error ? undefined : found.find(({ address }) => addressKind(address) === "forbidden");
-    const failure =
-      error ?? (bad && forbidden(hostname)) ?? (found.length === 0 ? new Error(`${hostname}: no address`) : null);
+    const failure = error ?? (bad && forbidden()) ?? (found.length === 0 ? new Error("no address") : null);
     if (failure) callback(failure, "", 0);
     else if (options.all === true) callback(null, found);
     else callback(null, found[0]?.address ?? "", found[0]?.family);
@@ -22,11 +21,11 @@ export const reachableLookup: LookupFunction = (hostname, options, callback) => 
 /** Literal addresses are looked up nowhere. @throws Error */
 export function refuseForbidden(host: string): void {
   const bare = host.replace(/^\[|\]$/g, "");
-  if (isIP(bare) !== 0 && addressKind(bare) === "forbidden") throw forbidden(host);
+  if (isIP(bare) !== 0 && addressKind(bare) === "forbidden") throw forbidden();
 }
 
-function forbidden(host: string): Error {
-  return new Error(`${host} is at a link-local or cloud metadata address`);
+function forbidden(): Error {
+  return new Error("it is at a link-local or cloud metadata address");
 }
 
 /** Read for each connection: certificates are renewed while the process runs. */
@@ -47,5 +46,5 @@ export async function tlsOptions(host: string, tls: SinkTls): Promise<SecureCont
 /** For the log and `/status`: what failed, and nothing that the other side said. */
 export function failureText(host: string, error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  return code === undefined ? message : `${host}: ${code}`;
+  return code === undefined ? `${host}: ${message}` : `${host}: ${code}`;
 }

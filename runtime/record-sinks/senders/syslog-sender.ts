@@ -2,7 +2,8 @@
  * Batches to a syslog receiver over TLS (RFC 5425): octet-counted RFC 5424 messages.
  *
  * Syslog has no answer. So each batch has a connection of its own, which we end: a receiver that then ends its side in order
- * has read to the end. One that closes before, or breaks off, gets all of it again.
+ * has read to the end. One that closes before, or breaks off, gets all of it again. What was written is no proof: with
+ * TLS 1.3 a receiver that refuses our certificate says so when all may be written already. So we wait before we end.
  */
 import { connect, type TLSSocket } from "node:tls";
 
@@ -16,13 +17,21 @@ export interface SyslogSenderOptions {
   readonly tls: SinkTls;
   readonly timeoutMs: number;
   readonly identity: SyslogIdentity;
+  /** Least time for a receiver that does not want the connection to close it. Default 500. */
+  readonly quietMs?: number;
 }
 
-export function createSyslogSender({ target, tls, timeoutMs, identity }: SyslogSenderOptions): Sender {
+/** Of the time that the handshake took, for receivers that are far away. */
+const QUIET_HANDSHAKES = 4;
+
+export function createSyslogSender({ target, tls, timeoutMs, identity, quietMs = 500 }: SyslogSenderOptions): Sender {
   const { host, port, structuredDataId } = target;
   const name = `${host}:${port}`;
 
   return {
+    // There is time for more between two of them.
+    maxRecords: 8_192,
+    maxBytes: 4 << 20,
     async send(records, signal) {
       const frames = Buffer.concat(
         records.map(({ value }) => {
@@ -37,7 +46,7 @@ export function createSyslogSender({ target, tls, timeoutMs, identity }: SyslogS
         const secure = await tlsOptions(host, tls);
         giveUp.throwIfAborted();
         socket = connect({ host, port, lookup: reachableLookup, ...secure });
-        await deliver(socket, frames, giveUp);
+        await deliver(socket, frames, quietMs, giveUp);
         return { outcome: "taken" };
       } catch (error) {
         const reason = giveUp.aborted ? `${name} did not take it in time` : failureText(name, error);
@@ -51,19 +60,33 @@ export function createSyslogSender({ target, tls, timeoutMs, identity }: SyslogS
 }
 
 /** Resolves when the other side has ended after us. */
-function deliver(socket: TLSSocket, bytes: Buffer, signal: AbortSignal): Promise<void> {
+function deliver(socket: TLSSocket, bytes: Buffer, quietMs: number, signal: AbortSignal): Promise<void> {
+  const began = performance.now();
   return new Promise((resolve, reject) => {
-    let isSent = false;
+    let timer: NodeJS.Timeout | undefined;
+    let isEnding = false;
     const abort = (): void => reject(new Error("time is up"));
     signal.addEventListener("abort", abort, { once: true });
     socket.on("error", reject);
-    socket.once("secureConnect", () => socket.end(bytes, () => (isSent = true)));
+    socket.once("secureConnect", () => {
+      const quiet = Math.max(quietMs, (performance.now() - began) * QUIET_HANDSHAKES);
+      socket.write(bytes, () => {
+        timer = setTimeout(() => setImmediate(end), quiet);
+      });
+    });
+    // In between what has come is read.
+    const end = (): void => {
+      if (socket.readableEnded || socket.destroyed) return;
+      isEnding = true;
+      socket.end();
+    };
     socket.on("end", () => {
-      if (!isSent) reject(new Error(`${socket.remoteAddress ?? "it"} closed the connection before the end`));
+      if (!isEnding) reject(new Error("the receiver closed the connection"));
     });
     socket.on("close", (hadError) => {
+      clearTimeout(timer);
       signal.removeEventListener("abort", abort);
-      if (isSent && !hadError && socket.readableEnded) resolve();
+      if (isEnding && !hadError && socket.readableEnded) resolve();
       else reject(new Error("the connection broke off"));
     });
     // What it says is nothing to us; unread it would never end.

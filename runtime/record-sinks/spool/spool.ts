@@ -51,7 +51,7 @@ export interface SpoolOptions {
   readonly retryMs?: number;
 }
 
-/** Longest line that may be put; a batch has room for one. */
+/** Longest line that may be put; a batch of any kind has room for one. */
 export const MAX_LINE_BYTES = 512 << 10;
 const MAX_PENDING_BYTES = 16 << 20;
 /** For what is under way when there is no room any more: more than the queue before it holds. */

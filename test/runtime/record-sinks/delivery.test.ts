@@ -132,7 +132,7 @@ describe("a receiver", () => {
     sink.take(copies(0, 1));
     await expect
       .poll(() => sink.status().lastError)
-      .toBe("169.254.169.254 is at a link-local or cloud metadata address");
+      .toBe("169.254.169.254: it is at a link-local or cloud metadata address");
   });
 });
 

@@ -26,6 +26,8 @@ function openSender(): TestSender {
   const sender: TestSender = {
     values: [],
     answer: { outcome: "taken" },
+    maxRecords: 512,
+    maxBytes: 1 << 20,
     async send(records) {
       if (sender.answer.outcome === "taken") sender.values.push(...records.map(({ value }) => value));
       return sender.answer;
