@@ -1,7 +1,9 @@
 /** OPERATIONS.md names every metric that a scrape shows, and no other. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
@@ -79,11 +81,14 @@ test(
       route("dead", { to: "http://127.0.0.1:1" }),
       route("closed", { to, policy: [{ allow: { and: [{ domain: { is: "example.com" } }] } }] }),
     ];
+    const spool = mkdtempSync(join(tmpdir(), "gateway-spool-"));
     const gateway = await runGateway({
       workers: 2,
       boot: {
         tracing: { endpoint: receiver.endpoint },
         webhook: { url: to, secret: Buffer.alloc(32, 1).toString("base64") },
+        record_sinks: { siem: { kind: "http", url: to } },
+        record_spool: spool,
       },
       yaml: `${JSON.stringify({ routes }).slice(1, -1)}\n`.replace(/^"routes":/, "routes: "),
     });
@@ -108,6 +113,7 @@ test(
       await gateway.close();
       upstream.close();
       await receiver.close();
+      rmSync(spool, { recursive: true, force: true });
     }
   },
 );
