@@ -5,6 +5,8 @@ import { limitSeries } from "./control/admin/limit-series.ts";
 import { createMintedTokens } from "./control/admin/minted-tokens.ts";
 import { PRESENCE_TAG } from "./control/bundle/presence.ts";
 import { createConsole } from "./control/console/module.ts";
+import { createPolicyScreens } from "./control/console/simulator/policy-screens.ts";
+import type { ScreenDeps } from "./control/console/screens.ts";
 import { createDevices } from "./identity/devices/device.ts";
 import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
 import { createIssuerKeys } from "./identity/issuers/issuer-keys.ts";
@@ -27,9 +29,10 @@ export interface Services {
 }
 
 /** What serves users and clients, put together behind the proxy, through which every request comes. */
-export function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, own: Own): Services {
+export function createServices(ground: Ground, options: GatewayOptions, own: Own): Services {
   const { boot, bundle: snapshots, store, keys, log, clock, tracing, blocks, metrics, health } = ground;
   const { development } = boot;
+  const { clientDocumentUrl } = options;
   const fetch = createSafeFetch({ development });
   const common = { snapshots, store, keys, issuerKeys: createIssuerKeys({ fetch, clock, log }), log, clock };
   const onRefresh = (refresh: TokenRefresh): void => {
@@ -104,6 +107,7 @@ export function createServices(ground: Ground, { clientDocumentUrl }: GatewayOpt
               approvals: { approvals: approvals.approvals, records: reader },
               blocks: { store, clock, recordAction },
               clients: { ...shown, revocations, recordAction, publishTokens: createMintedTokens({ store, clock }) },
+              ...policyScreens(ground, options, reader, own),
             },
           }),
         )
@@ -153,4 +157,16 @@ export function createServices(ground: Ground, { clientDocumentUrl }: GatewayOpt
       console?.drain();
     },
   };
+}
+
+/** What the console's simulator and changes need, which ask a thread of their own. */
+function policyScreens(
+  ground: Ground,
+  { config }: GatewayOptions,
+  records: RecordReader | undefined,
+  own: Own,
+): Pick<ScreenDeps, "simulator" | "changes"> {
+  const { drafts, simulator, changes } = createPolicyScreens({ ...ground, config, records });
+  own(drafts);
+  return { simulator, changes };
 }

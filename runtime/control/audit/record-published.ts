@@ -11,6 +11,7 @@ export interface PublishedChange {
   readonly owner: string;
   readonly before: string | null;
   readonly after: string | null;
+  readonly reason?: string | undefined;
 }
 
 interface Deps {

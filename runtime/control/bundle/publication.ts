@@ -28,6 +28,8 @@ export interface Publishing {
   readonly by: string;
   /** By its own word; undefined: unknown. */
   readonly program?: string | undefined;
+  /** Why, for the record. */
+  readonly reason?: string | undefined;
 }
 
 export interface OwnerHistory {

@@ -89,6 +89,7 @@ export interface PublishedChange {
   /** Digests; null: none. */
   readonly before: string | null;
   readonly after: string | null;
+  readonly reason?: string | undefined;
 }
 
 export interface PublisherDeps {
@@ -180,7 +181,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       if (changes.size > 0) await announce(publication, next);
       for (const [owner, after] of changes) {
         const before = currentSlice(publication, owner)?.digest ?? null;
-        await record?.({ action, by: said.by, owner, before, after });
+        await record?.({ action, by: said.by, owner, before, after, reason: who?.reason });
       }
       // Others' warnings are reported to others.
       const names = new Set([...changes.keys()].map(publishedName));

@@ -1,12 +1,15 @@
 /** All screens, in the order of the navigation. A new one: a member of `ScreenDeps`, and a line of the list. */
 import { approvalsScreen, type ApprovalsScreenDeps } from "./approvals/approvals-screen.ts";
 import { blocksScreen, type BlocksScreenDeps } from "./blocks/blocks-screen.ts";
+import { type ChangesDeps, changesScreen } from "./changes/changes.ts";
 import { clientsScreen, type ClientsDeps } from "./clients/clients.ts";
 import { type DecisionDeps, decisionsScreen } from "./decisions/decisions.ts";
 import { type HealthScreenDeps, healthScreen } from "./health/screen.ts";
 import { peopleScreen, type PeopleDeps } from "./people/people.ts";
 import type { Screen } from "./screen.ts";
 import { serversScreen, type ServersDeps } from "./servers/servers.ts";
+import type { SimulatorDeps } from "./simulator/deps.ts";
+import { simulatorScreen } from "./simulator/simulator.ts";
 
 /** What each screen needs, by its name. */
 export interface ScreenDeps {
@@ -18,6 +21,8 @@ export interface ScreenDeps {
   readonly clients?: ClientsDeps;
   readonly approvals?: ApprovalsScreenDeps;
   readonly blocks?: BlocksScreenDeps;
+  readonly simulator?: SimulatorDeps;
+  readonly changes?: ChangesDeps;
 }
 
 export function createScreens({
@@ -28,6 +33,8 @@ export function createScreens({
   clients,
   approvals,
   blocks,
+  simulator,
+  changes,
 }: ScreenDeps): readonly Screen[] {
   return [
     decisionsScreen(decisions),
@@ -37,5 +44,7 @@ export function createScreens({
     ...(clients ? [clientsScreen(clients)] : []),
     ...(approvals ? [approvalsScreen(approvals)] : []),
     ...(blocks ? [blocksScreen(blocks)] : []),
+    ...(simulator ? [simulatorScreen(simulator)] : []),
+    ...(changes ? [changesScreen(changes)] : []),
   ];
 }

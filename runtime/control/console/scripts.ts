@@ -3,16 +3,19 @@ import { createHash } from "node:crypto";
 
 import type { Exchange } from "../../http/exchange.ts";
 import { respondBytes } from "../../http/respond.ts";
+import { DRAFT_FILE_SCRIPT } from "../../pages/console/policy/draft-file-script.ts";
 import { LIVE_SCRIPT } from "../../pages/console/live-script.ts";
 import { TIME_SCRIPT } from "../../pages/console/time-script.ts";
 
 export const SCRIPTS_PATH = "/.gateway/console/scripts/";
 
 const scripts: ReadonlyMap<string, { readonly text: string; readonly etag: string }> = new Map(
-  [["time", TIME_SCRIPT] as const, ["live", LIVE_SCRIPT] as const].map(([name, text]) => [
-    `${SCRIPTS_PATH}${name}.js`,
-    { text, etag: `"${createHash("sha256").update(text).digest("base64url")}"` },
-  ]),
+  [["time", TIME_SCRIPT] as const, ["live", LIVE_SCRIPT] as const, ["draft-file", DRAFT_FILE_SCRIPT] as const].map(
+    ([name, text]) => [
+      `${SCRIPTS_PATH}${name}.js`,
+      { text, etag: `"${createHash("sha256").update(text).digest("base64url")}"` },
+    ],
+  ),
 );
 
 /** @returns path on this host */

@@ -10,3 +10,10 @@ export function strange(text: string, maxCharacters = MAX_CHARACTERS): string {
   const shown = text.slice(0, maxCharacters).replace(/[\ud800-\udbff]$/, "");
   return `${visibleText(shown)}… (${text.length - shown.length} more characters)`;
 }
+
+/** The same of a text of several lines. */
+export function strangeLines(text: string, maxCharacters: number): string {
+  const shown = text.slice(0, maxCharacters).replace(/[\ud800-\udbff]$/, "");
+  const lines = shown.split(/\r?\n/).map(visibleText).join("\n");
+  return shown.length === text.length ? lines : `${lines}… (${text.length - shown.length} more characters)`;
+}

@@ -69,7 +69,8 @@ export function createAnswerTask({ path, keptKeys }: ThreadSettings): AnswerTask
       case "read-policy":
         return readPolicy(now.sources, task.route);
       case "compare-published": {
-        const [before, after] = [inForce(withPublished(files, task.before), memories.other), inForce(now)];
+        const before = inForce(withPublished(files, task.before), memories.other);
+        const after = inForce(withPublished(files, task.after));
         if (!before || !after) return NOT_READABLE;
         const difference = compareConfigs(before, after, { people: [], scope: task.scope });
         return { kind: "difference", difference };

@@ -76,9 +76,15 @@ function toldStatement(statement: Statement): ToldStatement {
     route: place.new?.key ?? place.old?.key ?? "",
     place: cut(printable(placeText(place))),
     kind: isLoss(statement) ? "loses" : "gains",
-    text: cut(printable(statementText(statement, { withExamples: true }))),
+    text: cut(printable(textOf(statement))),
     example: exampleOf(statement),
   };
+}
+
+/** Who is looked at here is known, and nobody has given a list. */
+function textOf(statement: Statement): string {
+  const text = statementText(statement, { withExamples: true });
+  return statement.people === undefined ? text : text.replace(" given users ", " known people ");
 }
 
 function exampleOf({ example, direction, who }: Statement): Partial<Question> | undefined {

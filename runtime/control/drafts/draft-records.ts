@@ -1,5 +1,5 @@
 /**
- * Drafts, and questions too long for an address, in the store for a day: whoever has the link and may see the owner sees them.
+ * Drafts in the store for a day: whoever has the link and may see the owner sees them.
  *
  * Nothing here is ever in force: no part but the console reads these records.
  */
@@ -9,7 +9,7 @@ import { firstFormats } from "../../store/formats.ts";
 import type { Store } from "../../store/store.ts";
 import type { Draft } from "./draft.ts";
 
-export const DRAFT_FORMATS = firstFormats(["draft", "draft-question"]);
+export const DRAFT_FORMATS = firstFormats(["draft"]);
 
 export interface KeptDraft extends Draft {
   readonly id: string;
@@ -28,9 +28,6 @@ export interface DraftRecords {
   list(author: string): Promise<readonly KeptDraft[]>;
   /** @returns false: it is another person's, or was not there */
   remove(id: string, author: string): Promise<boolean>;
-  /** @param query as it would stand in the address */
-  putQuestion(query: string): Promise<string>;
-  getQuestion(id: string): Promise<string | undefined>;
 }
 
 type Row = Omit<KeptDraft, "id" | "expiresAt">;
@@ -63,14 +60,6 @@ export function createDraftRecords({ store, clock }: { readonly store: Store; re
       if ((await get(id))?.author !== author) return false;
       await store.delete(`draft:${id}`);
       return true;
-    },
-    async putQuestion(query) {
-      const id = randomSecret(15);
-      await store.put(`draft-question:${id}`, { query }, { expiresAt: epochSeconds(clock) + KEPT_SECONDS });
-      return id;
-    },
-    async getQuestion(id) {
-      return ID.test(id) ? (await store.get<{ query: string }>(`draft-question:${id}`))?.value.query : undefined;
     },
   };
 }

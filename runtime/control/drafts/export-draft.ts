@@ -91,7 +91,8 @@ function withoutSecrets(name: string, route: Members, hidden: string[]): Members
   const kept = Object.fromEntries(Object.entries(route).filter(([member]) => !LEFT_OUT.includes(member)));
   const left = LEFT_OUT.filter((member) => Object.hasOwn(route, member));
   if (left.length > 0) hidden.push(`Left out of "${name}", keep yours: ${left.join(", ")}.`);
-  let shown: unknown = kept;
+  if (Object.hasOwn(route, "to")) hidden.push(`Put your own upstream for "to" of "${name}".`);
+  let shown: unknown = { ...kept, ...(Object.hasOwn(route, "to") && { to: "https://upstream.invalid" }) };
   for (const { path, form } of secretUses(routeFields, kept)) {
     if (form !== "plain") continue;
     shown = renamed(shown, path, "env:PUT_YOURS_HERE");

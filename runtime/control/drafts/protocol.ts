@@ -32,8 +32,13 @@ export type Task =
   | { readonly kind: "export-draft"; readonly draft: Draft; readonly format: ExportFormat; readonly where: string }
   /** The policy of a route as it is written now, for who begins to change it. */
   | { readonly kind: "read-policy"; readonly route: string }
-  /** Another state of what was published, as it was before. */
-  | { readonly kind: "compare-published"; readonly before: PublishedSources; readonly scope: Scope };
+  /** Two states of what was published, each beside the files of now. */
+  | {
+      readonly kind: "compare-published";
+      readonly before: PublishedSources;
+      readonly after: PublishedSources;
+      readonly scope: Scope;
+    };
 
 /** What the thread has to know besides. */
 export interface Ground {

@@ -75,9 +75,9 @@ function compare(
   }
 }
 
-/** Header values may be credentials, and so may what stands under names of secrets. */
+/** Header values may be credentials, and so may what stands under names of secrets; upstreams are for operators. */
 function shown(path: readonly string[], value: unknown): string | undefined {
-  if (value === undefined || path.some((name) => SECRETS.has(name) || /header|secret|token|key|param/.test(name)))
+  if (value === undefined || path.some((name) => SECRETS.has(name) || /^to$|header|secret|token|key|param/.test(name)))
     return undefined;
   const isPlain = (each: unknown): boolean => typeof each !== "object" || each === null;
   if (!isPlain(value) && !(Array.isArray(value) && value.every(isPlain))) return undefined;

@@ -225,15 +225,18 @@ describe("questions and exports", () => {
     expect(config?.routes.find(({ key }) => key === "team-a/orders")?.text).toContain('"gte":500');
     for (const format of ["yaml", "hcl", "typescript"] as const) {
       const wiki = await exported({ kind: "policy", owner: "default", route: "default/wiki", text: "[]" }, format);
-      expect(wiki).toContain("wiki.example.net");
+      expect(wiki).toContain("https://wiki.example.com");
       expect(wiki).toContain("keep yours: set_request_headers");
-      expect(wiki).not.toMatch(/c2VjcmV0|not-for-anybody/);
+      expect(wiki).not.toMatch(/c2VjcmV0|not-for-anybody|example\.net/);
     }
   });
 
   test("what was published before is compared with what is now", async () => {
     const before = publishedSources([{ owner: "team-a", digest: "0", text: sliceOf("team-a", {}) }]);
-    const told = await answer({ kind: "compare-published", before, scope: ["team-a"] }, GROUND);
+    const told = await answer(
+      { kind: "compare-published", before, after: GROUND.published, scope: ["team-a"] },
+      GROUND,
+    );
     expect(told).toMatchObject({
       kind: "difference",
       difference: { settings: [{ route: "team-a/orders", change: "added" }] },
@@ -294,9 +297,7 @@ describe("createDraftRecords()", () => {
     expect(await drafts.get("../slices")).toBeUndefined();
     const latest = kept[0]?.id ?? "";
     expect(await drafts.remove(latest, "alice")).toBe(true);
-    const question = await drafts.putQuestion("route=a");
-    expect(await drafts.getQuestion(question)).toBe("route=a");
     now += 86_400_000;
-    expect([await drafts.getQuestion(question), (await drafts.list("alice")).length]).toEqual([undefined, 0]);
+    expect(await drafts.list("alice")).toEqual([]);
   });
 });

@@ -1,0 +1,80 @@
+/** Who gains or loses what between two bundles, and which settings differ. */
+import { html, type Html } from "../../html.ts";
+import { emptyState, table } from "../pieces.ts";
+
+export interface DifferenceView {
+  readonly statements: readonly {
+    readonly place: string;
+    readonly kind: "gains" | "loses";
+    readonly text: string;
+    /** Where its example is tried. */
+    readonly tryHref?: string | undefined;
+  }[];
+  readonly leftOut: number;
+  readonly settings: readonly {
+    readonly where: string;
+    readonly name: string;
+    readonly change: string;
+    readonly before: string;
+    readonly after: string;
+  }[];
+  readonly gaps: readonly string[];
+}
+
+export function differenceBody({ statements, leftOut, settings, gaps }: DifferenceView): Html {
+  const [gains, losses] = (["gains", "loses"] as const).map((kind) => statements.filter((each) => each.kind === kind));
+  return html`<h2>Who gains, who loses</h2>
+    ${
+      statements.length === 0
+        ? emptyState("Nothing changes for anybody", "At least for nobody who was looked at; below stands who was not.")
+        : html`${statementTable("gains", "Gains, the widest first", gains ?? [])}
+          ${statementTable("losses", "Losses, the widest first", losses ?? [])}`
+    }
+    ${leftOut > 0 && html`<p class="dim">${leftOut} more are not shown; <code>gateway diff</code> has all.</p>`}
+    <h2>Settings</h2>
+    ${table({
+      id: "settings",
+      caption: "Settings that differ, beside rules; values that may be secret are not shown",
+      columns: [
+        { name: "Of", isHead: true },
+        { name: "Setting" },
+        { name: "Change", kind: "short" },
+        { name: "Before", kind: "wide" },
+        { name: "After", kind: "wide" },
+      ],
+      rows: settings.map(({ where, name, change, before, after }) => [where, name, change, code(before), code(after)]),
+      empty: emptyState("No other setting differs", "Settings of routes and of the gateway would stand here."),
+    })}
+    ${
+      gaps.length > 0 &&
+      html`<details>
+        <summary>Not looked at</summary>
+        <ul>
+          ${gaps.map((gap) => html`<li>${gap}</li>`)}
+        </ul>
+      </details>`
+    }`;
+}
+
+function code(text: string): Html | string {
+  return text === "" ? "" : html`<code>${text}</code>`;
+}
+
+function statementTable(id: string, caption: string, rows: DifferenceView["statements"]): Html | undefined {
+  if (rows.length === 0) return undefined;
+  return table({
+    id,
+    caption,
+    columns: [
+      { name: "Route", isHead: true },
+      { name: "What changes", kind: "wide" },
+      { name: "Example", kind: "short" },
+    ],
+    rows: rows.map(({ place, text, tryHref }) => [
+      place,
+      text,
+      tryHref === undefined ? "" : html`<a href="${tryHref}">Try<span class="hidden"> ${text}</span></a>`,
+    ]),
+    empty: html``,
+  });
+}
