@@ -26,6 +26,8 @@ import { createRedactor, type RedactorOptions } from "./audit/redaction/redactor
 import { systemClock, type Closable } from "./shared/clock.ts";
 import type { Notify } from "./audit/events.ts";
 import { openRecords } from "./record-kinds.ts";
+import { recordPlace } from "./record-store/options.ts";
+import { openRecordReader } from "./record-store/record-store.ts";
 import { openBlocks } from "./identity/blocks.ts";
 import { openToolLocks } from "./mcp/tool-locks/shared-drift.ts";
 import { startSweeper } from "./store/sweeper.ts";
@@ -57,7 +59,13 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
     clearArguments: boot.clearArguments,
   };
   const redactor = createRedactor(redaction);
-  const records = own(await startRecords(boot, { store, keys, clock, log, worker, redaction }));
+  const recordStore = boot.recordStore && {
+    maxAgeMs: boot.recordStore.maxAgeMs,
+    maxRecords: boot.recordStore.maxRecords,
+    place: recordPlace(boot.recordStore.storageUrl, boot.storageUrl),
+  };
+  const recordReader = recordStore && own(openRecordReader(recordStore));
+  const records = own(await startRecords(boot, { store, keys, clock, log, worker, redaction, recordStore }));
   if (records.thread?.wantsExtra === true) own(followArguments(bundle, records.thread));
   // What is done in the console is recorded, and the console shows it.
   const recordsActions = boot.audit || boot.console !== undefined;
@@ -97,6 +105,7 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
     store,
     bundle,
     records,
+    recordReader,
     recording: { required: boot.auditRequired, thread: records.thread },
     redactor,
     blocks,

@@ -16,7 +16,6 @@ import { createRateLimits } from "./limits/rate-limits.ts";
 import { serverListEndpoints } from "./mcp/server-list.ts";
 import type { TokenRefresh } from "./shared/clock.ts";
 import type { Ground, Own } from "./ground.ts";
-import type { RecordReader } from "./record-store/record-reader.ts";
 import { createProxy, type Proxy } from "./proxy/handle.ts";
 import { createSession, type SessionModule } from "./identity/identity.ts";
 import { createUpstream } from "./oauth/client/upstream.ts";
@@ -81,7 +80,7 @@ export function createServices(ground: Ground, options: GatewayOptions, own: Own
     log,
   });
   const { recordAction } = ground;
-  const reader: RecordReader | undefined = undefined;
+  const reader = ground.recordReader;
   const shown = { store, blocks, connections: upstream.connections, records: reader };
   const console =
     boot.console && recordAction && health

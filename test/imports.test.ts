@@ -214,6 +214,7 @@ const rules: Readonly<Record<string, Rule>> = {
       "config",
       "http",
       "store",
+      "record-store",
       "identity",
       "oauth/server",
       "control/bundle",

@@ -10,6 +10,7 @@ import { developmentShape, keysShape, logShape, ownersShape } from "../features/
 import { webhookShape } from "../features/process/webhook.ts";
 import { recordFieldsShape, recordsShape } from "../features/records/settings.ts";
 import { recordSinksShape } from "../features/records/sinks.ts";
+import { recordStoreShape } from "../features/records/record-store.ts";
 import { cookieShape, signInShape } from "../features/sign-in/settings.ts";
 import { trustedIssuersShape } from "../features/sign-in/trusted-issuers.ts";
 import { type DocOf, fieldsOf } from "../settings/types/registry.ts";
@@ -38,6 +39,7 @@ const bootShape = {
   ...keysShape,
   ...recordsShape,
   ...recordSinksShape,
+  ...recordStoreShape,
   ...logShape,
   ...webhookShape,
   ...consoleShape,

@@ -11,6 +11,7 @@ import { consoleRules } from "../../features/access/console.ts";
 import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 import { sharedSecrets, tracingHeaders } from "../../features/process/rules.ts";
 import { auditKey, recordKey } from "../../features/records/rules.ts";
+import { recordStoreRules } from "../../features/records/record-store.ts";
 import { auditPlaces, recordSinkRules } from "../../features/records/sinks.ts";
 
 export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterable<UnplacedProblem> {
@@ -21,6 +22,7 @@ export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterab
   yield* recordKey(settings);
   yield* auditKey(settings);
   yield* recordSinkRules(settings);
+  yield* recordStoreRules(settings);
   yield* auditPlaces(settings);
   yield* adminTokenRules(settings);
   yield* publishWorkloadProblems(settings.owners);

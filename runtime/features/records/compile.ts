@@ -7,10 +7,12 @@ import type { ListenerDoc } from "../listener/settings.ts";
 import { decodeSharedSecret } from "../process/settings.ts";
 import type { RecordSettings } from "./compiled.ts";
 import { recordsShape } from "./settings.ts";
+import { compileRecordStore, type recordStoreShape } from "./record-store.ts";
 import { compileRecordSinks } from "./compile-sinks.ts";
 import { recordSinksShape } from "./sinks.ts";
 
-type RecordsDoc = ShapeDoc<typeof recordsShape & typeof recordSinksShape> & Pick<ListenerDoc, "downstream_mtls">;
+type RecordsDoc = ShapeDoc<typeof recordsShape & typeof recordSinksShape & typeof recordStoreShape> &
+  Pick<ListenerDoc, "downstream_mtls">;
 
 /** @throws GatewayError `config.secret` */
 export function compileRecords(doc: RecordsDoc, secrets: SecretSource): RecordSettings {
@@ -27,6 +29,7 @@ export function compileRecords(doc: RecordsDoc, secrets: SecretSource): RecordSe
     audit,
     recordSinks: compileRecordSinks(sinks ?? {}, secrets),
     recordSpool,
+    recordStore: compileRecordStore(doc, secrets),
     auditRequired,
     digestKey: key,
     clearArguments,

@@ -35,6 +35,14 @@ export interface RecordSinkSettings {
   readonly spoolMaxBytes: number;
 }
 
+/** The last records, kept for questions. */
+export interface RecordStoreSettings {
+  readonly maxAgeMs: number;
+  readonly maxRecords: number;
+  /** Undefined: beside the store. */
+  readonly storageUrl: string | undefined;
+}
+
 export interface RecordSettings {
   /** Where authorization records go: "stdout" or a file path. */
   readonly authorizeLog: string;
@@ -47,6 +55,8 @@ export interface RecordSettings {
   readonly recordSinks: readonly RecordSinkSettings[];
   /** Directory of what waits for them. */
   readonly recordSpool: string;
+  /** Absent: none are kept. */
+  readonly recordStore: RecordStoreSettings | undefined;
   /** No request passes that cannot be recorded. */
   readonly auditRequired: boolean;
 }

@@ -29,7 +29,8 @@ export function createSqliteReader(settings: ReaderSettings): RecordReader {
     worker.on("message", (answer: ReaderAnswer) => {
       const asked = waiting.get(answer.id);
       waiting.delete(answer.id);
-      if (waiting.size === 0) worker.unref();
+      // While it is being closed its end is waited for.
+      if (waiting.size === 0 && !closing) worker.unref();
       if (answer.ok) asked?.resolve(answer.result);
       else asked?.reject(readError(answer.code, answer.message));
     });

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 
 import type { AuditOptions } from "../audit/command.ts";
 import type { ReplayOptions } from "../replay/command.ts";
+import type { RecordsIo } from "./records.ts";
 import type { DiffOptions } from "../diff/command.ts";
 
 // Loaded by the command that needs them: `--help` and the other commands open no databases.
@@ -10,12 +11,20 @@ const access = () => import("./access.ts");
 const machines = () => import("./machines.ts");
 const devices = () => import("./devices.ts");
 const blocks = () => import("./blocks.ts");
+const records = () => import("./records.ts");
 
 const JSON_OUT = ["--json", "for machines"] as const;
 const USER = ["--user <id>", "only of this user: id or email"] as const;
 const CLIENT = ["--client <id>", "only of this client"] as const;
 const ALL = ["--all", "everybody's"] as const;
 const ROUTE = ["--route <key>", "of a tool: on this route alone, owner/name"] as const;
+
+function recordsIo(isEndless: boolean): RecordsIo {
+  const stop = new AbortController();
+  // What ends by itself is ended as any command.
+  if (isEndless) for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+  return { out: process.stdout, err: process.stderr, now: () => Date.now(), signal: stop.signal };
+}
 
 /** A command on the records of a gateway, which its configuration leads to. */
 function onRecords(parent: Command, name: string, description = ""): Command {
@@ -49,6 +58,19 @@ export function addAdministration(program: Command, exit: (code: number) => void
   onRecords(program, "blocks", "what is blocked")
     .option(...JSON_OUT)
     .action(async (options) => exit(await (await blocks()).printBlocks(options)));
+
+  onRecords(program, "records", "the last records that record_store keeps, oldest first")
+    .option("--user <user>", "of this user: id or email")
+    .option("--route <key>", "of this route: owner/name")
+    .option("--tool <name>", "of this tool")
+    .option("--client <id>", "of this client")
+    .option("--denied", "that were denied")
+    .option("--since <time>", "from then on: 2h ago as 2h, or 2026-11-20T18:00:00Z")
+    .option("--until <time>", "before then")
+    .option("--limit <number>", "so many at most, the last ones (default: 100)")
+    .option("--follow", "and those that come, until it is ended")
+    .option("--json", "for machines: one JSON object a line")
+    .action(async (options) => exit(await (await records()).printRecords(options, recordsIo(options.follow === true))));
 
   const sessions = program.command("sessions").description("who is signed in with a browser");
   onRecords(sessions, "list")

@@ -1,0 +1,99 @@
+/** `gateway records` on a running gateway: what it answers, who denied, what became of requests; and one that follows. */
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import type { KeptRecord } from "../../../../runtime/record-store/record-reader.ts";
+import { printRecords, type RecordsOptions } from "../../../../runtime/tools/commands/records.ts";
+import { startGateway, type TestGateway } from "../../../support/gateway.ts";
+
+const upstream = createServer((request, response) => {
+  response.statusCode = request.url === "/broken" ? 503 : 200;
+  response.end();
+});
+const directory = mkdtempSync(join(tmpdir(), "gateway-records-"));
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  upstream.listen(0, "127.0.0.1");
+  await once(upstream, "listening");
+  const to = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
+  gateway = await startGateway({
+    yaml: `authorize_log_fields: [request-id, route, method, path]
+routes:
+  - { name: open, from: "{origin}", prefix: /open, prefix_rewrite: /, to: "${to}", allow_public_unauthenticated_access: true }
+  - { name: closed, from: "{origin}", prefix: /closed, to: "${to}", policy: [{ allow: { and: [{ domain: nobody.example }] } }] }
+`,
+    boot: { record_store: { max_records: 1000, storage_url: `sqlite:${join(directory, "records.db")}` } },
+  });
+});
+afterAll(async () => {
+  await gateway?.close();
+  upstream.close();
+  rmSync(directory, { recursive: true });
+});
+
+/** @param enough ends one that follows */
+async function run(
+  options: Partial<RecordsOptions>,
+  enough: (said: string) => boolean = () => false,
+): Promise<{ code: number; out: string; err: string }> {
+  const stop = new AbortController();
+  const said = { out: "", err: "" };
+  const stream = (name: "out" | "err") => ({
+    isTTY: name === "out",
+    write(text: string | Uint8Array) {
+      said[name] += String(text);
+      if (enough(said.out)) stop.abort();
+      return true;
+    },
+  });
+  const io = { out: stream("out"), err: stream("err"), now: () => Date.now(), signal: stop.signal };
+  const code = await printRecords({ config: gateway.configFile, ...options }, io);
+  return { code, ...said };
+}
+
+const kept = async (options: Partial<RecordsOptions>): Promise<readonly KeptRecord[]> =>
+  (await run({ ...options, json: true })).out
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as KeptRecord);
+
+test("decisions are kept with what became of them, found by their fields, and followed", async () => {
+  for (const path of ["/open/a", "/open/broken", "/closed/b"])
+    await fetch(`${gateway.origin}${path}`, { redirect: "manual", headers: { accept: "application/json" } });
+  await expect.poll(async () => (await kept({})).filter(({ result }) => result).length, { timeout: 20_000 }).toBe(3);
+  const all = await kept({});
+  expect(all.map(({ route, outcome, result }) => [route, outcome, result?.status])).toEqual([
+    ["default/open", "allowed", 200],
+    ["default/open", "error", 503],
+    ["default/closed", "denied", expect.any(Number)],
+  ]);
+  expect(await kept({ denied: true })).toEqual(all.slice(2));
+  expect(await kept({ route: "default/open", since: "1h", limit: "1" })).toEqual(all.slice(1, 2));
+  expect(await kept({ until: "2026-01-01T00:00:00Z" })).toEqual([]);
+
+  const { code, out } = await run({});
+  expect(code).toBe(0);
+  expect(out).toMatch(/^TIME +OUTCOME .*\n.* allowed .*default\/open +GET \/open\/a +200 /);
+
+  let isAsked = false;
+  const followed = await run({ follow: true, denied: true }, (said) => {
+    const lines = said.split("\n").filter((line) => line.includes(" denied "));
+    if (lines.length === 1 && !isAsked) {
+      isAsked = true;
+      void fetch(`${gateway.origin}/closed/c`, { redirect: "manual" });
+    }
+    return lines.length === 2;
+  });
+  expect(followed.out).toMatch(/ \/closed\/b [^]* \/closed\/c /);
+});
+
+test("what cannot be read is refused", async () => {
+  await expect(run({ since: "yesterday" })).rejects.toMatchObject({ code: "commands.time" });
+  await expect(run({ limit: "0" })).rejects.toMatchObject({ code: "commands.limit" });
+});
