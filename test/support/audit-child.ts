@@ -1,11 +1,11 @@
 /**
  * A process that writes audited records as fast as it can, as a gateway does (through the thread), until it is killed.
- * Arguments: file, name of its run.
+ * Arguments: file, name of its run, and after how many records it says a dot once they are written (1,000).
  */
 import { startRecordThread } from "../../runtime/control/audit/records-thread.ts";
 import { silentLog } from "../../runtime/shared/log.ts";
 
-const [file = "", instance = ""] = process.argv.slice(2);
+const [file = "", instance = "", every = "1000"] = process.argv.slice(2);
 const fail = (error: Error): never => {
   throw error;
 };
@@ -16,7 +16,7 @@ const records = await startRecordThread(
 for (let number = 0; ; number += 1) {
   const text = "x".repeat((number * 37) % 5_000);
   await records.write(`{"level":"info","service":"authorize","message":"authorize check","text":"${text}"}\n`);
-  if (number % 20 === 0) await records.flush();
+  if (number % 20 === 19) await records.flush();
   // Whoever kills it waits for that.
-  if (number % 1_000 === 999) process.stdout.write(".");
+  if (number % Number(every) === Number(every) - 1) process.stdout.write(".");
 }
