@@ -1,4 +1,5 @@
 /** The console's lists of what acts by itself or for people: OAuth clients, service accounts, publish tokens, devices. */
+import { fullTable } from "./columns.ts";
 import { html, type Html, type HtmlValue } from "../html.ts";
 import {
   clientName,
@@ -17,7 +18,6 @@ import {
   emptyState,
   filterForm,
   pager,
-  table,
   type Column,
   type PagerParts,
 } from "./pieces.ts";
@@ -30,7 +30,7 @@ export interface Tab {
 
 export function tabs(all: readonly Tab[]): Html {
   return html`<nav class="bar" aria-label="Clients and machines">
-    ${all.map(({ href, name, isCurrent }) => html`<a class="button" href="${href}" ${isCurrent && html`aria-current="page"`}>${name}</a>`)}
+    ${all.map(({ href, name, isCurrent }) => html`<a class="button${isCurrent && " primary"}" href="${href}" ${isCurrent && html`aria-current="page"`}>${name}</a>`)}
   </nav>`;
 }
 
@@ -62,7 +62,7 @@ export function clientsBody(view: ClientsView): Html {
   const { path, search, rows, pages } = view;
   return html`${tabs(view.tabs)}
   ${filterForm(path, [{ name: "q", label: "Id or name", value: search, type: "search" }])}
-  ${table({
+  ${fullTable({
     id: "clients",
     caption: "Registered OAuth clients, by their ids. Names that nobody vouches for are the clients' own words",
     columns: [
@@ -116,7 +116,7 @@ export interface ClientView {
 export function clientBody({ facts, end, grants, pages }: ClientView): Html {
   return html`${card("What it says of itself", html`${definitions(facts)}${end && html`<p class="bar">${actionLink(end, true)}</p>`}`)}
     <h2>People who let it act</h2>
-    ${table({
+    ${fullTable({
       id: "client-grants",
       caption: "Grants",
       columns: [
@@ -172,7 +172,7 @@ const LAST: Column = { name: "What can be done", kind: "short", isQuiet: true };
 
 export function accountsBody({ tabs: all, rows, pages }: PagedView<AccountRow>): Html {
   return html`${tabs(all)}
-  ${table({
+  ${fullTable({
     id: "accounts",
     caption: "Service accounts, each a machine that an administrator made",
     columns: [
@@ -200,7 +200,7 @@ export function accountsBody({ tabs: all, rows, pages }: PagedView<AccountRow>):
 
 export function tokensBody({ tabs: all, rows, pages }: PagedView<TokenRow>): Html {
   return html`${tabs(all)}
-  ${table({
+  ${fullTable({
     id: "tokens",
     caption: "Publish tokens for minutes, each minted for a run that publishes",
     columns: [
@@ -222,7 +222,7 @@ export function tokensBody({ tabs: all, rows, pages }: PagedView<TokenRow>): Htm
 
 export function devicesBody({ tabs: all, rows, pages }: PagedView<OwnedDeviceRow>): Html {
   return html`${tabs(all)}
-  ${table({
+  ${fullTable({
     id: "devices",
     caption: "Registered devices of all people",
     columns: [{ name: "Person", isHead: true }, ...DEVICE_COLUMNS.map((each) => ({ ...each, isHead: false }))],

@@ -1,16 +1,7 @@
 /** The console's page of one person: what acts in their name, and how each of it is ended. */
+import { fullTable } from "./columns.ts";
 import { html, type Html, type HtmlValue } from "../html.ts";
-import {
-  badge,
-  card,
-  consoleTime,
-  definitions,
-  emptyState,
-  sourceFailed,
-  table,
-  type Column,
-  type Tone,
-} from "./pieces.ts";
+import { badge, card, consoleTime, definitions, emptyState, sourceFailed, type Column, type Tone } from "./pieces.ts";
 
 /** A link to the page that asks once more; undefined: this person may not. */
 export interface EndLink {
@@ -131,7 +122,7 @@ function listed<T>(
   cells: (row: T) => readonly HtmlValue[],
   empty: Html,
 ): Html {
-  return html`${table({ id, caption, columns, rows: rows.map(cells), empty })}
+  return html`${fullTable({ id, caption, columns, rows: rows.map(cells), empty })}
   ${isCut && html`<p class="dim">There are more than these ${rows.length}. End some to see others.</p>`}`;
 }
 
@@ -277,7 +268,7 @@ function decisionsPart(decisions: PersonView["decisions"]): Html | undefined {
     return html`<h2>Last decisions</h2>
       ${sourceFailed("The record store")}`;
   return html`<h2>Last decisions</h2>
-    ${table({
+    ${fullTable({
       id: "decisions",
       caption: "The newest first",
       columns: [

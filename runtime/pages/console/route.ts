@@ -1,5 +1,6 @@
 /** The console's page of one route: who may what, what is sent, and how it goes. */
 import type { ClientRecipe } from "../client-recipe.ts";
+import { fullTable } from "./columns.ts";
 import { html, type Html } from "../html.ts";
 import type { CallRow, HeaderLine, PeopleOfRoute, ReachRow, RouteView, RuleView, ToolRow } from "./route-view.ts";
 import {
@@ -11,7 +12,6 @@ import {
   emptyState,
   pager,
   sourceFailed,
-  table,
   type Tone,
 } from "./pieces.ts";
 
@@ -77,7 +77,7 @@ function rulesList(rules: readonly RuleView[]): Html {
 function reachParts({ subjects, people }: RouteView): Html {
   const left = subjects.leftOut;
   return html`<h2>Who reaches it</h2>
-    ${table({
+    ${fullTable({
       id: "subjects",
       caption: "Those whom the rules name, each with nothing else that a rule asks for",
       columns: reachColumns(subjects.rows),
@@ -91,7 +91,7 @@ function reachParts({ subjects, people }: RouteView): Html {
 
 function peoplePart({ rows, pages }: PeopleOfRoute): Html {
   const may = rows.filter((row) => row.may !== "none").length;
-  return html`${table({
+  return html`${fullTable({
     id: "known-people",
     caption: `People who have signed in, as they were last seen: ${may} of the ${rows.length} on this page may something`,
     columns: reachColumns(rows),
@@ -122,7 +122,7 @@ function upstreamParts({ upstreams, connections }: RouteView): Html {
   ${
     upstreams !== undefined &&
     upstreams.length > 0 &&
-    table({
+    fullTable({
       id: "upstreams",
       caption: "As this process sees them",
       columns: [
@@ -165,7 +165,7 @@ function toolsPart(tools: RouteView["tools"]): Html | undefined {
   if (!tools) return undefined;
   const { rows, onDrift, leftOut } = tools;
   return html`<h2>Tools</h2>
-    ${table({
+    ${fullTable({
       id: "tools",
       caption: `Reviewed tools, those that differ first. What differs: ${onDrift}`,
       columns: [
@@ -193,7 +193,7 @@ function callsPart({ calls, decisions }: RouteView): Html | undefined {
       ${sourceFailed("The record store")}`;
   const { rows, counted, denied, failed } = calls;
   return html`<h2>Last requests</h2>
-    ${table({
+    ${fullTable({
       id: "calls",
       caption: `Of the last ${counted}, ${denied} ${denied === 1 ? "was" : "were"} denied and ${failed} failed (${percent(failed, counted)})`,
       columns: [
@@ -231,9 +231,9 @@ const HOW: Readonly<Record<HeaderLine["how"], string>> = {
 
 function headersPart(id: string, title: string, lines: readonly HeaderLine[]): Html {
   return html`<h2>${title}</h2>
-    ${table({
+    ${fullTable({
       id,
-      caption: "As they will be sent; values that are secret are not shown",
+      caption: `${title}, as they will be sent. Values that are secret are not shown`,
       columns: [
         { name: "Header", isHead: true },
         { name: "What becomes of it", kind: "short" },

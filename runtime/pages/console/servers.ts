@@ -1,6 +1,7 @@
 /** The console's list of servers and routes. */
+import { fullTable } from "./columns.ts";
 import { html, type Html } from "../html.ts";
-import { badge, emptyState, filterForm, pager, sourceFailed, table, type PagerParts } from "./pieces.ts";
+import { badge, emptyState, filterForm, pager, sourceFailed, type PagerParts } from "./pieces.ts";
 
 export interface ServerRow {
   /** Of its own page. */
@@ -38,7 +39,7 @@ export interface ServersView {
 export function serversBody(view: ServersView): Html {
   const { path, rows, search, kind, kinds, pages, count, showsUpstreams } = view;
   const columns = [
-    { name: "Route", isHead: true },
+    { name: "Route", isHead: true, kind: "wide" },
     { name: "Kind", kind: "short" },
     { name: "Owner", kind: "short" },
     { name: "Who may", kind: "wide" },
@@ -51,7 +52,7 @@ export function serversBody(view: ServersView): Html {
     { name: "kind", label: "Kind", value: kind, options: [["", "All"], ...kinds] },
   ])}
   ${view.connectionsFailed && sourceFailed("The store, which has what users have connected,")}
-  ${table({
+  ${fullTable({
     id: "servers",
     caption: captionOf(count),
     columns,
