@@ -2,7 +2,13 @@
 import type { AdminAction } from "../../../audit/action-record.ts";
 import type { Blocks } from "../../../identity/blocks.ts";
 import type { Revocations } from "../../../identity/interfaces.ts";
-import { accountsBody, clientBody, clientsBody, devicesBody, tokensBody } from "../../../pages/console/clients.ts";
+import {
+  accountsBody,
+  clientBody,
+  clientsBody,
+  devicesBody,
+  tokensBody,
+} from "../../../pages/console/people/clients.ts";
 import type { Store } from "../../../store/store.ts";
 import type { MintedTokens } from "../../admin/minted-tokens.ts";
 import { idOfPath } from "../addresses.ts";

@@ -4,7 +4,7 @@ import { isClientIdUrl } from "../../../oauth/server/clients/client-document.ts"
 import { pageClients } from "../../../oauth/server/clients/pre-registered.ts";
 import { clientKey, type ClientRecord } from "../../../oauth/server/grant-records.ts";
 import { pageGrants } from "../../../oauth/server/list-access.ts";
-import type { ClientRow, ClientsView, ClientView } from "../../../pages/console/clients.ts";
+import type { ClientRow, ClientsView, ClientView } from "../../../pages/console/people/clients.ts";
 import { consoleTime } from "../../../pages/console/pieces.ts";
 import type { StoredRecord } from "../../../store/store.ts";
 import { addressOfId, addressOfList, placeIn } from "../addresses.ts";

@@ -2,7 +2,7 @@
 import { pageDevices } from "../../../identity/devices/devices.ts";
 import { createRecords } from "../../../identity/identity-records.ts";
 import { pageServiceAccounts } from "../../../identity/tokens/service-accounts.ts";
-import type { AccountRow, OwnedDeviceRow, PagedView, TokenRow } from "../../../pages/console/clients.ts";
+import type { AccountRow, OwnedDeviceRow, PagedView, TokenRow } from "../../../pages/console/people/clients.ts";
 import type { PagerParts } from "../../../pages/console/pieces.ts";
 import { serviceAccountUserId } from "../../../shared/user-id.ts";
 import { addressOfId, addressOfList, placeIn } from "../addresses.ts";

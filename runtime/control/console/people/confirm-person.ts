@@ -1,5 +1,5 @@
 /** The page that asks once more before something is done about a person. Looking at it does nothing. */
-import { blockTimes } from "../../../pages/console/block-times.ts";
+import { blockTimes } from "../../../pages/console/people/block-times.ts";
 import { confirmForm } from "../../../pages/console/pieces.ts";
 import { addressOfId } from "../addresses.ts";
 import type { ScreenPage, Visit } from "../screen.ts";

@@ -7,7 +7,7 @@
 import { storedFacts } from "../../../identity/claims-record.ts";
 import { createRecords, emailTag, type IdentityRecord } from "../../../identity/identity-records.ts";
 import { pageSessions } from "../../../identity/users/list-sessions.ts";
-import type { PeopleView, PersonRow } from "../../../pages/console/people.ts";
+import type { PeopleView, PersonRow } from "../../../pages/console/people/people.ts";
 import { providerNameOf } from "../../../shared/user-id.ts";
 import { pageOf } from "../../../store/page-of.ts";
 import { addressOfId, addressOfList, placeIn } from "../addresses.ts";

@@ -7,7 +7,7 @@ import { pageSessions } from "../../../identity/users/list-sessions.ts";
 import { isClientIdUrl } from "../../../oauth/server/clients/client-document.ts";
 import { clientKey, type ClientRecord } from "../../../oauth/server/grant-records.ts";
 import { pageConsents, pageGrants } from "../../../oauth/server/list-access.ts";
-import type { EndLink, Listed, PersonView } from "../../../pages/console/person.ts";
+import type { EndLink, Listed, PersonView } from "../../../pages/console/people/person.ts";
 import { consoleTime } from "../../../pages/console/pieces.ts";
 import { describeBlock } from "../../../policy/blocks.ts";
 import type { KeptRecord } from "../../../record-store/record-reader.ts";

@@ -7,7 +7,7 @@
 import type { CompiledRoute, LiveSettings } from "../../../config/compiled.ts";
 import { prepareHeaders } from "../../../features/headers/prepare.ts";
 import type { Template } from "../../../features/headers/template.ts";
-import type { HeaderLine } from "../../../pages/console/route-view.ts";
+import type { HeaderLine } from "../../../pages/console/servers/route-view.ts";
 
 export interface HeaderLines {
   readonly request: readonly HeaderLine[];

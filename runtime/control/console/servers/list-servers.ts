@@ -2,7 +2,7 @@
 import type { CompiledRoute } from "../../../config/compiled.ts";
 import { toolLockOf } from "../../../mcp/tool-locks/tool-locks.ts";
 import type { ConnectionCounts } from "../../../oauth/client/list-connections.ts";
-import type { ServerRow, ServersView } from "../../../pages/console/servers.ts";
+import type { ServerRow, ServersView } from "../../../pages/console/servers/servers.ts";
 import { policyLine } from "../../../policy/words/policy-words.ts";
 import { addressOfId, addressOfList } from "../addresses.ts";
 import type { Visit } from "../screen.ts";

@@ -4,7 +4,7 @@ import { subjectsOf, type Subject } from "../../../config/diff/subjects.ts";
 import type { Blocks } from "../../../identity/blocks.ts";
 import { toUser } from "../../../identity/claims-record.ts";
 import type { IdentityRecord } from "../../../identity/identity-records.ts";
-import type { ReachRow } from "../../../pages/console/route-view.ts";
+import type { ReachRow } from "../../../pages/console/servers/route-view.ts";
 import type { UserFacts } from "../../../policy/facts.ts";
 import { findReach, mayUse } from "../../../policy/reach.ts";
 import { ruleSentence, ruleWords } from "../../../policy/words/policy-words.ts";

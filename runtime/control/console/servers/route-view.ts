@@ -13,7 +13,7 @@ import type {
   RuleView,
   ToolRow,
   UpstreamRow,
-} from "../../../pages/console/route-view.ts";
+} from "../../../pages/console/servers/route-view.ts";
 import { describeBlock } from "../../../policy/blocks.ts";
 import { policyWords, type Rules, type RuleWords } from "../../../policy/words/policy-words.ts";
 import type { KeptRecord } from "../../../record-store/record-reader.ts";

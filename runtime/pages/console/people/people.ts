@@ -1,6 +1,6 @@
 /** The console's list of people, and machines that act in a person's place. */
-import { html, type Html } from "../html.ts";
-import { badge, consoleTime, emptyState, filterForm, pager, table, type PagerParts } from "./pieces.ts";
+import { html, type Html } from "../../html.ts";
+import { badge, consoleTime, emptyState, filterForm, pager, table, type PagerParts } from "../pieces.ts";
 
 export interface PersonRow {
   readonly href: string;

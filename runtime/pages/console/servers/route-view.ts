@@ -1,6 +1,6 @@
 /** What the page of one route shows; texts of strangers are visible and bounded already. */
-import type { ClientRecipe } from "../client-recipe.ts";
-import type { PagerParts } from "./pieces.ts";
+import type { ClientRecipe } from "../../client-recipe.ts";
+import type { PagerParts } from "../pieces.ts";
 
 export interface HeaderLine {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** The console's list of servers and routes. */
-import { fullTable } from "./columns.ts";
-import { html, type Html } from "../html.ts";
-import { badge, emptyState, filterForm, pager, sourceFailed, type PagerParts } from "./pieces.ts";
+import { fullTable } from "../columns.ts";
+import { html, type Html } from "../../html.ts";
+import { badge, emptyState, filterForm, pager, sourceFailed, type PagerParts } from "../pieces.ts";
 
 export interface ServerRow {
   /** Of its own page. */

@@ -1,5 +1,5 @@
 /** How long a block lasts, in the form that asks for it. */
-import { html, type Html } from "../html.ts";
+import { html, type Html } from "../../html.ts";
 
 export function blockTimes(times: readonly (readonly [seconds: string, text: string])[]): Html {
   return html`<p>

@@ -1,7 +1,7 @@
 /** The console's page of one person: what acts in their name, and how each of it is ended. */
-import { fullTable } from "./columns.ts";
-import { html, type Html, type HtmlValue } from "../html.ts";
-import { badge, card, consoleTime, definitions, emptyState, sourceFailed, type Column, type Tone } from "./pieces.ts";
+import { fullTable } from "../columns.ts";
+import { html, type Html, type HtmlValue } from "../../html.ts";
+import { badge, card, consoleTime, definitions, emptyState, sourceFailed, type Column, type Tone } from "../pieces.ts";
 
 /** A link to the page that asks once more; undefined: this person may not. */
 export interface EndLink {

@@ -1,7 +1,7 @@
 /** The console's page of one route: who may what, what is sent, and how it goes. */
-import type { ClientRecipe } from "../client-recipe.ts";
-import { fullTable } from "./columns.ts";
-import { html, type Html } from "../html.ts";
+import type { ClientRecipe } from "../../client-recipe.ts";
+import { fullTable } from "../columns.ts";
+import { html, type Html } from "../../html.ts";
 import type { CallRow, HeaderLine, PeopleOfRoute, ReachRow, RouteView, RuleView, ToolRow } from "./route-view.ts";
 import {
   badge,
@@ -13,7 +13,7 @@ import {
   pager,
   sourceFailed,
   type Tone,
-} from "./pieces.ts";
+} from "../pieces.ts";
 
 const MAY: Readonly<Record<ReachRow["may"], readonly [Tone, string]>> = {
   all: ["good", "everything"],

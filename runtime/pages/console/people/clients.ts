@@ -1,6 +1,6 @@
 /** The console's lists of what acts by itself or for people: OAuth clients, service accounts, publish tokens, devices. */
-import { fullTable } from "./columns.ts";
-import { html, type Html, type HtmlValue } from "../html.ts";
+import { fullTable } from "../columns.ts";
+import { html, type Html, type HtmlValue } from "../../html.ts";
 import {
   clientName,
   deviceCells,
@@ -20,7 +20,7 @@ import {
   pager,
   type Column,
   type PagerParts,
-} from "./pieces.ts";
+} from "../pieces.ts";
 
 export interface Tab {
   readonly href: string;
