@@ -11,13 +11,15 @@ export interface Child {
 /** The proxy under test runs on one core, load and upstream on the other, where the machine can pin them. */
 export type Core = "target" | "rest";
 
+export const REST_CORE = "1";
+
 export async function startChild(
   core: Core,
   command: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
 ): Promise<Child> {
-  const pinned = existsSync("/usr/bin/taskset") ? ["/usr/bin/taskset", "-c", core === "target" ? "0" : "1"] : [];
+  const pinned = existsSync("/usr/bin/taskset") ? ["/usr/bin/taskset", "-c", core === "target" ? "0" : REST_CORE] : [];
   const [program, ...rest] = [...pinned, command, ...args];
   const child = spawn(program ?? command, rest, {
     stdio: ["ignore", "pipe", "inherit"],
