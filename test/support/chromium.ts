@@ -43,14 +43,22 @@ export interface Visitor {
 
 export interface VisitorOptions {
   readonly javaScript?: boolean;
+  /** Cookies of an earlier visit. */
+  readonly storageState?: Awaited<ReturnType<BrowserContext["storageState"]>>;
+  /** Default 900 × 640. */
+  readonly viewport?: { readonly width: number; readonly height: number };
+  /** "Europe/Berlin"; the machine's by default. */
+  readonly timezoneId?: string;
 }
 
 /** A person with a fresh profile. */
 export async function newVisitor(browser: Browser, options: VisitorOptions = {}): Promise<Visitor> {
   const context = await browser.newContext({
     javaScriptEnabled: options.javaScript ?? true,
-    viewport: { width: 900, height: 640 },
+    viewport: options.viewport ?? { width: 900, height: 640 },
     locale: "en",
+    ...(options.storageState && { storageState: options.storageState }),
+    ...(options.timezoneId !== undefined && { timezoneId: options.timezoneId }),
   });
   context.setDefaultTimeout(TIMEOUT_MS);
   const page = await context.newPage();

@@ -25,7 +25,7 @@ export interface DecisionRow {
   readonly who: string;
   readonly client: string;
   readonly route: string;
-  /** "tools/call delete_repo", "GET /x". */
+  /** The tool that was called, or "GET /x". */
   readonly what: string;
   readonly reason: string;
   /** 0: no answer was begun; absent: it is not over, or not recorded. */
@@ -51,11 +51,11 @@ export function outcomeBadge(outcome: DecisionOutcome): Html {
 const COLUMNS: readonly Column[] = [
   { name: "Time", kind: "short", isHead: true },
   { name: "Outcome", kind: "short" },
-  { name: "Who" },
-  { name: "Client" },
-  { name: "Route" },
+  { name: "Who", kind: "short" },
+  { name: "Route", kind: "short" },
   { name: "What" },
   { name: "Why", kind: "wide" },
+  { name: "Client" },
   { name: "Status", kind: "number" },
   { name: "Took", kind: "number" },
 ];
@@ -71,10 +71,10 @@ function cellsOf(row: DecisionRow): readonly HtmlValue[] {
     html`<a href="${row.href}">${consoleTime(row.timeMs)}</a>`,
     outcomeBadge(row.outcome),
     row.who,
-    row.client,
     row.route,
     html`<code>${row.what}</code>`,
     row.reason,
+    row.client,
     status === undefined ? "" : status === 0 ? "none" : status,
     durationMs === undefined ? "" : consoleDuration(durationMs),
   ];
@@ -108,17 +108,16 @@ export interface DecisionsParts {
 export function decisionsPage(parts: DecisionsParts): Html {
   const { lists, first, stream, note, isKept, downloads, view } = parts;
   const one = lists.length === 1 ? lists[0] : undefined;
-  return html`${filterForm(parts.action, parts.filters, parts.kept)}
-    ${
-      stream !== undefined &&
-      html`<div class="bar" id="live" data-stream="${stream}" hidden>
-        <button type="button" id="live-pause" aria-pressed="false">Pause</button>
-        <button type="button" class="primary" id="live-new" hidden></button>
-        <p class="dim" id="live-state" role="status" aria-live="polite"></p>
-      </div>`
-    }
-    ${note}
+  return html`${filterForm(parts.action, parts.filters, parts.kept)} ${note}
     <div class="bar">
+      ${
+        stream !== undefined &&
+        html`<div class="bar" id="live" data-stream="${stream}" hidden>
+          <button type="button" id="live-pause" aria-pressed="false">Pause</button>
+          <button type="button" class="primary" id="live-new" hidden></button>
+          <p class="dim" id="live-state" role="status" aria-live="polite"></p>
+        </div>`
+      }
       <a class="button" href="${view.href}">${view.text}</a>
       ${downloads.map(({ href, text }) => html`<a class="button" href="${href}">${text}</a>`)}
     </div>

@@ -39,15 +39,17 @@ pre { margin: .35rem 0 .9rem; padding: .6rem .8rem; border: 1px solid var(--line
 .figure { display: block; font-size: 1.5rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
 .scroll { position: relative; margin: 0 0 1rem; overflow-x: auto; border: 1px solid var(--line); border-radius: .5rem; background: var(--card); }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
-caption { padding: .55rem .9rem; border-bottom: 1px solid var(--line); color: var(--dim); font-size: .875rem; text-align: left; }
-th, td { padding: .38rem .9rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
+caption { padding: .5rem .65rem; border-bottom: 1px solid var(--line); color: var(--dim); font-size: .875rem; text-align: left; }
+th, td { padding: .36rem .65rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
 thead th { color: var(--dim); font-size: .8125rem; font-weight: 600; white-space: nowrap; }
 tbody th { font-weight: 500; }
 tbody tr:last-child > * { border-bottom: 0; }
 tbody tr:hover { background: var(--soft); }
 .number { text-align: right; white-space: nowrap; }
-.short { white-space: nowrap; }
-.wide { min-width: 14rem; overflow-wrap: anywhere; }
+.short { width: 1%; white-space: nowrap; }
+td code { overflow-wrap: break-word; }
+.wide { min-width: 12rem; overflow-wrap: anywhere; }
+.wide code { overflow-wrap: anywhere; }
 td form, td button { margin: 0; }
 time { white-space: nowrap; }
 dl { display: grid; grid-template-columns: minmax(7rem, max-content) minmax(0, 1fr); gap: .3rem 1.25rem; }
@@ -59,7 +61,7 @@ dd ul { margin: 0; padding: 0; list-style: none; }
 .badge.bad { border-color: transparent; background: var(--bad-soft); color: var(--bad); }
 .badge.warn { border-color: transparent; background: var(--warn-soft); color: var(--warn); }
 .filter { display: flex; flex-wrap: wrap; align-items: end; gap: .6rem .8rem; margin: 0 0 1rem; }
-.filter > div { min-width: 0; flex: 0 1 11rem; }
+.filter > div { min-width: 0; flex: 1 1 9rem; max-width: 12rem; }
 label, legend { display: block; margin: 0 0 .15rem; color: var(--dim); font-size: .8125rem; }
 fieldset { margin: 0 0 .9rem; padding: .6rem .9rem; border: 1px solid var(--line); border-radius: .4rem; }
 input:not([type=hidden], [type=checkbox], [type=radio]), select, textarea { display: block; width: 100%; max-width: 100%; min-height: 2rem; padding: .3rem .55rem; border: 1px solid var(--field); border-radius: .35rem; background: var(--card); color: inherit; font: inherit; }
@@ -73,7 +75,7 @@ button.primary, .button.primary { border-color: var(--accent); background: var(-
 button[aria-pressed=true] { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); background: var(--soft); }
 button.danger { border-color: var(--bad); color: var(--bad); }
 .bar { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem .9rem; margin: 0 0 1rem; }
-.bar > p { margin: 0; }
+.bar > p, .bar > .bar { margin: 0; }
 .empty { padding: 1.6rem 1.1rem; border: 1px dashed var(--line); border-radius: .5rem; color: var(--dim); }
 .empty p:last-child { margin: 0; }
 details { margin: .25rem 0; }
@@ -82,7 +84,7 @@ summary { cursor: pointer; }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 [hidden] { display: none; }
 footer { max-width: 96rem; margin: 0 auto; padding: 0 1.25rem 1.5rem; color: var(--dim); font-size: .8125rem; }
-@media (max-width: 40rem) { .top, main, footer { padding-left: .75rem; padding-right: .75rem; } .filter > div { flex: 1 1 45%; } th, td { padding: .35rem .6rem; } dl { display: block; } dd { margin-bottom: .5rem; } }
+@media (max-width: 40rem) { .top, main, footer { padding-left: .75rem; padding-right: .75rem; } .filter > div { flex: 1 1 45%; max-width: none; } th, td { padding: .35rem .6rem; } dl { display: block; } dd { margin-bottom: .5rem; } }
 @media (forced-colors: active) { .badge { border-color: CanvasText; } .top nav a[aria-current] { border-color: Highlight; } }
 @media (prefers-reduced-motion: no-preference) { tr.new { animation: arrive 1.5s ease-out; } @keyframes arrive { from { background: var(--soft); } } }
 @media print { :root { --page: #fff; --card: #fff; --soft: #fff; --text: #000; --dim: #333; } .top nav, .filter, .bar, button, .skip, footer { display: none; } .scroll { overflow: visible; border: 0; } main { padding: 0; max-width: none; } tr { break-inside: avoid; } thead { display: table-header-group; } }

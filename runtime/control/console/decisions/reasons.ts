@@ -41,9 +41,9 @@ function wordsOf(code: string): string {
   if (known !== undefined) return known;
   const [, name = "", ending] = /^(.+)-(ok|unauthorized|unknown)$/.exec(code) ?? [];
   const subject = SUBJECTS[name] ?? name.replaceAll("-", " ");
-  if (ending === "ok") return `${subject} fits`;
-  if (ending === "unauthorized") return `${subject} does not fit`;
-  if (ending === "unknown") return `${subject} is not known`;
+  if (ending === "ok") return `${subject} ${name === "groups" ? "fit" : "fits"}`;
+  if (ending === "unauthorized") return `${subject} ${name === "groups" ? "do" : "does"} not fit`;
+  if (ending === "unknown") return `${subject} ${name === "groups" ? "are" : "is"} not known`;
   if (code.startsWith("credential-"))
     return `the credential is ${code.slice("credential-".length).replaceAll("-", " ")}`;
   return code.replaceAll("-", " ");

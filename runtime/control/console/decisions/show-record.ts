@@ -8,7 +8,7 @@ import { reasonText } from "./reasons.ts";
 export const DECISIONS_PATH = "/.gateway/console/decisions";
 
 const MAX_VALUE_CHARACTERS = 4_000;
-const MAX_CELL_CHARACTERS = 80;
+const MAX_CELL_CHARACTERS = 48;
 
 export function rowOf(record: KeptRecord): DecisionRow {
   const { id, timeMs, outcome, result } = record;
@@ -19,9 +19,9 @@ export function rowOf(record: KeptRecord): DecisionRow {
     outcome,
     href: `${DECISIONS_PATH}/${id}`,
     who: cell(record.email || record.userId || "nobody"),
-    client: cell(record.clientId ?? textOf(record, "auth-method") ?? ""),
+    client: cell(record.clientId?.replace(/^https:\/\//, "") ?? textOf(record, "auth-method") ?? ""),
     route: cell(record.route ?? ""),
-    what: cell(whatOf(record)),
+    what: cell(record.tool ?? whatOf(record)),
     reason: strange(reasonText(record)),
     status: result?.status,
     durationMs: result?.durationMs,
