@@ -32,6 +32,8 @@ export interface StageOptions {
 export interface Stage {
   /** What users visit, "http://localhost:8080". */
   readonly origin: string;
+  /** Where they sign in, and administrators have their console: a host that no application shares. */
+  readonly pagesOrigin: string;
   readonly adminOrigin: string;
   readonly identityProvider: IdentityProvider;
   readonly mcpServer: RunningMcpServer;
@@ -53,6 +55,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const configDirectory = join(directory, "config");
   await mkdir(configDirectory);
   const origin = `http://localhost:${options.port}`;
+  const pagesOrigin = `http://127.0.0.1:${options.port}`;
   const { own, close } = createOwned();
   own({ close: () => rm(directory, { recursive: true, force: true }) });
   try {
@@ -64,8 +67,8 @@ export async function startStage(options: StageOptions): Promise<Stage> {
           {
             client_id: "gateway",
             client_secret: "demo-secret-of-the-gateway",
-            redirect_uris: [`${origin}/.gateway/callback`],
-            post_logout_redirect_uris: [`${origin}/.gateway/signed_out`],
+            redirect_uris: [`${pagesOrigin}/.gateway/callback`],
+            post_logout_redirect_uris: [`${pagesOrigin}/.gateway/signed_out`],
           },
         ],
       }),
@@ -74,7 +77,9 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     const webApp = own(await startWebApp({ gateway: origin }));
 
     const bootFile = join(configDirectory, "gateway.yaml");
-    await writeFile(bootFile, bootSettings(options, identityProvider.issuer, directory), { mode: 0o600 });
+    await writeFile(bootFile, bootSettings(options, { issuer: identityProvider.issuer, pagesOrigin, directory }), {
+      mode: 0o600,
+    });
     const environment = {
       DEMO_PORT: String(options.port),
       DEMO_MCP_PORT: new URL(mcpServer.url).port,
@@ -109,6 +114,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     const gateway = own(await startGateway({ config: configDirectory, log: createLog({ level: "warn" }) }));
     return {
       origin,
+      pagesOrigin,
       adminOrigin: gateway.adminOrigin,
       identityProvider,
       mcpServer,
@@ -127,7 +133,14 @@ export async function startStage(options: StageOptions): Promise<Stage> {
 }
 
 /** What only the gateway's own operator sets; everything else is in the program. */
-function bootSettings(options: StageOptions, issuer: string, directory: string): string {
+function bootSettings(
+  options: StageOptions,
+  {
+    issuer,
+    pagesOrigin,
+    directory,
+  }: { readonly issuer: string; readonly pagesOrigin: string; readonly directory: string },
+): string {
   return `# Boot settings of the demo; the program's slice lies beside this file.
 address: 127.0.0.1:${options.port}
 admin_address: 127.0.0.1:0
@@ -136,6 +149,12 @@ development: true
 shared_secret: ${randomBytes(32).toString("base64")}
 storage_url: sqlite:${join(directory, "gateway.db")}
 authorize_log: ${options.authorizeLog === undefined || options.authorizeLog === "stdout" ? "stdout" : join(directory, options.authorizeLog)}
+record_store: {}
+console:
+  operator: { allow: { and: [{ groups: { has: admins } }] } }
+  approver: { allow: { and: [{ groups: { has: admins } }] } }
+  auditor: { allow: { and: [{ groups: { has: admins } }] } }
+authenticate_service_url: ${pagesOrigin}
 idp_provider_url: ${issuer}
 idp_client_id: gateway
 idp_client_secret: demo-secret-of-the-gateway

@@ -41,7 +41,8 @@ The gateway serves on ${stage.origin} (published by ${stage.publisher}).
 
   Web application     ${stage.origin}/app
   MCP client route    ${stage.origin}/assistant
-  You, signed in      ${stage.origin}/.gateway/
+  You, signed in      ${stage.pagesOrigin}/.gateway/
+  Console             ${stage.pagesOrigin}/.gateway/console/    decisions as they come; for group admins
   MCP server          ${stage.origin}/github/mcp    tools except delete_*, for example.com
   MCP server          ${stage.origin}/notes/mcp     three tools, for group engineering
   Users               ${users.map(({ email, groups }) => `${email} (${groups.join(", ") || "no groups"})`).join("; ")}

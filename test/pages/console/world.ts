@@ -55,6 +55,7 @@ export async function startConsoleWorld(): Promise<ConsoleWorld> {
     watchesDirectory: true,
     boot: {
       storage_url: `sqlite:${join(directory, "gateway.db")}`,
+      record_store: {},
       console: {
         operator: EVERYTHING,
         approver: EVERYTHING,
@@ -66,7 +67,9 @@ export async function startConsoleWorld(): Promise<ConsoleWorld> {
   });
   const { gateway } = world;
   for (const owner of ["team-a", "team-b"]) {
-    await gateway.change(() => writeFile(join(gateway.directory, `${owner}.yaml`), sliceOf(owner, gateway.origin, mcpServer.origin)));
+    await gateway.change(() =>
+      writeFile(join(gateway.directory, `${owner}.yaml`), sliceOf(owner, gateway.origin, mcpServer.origin)),
+    );
   }
   const home = `http://127.0.0.1:${gateway.port}/.gateway/console`;
   const browser: Browser = await launchChromium();

@@ -1,0 +1,44 @@
+/** The console in a real browser: its frame, and each screen. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { missingChromium } from "../support/chromium.ts";
+import { describeDecisions } from "./console/decisions.ts";
+import { type ConsoleWorld, expectGoodLook, startConsoleWorld } from "./console/world.ts";
+
+const missing = missingChromium();
+if (missing !== undefined) console.log(`the console is not driven: ${missing}`);
+
+let world: ConsoleWorld;
+beforeAll(async () => {
+  if (missing === undefined) world = await startConsoleWorld();
+}, 60_000);
+afterAll(() => world?.close());
+
+describe.skipIf(missing !== undefined)("the console", () => {
+  test("says who somebody is there, shows the reader's times, and does without scripts", async () => {
+    const { page, context, consoleErrors } = await world.visit("bob", "/decisions", { timezoneId: "Asia/Kolkata" });
+    expect(await page.locator(".who").innerText()).toContain("bob@example.com · viewer of team-a");
+    expect(await page.locator("#zone").innerText()).toContain("Asia/Calcutta");
+    expect(await page.getByRole("link", { name: "Decisions" }).getAttribute("aria-current")).toBe("page");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    expect(await page.evaluate("document.activeElement.id")).toBe("main");
+    expect(consoleErrors).toEqual([]);
+    await context.close();
+    const plain = await world.visit("bob", "/decisions", { javaScript: false });
+    expect(await plain.page.locator("#zone").innerText()).toBe("Times are UTC.");
+    await plain.context.close();
+  });
+
+  test("has an ordinary denial for who has no role, and a page for what is nowhere", async () => {
+    const { page, context } = await world.visit("carol", "/people?user=alice");
+    expect(await page.getByRole("heading", { level: 1 }).innerText()).toBe("Access denied");
+    expect(await page.locator("body").innerText()).not.toMatch(/console|people/i);
+    await context.close();
+    const alice = await world.visit("alice", "/nowhere");
+    await expectGoodLook(alice, "nowhere");
+    await alice.context.close();
+  });
+
+  describeDecisions(() => world);
+});

@@ -1,0 +1,137 @@
+/** The screen of decisions: rows with and without scripts, one decision, and new ones as they come. */
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
+
+import type { SignedInClient } from "../../support/oauth-client.ts";
+import { type ConsoleWorld, expectGoodLook } from "./world.ts";
+
+export function describeDecisions(world: () => ConsoleWorld): void {
+  describe("decisions", () => {
+    let alice: SignedInClient;
+    /** Of the page's rows, top down: outcome and what. */
+    const rowsOf = async (page: Page): Promise<readonly string[]> => {
+      const rows = await page.locator("main tbody tr").all();
+      return Promise.all(
+        rows.map(
+          async (row) => `${await row.locator(".badge").innerText()} ${await row.locator("code").first().innerText()}`,
+        ),
+      );
+    };
+    const seeRow = (page: Page, text: string): Promise<void> =>
+      page.locator("main tbody tr", { hasText: text }).first().waitFor();
+
+    /** Opens the page until the records are there: they are kept a moment after the answer. */
+    const openWith = async (page: Page, path: string, text: string): Promise<void> => {
+      await expect
+        .poll(async () => {
+          await page.goto(world().home + path);
+          return page.locator("main").innerText();
+        })
+        .toContain(text);
+    };
+
+    beforeAll(async () => {
+      const { client, call } = world();
+      alice = await client("alice", "team-a");
+      const other = await client("alice", "team-b");
+      await call(other, "team-b", "secret_of_b");
+      await call(alice, "team-a", "<img src=x onerror=alert(1)>", { note: "for auditors" });
+      await call(alice, "team-a", "delete_repo", { repo: "acme/site" });
+      await call(alice, "team-a", "list_issues", { repo: "acme/site" });
+    });
+
+    test("stand there with their reasons, the same without scripts, for each person what is theirs", async () => {
+      const { page, context, consoleErrors } = await world().visit("alice", "/decisions", {
+        viewport: { width: 1280, height: 800 },
+      });
+      await openWith(page, "/decisions?outcome=denied", "delete_repo");
+      const row = page.locator("main tbody tr", { hasText: "delete_repo" }).first();
+      expect(await row.innerText()).toMatch(
+        /Denied.*alice@example\.com.*team-a\/tools.*a deny rule holds: the tool fits/s,
+      );
+      await page.goto(`${world().home}/decisions`);
+      await seeRow(page, "list_issues");
+      expect(await page.locator("main").innerText()).toContain("<img src=x onerror=alert(1)>");
+      await expectGoodLook({ page, context, consoleErrors }, "decisions");
+      await context.close();
+
+      const bob = await world().visit("bob", "/decisions", { javaScript: false });
+      expect(await bob.page.locator("main").innerText()).not.toContain("team-b");
+      await bob.page.getByLabel("Tool").fill("delete_repo");
+      await bob.page.getByRole("button", { name: "Filter" }).click();
+      expect(new URL(bob.page.url()).searchParams.get("tool")).toBe("delete_repo");
+      expect(new Set(await rowsOf(bob.page))).toEqual(new Set(["Denied delete_repo"]));
+      await bob.page.getByRole("link", { name: "Clear" }).click();
+      expect((await rowsOf(bob.page)).length).toBeGreaterThan(1);
+      await bob.context.close();
+    });
+
+    test("each has a page that can be shared, with the rules that decided", async () => {
+      const { page, context, consoleErrors } = await world().visit("alice", "/decisions");
+      await openWith(page, "/decisions?view=denied-first", "delete_repo");
+      expect((await rowsOf(page))[0]).toMatch(/^(?:Denied|Failed)/);
+      await page.locator("main tbody tr", { hasText: "delete_repo" }).getByRole("link").first().click();
+      await page.getByRole("heading", { name: "All fields" }).waitFor();
+      const text = await page.locator("main").innerText();
+      expect(text).toContain("This is the configuration that decided.");
+      expect(text).toMatch(/A deny rule, all of: holds\s+holds mcp_tool/);
+      await expectGoodLook({ page, context, consoleErrors }, "decision");
+      const address = page.url();
+      await context.close();
+
+      const bob = await world().visit("bob", new URL(address).pathname.replace("/.gateway/console", ""));
+      expect(await bob.page.locator("h1").innerText()).toBe("alice@example.com: tools/call delete_repo");
+      expect(await bob.page.locator("main").innerText()).not.toContain("acme/site");
+      await bob.context.close();
+    });
+
+    test("new ones appear by themselves, wait while somebody is at work there, and lose nothing", async () => {
+      const { call } = world();
+      const { page, context, consoleErrors } = await world().visit("alice", "/decisions?tool=list_issues");
+      await page.getByText("New decisions appear by themselves.").waitFor();
+      const before = (await rowsOf(page)).length;
+      await call(alice, "team-a", "list_issues");
+      await expect.poll(async () => (await rowsOf(page)).length).toBe(before + 1);
+
+      // The focus is in the table: what comes waits behind a button.
+      await page.locator("main tbody a").first().focus();
+      await call(alice, "team-a", "list_issues");
+      await call(alice, "team-a", "list_issues");
+      const button = page.getByRole("button", { name: "2 new" });
+      await button.waitFor();
+      expect((await rowsOf(page)).length).toBe(before + 1);
+      expect(await page.evaluate("document.activeElement.tagName")).toBe("A");
+      await button.click();
+      await expect.poll(async () => (await rowsOf(page)).length).toBe(before + 3);
+      expect(await page.evaluate("document.activeElement.id")).toBe("live-pause");
+
+      await page.getByRole("button", { name: "Pause" }).click();
+      await call(alice, "team-a", "list_issues");
+      await page.getByRole("button", { name: "1 new" }).waitFor();
+      expect((await rowsOf(page)).length).toBe(before + 3);
+      await page.getByRole("button", { name: "Pause" }).click();
+      await expect.poll(async () => (await rowsOf(page)).length).toBe(before + 4);
+      const ids = await page
+        .locator("main tbody tr")
+        .evaluateAll((rows) => rows.map((row) => row.getAttribute("data-id")));
+      expect(new Set(ids).size).toBe(ids.length);
+      expect(consoleErrors).toEqual([]);
+      await context.close();
+    });
+
+    test("come as a file of what is looked for", async () => {
+      const { page, context } = await world().visit("alice", "/decisions?tool=delete_repo");
+      const [file] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("link", { name: "Download CSV" }).click(),
+      ]);
+      expect(file.suggestedFilename()).toBe("decisions.csv");
+      const stream = await file.createReadStream();
+      const text = Buffer.concat(await stream.toArray()).toString();
+      expect(text.split("\r\n")[1]).toMatch(
+        /,denied,u-alice,alice@example\.com,.*,team-a\/tools,tools\/call delete_repo,/,
+      );
+      await context.close();
+    });
+  });
+}
