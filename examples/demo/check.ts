@@ -137,7 +137,7 @@ async function tell(steps: Steps, stage: Stage, program: string): Promise<void> 
       () => visit(alice, `${console}decisions?outcome=denied`, { user: "alice@example.com" }),
       ({ text }) => text.includes("delete_repo"),
     );
-    steps.match(denied.text, /a deny rule holds: the tool fits/);
+    steps.match(denied.text, /a deny rule holds: the tool</);
     const allowed = await visit(alice, `${console}decisions?tool=list_repos`, { user: "alice@example.com" });
     steps.match(allowed.text, /the domain fits/);
     const bob = await visit(createBrowser(), console, { user: "bob@example.com" });

@@ -24,7 +24,8 @@ export function reasonText({ outcome, value }: KeptRecord): string {
   if (outcome === "limited") return "over a limit of the route";
   if (outcome === "waiting") return "waits for an approval";
   if (value["allow"] === true) return why.length === 0 ? "allowed" : inWords(why);
-  if (value["deny"] === true && whyDenied.length > 0) return `a deny rule holds: ${inWords(whyDenied)}`;
+  if (value["deny"] === true && whyDenied.length > 0)
+    return `a deny rule holds: ${whyDenied.map(subjectOf).join(", ")}`;
   return whyNot.length === 0 ? "no rule lets anybody in" : inWords(whyNot);
 }
 
@@ -34,6 +35,12 @@ function codes(value: unknown): readonly string[] {
 
 function inWords(reasons: readonly string[]): string {
   return reasons.map(wordsOf).join(", ");
+}
+
+/** Under a deny rule a criterion that holds speaks against the request. */
+function subjectOf(code: string): string {
+  const name = code.replace(/-(?:ok|unauthorized)$/, "");
+  return SUBJECTS[name] ?? wordsOf(code);
 }
 
 function wordsOf(code: string): string {
