@@ -13,7 +13,7 @@ import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { forGrants, type Discover } from "./idp-discovery.ts";
 import { detailOf, isRefusedCode, isRefusedRefresh, providerError } from "./idp-errors.ts";
 import { scopesFor } from "./idp-scopes.ts";
-import { FRESH_SIGN_IN_SECONDS } from "./auth-time.ts";
+import { freshSignIn } from "./auth-time.ts";
 import type { GroupsResolver } from "./groups-resolver.ts";
 import { lacksOnlyName, lacksProfile, readProfile, withOthersLeftOut, type ProfileFacts } from "./provider-claims.ts";
 import { fitsNoKey, type ProviderKeys } from "./provider-keys.ts";
@@ -71,8 +71,6 @@ export interface IdentityProvider {
   ): Promise<string | undefined>;
 }
 
-/** OpenID Connect Core §3.1.2.1; with `max_age` the ID token must say when it was. */
-const FRESH_SIGN_IN = { prompt: "login", max_age: String(FRESH_SIGN_IN_SECONDS) };
 /** Of a subject that is refused, in the log. */
 const SHOWN_SUBJECT_CHARACTERS = 100;
 
@@ -130,7 +128,7 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
         nonce: checks.nonce,
         code_challenge: await openid.calculatePKCECodeChallenge(checks.codeVerifier),
         code_challenge_method: "S256",
-        ...(checks.isFresh === true ? FRESH_SIGN_IN : {}),
+        ...(checks.isFresh === true ? freshSignIn(settings) : {}),
       });
       return url.href;
     },

@@ -232,6 +232,17 @@ describe("what is done", () => {
     expect(back.text).not.toContain("Remove a thing");
   });
 
+  it("does nothing where the provider says that it did not ask", async () => {
+    const { browser, page } = await signedIn(ALICE);
+    // For the gateway, whose clock this is, what the provider says of now is long ago.
+    const now = bench.clock.now();
+    bench.clock.advance(60 * 60_000);
+    const asked = await browser.submit(page, { button: "Remove", values: { reason: "x" } });
+    const back = await browser.click(await browser.click(asked, "Sign in again"), ALICE);
+    bench.clock.set(now);
+    expect([back.status, back.text.includes("sign-in.refused"), done]).toEqual([403, true, []]);
+  });
+
   it("needs no fresh sign-in for what is not grave, and the role where it is done", async () => {
     const browser = await signedInLongAgo(ALICE);
     const page = await browser.open(HOME);
