@@ -28,12 +28,11 @@ export function describeDecisions(world: () => ConsoleWorld): void {
     };
 
     beforeAll(async () => {
-      const { client, call } = world();
-      alice = await client("alice", "team-a");
-      const other = await client("alice", "team-b");
-      await call(other, "team-b", "secret_of_b");
-      await call(alice, "team-a", "delete_repo", { repo: "acme/site" });
-      await call(alice, "team-a", "list_issues", { repo: "acme/site" });
+      alice = await world().client("alice", "team-a");
+      const other = await world().client("alice", "team-b");
+      await world().call(other, "team-b", "secret_of_b");
+      await world().call(alice, "team-a", "delete_repo", { repo: "acme/site" });
+      await world().call(alice, "team-a", "list_issues", { repo: "acme/site" });
     });
 
     test("stand there with their reasons, the same without scripts, for each person what is theirs", async () => {
@@ -81,17 +80,16 @@ export function describeDecisions(world: () => ConsoleWorld): void {
     });
 
     test("new ones appear by themselves, wait while somebody is at work there, and lose nothing", async () => {
-      const { call } = world();
       const { page, context, consoleErrors } = await world().visit("alice", "/decisions?tool=list_issues");
       await page.getByText("New decisions appear by themselves.").waitFor();
       const before = (await rowsOf(page)).length;
-      await call(alice, "team-a", "list_issues");
+      await world().call(alice, "team-a", "list_issues");
       await expect.poll(async () => (await rowsOf(page)).length).toBe(before + 1);
 
       // The focus is in the table: what comes waits behind a button.
       await page.locator("main tbody a").first().focus();
-      await call(alice, "team-a", "list_issues");
-      await call(alice, "team-a", "list_issues");
+      await world().call(alice, "team-a", "list_issues");
+      await world().call(alice, "team-a", "list_issues");
       const button = page.getByRole("button", { name: "2 new" });
       await button.waitFor();
       expect((await rowsOf(page)).length).toBe(before + 1);
@@ -101,7 +99,7 @@ export function describeDecisions(world: () => ConsoleWorld): void {
       expect(await page.evaluate("document.activeElement.id")).toBe("live-pause");
 
       await page.getByRole("button", { name: "Pause" }).click();
-      await call(alice, "team-a", "list_issues");
+      await world().call(alice, "team-a", "list_issues");
       await page.getByRole("button", { name: "1 new" }).waitFor();
       expect((await rowsOf(page)).length).toBe(before + 3);
       await page.getByRole("button", { name: "Pause" }).click();
