@@ -34,7 +34,11 @@ export function serveRecords(
 ): void {
   const { instance, audit, destination, closeTimeoutMs } = settings;
   const tell = (message: FromRecordThread, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);
-  /** The log, now. */
+  /** The operator's. */
+  const log = {
+    error: (fields: object, message: string) => tell({ type: "log", level: "error", fields, message }),
+  };
+  /** The authorization log, now. */
   let isFailing = false;
   const writer = createRecordWriter({
     destination,
@@ -75,7 +79,7 @@ export function serveRecords(
       return copyOf(line, extra, { instance, seq }, redactor);
     } catch (error) {
       // Its lines are our own; should one be broken all the same, the others go on.
-      tell({ type: "log", level: "error", fields: { seq, reason: errorText(error) }, message: "a record has no copy" });
+      log.error({ seq, reason: errorText(error) }, "a record has no copy");
       return { value: { level: "error", message: "unreadable record", instance, seq } };
     }
   }

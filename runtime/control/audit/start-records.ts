@@ -71,7 +71,7 @@ export async function startRecords(options: RecordsOptions, deps: RecordsDeps): 
         heads?.put(note);
       },
       onDeath(error) {
-        log.fatal({ err: error }, "authorization records cannot be written any more");
+        log.error({ err: error }, "authorization records cannot be written any more");
         throw error;
       },
     },

@@ -44,6 +44,10 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
   "Records, traces and events": {
     "authorization records are not written":
       "Answers wait while the queue is full. Free the disk, or see who reads the standard output; `queued` records are not lost yet.",
+    "authorization records cannot be written any more":
+      "With `audit`, a record store or sinks: the thread of the records ended, `err` says why. The process ends with it, so that nothing goes unrecorded; whoever supervises it starts another. Report it.",
+    "a record has no copy":
+      "The log has it; the record store and sinks have its place alone. Report it, with `reason`.",
     "how far other audits came is not known":
       "With `audit`: this run does not say how far the others had come, so that an end cut off before it may go unseen. Mend the store.",
     "how far this audit came is not kept in the store":
