@@ -6,6 +6,7 @@ import { createMintedTokens } from "./control/admin/minted-tokens.ts";
 import { PRESENCE_TAG } from "./control/bundle/presence.ts";
 import { createConsole } from "./control/console/module.ts";
 import { createPolicyScreens } from "./control/console/simulator/policy-screens.ts";
+import type { RecordReader } from "./record-store/record-reader.ts";
 import type { ScreenDeps } from "./control/console/screens.ts";
 import { createDevices } from "./identity/devices/device.ts";
 import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
