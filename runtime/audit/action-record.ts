@@ -14,6 +14,7 @@ export interface AdminAction {
     | "refuse"
     | "approve-device"
     | "withdraw-device-approval"
+    | "forget"
     | "console";
   /** Who: a user's id, "root@host" for commands, which token for the admin listener. */
   readonly by: string;

@@ -10,7 +10,16 @@ import { formatCursor, parseCursor } from "./cursor.ts";
 import { firstIdAt, LAST_ID, parseId, timeOf } from "./record-id.ts";
 import type { KeptRecord, RecordPage, RecordQuery, RecordReader } from "./record-reader.ts";
 import { isAskedFor } from "./row.ts";
-import { chooseLeading, type Range, readTexts, searchIn, type SegmentReader, STRIDE, toId } from "./segment-search.ts";
+import {
+  chooseLeading,
+  type Range,
+  readTexts,
+  SCAN_STRIDE,
+  searchIn,
+  type SegmentReader,
+  STRIDE,
+  toId,
+} from "./segment-search.ts";
 import { type Segment, segmentOf } from "./segments.ts";
 
 export interface SearchLimits {
@@ -74,7 +83,7 @@ export async function findRecords(
       }
       if (found.length > limit) return page(false);
       const last = rows.at(-1);
-      used += end === undefined ? rows.length : STRIDE;
+      used += end === undefined ? rows.length : leading === undefined ? SCAN_STRIDE / 5 : STRIDE;
       // A full answer may have more behind it in the same stretch.
       if (last !== undefined && rows.length === wanted) range = after(range, last.id, order);
       else if (end === undefined) break;

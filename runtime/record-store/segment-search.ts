@@ -17,8 +17,9 @@ export interface SegmentReader {
   bytes(): Promise<number>;
 }
 
-/** Rows between two looks at what was used up. */
+/** Rows between two looks at what was used up: what an index leads to, and what is read one after the other. */
 export const STRIDE = 5_000;
+export const SCAN_STRIDE = 25_000;
 /** So many rows of a column are counted before it is called frequent. */
 const FEW = 500;
 /** Most rows that are read together: a page, and one that says that there is more. */
@@ -99,7 +100,10 @@ export function searchIn(
   return {
     async stride(range) {
       const { sql, values: given } = select(range, false);
-      const [row] = await db.all(`${sql} ORDER BY id ${direction} LIMIT 1 OFFSET ${STRIDE - 1}`, given);
+      const [row] = await db.all(
+        `${sql} ORDER BY id ${direction} LIMIT 1 OFFSET ${(leading === undefined ? SCAN_STRIDE : STRIDE) - 1}`,
+        given,
+      );
       return row === undefined ? undefined : toId(row[0]);
     },
     async rows(range, most) {

@@ -43,6 +43,7 @@ export type KeyPurpose =
   | "approval"
   | "approval-state"
   | "audit-signing"
+  | "forgotten-user"
   | "console";
 
 /** Authenticated encryption for one purpose. */

@@ -5,6 +5,7 @@ import * as fc from "fast-check";
 import type { RecordConsumer } from "../../runtime/audit/record-consumer.ts";
 import type { RecordPlace } from "../../runtime/record-store/back-end.ts";
 import type { KeptRecord, RecordQuery, RecordReader } from "../../runtime/record-store/record-reader.ts";
+import { forgetRecords } from "../../runtime/record-store/forget.ts";
 import { openRecordReader, openRecordStore } from "../../runtime/record-store/record-store.ts";
 import { copyOf, endOf } from "../support/record-copies.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
@@ -205,6 +206,30 @@ export function recordStoreContract(fresh: () => Promise<RecordPlace>): void {
     expect(new Set(found.map(({ id }) => id)).size).toBe(600);
     expect(found).toHaveLength(600);
     expect(found.map(({ timeMs }) => timeMs)).toEqual(found.map(({ timeMs }) => timeMs).toSorted((a, b) => a - b));
+  });
+
+  test("forgetRecords() takes what is about a user, and nothing else", async () => {
+    const place = await fresh();
+    const from = start();
+    const store = writer(place, createTestClock(from));
+    store.take([
+      copyOf(from, "1", { user: "alice", email: "alice@example.com" }),
+      copyOf(from + 1, "2", { user: "other-id", email: "Alice@example.com" }),
+      copyOf(from + 2, "3", { user: "bob", approval: { state: "approved", by: "alice" } }),
+      copyOf(from + 3, "4", { message: "administrative action", by: "root@host", target: "device 1 of alice" }),
+      copyOf(from + 4, "5", { user: "bob", "mcp-tool-parameters": { by: "alice" } }),
+      copyOf(from + 5, "6", { message: "administrative action", by: "bob", target: "device 1 of malice" }),
+    ]);
+    await store.flush();
+    const names = { ids: ["alice"], emails: ["alice@example.com"] };
+    expect(await forgetRecords({ place }, names)).toBe(4);
+    expect(await forgetRecords({ place }, names)).toBe(0);
+    const reader = readerOf(place);
+    expect(requestIds(await findAll(reader, { order: "oldest", limit: 10 }))).toEqual(["5", "6"]);
+    expect((await reader.stats()).count).toBe(2);
+    store.take([copyOf(from + 6, "7")]);
+    await store.flush();
+    expect((await reader.stats()).count).toBe(3);
   });
 
   describe("retention", () => {

@@ -27,16 +27,18 @@ const LEASE_MS = 10_000;
 const LOOK_EVERY_MS = 15_000;
 const CLOSE_MS = 1_000;
 
-/** @throws GatewayError `store.unavailable` */
+/** @returns the id that its record will have @throws GatewayError `store.unavailable` */
 export async function queueAction(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
   action: AdminAction,
-): Promise<void> {
+): Promise<string> {
   const timeMs = clock.now();
   const row: ActionRow = { timeMs, action };
   // In the order in which they are listed.
-  await store.put(`audit-action:${String(timeMs).padStart(15, "0")}-${randomUUID()}`, row, { tags: [TAG] });
+  const id = `${String(timeMs).padStart(15, "0")}-${randomUUID()}`;
+  await store.put(`audit-action:${id}`, row, { tags: [TAG] });
   await store.append(ACTIONS_FEED, {}, epochSeconds(clock) + FEED_ENTRY_SECONDS);
+  return id;
 }
 
 /** Writes what waits, now and whenever something comes. */

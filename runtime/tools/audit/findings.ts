@@ -73,6 +73,8 @@ export interface VerifyReport {
   readonly found: number;
   /** What of known runs was not given: their beginnings, or whole runs. */
   readonly notGiven: readonly { readonly instance: string; readonly lines: number }[];
+  /** Lines that `gateway users forget` has erased, by action; `isRecorded`: its record is among what was given. */
+  readonly forgotten?: readonly { readonly action: string; readonly lines: number; readonly isRecorded: boolean }[];
   /** Lines that a killed process left behind half written. */
   readonly torn: readonly Place[];
   /** Authorization records that belong to no run: written without `audit`. */

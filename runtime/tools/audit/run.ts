@@ -22,7 +22,8 @@ export interface ReadLine {
   readonly seq: number;
   readonly leaf: string;
   readonly place: Place;
-  readonly kind: "record" | "checkpoint" | "end" | "erased";
+  /** forgotten: erased, and an action of an administrator is named that did it. */
+  readonly kind: "record" | "checkpoint" | "end" | "erased" | "forgotten";
   /** Of a checkpoint: the line. */
   readonly text?: string;
 }

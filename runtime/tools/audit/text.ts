@@ -23,7 +23,7 @@ const RESULTS: Readonly<Record<VerifyReport["result"], string>> = {
 };
 
 export function formatVerify(report: VerifyReport): string {
-  const { result, runs, findings, found, notGiven, torn, unchained, otherLines } = report;
+  const { result, runs, findings, found, forgotten = [], notGiven, torn, unchained, otherLines } = report;
   const isOpen = result === "whole" && runs.some(({ isEnded }) => !isEnded);
   const lines = [isOpen ? "All that is here is proven; not every run has an end." : RESULTS[result], ""];
   for (const finding of findings) lines.push(`  ${findingText(finding)}`);
@@ -32,6 +32,10 @@ export function formatVerify(report: VerifyReport): string {
   for (const run of runs) lines.push(...runText(run));
   for (const { instance, lines: count } of notGiven) {
     lines.push(`Not given: lines 0 to ${count - 1} of ${instance}`);
+  }
+  for (const { action, lines: erased, isRecorded } of forgotten) {
+    const told = isRecorded ? "" : ", whose record was not given";
+    lines.push(`${count(erased, "record")} erased by \`gateway users forget\`, action ${action}${told}`);
   }
   for (const place of torn) lines.push(`Half a line, of a process that was killed: ${placeText(place)}`);
   if (unchained > 0)

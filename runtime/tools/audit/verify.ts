@@ -4,6 +4,7 @@
  * Untrusted: the files. Nothing is called proven that a good signature does not cover.
  */
 import { parseCheckpoint, type Checkpoint } from "../../audit/chain/checkpoint.ts";
+import { forgetOf } from "../../audit/chain/erased-record.ts";
 import { type LinePosition, positionOf } from "../../audit/chain/lines.ts";
 import { leafHash } from "../../audit/chain/merkle-tree.ts";
 import type { NoteVerifier } from "../../audit/chain/signed-note.ts";
@@ -27,6 +28,7 @@ const CHECKPOINT = Buffer.from('"message":"audit checkpoint"');
 const START = Buffer.from('"message":"audit start"');
 const END = Buffer.from('"message":"audit end"');
 const ERASED = Buffer.from('"message":"erased record"');
+const ACTION = Buffer.from('"message":"administrative action"');
 const MARKS = [CHECKPOINT, START, END, ERASED];
 /** Nothing but a whole line of a run ends so. */
 const COMPLETE = /"seq":\d+(,"salt":"[^"]*")?\}$/;
@@ -65,6 +67,7 @@ export function startVerification({ verifiers, heads }: Pick<VerifyInput, "verif
   const torn: Place[] = [];
   /** By run: what its first line says of others. */
   const seen = new Map<string, readonly Checkpoint[]>();
+  const forgotten: Forgotten = { lines: new Map(), actions: new Set() };
   let unchained = 0;
   let otherLines = 0;
 
@@ -75,7 +78,7 @@ export function startVerification({ verifiers, heads }: Pick<VerifyInput, "verif
     const { instance, seq } = position;
     let run = runs.get(instance);
     if (!run) runs.set(instance, (run = new Run(instance, findings, verifiers)));
-    run.take(readLine(bytes, position, place));
+    run.take(readLine(bytes, position, place, verifiers, forgotten));
     if (seq === 0) seen.set(instance, seenBy(bytes));
     return true;
   }
@@ -135,18 +138,24 @@ export function startVerification({ verifiers, heads }: Pick<VerifyInput, "verif
         if (absent > 0) findings.add({ kind: "missing", instance, first: 0, last: absent - 1, note });
         compare(head, note);
       }
+      const unfounded = [...forgotten.lines].filter(([action]) => !forgotten.actions.has(action));
       // Each killed process leaves one at most.
       const crashes = reports.filter(({ isEnded }) => !isEnded).length;
       for (const place of torn.slice(crashes)) findings.add({ kind: "broken", place });
       const isUntold = reports.length === 0 || reports.some(({ isUnknown }) => isUnknown);
       const isPartial =
-        torn.length > 0 || unchained > 0 || notGiven.size > 0 || reports.some(({ unsigned }) => unsigned > 0);
+        torn.length > 0 ||
+        unchained > 0 ||
+        unfounded.length > 0 ||
+        notGiven.size > 0 ||
+        reports.some(({ unsigned }) => unsigned > 0);
       return {
         result: findings.count > 0 ? "found" : isUntold ? "untold" : isPartial ? "partly" : "whole",
         runs: reports,
         findings: findings.list,
         found: findings.count,
         notGiven: [...notGiven].map(([instance, lines]) => ({ instance, lines })),
+        ...(forgotten.lines.size > 0 && { forgotten: forgottenBy(forgotten) }),
         torn: torn.slice(0, Math.min(crashes, MAX_FINDINGS)),
         unchained,
         otherLines,
@@ -162,11 +171,36 @@ export function startVerification({ verifiers, heads }: Pick<VerifyInput, "verif
   }
 }
 
-function readLine(bytes: Buffer, { seq, hasSalt }: LinePosition, place: Place): ReadLine {
+interface Forgotten {
+  /** By action: erased lines that it is said to have erased. */
+  readonly lines: Map<string, number>;
+  /** Actions that are recorded. */
+  readonly actions: Set<string>;
+}
+
+function forgottenBy({ lines, actions }: Forgotten): NonNullable<VerifyReport["forgotten"]> {
+  return [...lines].map(([action, count]) => ({ action, lines: count, isRecorded: actions.has(action) }));
+}
+
+function readLine(
+  bytes: Buffer,
+  { instance, seq, hasSalt }: LinePosition,
+  place: Place,
+  verifiers: readonly NoteVerifier[],
+  forgotten: Forgotten,
+): ReadLine {
   const head = bytes.subarray(0, HEAD_BYTES);
+  if (hasSalt && head.includes(ACTION)) {
+    const [, id] = /"action-id":"([^"]{1,200})","action":"forget"/.exec(bytes.toString("latin1", 0, 400)) ?? [];
+    if (id !== undefined) forgotten.actions.add(id);
+  }
   if (hasSalt) return { seq, leaf: leafHash(bytes), place, kind: head.includes(END) ? "end" : "record" };
   const erased = head.includes(ERASED) ? /"leaf":"([A-Za-z0-9_-]{43})"/.exec(bytes.toString("latin1"))?.[1] : undefined;
-  if (erased !== undefined) return { seq, leaf: erased, place, kind: "erased" };
+  if (erased !== undefined) {
+    const by = forgetOf(bytes.toString("utf8"), { instance, seq, leaf: erased }, verifiers);
+    if (by !== undefined) forgotten.lines.set(by, (forgotten.lines.get(by) ?? 0) + 1);
+    return { seq, leaf: erased, place, kind: by === undefined ? "erased" : "forgotten" };
+  }
   return { seq, leaf: leafHash(bytes), place, kind: "checkpoint", text: bytes.toString("utf8") };
 }
 

@@ -8,6 +8,7 @@ import { hostname, userInfo } from "node:os";
 
 import type { AdminAction } from "../../audit/action-record.ts";
 import { queueAction } from "../../control/audit/actions.ts";
+import type { BootSettings } from "../../config/compiled.ts";
 import { resolveBoot } from "../../control/bundle/boot.ts";
 import { readSources } from "../../control/bundle/sources.ts";
 import { formatProblem, loadSlices, type CheckedConfig } from "../../config/load.ts";
@@ -35,6 +36,9 @@ export interface Administration {
   readonly config: CheckedConfig;
   /** For the audit: what was done, once it is done. Does nothing where the configuration has none. */
   readonly record: (action: Omit<AdminAction, "by">) => Promise<void>;
+  /** The same. @returns the id that its record has; undefined: none is written */
+  readonly recordAs: (action: Omit<AdminAction, "by">) => Promise<string | undefined>;
+  readonly boot: BootSettings;
 }
 
 /** Longer than any token lives, whatever a published slice says of lifetimes. */
@@ -63,11 +67,13 @@ export async function withAdministration<T>(
   const store = await openRecords(boot.storageUrl, { clock, log });
   const revocations = createRevocations({ store, clock, log, longestLifetime: () => REMEMBERED_SECONDS });
   const externalTokens = createExternalTokens({ keys: createKeys(boot.sharedSecrets), clock });
-  const record = async (action: Omit<AdminAction, "by">): Promise<void> => {
-    if (boot.audit || boot.console) await queueAction({ store, clock }, { ...action, by: commandUser() });
+  const recordAs = async (action: Omit<AdminAction, "by">): Promise<string | undefined> => {
+    if (!boot.audit && !boot.console) return undefined;
+    return queueAction({ store, clock }, { ...action, by: commandUser() });
   };
+  const record = async (action: Omit<AdminAction, "by">): Promise<void> => void (await recordAs(action));
   try {
-    return await work({ store, revocations, externalTokens, clock, log, config, record });
+    return await work({ store, revocations, externalTokens, clock, log, config, record, recordAs, boot });
   } finally {
     await revocations.close();
     await store.close();

@@ -12,6 +12,7 @@ const machines = () => import("./machines.ts");
 const devices = () => import("./devices.ts");
 const blocks = () => import("./blocks.ts");
 const records = () => import("./records.ts");
+const users = () => import("./users.ts");
 
 const JSON_OUT = ["--json", "for machines"] as const;
 const USER = ["--user <id>", "only of this user: id or email"] as const;
@@ -71,6 +72,12 @@ export function addAdministration(program: Command, exit: (code: number) => void
     .option("--follow", "and those that come, until it is ended")
     .option("--json", "for machines: one JSON object a line")
     .action(async (options) => exit(await (await records()).printRecords(options, recordsIo(options.follow === true))));
+
+  const user = program.command("users").description("people whom the gateway knows");
+  onRecords(user, "forget", "end all that a user has, and delete what is kept about them")
+    .argument("<user>", "id or email")
+    .option("--records <file...>", "rotated files of records, plain or .gz: what is about the user is erased in them")
+    .action(async (name, options) => exit(await (await users()).forgetUser(name, options)));
 
   const sessions = program.command("sessions").description("who is signed in with a browser");
   onRecords(sessions, "list")

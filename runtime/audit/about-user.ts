@@ -1,0 +1,18 @@
+/** Whether a record is about somebody: they asked, or did it, or it was done to what is theirs. */
+import { lowerAscii } from "../shared/ascii.ts";
+import { isRecord } from "../shared/is-record.ts";
+
+export interface UserNames {
+  readonly ids: readonly string[];
+  readonly emails: readonly string[];
+}
+
+/** What others wrote into a call's arguments is not looked into. */
+export function isAboutUser(value: Readonly<Record<string, unknown>>, { ids, emails }: UserNames): boolean {
+  const { user, email, by, target, approval } = value;
+  const isId = (name: unknown): boolean => typeof name === "string" && ids.includes(name);
+  const isEmail = (name: unknown): boolean =>
+    typeof name === "string" && emails.some((each) => lowerAscii(each) === lowerAscii(name));
+  if (isId(user) || isEmail(email) || isId(by) || (isRecord(approval) && isId(approval["by"]))) return true;
+  return typeof target === "string" && target.split(" ").some((word) => isId(word) || isEmail(word));
+}

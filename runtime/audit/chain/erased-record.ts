@@ -1,0 +1,45 @@
+/**
+ * What stands in the place of a record that was erased because its user was forgotten: its leaf, so that the tree stays what it
+ * was, and by which action it went, signed with the key of the checkpoints.
+ */
+import { AUDIT_KEY_NAME } from "./checkpoint.ts";
+import { type NoteSigner, type NoteVerifier, openNote } from "./signed-note.ts";
+
+export interface ErasedRecord {
+  /** Of the administrative action. */
+  readonly actionId: string;
+  readonly instance: string;
+  readonly seq: number;
+  readonly leaf: string;
+}
+
+/** @param time as the record had it @returns one line without its line end */
+export function formatErased(time: string, erased: ErasedRecord, signer: NoteSigner): string {
+  const { actionId, instance, seq, leaf } = erased;
+  const note = signer.sign(textOf(erased));
+  const signature = note.slice(note.lastIndexOf(" ") + 1).trimEnd();
+  return (
+    `{"level":"info","time":"${time}","service":"authorize","message":"erased record","forget":${JSON.stringify(actionId)}` +
+    `,"leaf":"${leaf}","signature":"${signature}","instance":"${instance}","seq":${seq}}`
+  );
+}
+
+/** @returns the action's id; undefined when none of the keys says so */
+export function forgetOf(
+  line: string,
+  at: Omit<ErasedRecord, "actionId">,
+  verifiers: readonly NoteVerifier[],
+): string | undefined {
+  try {
+    const { forget, signature } = JSON.parse(line) as Readonly<Record<string, unknown>>;
+    if (typeof forget !== "string" || typeof signature !== "string") return undefined;
+    const note = `${textOf({ ...at, actionId: forget })}\n— ${AUDIT_KEY_NAME} ${signature}\n`;
+    return openNote(note, verifiers).kind === "signed" ? forget : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf({ actionId, instance, seq, leaf }: ErasedRecord): string {
+  return `gateform/erased\n${actionId}\n${instance}\n${seq}\n${leaf}\n`;
+}

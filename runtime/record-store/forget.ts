@@ -1,0 +1,58 @@
+/** Takes the records about a user out of the store, from outside the process that writes them. */
+import { isAboutUser, type UserNames } from "../audit/about-user.ts";
+import { lowerAscii } from "../shared/ascii.ts";
+import { GatewayError } from "../shared/errors.ts";
+import { isRecord } from "../shared/is-record.ts";
+import { BackEndError, type RecordStoreOptions } from "./back-end.ts";
+import { forgetInPostgres } from "./postgres/postgres-forget.ts";
+import { nameNumber } from "./row.ts";
+import { forgetInFile } from "./sqlite/sqlite-forget.ts";
+
+/** One segment's rows: which may be about the user, and whether one is. */
+export interface Forgetting {
+  /** A condition of rows `f` (facts) and `t` (texts) with "?" for its values. */
+  readonly condition: (contains: (text: string) => string) => string;
+  readonly values: readonly (number | string)[];
+  readonly isAbout: (text: string) => boolean;
+}
+
+/** @returns how many went @throws GatewayError `records.unavailable` */
+export async function forgetRecords({ place }: Pick<RecordStoreOptions, "place">, names: UserNames): Promise<number> {
+  try {
+    const forgetting = forgettingOf(names);
+    return await (place.kind === "postgres"
+      ? forgetInPostgres(place.url, forgetting)
+      : forgetInFile(place.path, forgetting));
+  } catch (error) {
+    if (!(error instanceof BackEndError)) throw error;
+    const message = `Cannot forget a user in the record store: ${error.message}`;
+    throw new GatewayError("records.unavailable", message, { cause: error });
+  }
+}
+
+function forgettingOf(names: UserNames): Forgetting {
+  const usr = names.ids.map(nameNumber);
+  const mail = names.emails.map((email) => nameNumber(lowerAscii(email)));
+  // Who approved or refused somebody else's call.
+  const by = names.ids.map((id) => `"by":${JSON.stringify(id)}`);
+  const places = (values: readonly unknown[]): string => values.map(() => "?").join(", ");
+  return {
+    // What administrators did is little, and looked at whole.
+    condition: (contains) =>
+      [
+        ...(usr.length > 0 ? [`f.usr IN (${places(usr)})`] : []),
+        ...(mail.length > 0 ? [`f.mail IN (${places(mail)})`] : []),
+        "f.kind IS NOT NULL",
+        ...by.map(() => contains("t.value")),
+      ].join(" OR "),
+    values: [...usr, ...mail, ...by],
+    isAbout(text) {
+      try {
+        const value: unknown = JSON.parse(text);
+        return isRecord(value) && isAboutUser(value, names);
+      } catch {
+        return false;
+      }
+    },
+  };
+}

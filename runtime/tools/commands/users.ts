@@ -1,0 +1,81 @@
+/** `gateway users forget`: ends all that a user has, and takes away what is kept about them. */
+import { createHmac } from "node:crypto";
+import { resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+import { AUDIT_KEY_NAME } from "../../audit/chain/checkpoint.ts";
+import { createNoteSigner } from "../../audit/chain/signed-note.ts";
+import { storedFacts } from "../../identity/claims-record.ts";
+import { listDevices, removeDevice } from "../../identity/devices/devices.ts";
+import { createRecords, emailTag, type IdentityRecord, userTag } from "../../identity/identity-records.ts";
+import { forgetRecords } from "../../record-store/forget.ts";
+import { lowerAscii } from "../../shared/ascii.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import { createKeys } from "../../shared/keys.ts";
+import { isNamedByEmail } from "../../shared/user-id.ts";
+import { type Administration, withAdministration } from "./administration.ts";
+import { eraseLines } from "./erase-lines.ts";
+import { storeOptions } from "./records.ts";
+
+export interface ForgetOptions {
+  readonly config: string;
+  /** Files of records, rotated: what is about the user is erased in them. */
+  readonly records?: readonly string[];
+}
+
+/** Until every process knows that their access has ended, and has kept the records of what came before. */
+const SETTLE_MS = 3_000;
+
+/** @param named id or email @returns exit code @throws GatewayError `commands.records`, `store.unavailable`, `records.unavailable` */
+export function forgetUser(named: string, { config, records = [] }: ForgetOptions): Promise<number> {
+  return withAdministration(config, async (administration) => {
+    const { boot, store, recordAs } = administration;
+    for (const file of records) {
+      if (resolve(file) === resolve(boot.authorizeLog))
+        throw new GatewayError("commands.records", `Cannot rewrite "${file}": gateways write to it, rotate it first`);
+    }
+    const ids = await userIdsOf(administration, named);
+    const emails = new Set(isNamedByEmail(named) ? [named] : []);
+    const keys = createKeys(boot.sharedSecrets);
+    const [digestKey] = keys.derive("forgotten-user");
+    // Nobody is named by the record that they were forgotten; who asks later whether it was this one can tell.
+    const digest = createHmac("sha256", digestKey as Buffer)
+      .update(ids[0] ?? named)
+      .digest("base64url")
+      .slice(0, 22);
+    let ended = 0;
+    for (const id of ids) {
+      const identity = await createRecords(store).identities.get(id);
+      const email = identity && storedFacts(identity.value).email;
+      if (email !== undefined && email !== "") emails.add(email);
+      ended += (await store.list(userTag(id))).length;
+      for (const device of await listDevices({ store }, id)) await removeDevice(administration, device);
+      await administration.revocations.revoke(userTag(id));
+      await store.deleteByTag(userTag(id));
+    }
+    console.log(`${ended} records of sessions, grants, connections, devices and approvals ended and deleted`);
+    const actionId = (await recordAs({ action: "forget", target: `user ${digest}`, after: null })) ?? digest;
+    const names = { ids, emails: [...emails] };
+    if (boot.recordStore) {
+      await delay(SETTLE_MS);
+      console.log(`${await forgetRecords(storeOptions(boot), names)} records deleted from the record store`);
+    }
+    const [seed] = keys.derive("audit-signing");
+    const signer = createNoteSigner(AUDIT_KEY_NAME, seed as Buffer);
+    for (const file of records) {
+      console.log(`${file}: ${await eraseLines(file, names, { actionId, signer })} lines erased`);
+    }
+    console.log(`forgotten as ${actionId}, ${digest}`);
+    return 0;
+  });
+}
+
+/** By id, or by email: of all issuers that know somebody by it. */
+async function userIdsOf({ store }: Administration, named: string): Promise<readonly string[]> {
+  if (!isNamedByEmail(named) || (await store.list(userTag(named))).length > 0) return [named];
+  const tagged = await store.list<IdentityRecord>(emailTag(named));
+  const known = tagged.filter(
+    ({ key, value }) => key.startsWith("identity:") && lowerAscii(value.email) === lowerAscii(named),
+  );
+  return known.map(({ value }) => value.userId);
+}
