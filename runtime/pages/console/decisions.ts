@@ -55,9 +55,9 @@ const COLUMNS: readonly Column[] = [
   { name: "Route", kind: "short" },
   { name: "What" },
   { name: "Why", kind: "wide" },
-  { name: "Client" },
   { name: "Status", kind: "number" },
   { name: "Took", kind: "number" },
+  { name: "Client", kind: "short" },
 ];
 
 /** One row by itself, for a list that goes on. */
@@ -74,9 +74,9 @@ function cellsOf(row: DecisionRow): readonly HtmlValue[] {
     row.route,
     html`<code>${row.what}</code>`,
     row.reason,
-    row.client,
     status === undefined ? "" : status === 0 ? "none" : status,
     durationMs === undefined ? "" : consoleDuration(durationMs),
+    row.client,
   ];
 }
 

@@ -11,14 +11,14 @@ a { color: var(--accent); text-underline-offset: .15em; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: .2rem; }
 .skip { position: absolute; left: -100vw; }
 .skip:focus { left: 1rem; top: .5rem; z-index: 1; padding: .4rem .8rem; background: var(--card); }
-.top { display: flex; flex-wrap: wrap; align-items: baseline; gap: .25rem 1.5rem; padding: .6rem 1.25rem 0; background: var(--card); border-bottom: 1px solid var(--line); }
-.top .name { margin: 0; padding-bottom: .55rem; font-weight: 600; }
-.top nav { flex: 1 1 20rem; }
+.top { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: .1rem 1.5rem; padding: .6rem 1.25rem 0; background: var(--card); border-bottom: 1px solid var(--line); }
+.top .name { margin: 0; font-weight: 600; }
+.top nav { order: 1; flex: 1 0 100%; }
 .top ul { display: flex; flex-wrap: wrap; gap: 0 1.1rem; margin: 0; padding: 0; list-style: none; }
 .top nav a { display: inline-block; padding: .1rem 0 .5rem; border-bottom: .2rem solid transparent; color: var(--dim); text-decoration: none; }
 .top nav a:hover { color: var(--text); border-color: var(--line); }
 .top nav a[aria-current] { color: var(--text); border-color: var(--accent); font-weight: 600; }
-.who { margin: 0; padding-bottom: .55rem; color: var(--dim); font-size: .875rem; overflow-wrap: anywhere; }
+.who { margin: 0; color: var(--dim); font-size: .875rem; overflow-wrap: anywhere; }
 main { max-width: 96rem; margin: 0 auto; padding: 1.25rem; overflow-wrap: break-word; }
 h1 { margin: 0 0 .9rem; font-size: 1.35rem; line-height: 1.25; text-wrap: balance; overflow-wrap: anywhere; }
 h2 { margin: 1.6rem 0 .6rem; font-size: 1.05rem; }
@@ -65,6 +65,7 @@ dd ul { margin: 0; padding: 0; list-style: none; }
 label, legend { display: block; margin: 0 0 .15rem; color: var(--dim); font-size: .8125rem; }
 fieldset { margin: 0 0 .9rem; padding: .6rem .9rem; border: 1px solid var(--line); border-radius: .4rem; }
 input:not([type=hidden], [type=checkbox], [type=radio]), select, textarea { display: block; width: 100%; max-width: 100%; min-height: 2rem; padding: .3rem .55rem; border: 1px solid var(--field); border-radius: .35rem; background: var(--card); color: inherit; font: inherit; }
+.filter input:not([type=hidden]), .filter select { height: 2.1rem; }
 textarea { min-height: 4.5rem; }
 .confirm input, .confirm select, .confirm textarea { max-width: 32rem; }
 .code textarea { min-height: 14rem; max-width: none; font: .875rem/1.5 ui-monospace, monospace; }

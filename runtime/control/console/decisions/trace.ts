@@ -76,10 +76,15 @@ function factsOf(
     notes.push("The user's groups and claims are not known here, so rules about them find none.");
   if (policy.needsDevice) notes.push("Whether the session had proven a device is not recorded.");
   if (policy.needsCertificate) notes.push("The client's certificate is not recorded.");
-  if (tool !== undefined && policy.needsTool)
+  if (tool !== undefined && asksForArguments(policy))
     notes.push("Arguments of the call are left out: rules about them find nothing.");
   const user = userId === undefined ? undefined : (known ?? { id: userId, email, name: "", groups: [], claims: {} });
   return { http, ...(user && { user }), ...(mcp?.kind === "server" && { mcp: messageOf(value, tool) }) };
+}
+
+function asksForArguments({ allow, deny, approve }: CompiledRoute["policy"]): boolean {
+  const leaves = [...allow, ...deny, ...approve].flatMap((rule) => rule.leaves);
+  return leaves.some(({ criterion }) => criterion.name === "mcp_tool_argument");
 }
 
 function messageOf(value: KeptRecord["value"], tool: string | undefined): McpFacts {
