@@ -63,6 +63,7 @@ beforeAll(async () => {
     pagesHost: "127.0.0.1",
     provider: { users: USERS },
     boot: {
+      record_store: {},
       owners: Object.fromEntries(
         ["team-a", "team-b", "team-c"].map((owner) => [
           owner,
@@ -464,6 +465,12 @@ describe("changes", () => {
     await expect
       .poll(async () => (await world.gateway.records()).filter(({ action }) => action === "rollback"))
       .toMatchObject([{ by: "u-alice", target: "slice team-b", reason: "limits were too low" }]);
+    await expect
+      .poll(async () => textOf(await open(VERA)))
+      .toMatch(/u-alice rollback slice team-b [0-9a-f]{12} → [0-9a-f]{12} limits were too low/);
+    const own = textOf(await open(BOB));
+    expect(own).toContain("publish slice team-a");
+    expect(own).not.toMatch(/team-b|limits were/);
   });
 });
 

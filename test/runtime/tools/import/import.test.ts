@@ -9,6 +9,7 @@ import { describe, expect, test } from "vitest";
 import { formatProblem, loadSlices } from "../../../../runtime/config/load.ts";
 import { canonicalJson } from "../../../../runtime/shared/canonical-json.ts";
 import { parseTemplate } from "../../../../runtime/features/headers/template.ts";
+import { exportDraft, type ExportFormat } from "../../../../runtime/control/drafts/export-draft.ts";
 import { importConfig } from "../../../../runtime/tools/import/import.ts";
 import { convertTemplate } from "../../../../runtime/tools/import/template.ts";
 import { compilePolicy, evaluate } from "../../../../runtime/policy/evaluate.ts";
@@ -153,6 +154,47 @@ describe("convertTemplate()", () => {
   });
 });
 
+/** A draft of the console in the same forms; here, where the processes are that read them. */
+const DRAFTED = {
+  file: "published:team-a",
+  boot: false,
+  text: JSON.stringify({
+    version: 1,
+    owner: "team-a",
+    settings: { authorize_log_fields: ["method"] },
+    routes: {
+      orders: {
+        from: "https://orders.example.com",
+        to: "https://orders.internal.example",
+        set_request_headers: { "X-Key": "for nobody" },
+        mcp: { server: { path: "/mcp", upstream_oauth2: { client_id: "a", client_secret: "for nobody" } } },
+        rate_limits: [{ name: "calls", requests: 10, window: "1m", per: ["user"] }],
+        policy: [
+          { allow: { and: [{ groups: { has: "staff ${x}" } }] } },
+          { deny: { or: [{ mcp_tool_argument: { tool: "pay", argument: "/amount", gte: 500 } }] } },
+          { approve: { and: [{ mcp_tool: "merge" }] }, approvers: ["admins"] },
+        ],
+      },
+    },
+  }),
+};
+/** Its routes, beside a gateway's own file that it goes with. */
+function routesOf(text: string): unknown {
+  const boot =
+    'authenticate_service_url: https://auth.example.com\nruntime_flags: { mcp: true }\nowners: { team-a: { allowed_from: ["*.example.com"], allowed_refs: ["env:*"] } }\n';
+  const sources = [
+    { file: "gateway.yaml", text: boot, boot: true },
+    { file: "slice", text, boot: false },
+  ];
+  const { config, problems } = loadSlices(sources);
+  return config?.routes.map((route) => route.text) ?? problems.map(formatProblem);
+}
+
+function exported(format: ExportFormat, kind: "slice" | "policy" = "policy"): string {
+  const draft = { kind, owner: "team-a", route: "team-a/orders", text: "" } as const;
+  return exportDraft(DRAFTED, draft, format, "Published.")?.text ?? "";
+}
+
 describe("the three forms of one import", { timeout: 60_000 }, () => {
   const input = inputOf("typescript-everything");
   const bundle = bundleOf(input);
@@ -172,15 +214,17 @@ describe("the three forms of one import", { timeout: 60_000 }, () => {
         join(directory, "main.ts"),
         text.replace('"gateform/cdktf"', JSON.stringify(`${root}cdktf/index.ts`)),
       );
+      const drafted = exported("typescript").replace('"gateform/cdktf"', JSON.stringify(`${root}cdktf/index.ts`));
+      writeFileSync(join(directory, "draft.ts"), drafted);
       const extensions = { rewriteRelativeImportExtensions: false, allowImportingTsExtensions: true };
       const compilerOptions = { ...extensions, rootDir: "/", typeRoots: [join(root, "node_modules/@types")] };
       writeFileSync(
         join(directory, "tsconfig.json"),
-        JSON.stringify({ extends: join(root, "tsconfig.json"), compilerOptions, include: ["main.ts"] }),
+        JSON.stringify({ extends: join(root, "tsconfig.json"), compilerOptions, include: ["main.ts", "draft.ts"] }),
       );
       const { stdout } = spawnSync(join(root, "node_modules/.bin/tsc"), ["-p", directory], { encoding: "utf8" });
       // Only what the program itself says: it sees the whole of the constructs' sources.
-      expect(stdout.split("\n").filter((line) => /(^|\/)main\.ts\(/.test(line))).toEqual([]);
+      expect(stdout.split("\n").filter((line) => /(^|\/)(main|draft)\.ts\(/.test(line))).toEqual([]);
       execFileSync(process.execPath, ["main.ts"], { cwd: directory, stdio: "pipe" });
       const synthesized = readFileSync(join(directory, "cdktf.out/stacks/team/gateway.bundle.json"), "utf8");
       expect(comparable(synthesized)).toBe(comparable(JSON.stringify(bundle)));
@@ -208,6 +252,16 @@ describe("the three forms of one import", { timeout: 60_000 }, () => {
         rmSync(workspace.path("terraform.tfstate"));
         await workspace.succeed("fmt", "-check", "-diff");
         expect(await workspace.succeed("plan")).toContain("1 to import, 0 to add, 0 to change, 0 to destroy");
+
+        workspace.write("main.tf", exported("hcl").replace("/etc/gateway/slices", workspace.path("slices")));
+        await workspace.succeed("apply", "-auto-approve");
+        const slice = workspace.read("slices/team-a.json");
+        expect(routesOf(slice)).toEqual(routesOf(exported("yaml")));
+        expect(slice).toContain('"gte": 500');
+        for (const format of ["hcl", "yaml", "typescript"] as const) {
+          expect(exported(format)).not.toContain("for nobody");
+          expect(exported(format)).not.toContain("orders.internal");
+        }
       } finally {
         workspace.close();
         provider.close();
