@@ -104,18 +104,32 @@ export interface GatewayStart {
   readonly start: Start;
   /** Boot settings beside the usual ones, YAML. */
   readonly settings?: string;
+  /** Default "memory:". */
+  readonly storage?: string;
+  /** With a console for Alice, on 127.0.0.1. */
+  readonly hasConsole?: boolean;
 }
 
 /** A whole gateway with a provider of its own, at which Alice has signed in. */
-export async function startGateway({ directory, name, upstream, start, settings = "" }: GatewayStart) {
+export async function startGateway({
+  directory,
+  name,
+  upstream,
+  start,
+  settings = "",
+  storage,
+  hasConsole,
+}: GatewayStart) {
   const port = await freePort();
-  const redirect = `http://localhost:${port}/.gateway/callback`;
+  const pages = `http://${hasConsole === true ? "127.0.0.1" : "localhost"}:${port}`;
+  const redirect = `${pages}/.gateway/callback`;
+  const more = hasConsole === true ? consoleSettings(pages) : "";
   const provider = await startIdentityProvider({
     clients: [{ client_id: "gateway", client_secret: "benchmark", redirect_uris: [redirect] }],
   });
   const config = join(directory, `${name}.yaml`);
   const log = join(directory, `${name}.log`);
-  await writeFile(config, settings + configuration(port, upstream, provider.issuer, log));
+  await writeFile(config, settings + more + configuration(port, upstream, provider.issuer, log, storage));
   // `gateway run` is quiet on standard output; the wrapper tells the port once it answers.
   const child = { ...(await start("target", process.execPath, join(here, "full.ts"), config)), port };
   const browser = createBrowser();
@@ -125,12 +139,18 @@ export async function startGateway({ directory, name, upstream, start, settings 
     child,
     cookie: browser.cookieHeader("localhost"),
     bearer: `Bearer ${client.tokens.access_token}`,
+    /** Of the host of our own pages. */
+    pagesCookie: browser.cookieHeader(new URL(pages).hostname),
     close: () => provider.close(),
   };
 }
 
+function consoleSettings(pages: string): string {
+  return `authenticate_service_url: ${pages}\nconsole: { operator: { allow: { and: [{ email: { is: alice@example.com } }] } } }\n`;
+}
+
 /** Many routes, so that finding one is part of the work; policy, header settings and records on. */
-function configuration(port: number, upstream: string, issuer: string, log: string): string {
+function configuration(port: number, upstream: string, issuer: string, log: string, storage = "memory:"): string {
   // One deny rule each, about what requests of that kind have.
   const ofTools = "mcp_tool: { starts_with: delete_ }";
   const route = (name: string, from: string, rest: string, denied = "http_method: { is: DELETE }") =>
@@ -146,7 +166,7 @@ admin_address: 127.0.0.1:0
 insecure_server: true
 development: true
 shared_secret: ${randomBytes(32).toString("base64")}
-storage_url: "memory:"
+storage_url: "${storage}"
 authorize_log: ${log}
 log_level: warn
 runtime_flags: { mcp: true }
