@@ -72,6 +72,7 @@ try {
     upstream: `http://127.0.0.1:${upstream.port}`,
     start,
     storage,
+    settings: "record_store: {}\n",
     hasConsole: true,
   });
   opened.push(gateway.close);

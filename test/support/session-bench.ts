@@ -74,6 +74,7 @@ export interface SessionBenchOptions {
   readonly endpoints?: (parts: {
     readonly session: SessionModule;
     readonly snapshots: Snapshots;
+    readonly store: Store;
     readonly keys: Keys;
     readonly clock: Clock;
     readonly log: Log;
@@ -204,7 +205,7 @@ async function startReplica({
     ...(fetch && { fetch }),
   });
   const endpoints = createEndpointFinder({
-    endpoints: [...session.endpoints, ...(more?.({ session, snapshots, keys, clock, log }) ?? [])],
+    endpoints: [...session.endpoints, ...(more?.({ session, snapshots, store: store.store, keys, clock, log }) ?? [])],
     log,
   });
   const server = await createHttpServer({
