@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { missingChromium } from "../support/chromium.ts";
 import { describeDecisions } from "./console/decisions.ts";
+import { describeHealth } from "./console/health.ts";
 import { type ConsoleWorld, startConsoleWorld } from "./console/world.ts";
 
 const missing = missingChromium();
@@ -41,4 +42,5 @@ describe.skipIf(missing !== undefined)("the console", () => {
   });
 
   describeDecisions(() => world);
+  describeHealth(() => world);
 });

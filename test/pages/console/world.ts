@@ -33,6 +33,8 @@ export interface ConsoleWorld {
   readonly mcpServer: RunningMcpServer;
   /** "http://127.0.0.1:8080/.gateway/console" */
   readonly home: string;
+  /** `storage_url` of the gateway. */
+  readonly storageUrl: string;
   /** Address of the MCP server of this owner, as clients know it. */
   resource(owner: "team-a" | "team-b"): string;
   /** Signed in, with the page open. Close its context. */
@@ -49,12 +51,13 @@ const OF_TEAM_A = { allow: { and: [{ email: { is: EMAILS.bob } }] } };
 
 export async function startConsoleWorld(): Promise<ConsoleWorld> {
   const directory = await mkdtemp(join(tmpdir(), "console-"));
+  const storageUrl = `sqlite:${join(directory, "gateway.db")}`;
   const mcpServer = await startMcpServer();
   const world = await startSignInGateway({
     pagesHost: "127.0.0.1",
     watchesDirectory: true,
     boot: {
-      storage_url: `sqlite:${join(directory, "gateway.db")}`,
+      storage_url: storageUrl,
       record_store: {},
       console: {
         operator: EVERYTHING,
@@ -96,6 +99,7 @@ export async function startConsoleWorld(): Promise<ConsoleWorld> {
     identityProvider: world.identityProvider,
     mcpServer,
     home,
+    storageUrl,
     resource,
     visit,
     client: (person, owner) => signInClient({ resource: resource(owner), user: EMAILS[person] }),
