@@ -16,6 +16,7 @@ import { createPublishedSlices } from "./control/bundle/published.ts";
 import { startHealth } from "./control/health/health.ts";
 import { startTellingBehind } from "./control/telling/tell-behind.ts";
 import { startTellingRefused } from "./control/telling/tell-refused.ts";
+import { startTellingSinks } from "./control/telling/tell-sinks.ts";
 import { consoleOwners } from "./features/access/console.ts";
 import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
 import type { GatewayError } from "./shared/errors.ts";
@@ -88,6 +89,7 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
   if (webhook) {
     own(startTellingRefused(bundle, notify));
     own(startTellingBehind({ store, notify, clock, log }));
+    if (records.thread && boot.recordSinks.length > 0) own(startTellingSinks(records.thread, notify, clock));
   }
   const onError = (error: GatewayError): void => log.error({ err: error }, "an action is not recorded");
   const actions = {

@@ -20,6 +20,8 @@ export const EVENTS = {
   "tools.drift": { doc: "an MCP server lists tools that are not as they were locked", onceIn: 7 * DAY },
   "configuration.refused": { doc: "what is written now is not in force, wholly or for some owners", onceIn: HOUR },
   "replica.behind": { doc: "a process has not taken up what was published", onceIn: HOUR },
+  "records.away": { doc: "a record sink has taken no records for a minute", onceIn: HOUR },
+  "records.lost": { doc: "records are lost to a record sink", onceIn: HOUR },
   "certificate.ending": { doc: "a certificate of a listener ends soon, or has ended", onceIn: 30 * DAY },
 } satisfies Readonly<Record<string, EventKind>>;
 

@@ -64,8 +64,10 @@ export function openRecordSink(options: RecordSinkOptions, deps: RecordSinkDeps)
     ...(retryMs !== undefined && { retryMs }),
     onWritten: () => delivery.wake(),
     onFailing(error) {
-      if (error === undefined) log.info({ sink: name }, "the spool of a record sink is written again");
-      else log.error({ sink: name, reason: errorText(error) }, "the spool of a record sink cannot be written");
+      if (error === undefined) {
+        log.info({ sink: name }, "the spool of a record sink is written again");
+        losses.settle();
+      } else log.error({ sink: name, reason: errorText(error) }, "the spool of a record sink cannot be written");
     },
   });
   const losses = createLosses({ name, spool, clock, log, record });
@@ -124,7 +126,6 @@ export function openRecordSink(options: RecordSinkOptions, deps: RecordSinkDeps)
     },
     flush: () => spool.flush(),
     get canKeep() {
-      losses.settle();
       return !spool.isFailing && !losses.isOpen && spool.hasRoom;
     },
     status: (): ConsumerStatus => ({

@@ -4,6 +4,7 @@ import { X509Certificate } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 
 import type { GatewayEvent } from "../../../../runtime/audit/events.ts";
+import type { ConsumerStatus } from "../../../../runtime/audit/record-consumer.ts";
 import type { BundleStatus } from "../../../../runtime/control/bundle/bundle.ts";
 import { PRESENCE_TAG, presenceKey, type PresenceRow } from "../../../../runtime/control/bundle/presence.ts";
 import type { Publication } from "../../../../runtime/control/bundle/publication.ts";
@@ -11,6 +12,7 @@ import { PUBLICATION_KEY } from "../../../../runtime/control/bundle/published.ts
 import { tellBehind } from "../../../../runtime/control/telling/tell-behind.ts";
 import { tellEnding } from "../../../../runtime/control/telling/tell-ending.ts";
 import { startTellingRefused } from "../../../../runtime/control/telling/tell-refused.ts";
+import { tellSinks } from "../../../../runtime/control/telling/tell-sinks.ts";
 import { createMemoryStore } from "../../../../runtime/store/memory.ts";
 import type { Store } from "../../../../runtime/store/store.ts";
 import { makeTestCertificate } from "../../../support/certificates.ts";
@@ -134,4 +136,32 @@ describe("certificate.ending", () => {
     expect(new Set(told.map(({ subject }) => subject)).size).toBe(4);
     expect(told.at(-2)?.data).toEqual({ ...data, ended: true });
   });
+});
+
+test("records.away is told of a sink that was away for a minute, records.lost when more is lost; never of the record store", () => {
+  const clock = createTestClock();
+  const well = { kind: "http", isAway: false, waiting: 0, taken: 0, lost: 0 } as const;
+  let statuses: readonly ConsumerStatus[] = [];
+  const look = tellSinks({ status: () => statuses }, notify, clock);
+  const see = (...next: readonly ConsumerStatus[]): readonly unknown[] => {
+    statuses = next;
+    told = [];
+    look();
+    return told.map(({ type, data }) => ({ type, ...data }));
+  };
+  expect(see({ ...well, name: "siem" })).toEqual([]);
+  expect(see({ ...well, name: "siem", isAway: true, waiting: 3 })).toEqual([]);
+  clock.advance(59_999);
+  expect(see({ ...well, name: "siem", isAway: true, waiting: 4 })).toEqual([]);
+  clock.advance(1);
+  expect(see({ ...well, name: "siem", isAway: true, waiting: 5 })).toEqual([
+    { type: "records.away", sink: "siem", waiting: 5 },
+  ]);
+  expect(see({ ...well, name: "siem" })).toEqual([]);
+  // Away anew: the minute begins anew.
+  expect(see({ ...well, name: "siem", isAway: true })).toEqual([]);
+  const lossy = { ...well, name: "logs", kind: "syslog", lost: 2 } as const;
+  expect(see(lossy)).toEqual([{ type: "records.lost", sink: "logs", lost: 2 }]);
+  expect(see(lossy)).toEqual([]);
+  expect(see({ ...well, name: "records", kind: "record_store", isAway: true, lost: 9 })).toEqual([]);
 });
