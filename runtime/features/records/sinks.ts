@@ -96,7 +96,7 @@ export const recordSinksShape = {
     check: (value) => (value === "" || value.includes("\0") ? "must be the path of a directory" : undefined),
   }),
   audit_required: flag({
-    doc: "Let no request pass that cannot be recorded: while the log cannot be written, or a sink or the record store cannot keep what comes, requests to routes are answered 503 (`records.unavailable`), and `/readyz` says so. Needs a place that keeps records: a file in `authorize_log`, or `record_sinks`.",
+    doc: "Let no request pass that cannot be recorded: while the log cannot be written, or a sink or the record store cannot keep what comes, requests to routes are answered 503 (`records.unavailable`), and `/readyz` says so. Needs a place that keeps records: a file in `authorize_log`, `record_sinks` or `record_store`.",
     default: false,
   }),
 };
@@ -147,8 +147,17 @@ export function* auditPlaces(settings: {
   readonly audit_required?: boolean;
   readonly authorize_log?: string;
   readonly record_sinks?: object;
+  readonly record_store?: object;
 }): Iterable<UnplacedProblem> {
-  const { audit_required: isRequired, authorize_log: log = "stdout", record_sinks: sinks = {} } = settings;
-  if (isRequired === true && log === "stdout" && Object.keys(sinks).length === 0)
-    yield errorAt(["audit_required"], 'needs a place that keeps records: a file in "authorize_log", or "record_sinks"');
+  const {
+    audit_required: isRequired,
+    authorize_log: log = "stdout",
+    record_sinks: sinks = {},
+    record_store,
+  } = settings;
+  if (isRequired === true && log === "stdout" && Object.keys(sinks).length === 0 && record_store === undefined)
+    yield errorAt(
+      ["audit_required"],
+      'needs a place that keeps records: a file in "authorize_log", "record_sinks" or "record_store"',
+    );
 }
