@@ -17,7 +17,6 @@ import { createRateLimits } from "./limits/rate-limits.ts";
 import { serverListEndpoints } from "./mcp/server-list.ts";
 import type { TokenRefresh } from "./shared/clock.ts";
 import type { Ground, Own } from "./ground.ts";
-import type { RecordReader } from "./record-store/record-reader.ts";
 import { createProxy, type Proxy } from "./proxy/handle.ts";
 import type { RecordReader } from "./record-store/record-reader.ts";
 import { createSession, type SessionModule } from "./identity/identity.ts";
