@@ -18,7 +18,6 @@ import { serverListEndpoints } from "./mcp/server-list.ts";
 import type { TokenRefresh } from "./shared/clock.ts";
 import type { Ground, Own } from "./ground.ts";
 import { createProxy, type Proxy } from "./proxy/handle.ts";
-import type { RecordReader } from "./record-store/record-reader.ts";
 import { createSession, type SessionModule } from "./identity/identity.ts";
 import { createUpstream } from "./oauth/client/upstream.ts";
 import type { GatewayOptions } from "./gateway.ts";
