@@ -1,0 +1,123 @@
+/** People, clients and machines, and how what acts in their name is ended, in a browser. */
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+
+import { expectGoodLook, type ConsoleWorld } from "./world.ts";
+
+/** What is stranger than that, registration refuses; records of older programs may have it, see people.test.ts. */
+const HOSTILE = "Evil<img src=x onerror=alert(1)>";
+
+/** Until this is focused. @returns how often the key was pressed */
+async function tabTo(page: Page, isThere: string): Promise<number> {
+  for (let presses = 1; presses <= 40; presses += 1) {
+    await page.keyboard.press("Tab");
+    if (await page.evaluate(`document.activeElement.matches(${JSON.stringify(isThere)})`)) return presses;
+  }
+  throw new Error(`Cannot reach ${isThere} by keyboard`);
+}
+
+export function describePeople(world: () => ConsoleWorld): void {
+  describe("people, clients and machines", () => {
+    test("an operator ends a session by keyboard, and that browser is signed out", async () => {
+      const bob = await world().visit("bob", "/servers");
+      // Another browser of his: a session of its own.
+      const other = await world().visit("bob", "/servers");
+      await other.context.clearCookies();
+      await other.page.goto(`${world().home}/servers`);
+      await other.page.getByRole("link", { name: "bob@example.com" }).click();
+      await other.page.getByRole("heading", { name: "Servers and routes" }).waitFor();
+      const alice = await world().visit("alice", "/servers", { javaScript: false });
+      const { page } = alice;
+      await page.goto(`${world().home}/people?q=bob@example.com`);
+      await page.getByRole("link", { name: "bob@example.com" }).click();
+      const sessions = page.getByRole("table", { name: "Sessions" });
+      const [mine = "", ...rest] = await sessions.getByRole("link", { name: /^End session / }).allInnerTexts();
+      expect([mine === "", rest.length > 0]).toEqual([false, true]);
+
+      // From the top of the page to the first session, to the reason, and the button behind it.
+      let presses = await tabTo(page, "#sessions a");
+      const ended = await page.evaluate("document.activeElement.id");
+      const next = await page.evaluate('document.querySelectorAll("#sessions a")[1].id');
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "End the session", level: 1 }).waitFor();
+      expect(await page.evaluate("document.activeElement.id")).toBe("reason");
+      await page.keyboard.type("Seen from a café nobody knows");
+      presses += 1 + (await tabTo(page, "button")) + 1;
+      await page.keyboard.press("Enter");
+      await page.getByRole("status").getByText("Done: end the session.").waitFor();
+      expect(presses).toBeLessThanOrEqual(25);
+      // The focus is where the work goes on.
+      expect(await page.evaluate("document.activeElement.id")).toBe(next);
+      expect(await page.locator(`#${String(ended)}`).count()).toBe(0);
+
+      // One of the two browsers is led to the sign-in, which may know who it is; the other one goes on.
+      const isSignedOut = async (each: Page): Promise<boolean> => {
+        const answer = await each.goto(`${world().home}/servers`);
+        return answer?.request().redirectedFrom() !== null;
+      };
+      const isOut = [false, false];
+      await expect
+        .poll(
+          async () => {
+            for (const [index, each] of [bob, other].entries()) isOut[index] ||= await isSignedOut(each.page);
+            return isOut.filter(Boolean).length;
+          },
+          { timeout: 10_000 },
+        )
+        .toBe(1);
+      for (const { context } of [alice, bob, other]) await context.close();
+    });
+
+    test("people look good, and so does what is asked before anything is done", async () => {
+      const bob = await world().visit("bob", "/servers");
+      await bob.context.close();
+      const alice = await world().visit("alice", "/servers");
+      await alice.page.goto(`${world().home}/people`);
+      await alice.page.getByRole("link", { name: "alice@example.com" }).click();
+      await alice.page.getByRole("heading", { name: "Signed-in browsers" }).waitFor();
+      await expectGoodLook(alice, "person");
+      await alice.page.getByRole("link", { name: "Block", exact: true }).click();
+      await expectGoodLook(alice, "confirm");
+      // Without a reason nothing is done, and a block of oneself is refused.
+      await alice.page.getByLabel("Reason, for the record").fill("a try");
+      await alice.page.getByRole("button", { name: "Block the person" }).click();
+      await alice.page.getByRole("alert").getByText("this is you").waitFor();
+      await alice.context.close();
+    });
+
+    test("whoever may see one owner's things sees nobody, and no client", async () => {
+      const { page, context } = await world().visit("bob", "/servers");
+      for (const path of ["/people", "/people/alice", "/clients", "/clients/accounts", "/clients/devices"])
+        expect((await page.goto(world().home + path))?.status()).toBe(404);
+      await context.close();
+    });
+
+    test("a client's own words are inert, visible and cut, and it is ended", async () => {
+      const registered = await fetch(`${world().gateway.origin}/.gateway/mcp/register`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({
+          client_name: HOSTILE,
+          redirect_uris: ["http://127.0.0.1:9/callback"],
+          token_endpoint_auth_method: "none",
+        }),
+      });
+      const { client_id: id = "" } = (await registered.json()) as { readonly client_id?: string };
+      const alice = await world().visit("alice", `/clients?q=${id}`);
+      const { page } = alice;
+      const row = page.getByRole("row", { name: /its own words/ });
+      expect(await row.innerText()).toContain(HOSTILE);
+      await expectGoodLook(alice, "clients");
+      await row.getByRole("link").click();
+      await page.getByRole("link", { name: "End the client" }).click();
+      await page.getByLabel("Reason, for the record").fill("not ours");
+      await page.getByRole("button", { name: "End the client" }).click();
+      await page.getByRole("status").getByText("Done: end the client.").waitFor();
+      expect((await page.goto(`${world().home}/clients/client/${id}`))?.status()).toBe(404);
+      for (const list of ["accounts", "tokens", "devices"])
+        expect((await page.goto(`${world().home}/clients/${list}`))?.status()).toBe(200);
+      expect(alice.consoleErrors).toEqual([]);
+      await alice.context.close();
+    });
+  });
+}
