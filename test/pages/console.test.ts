@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { missingChromium } from "../support/chromium.ts";
 import { describeDecisions } from "./console/decisions.ts";
 import { describeHealth } from "./console/health.ts";
+import { describePeople } from "./console/people.ts";
+import { describeServers } from "./console/servers.ts";
 import { type ConsoleWorld, startConsoleWorld } from "./console/world.ts";
 
 const missing = missingChromium();
@@ -43,4 +45,6 @@ describe.skipIf(missing !== undefined)("the console", () => {
 
   describeDecisions(() => world);
   describeHealth(() => world);
+  describeServers(() => world);
+  describePeople(() => world);
 });
