@@ -128,7 +128,17 @@ test("`gateway …` names commands and options that exist, in text and in blocks
     return [...inline, ...lines].map((line) => ({ page, line: line.replace(/\s+#.*$/, "") }));
   });
   expect(texts.length).toBeGreaterThan(60);
-  const groups = new Set(["ingress", "sessions", "grants", "devices", "client", "service-account", "tools", "audit"]);
+  const groups = new Set([
+    "ingress",
+    "sessions",
+    "grants",
+    "devices",
+    "client",
+    "service-account",
+    "tools",
+    "audit",
+    "users",
+  ]);
   const known = new Map<string, string>();
   const wrong: string[] = [];
   for (const { page, line } of texts) {
