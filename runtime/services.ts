@@ -105,6 +105,7 @@ export function createServices(ground: Ground, options: GatewayOptions, own: Own
                 disconnect: (...of) => upstream.disconnect(...of),
               },
               approvals: { approvals: approvals.approvals, records: reader },
+              toolLock: { toolLocks: ground.toolLocks },
               blocks: { store, clock, recordAction },
               clients: { ...shown, revocations, recordAction, publishTokens: createMintedTokens({ store, clock }) },
               ...policyScreens(ground, options, reader, own),

@@ -7,6 +7,7 @@ import { type DecisionDeps, decisionsScreen } from "./decisions/decisions.ts";
 import { type HealthScreenDeps, healthScreen } from "./health/screen.ts";
 import { peopleScreen, type PeopleDeps } from "./people/people.ts";
 import type { Screen } from "./screen.ts";
+import { toolLockScreen, type ToolLockScreenDeps } from "./tool-lock/tool-lock-screen.ts";
 import { serversScreen, type ServersDeps } from "./servers/servers.ts";
 import type { SimulatorDeps } from "./simulator/deps.ts";
 import { simulatorScreen } from "./simulator/simulator.ts";
@@ -20,6 +21,7 @@ export interface ScreenDeps {
   readonly people?: PeopleDeps;
   readonly clients?: ClientsDeps;
   readonly approvals?: ApprovalsScreenDeps;
+  readonly toolLock?: ToolLockScreenDeps;
   readonly blocks?: BlocksScreenDeps;
   readonly simulator?: SimulatorDeps;
   readonly changes?: ChangesDeps;
@@ -32,6 +34,7 @@ export function createScreens({
   people,
   clients,
   approvals,
+  toolLock,
   blocks,
   simulator,
   changes,
@@ -43,6 +46,7 @@ export function createScreens({
     ...(people ? [peopleScreen(people)] : []),
     ...(clients ? [clientsScreen(clients)] : []),
     ...(approvals ? [approvalsScreen(approvals)] : []),
+    ...(toolLock ? [toolLockScreen(toolLock)] : []),
     ...(blocks ? [blocksScreen(blocks)] : []),
     ...(simulator ? [simulatorScreen(simulator)] : []),
     ...(changes ? [changesScreen(changes)] : []),

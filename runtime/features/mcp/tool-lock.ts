@@ -6,7 +6,7 @@ import { withDefaults, type ShapeDoc } from "../../settings/types/registry.ts";
 import { errorAt, quote, type UnplacedProblem } from "../../settings/problem.ts";
 import type { SecretSource } from "../../settings/secret-spellings.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import { digestsOf, parseToolLock, type ToolLockReading } from "./tool-lock-file.ts";
+import { digestsOf, parseToolLock, type LockedTool, type ToolLockReading } from "./tool-lock-file.ts";
 
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
@@ -40,6 +40,8 @@ export interface ToolLock {
   /** By name, the digests of the definitions that were reviewed under it. */
   readonly tools: ReadonlyMap<string, ReadonlySet<string>>;
   readonly onDrift: "warn" | "hide" | "deny";
+  /** Whole, where the lock is a file. */
+  readonly reviewed: readonly LockedTool[] | undefined;
 }
 
 /** @returns problems with paths below the block */
@@ -65,13 +67,13 @@ export function compileToolLock(
   const { on_drift: onDrift } = withDefaults(toolLockShape, lock);
   if (lock.file === undefined) {
     const tools = new Map(Object.entries(lock.tools ?? {}).map(([name, digests]) => [name, new Set(digests)] as const));
-    return { tools, onDrift };
+    return { tools, onDrift, reviewed: undefined };
   }
   const reading = readOnce(files.resolve(`file:${lock.file}`));
   if (!reading.ok) throw unusable(lock.file, `it ${reading.problem}`);
   const tools = reading.servers.get(address);
   if (!tools) throw unusable(lock.file, `it has nothing of ${quote(address)}`);
-  return { tools: digestsOf(tools), onDrift };
+  return { tools: digestsOf(tools), onDrift, reviewed: tools };
 }
 
 let last: { readonly text: string; readonly reading: ToolLockReading } | undefined;

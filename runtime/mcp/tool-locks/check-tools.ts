@@ -31,6 +31,8 @@ export interface ToolsCheck {
   readonly drifted: ReadonlySet<FoundItem>;
   /** Names of tools that were listed as reviewed, with the digest. */
   readonly reviewed: ReadonlyMap<string, string>;
+  /** Text of a definition that drifts, as it was listed; undefined for one that is too long to be kept. */
+  readonly textOf: (tool: string) => string | undefined;
 }
 
 export function checkTools(lock: ToolLock, memory: DigestMemory, bytes: Buffer, { lists }: ListAnswer): ToolsCheck {
@@ -58,8 +60,17 @@ export function checkTools(lock: ToolLock, memory: DigestMemory, bytes: Buffer, 
   }
   for (const name of drifts.keys()) reviewed.delete(name);
   const drifted = drifts.size === 0 ? NONE : new Set(items.filter(({ name = "" }) => drifts.has(name)));
-  return { drifts: [...drifts.values()], drifted, reviewed };
+  const textOf = (tool: string): string | undefined => {
+    const item = items.find(({ name = "" }) => name === tool);
+    return item === undefined || item.end - item.start > MAX_KEPT_BYTES
+      ? undefined
+      : bytes.toString("utf8", item.start, item.end);
+  };
+  return { drifts: [...drifts.values()], drifted, reviewed, textOf };
 }
+
+/** Of one definition, to be shown to people. */
+const MAX_KEPT_BYTES = 32 * 1024;
 
 const NONE: ReadonlySet<FoundItem> = new Set();
 

@@ -48,6 +48,8 @@ export class SeenTools {
   /** By `#ownKey`, the digest of what this viewer was shown instead of what was reviewed. */
   readonly #own = new Map<string, string>();
   readonly #runs = new Map<string, Run>();
+  /** Definitions that differ, or were never reviewed, for people. */
+  readonly #texts = new Map<string, string>();
   /** Counts the lists that were asked for. */
   #time = 0;
   /** Names without a lock that have been told of. */
@@ -84,7 +86,12 @@ export class SeenTools {
     return run !== undefined && id !== undefined && run.id === id ? run.since : NEVER;
   }
 
-  observe({ drifts, reviewed }: ToolsCheck, { viewer, since }: Viewing): Observation {
+  /** Text of the definition of a tool that differs from what was reviewed; undefined where another process has seen it. */
+  definitionOf(tool: string): string | undefined {
+    return this.#texts.get(tool);
+  }
+
+  observe({ drifts, reviewed, textOf }: ToolsCheck, { viewer, since }: Viewing): Observation {
     const changes = new Map<string, string | undefined>();
     const mine = ownKey(viewer, "");
     for (const [tool, digest] of reviewed) {
@@ -108,6 +115,7 @@ export class SeenTools {
       this.#setOwn(own, digest);
       return isNew;
     });
+    for (const { tool } of news) this.#keepText(tool, textOf(tool));
     return { news, changes };
   }
 
@@ -139,6 +147,13 @@ export class SeenTools {
     for (const tool of this.#strangers) if (lock.tools.has(tool)) this.#strangers.delete(tool);
   }
 
+  #keepText(tool: string, text: string | undefined): void {
+    this.#texts.delete(tool);
+    if (text === undefined) return;
+    this.#texts.set(tool, text);
+    if (this.#texts.size > MAX_TEXTS) this.#texts.delete(first(this.#texts));
+  }
+
   /** Whether a list that shows it as reviewed ends a drift. */
   #ends(key: string, since: number): boolean {
     const at = this.#drifted.get(key);
@@ -165,6 +180,8 @@ export class SeenTools {
 }
 
 const MAX_STRANGERS = 1_000;
+/** Of 32 KiB at most, the latest ones. */
+const MAX_TEXTS = 32;
 /** Those who listed last. */
 const MAX_VIEWERS = 10_000;
 /** Tools that somebody was shown otherwise, those of the latest lists. */

@@ -10,6 +10,7 @@ export interface ToolLocks {
   stateOf(route: CompiledRoute, lock: ToolLock, tool: string, viewer: string): ToolState;
   /** As far as this process knows: see `SeenTools`. */
   differences(route: CompiledRoute): ReturnType<SeenTools["differences"]>;
+  definitionOf(route: CompiledRoute, tool: string): string | undefined;
   /** Somebody asks for tools, see `SeenTools`. */
   begin(route: CompiledRoute, viewer: string, id: string | undefined, isFirstPage: boolean): number;
   sinceOf(route: CompiledRoute, viewer: string, id: string | undefined): number;
@@ -35,6 +36,7 @@ export function createToolLocks(share?: (routeKey: string, changes: DriftChanges
   return {
     stateOf: ({ key }, lock, tool, viewer) => seenOf(key).stateOf(lock, tool, viewer),
     differences: ({ key }) => seen.get(key)?.differences() ?? { changed: new Set(), unlocked: new Set() },
+    definitionOf: ({ key }, tool) => seen.get(key)?.definitionOf(tool),
     begin: ({ key }, viewer, id, isFirstPage) => seenOf(key).begin(viewer, id, isFirstPage),
     sinceOf: ({ key }, viewer, id) => seenOf(key).sinceOf(viewer, id),
     check: ({ key }, lock, bytes, answer) => checkTools(lock, seenOf(key).memory, bytes, answer),

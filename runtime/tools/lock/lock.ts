@@ -9,8 +9,8 @@ import {
 } from "../../features/mcp/tool-lock-file.ts";
 import { attempting, GatewayError } from "../../shared/errors.ts";
 import { listTools } from "./list-tools.ts";
-import { compareTools, union } from "./tool-changes.ts";
-import { changesJson, formatChanges, hasChanges, type ServerChanges } from "./words.ts";
+import { compareTools, union } from "../../mcp/tool-changes/tool-changes.ts";
+import { changesJson, formatChanges, hasChanges, type ServerChanges } from "../../mcp/tool-changes/words.ts";
 
 export interface ToolsOptions {
   /** Of MCP servers, as users know them. */

@@ -14,7 +14,7 @@ import {
   type ApprovalsParts,
   type DecidedRow,
   type WaitingRow,
-} from "../../../pages/console/approvals.ts";
+} from "../../../pages/console/safety/approvals.ts";
 import type { Html } from "../../../pages/html.ts";
 import { mayApprove } from "../../../policy/mcp/approval.ts";
 import type { KeptRecord, RecordReader } from "../../../record-store/record-reader.ts";

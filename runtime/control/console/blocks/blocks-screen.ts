@@ -2,7 +2,7 @@
 import type { AdminAction } from "../../../audit/action-record.ts";
 import { readBlocks } from "../../../identity/block-records.ts";
 import { emailsOf } from "../../../identity/users/emails-of.ts";
-import { blocksBody, liftBlockBody, newBlockBody, type BlockRow } from "../../../pages/console/blocks.ts";
+import { blocksBody, liftBlockBody, newBlockBody, type BlockRow } from "../../../pages/console/safety/blocks.ts";
 import { BLOCK_KINDS, type Block, type BlockTarget } from "../../../policy/blocks.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
 import { GatewayError } from "../../../shared/errors.ts";

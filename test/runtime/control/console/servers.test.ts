@@ -196,7 +196,10 @@ describe("the page of a route", () => {
       { tool: "merge", kind: "changed", digest: "sha256:other" },
       { tool: "evil\u202e<b>", kind: "unlocked", digest: "sha256:new" },
     ] as const;
-    world.toolLocks.observe(route, { drifts, reviewed: new Map() } as never, { viewer: "v", since: 1 });
+    world.toolLocks.observe(route, { drifts, reviewed: new Map(), textOf: () => undefined } as never, {
+      viewer: "v",
+      since: 1,
+    });
     const body = (await show("default/tools")) ?? "";
     const text = textOfMarkup(body);
     expect(text).toMatch(/merge not as reviewed evil\\u202e<b> never reviewed get as reviewed/);

@@ -1,5 +1,5 @@
 /** What is blocked, and the form that blocks. All texts come visible and bounded. */
-import { html, type Html } from "../html.ts";
+import { html, type Html } from "../../html.ts";
 import {
   actionFields,
   confirmForm,
@@ -9,7 +9,7 @@ import {
   MAX_REASON_CHARACTERS,
   pager,
   table,
-} from "./pieces.ts";
+} from "../pieces.ts";
 
 export interface BlockRow {
   readonly kind: string;

@@ -1,6 +1,6 @@
 /** Calls that wait for somebody's approval, and what was decided lately. All texts come visible and bounded. */
-import { callJson, type CallPiece } from "../approval.ts";
-import { html, type Html } from "../html.ts";
+import { callJson, type CallPiece } from "../../approval.ts";
+import { html, type Html } from "../../html.ts";
 import {
   actionFields,
   badge,
@@ -11,7 +11,7 @@ import {
   pager,
   sourceFailed,
   table,
-} from "./pieces.ts";
+} from "../pieces.ts";
 
 export interface WaitingRow {
   readonly href: string;
