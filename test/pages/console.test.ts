@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { missingChromium } from "../support/chromium.ts";
+import { describeSafety } from "./console/safety.ts";
 import { describeDecisions } from "./console/decisions.ts";
 import { describeHealth } from "./console/health.ts";
 import { describePeople } from "./console/people.ts";
@@ -47,4 +48,5 @@ describe.skipIf(missing !== undefined)("the console", () => {
   describeHealth(() => world);
   describeServers(() => world);
   describePeople(() => world);
+  describeSafety(() => world);
 });

@@ -1,0 +1,135 @@
+/** The screens of approvals, tool lock and blocks: what they show with and without scripts, and what is done there. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { beforeAll, describe, expect, test } from "vitest";
+
+import type { SignedInClient } from "../../support/oauth-client.ts";
+import { signInClient } from "../../support/oauth-client.ts";
+import { type ConsoleWorld, expectGoodLook } from "./world.ts";
+
+const WIDE = { viewport: { width: 1280, height: 800 } } as const;
+const NOBODYS = `sha256:${"0".repeat(64)}`;
+
+export function describeSafety(world: () => ConsoleWorld): void {
+  describe("approvals, tool lock and blocks", () => {
+    let bob: SignedInClient;
+    let resource = "";
+    let id = 0;
+
+    const send = async (method: string, params: object): Promise<string> => {
+      const answer = await fetch(resource, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${bob.tokens.access_token}`,
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+        },
+        body: JSON.stringify({ jsonrpc: "2.0", id: (id += 1), method, params }),
+      });
+      return answer.text();
+    };
+    const call = (text: string): Promise<string> =>
+      send("tools/call", { name: "add_note", arguments: { text, amount: 1.5 } });
+
+    beforeAll(async () => {
+      const { gateway, mcpServer } = world();
+      resource = `${gateway.origin}/team-c/mcp`;
+      const slice = `
+version: 1
+owner: team-c
+routes:
+  guarded:
+    from: ${gateway.origin}
+    prefix: /team-c
+    to: ${mcpServer.origin}
+    mcp: { server: { path: /mcp, tool_lock: { tools: { add_note: ["${NOBODYS}"] }, on_drift: warn } } }
+    policy:
+      - allow: { and: [{ domain: { is: example.com } }] }
+      - approve: { and: [{ mcp_tool: { is: add_note } }] }
+        approvers: [admins]
+`;
+      await gateway.change(() => writeFile(join(gateway.directory, "team-c.yaml"), slice));
+      bob = await signInClient({ resource, user: "bob@example.com" });
+    });
+
+    test("a call that waits is read and approved, once, and then it is made", async () => {
+      expect(await call("buy milk \u202e<b>now</b>")).toContain("approval");
+      const visitor = await world().visit("alice", "/approvals", WIDE);
+      const { page, context } = visitor;
+      await page.getByRole("link", { name: "add_note" }).waitFor();
+      await expectGoodLook(visitor, "approvals");
+      await page.getByRole("link", { name: "add_note" }).click();
+      expect(await page.locator("pre").innerText()).toContain("buy milk \\u202e<b>now</b>");
+      expect(await page.locator("pre").innerText()).toContain('"amount": 1.5');
+      await expectGoodLook(visitor, "approval");
+
+      // Somebody else who has the page open, without scripts, comes too late.
+      const late = await world().visit("alice", new URL(page.url()).pathname.slice("/.gateway/console".length), {
+        javaScript: false,
+      });
+      await page.getByRole("button", { name: "Approve once" }).click();
+      expect(await page.getByRole("status").innerText()).toContain("may be made once");
+      await late.page.getByRole("button", { name: "Refuse" }).click();
+      expect(await late.page.getByRole("alert").innerText()).toContain("it was already decided, by alice@example.com");
+      await late.context.close();
+      await expect
+        .poll(async () => {
+          await page.goto(`${world().home}/approvals`);
+          return page.locator("main").innerText();
+        })
+        .toMatch(/No call waits[^]*approved[^]*add_note on team-c\/guarded/);
+      await context.close();
+      expect(await call("buy milk \u202e<b>now</b>")).toContain("result");
+    });
+
+    test("what a server lists instead of what was reviewed stands there as a difference", async () => {
+      expect(await send("tools/list", {})).toContain("add_note");
+      const visitor = await world().visit("alice", "/tool-lock", WIDE);
+      const { page, context } = visitor;
+      expect(await page.locator("main tbody tr", { hasText: "team-c/guarded" }).innerText()).toContain("differs");
+      await expectGoodLook(visitor, "tool-lock");
+      await page.getByRole("link", { name: "team-c/guarded" }).click();
+      expect(await page.locator("pre").innerText()).toContain("+ add_note: not in the lock");
+      await expectGoodLook(visitor, "tool-lock-route");
+      await context.close();
+      const { page: other, context: otherContext } = await world().visit("bob", "/tool-lock/team-c/guarded");
+      expect(await other.getByRole("heading", { level: 1 }).innerText()).toBe("Nothing here");
+      await otherContext.close();
+    });
+
+    test("something is blocked and the block lifted, by keyboard and without scripts", async () => {
+      const visitor = await world().visit("alice", "/blocks", { ...WIDE, javaScript: false });
+      const { page, context } = visitor;
+      await page.getByRole("link", { name: "Block something" }).focus();
+      await page.keyboard.press("Enter");
+      await page.getByLabel("What").selectOption("tool");
+      await page.getByLabel(/^Name/).fill("<img src=x>\u200bdrop");
+      await page.getByLabel(/^Of a tool/).fill("team-a/tools");
+      await page.getByLabel(/^Until/).fill("2h");
+      await page.getByLabel(/^Reason/).fill("it drops tables");
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      expect(await page.getByRole("status").innerText()).toContain("Blocked: tool");
+      const row = page.locator("main tbody tr");
+      expect(await row.innerText()).toContain("<img src=x>\\u200bdrop");
+      const looking = await world().visit("alice", "/blocks", WIDE);
+      await expectGoodLook(looking, "blocks");
+      await looking.page.getByRole("link", { name: "Block something" }).click();
+      await expectGoodLook(looking, "block");
+      await looking.context.close();
+
+      const bobs = await world().visit("bob", "/blocks");
+      expect(await bobs.page.locator("main tbody tr").count()).toBe(1);
+      expect(await bobs.page.getByRole("link", { name: /^(Block something|Lift)/ }).count()).toBe(0);
+      await bobs.context.close();
+
+      await row.getByRole("link", { name: /^Lift/ }).click();
+      await page.getByLabel(/^Reason/).fill("mended");
+      await page.getByRole("button", { name: "Lift the block" }).click();
+      expect(await page.getByRole("status").innerText()).toContain("No longer blocked");
+      expect(await page.locator("main").innerText()).toContain("Nothing is blocked");
+      await context.close();
+    });
+  });
+}
