@@ -74,6 +74,7 @@ export function toolLockScreen({ toolLocks }: ToolLockScreenDeps): Screen {
         rows: rows.slice(0, MOST_TOOLS),
         isCut: rows.length > MOST_TOOLS,
         difference: differenceOf(locked, listed),
+        hasReviewed: lock.reviewed !== undefined,
         isWhole: listed.unknown.length === 0,
         unknown: listed.unknown.slice(0, 20).map((tool) => strange(tool)),
         command: `gateway tools diff FILE --url ${strange(address)}`,

@@ -61,6 +61,8 @@ export interface LockRouteParts {
   readonly isCut: boolean;
   /** As `gateway tools diff` prints it; "": nothing is known to differ. */
   readonly difference: string;
+  /** False: the lock has digests, and nobody can show what was reviewed. */
+  readonly hasReviewed: boolean;
   readonly isWhole: boolean;
   readonly unknown: readonly string[];
   readonly command: string;
@@ -83,6 +85,10 @@ export function lockRouteBody(parts: LockRouteParts): Html {
     ${
       parts.difference !== "" &&
       html`<h2>What differs</h2>
+        ${
+          !parts.hasReviewed &&
+          html`<p class="dim">The lock has digests alone: of what was reviewed nothing can be shown beside it.</p>`
+        }
         <pre><bdi>${parts.difference}</bdi></pre>`
     }
     ${

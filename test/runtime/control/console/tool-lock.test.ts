@@ -109,6 +109,7 @@ describe("the tool lock's screen", () => {
     list("digests", CHANGED);
     const body = (await show("default/digests")) ?? "";
     expect(body).toContain("+ read: not in the lock");
+    expect(body).toContain("The lock has digests alone");
     expect(body).not.toContain("Lock as it would be");
     const long = `{"name":"read","description":"${"x".repeat(40_000)}"}`;
     list("files", long, WRITE);
