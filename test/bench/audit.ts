@@ -7,7 +7,11 @@
  * upstream: on one core each would empty the other's caches. What all other threads take is printed beside it, and is no
  * less real. Verifying takes six times the parsing of the lines at most.
  *
- *   --rounds N (60)  --seconds S (0.25)  --connections C (64)
+ * Connections pause between an answer and the next request, so that no core is full: where load, upstream and records
+ * share one that is, requests come in smaller bunches, each costs the first thread more wake-ups, and these would be
+ * counted as the records' cost (10 % each on two cores with `--pause 0`).
+ *
+ *   --rounds N (60)  --seconds S (0.25)  --connections C (64)  --pause MS (4)
  */
 import { readFileSync, rmSync, statSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
@@ -34,11 +38,13 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "60" },
     seconds: { type: "string", default: "0.25" },
     connections: { type: "string", default: "64" },
+    pause: { type: "string", default: "4" },
   },
 });
 const rounds = Number(values.rounds);
 const durationMs = Number(values.seconds) * 1000;
 const connections = Number(values.connections);
+const pauseMs = Number(values.pause);
 
 interface Variant {
   readonly name: string;
@@ -96,7 +102,13 @@ async function measureGateways(): Promise<boolean> {
     for (const { child, cookie, samples } of round % 2 === 0 ? gateways : gateways.toReversed()) {
       const before = threadTimes(child.pid);
       const request = webRequest(child.port, cookie);
-      const { requests, errors } = await load({ port: child.port, request, connections, durationMs });
+      const { requests, errors } = await load({
+        port: child.port,
+        request,
+        connections,
+        durationMs,
+        ...(pauseMs > 0 && { pauseMs }),
+      });
       const after = threadTimes(child.pid);
       if (errors > 0) throw new Error(`${errors} requests failed`);
       if (round < 0) continue; // warm-up
