@@ -75,6 +75,11 @@ async function exchange(begin: () => ClientRequest, body: string): Promise<Poste
 function answerOf(request: ClientRequest, body: string): Promise<Posted> {
   return new Promise((resolve, reject) => {
     request.on("error", reject);
+    // Unheard, such an answer would end the request without an error, and nobody would be told.
+    request.on("upgrade", (response, socket) => {
+      socket.destroy();
+      resolve({ status: response.statusCode ?? 0, retryAfterMs: undefined, body: "" });
+    });
     request.on("response", (response) => {
       // Its status says whether it took the batch, however the rest ends.
       const said = readBody(response).catch(() => "");

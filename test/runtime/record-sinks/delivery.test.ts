@@ -85,6 +85,8 @@ describe("a receiver", () => {
     "that closes without an answer": (response) => void response.socket?.destroy(),
     "that breaks off in its head": (response) => void response.socket?.end("HTTP/1.1 20"),
     "that answers what is no HTTP": (response) => void response.socket?.end("200 fine\r\n\r\n"),
+    "that changes the protocol": (response) =>
+      void response.socket?.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n"),
     "that hangs": () => {},
   };
   test.each(Object.entries(ways))("%s gets the same again, and the operator is told once", async (_, fail) => {
