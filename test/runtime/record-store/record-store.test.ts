@@ -1,7 +1,7 @@
 /** The record store in a SQLite file; test/store/contract.test.ts has the same promises over PostgreSQL. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -9,6 +9,7 @@ import { afterAll, afterEach, describe, expect, test } from "vitest";
 
 import type { RecordConsumer } from "../../../runtime/audit/record-consumer.ts";
 import { BackEndError, type RecordBackEnd, type RecordPlace } from "../../../runtime/record-store/back-end.ts";
+import { forgetRecords } from "../../../runtime/record-store/forget.ts";
 import { recordPlace } from "../../../runtime/record-store/options.ts";
 import { createIds, firstIdAt, formatId, parseId, timeOf } from "../../../runtime/record-store/record-id.ts";
 import { keepRecords } from "../../../runtime/record-store/record-keeper.ts";
@@ -54,6 +55,38 @@ describe("SQLite record store", () => {
     expect(await reader.find({ order: "newest", limit: 1 })).toEqual({ records: [], isPartial: false });
     expect(await reader.get("1")).toBeUndefined();
     expect(await reader.stats()).toEqual({ count: 0, bytes: 0 });
+  });
+
+  test("of a user who is forgotten nothing stays in the file, of what was dropped, moved or changed neither", async () => {
+    const path = freshPath();
+    const some = { place: sqlite(path), maxAgeMs: 3600_000, maxRecords: 400 };
+    const store = openRecordStore(some, { clock: systemClock, log: () => {}, flushMs: 5 });
+    open.push(store);
+    for (let at = 0; at < 600; at += 20) {
+      const now = Date.now();
+      const given = Array.from({ length: 20 }, (_, n) =>
+        copyOf(now, `${at + n}`, { user: n % 2 === 0 ? "user-alice" : "user-bob", path: `/${"p".repeat(n * 9)}` }),
+      );
+      store.take(given);
+      await store.flush();
+      store.take(given.map((_, n) => endOf(`${at + n}`, 200)));
+      await store.flush();
+    }
+    await store.close();
+    // The first segments are dropped by whoever opens it next.
+    const next = openRecordStore(some, { clock: systemClock, log: () => {} });
+    const reader = readerOf(path);
+    await expect.poll(async () => (await reader.stats()).count, PATIENT).toBeLessThanOrEqual(400);
+    await next.close();
+    const { count: kept } = await reader.stats();
+    expect(await forgetRecords(some, { ids: ["user-alice"], emails: [] })).toBe(kept / 2);
+    const inFiles = readdirSync(directory)
+      .filter((name) => name.startsWith(`${files}.db`))
+      .map((name) => readFileSync(join(directory, name), "latin1"))
+      .join("");
+    expect(inFiles).toContain("user-bob");
+    expect(inFiles).not.toContain("user-alice");
+    expect(await findAll(reader, { order: "newest", limit: 100 })).toHaveLength(kept / 2);
   });
 
   test("the file is its owner's alone, and a temporary one is gone afterwards", async () => {
