@@ -14,5 +14,17 @@ export function isAboutUser(value: Readonly<Record<string, unknown>>, { ids, ema
   const isEmail = (name: unknown): boolean =>
     typeof name === "string" && emails.some((each) => lowerAscii(each) === lowerAscii(name));
   if (isId(user) || isEmail(email) || isId(by) || (isRecord(approval) && isId(approval["by"]))) return true;
-  return typeof target === "string" && target.split(" ").some((word) => isId(word) || isEmail(word));
+  if (typeof target !== "string") return false;
+  const folded = lowerAscii(target);
+  return ids.some((id) => isNamedIn(target, id)) || emails.some((email) => isNamedIn(folded, lowerAscii(email)));
+}
+
+/** As "device 1 of alice" and "approval 1 of alice: tool on route" do; ids may have blanks. */
+function isNamedIn(target: string, name: string): boolean {
+  if (name === "") return false;
+  for (let at = target.indexOf(name); at !== -1; at = target.indexOf(name, at + 1)) {
+    const next = target[at + name.length];
+    if ((at === 0 || target[at - 1] === " ") && (next === undefined || next === " " || next === ":")) return true;
+  }
+  return false;
 }

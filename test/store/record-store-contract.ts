@@ -219,15 +219,21 @@ export function recordStoreContract(fresh: () => Promise<RecordPlace>): void {
       copyOf(from + 3, "4", { message: "administrative action", by: "root@host", target: "device 1 of alice" }),
       copyOf(from + 4, "5", { user: "bob", "mcp-tool-parameters": { by: "alice" } }),
       copyOf(from + 5, "6", { message: "administrative action", by: "bob", target: "device 1 of malice" }),
+      copyOf(from + 6, "7", {
+        message: "administrative action",
+        by: "bob",
+        target: "approval 1 of alice: read on a/b",
+      }),
+      copyOf(from + 7, "8", { message: "administrative action", by: "bob", target: "device 1 of Alice B" }),
     ]);
     await store.flush();
-    const names = { ids: ["alice"], emails: ["alice@example.com"] };
-    expect(await forgetRecords({ place }, names)).toBe(4);
+    const names = { ids: ["alice", "Alice B"], emails: ["alice@example.com"] };
+    expect(await forgetRecords({ place }, names)).toBe(6);
     expect(await forgetRecords({ place }, names)).toBe(0);
     const reader = readerOf(place);
     expect(requestIds(await findAll(reader, { order: "oldest", limit: 10 }))).toEqual(["5", "6"]);
     expect((await reader.stats()).count).toBe(2);
-    store.take([copyOf(from + 6, "7")]);
+    store.take([copyOf(from + 8, "9")]);
     await store.flush();
     expect((await reader.stats()).count).toBe(3);
   });

@@ -29,7 +29,7 @@ const START = Buffer.from('"message":"audit start"');
 const END = Buffer.from('"message":"audit end"');
 const ERASED = Buffer.from('"message":"erased record"');
 const ACTION = Buffer.from('"message":"administrative action"');
-const MARKS = [CHECKPOINT, START, END, ERASED];
+const MARKS = [CHECKPOINT, START, END];
 /** Nothing but a whole line of a run ends so. */
 const COMPLETE = /"seq":\d+(,"salt":"[^"]*")?\}$/;
 const AUTHORIZE = Buffer.from('"service":"authorize"');

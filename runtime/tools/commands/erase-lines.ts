@@ -1,7 +1,6 @@
 /** Rewrites a file of records: what is about a user becomes a line that says that it was erased, and the rest stays as it is. */
 import { createReadStream, createWriteStream } from "node:fs";
-import { chmod, rename, rm, stat } from "node:fs/promises";
-import { createInterface } from "node:readline";
+import { chmod, chown, realpath, rename, rm, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 
@@ -10,66 +9,151 @@ import { formatErased } from "../../audit/chain/erased-record.ts";
 import { positionOf } from "../../audit/chain/lines.ts";
 import { leafHash } from "../../audit/chain/merkle-tree.ts";
 import type { NoteSigner } from "../../audit/chain/signed-note.ts";
+import { plainJsonText } from "../../audit/record-text.ts";
+import { lowerAscii } from "../../shared/ascii.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/is-record.ts";
+import { isCompressed } from "../replay/record-lines.ts";
+
+export interface Erasing {
+  readonly names: UserNames;
+  /** The action by which they go. */
+  readonly actionId: string;
+  readonly signer: NoteSigner;
+}
+
+const LF = 0x0a;
+/** None of ours is nearly as long, and others stay what they are. */
+const MAX_LINE_BYTES = 64 << 20;
+/** Every line of ours begins so. */
+const BEGIN = '{"level":"';
+/** A line that was begun may have one in it, deep in what a tool was given. */
+const MAX_TRIES = 16;
 
 /**
- * The file is replaced in one step, once the new one is whole.
+ * Before anything is erased anywhere.
  *
- * @param by the action by which they go
+ * @param live where gateways write @throws GatewayError `commands.records`
+ */
+export async function checkErasable(file: string, live: string): Promise<void> {
+  try {
+    const { dev, ino } = await stat(file);
+    const other = await stat(live).catch(() => undefined);
+    if (dev !== other?.dev || ino !== other.ino) return;
+  } catch (error) {
+    throw new GatewayError("commands.records", `Cannot rewrite "${file}": ${errorText(error)}`, { cause: error });
+  }
+  throw new GatewayError("commands.records", `Cannot rewrite "${file}": gateways write to it, rotate it first`);
+}
+
+/**
+ * The file is replaced in one step, once the new one is whole and on the disk.
+ *
  * @returns how many lines went
  * @throws GatewayError `commands.records`
  */
-export async function eraseLines(
-  file: string,
-  names: UserNames,
-  by: { readonly actionId: string; readonly signer: NoteSigner },
-): Promise<number> {
-  const fresh = `${file}.forgetting`;
-  let count = 0;
-  async function* rewritten(lines: AsyncIterable<string>): AsyncGenerator<string> {
-    for await (const line of lines) {
-      const erased = erasedOf(line, names, by);
-      if (erased !== undefined) count += 1;
-      yield `${erased ?? line}\n`;
-    }
-  }
+export async function eraseLines(named: string, erasing: Erasing): Promise<number> {
+  let fresh: string | undefined;
   try {
-    const { mode } = await stat(file);
-    const isGzip = file.endsWith(".gz");
+    // What a link leads to, and not the link.
+    const file = await realpath(named);
+    const before = await stat(file);
+    const isGzip = await isCompressed(file);
+    const name = `${file}.forgetting`;
+    await rm(name, { force: true });
+    // Never through a link that somebody else has put there.
+    const target = createWriteStream(name, { flags: "wx", mode: 0o600, flush: true });
+    fresh = name;
     const source = createReadStream(file);
-    const plain = isGzip ? source.pipe(createGunzip()) : source;
-    source.on("error", (error) => plain.destroy(error));
-    const lines = createInterface({ input: plain.setEncoding("latin1"), crlfDelay: Number.POSITIVE_INFINITY });
-    // By bytes: a line that is no text must stay what it is.
-    const target = createWriteStream(fresh, { mode: mode & 0o777, encoding: "latin1" });
-    const bytes = async function* (): AsyncGenerator<Buffer> {
-      for await (const line of rewritten(lines)) yield Buffer.from(line, "latin1");
-    };
-    await (isGzip ? pipeline(bytes, createGzip(), target) : pipeline(bytes, target));
-    await chmod(fresh, mode & 0o777);
-    if (count > 0) await rename(fresh, file);
-    else await rm(fresh);
-    return count;
+    const count = { erased: 0 };
+    const rewrite = (pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> => rewriteLines(pieces, erasing, count);
+    await (isGzip
+      ? pipeline(source, createGunzip(), rewrite, createGzip(), target)
+      : pipeline(source, rewrite, target));
+    const after = await stat(file);
+    if (after.size !== before.size || after.mtimeMs !== before.mtimeMs) throw new Error("something writes to it");
+    if (count.erased === 0) return 0;
+    // Only root may give it away; whoever else owned it is who runs this.
+    if (process.getuid?.() === 0) await chown(fresh, before.uid, before.gid);
+    await chmod(fresh, before.mode & 0o777);
+    await rename(fresh, file);
+    fresh = undefined;
+    return count.erased;
   } catch (error) {
-    await rm(fresh, { force: true });
-    throw new GatewayError("commands.records", `Cannot rewrite "${file}": ${errorText(error)}`, { cause: error });
+    throw new GatewayError("commands.records", `Cannot rewrite "${named}": ${errorText(error)}`, { cause: error });
+  } finally {
+    if (fresh !== undefined) await rm(fresh, { force: true });
   }
 }
 
-/** @param line its bytes, as characters @returns undefined: it stays */
-function erasedOf(
-  line: string,
-  names: UserNames,
-  { actionId, signer }: { readonly actionId: string; readonly signer: NoteSigner },
-): string | undefined {
-  const bytes = Buffer.from(line, "latin1");
-  let value: unknown;
+/** By bytes: a line that is no text stays what it is. */
+async function* rewriteLines(
+  pieces: AsyncIterable<Buffer>,
+  erasing: Erasing,
+  count: { erased: number },
+): AsyncGenerator<Buffer> {
+  const lineEnd = Buffer.of(LF);
+  let begun: Buffer[] = [];
+  let length = 0;
+  const line = (): Buffer => {
+    const bytes = Buffer.concat(begun);
+    begun = [];
+    length = 0;
+    const erased = rewriteLine(bytes, erasing);
+    if (erased === undefined) return bytes;
+    count.erased += 1;
+    return Buffer.from(erased);
+  };
+  for await (const piece of pieces) {
+    let at = 0;
+    for (let end = piece.indexOf(LF); end !== -1; end = piece.indexOf(LF, at)) {
+      begun.push(piece.subarray(at, end));
+      yield line();
+      yield lineEnd;
+      at = end + 1;
+    }
+    begun.push(piece.subarray(at));
+    length += piece.length - at;
+    if (length > MAX_LINE_BYTES) throw new Error("it has a line that is longer than 64 MiB");
+  }
+  if (length > 0) yield line();
+}
+
+/** @returns undefined: it stays */
+function rewriteLine(bytes: Buffer, erasing: Erasing): string | undefined {
+  const value = parse(bytes);
+  if (value !== undefined) return erasedOf(bytes, value, erasing);
+  // What a killed process had begun, and perhaps behind it a line of another one.
+  let at = bytes.indexOf(BEGIN, 1);
+  for (let tries = 0; at !== -1 && tries < MAX_TRIES; at = bytes.indexOf(BEGIN, at + 1), tries += 1) {
+    const rest = bytes.subarray(at);
+    const joined = parse(rest);
+    if (joined === undefined) continue;
+    const erased = erasedOf(rest, joined, erasing);
+    const cut = cutOf(bytes.subarray(0, at), erasing);
+    return erased === undefined && cut === undefined
+      ? undefined
+      : `${cut ?? bytes.toString("utf8", 0, at)}${erased ?? rest.toString()}`;
+  }
+  return cutOf(bytes, erasing);
+}
+
+/** Of a line without an end nobody can say more than that it names the user. @returns undefined: it does not */
+function cutOf(bytes: Buffer, { names: { ids, emails } }: Erasing): string | undefined {
+  const text = lowerAscii(bytes.toString());
+  const isNamed = [...ids, ...emails].some((name) => text.includes(lowerAscii(plainJsonText(name).slice(1, -1))));
+  return isNamed ? BEGIN : undefined;
+}
+
+function parse(bytes: Buffer): unknown {
   try {
-    value = JSON.parse(bytes.toString("utf8"));
+    return JSON.parse(bytes.toString());
   } catch {
     return undefined;
   }
+}
+
+function erasedOf(bytes: Buffer, value: unknown, { names, actionId, signer }: Erasing): string | undefined {
   if (!isRecord(value) || !isAboutUser(value, names)) return undefined;
   const time = typeof value["time"] === "string" ? value["time"] : "";
   const position = positionOf(bytes);

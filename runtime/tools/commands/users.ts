@@ -1,6 +1,5 @@
 /** `gateway users forget`: ends all that a user has, and takes away what is kept about them. */
 import { createHmac } from "node:crypto";
-import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { AUDIT_KEY_NAME } from "../../audit/chain/checkpoint.ts";
@@ -9,13 +8,12 @@ import { storedFacts } from "../../identity/claims-record.ts";
 import { listDevices, removeDevice } from "../../identity/devices/devices.ts";
 import { createRecords, emailTag, type IdentityRecord, userTag } from "../../identity/identity-records.ts";
 import { forgetRecords } from "../../record-store/forget.ts";
+import { recordPlace } from "../../record-store/options.ts";
 import { lowerAscii } from "../../shared/ascii.ts";
-import { GatewayError } from "../../shared/errors.ts";
 import { createKeys } from "../../shared/keys.ts";
 import { isNamedByEmail } from "../../shared/user-id.ts";
 import { type Administration, withAdministration } from "./administration.ts";
-import { eraseLines } from "./erase-lines.ts";
-import { storeOptions } from "./records.ts";
+import { checkErasable, eraseLines } from "./erase-lines.ts";
 
 export interface ForgetOptions {
   readonly config: string;
@@ -25,15 +23,14 @@ export interface ForgetOptions {
 
 /** Until every process knows that their access has ended, and has kept the records of what came before. */
 const SETTLE_MS = 3_000;
+const IDENTITY = "identity:";
 
 /** @param named id or email @returns exit code @throws GatewayError `commands.records`, `store.unavailable`, `records.unavailable` */
 export function forgetUser(named: string, { config, records = [] }: ForgetOptions): Promise<number> {
   return withAdministration(config, async (administration) => {
     const { boot, store, recordAs } = administration;
-    for (const file of records) {
-      if (resolve(file) === resolve(boot.authorizeLog))
-        throw new GatewayError("commands.records", `Cannot rewrite "${file}": gateways write to it, rotate it first`);
-    }
+    for (const file of records) await checkErasable(file, boot.authorizeLog);
+    const place = boot.recordStore && recordPlace(boot.recordStore.storageUrl, boot.storageUrl);
     const ids = await userIdsOf(administration, named);
     const emails = new Set(isNamedByEmail(named) ? [named] : []);
     const keys = createKeys(boot.sharedSecrets);
@@ -51,20 +48,24 @@ export function forgetUser(named: string, { config, records = [] }: ForgetOption
       ended += (await store.list(userTag(id))).length;
       for (const device of await listDevices({ store }, id)) await removeDevice(administration, device);
       await administration.revocations.revoke(userTag(id));
-      await store.deleteByTag(userTag(id));
+      for (const { key } of await store.list(userTag(id))) if (!key.startsWith(IDENTITY)) await store.delete(key);
     }
     console.log(`${ended} records of sessions, grants, connections, devices and approvals ended and deleted`);
     const actionId = (await recordAs({ action: "forget", target: `user ${digest}`, after: null })) ?? digest;
     const names = { ids, emails: [...emails] };
-    if (boot.recordStore) {
+    if (place?.kind === "sqlite" && place.isTemporary) {
+      console.log("records that gateways keep in memory go when they are restarted");
+    } else if (place) {
       await delay(SETTLE_MS);
-      console.log(`${await forgetRecords(storeOptions(boot), names)} records deleted from the record store`);
+      console.log(`${await forgetRecords({ place }, names)} records deleted from the record store`);
     }
     const [seed] = keys.derive("audit-signing");
     const signer = createNoteSigner(AUDIT_KEY_NAME, seed as Buffer);
     for (const file of records) {
-      console.log(`${file}: ${await eraseLines(file, names, { actionId, signer })} lines erased`);
+      console.log(`${file}: ${await eraseLines(file, { names, actionId, signer })} lines erased`);
     }
+    // At last: it alone tells which ids and addresses are theirs, which the next run asks should this one fail.
+    for (const id of ids) await store.deleteByTag(userTag(id));
     console.log(`forgotten as ${actionId}, ${digest}`);
     return 0;
   });

@@ -79,7 +79,8 @@ export function readLines(
   });
 }
 
-async function isCompressed(file: string): Promise<boolean> {
+/** By its first bytes, whatever it is called. */
+export async function isCompressed(file: string): Promise<boolean> {
   await using handle = await open(file, "r");
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
   return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b;
