@@ -90,6 +90,7 @@ export function createServices(ground: Ground, options: GatewayOptions, own: Own
             ...common,
             ...session,
             settings: boot.console,
+            blocks,
             deviceProofs: devices.proofs,
             recordAction,
             reader,

@@ -327,6 +327,8 @@ function describeClient(client: DemoClient, exchanges: boolean): ClientMetadata 
       : { backchannel_logout_uri: client.backchannel_logout_uri, backchannel_logout_session_required: true }),
     grant_types: ["authorization_code", "refresh_token", ...(exchanges ? [TOKEN_EXCHANGE] : [])],
     response_types: ["code"],
+    // As most providers do by themselves: when the person was last asked.
+    require_auth_time: true,
   };
 }
 

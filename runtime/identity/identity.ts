@@ -218,7 +218,8 @@ export function createSession(deps: SessionDeps): SessionModule {
     },
     async lastSignIn({ sessionId }) {
       const session = sessionId === undefined ? undefined : await records.sessions.get(sessionId);
-      return session ? (session.value.authenticatedAt ?? session.value.createdAt) : 0;
+      // A session that began without a word of when: its provider may have asked nobody.
+      return session?.value.authenticatedAt ?? 0;
     },
     async close() {
       programs.close();

@@ -24,6 +24,10 @@ describe.skipIf(missing !== undefined)("the console", () => {
     expect(await page.locator(".who").innerText()).toContain("bob@example.com · viewer of team-a");
     expect(await page.locator("#zone").innerText()).toContain("Asia/Calcutta");
     expect(await page.getByRole("link", { name: "Decisions" }).getAttribute("aria-current")).toBe("page");
+    // People and clients belong to no owner.
+    const entries = page.getByRole("navigation", { name: "Console" }).getByRole("link");
+    const own = ["Decisions", "Health", "Servers", "Approvals", "Simulator", "Changes"];
+    expect(await entries.allInnerTexts()).toEqual(own);
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     expect(await page.evaluate("document.activeElement.id")).toBe("main");

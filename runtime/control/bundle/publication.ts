@@ -135,6 +135,8 @@ export interface RollbackRequest {
   readonly owner?: string | undefined;
   /** Back to how things were after this generation; before the last change when absent. */
   readonly to?: number | undefined;
+  /** Newest generation of this owner that whoever asks has seen; another one is refused as stale. */
+  readonly from?: number | undefined;
 }
 
 /** Which slices must change so that things are as they were. */

@@ -135,6 +135,12 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     publishAll,
     rollback: (request, who) =>
       change("rollback", who, (publication) => {
+        const { owner, from } = request;
+        if (owner !== undefined && from !== undefined) {
+          const newest = publication.owners.find((each) => each.owner === owner)?.versions.at(-1);
+          const current = currentSlice(publication, owner);
+          if (newest?.generation !== from) return { ok: false, reason: "stale", owner, current };
+        }
         const plan = planRollback(publication, request);
         if (!plan.ok) return { ok: false, reason: "no-such-generation", message: plan.reason };
         return { ok: true, wanted: plan.changes, texts: new Map() };

@@ -11,10 +11,11 @@ import type { Exchange } from "../../http/exchange.ts";
 import { redirect, respondError } from "../../http/respond.ts";
 import { isFromOwnOrigin, refuseScript } from "../../identity/csrf.ts";
 import { findSite, type Site } from "../../identity/sites.ts";
+import { parseQuery } from "../../shared/http/query.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { createForms, type FormDeps } from "./forms.ts";
 import { createKeptForms } from "./kept-form.ts";
-import { createPages, NOTHING_HERE, screenPath } from "./respond-page.ts";
+import { createPages, NOTHING_HERE, screenPath, UNREADABLE } from "./respond-page.ts";
 import type { Screen } from "./screen.ts";
 import { respondScript } from "./scripts.ts";
 import { createTold } from "./told.ts";
@@ -45,6 +46,7 @@ export function consoleEndpoints(deps: ConsoleDeps): readonly Endpoint[] {
     if (path.length === 0 && !screen && screens[0])
       return redirect(exchange, 302, site.origin + screenPath(screens[0]));
     const visit = visits.visit(exchange, snapshot, visitor, screen ?? NO_SCREEN, path);
+    if (!parseQuery(exchange.query).ok) return pages.show(visit, site, screen, UNREADABLE);
     if (!screen) return pages.show(visit, site, undefined, NOTHING_HERE);
     if (await forms.showKept(visit, site, screen)) return undefined;
     if ((await screen.respond?.(visit)) === true) return undefined;

@@ -1,6 +1,7 @@
 /** Puts the parts of the console together. */
 import type { Snapshots } from "../../config/snapshot.ts";
 import type { Endpoint } from "../../http/endpoint.ts";
+import type { Blocks } from "../../identity/blocks.ts";
 import type { Identities, Revocations } from "../../identity/interfaces.ts";
 import type { RecordReader } from "../../record-store/record-reader.ts";
 import type { Closable } from "../../shared/clock.ts";
@@ -20,6 +21,7 @@ export interface Console extends Closable {
 export interface ConsoleModuleDeps extends Omit<ConsoleDeps, "visits" | "screens"> {
   readonly snapshots: Pick<Snapshots, "current" | "subscribe">;
   readonly revocations: Pick<Revocations, "subscribe">;
+  readonly blocks: Pick<Blocks, "subscribe">;
   readonly identities: Pick<Identities, "find">;
   /** Absent: no records are kept. */
   readonly reader: RecordReader | undefined;

@@ -1,10 +1,10 @@
 /** A screen's page within the frame of the console, as an answer. */
 import { redirect, respondHtml } from "../../http/respond.ts";
 import type { Site } from "../../identity/sites.ts";
-import { consoleHeaders, consolePage } from "../../pages/console/frame.ts";
+import { consoleHeaders, type ConsoleFrame, consolePage } from "../../pages/console/frame.ts";
 import { html } from "../../pages/html.ts";
 import { rolesText } from "./rights.ts";
-import type { Screen, ScreenPage, Visit } from "./screen.ts";
+import type { ConsoleRights, Screen, ScreenPage, Visit } from "./screen.ts";
 import { scriptPath } from "./scripts.ts";
 import { strange } from "./strange.ts";
 import type { Told } from "./told.ts";
@@ -30,11 +30,7 @@ export function createPages(deps: { readonly screens: readonly Screen[]; readonl
         scripts,
         person: strange(principal.user.email || principal.user.name || principal.user.id),
         roles: rolesText(rights),
-        navigation: deps.screens.map((each) => ({
-          href: screenPath(each),
-          name: each.name,
-          isCurrent: each === screen,
-        })),
+        ...navigationOf(deps.screens, screen, rights),
       });
       const whole = (path: string): string => site.origin + path;
       respondHtml(exchange, status, page, [
@@ -48,9 +44,32 @@ export function createPages(deps: { readonly screens: readonly Screen[]; readonl
   };
 }
 
+/** What this person may see something of: entries, and what stands beside each other below the one that is shown. */
+function navigationOf(
+  screens: readonly Screen[],
+  shown: Screen | undefined,
+  rights: ConsoleRights,
+): Pick<ConsoleFrame, "navigation" | "beside"> {
+  const seen = screens.filter((each) => each.isFor?.(rights) ?? true);
+  const headOf = (screen: Screen): Screen => seen.find(({ path }) => path === screen.below) ?? screen;
+  const head = shown && headOf(shown);
+  const link = (each: Screen, isCurrent: boolean) => ({ href: screenPath(each), name: each.name, isCurrent });
+  const group = seen.filter((each) => headOf(each) === head);
+  return {
+    navigation: seen.filter((each) => headOf(each) === each).map((each) => link(each, each === head)),
+    beside: group.length > 1 ? group.map((each) => link(each, each === shown)) : [],
+  };
+}
+
 export function screenPath({ path }: Screen): string {
   return `${CONSOLE_PATH}/${path}`;
 }
+
+export const UNREADABLE: ScreenPage = {
+  title: "This address cannot be read",
+  status: 400,
+  body: html`<p>Something stands in it twice, or is no text.</p>`,
+};
 
 export const NOTHING_HERE: ScreenPage = {
   title: "Nothing here",

@@ -77,6 +77,10 @@ export interface Screen {
   readonly path: string;
   /** In the navigation. */
   readonly name: string;
+  /** Path of the screen in whose place of the navigation this one stands, too. */
+  readonly below?: string;
+  /** Whether there can be anything for who has these rights; without it: for everybody. */
+  isFor?(rights: ConsoleRights): boolean;
   /** Undefined: there is nothing at this address, or nothing that this person may see. */
   show(visit: Visit): Promise<ScreenPage | undefined>;
   /** By the form's hidden field `action`. */

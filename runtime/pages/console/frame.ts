@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 
 import { dangerouslyTrustedHtml, html, type Html } from "../html.ts";
 import { pageHeaders } from "../layout.ts";
+import { type Tab, tabs } from "./pieces.ts";
 import { CONSOLE_STYLE } from "./style.ts";
 
 const STYLE_HASH = `'sha256-${createHash("sha256").update(CONSOLE_STYLE).digest("base64")}'`;
@@ -16,7 +17,9 @@ const STYLE_ELEMENT = dangerouslyTrustedHtml(`<style>${CONSOLE_STYLE}</style>`);
 export interface ConsoleFrame {
   readonly title: string;
   readonly body: Html;
-  readonly navigation: readonly { readonly href: string; readonly name: string; readonly isCurrent: boolean }[];
+  readonly navigation: readonly Tab[];
+  /** What shares its place in the navigation, itself too. */
+  readonly beside?: readonly Tab[];
   /** Who looks, as people know them. */
   readonly person: string;
   /** "viewer and auditor", "viewer of team-a". */
@@ -31,7 +34,7 @@ export interface ConsoleFrame {
 
 /** A whole document. Send it with `consoleHeaders()`. */
 export function consolePage(parts: ConsoleFrame): string {
-  const { title, body, navigation, person, roles, told, refused, scripts } = parts;
+  const { title, body, navigation, beside = [], person, roles, told, refused, scripts } = parts;
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -56,6 +59,7 @@ export function consolePage(parts: ConsoleFrame): string {
           <p class="who">${person} · ${roles} · <a href="/.gateway/">Your page</a></p>
         </header>
         <main id="main" tabindex="-1">
+          ${beside.length > 0 && tabs(beside[0]?.name ?? "", beside)}
           <h1>${title}</h1>
           ${told !== undefined && html`<p class="told" role="status">${told}</p>`}
           ${refused !== undefined && html`<p class="refused" role="alert">${refused}</p>`} ${body}

@@ -230,3 +230,16 @@ export function card(title: string, body: HtmlValue): Html {
     ${body}
   </section>`;
 }
+
+export interface Tab {
+  readonly href: string;
+  readonly name: string;
+  readonly isCurrent: boolean;
+}
+
+/** Pages that stand beside each other. */
+export function tabs(label: string, all: readonly Tab[]): Html {
+  return html`<nav class="bar" aria-label="${label}">
+    ${all.map(({ href, name, isCurrent }) => html`<a class="button${isCurrent && " primary"}" href="${href}" ${isCurrent && html`aria-current="page"`}>${name}</a>`)}
+  </nav>`;
+}

@@ -88,6 +88,10 @@ routes:
       const visitor = await world().visit("alice", "/tool-lock", WIDE);
       const { page, context } = visitor;
       expect(await page.locator("main tbody tr", { hasText: "team-c/guarded" }).innerText()).toContain("differs");
+      const current = page.locator("[aria-current=page]");
+      expect(await current.allInnerTexts()).toEqual(["Approvals", "Tool lock"]);
+      const beside = page.getByRole("navigation", { name: "Approvals" }).getByRole("link");
+      expect(await beside.allInnerTexts()).toEqual(["Approvals", "Tool lock", "Blocks"]);
       await expectGoodLook(visitor, "tool-lock");
       await page.getByRole("link", { name: "team-c/guarded" }).click();
       expect(await page.locator("pre").innerText()).toContain("+ add_note: not in the lock");

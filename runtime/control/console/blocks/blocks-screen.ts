@@ -110,6 +110,7 @@ export function blocksScreen(deps: BlocksScreenDeps): Screen {
   return {
     path: "blocks",
     name: "Blocks",
+    below: "approvals",
     async show(visit) {
       const [page, ...more] = visit.path;
       if (more.length > 0) return undefined;

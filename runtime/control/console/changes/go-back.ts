@@ -75,7 +75,7 @@ export function rollbackAction({ store, publisher }: GoBackDeps): ScreenAction {
       if (program !== undefined) return { refused: WHY[program] };
       if (history.versions.at(-1)?.generation !== from)
         return { refused: "Somebody published meanwhile. Look at what is there now." };
-      const outcome = await publisher.rollback({ owner, to }, { by: principal.user.id, reason });
+      const outcome = await publisher.rollback({ owner, to, from }, { by: principal.user.id, reason });
       if (outcome.ok) {
         const { changed, generation, laggards } = outcome;
         const live = laggards.length === 0 ? "it is in force everywhere" : "not every process has it in force yet";

@@ -30,6 +30,7 @@ export function clientsScreen(deps: ClientsDeps): Screen {
   return {
     path: "clients",
     name: "Clients",
+    isFor: (rights) => rights.may("viewer"),
     async show(visit) {
       if (!visit.rights.may("viewer")) return undefined;
       if (visit.query.has("do")) return confirmEnd(deps, visit);

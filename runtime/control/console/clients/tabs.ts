@@ -1,5 +1,5 @@
 /** The lists of clients and machines, as links between them. */
-import type { Tab } from "../../../pages/console/people/clients.ts";
+import type { Tab } from "../../../pages/console/pieces.ts";
 import { addressOfList } from "../addresses.ts";
 
 const LISTS = [

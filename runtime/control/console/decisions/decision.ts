@@ -42,7 +42,7 @@ export async function showDecision(
     result: resultOf(record),
     fields: fields.map(([name, value]) => [strange(name), fieldText(value)]),
     withheld: isWithheld ? "Arguments are shown to auditors alone." : undefined,
-    trace: traced && traceOf(traced, record),
+    trace: traced && traceOf(traced, record, visit.rights.owners === undefined),
     noTrace: "There is no policy to ask: the request came to no route, or the route is gone.",
     links: linksOf(record),
   });
@@ -115,7 +115,8 @@ function linksOf(record: KeptRecord): readonly { readonly href: string; readonly
   ];
 }
 
-function traceOf({ by, rules, verdict, notes }: Traced, record: KeptRecord): TraceParts {
+/** @param seesPeople whose groups and claims are no matter of a route's owner */
+function traceOf({ by, rules, verdict, notes }: Traced, record: KeptRecord, seesPeople: boolean): TraceParts {
   const which =
     by === "decided"
       ? "This is the configuration that decided"
@@ -123,23 +124,25 @@ function traceOf({ by, rules, verdict, notes }: Traced, record: KeptRecord): Tra
   const was =
     record.value["allow"] === true ? "allowed" : record.outcome === "waiting" ? "needs an approval" : "denied";
   const same = was === verdict ? "" : `, where it comes to something else: ${verdict}`;
-  return { about: `${which}${same}.`, notes, rules: rules.map(ruleOf) };
+  return { about: `${which}${same}.`, notes, rules: rules.map((rule) => ruleOf(rule, seesPeople)) };
 }
 
-function ruleOf({ action, operator, outcome, criteria }: RuleTrace): TraceRule {
+function ruleOf({ action, operator, outcome, criteria }: RuleTrace, seesPeople: boolean): TraceRule {
   return {
     name: `${ACTIONS[action]}, ${OPERATOR_TEXTS[operator]}`,
     outcome,
     criteria: criteria.map(({ criterion, wanted, actual, outcome: found }) => ({
       name: criterion,
       wanted: strange(JSON.stringify(wanted) ?? "", MAX_TRACE_CHARACTERS),
-      actual: strange(actual, MAX_TRACE_CHARACTERS),
+      actual: seesPeople || !ABOUT_PEOPLE.test(criterion) ? strange(actual, MAX_TRACE_CHARACTERS) : "",
       outcome: found,
     })),
   };
 }
 
 const MAX_TRACE_CHARACTERS = 1_000;
+/** What no record tells of them. */
+const ABOUT_PEOPLE = /^(?:groups$|claim\/)/;
 
 const ACTIONS: Readonly<Record<RuleTrace["action"], string>> = {
   deny: "A deny rule",

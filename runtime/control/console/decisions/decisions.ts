@@ -3,6 +3,7 @@ import { decisionsPage, type DecisionList } from "../../../pages/console/decisio
 import { html, type Html } from "../../../pages/html.ts";
 import { type FilterField, sourceFailed } from "../../../pages/console/pieces.ts";
 import type { RecordPage, RecordQuery, RecordReader } from "../../../record-store/record-reader.ts";
+import type { Clock } from "../../../shared/clock.ts";
 import { errorText, GatewayError } from "../../../shared/errors.ts";
 import type { Log } from "../../../shared/log.ts";
 import type { ConsoleRights, Screen, ScreenPage, Visit } from "../screen.ts";
@@ -18,6 +19,7 @@ export interface DecisionDeps extends DecisionPageDeps {
   readonly tails: Tails | undefined;
   /** Undefined: the right has ended. */
   readonly again: (visit: Visit) => Promise<ConsoleRights | undefined>;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -47,7 +49,8 @@ export function decisionsScreen(deps: DecisionDeps): Screen {
       const asked = toQuery(readFilters(visit.query), visit.rights);
       if (!("query" in asked)) return false;
       if (name === STREAM) await tails.open(visit, asked.query, visit.query.get("after"));
-      else if (format) await download({ reader, again: deps.again }, { visit, query: asked.query, format });
+      else if (format)
+        await download({ reader, clock: deps.clock, again: deps.again }, { visit, query: asked.query, format });
       else return false;
       return true;
     },

@@ -1,6 +1,6 @@
 /** All records that a filter finds, as a file: page after page, no faster than the reader takes them. */
-import type { Exchange } from "../../../http/exchange.ts";
 import type { KeptRecord, RecordPage, RecordQuery, RecordReader } from "../../../record-store/record-reader.ts";
+import type { Clock } from "../../../shared/clock.ts";
 import type { ConsoleRights, Visit } from "../screen.ts";
 import { textOf, visibleFields, whatOf } from "./show-record.ts";
 import { reasonText } from "./reasons.ts";
@@ -9,18 +9,19 @@ export const FORMATS = ["ndjson", "csv"] as const;
 type Format = (typeof FORMATS)[number];
 
 const PAGE = 200;
-/** Whether the reader still may is asked again after so many pages. */
-const PAGES_BETWEEN_CHECKS = 50;
+/** Whether the reader still may is asked again so often, however slowly the file is taken. */
+const CHECK_MS = 2_000;
 
 export interface DownloadDeps {
   readonly reader: RecordReader;
+  readonly clock: Clock;
   /** Undefined: the right has ended. */
   readonly again: (visit: Visit) => Promise<ConsoleRights | undefined>;
 }
 
 /** @throws what the reader throws before the first page; later the connection ends within the file */
 export async function download(
-  { reader, again }: DownloadDeps,
+  { reader, clock, again }: DownloadDeps,
   {
     visit,
     query,
@@ -31,8 +32,12 @@ export async function download(
   const asked = { ...query, order: "newest", limit: PAGE } as const;
   let page: RecordPage = await reader.find(asked);
   let { rights } = visit;
-  const client = { isGone: false };
-  exchange.onClose(() => (client.isGone = true));
+  let checkedAtMs = clock.now();
+  const client = { isGone: false, wake: (): void => {} };
+  exchange.onClose(() => {
+    client.isGone = true;
+    client.wake();
+  });
   exchange.start(200, [
     "content-type",
     format === "csv" ? "text/csv; charset=utf-8; header=present" : "application/x-ndjson",
@@ -44,12 +49,18 @@ export async function download(
     "nosniff",
   ]);
   if (format === "csv") exchange.write(`${COLUMNS.join(",")}\r\n`);
-  for (let pages = 1; !client.isGone; pages += 1) {
+  while (!client.isGone) {
     const lines = page.records.map((record) => (format === "csv" ? csvLine(record) : jsonLine(record, rights)));
-    if (!exchange.write(lines.join(""))) await drained(exchange);
+    if (!exchange.write(lines.join(""))) {
+      await new Promise<void>((resolve) => {
+        client.wake = resolve;
+        exchange.onDrain(resolve);
+      });
+    }
     if (page.next === undefined) break;
-    if (pages % PAGES_BETWEEN_CHECKS === 0) {
-      const now = await again(visit);
+    if (clock.now() - checkedAtMs >= CHECK_MS) {
+      checkedAtMs = clock.now();
+      const now = await again(visit).catch(() => undefined);
       // Cut off, so that nobody takes it for all there is.
       if (!now || String(now.owners) !== String(visit.rights.owners)) return exchange.abort();
       rights = now;
@@ -61,13 +72,6 @@ export async function download(
     }
   }
   if (!client.isGone) exchange.end();
-}
-
-function drained(exchange: Exchange): Promise<void> {
-  return new Promise((resolve) => {
-    exchange.onDrain(resolve);
-    exchange.onClose(() => resolve());
-  });
 }
 
 function jsonLine(record: KeptRecord, rights: ConsoleRights): string {
@@ -112,8 +116,8 @@ function csvLine(record: KeptRecord): string {
   return `${cells.map((cell) => csvCell(String(cell ?? ""))).join(",")}\r\n`;
 }
 
-/** RFC 4180. What a spreadsheet would take for a formula begins with an apostrophe. */
+/** RFC 4180. What a spreadsheet would take for a formula, full-width signs too, begins with an apostrophe. */
 function csvCell(text: string): string {
-  const plain = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  const plain = /^[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
 }

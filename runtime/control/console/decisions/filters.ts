@@ -74,9 +74,9 @@ export function filterQuery(filters: DecisionFilters, changes: Readonly<Record<s
 /** Without a zone it is UTC: an address that is shared means the same everywhere. */
 function parseTime(text: string): number | undefined {
   if (text === "") return undefined;
-  return Date.parse(/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?$/.test(text) ? `${withTime(text)}Z` : text);
+  const [, day, time = "T00:00", zone = "Z"] = TIME.exec(text) ?? [];
+  return day === undefined ? Number.NaN : Date.parse(day + time + zone);
 }
 
-function withTime(text: string): string {
-  return text.includes("T") ? text : `${text}T00:00`;
-}
+/** What else `Date.parse` reads is in the time zone of the server. */
+const TIME = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?(Z|[+-]\d\d:\d\d)?$/;

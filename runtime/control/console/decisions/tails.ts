@@ -6,14 +6,16 @@
  */
 import type { Exchange } from "../../../http/exchange.ts";
 import { respondError } from "../../../http/respond.ts";
+import type { Blocks } from "../../../identity/blocks.ts";
 import type { Revocations } from "../../../identity/interfaces.ts";
+import type { Snapshots } from "../../../config/snapshot.ts";
 import { decisionRow } from "../../../pages/console/decisions.ts";
 import type { KeptRecord, RecordQuery, RecordReader } from "../../../record-store/record-reader.ts";
 import type { Clock, Closable } from "../../../shared/clock.ts";
 import { errorText } from "../../../shared/errors.ts";
 import type { Log } from "../../../shared/log.ts";
 import type { ConsoleRights, Visit } from "../screen.ts";
-import { createPoll, type News, type Poll } from "./poll.ts";
+import { createPoll, type News, type Poll, type PollDeps } from "./poll.ts";
 import { rowOf } from "./show-record.ts";
 
 export interface TailDeps {
@@ -21,7 +23,10 @@ export interface TailDeps {
   /** Undefined: the right has ended. */
   readonly again: (visit: Visit) => Promise<ConsoleRights | undefined>;
   readonly revocations: Pick<Revocations, "subscribe">;
+  readonly blocks: Pick<Blocks, "subscribe">;
+  readonly snapshots: Pick<Snapshots, "subscribe">;
   readonly clock: Clock;
+  readonly every?: PollDeps["every"];
   readonly log: Log;
 }
 
@@ -41,6 +46,8 @@ const CATCH_UP = 200;
 interface Tail {
   readonly userId: string;
   readonly revocationKeys: readonly string[];
+  /** Ends unless its reader still has the right to it. */
+  check(): void;
   end(): void;
 }
 
@@ -57,19 +64,27 @@ const HEADERS = [
 
 const SAMPLED = "More come than anybody reads: of the allowed only some are shown.";
 
-export function createTails({ reader, again, revocations, clock, log }: TailDeps): Tails {
+export function createTails({ reader, again, revocations, blocks, snapshots, clock, every, log }: TailDeps): Tails {
   const tails = new Set<Tail>();
   /** By question, so that pages with the same filters share one. */
   const polls = new Map<string, Poll>();
   let isClosed = false;
 
-  const unsubscribe = revocations.subscribe((key) => {
-    for (const tail of tails) if (tail.revocationKeys.includes(key)) tail.end();
-  });
+  const checkAll = (): void => {
+    for (const tail of tails) tail.check();
+  };
+  const leaves = [
+    revocations.subscribe((key) => {
+      for (const tail of tails) if (tail.revocationKeys.includes(key)) tail.end();
+    }),
+    blocks.subscribe(checkAll),
+    // Owners come and go with routes.
+    snapshots.subscribe(checkAll),
+  ];
 
   const follow = (query: Omit<RecordQuery, "limit" | "order">, listener: (news: News) => void): (() => void) => {
     const key = JSON.stringify(query);
-    const poll = polls.get(key) ?? createPoll({ reader, clock, onError }, query);
+    const poll = polls.get(key) ?? createPoll({ reader, clock, onError, ...(every && { every }) }, query);
     polls.set(key, poll);
     const leave = poll.follow(listener);
     return () => {
@@ -106,6 +121,8 @@ export function createTails({ reader, again, revocations, clock, log }: TailDeps
 
       const send = (text: string): void => {
         isSlow = !exchange.write(text);
+        // Told once each time.
+        if (isSlow) exchange.onDrain(() => (isSlow = false));
       };
       const take = ({ records, isSample }: News): void => {
         if (isSlow) {
@@ -119,16 +136,9 @@ export function createTails({ reader, again, revocations, clock, log }: TailDeps
       };
 
       exchange.start(200, HEADERS);
-      exchange.onDrain(() => (isSlow = false));
       const leave = follow(query, take);
       const comments = setInterval(() => !isSlow && send(":\n\n"), COMMENT_MS).unref();
-      const checks = setInterval(() => {
-        // What cannot be checked has ended.
-        again(visit)
-          .catch(() => undefined)
-          .then((now) => (now && sameOwners(now, rights) ? undefined : tail.end()))
-          .catch(onError);
-      }, CHECK_MS).unref();
+      const checks = setInterval(() => tail.check(), CHECK_MS).unref();
       const forget = (): void => {
         tails.delete(tail);
         leave();
@@ -138,6 +148,13 @@ export function createTails({ reader, again, revocations, clock, log }: TailDeps
       const tail: Tail = {
         userId: principal.user.id,
         revocationKeys: principal.revocationKeys,
+        check() {
+          // What cannot be checked has ended.
+          again(visit)
+            .catch(() => undefined)
+            .then((now) => (now && sameOwners(now, rights) ? undefined : tail.end()))
+            .catch(onError);
+        },
         end() {
           if (!tails.has(tail)) return;
           forget();
@@ -154,7 +171,7 @@ export function createTails({ reader, again, revocations, clock, log }: TailDeps
 
     close() {
       isClosed = true;
-      unsubscribe();
+      for (const leave of leaves) leave();
       for (const tail of tails) tail.end();
       return Promise.resolve();
     },

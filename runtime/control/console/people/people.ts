@@ -36,6 +36,7 @@ export function peopleScreen(deps: PeopleDeps): Screen {
   return {
     path: "people",
     name: "People",
+    isFor: (rights) => rights.may("viewer"),
     async show(visit) {
       if (!visit.rights.may("viewer")) return undefined;
       const userId = idOfPath(visit.path);

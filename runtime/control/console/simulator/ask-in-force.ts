@@ -14,6 +14,7 @@ import type { RouteChoice } from "../../drafts/protocol.ts";
 import { explainedInForce } from "../../explain/explained-route.ts";
 import { type Explained, explainRequest } from "../../explain/explain-request.ts";
 import { type Question, questionText, readQuestion } from "../../explain/question.ts";
+import type { ConsoleRights } from "../screen.ts";
 import { findRouteOf } from "./find-route.ts";
 
 export interface InForceDeps {
@@ -38,12 +39,12 @@ export function askInForce(
   { blocks, toolLocks, demandsCertificate }: InForceDeps,
   snapshot: Snapshot,
   asked: { readonly route: RouteChoice; readonly question: Question; readonly known: UserFacts | undefined },
-  maySee: (owner: string) => boolean,
+  rights: ConsoleRights,
 ): AskedInForce | string {
   const { question, known } = asked;
   const route = findRouteOf(snapshot, asked.route);
   // Somebody else's route is as if it were not there.
-  if (!route || !maySee(route.owner)) return "No route of yours answers there";
+  if (!route || !rights.may("viewer", route.owner)) return "No route of yours answers there";
   const explainedRoute = explainedInForce(route, blocks.hasTools(route.key));
   const read = readQuestion(question, explainedRoute, { known });
   if (!read.ok) return `Route ${route.key}: ${read.problem}`;
@@ -64,10 +65,11 @@ export function askInForce(
   const besides: (readonly [string, string])[] = [];
   if (block) {
     const { kind, name, until, reason } = describeBlock(block);
-    besides.push([
-      "Blocked",
-      `${kind} ${name}${until === "" ? "" : ` until ${until}`}${reason === "" ? "" : `: ${reason}`} (${BLOCKED}, blocked-${kind})`,
-    ]);
+    // Why somebody, or a tool everywhere, is blocked is no matter of a route's owner.
+    const isOfRoute = kind === "route" || block.route !== undefined;
+    const why = `${kind} ${name}${until === "" ? "" : ` until ${until}`}${reason === "" ? "" : `: ${reason}`}`;
+    const text = rights.owners === undefined || isOfRoute ? why : "by an administrator";
+    besides.push(["Blocked", `${text} (${BLOCKED}, blocked-${kind})`]);
   }
   if (state !== undefined && lock !== undefined)
     besides.push(["Tool lock", `${STATES[state]}${isLocked ? "; calls are denied" : ""}`]);

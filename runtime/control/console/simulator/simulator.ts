@@ -164,7 +164,7 @@ async function answerTo(
   const known = person === undefined ? undefined : await findPerson(deps, visit, person);
   if (typeof known === "string") return { verdicts: [], problem: known };
   const { snapshot, rights } = visit;
-  const found = askInForce(deps, snapshot, { route, question, known }, (owner) => rights.may("viewer", owner));
+  const found = askInForce(deps, snapshot, { route, question, known }, rights);
   const verdicts: VerdictView[] = [];
   const problems: string[] = [];
   if (typeof found === "string") problems.push(found);

@@ -87,6 +87,7 @@ export function toolLockScreen({ toolLocks }: ToolLockScreenDeps): Screen {
   return {
     path: SCREEN,
     name: "Tool lock",
+    below: "approvals",
     show(visit) {
       const key = idOfPath(visit.path);
       if (key === undefined) return Promise.resolve(showList(visit));

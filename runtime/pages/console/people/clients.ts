@@ -20,19 +20,9 @@ import {
   pager,
   type Column,
   type PagerParts,
+  type Tab,
+  tabs,
 } from "../pieces.ts";
-
-export interface Tab {
-  readonly href: string;
-  readonly name: string;
-  readonly isCurrent: boolean;
-}
-
-export function tabs(all: readonly Tab[]): Html {
-  return html`<nav class="bar" aria-label="Clients and machines">
-    ${all.map(({ href, name, isCurrent }) => html`<a class="button${isCurrent && " primary"}" href="${href}" ${isCurrent && html`aria-current="page"`}>${name}</a>`)}
-  </nav>`;
-}
 
 export interface ClientRow {
   readonly href: string;
@@ -60,7 +50,7 @@ export interface ClientsView {
 
 export function clientsBody(view: ClientsView): Html {
   const { path, search, rows, pages } = view;
-  return html`${tabs(view.tabs)}
+  return html`${tabs("Clients and machines", view.tabs)}
   ${filterForm(path, [{ name: "q", label: "Id or name", value: search, type: "search" }])}
   ${fullTable({
     id: "clients",
@@ -171,7 +161,7 @@ export interface PagedView<T> {
 const LAST: Column = { name: "What can be done", kind: "short", isQuiet: true };
 
 export function accountsBody({ tabs: all, rows, pages }: PagedView<AccountRow>): Html {
-  return html`${tabs(all)}
+  return html`${tabs("Clients and machines", all)}
   ${fullTable({
     id: "accounts",
     caption: "Service accounts, each a machine that an administrator made",
@@ -199,7 +189,7 @@ export function accountsBody({ tabs: all, rows, pages }: PagedView<AccountRow>):
 }
 
 export function tokensBody({ tabs: all, rows, pages }: PagedView<TokenRow>): Html {
-  return html`${tabs(all)}
+  return html`${tabs("Clients and machines", all)}
   ${fullTable({
     id: "tokens",
     caption: "Publish tokens for minutes, each minted for a run that publishes",
@@ -221,7 +211,7 @@ export function tokensBody({ tabs: all, rows, pages }: PagedView<TokenRow>): Htm
 }
 
 export function devicesBody({ tabs: all, rows, pages }: PagedView<OwnedDeviceRow>): Html {
-  return html`${tabs(all)}
+  return html`${tabs("Clients and machines", all)}
   ${fullTable({
     id: "devices",
     caption: "Registered devices of all people",

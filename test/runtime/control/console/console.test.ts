@@ -189,6 +189,16 @@ describe("who gets in", () => {
   });
 });
 
+describe("an address", () => {
+  it("is refused where something stands in it twice, or is no text", async () => {
+    const { browser } = await signedIn(ALICE);
+    for (const query of ["?user=a&user=b", "?user=%ff"]) {
+      const page = await browser.open(HOME + query);
+      expect([page.status, seen(page)]).toEqual([400, undefined]);
+    }
+  });
+});
+
 describe("what is done", () => {
   it("is done after a fresh sign-in, told once on the next page", async () => {
     const { browser, page } = await signedIn(ALICE);
@@ -220,6 +230,22 @@ describe("what is done", () => {
     expect([after.url, done]).toEqual([HOME, ["remove lamp because dark & <deep>"]]);
     // The session went on.
     expect((await bench.store.store.list("sessions")).length).toBe(sessions.length);
+  });
+
+  it("asks for one where nobody said when the person was last asked: the provider may have let them in by itself", async () => {
+    const { browser, page } = await signedIn(ALICE);
+    const { sid } = JSON.parse((await browser.open(`${APP}/`)).text) as { sid: string };
+    const { store } = bench.store;
+    const session = await store.get<{ authenticatedAt?: number }>(`session:${sid}`);
+    const { authenticatedAt, ...rest } = session?.value ?? {};
+    expect(authenticatedAt).toBeTypeOf("number");
+    const { tags = [], expiresAt = 0, version = 0 } = session ?? {};
+    await store.put(`session:${sid}`, rest, { ifVersion: version, expiresAt, tags });
+    const asked = await browser.submit(page, { button: "Remove", values: { reason: "x" } });
+    expect([asked.status, done]).toEqual([403, []]);
+    const back = await browser.click(await browser.click(asked, "Sign in again"), ALICE);
+    await browser.submit(back, { button: "Remove a thing" });
+    expect(done).toEqual(["remove lamp because x"]);
   });
 
   it("does nothing for another person who comes back from that sign-in", async () => {

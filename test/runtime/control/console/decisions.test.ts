@@ -7,19 +7,25 @@ import { createConsole, type Console } from "../../../../runtime/control/console
 import { compileConsole } from "../../../../runtime/features/access/console.ts";
 import type { Browser, Page } from "../../../support/scripted-browser.ts";
 import { createMemoryReader, keptDecision, type MemoryReader } from "../../../support/record-reader.ts";
-import { APP, AUTH, startSessionBench, type SessionBench } from "../../../support/session-bench.ts";
+import { APP, AUTH, benchConfig, startSessionBench, type SessionBench } from "../../../support/session-bench.ts";
 
 const HOME = `${AUTH}/.gateway/console/decisions`;
 const ALICE = "alice@example.com";
 const COOKIE = "__Host-gateway_session";
 const BOB = "bob@example.com";
+const CAROL = "carol@other.example";
 
 const settings = compileConsole({
   auditor: { allow: { and: [{ groups: { has: "admins" } }] } },
-  owners: { "team-a": { viewer: { allow: { and: [{ email: { is: BOB } }] } } } },
+  owners: {
+    "team-a": { viewer: { allow: { and: [{ email: { is: BOB } }] } } },
+    default: { viewer: { allow: { and: [{ email: { is: CAROL } }] } } },
+  },
 });
 
 const reader: MemoryReader = createMemoryReader();
+/** Tells that something more is blocked. */
+let block = (): void => {};
 let shown: Console;
 let bench: SessionBench;
 beforeAll(async () => {
@@ -29,6 +35,12 @@ beforeAll(async () => {
       shown = createConsole({
         ...deps,
         deviceProofs: { addressOf: () => undefined },
+        blocks: {
+          subscribe(listener) {
+            block = listener;
+            return () => {};
+          },
+        },
         recordAction: () => {},
       });
       return shown.endpoints;
@@ -82,7 +94,9 @@ describe("the list", () => {
   it("says what is wrong with what is looked for, and when the store is away", async () => {
     add({});
     const { browser } = await signedIn(ALICE);
-    expect((await browser.open(`${HOME}?since=yesterday`)).text).toContain("A time must be written like");
+    // The second is a time, of the server's zone.
+    for (const time of ["yesterday", "2026-11-23%2009:30", "2026-13-01"])
+      expect((await browser.open(`${HOME}?since=${time}`)).text).toContain("A time must be written like");
     expect((await browser.open(`${HOME}?cursor=nonsense`)).text).toContain("begin at the first one");
     reader.isAway = true;
     const away = await browser.open(HOME);
@@ -159,6 +173,24 @@ describe("one decision", () => {
     expect((await browser.open(`${HOME}/${gone}`)).text).toContain("There is no policy to ask");
   });
 
+  it("shows what people are beside the rules to who sees all of them alone", async () => {
+    const policy = `[{ allow: { and: [{ groups: { has: secret-project } }, { claim/level: { is: "9" } }] } }]`;
+    bench.configure(
+      benchConfig(bench.idp.issuer).replace(
+        "routes:",
+        `routes:
+  - { name: team, from: "https://team.example.com", to: "http://127.0.0.1:9", policy: ${policy} }`,
+      ),
+    );
+    const [id] = add({ route: "default/team", userId: "u-alice", outcome: "denied" });
+    const { browser } = await signedIn(ALICE);
+    expect((await browser.open(`${HOME}/${id}`)).text).toMatch(/secret-project[^]*?, is <code>[^<]*admins/);
+    const owner = (await signedIn(CAROL)).browser;
+    const page = await owner.open(`${HOME}/${id}`);
+    expect([page.status, page.text.includes("secret-project")]).toEqual([200, true]);
+    expect(page.text).not.toMatch(/, is <code>[^<]*admins/);
+  });
+
   it("leads to the same question elsewhere", async () => {
     const [id] = add({ tool: "delete_repo", value: { ip: "192.0.2.1" } });
     const { browser } = await signedIn(ALICE);
@@ -192,10 +224,10 @@ describe("files", () => {
   });
 
   it("have no formulas", async () => {
-    add({ tool: '=HYPERLINK("x")', email: "+1@example.com" });
+    add({ tool: '=HYPERLINK("x")', email: "+1@example.com", clientId: "\uff1d1" });
     const { browser } = await signedIn(ALICE);
     const [, line = ""] = (await browser.open(`${HOME}/decisions.csv`)).text.split("\r\n");
-    expect(line).toContain(",'+1@example.com,");
+    expect(line).toContain(",'+1@example.com,'\uff1d1,");
     expect(line).toContain('"tools/call =HYPERLINK(""x"")"');
   });
 });
@@ -260,6 +292,22 @@ describe("what comes new", () => {
     const { sid } = JSON.parse((await browser.open(`${APP}/`)).text) as { sid: string };
     await bench.session.revocations.revoke(`session:${sid}`);
     await stream.isOver;
+  });
+
+  it("ends as soon as its reader may be blocked, and is", async () => {
+    const { browser } = await signedIn(ALICE);
+    const bob = (await signedIn(BOB)).browser;
+    const address = "/.gateway/console/decisions/stream";
+    const [kept, ended] = await Promise.all([openStream(browser, address), openStream(bob, address)]);
+    const { sid } = JSON.parse((await bob.open(`${APP}/`)).text) as { sid: string };
+    await bench.store.store.delete(`session:${sid}`);
+    block();
+    await ended.isOver;
+    const [id] = add({ outcome: "denied" });
+    expect(await kept.next()).toContain(`id: ${id}\n`);
+    const other = JSON.parse((await browser.open(`${APP}/`)).text) as { sid: string };
+    await bench.session.revocations.revoke(`session:${other.sid}`);
+    await kept.isOver;
   });
 
   it("is not for who has no right to it, and bounded", async () => {

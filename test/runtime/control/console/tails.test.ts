@@ -1,0 +1,65 @@
+/** One stream of decisions, with a reader who stops and goes on. */
+import { expect, test } from "vitest";
+
+import { createTails } from "../../../../runtime/control/console/decisions/tails.ts";
+import type { Visit } from "../../../../runtime/control/console/screen.ts";
+import { silentLog } from "../../../../runtime/shared/log.ts";
+import { createTestClock } from "../../../support/clock.ts";
+import { createFakeExchange } from "../../../support/fake-exchange.ts";
+import { createMemoryReader, keptDecision } from "../../../support/record-reader.ts";
+
+test("a reader who stopped for a while, and for another one, is told what they missed, and goes on", async () => {
+  const clock = createTestClock();
+  const reader = createMemoryReader();
+  let look = (): void => {};
+  const never = { subscribe: () => () => {} };
+  const tails = createTails({
+    reader,
+    clock,
+    log: silentLog(),
+    revocations: never,
+    blocks: never,
+    snapshots: never,
+    again: () => Promise.resolve(undefined),
+    every: (_ms, next) => {
+      look = next;
+      return () => {};
+    },
+  });
+  const written: string[] = [];
+  let isFull = false;
+  // As Node has it: each time once.
+  const drains: (() => void)[] = [];
+  const exchange = {
+    ...createFakeExchange(),
+    start: () => {},
+    write: (text: Buffer | string) => {
+      written.push(String(text));
+      return !isFull;
+    },
+    onDrain: (listener: () => void) => void drains.push(listener),
+    onClose: () => {},
+    end: () => {},
+  };
+  const rights = { roles: new Set(), byOwner: new Map(), owners: undefined, may: () => true };
+  const principal = { user: { id: "u-alice" }, revocationKeys: [] };
+  await tails.open({ exchange, rights, principal, query: new Map() } as unknown as Visit, {}, undefined);
+
+  const come = async (): Promise<string> => {
+    clock.advance(5_000);
+    reader.records.push(keptDecision({ timeMs: clock.now() }));
+    const before = written.length;
+    look();
+    await new Promise(setImmediate);
+    return written.slice(before).join("");
+  };
+  for (let round = 0; round < 3; round += 1) {
+    isFull = true;
+    expect(await come()).toContain("event: row");
+    expect(await come()).toBe("");
+    isFull = false;
+    for (const drained of drains.splice(0)) drained();
+    expect(await come()).toContain("1 were not shown here");
+  }
+  await tails.close();
+});
