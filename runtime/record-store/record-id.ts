@@ -18,14 +18,17 @@ export function firstIdAt(timeMs: number): bigint {
   return BigInt(Math.min(Math.max(Math.floor(timeMs), 0), MAX_TIME_MS)) << TIME_SHIFT;
 }
 
+/** So often the next id is tried: more than a millisecond has. */
+export const MAX_TRIES = 2 * COUNTS;
+
 /** Milliseconds since the epoch. */
 export function timeOf(id: bigint): number {
   return Number(id >> TIME_SHIFT);
 }
 
-/** The same a millisecond later. */
-export function laterId(id: bigint): bigint {
-  return id + (1n << TIME_SHIFT);
+/** The next one of the same writer, for a record whose id another one has: of the same millisecond, unless that is full. */
+export function nextId(id: bigint): bigint {
+  return id + (1n << WRITER_BITS);
 }
 
 /** @param writer 0 to `WRITERS` - 1: no other writer has it at the same time @returns ids that grow as long as the time does */

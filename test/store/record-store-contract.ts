@@ -208,6 +208,23 @@ export function recordStoreContract(fresh: () => Promise<RecordPlace>): void {
     expect(found.map(({ timeMs }) => timeMs)).toEqual(found.map(({ timeMs }) => timeMs).toSorted((a, b) => a - b));
   });
 
+  test("a clock that is set back takes no record from others", async () => {
+    const place = await fresh();
+    const from = start();
+    const store = writer(place, createTestClock(from));
+    const times = [0, 0, 0, 1, 0, 1, 2, 0, 0];
+    store.take(times.map((at, index) => copyOf(from + at, String(index))));
+    await store.flush();
+    store.take([copyOf(from, "9"), copyOf(from + 1, "10")]);
+    store.take([endOf("4", 500), endOf("9", 500)]);
+    await store.flush();
+    const found = await findAll(readerOf(place), { order: "oldest", limit: 10 });
+    expect(new Set(requestIds(found))).toEqual(new Set(Array.from({ length: 11 }, (_, index) => String(index))));
+    expect(found.filter(({ outcome }) => outcome === "error").map(({ value }) => value["request-id"])).toEqual(
+      expect.arrayContaining(["4", "9"]),
+    );
+  });
+
   test("forgetRecords() takes what is about a user, and nothing else", async () => {
     const place = await fresh();
     const from = start();

@@ -1,10 +1,11 @@
 /**
  * Writes records into PostgreSQL, which replicas share: a batch is one transaction of few statements.
  *
- * Ids are given before; a batch whose end is not known is written again, and what is there is passed over.
+ * Ids are given before; a batch whose end is not known is written again, and what is there is passed over: the same record, for
+ * a clock that was set back, or a second writer with the number, gives ids that others have.
  */
-import { type Batch, type RecordBackEnd } from "../back-end.ts";
-import { createIds, firstIdAt, WRITERS } from "../record-id.ts";
+import { BackEndError, type Batch, type RecordBackEnd } from "../back-end.ts";
+import { createIds, firstIdAt, MAX_TRIES, nextId, WRITERS } from "../record-id.ts";
 import { COLUMNS, type Row } from "../row.ts";
 import {
   type Bounds,
@@ -47,8 +48,8 @@ export function createPostgresBackEnd(url: string, bounds: Bounds): RecordBackEn
   return {
     async write(batch) {
       try {
-        const nextId = await opened();
-        for (const row of batch.rows) row.id ??= nextId(row.timeMs);
+        const idAt = await opened();
+        for (const row of batch.rows) row.id ??= idAt(row.timeMs);
         if (await pool.transaction((query) => writeBatch(query, batch, bounds))) return;
         await pool.transaction((query) => roll(query, bounds, batch.now));
         await pool.transaction((query) => writeBatch(query, batch));
@@ -84,9 +85,17 @@ async function writeBatch(query: Query, { rows, ended, now }: Batch, bounds?: Bo
   const segments = await readSegments(query);
   const last = segments.at(-1);
   if (last === undefined || (bounds && isFull(last, bounds, now))) return false;
-  for (const [number, some] of bySegment(segments, rows)) {
-    const count = await insert(query, number, some);
-    await query(`UPDATE ${PREFIX}segments SET records = records + $1 WHERE number = $2`, [count, number]);
+  let left = rows;
+  for (let tries = 0; left.length > 0; tries += 1) {
+    if (tries === MAX_TRIES) throw new BackEndError("failed", "its clock stands still");
+    const others: Row[] = [];
+    for (const [number, some] of bySegment(segments, left)) {
+      const { count, taken } = await insert(query, number, some);
+      others.push(...taken);
+      await query(`UPDATE ${PREFIX}segments SET records = records + $1 WHERE number = $2`, [count, number]);
+    }
+    for (const row of others) row.id = nextId(row.id ?? 0n);
+    left = others;
   }
   for (const [number, some] of bySegment(segments, ended)) await finish(query, number, some);
   return true;
@@ -101,25 +110,44 @@ function bySegment(segments: readonly Segment[], rows: readonly Row[]): Readonly
   return new Map([...groups].toSorted(([a], [b]) => a - b));
 }
 
-/** @returns how many were not there */
-async function insert(query: Query, segment: number, rows: readonly Row[]): Promise<number> {
-  const ids = rows.map(({ id }) => String(id));
+/** @returns how many were not there, and those of which the id is another record's */
+async function insert(
+  query: Query,
+  segment: number,
+  given: readonly Row[],
+): Promise<{ readonly count: number; readonly taken: readonly Row[] }> {
+  const byId = new Map(given.toReversed().map((row) => [String(row.id), row]));
+  const taken = given.filter((row) => byId.get(String(row.id)) !== row);
+  const rows = [...byId.values()];
   const columns = COLUMNS.map((name) => rows.map((row) => (name === "outcome" ? row.outcome : row.columns[name])));
   const types = COLUMNS.map(
     (name, at) => `$${at + 2}::${name === "outcome" || name === "kind" ? "smallint" : "bigint"}[]`,
   );
-  const [inserted] = await query(
-    `WITH new AS (INSERT INTO ${PREFIX}facts_${segment} (id, ${COLUMNS.join(", ")})
-       SELECT * FROM unnest($1::bigint[], ${types.join(", ")}) ON CONFLICT (id) DO NOTHING RETURNING 1)
-     SELECT count(*) FROM new`,
-    [ids, ...columns],
+  const inserted = await query(
+    `INSERT INTO ${PREFIX}facts_${segment} (id, ${COLUMNS.join(", ")})
+     SELECT * FROM unnest($1::bigint[], ${types.join(", ")}) ON CONFLICT (id) DO NOTHING RETURNING id`,
+    [[...byId.keys()], ...columns],
   );
-  await query(
-    `INSERT INTO ${PREFIX}texts_${segment} SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]) ON CONFLICT (id) DO NOTHING`,
-    // PostgreSQL's text has no NUL; JSON has it as an escape.
-    [ids, rows.map(({ text }) => text.toWellFormed()), rows.map(({ result }) => result)],
-  );
-  return Number(inserted?.[0] ?? 0);
+  const fresh = inserted.flatMap(([id]) => byId.get(String(id)) ?? []);
+  await query(`INSERT INTO ${PREFIX}texts_${segment} SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[])`, [
+    fresh.map(({ id }) => String(id)),
+    fresh.map(textOf),
+    fresh.map(({ result }) => result),
+  ]);
+  if (fresh.length < rows.length) {
+    for (const row of fresh) byId.delete(String(row.id));
+    const known = await query(`SELECT id, value FROM ${PREFIX}texts_${segment} WHERE id = ANY($1::bigint[])`, [
+      [...byId.keys()],
+    ]);
+    const texts = new Map(known.map(([id, value]) => [String(id), value]));
+    taken.push(...[...byId].filter(([id, row]) => texts.get(id) !== textOf(row)).map(([, row]) => row));
+  }
+  return { count: fresh.length, taken };
+}
+
+/** PostgreSQL's text has no NUL; JSON has it as an escape. */
+function textOf({ text }: Row): string {
+  return text.toWellFormed();
 }
 
 async function finish(query: Query, segment: number, rows: readonly Row[]): Promise<void> {

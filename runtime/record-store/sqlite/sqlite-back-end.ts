@@ -6,7 +6,7 @@ import { rmSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 
 import { type Batch, BackEndError, type RecordBackEnd } from "../back-end.ts";
-import { createIds, firstIdAt, laterId, WRITERS } from "../record-id.ts";
+import { createIds, firstIdAt, MAX_TRIES, nextId, WRITERS } from "../record-id.ts";
 import { COLUMNS, type Row } from "../row.ts";
 import {
   type Bounds,
@@ -22,8 +22,6 @@ import { attempt, fileAt, openForWriting } from "./record-file.ts";
 
 /** Others write for a moment; what waits longer is tried again later. */
 const WAIT_MS = 20;
-/** A time in which two writers with one number, or a clock that was set back, make one id more than once. */
-const MAX_TRIES = 1_000;
 
 interface Open {
   readonly database: DatabaseSync;
@@ -120,6 +118,7 @@ function writeBatch(open: Open, { rows, ended, now }: Batch, bounds: Bounds): vo
 /** @returns the segment's number */
 function insert(open: Open, segments: readonly Segment[], row: Row): number {
   row.id ??= open.ids(row.timeMs);
+  // Two writers with one number, or a clock that was set back, make one id more than once.
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const number = segmentOf(segments, row.id)?.number ?? 1;
     const { usr, mail, route, owner, tool, client, kind } = row.columns;
@@ -129,7 +128,7 @@ function insert(open: Open, segments: readonly Segment[], row: Row): number {
       statement(open, `INSERT INTO texts_${number} VALUES (?, ?, ?)`).run(row.id, row.text, row.result);
       return number;
     }
-    row.id = laterId(row.id);
+    row.id = nextId(row.id);
   }
   throw new BackEndError("failed", "its clock stands still");
 }
