@@ -20,5 +20,15 @@ export function copyOf(
 ): RecordCopy {
   const more = extra === undefined ? "" : extra.toString("utf8", 0, extra.length - 1);
   const text = `${line.toString("utf8", 0, line.length - 2)}${more},"instance":"${instance}","seq":${seq}}`;
-  return { value: redactor.copyFields(JSON.parse(text) as RecordCopy["value"], text) };
+  const value = redactor.copyFields(JSON.parse(text) as RecordCopy["value"], text);
+  return { value: MAY_BE_ODD.test(text) ? wellFormed(value) : value };
+}
+
+const MAY_BE_ODD = /\\u[dD]/;
+/** In what `JSON.stringify` gives, behind an even number of backslashes. */
+const LONE_SURROGATE = /(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g;
+
+/** Receivers refuse texts that are no Unicode: by such a one a caller would keep a record from them. */
+function wellFormed(value: RecordCopy["value"]): RecordCopy["value"] {
+  return JSON.parse(JSON.stringify(value).replaceAll(LONE_SURROGATE, "$1\\ufffd")) as RecordCopy["value"];
 }

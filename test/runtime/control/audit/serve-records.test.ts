@@ -6,8 +6,10 @@ import { MessageChannel } from "node:worker_threads";
 
 import { afterAll, expect, test } from "vitest";
 
+import { copyOf } from "../../../../runtime/audit/copy.ts";
 import { putCheckpoint, putOutcome } from "../../../../runtime/audit/entries.ts";
 import type { ConsumerStatus, RecordConsumer, RecordCopy } from "../../../../runtime/audit/record-consumer.ts";
+import { createRedactor } from "../../../../runtime/audit/redaction/redactor.ts";
 import type {
   FromRecordThread,
   RecordThreadSettings,
@@ -165,4 +167,13 @@ test("without audit copies have outcomes and places, and the log has neither", a
   thread.send({ type: "close" });
   await thread.heard(({ type }) => type === "closed");
   thread.end();
+});
+
+test("what is no Unicode is none in copies, since receivers would refuse it: in texts, names and arguments", () => {
+  const odd = "a\ud800\ud800\\ud800\\\udfffb\u{1f600}";
+  const line = `{"level":"info","mcp-tool":${JSON.stringify(odd)},"mcp-tool-parameters":${JSON.stringify({ x: odd, [odd]: 1 })}}\n`;
+  const redactor = createRedactor({ key: Buffer.alloc(32, 1), clearArguments: { "*": [""], [odd]: [""] } });
+  const { value } = copyOf(Buffer.from(line), undefined, { instance: "run", seq: 1 }, redactor);
+  const good = odd.toWellFormed();
+  expect(value).toMatchObject({ "mcp-tool": good, "mcp-tool-parameters": { x: good, [good]: 1 } });
 });
