@@ -741,7 +741,8 @@ export const requirements: readonly Requirement[] = [
     id: "headers.console",
     section: headers,
     text: "The settings are available in the Enterprise console.",
-    notClaimed: "there is no Enterprise console; Terraform, constructs and files are the surfaces",
+    notClaimed:
+      "the console shows header settings as they will be sent and exports drafts; what a slice owns is edited in files, Terraform and constructs",
   },
 
   // States and transitions
