@@ -14,7 +14,7 @@ const filePath = (path: string): string | undefined =>
 
 const shape = {
   kind: choice(["otlp", "http", "syslog"], {
-    doc: "`otlp`: OpenTelemetry logs over HTTP, as JSON. `http`: POST requests, a record on each line of the body. `syslog`: RFC 5424 over TLS (RFC 5425); a connection for each batch, which counts as taken once the receiver has closed its side after ours.",
+    doc: "How records are sent. `otlp`: OpenTelemetry logs over HTTP, as JSON. `http`: POST requests, a record on each line of the body. `syslog`: RFC 5424 over TLS (RFC 5425); a connection for each batch, which counts as taken once the receiver has closed its side after ours.",
     required: true,
   }),
   url: url({
