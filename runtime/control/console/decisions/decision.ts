@@ -34,6 +34,7 @@ export async function showDecision(
   if (!record || !mayRead(visit.rights, record)) return undefined;
   const traced = await traceRecord(deps, visit.snapshot, record);
   const { fields, isWithheld } = visibleFields(record, visit.rights);
+  const seesPeople = visit.rights.owners === undefined;
   const body = decisionPage({
     outcome: record.outcome,
     timeMs: record.timeMs,
@@ -42,9 +43,9 @@ export async function showDecision(
     result: resultOf(record),
     fields: fields.map(([name, value]) => [strange(name), fieldText(value)]),
     withheld: isWithheld ? "Arguments are shown to auditors alone." : undefined,
-    trace: traced && traceOf(traced, record, visit.rights.owners === undefined),
+    trace: traced && traceOf(traced, record, seesPeople),
     noTrace: "There is no policy to ask: the request came to no route, or the route is gone.",
-    links: linksOf(record),
+    links: linksOf(record, seesPeople),
   });
   return { title: strange(titleOf(record)), body };
 }
@@ -85,7 +86,7 @@ function resultOf({ result }: KeptRecord): readonly (readonly [string, string | 
   ];
 }
 
-function linksOf(record: KeptRecord): readonly { readonly href: string; readonly text: string }[] {
+function linksOf(record: KeptRecord, seesPeople: boolean): readonly { readonly href: string; readonly text: string }[] {
   const { userId, email, route, tool } = record;
   const to = (path: string, query: Readonly<Record<string, string | undefined>>): string => {
     const set = Object.entries(query).filter(
@@ -97,8 +98,11 @@ function linksOf(record: KeptRecord): readonly { readonly href: string; readonly
   const message = tool !== undefined ? "tool" : method !== undefined && method !== "" ? "method" : "http";
   const question = {
     route,
-    who: userId === undefined ? "anonymous" : "known",
-    person: userId,
+    ...(userId === undefined
+      ? { who: "anonymous" }
+      : seesPeople
+        ? { who: "known", person: userId }
+        : { who: "imagined", user: userId, email }),
     message,
     method: message === "method" ? method : message === "http" ? textOf(record, "method") : undefined,
     path: message === "http" ? textOf(record, "path") : undefined,

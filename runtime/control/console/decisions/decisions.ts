@@ -38,19 +38,20 @@ export function decisionsScreen(deps: DecisionDeps): Screen {
 
     async show(visit) {
       const [id, ...more] = visit.path;
-      if (id === undefined) return list(deps, visit);
+      // A file that is not there now, or of filters that make no sense.
+      if (id === undefined || (more.length === 0 && fileOf(id))) return list(deps, visit, id === undefined ? 200 : 503);
       return more.length > 0 || !reader ? undefined : showDecision(deps, reader, visit, id);
     },
 
     async respond(visit) {
       const [name = "", ...more] = visit.path;
       if (!reader || !tails || more.length > 0 || visit.exchange.method !== "GET") return false;
-      const format = FORMATS.find((each) => name === `decisions.${each}`);
+      const format = fileOf(name);
       const asked = toQuery(readFilters(visit.query), visit.rights);
       if (!("query" in asked)) return false;
       if (name === STREAM) await tails.open(visit, asked.query, visit.query.get("after"));
       else if (format)
-        await download({ reader, clock: deps.clock, again: deps.again }, { visit, query: asked.query, format });
+        return download({ reader, clock: deps.clock, again: deps.again }, { visit, query: asked.query, format });
       else return false;
       return true;
     },
@@ -62,7 +63,12 @@ interface Found {
   readonly note?: Html;
 }
 
-async function list(deps: DecisionDeps, visit: Visit): Promise<ScreenPage> {
+function fileOf(name: string): (typeof FORMATS)[number] | undefined {
+  return FORMATS.find((each) => name === `decisions.${each}`);
+}
+
+/** @param usual status where what is looked for makes sense */
+async function list(deps: DecisionDeps, visit: Visit, usual: number): Promise<ScreenPage> {
   const filters = readFilters(visit.query);
   const asked = toQuery(filters, visit.rights);
   const cursor = visit.query.get("cursor");
@@ -104,6 +110,7 @@ async function list(deps: DecisionDeps, visit: Visit): Promise<ScreenPage> {
   return {
     title: "Decisions",
     body,
+    status: problem === undefined ? usual : 400,
     ...(stream !== undefined && { script: "live", stream: `${DECISIONS_PATH}/${STREAM}` }),
   };
 }

@@ -1,4 +1,5 @@
 /** All records that a filter finds, as a file: page after page, no faster than the reader takes them. */
+import type { Exchange } from "../../../http/exchange.ts";
 import type { KeptRecord, RecordPage, RecordQuery, RecordReader } from "../../../record-store/record-reader.ts";
 import type { Clock } from "../../../shared/clock.ts";
 import type { ConsoleRights, Visit } from "../screen.ts";
@@ -19,7 +20,7 @@ export interface DownloadDeps {
   readonly again: (visit: Visit) => Promise<ConsoleRights | undefined>;
 }
 
-/** @throws what the reader throws before the first page; later the connection ends within the file */
+/** @returns false: the store cannot be asked, and nothing was answered; later the connection ends within the file */
 export async function download(
   { reader, clock, again }: DownloadDeps,
   {
@@ -27,10 +28,12 @@ export async function download(
     query,
     format,
   }: { readonly visit: Visit; readonly query: Omit<RecordQuery, "limit" | "order">; readonly format: Format },
-): Promise<void> {
+): Promise<boolean> {
   const { exchange } = visit;
   const asked = { ...query, order: "newest", limit: PAGE } as const;
-  let page: RecordPage = await reader.find(asked);
+  const first = await reader.find(asked).catch(() => undefined);
+  if (!first) return false;
+  let page: RecordPage = first;
   let { rights } = visit;
   let checkedAtMs = clock.now();
   const client = { isGone: false, wake: (): void => {} };
@@ -62,16 +65,22 @@ export async function download(
       checkedAtMs = clock.now();
       const now = await again(visit).catch(() => undefined);
       // Cut off, so that nobody takes it for all there is.
-      if (!now || String(now.owners) !== String(visit.rights.owners)) return exchange.abort();
+      if (!now || String(now.owners) !== String(visit.rights.owners)) return abort(exchange);
       rights = now;
     }
     try {
       page = await reader.find({ ...asked, cursor: page.next });
     } catch {
-      return exchange.abort();
+      return abort(exchange);
     }
   }
   if (!client.isGone) exchange.end();
+  return true;
+}
+
+function abort(exchange: Exchange): true {
+  exchange.abort();
+  return true;
 }
 
 function jsonLine(record: KeptRecord, rights: ConsoleRights): string {

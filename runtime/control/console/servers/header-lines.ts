@@ -17,7 +17,10 @@ export interface HeaderLines {
 /** In the place of a value. */
 export const MASK = "••••••";
 
-const CARRIES_CREDENTIALS = /auth|cookie|token|secret|key|passw|credential|session|signature/;
+const CARRIES_CREDENTIALS =
+  /auth|cookie|token|secret|key|pass|pwd|credential|session|signature|jwt|assertion|bearer|pin$/;
+/** A credential by its own look, whatever the header is called: a scheme before it, a JWT, userinfo of an address. */
+const IS_CREDENTIAL = /^\s*(?:Bearer|Basic|Token|Digest|ApiKey)\s+\S|\beyJ[\w-]+\.|:\/\/[^/\s]*@/i;
 /** Says nothing that anybody keeps secret. */
 const SCHEME = /^(?:Bearer|Basic|Token) $/;
 
@@ -65,7 +68,7 @@ export function headerLines(
       ...pairs(prepared.setResponse).map(([name, value]) => ({
         name,
         how: "set" as const,
-        value: CARRIES_CREDENTIALS.test(name.toLowerCase()) ? MASK : value,
+        value: CARRIES_CREDENTIALS.test(name.toLowerCase()) || IS_CREDENTIAL.test(value) ? MASK : value,
       })),
       ...route.responseHeaders.rewrite.map(({ lower, prefix, value }) => ({
         name: lower,
@@ -82,7 +85,8 @@ export function headerLines(
 
 function templateText({ parts }: Template, masksText: boolean): string {
   const texts = parts.map((part) => {
-    if (part.kind === "text") return masksText && !SCHEME.test(part.text) ? MASK : part.text;
+    if (part.kind === "text")
+      return (masksText && !SCHEME.test(part.text)) || IS_CREDENTIAL.test(part.text) ? MASK : part.text;
     return part.kind === "request.headers"
       ? `\${gateway.request.headers["${part.lowerName}"]}`
       : `\${gateway.${part.kind}}`;

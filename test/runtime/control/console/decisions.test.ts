@@ -102,6 +102,12 @@ describe("the list", () => {
     const away = await browser.open(HOME);
     expect([away.status, away.text.includes("The record store cannot be asked")]).toEqual([200, true]);
     expect((await browser.open(`${HOME}/r1`)).status).toBe(503);
+    const file = await browser.open(`${HOME}/decisions.csv`);
+    expect([file.status, file.headers["content-disposition"]]).toEqual([503, undefined]);
+    expect(file.text).toContain("The record store cannot be asked");
+    reader.isAway = false;
+    for (const path of ["/stream?after=none", "/decisions.xml", "/r1/r2", "/stream/x"])
+      expect((await browser.open(HOME + path)).status, path).toBe(404);
   });
 
   it("shows denied first where that is asked for", async () => {
@@ -187,6 +193,8 @@ describe("one decision", () => {
     expect((await browser.open(`${HOME}/${id}`)).text).toMatch(/secret-project[^]*?, is <code>[^<]*admins/);
     const owner = (await signedIn(CAROL)).browser;
     const page = await owner.open(`${HOME}/${id}`);
+    // Who asks about imagined people alone is led to a question that they may ask.
+    expect(new URL(linkOf(page, "Try on a draft")).searchParams.get("who")).toBe("imagined");
     expect([page.status, page.text.includes("secret-project")]).toEqual([200, true]);
     expect(page.text).not.toMatch(/, is <code>[^<]*admins/);
   });

@@ -246,7 +246,14 @@ describe("a viewer of one owner", () => {
       "secret-boot",
     ])
       expect(text, foreign).not.toContain(foreign);
-    for (const seen of ["a.yaml: broken", "http://a-db", "a.example.com", "gw-1"]) expect(text, seen).toContain(seen);
+    for (const seen of ["a.yaml: broken", "a.example.com", "gw-1", "upstream 1"]) expect(text, seen).toContain(seen);
+  });
+
+  test("sees where upstreams are as an operator alone, as on the pages of routes", async () => {
+    const textFor = async (visit: VisitOf) => healthBody(await shown(world, visit)).toString();
+    expect(await textFor({ owners: ["team-a"] })).not.toMatch(/a-db|status 503/);
+    expect(await textFor({ isOperator: false })).not.toMatch(/a-db|b-wiki|status 503/);
+    expect(await textFor({ owners: ["team-a"], isOperator: true })).toMatch(/http:\/\/a-db: [^]*status 503/);
   });
 
   test("has plots of that owner's routes, and of no other route by its name", async () => {
@@ -303,9 +310,14 @@ interface World {
 interface VisitOf {
   readonly owners?: readonly string[];
   readonly route?: string;
+  /** Default: as who sees all. */
+  readonly isOperator?: boolean;
 }
 
-function shown({ own = good, others = [], steps = [], isAway = false }: World, { owners, route }: VisitOf = {}) {
+function shown(
+  { own = good, others = [], steps = [], isAway = false }: World,
+  { owners, route, isOperator = owners === undefined }: VisitOf = {},
+) {
   const fromStore = async <T>(value: T): Promise<T> => {
     if (isAway) throw new Error("store.unavailable");
     return value;
@@ -323,7 +335,7 @@ function shown({ own = good, others = [], steps = [], isAway = false }: World, {
   ];
   return healthParts(health, {
     snapshot: { routes } as unknown as Snapshot,
-    rights: { roles: new Set(), byOwner: new Map(), owners, may: () => false },
+    rights: { roles: new Set(), byOwner: new Map(), owners, may: () => isOperator },
     query: new Map(route === undefined ? [] : [["route", route]]),
     now: NOW * 1000,
   });

@@ -52,6 +52,8 @@ routes:
       X-Plain: "a \${gateway.request.headers[\\"X-In\\"]}"
       X-Api-Key: api-key-sentinel
       X-Gone: never sent
+      X-Upstream: Basic api-key-sentinel
+      X-Back: https://user:api-key-sentinel@back.internal/
     set_request_headers_secret: { X-Shared: { secret_ref: "env:SHARED" } }
     remove_request_headers: [X-Gone, X-Forwarded-Host]
     rewrite_response_headers: [{ header: Location, prefix: "http://internal", value: "https://mcp.example.com" }]
@@ -258,7 +260,7 @@ describe("headerLines()", () => {
     expect(told.get("Authorization")).toBe("set: Bearer ${gateway.access_token}");
     expect(told.get("X-Plain")).toBe('set: a ${gateway.request.headers["x-in"]}');
     expect(told.get("X-Api-Key")).toBe(`set: ${MASK}`);
-    expect(told.get("X-Shared")).toBe(`set: ${MASK}`);
+    for (const name of ["X-Shared", "X-Upstream", "X-Back"]) expect(told.get(name), name).toBe(`set: ${MASK}`);
     expect(told.has("X-Gone")).toBe(false);
     expect(told.get("x-gone")).toBe("removed: ");
     expect(told.has("X-Forwarded-Host")).toBe(false);
