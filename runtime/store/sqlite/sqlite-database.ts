@@ -46,8 +46,11 @@ export const writes: ReadonlySet<SqliteOperation> = new Set([
 export function openDatabase(path: string, timeoutMs: number): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: timeoutMs, enableForeignKeyConstraints: true });
   try {
-    // FULL: a revocation or a rotated refresh token that was confirmed must survive a power cut.
-    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864");
+    // FULL: a revocation or a rotated refresh token that was confirmed must survive a power cut. What is deleted is overwritten:
+    // users are forgotten, and what has ended is nobody's business.
+    database.exec(
+      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 67108864",
+    );
     database.exec("BEGIN IMMEDIATE");
     const known = database
       .prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'gateway_schema'")

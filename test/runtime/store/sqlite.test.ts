@@ -39,6 +39,22 @@ test("openSqliteStore() lets only the owner read the file and its side files", a
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
+test("of what is deleted nothing stays in the file", async () => {
+  const store = await openSqliteStore({ path, clock });
+  // Of many sizes, so that pages are split, joined and left.
+  const text = (name: string, at: number): string => `${name}${at}-${"x".repeat((at * 379) % 3_000)}`;
+  const numbers = Array.from({ length: 60 }, (_, at) => at);
+  for (const round of [0, 1]) {
+    await Promise.all(numbers.map((at) => store.put(`${(at * 37) % 60}`, text(`user-alice-${round}-`, at))));
+    await Promise.all(numbers.map((at) => store.put(`${at}-${round}`, text("user-bob", at))));
+  }
+  await Promise.all(numbers.map((at) => store.delete(`${at}`)));
+  await store.close();
+  const file = readFileSync(path, "latin1");
+  expect(file).toContain("user-bob");
+  expect(file).not.toContain("user-alice");
+});
+
 test("openSqliteStore() refuses a directory that is not there", async () => {
   await expect(openSqliteStore({ path: join(directory, "none", "x.db"), clock })).rejects.toMatchObject({
     code: "store.open",
