@@ -30,7 +30,8 @@ interface Tool {
 
 const TICKET = { ticket: { type: "string" } };
 
-export async function startDesk(): Promise<DeskServer> {
+/** @param more names of tools beside its own */
+export async function startDesk(more: readonly string[] = []): Promise<DeskServer> {
   const refunds: Refund[] = [];
   const calls: string[] = [];
   const tools: Tool[] = [
@@ -43,6 +44,7 @@ export async function startDesk(): Promise<DeskServer> {
     },
     { name: "delete_ticket", description: "Deletes a ticket for good", properties: TICKET },
     { name: "export_customers", description: "Exports all customers", properties: {} },
+    ...more.map((name) => ({ name, description: "Does what it says", properties: {} })),
   ];
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: "desk", version: "1.0.0" });

@@ -70,9 +70,13 @@ interface Lock {
 /** As desk.tf does it. */
 function withLock(slice: string, lock: string): string {
   const next = parse(slice) as { readonly routes: { readonly desk: { readonly mcp: { readonly server: object } } } };
+  Object.assign(next.routes.desk.mcp.server, { tool_lock: { tools: lockedDigests(lock) } });
+  return stringify(next);
+}
+
+/** Of a lock file: for `tool_lock.tools`. */
+export function lockedDigests(lock: string): Readonly<Record<string, readonly string[]>> {
   const reviewed = Object.values((JSON.parse(lock) as Lock).servers).flatMap(({ tools }) => tools);
   const byName = Map.groupBy(reviewed, ({ definition }) => definition.name);
-  const tools = Object.fromEntries([...byName].map(([name, all]) => [name, all.map(({ digest }) => digest)]));
-  Object.assign(next.routes.desk.mcp.server, { tool_lock: { tools } });
-  return stringify(next);
+  return Object.fromEntries([...byName].map(([name, all]) => [name, all.map(({ digest }) => digest)]));
 }

@@ -103,3 +103,34 @@ export async function findAccessibilityProblems(page: Page): Promise<readonly st
     );
   });
 }
+
+/**
+ * Light and dark, forced colours, a narrow screen, twice the size: what axe says, what scrolls sideways beside tables, and
+ * what the console complains about. Takes pictures.
+ */
+export async function findLookProblems(visitor: Visitor, name: string): Promise<readonly string[]> {
+  const { page, consoleErrors } = visitor;
+  const usual = page.viewportSize() ?? { width: 900, height: 640 };
+  const problems: string[] = [];
+  const examine = async (how: string): Promise<void> => {
+    for (const problem of await findAccessibilityProblems(page)) problems.push(`${name}, ${how}: ${problem}`);
+  };
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    await takePicture(page, `${name}-${colorScheme}`);
+    await examine(colorScheme);
+  }
+  await page.emulateMedia({ colorScheme: "light", forcedColors: "active" });
+  await examine("forced colours");
+  await page.emulateMedia({ colorScheme: "light", forcedColors: "none" });
+  // 450: what 900 are at 200 %.
+  for (const width of [450, 320]) {
+    await page.setViewportSize({ width, height: 640 });
+    const needed = await page.evaluate("document.documentElement.scrollWidth");
+    if (needed !== width) problems.push(`${name}: ${width} pixels wide, it needs ${String(needed)}`);
+  }
+  await takePicture(page, `${name}-narrow`);
+  await examine("narrow");
+  await page.setViewportSize(usual);
+  return [...problems, ...consoleErrors.map((each) => `${name}: ${each}`)];
+}

@@ -19,6 +19,8 @@ export interface RunOptions {
   /** Live settings and routes of the boot file. */
   readonly yaml?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Another replica: with the configuration of this one, which has to be closed after it. */
+  readonly replicaOf?: RunningGateway;
 }
 
 export interface RunningGateway {
@@ -96,7 +98,7 @@ export async function startGatewayProcess(
 
 /** In a directory of its own. Starts and waits until it serves. @throws Error with its log when it ends before */
 export async function runGateway(options: RunOptions = {}): Promise<RunningGateway> {
-  const directory = mkdtempSync(join(tmpdir(), "gateform-run-"));
+  const directory = options.replicaOf?.directory ?? mkdtempSync(join(tmpdir(), "gateform-run-"));
   const boot: Record<string, unknown> = {
     address: "127.0.0.1:0",
     admin_address: "127.0.0.1:0",
@@ -113,7 +115,7 @@ export async function runGateway(options: RunOptions = {}): Promise<RunningGatew
     writeFileSync(join(directory, `.${name}.tmp`), text);
     renameSync(join(directory, `.${name}.tmp`), join(directory, name));
   };
-  write("gateway.yaml", `${stringify(boot)}${options.yaml ?? "routes: []\n"}`);
+  if (!options.replicaOf) write("gateway.yaml", `${stringify(boot)}${options.yaml ?? "routes: []\n"}`);
   const { child, said, serves } = spawnGateway(["--config", directory, "--workers", String(options.workers ?? 1)], {
     cwd: directory,
     env: { ...process.env, ...options.env },
@@ -124,7 +126,7 @@ export async function runGateway(options: RunOptions = {}): Promise<RunningGatew
     if (child.exitCode === null) child.kill("SIGTERM");
     await ended;
     clearTimeout(timer);
-    rmSync(directory, { recursive: true, force: true });
+    if (!options.replicaOf) rmSync(directory, { recursive: true, force: true });
   };
 
   const timer = setTimeout(() => child.kill("SIGKILL"), START_WITHIN_MS);

@@ -76,7 +76,7 @@ function cellsOf(row: DecisionRow): readonly HtmlValue[] {
     row.reason,
     status === undefined ? "" : status === 0 ? "none" : status,
     durationMs === undefined ? "" : consoleDuration(durationMs),
-    row.client,
+    html`<span class="cut" title="${row.client}">${row.client}</span>`,
   ];
 }
 

@@ -50,6 +50,7 @@ tbody tr:hover { background: var(--soft); }
 td code { overflow-wrap: break-word; }
 .wide { min-width: 12rem; overflow-wrap: anywhere; }
 .wide code { overflow-wrap: anywhere; }
+.cut { display: inline-block; max-width: 9rem; overflow: hidden; text-overflow: ellipsis; vertical-align: bottom; }
 td form, td button { margin: 0; }
 time { white-space: nowrap; }
 dl { display: grid; grid-template-columns: minmax(7rem, max-content) minmax(0, 1fr); gap: .3rem 1.25rem; }

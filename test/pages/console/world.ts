@@ -8,10 +8,9 @@ import { expect } from "vitest";
 
 import { startMcpServer, type RunningMcpServer } from "../../../examples/demo/mcp-server.ts";
 import {
-  findAccessibilityProblems,
+  findLookProblems,
   launchChromium,
   newVisitor,
-  takePicture,
   type Visitor,
   type VisitorOptions,
 } from "../../support/chromium.ts";
@@ -151,24 +150,7 @@ routes:
 `;
 }
 
-/** Light and dark, forced colours, a narrow screen, twice the size: what axe says, and that nothing but tables scrolls sideways. */
-export async function expectGoodLook({ page, consoleErrors }: Visitor, name: string): Promise<void> {
-  const usual = page.viewportSize() ?? { width: 900, height: 640 };
-  for (const colorScheme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme });
-    await takePicture(page, `console-${name}-${colorScheme}`);
-    expect(await findAccessibilityProblems(page)).toEqual([]);
-  }
-  await page.emulateMedia({ colorScheme: "light", forcedColors: "active" });
-  expect(await findAccessibilityProblems(page)).toEqual([]);
-  await page.emulateMedia({ colorScheme: "light", forcedColors: "none" });
-  // 450: what 900 are at 200 %.
-  for (const width of [450, 320]) {
-    await page.setViewportSize({ width, height: 640 });
-    expect([width, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([width, width]);
-  }
-  await takePicture(page, `console-${name}-narrow`);
-  expect(await findAccessibilityProblems(page)).toEqual([]);
-  await page.setViewportSize(usual);
-  expect(consoleErrors).toEqual([]);
+/** As `findLookProblems` has it. */
+export async function expectGoodLook(visitor: Visitor, name: string): Promise<void> {
+  expect(await findLookProblems(visitor, `console-${name}`)).toEqual([]);
 }

@@ -59,10 +59,10 @@ export function changesBody(view: ChangesView): Html {
         id: "generations",
         caption: "Publications, newest first; of each owner the last ten are kept",
         columns: [
-          { name: "Generation", kind: "number" },
+          { name: "Generation", kind: "short" },
           { name: "When", kind: "short" },
           { name: "Owner", isHead: true, kind: "short" },
-          { name: "What", kind: "short" },
+          { name: "What" },
           { name: "By", kind: "short" },
           { name: "With", kind: "short" },
           { name: "Slice", kind: "short" },

@@ -98,7 +98,7 @@ export function draftBody(view: DraftView): Html {
     <p class="bar">
       ${tryHref !== undefined && html`<a class="button primary" href="${tryHref}">Try a request on it</a>`}
       <a class="button" href="${changeHref}">Change it</a>
-      ${exports.map(([href, text]) => html`<a class="button" href="${href}" download>${text}</a>`)}
+      ${exports.map(([href, text]) => html`<a class="button" href="${href}">${text}</a>`)}
     </p>
     ${failed !== undefined && html`<p class="failed" role="status">${failed}</p>`}
     ${
