@@ -15,6 +15,7 @@ let tooMany = 0;
 let lastId = new URL(bar.dataset.stream, location.href).searchParams.get("after") ?? "";
 let source;
 let saidAt = 0;
+let noteEnds;
 
 const bodyOf = (group) =>
   document.querySelector("#decisions-" + group + " tbody") ?? document.querySelector("#decisions-all tbody");
@@ -35,6 +36,11 @@ function say(text, isUrgent) {
   state.setAttribute("aria-live", isUrgent || now - saidAt >= SAY_EVERY_MS ? "polite" : "off");
   if (isUrgent || now - saidAt >= SAY_EVERY_MS) saidAt = now;
   state.textContent = text;
+}
+
+function sayUsual(isUrgent) {
+  clearTimeout(noteEnds);
+  say(isPaused() ? "Paused." : "New decisions appear by themselves.", isUrgent);
 }
 
 function show({ id, group, html }) {
@@ -89,14 +95,19 @@ function open() {
   const address = new URL(bar.dataset.stream, location.href);
   if (lastId) address.searchParams.set("after", lastId);
   source = new EventSource(address);
-  source.addEventListener("open", () => say(isPaused() ? "Paused." : "New decisions appear by themselves.", true));
+  source.addEventListener("open", () => sayUsual(true));
   source.addEventListener("row", (event) => {
     if (event.lastEventId) lastId = event.lastEventId;
     take(JSON.parse(event.data));
     showHeld();
   });
-  source.addEventListener("note", (event) => say(JSON.parse(event.data), false));
+  source.addEventListener("note", (event) => {
+    say(JSON.parse(event.data), false);
+    clearTimeout(noteEnds);
+    noteEnds = setTimeout(sayUsual, SAY_EVERY_MS, false);
+  });
   source.addEventListener("error", () => {
+    clearTimeout(noteEnds);
     const isOver = source.readyState === EventSource.CLOSED;
     say(isOver ? "New decisions do not appear any more: reload the page." : "Connecting again\\u2026", true);
     if (isOver) source = undefined;
@@ -111,7 +122,7 @@ function close() {
 pauseButton.addEventListener("click", () => {
   const paused = !isPaused();
   pauseButton.setAttribute("aria-pressed", String(paused));
-  say(paused ? "Paused." : "New decisions appear by themselves.", true);
+  sayUsual(true);
   if (!paused) release();
 });
 newButton.addEventListener("click", () => {

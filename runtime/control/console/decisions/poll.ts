@@ -35,13 +35,30 @@ const EVERY_MS = 1_000;
 /** So late a record may come to the store. */
 const LATE_MS = 4_000;
 const PAGE = 200;
+const MAX_SEARCHES = 10;
 /** Shown in a second, of those that were allowed. */
 const MAX_ALLOWED = 50;
 
-export function createPoll(
-  { reader, clock, onError, every = everySoOften }: PollDeps,
-  question: Omit<RecordQuery, "limit" | "order">,
-): Poll {
+type Question = Omit<RecordQuery, "limit" | "order" | "cursor">;
+
+/** A search that stops because it takes long goes on: only what is more than a page is more than anybody reads. */
+export async function findNewest(
+  reader: Pick<RecordReader, "find">,
+  question: Question,
+): Promise<{ readonly records: readonly KeptRecord[]; readonly isFull: boolean }> {
+  const records: KeptRecord[] = [];
+  let cursor: string | undefined;
+  for (let searches = 0; searches < MAX_SEARCHES && records.length < PAGE; searches += 1) {
+    const limit = PAGE - records.length;
+    const page = await reader.find({ ...question, order: "newest", limit, ...(cursor !== undefined && { cursor }) });
+    records.push(...page.records);
+    cursor = page.next;
+    if (cursor === undefined) break;
+  }
+  return { records, isFull: cursor !== undefined };
+}
+
+export function createPoll({ reader, clock, onError, every = everySoOften }: PollDeps, question: Question): Poll {
   const listeners = new Set<(news: News) => void>();
   /** Ids of the last looks, with whether they were over. */
   let seen = new Map<string, boolean>();
@@ -51,11 +68,10 @@ export function createPoll(
 
   const look = async (): Promise<void> => {
     const sinceMs = Math.max(clock.now() - LATE_MS, startedAtMs - LATE_MS, question.sinceMs ?? 0);
-    const asked = { ...question, sinceMs, order: "newest", limit: PAGE } as const;
-    const page = await reader.find(asked);
-    const isFull = page.next !== undefined;
+    const asked = { ...question, sinceMs };
+    const { records: newest, isFull } = await findNewest(reader, asked);
     const others = isFull ? await findOthers(asked) : [];
-    const found = new Map([...page.records, ...others].map((record) => [record.id, record]));
+    const found = new Map([...newest, ...others].map((record) => [record.id, record]));
     const fresh = [...found.values()].filter(({ id, result }) => seen.get(id) !== (result !== undefined));
     const allowed = fresh.filter(({ outcome }) => outcome === "allowed");
     const shown = new Set(allowed.slice(0, MAX_ALLOWED));
@@ -68,9 +84,9 @@ export function createPoll(
     for (const listener of listeners) listener(news);
   };
 
-  const findOthers = async (asked: RecordQuery): Promise<readonly KeptRecord[]> => {
+  const findOthers = async (asked: Question): Promise<readonly KeptRecord[]> => {
     const outcomes = NOT_ALLOWED.filter((each) => question.outcomes?.includes(each) ?? true);
-    return outcomes.length === 0 ? [] : (await reader.find({ ...asked, outcomes })).records;
+    return outcomes.length === 0 ? [] : (await findNewest(reader, { ...asked, outcomes })).records;
   };
 
   const lookOnce = (): void => {

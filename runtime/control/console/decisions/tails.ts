@@ -15,7 +15,7 @@ import type { Clock, Closable } from "../../../shared/clock.ts";
 import { errorText } from "../../../shared/errors.ts";
 import type { Log } from "../../../shared/log.ts";
 import type { ConsoleRights, Visit } from "../screen.ts";
-import { createPoll, type News, type Poll, type PollDeps } from "./poll.ts";
+import { createPoll, findNewest, type News, type Poll, type PollDeps } from "./poll.ts";
 import { rowOf } from "./show-record.ts";
 
 export interface TailDeps {
@@ -41,7 +41,6 @@ const MAX_STREAMS = 32;
 const MAX_OF_ONE = 6;
 const COMMENT_MS = 15_000;
 const CHECK_MS = 60_000;
-const CATCH_UP = 200;
 
 interface Tail {
   readonly userId: string;
@@ -101,9 +100,8 @@ export function createTails({ reader, again, revocations, blocks, snapshots, clo
   const catchUp = async (query: Omit<RecordQuery, "limit" | "order">, after: string): Promise<News | undefined> => {
     const last = await reader.get(after);
     if (!last) return { records: [], isSample: true };
-    const page = await reader.find({ ...query, sinceMs: last.timeMs, order: "newest", limit: CATCH_UP });
-    const records = page.records.filter(({ id }) => id !== after).toReversed();
-    return { records, isSample: page.next !== undefined };
+    const { records, isFull } = await findNewest(reader, { ...query, sinceMs: last.timeMs });
+    return { records: records.filter(({ id }) => id !== after).toReversed(), isSample: isFull };
   };
 
   return {

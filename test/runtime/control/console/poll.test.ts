@@ -1,7 +1,7 @@
 /** What is new, asked once for all who follow it. */
 import { expect, test } from "vitest";
 
-import { createPoll, type News } from "../../../../runtime/control/console/decisions/poll.ts";
+import { createPoll, findNewest, type News } from "../../../../runtime/control/console/decisions/poll.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { createMemoryReader, keptDecision, type MemoryReader } from "../../../support/record-reader.ts";
 
@@ -82,4 +82,16 @@ test("goes on when the store is back", async () => {
   reader.isAway = false;
   add(1);
   expect((await tick())?.records).toHaveLength(1);
+});
+
+test("a search that takes its time goes on, and is no flood", async () => {
+  const { reader, add } = startPoll();
+  add(7);
+  const slow: typeof reader.find = async (query) => {
+    const page = await reader.find({ ...query, limit: 1 });
+    return { ...page, isPartial: true };
+  };
+  expect(await findNewest({ find: slow }, {})).toMatchObject({ records: { length: 7 }, isFull: false });
+  add(300);
+  expect(await findNewest(reader, {})).toMatchObject({ records: { length: 200 }, isFull: true });
 });
