@@ -72,12 +72,18 @@ export async function showDecisions({ steps, stage, alice, bob, agents }: Scene)
     steps.equal(new Set(ids).size, ids.length);
     return `${ids.length} rows`;
   });
-  await steps.step("another process in its place tells the same of the decision, to Bob", async () => {
-    await stage.restart(0);
-    stage.balancer.prefer(0);
-    const text = await bob.open(permalink);
-    const why = (all: string): string => /Why[^]*?(?=All fields)/.exec(all)?.[0] ?? all;
-    steps.equal(why(text), why(told));
-    return why(text);
-  });
+  await steps.step(
+    "another process in its place tells the same; Bob reads it without whose groups are whose",
+    async () => {
+      await stage.restart(0);
+      stage.balancer.prefer(0);
+      const text = await alice.open(permalink);
+      const why = (all: string): string => /Why[^]*?(?=All fields)/.exec(all)?.[0] ?? all;
+      steps.equal(why(text), why(told));
+      const others = why(await bob.open(permalink));
+      steps.match(others, /holds mcp_tool/);
+      steps.ok(!others.includes('["payments"]'), others);
+      return why(text);
+    },
+  );
 }
