@@ -126,6 +126,24 @@ describe("publish()", () => {
     expect((await createPublishedSlices({ store }).read()).slices).toMatchObject([{ digest: "1", text: "text 1" }]);
   });
 
+  test("a rollback of what somebody publishes meanwhile does nothing", async () => {
+    await publish("team-a", "one");
+    await replace("team-a", "two");
+    let isFirst = true;
+    validate = async () => {
+      // While the rollback is validated.
+      if (isFirst) {
+        isFirst = false;
+        await replace("team-a", "three");
+      }
+      return { problems: [] };
+    };
+    const outcome = await publisher.rollback({ owner: "team-a", to: 1, from: 2 });
+    expect(outcome).toMatchObject({ ok: false, reason: "stale", owner: "team-a", current: { digest: "three" } });
+    validate = async () => ({ problems: [] });
+    expect(await publisher.rollback({ owner: "team-a", to: 1, from: 3 })).toMatchObject({ ok: true, changed: true });
+  });
+
   test("leaves texts behind for as long as a rollback may want them", async () => {
     await publish("a", "0");
     for (let version = 1; version <= 12; version += 1) await replace("a", String(version));
