@@ -3,6 +3,8 @@
  *
  * @see RFC 5424 §6
  */
+import { escapeMarks } from "../../audit/record-text.ts";
+import { escapeUnits } from "../../audit/visible-text.ts";
 import { type RecordValue, textOf } from "./fields.ts";
 
 export interface SyslogIdentity {
@@ -50,10 +52,16 @@ function paramName(key: string): string {
   return key.replaceAll(/[^\x21\x23-\x3c\x3e-\x5c\x5e-\x7e]/g, "_").slice(0, 32) || "_";
 }
 
-/** RFC 5424 §6.3.3: UTF-8, with these three behind a backslash. */
+/**
+ * RFC 5424 §6.3.3: UTF-8, with these three behind a backslash. Before it what a terminal or log viewer would obey becomes an
+ * escape, as in the log: receivers write values out, and a line end in one would begin a line of its own.
+ */
 function paramValue(text: string): string {
-  return text.replaceAll(/["\\\]]/g, "\\$&");
+  return escapeMarks(text.replaceAll(C0, escapeUnits)).replaceAll(/["\\\]]/g, "\\$&");
 }
+
+// oxlint-disable-next-line no-control-regex -- exactly these are meant
+const C0 = /[\x00-\x1f]/g;
 
 /** RFC 5424 §6.2.3: with at most six digits of a second. */
 function timestamp(time: string | undefined): string {

@@ -5,6 +5,7 @@ import { formatAction } from "../../../runtime/audit/action-record.ts";
 import { formatOutcome } from "../../../runtime/audit/outcome-record.ts";
 import { formatRecord, RECORD_FIELDS, type RecordInput } from "../../../runtime/audit/record.ts";
 import { formatOcsf } from "../../../runtime/record-sinks/formats/ocsf.ts";
+import { formatSyslog } from "../../../runtime/record-sinks/formats/syslog.ts";
 import { isRecord, type Members } from "../../../runtime/shared/is-record.ts";
 import { type OtlpReceiver, startOtlpReceiver } from "../../support/otlp-receiver.ts";
 import { makeSpool, openTestSink, sinkOptions } from "../../support/record-sinks.ts";
@@ -289,4 +290,12 @@ describe("OpenTelemetry logs", () => {
     await expect.poll(sent).toEqual([1, 2, 3, "record gap", 4]);
     expect(sink.status().lost).toBe(2);
   });
+});
+
+test("structured data of syslog has nothing in it that a terminal or log viewer would obey", () => {
+  const identity = { hostname: "h", appName: "gateway", pid: 1 };
+  const record = { message: "authorize check", "mcp-tool": "a\n<13>1 b\u001b[2J\u202e\u0085", list: ["\n\u2028"] };
+  expect(formatSyslog(record, identity, "gateway@32473")).toBe(
+    String.raw`<110>1 - h gateway 1 authorize-check [gateway@32473 message="authorize check" mcp-tool="a\\u000a<13>1 b\\u001b[2J\\u202e\\u0085" list="[\"\\n\\u2028\"\]"] authorize check`,
+  );
 });
