@@ -1,19 +1,14 @@
-/** The console's simulator and changes, in front of a whole gateway: what they say is compared with what the gateway does. */
+/**
+ * The console's simulator and changes, in front of a whole gateway: what they say is compared with what the gateway does. In a
+ * real browser: console/policy.ts and examples/console.
+ */
 import { readFile } from "node:fs/promises";
 
-import type { Browser as Chromium, Page as Window } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { loadSlices } from "../../runtime/config/load.ts";
 import { createHttpTarget } from "../../runtime/terraform/publish/publish-http.ts";
 import { createAdminClient, type AdminClient } from "../support/admin-client.ts";
-import {
-  findAccessibilityProblems,
-  launchChromium,
-  missingChromium,
-  newVisitor,
-  takePicture,
-} from "../support/chromium.ts";
 import { startEchoUpstream, type EchoUpstream } from "../support/echo-upstream.ts";
 import { signInClient } from "../support/oauth-client.ts";
 import { type Browser, createBrowser, type Page } from "../support/scripted-browser.ts";
@@ -471,85 +466,5 @@ describe("changes", () => {
     const own = textOf(await open(BOB));
     expect(own).toContain("publish slice team-a");
     expect(own).not.toMatch(/team-b|limits were/);
-  });
-});
-
-describe.skipIf(missingChromium() !== undefined)("in a browser", () => {
-  let chromium: Chromium;
-  beforeAll(async () => {
-    chromium = await launchChromium();
-  });
-  afterAll(() => chromium?.close());
-
-  async function signIn(window: Window, user: string, address: string): Promise<void> {
-    await window.goto(address);
-    if (!window.url().startsWith(pages)) await window.getByText(user).click();
-    await window.waitForURL(`${pages}/**`);
-  }
-
-  test("nothing is wrong with any of the pages, light and dark, wide and narrow", async () => {
-    const { page, context, consoleErrors } = await newVisitor(chromium);
-    try {
-      const query = {
-        route: "team-a/orders",
-        groups: "staff",
-        message: "tool",
-        name: "pay",
-        arguments: '{"amount":501}',
-      };
-      await signIn(page, ALICE, `${pages}/simulator?${new URLSearchParams(query).toString()}`);
-      const look = async (name: string): Promise<void> => {
-        for (const [colorScheme, width] of [
-          ["light", 900],
-          ["dark", 320],
-        ] as const) {
-          await page.emulateMedia({ colorScheme });
-          await page.setViewportSize({ width, height: 700 });
-          await takePicture(page, `console-${name}-${colorScheme}-${width}`);
-          expect(await findAccessibilityProblems(page), name).toEqual([]);
-          const over = await page.evaluate(
-            "document.documentElement.scrollWidth - document.documentElement.clientWidth",
-          );
-          expect(over, `${name} scrolls sideways`).toBe(0);
-        }
-      };
-      await look("simulator");
-      await page.getByRole("link", { name: "Change the rules" }).click();
-      const field = page.getByLabel(/^Policy of/);
-      await field.fill((await field.inputValue()).replace("gt: 500", "gte: 500"));
-      await page.getByRole("button", { name: "Look at the draft" }).click();
-      await page.getByText("Who gains, who loses").waitFor();
-      await look("draft");
-      await page.goto(`${pages}/changes`);
-      await look("changes");
-      await page.goto(`${pages}/changes/2`);
-      await look("change");
-      expect(consoleErrors).toEqual([]);
-    } finally {
-      await context.close();
-    }
-  });
-
-  test("a file is read into the field; without scripts everything but that is there, by keyboard", async () => {
-    const { page, context, consoleErrors } = await newVisitor(chromium);
-    const plain = await newVisitor(chromium, { javaScript: false });
-    try {
-      await signIn(page, ALICE, `${pages}/simulator/draft?owner=team-c`);
-      const [text, name] = [slice("team-c", { ...PAY, gt: 1 }), "team-c.yaml"];
-      await page.getByLabel("Or a file").setInputFiles({ name, mimeType: "text/yaml", buffer: Buffer.from(text) });
-      await expect.poll(() => page.getByLabel(/^Slice/).inputValue()).toBe(text);
-      await page.getByRole("button", { name: "Look at the draft" }).press("Enter");
-      await page.getByText("could be published").waitFor();
-      expect(consoleErrors).toEqual([]);
-
-      await signIn(plain.page, ALICE, `${pages}/simulator/draft?route=team-a%2Forders`);
-      expect(await plain.page.getByLabel("Or a file").isVisible()).toBe(false);
-      await plain.page.getByLabel(/^Policy of/).fill("[]");
-      await plain.page.getByRole("button", { name: "Look at the draft" }).press("Enter");
-      await plain.page.getByText("loses connecting and listing").first().waitFor();
-    } finally {
-      await context.close();
-      await plain.context.close();
-    }
   });
 });

@@ -6,6 +6,7 @@ import { describeSafety } from "./console/safety.ts";
 import { describeDecisions } from "./console/decisions.ts";
 import { describeHealth } from "./console/health.ts";
 import { describePeople } from "./console/people.ts";
+import { describePolicy } from "./console/policy.ts";
 import { describeServers } from "./console/servers.ts";
 import { type ConsoleWorld, startConsoleWorld } from "./console/world.ts";
 
@@ -52,5 +53,6 @@ describe.skipIf(missing !== undefined)("the console", () => {
   describeHealth(() => world);
   describeServers(() => world);
   describePeople(() => world);
+  describePolicy(() => world);
   describeSafety(() => world);
 });

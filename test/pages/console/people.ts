@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
-import { expectGoodLook, type ConsoleWorld } from "./world.ts";
+import type { ConsoleWorld } from "./world.ts";
 
 /** What is stranger than that, registration refuses; records of older programs may have it, see people.test.ts. */
 const HOSTILE = "Evil<img src=x onerror=alert(1)>";
@@ -68,28 +68,18 @@ export function describePeople(world: () => ConsoleWorld): void {
       for (const { context } of [alice, bob, other]) await context.close();
     });
 
-    test("people look good, and so does what is asked before anything is done", async () => {
+    test("nobody blocks themselves", async () => {
       const bob = await world().visit("bob", "/servers");
       await bob.context.close();
       const alice = await world().visit("alice", "/servers");
       await alice.page.goto(`${world().home}/people`);
       await alice.page.getByRole("link", { name: "alice@example.com" }).click();
       await alice.page.getByRole("heading", { name: "Signed-in browsers" }).waitFor();
-      await expectGoodLook(alice, "person");
       await alice.page.getByRole("link", { name: "Block", exact: true }).click();
-      await expectGoodLook(alice, "confirm");
-      // Without a reason nothing is done, and a block of oneself is refused.
       await alice.page.getByLabel("Reason, for the record").fill("a try");
       await alice.page.getByRole("button", { name: "Block the person" }).click();
       await alice.page.getByRole("alert").getByText("this is you").waitFor();
       await alice.context.close();
-    });
-
-    test("whoever may see one owner's things sees nobody, and no client", async () => {
-      const { page, context } = await world().visit("bob", "/servers");
-      for (const path of ["/people", "/people/alice", "/clients", "/clients/accounts", "/clients/devices"])
-        expect((await page.goto(world().home + path))?.status()).toBe(404);
-      await context.close();
     });
 
     test("a client's own words are inert, visible and cut, and it is ended", async () => {
@@ -107,7 +97,6 @@ export function describePeople(world: () => ConsoleWorld): void {
       const { page } = alice;
       const row = page.getByRole("row", { name: /its own words/ });
       expect(await row.innerText()).toContain(HOSTILE);
-      await expectGoodLook(alice, "clients");
       await row.getByRole("link").click();
       await page.getByRole("link", { name: "End the client" }).click();
       await page.getByLabel("Reason, for the record").fill("not ours");

@@ -129,7 +129,7 @@ export async function startConsoleWorld(): Promise<ConsoleWorld> {
   };
 }
 
-function sliceOf(owner: string, origin: string, upstream: string): string {
+export function sliceOf(owner: string, origin: string, upstream: string): string {
   return `
 version: 1
 owner: ${owner}
@@ -150,7 +150,7 @@ routes:
 `;
 }
 
-/** As `findLookProblems` has it. */
+/** As `findLookProblems` has it. Other screens are looked at in examples/console, which drives them as their users do. */
 export async function expectGoodLook(visitor: Visitor, name: string): Promise<void> {
   expect(await findLookProblems(visitor, `console-${name}`)).toEqual([]);
 }

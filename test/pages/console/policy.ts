@@ -1,0 +1,31 @@
+/** Drafts in a browser: what examples/console does not do with them. */
+import { describe, expect, test } from "vitest";
+
+import { type ConsoleWorld, sliceOf } from "./world.ts";
+
+export function describePolicy(world: () => ConsoleWorld): void {
+  describe("drafts", () => {
+    test("a file is read into the field; without scripts everything but that is there, by keyboard", async () => {
+      const { page, context, consoleErrors } = await world().visit("alice", "/simulator/draft?owner=team-a");
+      const { gateway, mcpServer } = world();
+      const text = sliceOf("team-a", gateway.origin, mcpServer.origin).replace("delete_", "drop_");
+      const file = { name: "team-a.yaml", mimeType: "text/yaml", buffer: Buffer.from(text) };
+      await page.getByLabel("Or a file").setInputFiles(file);
+      await expect.poll(() => page.getByLabel(/^Slice/).inputValue()).toBe(text);
+      await page.getByRole("button", { name: "Look at the draft" }).press("Enter");
+      await page.getByText("could be published").waitFor();
+      expect(consoleErrors).toEqual([]);
+      await context.close();
+
+      const plain = await world().visit("alice", "/simulator/draft?route=team-a%2Ftools", { javaScript: false });
+      expect(await plain.page.getByLabel("Or a file").isVisible()).toBe(false);
+      await plain.page.getByLabel(/^Policy of/).fill("[]");
+      await plain.page.getByRole("button", { name: "Look at the draft" }).press("Enter");
+      await plain.page
+        .getByText(/loses everything|lose everything|loses connecting/)
+        .first()
+        .waitFor();
+      await plain.context.close();
+    });
+  });
+}
