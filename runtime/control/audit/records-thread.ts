@@ -43,11 +43,11 @@ interface Chunk {
   isKnown: boolean;
 }
 
-/** A batch is sent when it has this many bytes … */
-const BATCH_BYTES = 64 << 10;
+/** A batch is sent when it has this many bytes (each way costs a wake-up: at 64 KiB they took 3 % of a GET) … */
+const BATCH_BYTES = 256 << 10;
 /** … or when this time has passed since its first entry; over there it is written at once. */
 const BATCH_MS = 80;
-const CHUNK_BYTES = 128 << 10;
+const CHUNK_BYTES = 320 << 10;
 /** Chunks that are kept to be filled again. */
 const MAX_FREE = 4;
 /** Beside the log's own time to end: for consumers, and the way there and back. */
