@@ -1,0 +1,224 @@
+/**
+ * The attributes of users and groups that are kept, and how what a client writes becomes them (RFC 7643 §4).
+ *
+ * Untrusted input: every value. Promises: names are compared without case and kept in one spelling; what is not listed is
+ * not kept, a password above all; texts, lists and the whole are bounded; null and an empty text say that there is none.
+ */
+import { isRecord } from "../../shared/is-record.ts";
+import { ScimRefusal } from "./refusal.ts";
+
+export const USER_SCHEMA = "urn:ietf:params:scim:schemas:core:2.0:User";
+export const GROUP_SCHEMA = "urn:ietf:params:scim:schemas:core:2.0:Group";
+export const ENTERPRISE_SCHEMA = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
+
+export type AttributeValue = string | boolean | AttributeObject | readonly AttributeObject[];
+export interface AttributeObject {
+  readonly [name: string]: AttributeValue;
+}
+
+export interface Attribute {
+  readonly name: string;
+  readonly type: "string" | "boolean" | "complex";
+  /** A list of complex values, each with `value` at least, or of what `sub` names. */
+  readonly isMany?: true;
+  readonly sub?: readonly Attribute[];
+  readonly isRequired?: true;
+  readonly isUnique?: true;
+  readonly isCaseExact?: true;
+}
+
+/** Attributes of one kind of resource; those of the extension stand in an object below its schema's name. */
+export interface Shape {
+  readonly schema: string;
+  readonly attributes: readonly Attribute[];
+  readonly extension?: { readonly schema: string; readonly attributes: readonly Attribute[] };
+  /** Beside its attributes, kept apart from them. */
+  readonly hasMembers?: true;
+}
+
+const text = (name: string, more: Partial<Attribute> = {}): Attribute => ({ name, type: "string", ...more });
+const flag = (name: string): Attribute => ({ name, type: "boolean" });
+const ITEM = [text("value"), text("display"), text("type"), flag("primary")];
+const list = (name: string, sub: readonly Attribute[] = ITEM): Attribute => ({
+  name,
+  type: "complex",
+  isMany: true,
+  sub,
+});
+
+const EXTERNAL_ID = text("externalId", { isCaseExact: true, isUnique: true });
+
+export const USER_SHAPE: Shape = {
+  schema: USER_SCHEMA,
+  attributes: [
+    text("userName", { isRequired: true, isUnique: true }),
+    EXTERNAL_ID,
+    {
+      name: "name",
+      type: "complex",
+      sub: [
+        text("formatted"),
+        text("familyName"),
+        text("givenName"),
+        text("middleName"),
+        text("honorificPrefix"),
+        text("honorificSuffix"),
+      ],
+    },
+    text("displayName"),
+    text("nickName"),
+    text("profileUrl"),
+    text("title"),
+    text("userType"),
+    text("preferredLanguage"),
+    text("locale"),
+    text("timezone"),
+    flag("active"),
+    list("emails"),
+    list("phoneNumbers"),
+    list("addresses", [
+      text("formatted"),
+      text("streetAddress"),
+      text("locality"),
+      text("region"),
+      text("postalCode"),
+      text("country"),
+      text("type"),
+      flag("primary"),
+    ]),
+    list("entitlements"),
+    list("roles"),
+  ],
+  extension: {
+    schema: ENTERPRISE_SCHEMA,
+    attributes: [
+      text("employeeNumber"),
+      text("costCenter"),
+      text("organization"),
+      text("division"),
+      text("department"),
+      { name: "manager", type: "complex", sub: [text("value"), text("$ref"), text("displayName")] },
+    ],
+  },
+};
+
+export const GROUP_SHAPE: Shape = {
+  schema: GROUP_SCHEMA,
+  attributes: [text("displayName", { isRequired: true, isUnique: true }), EXTERNAL_ID],
+  hasMembers: true,
+};
+
+/** Clients write these, and they are passed over: ours to say, never to be kept, or said by groups. */
+const PASSED_OVER = new Set(["schemas", "id", "meta", "groups", "password", "ims", "photos", "x509certificates"]);
+
+export function isPassedOver(name: string): boolean {
+  return PASSED_OVER.has(name.toLowerCase());
+}
+
+const MAX_TEXT = 2048;
+const MAX_ITEMS = 64;
+const MAX_RESOURCE = 32_768;
+
+export function findAttribute(attributes: readonly Attribute[], name: string): Attribute | undefined {
+  const lower = name.toLowerCase();
+  return attributes.find((each) => each.name.toLowerCase() === lower);
+}
+
+/** @returns what `name` of a record is, whatever its case */
+export function memberOf(record: Readonly<Record<string, unknown>>, name: string): unknown {
+  if (Object.hasOwn(record, name)) return record[name];
+  const lower = name.toLowerCase();
+  for (const key of Object.keys(record)) if (key.toLowerCase() === lower) return record[key];
+  return undefined;
+}
+
+/** A whole resource as a client wrote it. @throws ScimRefusal */
+export function readResource(shape: Shape, body: unknown): AttributeObject {
+  if (!isRecord(body)) throw new ScimRefusal(400, "The body must be a JSON object", "invalidSyntax");
+  const made: Record<string, AttributeValue> = {};
+  for (const attribute of shape.attributes) {
+    const value = readValue(attribute, memberOf(body, attribute.name));
+    if (value !== undefined) made[attribute.name] = value;
+  }
+  const { extension } = shape;
+  const extended = extension && memberOf(body, extension.schema);
+  if (extension && isRecord(extended)) {
+    const value = readMembers(extension.attributes, extended);
+    if (value !== undefined) made[extension.schema] = value;
+  }
+  return checkedResource(shape, made);
+}
+
+/** What holds of a resource however it came about. @throws ScimRefusal */
+export function checkedResource(shape: Shape, resource: AttributeObject): AttributeObject {
+  for (const { name, isRequired } of shape.attributes)
+    if (isRequired && resource[name] === undefined) throw new ScimRefusal(400, `"${name}" is required`, "invalidValue");
+  if (JSON.stringify(resource).length > MAX_RESOURCE)
+    throw new ScimRefusal(400, "The resource is too large", "invalidValue");
+  return resource;
+}
+
+/** @returns undefined for what says that there is no value @throws ScimRefusal */
+export function readValue(attribute: Attribute, value: unknown): AttributeValue | undefined {
+  if (attribute.isMany !== true) return readOne(attribute, value);
+  if (value === undefined || value === null || value === "") return undefined;
+  // One item that is no list is taken for a list of it.
+  const items = Array.isArray(value) ? value : [value];
+  if (items.length > MAX_ITEMS)
+    throw new ScimRefusal(400, `"${attribute.name}" has more than ${MAX_ITEMS} values`, "invalidValue");
+  const read = items.map((item) => readItem(attribute, item)).filter((item) => item !== undefined);
+  return read.length === 0 ? undefined : read;
+}
+
+/** One of many. A text is the item's `value`. @throws ScimRefusal */
+export function readItem(attribute: Attribute, item: unknown): AttributeObject | undefined {
+  if (item === undefined || item === null || item === "") return undefined;
+  const members = typeof item === "string" ? { value: item } : item;
+  if (!isRecord(members))
+    throw new ScimRefusal(400, `"${attribute.name}" has an item that is no object`, "invalidValue");
+  return withContent(readMembers(attribute.sub ?? [], members));
+}
+
+/** An item that says only of what type it is, or that it is the first, says nothing. */
+export function withContent(item: AttributeObject | undefined): AttributeObject | undefined {
+  return item && Object.keys(item).some((name) => name !== "type" && name !== "primary") ? item : undefined;
+}
+
+function readOne(attribute: Attribute, value: unknown): AttributeValue | undefined {
+  if (value === undefined || value === null || value === "") return undefined;
+  if (attribute.type === "string") return readText(attribute.name, value);
+  if (attribute.type === "boolean") return readFlag(attribute.name, value);
+  // Entra writes `manager` as the id alone.
+  if (typeof value === "string" && findAttribute(attribute.sub ?? [], "value"))
+    return { value: readText(attribute.name, value) };
+  if (!isRecord(value)) throw new ScimRefusal(400, `"${attribute.name}" must be an object`, "invalidValue");
+  return readMembers(attribute.sub ?? [], value);
+}
+
+function readMembers(attributes: readonly Attribute[], members: Readonly<Record<string, unknown>>) {
+  const made: Record<string, AttributeValue> = {};
+  for (const attribute of attributes) {
+    const value = readOne(attribute, memberOf(members, attribute.name));
+    if (value !== undefined) made[attribute.name] = value;
+  }
+  return Object.keys(made).length === 0 ? undefined : made;
+}
+
+function readText(name: string, value: unknown): string {
+  // Numbers of employees and postal codes come as numbers, too.
+  const read = typeof value === "number" && Number.isFinite(value) ? String(value) : value;
+  if (typeof read !== "string") throw new ScimRefusal(400, `"${name}" must be text`, "invalidValue");
+  if (read.length > MAX_TEXT) throw new ScimRefusal(400, `"${name}" is too long`, "invalidValue");
+  if (!read.isWellFormed() || read.includes("\0"))
+    throw new ScimRefusal(400, `"${name}" is no Unicode text`, "invalidValue");
+  return read;
+}
+
+/** Entra sends "True" and "False" as text unless it is told otherwise. */
+export function readFlag(name: string, value: unknown): boolean {
+  if (typeof value === "boolean") return value;
+  const lower = typeof value === "string" ? value.toLowerCase() : undefined;
+  if (lower === "true") return true;
+  if (lower === "false") return false;
+  throw new ScimRefusal(400, `"${name}" must be true or false`, "invalidValue");
+}

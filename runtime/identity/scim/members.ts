@@ -1,0 +1,87 @@
+/** What a request changes about a group's members: sums of its operations, which nobody has to know the members for. */
+import { isRecord } from "../../shared/is-record.ts";
+import { GROUP_SHAPE, memberOf } from "./attributes.ts";
+import { type Change, changesOf, type Operation } from "./patch.ts";
+import { ScimRefusal } from "./refusal.ts";
+
+export interface MemberChanges {
+  /** Those that there were go, but for what is in `added`. */
+  readonly isReplaced: boolean;
+  /** Ids; none of them in `removed`. */
+  readonly added: ReadonlySet<string>;
+  readonly removed: ReadonlySet<string>;
+}
+
+export const NO_CHANGES: MemberChanges = { isReplaced: false, added: new Set(), removed: new Set() };
+
+/** Okta sends a large group in one request. */
+const MAX_MEMBERS = 100_000;
+/** Ids are ours and short: another one is nobody's. */
+const ID = /^[\w-]{1,64}$/;
+
+/** Of a whole group. A client that does not speak of members leaves them as they are. @throws ScimRefusal */
+export function readMembers(body: unknown): MemberChanges {
+  const value = isRecord(body) ? memberOf(body, "members") : undefined;
+  if (value === undefined || value === null) return NO_CHANGES;
+  return { isReplaced: true, added: new Set(idsOf(value)), removed: new Set() };
+}
+
+/** Operations on members, and those on the group itself. @throws ScimRefusal */
+export function readGroupPatch(operations: readonly Operation[]): {
+  readonly members: MemberChanges;
+  readonly others: readonly Change[];
+} {
+  const others: Change[] = [];
+  const added = new Set<string>();
+  const removed = new Set<string>();
+  let isReplaced = false;
+  const clear = (): void => {
+    isReplaced = true;
+    added.clear();
+    removed.clear();
+  };
+  for (const change of changesOf(GROUP_SHAPE, operations)) {
+    const { path, op } = change;
+    if (path.attribute?.name !== "members") {
+      others.push(change);
+      continue;
+    }
+    const ids = change.path.where ? idsWhere(change) : idsOf(change.value);
+    if (op === "remove") {
+      // Without a filter and without values all are meant; with an empty list nobody is.
+      if (!path.where && (change.value === undefined || change.value === null)) clear();
+      for (const id of ids) {
+        added.delete(id);
+        if (!isReplaced) removed.add(id);
+      }
+      continue;
+    }
+    if (op === "replace" && !path.where) clear();
+    for (const id of ids) {
+      added.add(id);
+      removed.delete(id);
+    }
+    if (added.size > MAX_MEMBERS) throw new ScimRefusal(400, "Too many members", "invalidValue");
+  }
+  return { members: { isReplaced, added, removed }, others };
+}
+
+/** `members[value eq "…"]` */
+function idsWhere({ path: { where = [] } }: Change): readonly string[] {
+  const [only, ...more] = where;
+  if (only === undefined || more.length > 0 || only.name.toLowerCase() !== "value" || typeof only.value !== "string")
+    throw new ScimRefusal(400, 'Members are named by "value" alone', "invalidPath");
+  return idsOf(only.value);
+}
+
+/** Of a list of members, one member, or ids. What cannot be an id of ours is nobody. @throws ScimRefusal */
+function idsOf(value: unknown): readonly string[] {
+  if (value === undefined || value === null || value === "") return [];
+  const items = Array.isArray(value) ? (value as readonly unknown[]) : [value];
+  if (items.length > MAX_MEMBERS) throw new ScimRefusal(400, "Too many members", "invalidValue");
+  return items.flatMap((item) => {
+    const id = isRecord(item) ? memberOf(item, "value") : item;
+    if (typeof id !== "string") throw new ScimRefusal(400, 'A member must have a "value"', "invalidValue");
+    return ID.test(id) ? [id] : [];
+  });
+}

@@ -1,0 +1,216 @@
+/**
+ * PATCH of a resource (RFC 7644 §3.5.2), as Okta and Entra really send it: operations in any case, values without path whose
+ * names are paths themselves, flags as text, a filter that nothing fits yet.
+ *
+ * Untrusted input: the body. Promise: all of it is done or none; a path that is not understood is refused.
+ */
+import { isRecord } from "../../shared/is-record.ts";
+import {
+  type Attribute,
+  type AttributeObject,
+  type AttributeValue,
+  checkedResource,
+  findAttribute,
+  isPassedOver,
+  memberOf,
+  readFlag,
+  readItem,
+  readValue,
+  type Shape,
+  withContent,
+} from "./attributes.ts";
+import { type ItemTerm, matchesItem, parsePath, type Path } from "./path.ts";
+import { ScimRefusal } from "./refusal.ts";
+
+export const PATCH_SCHEMA = "urn:ietf:params:scim:api:messages:2.0:PatchOp";
+
+const MAX_OPERATIONS = 1000;
+
+export interface Operation {
+  readonly op: "add" | "replace" | "remove";
+  /** Absent: the value's members are what is meant. */
+  readonly path?: string;
+  readonly value: unknown;
+}
+
+/** One place and what becomes of it. */
+export interface Change {
+  readonly op: Operation["op"];
+  readonly path: Path;
+  readonly value: unknown;
+}
+
+/** @throws ScimRefusal */
+export function readOperations(body: unknown): readonly Operation[] {
+  const operations = isRecord(body) ? memberOf(body, "Operations") : undefined;
+  if (!Array.isArray(operations) || operations.length === 0)
+    throw new ScimRefusal(400, '"Operations" must be a list of operations', "invalidSyntax");
+  if (operations.length > MAX_OPERATIONS)
+    throw new ScimRefusal(400, `More than ${MAX_OPERATIONS} operations`, "invalidSyntax");
+  return operations.map((each: unknown) => {
+    if (!isRecord(each)) throw new ScimRefusal(400, "An operation is no object", "invalidSyntax");
+    const named = memberOf(each, "op");
+    const op = typeof named === "string" ? named.toLowerCase() : undefined;
+    if (op !== "add" && op !== "replace" && op !== "remove")
+      throw new ScimRefusal(400, '"op" must be add, replace or remove', "invalidSyntax");
+    const path = memberOf(each, "path") ?? "";
+    if (typeof path !== "string") throw new ScimRefusal(400, '"path" must be text', "invalidPath");
+    return { op, ...(path === "" ? {} : { path }), value: memberOf(each, "value") };
+  });
+}
+
+/** What operations change, in their order: what is passed over is left out. @throws ScimRefusal */
+export function* changesOf(shape: Shape, operations: readonly Operation[]): Iterable<Change> {
+  for (const { op, path, value } of operations) {
+    if (path !== undefined) {
+      // The whole extension by its name.
+      if (path.toLowerCase() === shape.extension?.schema.toLowerCase()) yield* extensionChanges(shape, op, value);
+      else yield { op, path: parsePath(shape, path), value };
+      continue;
+    }
+    if (op === "remove") throw new ScimRefusal(400, "A remove must have a path", "noTarget");
+    if (!isRecord(value)) throw new ScimRefusal(400, "A value without path must be an object", "invalidValue");
+    for (const [name, each] of Object.entries(value)) {
+      if (isPassedOver(name)) continue;
+      if (name.toLowerCase() === shape.extension?.schema.toLowerCase()) yield* extensionChanges(shape, op, each);
+      else if (isKept(shape, name)) yield { op, path: parsePath(shape, name), value: each };
+    }
+  }
+}
+
+function* extensionChanges(shape: Shape, op: Operation["op"], value: unknown): Iterable<Change> {
+  const { extension } = shape;
+  if (!extension) return;
+  const pathOf = (name: string): Path => parsePath(shape, `${extension.schema}:${name}`);
+  if (op === "remove") {
+    for (const { name } of extension.attributes) yield { op, path: pathOf(name), value: undefined };
+    return;
+  }
+  if (!isRecord(value)) throw new ScimRefusal(400, "The extension's value must be an object", "invalidValue");
+  for (const [name, each] of Object.entries(value))
+    if (findAttribute(extension.attributes, name)) yield { op, path: pathOf(name), value: each };
+}
+
+/** Without a path an attribute that nobody keeps is passed over, as in a whole resource; with one it is refused. */
+function isKept(shape: Shape, name: string): boolean {
+  try {
+    return parsePath(shape, name).attribute !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** @throws ScimRefusal */
+export function patchResource(shape: Shape, resource: AttributeObject, changes: Iterable<Change>): AttributeObject {
+  let patched = resource;
+  for (const change of changes) patched = withChange(shape, patched, change);
+  return checkedResource(shape, patched);
+}
+
+function withChange(shape: Shape, resource: AttributeObject, change: Change): AttributeObject {
+  const { attribute, isExtension } = change.path;
+  if (!attribute || isOurs(attribute)) return resource;
+  const { extension } = shape;
+  if (!isExtension || !extension) return withMember(resource, attribute.name, changed(attribute, resource, change));
+  const earlier = (resource[extension.schema] ?? {}) as AttributeObject;
+  const extended = withMember(earlier, attribute.name, changed(attribute, earlier, change));
+  return withMember(resource, extension.schema, Object.keys(extended).length === 0 ? undefined : extended);
+}
+
+/** `id` and `meta`, which clients send back. */
+function isOurs({ name }: Attribute): boolean {
+  return name === "id" || name === "meta";
+}
+
+function withMember(
+  { ...members }: Record<string, AttributeValue>,
+  name: string,
+  value: AttributeValue | undefined,
+): AttributeObject {
+  delete members[name];
+  return value === undefined ? members : { ...members, [name]: value };
+}
+
+function changed(attribute: Attribute, holder: AttributeObject, change: Change): AttributeValue | undefined {
+  const earlier = holder[attribute.name];
+  if (attribute.isMany === true) return changedItems(attribute, (earlier ?? []) as readonly AttributeObject[], change);
+  const { op, path, value } = change;
+  if (path.sub) {
+    const members = withMember(
+      (earlier ?? {}) as AttributeObject,
+      path.sub.name,
+      op === "remove" ? undefined : readValue(path.sub, value),
+    );
+    return Object.keys(members).length === 0 ? undefined : members;
+  }
+  if (op === "remove") return undefined;
+  const read = readValue(attribute, value);
+  // Sub-attributes that are not named stay as they are (RFC 7644 §3.5.2.3).
+  if (attribute.type === "complex" && read !== undefined) return { ...(earlier as object), ...(read as object) };
+  return read;
+}
+
+function changedItems(
+  attribute: Attribute,
+  items: readonly AttributeObject[],
+  change: Change,
+): readonly AttributeObject[] | undefined {
+  const { where, sub } = change.path;
+  const changedOnes =
+    where || sub
+      ? itemsWhere(attribute, items, change, where ?? [])
+      : change.op === "remove"
+        ? itemsWithout(attribute, items, change.value)
+        : itemsWith(attribute, change.op === "add" ? items : [], change.value);
+  return readValue(attribute, changedOnes) as readonly AttributeObject[] | undefined;
+}
+
+/** A remove with values takes these away (Entra); without, all. */
+function itemsWithout(attribute: Attribute, items: readonly AttributeObject[], value: unknown) {
+  const gone = readValue(attribute, value) as readonly AttributeObject[] | undefined;
+  if (value === undefined || value === null) return [];
+  return items.filter((item) => !gone?.some((each) => each["value"] === item["value"]));
+}
+
+function itemsWith(attribute: Attribute, items: readonly AttributeObject[], value: unknown) {
+  const added = (readValue(attribute, value) ?? []) as readonly AttributeObject[];
+  const isSame = (one: AttributeObject, other: AttributeObject): boolean =>
+    one["value"] === other["value"] && one["type"] === other["type"] && one["value"] !== undefined;
+  const isPrimary = added.some((item) => item["primary"] === true);
+  const kept = items
+    .filter((item) => !added.some((each) => isSame(item, each)))
+    // "The primary attribute value "true" MUST appear no more than once" (RFC 7643 §2.4).
+    .map((item) => (isPrimary && item["primary"] === true ? { ...item, primary: false } : item));
+  return [...kept, ...added];
+}
+
+function itemsWhere(
+  attribute: Attribute,
+  items: readonly AttributeObject[],
+  { op, path: { sub }, value }: Change,
+  where: readonly ItemTerm[],
+): readonly AttributeObject[] {
+  const isMeant = (item: AttributeObject): boolean => matchesItem(item, where);
+  const change = (item: AttributeObject): AttributeObject | undefined => {
+    if (sub) return withMember(item, sub.name, op === "remove" ? undefined : readValue(sub, value));
+    return op === "remove" ? undefined : { ...item, ...readItem(attribute, value) };
+  };
+  const apply = (item: AttributeObject): readonly AttributeObject[] => {
+    const made = withContent(change(item));
+    return made ? [made] : [];
+  };
+  if (items.some(isMeant)) return items.flatMap((item) => (isMeant(item) ? apply(item) : [item]));
+  // Nothing to take away is as good as done. What is not there yet is made, as Entra expects of its first address.
+  return op === "remove" ? items : [...items, ...apply(itemOf(attribute, where))];
+}
+
+/** The least item that the terms hold of. */
+function itemOf({ sub = [] }: Attribute, where: readonly ItemTerm[]): AttributeObject {
+  const made: Record<string, AttributeValue> = {};
+  for (const { name, value } of where) {
+    const attribute = findAttribute(sub, name);
+    if (!attribute || value === null) continue;
+    made[attribute.name] = attribute.type === "boolean" ? readFlag(name, value) : String(value);
+  }
+  return made;
+}
