@@ -6,6 +6,7 @@ import { HEALTH_FORMATS } from "./control/health/tiers.ts";
 import { MINTED_FORMATS } from "./control/admin/minted-tokens.ts";
 import { DRIFT_FORMATS } from "./mcp/tool-locks/shared-drift.ts";
 import { ISSUER_FORMATS } from "./oauth/server/grant-records.ts";
+import { DIRECTORY_FORMATS } from "./identity/directories/records.ts";
 import { SESSION_FORMATS } from "./identity/identity-records.ts";
 import type { RecordFormats } from "./store/formats.ts";
 import { withFormats } from "./store/formats.ts";
@@ -17,6 +18,7 @@ import { UPSTREAM_FORMATS } from "./oauth/client/connection-records.ts";
 export const recordFormats: RecordFormats = {
   ...APPROVAL_FORMATS,
   ...SESSION_FORMATS,
+  ...DIRECTORY_FORMATS,
   ...ISSUER_FORMATS,
   ...UPSTREAM_FORMATS,
   ...MINTED_FORMATS,

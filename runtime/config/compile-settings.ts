@@ -3,6 +3,7 @@ import { compileTracing, sharedSecret, signingKey } from "../features/process/co
 import { compileWebhook, webhookShape } from "../features/process/webhook.ts";
 import { compileForwardedFor } from "../features/listener/compile.ts";
 import { compileIdp, compileIssuerSignIn } from "../features/sign-in/compile.ts";
+import { compileDirectories } from "../features/sign-in/directories.ts";
 import { compileTrustedIssuers } from "../features/sign-in/trusted-issuers.ts";
 import { compileConsole } from "../features/access/console.ts";
 import { bearerShape } from "../features/access/settings.ts";
@@ -90,6 +91,7 @@ export function compileSettings(doc: SettingsDoc, secrets: SecretSource): LiveSe
   const headers = withDefaults(headerSettingsShape, doc);
   const lifetimes = withDefaults(lifetimeShape, doc);
   const idp = compileIdp(doc, secrets);
+  const identityIssuers = compileTrustedIssuers(doc, doc.idp_provider_url);
   return {
     mcpEnabled: mcp.runtime_flags?.mcp ?? false,
     mcpAllowedClientIdDomains: parseClientIdDomains(doc.mcp_allowed_client_id_domains ?? []),
@@ -108,7 +110,8 @@ export function compileSettings(doc: SettingsDoc, secrets: SecretSource): LiveSe
     programmaticRedirectDomains: doc.programmatic_redirect_domain_whitelist?.map((text) => parseDomainPattern(text)),
     idp,
     providers: [...(idp ? [idp] : []), ...compileIssuerSignIn(doc.identity_issuers ?? {}, secrets)],
-    identityIssuers: compileTrustedIssuers(doc, doc.idp_provider_url),
+    identityIssuers,
+    directories: compileDirectories(doc, identityIssuers, secrets),
     cookie: {
       name: cookie.cookie_name,
       expirationSeconds: durationSeconds(cookie.cookie_expiration),

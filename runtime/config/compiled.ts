@@ -14,6 +14,7 @@ import type { ListenerSettings } from "../features/listener/compiled.ts";
 import type { ProcessSettings } from "../features/process/compiled.ts";
 import type { RecordSettings } from "../features/records/compiled.ts";
 import type { IdpSettings, CookieSettings } from "../features/sign-in/compiled.ts";
+import type { Directory } from "../features/sign-in/directories.ts";
 import type { TrustedIssuer } from "../features/sign-in/trusted-issuers.ts";
 import type { DomainPattern } from "../settings/domains.ts";
 
@@ -52,6 +53,8 @@ export interface LiveSettings {
   readonly providers: readonly IdpSettings[];
   /** `identity_issuers`. */
   readonly identityIssuers: readonly TrustedIssuer[];
+  /** Who says which people and groups there are; at most one for each issuer. */
+  readonly directories: readonly Directory[];
   readonly cookie: CookieSettings;
   readonly lifetimes: Lifetimes;
   readonly passIdentityHeaders: boolean;

@@ -11,6 +11,7 @@ import { webhookShape } from "../features/process/webhook.ts";
 import { recordFieldsShape, recordsShape } from "../features/records/settings.ts";
 import { recordSinksShape } from "../features/records/sinks.ts";
 import { recordStoreShape } from "../features/records/record-store.ts";
+import { directoriesShape } from "../features/sign-in/directories.ts";
 import { cookieShape, signInShape } from "../features/sign-in/settings.ts";
 import { trustedIssuersShape } from "../features/sign-in/trusted-issuers.ts";
 import { type DocOf, fieldsOf } from "../settings/types/registry.ts";
@@ -22,6 +23,7 @@ const liveShape = {
   ...recordFieldsShape,
   ...signInShape,
   ...trustedIssuersShape,
+  ...directoriesShape,
   ...bearerShape,
   ...cookieShape,
   ...lifetimeShape,

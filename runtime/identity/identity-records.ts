@@ -193,6 +193,18 @@ export function emailTag(email: string): string {
   return `email:${hashSecret(email.toLowerCase())}`;
 }
 
-export function identityTags({ userId, email }: Pick<IdentityRecord, "userId" | "email">): readonly string[] {
-  return email === "" ? [userTag(userId)] : [userTag(userId), emailTag(email)];
+/** Lists the users of an issuer by what Entra calls them in all of its applications. */
+export function objectIdTag(issuer: string | undefined, objectId: string): string {
+  return `oid:${hashSecret(JSON.stringify([issuer ?? null, objectId]))}`;
+}
+
+type Tagged = Pick<IdentityRecord, "userId" | "email" | "issuer" | "claims">;
+
+export function identityTags({ userId, email, issuer, claims }: Tagged): readonly string[] {
+  const { oid } = claims;
+  return [
+    userTag(userId),
+    ...(email === "" ? [] : [emailTag(email)]),
+    ...(typeof oid === "string" ? [objectIdTag(issuer, oid)] : []),
+  ];
 }

@@ -30,6 +30,13 @@ import { createProviderKeys } from "./provider/provider-keys.ts";
 import { createWorkloadCredentials } from "./tokens/workload-credentials.ts";
 import { createProgramCredentials } from "./tokens/program-credentials.ts";
 import { APPROVE_PATH, createProgrammaticLogin, LOGIN_PATH } from "./sign-in/programmatic-login.ts";
+import { createDirectories } from "./directories/directories.ts";
+import { scimEndpoints } from "./directories/requests.ts";
+import {
+  assertedUsersWithDirectories,
+  identitiesWithDirectories,
+  idpTokensWithDirectories,
+} from "./directories/with-directories.ts";
 import { createRecords } from "./identity-records.ts";
 import { refuseBlockedCallers, refuseBlockedSignIn } from "./refuse-blocked.ts";
 import { createRevocations } from "./revocations.ts";
@@ -122,7 +129,20 @@ export function createSession(deps: SessionDeps): SessionModule {
   const groups = createGroupsResolver({ entra: createEntraGroups({ fetch, clock }), log });
   const idp = createIdp({ discover, keys: createProviderKeys({ fetch }), groups, clock });
   const { onRefresh } = deps;
-  const identities = createIdentities({ store, records, snapshots, idp, revocations, keys, clock, log, onRefresh });
+  const recordedIdentities = createIdentities({
+    store,
+    records,
+    snapshots,
+    idp,
+    revocations,
+    keys,
+    clock,
+    log,
+    onRefresh,
+  });
+  const ending = { store, records, snapshots, revocations, clock };
+  const directories = createDirectories({ ...ending, log });
+  const identities = identitiesWithDirectories(recordedIdentities, directories.lookup);
   const callers = createAuthenticator({
     store,
     records,
@@ -135,7 +155,7 @@ export function createSession(deps: SessionDeps): SessionModule {
     log,
   });
   const authenticator = refuseBlockedCallers(callers, blocks);
-  const idpTokens = createIdpTokens({ discover, groups, fetch, clock });
+  const idpTokens = idpTokensWithDirectories(createIdpTokens({ discover, groups, fetch, clock }), directories.lookup);
   const workloads = issuerKeys && createWorkloadCredentials({ issuerKeys, snapshots, clock, log });
   const programs = createProgramCredentials({
     authenticator: callers,
@@ -196,7 +216,7 @@ export function createSession(deps: SessionDeps): SessionModule {
     revocations,
     identities,
     idJags: createIdJags({ records, identities, snapshots, discover, keys, clock }),
-    assertedUsers: createAssertedUsers({ records, snapshots, revocations, clock }),
+    assertedUsers: assertedUsersWithDirectories(createAssertedUsers(ending), directories.lookup),
     csrf,
     endpoints: [
       { methods: ["GET"], path: "/.well-known/gateway/jwks.json", cors: true, handle: user.handleJwks },
@@ -208,6 +228,7 @@ export function createSession(deps: SessionDeps): SessionModule {
       { methods: ["GET"], path: "/.gateway/return", handle: routeSignIn.handleReturn },
       { methods: ["GET", "POST"], path: "/.gateway/sign_out", handle: signOut.handleSignOut },
       ...(issuerKeys ? logoutEndpoints({ store, records, snapshots, revocations, issuerKeys, clock, log }) : []),
+      ...scimEndpoints({ ...directories.parts, store, clock, log }),
       { methods: ["GET"], path: LOGIN_PATH, handle: login.handleLogin },
       { methods: ["GET", "POST"], path: APPROVE_PATH, handle: login.handleApprove },
       { methods: ["GET"], path: "/.gateway/signed_out", handle: signOut.handleSignedOut },

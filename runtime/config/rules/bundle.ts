@@ -12,6 +12,7 @@ import { ownerProblems } from "./owners.ts";
 import { below, warningAt, errorAt, type UnplacedProblem, quote } from "../../settings/problem.ts";
 import { ownAddressRules, ownHostRules, type OwnListener, ownListeners } from "./own-addresses.ts";
 import type { ReadRoute, ReadSlice } from "../read-slice.ts";
+import { directoryProblems } from "../../features/sign-in/directories.ts";
 import { hasProvider, providerProblems } from "../../features/sign-in/issuer-sign-in.ts";
 import {
   acceptsHttpProvider,
@@ -237,6 +238,7 @@ function* settingProblems({ boot, settings, slices }: Bundle): Iterable<SettingP
   for (const message of providerProblems(settings, acceptsHttpProvider(boot))) {
     yield { setting: "identity_issuers", severity: "error", message };
   }
+  for (const message of directoryProblems(settings)) yield { setting: "directories", severity: "error", message };
   const problem = boot && acceptsHttp(boot) ? authenticateServiceProblem(settings) : undefined;
   if (problem !== undefined) yield { setting: "authenticate_service_url", severity: "error", message: problem };
   const mcpRoutes = routes.filter((route) => route.valid.mcp).length;

@@ -1,5 +1,6 @@
 /** Rules between the settings of one source, feature by feature. */
 import { developmentListeners, tlsListener, proxyHeaders } from "../../features/listener/rules.ts";
+import { directoryRules } from "../../features/sign-in/directories.ts";
 import { groupsResolver, openidScope } from "../../features/sign-in/rules.ts";
 import { trustedIssuers } from "../../features/sign-in/trusted-issuers.ts";
 import type { BootDoc, SettingsDoc } from "../settings.ts";
@@ -18,6 +19,7 @@ export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterab
   yield* openidScope(settings);
   yield* groupsResolver(settings);
   yield* trustedIssuers(settings);
+  yield* directoryRules(settings);
   yield* sharedSecrets(settings);
   yield* recordKey(settings);
   yield* auditKey(settings);

@@ -1,6 +1,6 @@
 /** What a request asks of a list or a resource: filter, page, and which attributes (RFC 7644 §3.4.2, §3.9). */
 import type { Parameters } from "../../shared/http/query.ts";
-import type { AttributeObject, Shape } from "./attributes.ts";
+import type { Shape } from "./attributes.ts";
 import { parseFilter, type Term } from "./path.ts";
 import { ScimRefusal } from "./refusal.ts";
 
@@ -67,10 +67,8 @@ export function isSelected({ only, without }: Selection, name: string): boolean 
   return !without.has(lower);
 }
 
-export function select(resource: Readonly<Record<string, unknown>>, selection: Selection): AttributeObject {
-  return Object.fromEntries(
-    Object.entries(resource).filter(([name]) => isSelected(selection, name)),
-  ) as unknown as AttributeObject;
+export function select(resource: object, selection: Selection): object {
+  return Object.fromEntries(Object.entries(resource).filter(([name]) => isSelected(selection, name)));
 }
 
 export function listBody(resources: readonly unknown[], total: number, startIndex: number): object {

@@ -159,6 +159,8 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
         "The identity provider calls you by an id that this gateway cannot take. Its operators have to change it.";
       return refuse(exchange, 403, "sign-in.subject", message, headers);
     }
+    if (error.code === "directory.refused")
+      return refuse(exchange, 403, "sign-in.refused", "Your company's directory does not let you in.", headers);
     if (error.code !== "idp.refused") return refuseUnavailable(exchange, headers);
     refuse(exchange, 403, "sign-in.refused", "The identity provider did not sign you in.", headers);
   };

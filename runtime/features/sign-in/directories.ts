@@ -1,0 +1,150 @@
+/** `directories`: who may say by SCIM which people and groups a company has, and what that means for those who sign in. */
+import { hash } from "node:crypto";
+
+import { errorAt, quote, type UnplacedProblem } from "../../settings/problem.ts";
+import { labelled } from "../../settings/types/block.ts";
+import { type ShapeDoc, withDefaults } from "../../settings/types/registry.ts";
+import { choice, text } from "../../settings/types/scalar.ts";
+import { secret } from "../../settings/types/secret.ts";
+import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import { FIRST_PROVIDER, isIssuerName } from "../../shared/user-id.ts";
+import type { TrustedIssuer } from "./trusted-issuers.ts";
+
+const DIRECTORIES = "directories";
+
+const shape = {
+  provider: text({
+    doc: `Whose people it knows: \`${FIRST_PROVIDER}\` for \`idp_provider_url\`, or a name in \`identity_issuers\`. A provider has at most one directory.`,
+    default: FIRST_PROVIDER,
+  }),
+  ...secret("token", {
+    doc: "Token with which the provider calls `https://<host of the sign-in pages>/.gateway/scim/v2/<name>`, as SCIM clients send it (`Authorization: Bearer`). At least 20 characters.",
+    unset: "required, in one of its spellings",
+  }),
+  ...secret("previous_token", {
+    doc: "The token before, good as well while the provider is told the new one.",
+    unset: "none",
+  }),
+  subject_attribute: choice(["externalId", "userName"], {
+    doc: "Attribute of a user there that says who they are here.",
+    default: "externalId",
+  }),
+  subject_claim: choice(["sub", "oid"], {
+    doc: "What of the provider it is compared with, byte for byte: `sub`, or `oid` at Entra, where `sub` is another one for each application; map `objectId` to `externalId` there. By `oid` users are known once they have signed in.",
+    default: "sub",
+  }),
+  groups: choice(["directory", "both", "sign_in"], {
+    doc: "Which groups people have. `directory`: those of this directory alone; of who is not in it they are unknown. `both`: and those that a sign-in brought. `sign_in`: the directory only says who is active.",
+    default: "directory",
+  }),
+  group_attribute: choice(["displayName", "externalId"], {
+    doc: "What policies call its groups.",
+    default: "displayName",
+  }),
+  unlisted_users: choice(["allowed", "refused"], {
+    doc: "People of the provider who are not in the directory.",
+    default: "allowed",
+  }),
+};
+
+export const directoriesShape = {
+  [DIRECTORIES]: labelled(shape, {
+    doc: "Company directories by a name of lower-case letters, digits and dashes: the provider tells the gateway by SCIM 2.0 which users and groups there are. Whoever it deactivates or deletes loses sessions, grants and open streams on every process within 2 s, and does not get in before it activates them again.",
+    unset: "none",
+    checkName: (name) =>
+      isIssuerName(name) ? undefined : `is ${quote(name)}, must be 1 to 32 lower-case letters, digits and dashes`,
+  }),
+};
+
+type DirectoryDoc = ShapeDoc<typeof shape>;
+type DirectoriesDoc = ShapeDoc<typeof directoriesShape>;
+
+/** A directory as requests read it. */
+export interface Directory {
+  readonly name: string;
+  /** What ids of its users say of their issuer; undefined: the first provider. */
+  readonly userIssuer: string | undefined;
+  /** SHA-256. */
+  readonly tokenHashes: readonly Buffer[];
+  readonly subjectAttribute: "externalId" | "userName";
+  readonly subjectClaim: "sub" | "oid";
+  readonly groups: "directory" | "both" | "sign_in";
+  readonly groupAttribute: "displayName" | "externalId";
+  readonly refusesUnlisted: boolean;
+}
+
+/** Tokens in plain text; references and sealed ones are validated when they are read. */
+export function* directoryRules({ directories = {} }: Partial<DirectoriesDoc>): Iterable<UnplacedProblem> {
+  for (const [name, doc] of Object.entries(directories)) {
+    for (const setting of ["token", "previous_token"] as const) {
+      const token = doc[setting];
+      const problem = token === undefined ? undefined : tokenProblem(token);
+      if (problem !== undefined) yield errorAt([DIRECTORIES, name, setting], problem);
+    }
+  }
+}
+
+/** What is wrong with the directories of a whole configuration. */
+export function* directoryProblems({
+  directories = {},
+  identity_issuers: issuers = {},
+  idp_provider_url: first,
+}: Partial<DirectoriesDoc> & {
+  readonly identity_issuers?: Readonly<Record<string, { readonly issuer: string }>>;
+  readonly idp_provider_url?: string;
+}): Iterable<string> {
+  const known = new Map<string, string>();
+  for (const [name, { provider = FIRST_PROVIDER }] of Object.entries(directories)) {
+    const issuer = provider === FIRST_PROVIDER ? first : issuers[provider]?.issuer;
+    if (issuer === undefined) {
+      yield `has ${quote(provider)} as provider of ${quote(name)}, must be "${FIRST_PROVIDER}" with "idp_provider_url" set, or a name in "identity_issuers"`;
+      continue;
+    }
+    const earlier = known.get(issuer);
+    if (earlier !== undefined) yield `has ${quote(earlier)} and ${quote(name)} for one provider, must have one of them`;
+    known.set(issuer, name);
+  }
+}
+
+/** @throws GatewayError `config.secret` */
+export function compileDirectories(
+  doc: Partial<DirectoriesDoc>,
+  issuers: readonly TrustedIssuer[],
+  secrets: SecretSource,
+): readonly Directory[] {
+  return Object.entries(doc.directories ?? {}).map(([name, written]) => {
+    const entry = withDefaults(shape, written);
+    return {
+      name,
+      userIssuer: issuers.find((each) => each.name === entry.provider)?.userIssuer,
+      tokenHashes: compileTokens(name, written, secrets),
+      subjectAttribute: entry.subject_attribute,
+      subjectClaim: entry.subject_claim,
+      groups: entry.groups,
+      groupAttribute: entry.group_attribute,
+      refusesUnlisted: entry.unlisted_users === "refused",
+    };
+  });
+}
+
+function compileTokens(name: string, doc: DirectoryDoc, secrets: SecretSource): readonly Buffer[] {
+  const current = secretValues(doc, "token", secrets);
+  if (current.length === 0)
+    throw new GatewayError("config.secret", `Cannot use "directories.${name}": it has no token`);
+  return [...current, ...secretValues(doc, "previous_token", secrets)].map((token) => {
+    const problem = tokenProblem(token);
+    if (problem === undefined) return hash("sha256", token, "buffer");
+    throw new GatewayError("config.secret", `Cannot use a token of "directories.${name}": it ${problem}`);
+  });
+}
+
+function tokenProblem(token: string): string | undefined {
+  if (!/^[\x21-\x7e]*$/.test(token)) return "must be printable ASCII without spaces, or no client can send it";
+  return token.length < 20 ? "must have at least 20 characters" : undefined;
+}
+
+/** The directory that knows the people of an issuer. @param issuer undefined: the first provider */
+export function findDirectoryOf(directories: readonly Directory[], issuer: string | undefined): Directory | undefined {
+  return directories.find(({ userIssuer }) => userIssuer === issuer);
+}

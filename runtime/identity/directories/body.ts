@@ -1,0 +1,39 @@
+/** JSON in and out, as SCIM has it (RFC 7644 §3.1, §8.1). */
+import { hasNoContentCoding, readBody } from "../../http/body.ts";
+import type { Exchange } from "../../http/exchange.ts";
+import { respondBytes, respondJson } from "../../http/respond.ts";
+import { errorBody, ScimRefusal } from "../scim/refusal.ts";
+
+const TYPES = new Set(["application/scim+json", "application/json"]);
+const SCIM = ["content-type", "application/scim+json"] as const;
+const AGAIN_SECONDS = "5";
+
+/** @throws ScimRefusal */
+export async function readJson(exchange: Exchange, maxBytes: number): Promise<unknown> {
+  const type = exchange.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  if (!TYPES.has(type) || !hasNoContentCoding(exchange))
+    throw new ScimRefusal(415, "The body must be application/scim+json, not compressed");
+  const body = await readBody(exchange, maxBytes);
+  if (!body.ok) {
+    if (body.reason === "too-large") throw new ScimRefusal(413, `The body has more than ${maxBytes} bytes`);
+    throw new ScimRefusal(400, "The body did not come to its end", "invalidSyntax");
+  }
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body.bytes));
+  } catch {
+    throw new ScimRefusal(400, "The body is no JSON", "invalidSyntax");
+  }
+}
+
+export function respondScim(exchange: Exchange, status: number, body: object, headers: readonly string[] = []): void {
+  respondJson(exchange, status, body, [...SCIM, ...headers]);
+}
+
+export function respondNothing(exchange: Exchange): void {
+  respondBytes(exchange, 204, ["x-request-id", exchange.id, "cache-control", "no-store"]);
+}
+
+export function respondRefusal(exchange: Exchange, refusal: ScimRefusal, headers: readonly string[] = []): void {
+  const again = refusal.status === 503 || (refusal.status === 429 && headers.length === 0);
+  respondScim(exchange, refusal.status, errorBody(refusal), again ? ["retry-after", AGAIN_SECONDS] : headers);
+}

@@ -1,0 +1,45 @@
+/** The directories of a gateway, put together: what is kept of them, who is asked about callers, and who fills them. */
+import type { Snapshots } from "../../config/snapshot.ts";
+import type { Clock } from "../../shared/clock.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Store } from "../../store/store.ts";
+import type { EndUserDeps } from "../logout/end-user.ts";
+import { GROUP_SHAPE, USER_SHAPE } from "../scim/attributes.ts";
+import { createListing, type Listing } from "./listing.ts";
+import { createDirectoryLookup, type DirectoryLookup } from "./lookup.ts";
+import { createMembers, type Members } from "./members.ts";
+import { createPeople, type People } from "./people.ts";
+import { createResources, type Resources } from "./resources.ts";
+import { userTags } from "./records.ts";
+
+export interface DirectoryParts {
+  readonly users: Resources;
+  readonly groups: Resources;
+  readonly members: Members;
+  readonly people: People;
+  readonly listing: Listing;
+}
+
+export function createDirectoryRecords(deps: {
+  readonly store: Store;
+  readonly clock: Clock;
+}): Pick<DirectoryParts, "users" | "groups" | "members" | "listing"> {
+  return {
+    users: createResources(deps, { kind: "user", shape: USER_SHAPE, tagsOf: userTags }),
+    groups: createResources(deps, { kind: "group", shape: GROUP_SHAPE }),
+    members: createMembers(deps.store),
+    listing: createListing(deps),
+  };
+}
+
+export function createDirectories(
+  deps: EndUserDeps & { readonly snapshots: Pick<Snapshots, "current">; readonly log: Log },
+): { readonly parts: DirectoryParts; readonly lookup: DirectoryLookup } {
+  const records = createDirectoryRecords(deps);
+  const people = createPeople({
+    ...records,
+    ending: deps,
+    onEnded: ({ name }, users) => deps.log.info({ directory: name, users }, "a directory ended everything of a user"),
+  });
+  return { parts: { ...records, people }, lookup: createDirectoryLookup({ ...records, ...deps }) };
+}

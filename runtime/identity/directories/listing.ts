@@ -1,0 +1,72 @@
+/**
+ * Pages of a directory by position, as SCIM counts them: the ids in their order are read once and remembered for a while,
+ * so that the next page follows the last one and costs what it shows.
+ */
+import type { Clock } from "../../shared/clock.ts";
+import type { Store } from "../../store/store.ts";
+import { type ResourceKind, resourcePrefix, type ResourceRecord } from "./records.ts";
+import type { Resource } from "./resources.ts";
+
+export interface Listing {
+  /** @param startIndex from 1 */
+  page(
+    directory: string,
+    kind: ResourceKind,
+    startIndex: number,
+    count: number,
+  ): Promise<{ readonly total: number; readonly resources: readonly Resource[] }>;
+  /** Something came or went here. */
+  forget(directory: string, kind: ResourceKind): void;
+}
+
+const PAGE = 1000;
+/** A first page is read anew more often than the pages after it. */
+const FIRST_MS = 5_000;
+const KEPT_MS = 120_000;
+
+interface Known {
+  readonly ids: Promise<readonly string[]>;
+  readonly atMs: number;
+}
+
+export function createListing({ store, clock }: { readonly store: Store; readonly clock: Clock }): Listing {
+  const known = new Map<string, Known>();
+
+  const readIds = async (prefix: string): Promise<readonly string[]> => {
+    const ids: string[] = [];
+    for (let after: string | undefined; ;) {
+      const records = await store.page({ prefix, limit: PAGE, ...(after === undefined ? {} : { after }) });
+      for (const { key } of records) ids.push(key.slice(prefix.length));
+      after = records.at(-1)?.key;
+      if (records.length < PAGE) return ids;
+    }
+  };
+
+  const idsOf = (prefix: string, isFirst: boolean): Promise<readonly string[]> => {
+    const remembered = known.get(prefix);
+    if (remembered && clock.now() - remembered.atMs < (isFirst ? FIRST_MS : KEPT_MS)) return remembered.ids;
+    const ids = readIds(prefix);
+    known.set(prefix, { ids, atMs: clock.now() });
+    ids.catch(() => known.delete(prefix));
+    return ids;
+  };
+
+  return {
+    async page(directory, kind, startIndex, count) {
+      const prefix = resourcePrefix(kind, directory);
+      const ids = await idsOf(prefix, startIndex === 1);
+      const before = ids[startIndex - 2];
+      if (count === 0 || startIndex > ids.length) return { total: ids.length, resources: [] };
+      const records = await store.page<ResourceRecord>({
+        prefix,
+        limit: count,
+        ...(before === undefined ? {} : { after: prefix + before }),
+      });
+      return {
+        total: ids.length,
+        resources: records.map(({ key, value }) => ({ ...value, id: key.slice(prefix.length) })),
+      };
+    },
+    forget: (directory, kind) => void known.delete(resourcePrefix(kind, directory)),
+  };
+}

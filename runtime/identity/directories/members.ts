@@ -1,0 +1,83 @@
+/** Who is in which group of a directory. */
+import type { Store } from "../../store/store.ts";
+import type { MemberChanges } from "../scim/members.ts";
+import { type MemberRecord, memberPrefix, membershipsTag, resourcePrefix } from "./records.ts";
+
+export interface Members {
+  /** Users whom nobody knows are left out, as are members that are not there: providers repeat themselves. */
+  apply(directory: string, group: string, changes: MemberChanges): Promise<void>;
+  /** Ids of a group's members. */
+  of(directory: string, group: string): Promise<readonly string[]>;
+  has(directory: string, group: string, user: string): Promise<boolean>;
+  /** Ids of the groups that a user is in, of which some may be gone. */
+  groupsOf(directory: string, user: string): Promise<readonly string[]>;
+  removeUser(directory: string, user: string): Promise<void>;
+  removeGroup(directory: string, group: string): Promise<void>;
+}
+
+const PAGE = 500;
+/** Of one request under way at a time. */
+const PARALLEL = 16;
+
+export function createMembers(store: Store): Members {
+  async function* pages(directory: string, group: string): AsyncIterable<readonly string[]> {
+    const prefix = memberPrefix(directory, group);
+    for (let after: string | undefined; ;) {
+      const records = await store.page<MemberRecord>({
+        prefix,
+        limit: PAGE,
+        ...(after === undefined ? {} : { after }),
+      });
+      yield records.map(({ key }) => key.slice(prefix.length));
+      after = records.at(-1)?.key;
+      if (records.length < PAGE) return;
+    }
+  }
+
+  const remove = (directory: string, group: string, users: Iterable<string>): Promise<void> =>
+    inParallel(users, async (user) => void (await store.delete(memberPrefix(directory, group) + user)));
+
+  return {
+    async apply(directory, group, { isReplaced, added, removed }) {
+      const missing = new Set(added);
+      if (isReplaced) {
+        for await (const users of pages(directory, group)) {
+          await remove(
+            directory,
+            group,
+            users.filter((user) => !added.has(user)),
+          );
+          for (const user of users) missing.delete(user);
+        }
+      }
+      await remove(directory, group, removed);
+      await inParallel(missing, async (user) => {
+        if ((await store.get(resourcePrefix("user", directory) + user)) === undefined) return;
+        const value: MemberRecord = { group };
+        await store.put(memberPrefix(directory, group) + user, value, { tags: [membershipsTag(directory, user)] });
+      });
+    },
+    async of(directory, group) {
+      const users: string[] = [];
+      for await (const page of pages(directory, group)) users.push(...page);
+      return users;
+    },
+    has: async (directory, group, user) => (await store.get(memberPrefix(directory, group) + user)) !== undefined,
+    async groupsOf(directory, user) {
+      const records = await store.list<MemberRecord>(membershipsTag(directory, user));
+      return records.map(({ value }) => value.group);
+    },
+    removeUser: async (directory, user) => void (await store.deleteByTag(membershipsTag(directory, user))),
+    async removeGroup(directory, group) {
+      for await (const users of pages(directory, group)) await remove(directory, group, users);
+    },
+  };
+}
+
+async function inParallel<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
+  const left = items[Symbol.iterator]();
+  const run = async (): Promise<void> => {
+    for (let next = left.next(); next.done !== true; next = left.next()) await work(next.value);
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, run));
+}

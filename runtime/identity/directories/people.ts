@@ -1,0 +1,94 @@
+/**
+ * Users of a directory, and what becomes of those who sign in as them.
+ *
+ * Promises: whoever is not active any more, or is removed, is so in the store before what they have is ended, and all of it
+ * has ended when this returns; when something may not have, it fails, and the same asked again ends it. Who becomes active
+ * again finds nothing of theirs from before.
+ */
+import type { Directory } from "../../features/sign-in/directories.ts";
+import { epochSeconds } from "../../shared/clock.ts";
+import { providerUserId, type UserId } from "../../shared/user-id.ts";
+import type { AttributeObject } from "../scim/attributes.ts";
+import { type IdentityRecord, objectIdTag } from "../identity-records.ts";
+import { endUser, type EndUserDeps } from "../logout/end-user.ts";
+import type { Members } from "./members.ts";
+import type { Resource, Resources } from "./resources.ts";
+
+export interface PeopleDeps {
+  readonly users: Resources;
+  readonly members: Members;
+  readonly ending: EndUserDeps;
+  /** Somebody's access has ended. */
+  readonly onEnded: (directory: Directory, users: readonly UserId[]) => void;
+}
+
+export interface People {
+  create(directory: Directory, attributes: AttributeObject): Promise<Resource>;
+  update(directory: Directory, id: string, change: (attributes: AttributeObject) => AttributeObject): Promise<Resource>;
+  /** @returns false when there was none */
+  remove(directory: Directory, id: string): Promise<boolean>;
+}
+
+export function isActive(attributes: AttributeObject): boolean {
+  return attributes["active"] !== false;
+}
+
+/** Who a user of the directory is for the provider. */
+export function subjectOf({ subjectAttribute }: Directory, attributes: AttributeObject): string | undefined {
+  const subject = attributes[subjectAttribute];
+  return typeof subject === "string" ? subject : undefined;
+}
+
+export function createPeople({ users, members, ending, onEnded }: PeopleDeps): People {
+  const end = async (directory: Directory, attributes: AttributeObject): Promise<void> => {
+    const ended: UserId[] = [];
+    for (const userId of await userIdsOf(ending, directory, attributes))
+      if (await endUser(ending, userId, epochSeconds(ending.clock))) ended.push(userId);
+    if (ended.length > 0) onEnded(directory, ended);
+  };
+
+  const update: People["update"] = async (directory, id, change) => {
+    const { earlier, resource } = await users.update(directory.name, id, change, async (before, next) => {
+      // What came about while they were not active, by whatever race, does not come back with them.
+      if (!isActive(before) && isActive(next)) await end(directory, before);
+    });
+    const isAnother = subjectOf(directory, earlier.attributes) !== subjectOf(directory, resource.attributes);
+    if (isAnother) await end(directory, earlier.attributes);
+    if (!isActive(resource.attributes)) await end(directory, resource.attributes);
+    return resource;
+  };
+
+  return {
+    async create(directory, attributes) {
+      const resource = await users.create(directory.name, attributes);
+      if (!isActive(attributes)) await end(directory, attributes);
+      return resource;
+    },
+    update,
+    async remove(directory, id) {
+      if ((await users.get(directory.name, id)) === undefined) return false;
+      // Ended while they are still there: should that fail, they can be removed again.
+      await update(directory, id, (attributes) => ({ ...attributes, active: false }));
+      await members.removeUser(directory.name, id);
+      await users.remove(directory.name, id);
+      return true;
+    },
+  };
+}
+
+/** Who has signed in as a user of the directory, or could. */
+async function userIdsOf(
+  { store }: EndUserDeps,
+  directory: Directory,
+  attributes: AttributeObject,
+): Promise<readonly UserId[]> {
+  const { userIssuer, subjectClaim } = directory;
+  const subject = subjectOf(directory, attributes);
+  if (subject === undefined) return [];
+  if (subjectClaim === "oid") {
+    const records = await store.list<IdentityRecord>(objectIdTag(userIssuer, subject));
+    return records.map(({ value }) => value.userId);
+  }
+  const made = providerUserId(userIssuer, subject);
+  return made.ok ? [made.id] : [];
+}

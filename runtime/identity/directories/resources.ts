@@ -1,0 +1,169 @@
+/** Users or groups of a directory: made, changed and removed, each name of theirs once. */
+import { randomBytes } from "node:crypto";
+
+import type { Clock } from "../../shared/clock.ts";
+import type { Store, StoredRecord } from "../../store/store.ts";
+import type { AttributeObject, Shape } from "../scim/attributes.ts";
+import { ScimRefusal } from "../scim/refusal.ts";
+import { createNames } from "./names.ts";
+import { type NameOf, type ResourceKind, resourcePrefix, type ResourceRecord } from "./records.ts";
+
+export interface Resource extends ResourceRecord {
+  readonly id: string;
+}
+
+export interface ResourcesOptions {
+  readonly kind: ResourceKind;
+  readonly shape: Shape;
+  readonly tagsOf?: (directory: string, attributes: AttributeObject) => readonly string[];
+}
+
+export interface Resources {
+  get(directory: string, id: string): Promise<Resource | undefined>;
+  /** By a unique attribute. */
+  find(directory: string, attribute: string, text: string): Promise<Resource | undefined>;
+  /** @throws ScimRefusal */
+  create(directory: string, attributes: AttributeObject): Promise<Resource>;
+  /**
+   * @param change may be asked several times
+   * @param before done first of all, with what is there and what is about to be
+   * @throws ScimRefusal 404 when it is not there
+   */
+  update(
+    directory: string,
+    id: string,
+    change: (attributes: AttributeObject) => AttributeObject,
+    before?: (earlier: AttributeObject, next: AttributeObject) => Promise<void>,
+  ): Promise<{ readonly earlier: Resource; readonly resource: Resource }>;
+  /** @returns what was there */
+  remove(directory: string, id: string): Promise<Resource | undefined>;
+}
+
+const MAX_CONFLICTS = 16;
+
+export function createResources(
+  { store, clock }: { readonly store: Store; readonly clock: Clock },
+  { kind, shape, tagsOf }: ResourcesOptions,
+): Resources {
+  const unique = shape.attributes.filter(({ isUnique }) => isUnique === true);
+  const keyOf = (directory: string, id: string): string => resourcePrefix(kind, directory) + id;
+  const read = (directory: string, id: string): Promise<StoredRecord<ResourceRecord> | undefined> =>
+    store.get<ResourceRecord>(keyOf(directory, id));
+
+  const nameOf = (directory: string, attribute: string, text: string): NameOf => {
+    const isExact = unique.find(({ name }) => name === attribute)?.isCaseExact === true;
+    return { directory, kind, attribute, text: isExact ? text : text.toLowerCase() };
+  };
+  const namesOf = (directory: string, attributes: AttributeObject): readonly NameOf[] =>
+    unique.flatMap(({ name }) => {
+      const text = attributes[name];
+      return typeof text === "string" ? [nameOf(directory, name, text)] : [];
+    });
+  const isSameName = (one: NameOf, other: NameOf): boolean =>
+    one.attribute === other.attribute && one.text === other.text;
+
+  const names = createNames({ store, clock }, async (name, id) => {
+    const stored = await read(name.directory, id);
+    return (
+      stored !== undefined && namesOf(name.directory, stored.value.attributes).some((each) => isSameName(each, name))
+    );
+  });
+
+  const put = (directory: string, id: string, value: ResourceRecord, ifVersion: number) =>
+    store.put(keyOf(directory, id), value, { ifVersion, tags: tagsOf?.(directory, value.attributes) ?? [] });
+
+  /** All or none. @returns those that were nobody's before */
+  const reserve = async (wanted: readonly NameOf[], id: string): Promise<readonly NameOf[]> => {
+    const reserved: NameOf[] = [];
+    try {
+      for (const name of wanted) if (await names.reserve(name, id)) reserved.push(name);
+      return reserved;
+    } catch (error) {
+      await releaseAll(reserved, id);
+      throw error;
+    }
+  };
+  const releaseAll = async (given: readonly NameOf[], id: string): Promise<void> => {
+    for (const name of given) await names.release(name, id);
+  };
+  const confirm = async (given: readonly NameOf[], id: string): Promise<void> => {
+    for (const name of given) await names.confirm(name, id);
+  };
+
+  return {
+    async get(directory, id) {
+      const stored = await read(directory, id);
+      return stored && { ...stored.value, id };
+    },
+    async find(directory, attribute, text) {
+      const name = nameOf(directory, attribute, text);
+      const id = await names.find(name);
+      const stored = id === undefined ? undefined : await read(directory, id);
+      if (id === undefined || !stored) return undefined;
+      // It may have another name by now.
+      return namesOf(directory, stored.value.attributes).some((each) => isSameName(each, name))
+        ? { ...stored.value, id }
+        : undefined;
+    },
+    async create(directory, attributes) {
+      const nowMs = clock.now();
+      const id = newId(nowMs);
+      const reserved = await reserve(namesOf(directory, attributes), id);
+      const value: ResourceRecord = { attributes, createdAt: nowMs, changedAt: nowMs };
+      await put(directory, id, value, 0);
+      try {
+        await confirm(reserved, id);
+      } catch (error) {
+        await store.delete(keyOf(directory, id));
+        await releaseAll(reserved, id);
+        throw error;
+      }
+      return { ...value, id };
+    },
+    async update(directory, id, change, before) {
+      for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
+        const stored = await read(directory, id);
+        if (!stored) throw notFound(id);
+        const earlier = stored.value;
+        const attributes = change(earlier.attributes);
+        const reserved = await reserve(namesOf(directory, attributes), id);
+        await before?.(earlier.attributes, attributes);
+        const value = { ...earlier, attributes, changedAt: Math.max(clock.now(), earlier.changedAt) };
+        const written = await put(directory, id, value, stored.version);
+        if (!written.ok) {
+          await releaseAll(reserved, id);
+          continue;
+        }
+        const kept = namesOf(directory, attributes);
+        try {
+          await confirm(kept, id);
+        } catch (error) {
+          await put(directory, id, earlier, written.version);
+          await releaseAll(reserved, id);
+          throw error;
+        }
+        const given = namesOf(directory, earlier.attributes).filter(
+          (name) => !kept.some((each) => isSameName(each, name)),
+        );
+        await releaseAll(given, id);
+        return { earlier: { ...earlier, id }, resource: { ...value, id } };
+      }
+      throw new ScimRefusal(503, "The resource keeps changing");
+    },
+    async remove(directory, id) {
+      const stored = await store.take<ResourceRecord>(keyOf(directory, id));
+      if (!stored) return undefined;
+      await releaseAll(namesOf(directory, stored.value.attributes), id);
+      return { ...stored.value, id };
+    },
+  };
+}
+
+export function notFound(id: string): ScimRefusal {
+  return new ScimRefusal(404, `There is no resource ${id}`);
+}
+
+/** Grows with time, so that what comes later stands at the end of lists. */
+function newId(nowMs: number): string {
+  return nowMs.toString(16).padStart(12, "0") + randomBytes(10).toString("hex");
+}

@@ -1,0 +1,118 @@
+/** SCIM requests about users. */
+import { type AttributeObject, ENTERPRISE_SCHEMA, readResource, USER_SCHEMA, USER_SHAPE } from "../scim/attributes.ts";
+import { listBody, readListQuery, readSelection, select } from "../scim/list-query.ts";
+import { changesOf, patchResource, readOperations } from "../scim/patch.ts";
+import { matches, type Term } from "../scim/path.ts";
+import { ScimRefusal } from "../scim/refusal.ts";
+import { readJson, respondNothing, respondScim } from "./body.ts";
+import { addressTag, resourcePrefix, type ResourceRecord } from "./records.ts";
+import type { ScimRequest } from "./requests.ts";
+import { notFound, type Resource } from "./resources.ts";
+
+const MAX_BYTES = 131_072;
+/** Users of one address. */
+const MAX_CANDIDATES = 1000;
+
+export async function handleUsers(request: ScimRequest): Promise<void> {
+  const { exchange, id, directory, people, listing } = request;
+  if (id === undefined) {
+    if (exchange.method === "POST") {
+      const user = await people.create(directory, readResource(USER_SHAPE, await readJson(exchange, MAX_BYTES)));
+      listing.forget(directory.name, "user");
+      return respondUser(request, user, 201);
+    }
+    return listUsers(request);
+  }
+  switch (exchange.method) {
+    case "PUT": {
+      const next = readResource(USER_SHAPE, await readJson(exchange, MAX_BYTES));
+      return respondUser(request, await people.update(directory, id, () => next), 200);
+    }
+    case "PATCH": {
+      const operations = readOperations(await readJson(exchange, MAX_BYTES));
+      const change = (earlier: AttributeObject): AttributeObject =>
+        patchResource(USER_SHAPE, earlier, changesOf(USER_SHAPE, operations));
+      return respondUser(request, await people.update(directory, id, change), 200);
+    }
+    case "DELETE": {
+      if (!(await people.remove(directory, id))) throw notFound(id);
+      listing.forget(directory.name, "user");
+      return respondNothing(exchange);
+    }
+    default: {
+      const user = await request.users.get(directory.name, id);
+      if (!user) throw notFound(id);
+      return respondUser(request, user, 200);
+    }
+  }
+}
+
+async function respondUser(request: ScimRequest, user: Resource, status: 200 | 201): Promise<void> {
+  const { exchange, directory, members, groups, parameters } = request;
+  const ids = await members.groupsOf(directory.name, user.id);
+  const found = await Promise.all(ids.map((id) => groups.get(directory.name, id)));
+  const memberships = found.flatMap((group) =>
+    group ? [{ value: group.id, display: group.attributes["displayName"], type: "direct" }] : [],
+  );
+  const resource = { ...userResource(request, user), groups: memberships };
+  const body = select(resource, readSelection(parameters));
+  respondScim(exchange, status, body, status === 201 ? ["location", locationOf(request, user)] : []);
+}
+
+async function listUsers(request: ScimRequest): Promise<void> {
+  const { exchange, directory, listing, parameters } = request;
+  const { filter, startIndex, count } = readListQuery(USER_SHAPE, parameters);
+  const selection = readSelection(parameters);
+  const toBody = (user: Resource): object => select(userResource(request, user), selection);
+  if (!filter) {
+    const { total, resources } = await listing.page(directory.name, "user", startIndex, count);
+    return respondScim(exchange, 200, listBody(resources.map(toBody), total, startIndex));
+  }
+  const found = await findUsers(request, filter);
+  const shown = found.slice(startIndex - 1, startIndex - 1 + count);
+  respondScim(exchange, 200, listBody(shown.map(toBody), found.length, startIndex));
+}
+
+/** By what one of the terms finds without looking at everybody. */
+async function findUsers(request: ScimRequest, filter: readonly Term[]): Promise<readonly Resource[]> {
+  const { directory, users, store } = request;
+  const named = (name: string): string | undefined => {
+    const term = filter.find(({ path }) => path.attribute?.name === name && !path.isExtension);
+    return typeof term?.value === "string" ? term.value : undefined;
+  };
+  const holds = (user: Resource): boolean => matches({ ...user.attributes, id: user.id }, filter, USER_SHAPE);
+  const of = (user: Resource | undefined): readonly Resource[] => (user && holds(user) ? [user] : []);
+  const id = named("id");
+  if (id !== undefined) return of(await users.get(directory.name, id));
+  for (const attribute of ["userName", "externalId"]) {
+    const text = named(attribute);
+    if (text !== undefined) return of(await users.find(directory.name, attribute, text));
+  }
+  const address = named("emails");
+  if (address === undefined)
+    throw new ScimRefusal(400, "A filter must name id, userName, externalId or emails", "invalidFilter");
+  const prefix = resourcePrefix("user", directory.name);
+  const tag = addressTag(directory.name, address);
+  const records = await store.page<ResourceRecord>({ prefix, tag, limit: MAX_CANDIDATES });
+  return records.map(({ key, value }) => ({ ...value, id: key.slice(prefix.length) })).filter(holds);
+}
+
+export function userResource(request: Pick<ScimRequest, "base">, user: Resource): object {
+  const { attributes, id, createdAt, changedAt } = user;
+  return {
+    schemas: attributes[ENTERPRISE_SCHEMA] === undefined ? [USER_SCHEMA] : [USER_SCHEMA, ENTERPRISE_SCHEMA],
+    id,
+    ...attributes,
+    active: attributes["active"] ?? true,
+    meta: {
+      resourceType: "User",
+      created: new Date(createdAt).toISOString(),
+      lastModified: new Date(changedAt).toISOString(),
+      location: locationOf(request, user),
+    },
+  };
+}
+
+function locationOf({ base }: Pick<ScimRequest, "base">, { id }: Resource): string {
+  return `${base}/Users/${id}`;
+}

@@ -1,0 +1,204 @@
+/**
+ * A company's directory in front of real gateways: two replicas on one store. Groups from it decide about agents that came by
+ * ID-JAG alone; whoever leaves loses open streams on both replicas, and comes back with nothing of before.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { type Answer, createSend } from "../support/browser.ts";
+import { makeSigningKey, type SigningKey } from "../support/client-assertion.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { idJagClaims, JWT_BEARER, signIdJag } from "../support/id-jag.ts";
+import { type LiveUpstream, openAnswer, startLiveUpstream } from "../support/live-upstream.ts";
+import { createOAuthClient, type Registration } from "../support/oauth-client.ts";
+import { createScimClient, oktaUser, patchOf, type ScimClient } from "../support/scim-client.ts";
+import { createBrowser } from "../support/scripted-browser.ts";
+import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
+
+const COMPANY = "https://company.example.com";
+const TOKEN = "scim-token-of-the-company";
+const WITHIN_2_S = { timeout: 2000, interval: 20 };
+const send = createSend();
+
+let key: SigningKey;
+let live: LiveUpstream;
+let world: SignInGateway;
+let second: TestGateway;
+let directory: string;
+let origin = "";
+let agent: Registration;
+let company: ScimClient;
+let people: ScimClient;
+
+beforeAll(async () => {
+  [key, live, directory] = await Promise.all([
+    makeSigningKey("ES256", "company"),
+    startLiveUpstream(),
+    mkdtemp(join(tmpdir(), "scim-")),
+  ]);
+  const boot = { storage_url: `sqlite:${join(directory, "store.db")}` };
+  const users = [{ id: "sub-olga", email: "olga@example.com", name: "Olga", groups: ["From sign-in"] }];
+  world = await startSignInGateway({ yaml: settings(), boot, provider: { users } });
+  ({ origin } = world.gateway);
+  const yaml = world.withProvider(settings()).replaceAll("{origin}", origin);
+  second = await startGateway({ yaml, boot });
+  agent = await createOAuthClient({ resource: `${origin}/live` }).register({
+    token_endpoint_auth_method: "client_secret_post",
+  });
+  company = createScimClient(`${origin}/.gateway/scim/v2/company`, TOKEN);
+  // By the other replica.
+  people = createScimClient(`${origin}/.gateway/scim/v2/people`, `${TOKEN}-2`, second.port);
+}, 60_000);
+afterAll(async () => {
+  await second?.close();
+  await world?.close();
+  await live?.close();
+  if (directory) await rm(directory, { recursive: true, force: true });
+});
+
+function settings(): string {
+  const jwks = JSON.stringify({ keys: [key.jwk] });
+  return `
+identity_issuers:
+  company: { issuer: "${COMPANY}", uses: [id_jag], jwks: '${jwks}' }
+directories:
+  company: { provider: company, token: ${TOKEN} }
+  people: { token: ${TOKEN}-2, unlisted_users: refused }
+routes:
+  - { name: live, from: "{origin}", prefix: /live, to: "${live.origin}", mcp: { server: {} }, policy: { allow: { and: [groups: { has: Engineers }] } } }
+  - { name: web, from: "{origin}", prefix: /web, to: "${live.origin}", policy: { allow: { and: [groups: { has: Writers }] }, deny: { and: [groups: { has: From sign-in }] } } }
+`;
+}
+
+async function exchange(sub: string, inSeconds = 0): Promise<Answer> {
+  const iat = Math.floor(Date.now() / 1000) + inSeconds;
+  const claims = idJagClaims(agent.client_id, Date.now(), {
+    iss: COMPANY,
+    sub,
+    aud: origin,
+    resource: `${origin}/live`,
+    iat,
+    exp: iat + 60,
+  });
+  const form = { client_id: agent.client_id, client_secret: agent.client_secret ?? "", grant_type: JWT_BEARER };
+  const body = new URLSearchParams({ ...form, assertion: await signIdJag(claims, key) }).toString();
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  return send({ method: "POST", url: `${origin}/.gateway/mcp/token`, headers, body });
+}
+
+async function tokenOf(sub: string, inSeconds = 0): Promise<string> {
+  const answer = await exchange(sub, inSeconds);
+  expect(answer.status, answer.text).toBe(200);
+  return String(answer.json()["access_token"]);
+}
+
+async function call(token: string, via: number): Promise<number> {
+  const headers = {
+    authorization: `Bearer ${token}`,
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+  };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+  const answer = await createSend({ via })({ method: "POST", url: `${origin}/live`, headers, body });
+  // Policy's no is a JSON-RPC error.
+  return answer.status === 200 && answer.json()["error"] !== undefined ? 403 : answer.status;
+}
+
+/** A stream that is held open at a replica. */
+async function hold(token: string, port: number): Promise<() => boolean> {
+  const stream = await openAnswer(port, `${origin}/live`, { authorization: `Bearer ${token}` });
+  expect(stream.status).toBe(200);
+  let ended = false;
+  void stream.ended.then(() => (ended = true));
+  return () => !ended;
+}
+
+const ports = (): readonly [number, number] => [world.gateway.port, second.port];
+
+/** An engineer of the company, whom the directory knows. */
+async function engineer(sub: string): Promise<{ readonly id: string; readonly group: string }> {
+  const id = await company.create("/Users", oktaUser(`${sub}@company.example`, sub));
+  const found = (
+    await company.send("GET", `/Groups?filter=${encodeURIComponent('displayName eq "Engineers"')}`)
+  ).json() as {
+    readonly Resources: readonly { readonly id: string }[];
+  };
+  const group = found.Resources[0]?.id ?? (await company.create("/Groups", { displayName: "Engineers", members: [] }));
+  await company.send("PATCH", `/Groups/${group}`, patchOf({ op: "add", path: "members", value: [{ value: id }] }));
+  return { id, group };
+}
+
+test("groups of the directory decide about who came by ID-JAG alone", async () => {
+  const stranger = await tokenOf("stranger");
+  expect(await call(stranger, world.gateway.port)).toBe(403);
+  const { id, group } = await engineer("dana");
+  const token = await tokenOf("dana");
+  const statuses = [await call(token, ports()[0]), await call(token, ports()[1])];
+  expect(statuses).toEqual([200, 200]);
+  await company.send("PATCH", `/Groups/${group}`, patchOf({ op: "Remove", path: "members", value: [{ value: id }] }));
+  // A token of now: an older one is confirmed again within seconds.
+  expect(await call(await tokenOf("dana"), ports()[0])).toBe(403);
+});
+
+describe("whoever leaves", () => {
+  const leave: Readonly<Record<string, (id: string, user: object) => Promise<Answer>>> = {
+    "Okta PUT": (id, user) => company.send("PUT", `/Users/${id}`, { ...user, id, active: false }),
+    "Okta PATCH without path": (id) =>
+      company.send("PATCH", `/Users/${id}`, patchOf({ op: "replace", value: { active: false } })),
+    "Entra text": (id) =>
+      company.send("PATCH", `/Users/${id}`, patchOf({ op: "Replace", path: "active", value: "False" })),
+  };
+  test.each(Object.keys(leave))(
+    "loses streams and tokens on every replica, and finds nothing again: %s",
+    async (way) => {
+      const sub = `leaver-${way.replaceAll(" ", "-")}`;
+      const { id } = await engineer(sub);
+      const token = await tokenOf(sub);
+      const streams = await Promise.all(ports().map((port) => hold(token, port)));
+      expect((await leave[way]?.(id, oktaUser(`${sub}@company.example`, sub)))?.status).toBe(200);
+      for (const isOpen of streams) await expect.poll(isOpen, WITHIN_2_S).toBe(false);
+      for (const port of ports()) await expect.poll(() => call(token, port), WITHIN_2_S).toBe(401);
+      const refused = await exchange(sub, 5);
+      expect([refused.status, refused.json()["error"]]).toEqual([400, "invalid_grant"]);
+      // Back again, by Entra's text.
+      const back = await company.send(
+        "PATCH",
+        `/Users/${id}`,
+        patchOf({ op: "Replace", path: "active", value: "True" }),
+      );
+      expect([back.status, back.json()["active"]]).toEqual([200, true]);
+      for (const port of ports()) expect(await call(token, port)).toBe(401);
+      expect(await call(await tokenOf(sub, 6), ports()[1])).toBe(200);
+      expect(world.gateway.log()).toContain("a directory ended everything of a user");
+    },
+  );
+
+  test("loses them when they are deleted, too", async () => {
+    const { id } = await engineer("deleted");
+    const token = await tokenOf("deleted");
+    const isOpen = await hold(token, second.port);
+    expect((await company.send("DELETE", `/Users/${id}`)).status).toBe(204);
+    await expect.poll(isOpen, WITHIN_2_S).toBe(false);
+    for (const port of ports()) await expect.poll(() => call(token, port), WITHIN_2_S).toBe(401);
+  });
+});
+
+test("people sign in while the directory has them, with its groups and not those of the sign-in", async () => {
+  const browser = createBrowser();
+  const signIn = async (): Promise<number> =>
+    (await createBrowser().signIn(`${origin}/web`, "olga@example.com")).status;
+  // Whom the directory does not have.
+  expect(await signIn()).toBe(403);
+  const id = await people.create("/Users", oktaUser("olga@example.com", "sub-olga"));
+  await people.create("/Groups", { displayName: "Writers", members: [{ value: id }] });
+  expect((await browser.signIn(`${origin}/web`, "olga@example.com")).status).toBe(200);
+  expect((await browser.open(`${origin}/web`)).status).toBe(200);
+  await people.send("PATCH", `/Users/${id}`, patchOf({ op: "replace", value: { active: false } }));
+  const again = async (): Promise<string> =>
+    (await browser.open(`${origin}/web`, { follow: false })).hops.at(-1)?.location ?? "";
+  await expect.poll(again, WITHIN_2_S).toContain("/.gateway/");
+  expect(await signIn()).toBe(403);
+});
