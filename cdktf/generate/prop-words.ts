@@ -26,6 +26,10 @@ export const BLOCKS: Readonly<Record<string, TypeWords>> = {
     name: "IdentityIssuer",
     doc: "An issuer whose signed statements about users or workloads are accepted.",
   },
+  directories: {
+    name: "Directory",
+    doc: "A company's directory, which tells by SCIM which people and groups there are.",
+  },
   workload_rules: { name: "WorkloadRule", doc: "Which workloads of a platform may come in, to what, in which groups." },
   host_certificates: { name: "HostCertificate", doc: "A certificate for one host." },
   rate_limits: { name: "RateLimit", doc: "One limit: exactly one of `requests` and `concurrency`." },

@@ -234,6 +234,11 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly identityIssuers?: { [key: string]: BundleIdentityIssuers } | cdktf.IResolvable;
   /**
+  * Company directories by a name of lower-case letters, digits and dashes: the provider tells the gateway by SCIM 2.0 which users and groups there are. Whoever it deactivates or deletes loses sessions, grants and open streams on every process within 2 s, and does not get in before it activates them again. Default: none
+  *
+  */
+  readonly directories?: { [key: string]: BundleDirectories } | cdktf.IResolvable;
+  /**
   * Certificates of the public listener for hosts of the owner's own routes, by host as in `from`: `app.example.com`, or `*.example.com` for one label below. They go before a wildcard of `certificates`, and never before one of the same name. A wildcard is not shown for a host that another owner serves. Needs `certificates`; owners need no leave for it in `allowed_settings`. Default: `certificates` alone
   *
   */
@@ -2967,6 +2972,631 @@ export class BundleIdentityIssuersMap extends cdktf.ComplexMap {
   */
   public get(key: string): BundleIdentityIssuersOutputReference {
     return new BundleIdentityIssuersOutputReference(this.terraformResource, this.terraformAttribute, key);
+  }
+}
+export interface BundleDirectories {
+  /**
+  * Whose people it knows: `default` for `idp_provider_url`, or a name in `identity_issuers`. A provider has at most one directory. Default: `default`.
+  *
+  */
+  readonly provider?: string;
+  /**
+  * Token with which the provider calls `/.gateway/scim/v2` and the name of the directory below it, on the host of the sign-in pages, as SCIM clients send it (`Authorization: Bearer`). At least 20 characters. Stored in the Terraform state and the bundle as plain text; prefer `token_ref`.
+  *
+  */
+  readonly token?: string;
+  /**
+  * Where the gateway reads `token` when it loads the bundle: `env:NAME` or `file:/path`.
+  *
+  */
+  readonly tokenRef?: string;
+  /**
+  * `token` encrypted to the gateway's public key (compact JWE). Computed from `token_wo`.
+  *
+  */
+  readonly tokenSealed?: string;
+  /**
+  * `token` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `token_wo_version`.
+  *
+  */
+  readonly tokenWo?: string;
+  /**
+  * Grows when `token_wo` changes; Terraform cannot see the change otherwise.
+  *
+  */
+  readonly tokenWoVersion?: number;
+  /**
+  * The token before, good as well while the provider is told the new one. Stored in the Terraform state and the bundle as plain text; prefer `previous_token_ref`.
+  *
+  */
+  readonly previousToken?: string;
+  /**
+  * Where the gateway reads `previous_token` when it loads the bundle: `env:NAME` or `file:/path`.
+  *
+  */
+  readonly previousTokenRef?: string;
+  /**
+  * `previous_token` encrypted to the gateway's public key (compact JWE). Computed from `previous_token_wo`.
+  *
+  */
+  readonly previousTokenSealed?: string;
+  /**
+  * `previous_token` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `previous_token_wo_version`.
+  *
+  */
+  readonly previousTokenWo?: string;
+  /**
+  * Grows when `previous_token_wo` changes; Terraform cannot see the change otherwise.
+  *
+  */
+  readonly previousTokenWoVersion?: number;
+  /**
+  * Attribute of a user there that says who they are here. One of `externalId`, `userName`. Default: `externalId`.
+  *
+  */
+  readonly subjectAttribute?: string;
+  /**
+  * What of the provider it is compared with, byte for byte: `sub`, or `oid` at Entra, where `sub` is another one for each application; map `objectId` to `externalId` there. By `oid` users are known once they have signed in. One of `sub`, `oid`. Default: `sub`.
+  *
+  */
+  readonly subjectClaim?: string;
+  /**
+  * Which groups people have. `directory`: those of this directory alone; of who is not in it they are unknown. `both`: and those that a sign-in brought. `claims`: those alone; the directory only says who is active. One of `directory`, `both`, `claims`. Default: `directory`.
+  *
+  */
+  readonly groups?: string;
+  /**
+  * What policies call its groups. One of `displayName`, `externalId`. Default: `displayName`.
+  *
+  */
+  readonly groupAttribute?: string;
+  /**
+  * People of the provider who are not in the directory. One of `allowed`, `refused`. Default: `allowed`.
+  *
+  */
+  readonly unlistedUsers?: string;
+}
+
+export function bundleDirectoriesToTerraform(struct?: BundleDirectories | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    provider: cdktf.stringToTerraform(struct!.provider),
+    token: cdktf.stringToTerraform(struct!.token),
+    token_ref: cdktf.stringToTerraform(struct!.tokenRef),
+    token_sealed: cdktf.stringToTerraform(struct!.tokenSealed),
+    token_wo: cdktf.stringToTerraform(struct!.tokenWo),
+    token_wo_version: cdktf.numberToTerraform(struct!.tokenWoVersion),
+    previous_token: cdktf.stringToTerraform(struct!.previousToken),
+    previous_token_ref: cdktf.stringToTerraform(struct!.previousTokenRef),
+    previous_token_sealed: cdktf.stringToTerraform(struct!.previousTokenSealed),
+    previous_token_wo: cdktf.stringToTerraform(struct!.previousTokenWo),
+    previous_token_wo_version: cdktf.numberToTerraform(struct!.previousTokenWoVersion),
+    subject_attribute: cdktf.stringToTerraform(struct!.subjectAttribute),
+    subject_claim: cdktf.stringToTerraform(struct!.subjectClaim),
+    groups: cdktf.stringToTerraform(struct!.groups),
+    group_attribute: cdktf.stringToTerraform(struct!.groupAttribute),
+    unlisted_users: cdktf.stringToTerraform(struct!.unlistedUsers),
+  }
+}
+
+
+export function bundleDirectoriesToHclTerraform(struct?: BundleDirectories | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    provider: {
+      value: cdktf.stringToHclTerraform(struct!.provider),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    token: {
+      value: cdktf.stringToHclTerraform(struct!.token),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    token_ref: {
+      value: cdktf.stringToHclTerraform(struct!.tokenRef),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    token_sealed: {
+      value: cdktf.stringToHclTerraform(struct!.tokenSealed),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    token_wo: {
+      value: cdktf.stringToHclTerraform(struct!.tokenWo),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    token_wo_version: {
+      value: cdktf.numberToHclTerraform(struct!.tokenWoVersion),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    previous_token: {
+      value: cdktf.stringToHclTerraform(struct!.previousToken),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    previous_token_ref: {
+      value: cdktf.stringToHclTerraform(struct!.previousTokenRef),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    previous_token_sealed: {
+      value: cdktf.stringToHclTerraform(struct!.previousTokenSealed),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    previous_token_wo: {
+      value: cdktf.stringToHclTerraform(struct!.previousTokenWo),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    previous_token_wo_version: {
+      value: cdktf.numberToHclTerraform(struct!.previousTokenWoVersion),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    subject_attribute: {
+      value: cdktf.stringToHclTerraform(struct!.subjectAttribute),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    subject_claim: {
+      value: cdktf.stringToHclTerraform(struct!.subjectClaim),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    groups: {
+      value: cdktf.stringToHclTerraform(struct!.groups),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    group_attribute: {
+      value: cdktf.stringToHclTerraform(struct!.groupAttribute),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    unlisted_users: {
+      value: cdktf.stringToHclTerraform(struct!.unlistedUsers),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleDirectoriesOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param complexObjectKey the key of this item in the map
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, complexObjectKey: string) {
+    super(terraformResource, terraformAttribute, false, complexObjectKey);
+  }
+
+  public get internalValue(): BundleDirectories | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._provider !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.provider = this._provider;
+    }
+    if (this._token !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.token = this._token;
+    }
+    if (this._tokenRef !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.tokenRef = this._tokenRef;
+    }
+    if (this._tokenSealed !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.tokenSealed = this._tokenSealed;
+    }
+    if (this._tokenWo !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.tokenWo = this._tokenWo;
+    }
+    if (this._tokenWoVersion !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.tokenWoVersion = this._tokenWoVersion;
+    }
+    if (this._previousToken !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.previousToken = this._previousToken;
+    }
+    if (this._previousTokenRef !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.previousTokenRef = this._previousTokenRef;
+    }
+    if (this._previousTokenSealed !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.previousTokenSealed = this._previousTokenSealed;
+    }
+    if (this._previousTokenWo !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.previousTokenWo = this._previousTokenWo;
+    }
+    if (this._previousTokenWoVersion !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.previousTokenWoVersion = this._previousTokenWoVersion;
+    }
+    if (this._subjectAttribute !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.subjectAttribute = this._subjectAttribute;
+    }
+    if (this._subjectClaim !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.subjectClaim = this._subjectClaim;
+    }
+    if (this._groups !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.groups = this._groups;
+    }
+    if (this._groupAttribute !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.groupAttribute = this._groupAttribute;
+    }
+    if (this._unlistedUsers !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.unlistedUsers = this._unlistedUsers;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleDirectories | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._provider = undefined;
+      this._token = undefined;
+      this._tokenRef = undefined;
+      this._tokenSealed = undefined;
+      this._tokenWo = undefined;
+      this._tokenWoVersion = undefined;
+      this._previousToken = undefined;
+      this._previousTokenRef = undefined;
+      this._previousTokenSealed = undefined;
+      this._previousTokenWo = undefined;
+      this._previousTokenWoVersion = undefined;
+      this._subjectAttribute = undefined;
+      this._subjectClaim = undefined;
+      this._groups = undefined;
+      this._groupAttribute = undefined;
+      this._unlistedUsers = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._provider = value.provider;
+      this._token = value.token;
+      this._tokenRef = value.tokenRef;
+      this._tokenSealed = value.tokenSealed;
+      this._tokenWo = value.tokenWo;
+      this._tokenWoVersion = value.tokenWoVersion;
+      this._previousToken = value.previousToken;
+      this._previousTokenRef = value.previousTokenRef;
+      this._previousTokenSealed = value.previousTokenSealed;
+      this._previousTokenWo = value.previousTokenWo;
+      this._previousTokenWoVersion = value.previousTokenWoVersion;
+      this._subjectAttribute = value.subjectAttribute;
+      this._subjectClaim = value.subjectClaim;
+      this._groups = value.groups;
+      this._groupAttribute = value.groupAttribute;
+      this._unlistedUsers = value.unlistedUsers;
+    }
+  }
+
+  // provider - computed: false, optional: true, required: false
+  private _provider?: string; 
+  public get provider() {
+    return this.getStringAttribute('provider');
+  }
+  public set provider(value: string) {
+    this._provider = value;
+  }
+  public resetProvider() {
+    this._provider = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get providerInput() {
+    return this._provider;
+  }
+
+  // token - computed: false, optional: true, required: false
+  private _token?: string; 
+  public get token() {
+    return this.getStringAttribute('token');
+  }
+  public set token(value: string) {
+    this._token = value;
+  }
+  public resetToken() {
+    this._token = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get tokenInput() {
+    return this._token;
+  }
+
+  // token_ref - computed: false, optional: true, required: false
+  private _tokenRef?: string; 
+  public get tokenRef() {
+    return this.getStringAttribute('token_ref');
+  }
+  public set tokenRef(value: string) {
+    this._tokenRef = value;
+  }
+  public resetTokenRef() {
+    this._tokenRef = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get tokenRefInput() {
+    return this._tokenRef;
+  }
+
+  // token_sealed - computed: true, optional: true, required: false
+  private _tokenSealed?: string; 
+  public get tokenSealed() {
+    return this.getStringAttribute('token_sealed');
+  }
+  public set tokenSealed(value: string) {
+    this._tokenSealed = value;
+  }
+  public resetTokenSealed() {
+    this._tokenSealed = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get tokenSealedInput() {
+    return this._tokenSealed;
+  }
+
+  // token_wo - computed: false, optional: true, required: false
+  private _tokenWo?: string; 
+  public get tokenWo() {
+    return this.getStringAttribute('token_wo');
+  }
+  public set tokenWo(value: string) {
+    this._tokenWo = value;
+  }
+  public resetTokenWo() {
+    this._tokenWo = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get tokenWoInput() {
+    return this._tokenWo;
+  }
+
+  // token_wo_version - computed: false, optional: true, required: false
+  private _tokenWoVersion?: number; 
+  public get tokenWoVersion() {
+    return this.getNumberAttribute('token_wo_version');
+  }
+  public set tokenWoVersion(value: number) {
+    this._tokenWoVersion = value;
+  }
+  public resetTokenWoVersion() {
+    this._tokenWoVersion = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get tokenWoVersionInput() {
+    return this._tokenWoVersion;
+  }
+
+  // previous_token - computed: false, optional: true, required: false
+  private _previousToken?: string; 
+  public get previousToken() {
+    return this.getStringAttribute('previous_token');
+  }
+  public set previousToken(value: string) {
+    this._previousToken = value;
+  }
+  public resetPreviousToken() {
+    this._previousToken = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get previousTokenInput() {
+    return this._previousToken;
+  }
+
+  // previous_token_ref - computed: false, optional: true, required: false
+  private _previousTokenRef?: string; 
+  public get previousTokenRef() {
+    return this.getStringAttribute('previous_token_ref');
+  }
+  public set previousTokenRef(value: string) {
+    this._previousTokenRef = value;
+  }
+  public resetPreviousTokenRef() {
+    this._previousTokenRef = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get previousTokenRefInput() {
+    return this._previousTokenRef;
+  }
+
+  // previous_token_sealed - computed: true, optional: true, required: false
+  private _previousTokenSealed?: string; 
+  public get previousTokenSealed() {
+    return this.getStringAttribute('previous_token_sealed');
+  }
+  public set previousTokenSealed(value: string) {
+    this._previousTokenSealed = value;
+  }
+  public resetPreviousTokenSealed() {
+    this._previousTokenSealed = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get previousTokenSealedInput() {
+    return this._previousTokenSealed;
+  }
+
+  // previous_token_wo - computed: false, optional: true, required: false
+  private _previousTokenWo?: string; 
+  public get previousTokenWo() {
+    return this.getStringAttribute('previous_token_wo');
+  }
+  public set previousTokenWo(value: string) {
+    this._previousTokenWo = value;
+  }
+  public resetPreviousTokenWo() {
+    this._previousTokenWo = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get previousTokenWoInput() {
+    return this._previousTokenWo;
+  }
+
+  // previous_token_wo_version - computed: false, optional: true, required: false
+  private _previousTokenWoVersion?: number; 
+  public get previousTokenWoVersion() {
+    return this.getNumberAttribute('previous_token_wo_version');
+  }
+  public set previousTokenWoVersion(value: number) {
+    this._previousTokenWoVersion = value;
+  }
+  public resetPreviousTokenWoVersion() {
+    this._previousTokenWoVersion = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get previousTokenWoVersionInput() {
+    return this._previousTokenWoVersion;
+  }
+
+  // subject_attribute - computed: false, optional: true, required: false
+  private _subjectAttribute?: string; 
+  public get subjectAttribute() {
+    return this.getStringAttribute('subject_attribute');
+  }
+  public set subjectAttribute(value: string) {
+    this._subjectAttribute = value;
+  }
+  public resetSubjectAttribute() {
+    this._subjectAttribute = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get subjectAttributeInput() {
+    return this._subjectAttribute;
+  }
+
+  // subject_claim - computed: false, optional: true, required: false
+  private _subjectClaim?: string; 
+  public get subjectClaim() {
+    return this.getStringAttribute('subject_claim');
+  }
+  public set subjectClaim(value: string) {
+    this._subjectClaim = value;
+  }
+  public resetSubjectClaim() {
+    this._subjectClaim = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get subjectClaimInput() {
+    return this._subjectClaim;
+  }
+
+  // groups - computed: false, optional: true, required: false
+  private _groups?: string; 
+  public get groups() {
+    return this.getStringAttribute('groups');
+  }
+  public set groups(value: string) {
+    this._groups = value;
+  }
+  public resetGroups() {
+    this._groups = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get groupsInput() {
+    return this._groups;
+  }
+
+  // group_attribute - computed: false, optional: true, required: false
+  private _groupAttribute?: string; 
+  public get groupAttribute() {
+    return this.getStringAttribute('group_attribute');
+  }
+  public set groupAttribute(value: string) {
+    this._groupAttribute = value;
+  }
+  public resetGroupAttribute() {
+    this._groupAttribute = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get groupAttributeInput() {
+    return this._groupAttribute;
+  }
+
+  // unlisted_users - computed: false, optional: true, required: false
+  private _unlistedUsers?: string; 
+  public get unlistedUsers() {
+    return this.getStringAttribute('unlisted_users');
+  }
+  public set unlistedUsers(value: string) {
+    this._unlistedUsers = value;
+  }
+  public resetUnlistedUsers() {
+    this._unlistedUsers = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get unlistedUsersInput() {
+    return this._unlistedUsers;
+  }
+}
+
+export class BundleDirectoriesMap extends cdktf.ComplexMap {
+  public internalValue? : { [key: string]: BundleDirectories } | cdktf.IResolvable
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute)
+  }
+
+  /**
+  * @param key the key of the item to return
+  */
+  public get(key: string): BundleDirectoriesOutputReference {
+    return new BundleDirectoriesOutputReference(this.terraformResource, this.terraformAttribute, key);
   }
 }
 export interface BundleHostCertificates {
@@ -10603,6 +11233,7 @@ export class Bundle extends cdktf.TerraformResource {
     this._runtimeFlags.internalValue = config.runtimeFlags;
     this._idpGroupsResolver.internalValue = config.idpGroupsResolver;
     this._identityIssuers.internalValue = config.identityIssuers;
+    this._directories.internalValue = config.directories;
     this._hostCertificates.internalValue = config.hostCertificates;
     this._route.internalValue = config.route;
   }
@@ -11343,6 +11974,22 @@ export class Bundle extends cdktf.TerraformResource {
     return this._identityIssuers.internalValue;
   }
 
+  // directories - computed: false, optional: true, required: false
+  private _directories = new BundleDirectoriesMap(this, "directories");
+  public get directories() {
+    return this._directories;
+  }
+  public putDirectories(value: { [key: string]: BundleDirectories } | cdktf.IResolvable) {
+    this._directories.internalValue = value;
+  }
+  public resetDirectories() {
+    this._directories.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get directoriesInput() {
+    return this._directories.internalValue;
+  }
+
   // host_certificates - computed: false, optional: true, required: false
   private _hostCertificates = new BundleHostCertificatesMap(this, "host_certificates");
   public get hostCertificates() {
@@ -11426,6 +12073,7 @@ export class Bundle extends cdktf.TerraformResource {
       runtime_flags: bundleRuntimeFlagsToTerraform(this._runtimeFlags.internalValue),
       idp_groups_resolver: bundleIdpGroupsResolverToTerraform(this._idpGroupsResolver.internalValue),
       identity_issuers: cdktf.hashMapper(bundleIdentityIssuersToTerraform)(this._identityIssuers.internalValue),
+      directories: cdktf.hashMapper(bundleDirectoriesToTerraform)(this._directories.internalValue),
       host_certificates: cdktf.hashMapper(bundleHostCertificatesToTerraform)(this._hostCertificates.internalValue),
       route: cdktf.hashMapper(bundleRouteToTerraform)(this._route.internalValue),
     };
@@ -11702,6 +12350,12 @@ export class Bundle extends cdktf.TerraformResource {
         isBlock: true,
         type: "map",
         storageClassType: "BundleIdentityIssuersMap",
+      },
+      directories: {
+        value: cdktf.hashMapperHcl(bundleDirectoriesToHclTerraform)(this._directories.internalValue),
+        isBlock: true,
+        type: "map",
+        storageClassType: "BundleDirectoriesMap",
       },
       host_certificates: {
         value: cdktf.hashMapperHcl(bundleHostCertificatesToHclTerraform)(this._hostCertificates.internalValue),

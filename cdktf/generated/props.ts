@@ -142,6 +142,13 @@ export interface GatewaySettings {
    */
   readonly identityIssuers?: Readonly<Record<string, IdentityIssuer>>;
   /**
+   * Company directories by a name of lower-case letters, digits and dashes: the provider tells the gateway by SCIM 2.0
+   * which users and groups there are. Whoever it deactivates or deletes loses sessions, grants and open streams on
+   * every process within 2 s, and does not get in before it activates them again.
+   * @default - none
+   */
+  readonly directories?: Readonly<Record<string, Directory>>;
+  /**
    * What `Authorization: Bearer` may hold on ordinary routes. default: it is passed to the upstream unchanged.
    * Otherwise an access token or ID token of the identity provider, which signs its user in for that request, or with
    * `jwt` a token that a platform gives its jobs, pods and machines, by an issuer of `identityIssuers` with the use
@@ -488,6 +495,54 @@ export interface IssuerSignIn {
    * @default - everybody whom the provider signs in
    */
   readonly requiredClaims?: Readonly<Record<string, string>>;
+}
+
+/** A company's directory, which tells by SCIM which people and groups there are. */
+export interface Directory {
+  /**
+   * Whose people it knows: `default` for `idpProviderUrl`, or a name in `identityIssuers`. A provider has at most one
+   * directory.
+   * @default default
+   */
+  readonly provider?: string;
+  /**
+   * Token with which the provider calls `/.gateway/scim/v2` and the name of the directory below it, on the host of the
+   * sign-in pages, as SCIM clients send it (`Authorization: Bearer`). At least 20 characters.
+   * @default - required, in one of its spellings
+   */
+  readonly token?: Secret;
+  /**
+   * The token before, good as well while the provider is told the new one.
+   * @default - none
+   */
+  readonly previousToken?: Secret;
+  /**
+   * Attribute of a user there that says who they are here.
+   * @default externalId
+   */
+  readonly subjectAttribute?: "externalId" | "userName";
+  /**
+   * What of the provider it is compared with, byte for byte: `sub`, or `oid` at Entra, where `sub` is another one for
+   * each application; map `objectId` to `externalId` there. By `oid` users are known once they have signed in.
+   * @default sub
+   */
+  readonly subjectClaim?: "sub" | "oid";
+  /**
+   * Which groups people have. `directory`: those of this directory alone; of who is not in it they are unknown. `both`:
+   * and those that a sign-in brought. `claims`: those alone; the directory only says who is active.
+   * @default directory
+   */
+  readonly groups?: "directory" | "both" | "claims";
+  /**
+   * What policies call its groups.
+   * @default displayName
+   */
+  readonly groupAttribute?: "displayName" | "externalId";
+  /**
+   * People of the provider who are not in the directory.
+   * @default allowed
+   */
+  readonly unlistedUsers?: "allowed" | "refused";
 }
 
 /** A certificate for one host. */

@@ -36,7 +36,7 @@ async function methodsOf(
   path: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<string> {
-  const answer = await createSend()({ method: "PATCH", url: origin + path, headers });
+  const answer = await createSend()({ method: "PROPFIND", url: origin + path, headers });
   const allow = answer.headers["allow"] ?? "";
   const methods = allow.split(", ").filter((method) => !/^(?:HEAD|OPTIONS)$/.test(method));
   return `${answer.status} ${methods.toSorted().join(", ")}`;

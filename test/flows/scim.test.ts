@@ -6,8 +6,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
+import { runCli } from "../../runtime/cli.ts";
 import { type Answer, createSend } from "../support/browser.ts";
 import { makeSigningKey, type SigningKey } from "../support/client-assertion.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
@@ -201,4 +202,23 @@ test("people sign in while the directory has them, with its groups and not those
     (await browser.open(`${origin}/web`, { follow: false })).hops.at(-1)?.location ?? "";
   await expect.poll(again, WITHIN_2_S).toContain("/.gateway/");
   expect(await signIn()).toBe(403);
+});
+
+test("`gateway directory` tells what there is", async () => {
+  const { configFile: config } = world.gateway;
+  const run = async (...args: readonly string[]): Promise<readonly Record<string, unknown>[]> => {
+    const printed = vi.spyOn(console, "log").mockImplementation(() => {});
+    try {
+      expect(await runCli(["directory", ...args, "--config", config, "--json"])).toBe(0);
+      return JSON.parse(printed.mock.calls.map(([line]) => String(line)).join("\n")) as Record<string, unknown>[];
+    } finally {
+      printed.mockRestore();
+    }
+  };
+  expect(await run("status", "people")).toMatchObject([{ directory: "people", users: 1, active: 0, groups: 1 }]);
+  expect((await run("status")).map(({ directory }) => directory)).toEqual(["company", "people"]);
+  expect(await run("users", "people")).toMatchObject([
+    { name: "olga@example.com", external: "sub-olga", active: "no" },
+  ]);
+  expect(await run("groups", "people", "--user", "sub-olga")).toMatchObject([{ name: "Writers" }]);
 });

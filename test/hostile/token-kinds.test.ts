@@ -58,6 +58,7 @@ interface Door {
   readonly isOpen: (credential: string) => Promise<boolean>;
 }
 
+const DIRECTORY_TOKEN = "token-of-the-directory-corp";
 const send = createSend();
 const form = (values: Readonly<Record<string, string>>): string => new URLSearchParams(values).toString();
 const FORM = { "content-type": "application/x-www-form-urlencoded" };
@@ -74,6 +75,7 @@ beforeAll(async () => {
     boot: { storage_url: storage },
     yaml: `
 identity_issuers: { company: { issuer: "${IDP}", uses: [id_jag, logout], logout_audiences: [gateway], jwks: '${jwks}' }, platform: { issuer: "${PLATFORM}", uses: [workload], jwks: '${jwks}', workload_rules: { job: { claims: { repository_id: ["42"] }, resources: ["{origin}/github"] } } } }
+directories: { corp: { provider: company, token: ${DIRECTORY_TOKEN}, groups: claims } }
 routes:
   - { name: web, from: "{origin}", prefix: /web, to: "${upstream.origin}", policy: { allow: { and: [authenticated_user: true] } } }
   - { name: assistant, from: "{origin}", prefix: /assistant, to: "${upstream.origin}", mcp: { client: {} }, policy: { allow: { and: [authenticated_user: true] } } }
@@ -208,6 +210,7 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
     "access token of a workload": String(workload.json()["access_token"]),
     "logout token": await statement({}, "logout+jwt"),
     "bearer of a global revocation": await statement({ aud: revocationAddress }, "global-token-revocation+jwt"),
+    "token of a directory": DIRECTORY_TOKEN,
     "application token": (atApplication["authorization"] ?? "").replace(/^Bearer /, ""),
     "service account token": serviceToken,
     "programmatic token": programToken,
@@ -535,6 +538,13 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
         return (await send({ method: "POST", url: revocationAddress, headers, body })).status === 404;
       },
     },
+    "a directory": {
+      opensFor: ["token of a directory"],
+      isOpen: async (credential) => {
+        const url = `${origin}/.gateway/scim/v2/corp/Users?count=0`;
+        return (await send({ method: "GET", url, headers: bearer(credential) })).status === 200;
+      },
+    },
     "the admin listener": {
       opensFor: ["admin token"],
       isOpen: async (credential) => {
@@ -609,6 +619,7 @@ const DOORS = [
   "the sign-in",
   "back-channel logout",
   "global token revocation",
+  "a directory",
   "the admin listener",
   "the consent form",
 ];

@@ -39,6 +39,12 @@ export const PUBLIC_ENDPOINTS: readonly ReferenceEndpoint[] = [
     about:
       "Global token revocation (Okta Universal Logout), there too and from the same issuers: ends everything of a user, who has to sign in again. JSON `sub_id` with `format` `iss_sub` or `email`; the bearer is a JWT of type `global-token-revocation+jwt` whose audience is this address. 204 done; 400 body; 401 bearer; 403 not a user of this issuer or of its `email_domains`; 404 user unknown; 422 another format; 503 to be sent again.",
   },
+  {
+    path: "/.gateway/scim/v2",
+    methods: ["GET", "POST", "PUT", "PATCH", "DELETE"],
+    about:
+      "SCIM 2.0 (RFC 7643, 7644) for the provider of a directory, below `/<name in directories>`, on the host of `authenticate_service_url`: `/Users`, `/Groups`, `/ServiceProviderConfig`, `/ResourceTypes`, `/Schemas`. The bearer is the directory's token. Filters are `eq` and `and`, one of them by `id`, `userName`, `externalId` or `emails`, of groups `id`, `displayName` or `externalId`; members are shown for one group, not in lists. 401 token; 409 a name is another's; 413 a user of more than 128 KiB or a group of more than 8 MiB; 429 and 503 with `Retry-After` to be sent again.",
+  },
   { path: "/.gateway/sign_out", methods: ["GET", "POST"], about: "Asks, then ends the session." },
   {
     path: "/.gateway/signed_out",

@@ -19,7 +19,7 @@ const shape = {
     default: FIRST_PROVIDER,
   }),
   ...secret("token", {
-    doc: "Token with which the provider calls `https://<host of the sign-in pages>/.gateway/scim/v2/<name>`, as SCIM clients send it (`Authorization: Bearer`). At least 20 characters.",
+    doc: "Token with which the provider calls `/.gateway/scim/v2` and the name of the directory below it, on the host of the sign-in pages, as SCIM clients send it (`Authorization: Bearer`). At least 20 characters.",
     unset: "required, in one of its spellings",
   }),
   ...secret("previous_token", {
@@ -34,8 +34,8 @@ const shape = {
     doc: "What of the provider it is compared with, byte for byte: `sub`, or `oid` at Entra, where `sub` is another one for each application; map `objectId` to `externalId` there. By `oid` users are known once they have signed in.",
     default: "sub",
   }),
-  groups: choice(["directory", "both", "sign_in"], {
-    doc: "Which groups people have. `directory`: those of this directory alone; of who is not in it they are unknown. `both`: and those that a sign-in brought. `sign_in`: the directory only says who is active.",
+  groups: choice(["directory", "both", "claims"], {
+    doc: "Which groups people have. `directory`: those of this directory alone; of who is not in it they are unknown. `both`: and those that a sign-in brought. `claims`: those alone; the directory only says who is active.",
     default: "directory",
   }),
   group_attribute: choice(["displayName", "externalId"], {
@@ -69,7 +69,7 @@ export interface Directory {
   readonly tokenHashes: readonly Buffer[];
   readonly subjectAttribute: "externalId" | "userName";
   readonly subjectClaim: "sub" | "oid";
-  readonly groups: "directory" | "both" | "sign_in";
+  readonly groups: "directory" | "both" | "claims";
   readonly groupAttribute: "displayName" | "externalId";
   readonly refusesUnlisted: boolean;
 }

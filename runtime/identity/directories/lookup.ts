@@ -85,7 +85,7 @@ export function createDirectoryLookup({ users, groups, members, snapshots, clock
         return directory.groups === "directory" ? withGroups(user, [], isUnknown(user.leftOut, true)) : user;
       }
       if (!isActive(listed.attributes)) return undefined;
-      if (directory.groups === "sign_in") return user;
+      if (directory.groups === "claims") return user;
       const ids = await members.groupsOf(directory.name, listed.id);
       const named = await Promise.all(ids.map((id) => nameOf(directory, id)));
       const known = named.filter((name) => name !== undefined);

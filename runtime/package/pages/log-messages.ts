@@ -122,6 +122,12 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "`issuer` is its name in `identity_issuers`, `reason` what its address answered. The last keys go on for a day; without any its assertions get 503.",
     "a back-channel logout was refused":
       "Nothing ended. `issuer` is its name in `identity_issuers` where that is known, `reason` what was wrong: mostly the client identifier (`logout_audiences`), the issuer's spelling or a clock.",
+    "a SCIM client was refused: its token is wrong":
+      "`peer` called below `/.gateway/scim/v2` without the token of the directory that it named, or of one that there is not. At the provider the new token is missing, or the old one is used after `previous_token` was taken away.",
+    "a directory renamed a group":
+      "In `directory` the group `group` was called `before` and is called `after` now: policies that name it by `before` do not mean it any more.",
+    "a directory's request could not be carried out":
+      "A SCIM request was answered 503, and is sent again by the provider: `reason` says what kept changing meanwhile.",
     "a global token revocation was refused":
       "Nothing ended. `reason` says why: mostly the audience, which is the endpoint's own address, or a user of another issuer or domain (`email_domains`).",
     "an issuer's logout cannot be taken now":

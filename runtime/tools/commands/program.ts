@@ -13,6 +13,7 @@ const devices = () => import("./devices.ts");
 const blocks = () => import("./blocks.ts");
 const records = () => import("./records.ts");
 const users = () => import("./users.ts");
+const directory = () => import("./directory.ts");
 
 const JSON_OUT = ["--json", "for machines"] as const;
 const USER = ["--user <id>", "only of this user: id or email"] as const;
@@ -78,6 +79,21 @@ export function addAdministration(program: Command, exit: (code: number) => void
     .argument("<user>", "id or email")
     .option("--records <file...>", "rotated files of records, plain or .gz: what is about the user is erased in them")
     .action(async (name, options) => exit(await (await users()).forgetUser(name, options)));
+
+  const companies = program.command("directory").description("what company directories have told by SCIM");
+  onRecords(companies, "status", "how many users and groups there are, and when something last changed")
+    .argument("[directory...]", "names; all of the configuration when absent")
+    .option(...JSON_OUT)
+    .action(async (names, options) => exit(await (await directory()).printDirectoryStatus(names, options)));
+  onRecords(companies, "users")
+    .argument("<directory>", "its name")
+    .option(...JSON_OUT)
+    .action(async (name, options) => exit(await (await directory()).printDirectoryUsers(name, options)));
+  onRecords(companies, "groups")
+    .argument("<directory>", "its name")
+    .option("--user <name>", "only those of this user: user name, external id or id there")
+    .option(...JSON_OUT)
+    .action(async (name, options) => exit(await (await directory()).printDirectoryGroups(name, options)));
 
   const sessions = program.command("sessions").description("who is signed in with a browser");
   onRecords(sessions, "list")

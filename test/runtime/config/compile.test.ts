@@ -195,6 +195,7 @@ describe("compileSettings()", () => {
       idp: undefined,
       providers: [],
       identityIssuers: [],
+      directories: [],
       cookie: { name: "gateway_session", expirationSeconds: 50_400, sameSite: "lax" },
       lifetimes: { accessToken: 900, clientRouteToken: 300, refreshToken: 7_776_000, authorizationCode: 60 },
       passIdentityHeaders: true,

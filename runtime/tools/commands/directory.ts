@@ -1,0 +1,133 @@
+/** `gateway directory …`: what a company's directory has told the gateway. It only looks: the provider says what changes. */
+import { createDirectoryRecords } from "../../identity/directories/directories.ts";
+import { isActive } from "../../identity/directories/people.ts";
+import { type ResourceKind, resourcePrefix, type ResourceRecord } from "../../identity/directories/records.ts";
+import type { AttributeObject } from "../../identity/scim/attributes.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import { isIssuerName } from "../../shared/user-id.ts";
+import { type Administration, withAdministration } from "./administration.ts";
+import { printRows, timeText } from "./output.ts";
+
+export interface DirectoryOptions {
+  readonly config: string;
+  readonly json?: boolean;
+}
+
+export interface DirectoryGroupOptions extends DirectoryOptions {
+  /** Only those of this user: user name, external id or id there. */
+  readonly user?: string;
+}
+
+const PAGE = 500;
+
+/** Of all directories of the configuration, or of those named. @returns exit code */
+export function printDirectoryStatus(named: readonly string[], options: DirectoryOptions): Promise<number> {
+  return withAdministration(options.config, async (administration) => {
+    const configured = Object.keys(administration.config.settings.directories ?? {});
+    const rows = [];
+    for (const directory of named.length === 0 ? configured : named) {
+      const users = await count(administration, "user", directory);
+      const groups = await count(administration, "group", directory);
+      const changedAt = Math.max(users.changedAt, groups.changedAt);
+      rows.push({
+        directory,
+        users: users.total,
+        active: users.active,
+        groups: groups.total,
+        changed: changedAt === 0 ? "never" : timeText(Math.floor(changedAt / 1000)),
+      });
+    }
+    printRows(rows, options.json === true, "no directory is configured");
+    return 0;
+  });
+}
+
+/** @returns exit code */
+export function printDirectoryUsers(directory: string, options: DirectoryOptions): Promise<number> {
+  return withAdministration(options.config, async (administration) => {
+    const rows = [];
+    for await (const { id, attributes, changedAt } of all(administration, "user", directory)) {
+      rows.push({
+        id,
+        name: textOf(attributes, "userName"),
+        external: textOf(attributes, "externalId"),
+        active: isActive(attributes) ? "yes" : "no",
+        changed: timeText(Math.floor(changedAt / 1000)),
+      });
+    }
+    printRows(rows, options.json === true, `no user is in ${directory}`);
+    return 0;
+  });
+}
+
+/** @returns exit code; 1 when there is no such user */
+export function printDirectoryGroups(directory: string, options: DirectoryGroupOptions): Promise<number> {
+  return withAdministration(options.config, async (administration) => {
+    const { users, groups, members } = createDirectoryRecords(administration);
+    const rowOf = ({ id, attributes, changedAt }: ResourceRecord & { readonly id: string }) => ({
+      id,
+      name: textOf(attributes, "displayName"),
+      external: textOf(attributes, "externalId"),
+      changed: timeText(Math.floor(changedAt / 1000)),
+    });
+    const rows = [];
+    if (options.user === undefined) {
+      for await (const group of all(administration, "group", directory)) rows.push(rowOf(group));
+    } else {
+      const user =
+        (await users.find(directory, "userName", options.user)) ??
+        (await users.find(directory, "externalId", options.user)) ??
+        (await users.get(directory, options.user));
+      if (!user) {
+        console.error(`There is no user ${JSON.stringify(options.user)} in ${directory}`);
+        return 1;
+      }
+      for (const id of await members.groupsOf(directory, user.id)) {
+        const group = await groups.get(directory, id);
+        if (group) rows.push(rowOf(group));
+      }
+    }
+    printRows(rows, options.json === true, "no group");
+    return 0;
+  });
+}
+
+function textOf(attributes: AttributeObject, name: string): string | undefined {
+  const text = attributes[name];
+  return typeof text === "string" ? text : undefined;
+}
+
+async function count(administration: Administration, kind: ResourceKind, directory: string) {
+  let total = 0;
+  let active = 0;
+  let changedAt = 0;
+  for await (const resource of all(administration, kind, directory)) {
+    total += 1;
+    if (isActive(resource.attributes)) active += 1;
+    changedAt = Math.max(changedAt, resource.changedAt);
+  }
+  return { total, active, changedAt };
+}
+
+async function* all(
+  { store }: Administration,
+  kind: ResourceKind,
+  directory: string,
+): AsyncIterable<ResourceRecord & { readonly id: string }> {
+  if (!isIssuerName(directory))
+    throw new GatewayError(
+      "commands.directory",
+      `Cannot look into ${JSON.stringify(directory)}: no directory is called so`,
+    );
+  const prefix = resourcePrefix(kind, directory);
+  for (let after: string | undefined; ;) {
+    const records = await store.page<ResourceRecord>({
+      prefix,
+      limit: PAGE,
+      ...(after === undefined ? {} : { after }),
+    });
+    for (const { key, value } of records) yield { ...value, id: key.slice(prefix.length) };
+    after = records.at(-1)?.key;
+    if (records.length < PAGE) return;
+  }
+}
