@@ -5,15 +5,6 @@ import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Store } from "../../store/store.ts";
 import { queueAction } from "./actions.ts";
 
-export interface PublishedChange {
-  readonly action: "publish" | "rollback";
-  readonly by: string;
-  readonly owner: string;
-  readonly before: string | null;
-  readonly after: string | null;
-  readonly reason?: string | undefined;
-}
-
 interface Deps {
   readonly store: Store;
   readonly clock: Clock;
@@ -21,8 +12,11 @@ interface Deps {
   readonly onError: (error: GatewayError) => void;
 }
 
+/** What was done to the slice of an owner. */
+type OwnersAction = Omit<AdminAction, "target"> & { readonly owner: string };
+
 /** Slices that were published or rolled back. It never throws: what was published is published. */
-export function recordPublished(deps: Deps): (change: PublishedChange) => Promise<void> {
+export function recordPublished(deps: Deps): (change: OwnersAction) => Promise<void> {
   const record = recordQueued(deps);
   return ({ owner, ...change }) => record({ ...change, target: `slice ${owner}` });
 }
