@@ -48,13 +48,13 @@ export function createRedactor({ key, clearArguments }: RedactorOptions): Redact
   const redactCopy = (fields: Members, given: unknown): Members => {
     const { [ARGUMENTS]: _, [CHANGED]: changed, ...others } = fields;
     const before = readChanged(changed);
+    // All of them are one digest already.
+    if (before.digest.has("")) return fields;
     const declared = routes.get(textOf(fields["route"]));
     const plan = plans(declared, textOf(fields["mcp-tool"]));
     const redaction: Redaction = { plan, otherwise: "digest", digests, digested: before.digest };
-    // All of them are one digest already.
-    const redacted = before.digest.has("") ? undefined : redactArguments(given, redaction);
-    if (redacted === undefined)
-      return before.digest.has("") ? fields : { ...others, [TOO_LONG]: JSON.stringify(given).length };
+    const redacted = redactArguments(given, redaction);
+    if (redacted === undefined) return { ...others, [TOO_LONG]: JSON.stringify(given).length };
     const omit = [...new Set([...before.omit, ...redacted.omit])];
     const value = JSON.parse(redacted.text) as unknown;
     if (redacted.digest.length + omit.length === 0) return { ...others, [ARGUMENTS]: value };
