@@ -20,7 +20,7 @@ function requireRecording(deps: DecideDeps): Step {
 }
 
 /** Step: refuses every request to a blocked route, whoever sends it. The answer does not say by what; the record does. */
-export function refuseBlockedRoute(deps: DecideDeps): Step {
+function refuseBlockedRoute(deps: DecideDeps): Step {
   const { blocks } = deps;
   if (blocks === undefined) return goOn;
   return (context) => {
@@ -49,7 +49,7 @@ export interface ClientCertificateDeps extends DecideDeps {
 }
 
 /** Step: without a valid certificate nothing further is looked at, where the gateway asks for one. */
-export function requireClientCertificate(deps: ClientCertificateDeps): Step {
+function requireClientCertificate(deps: ClientCertificateDeps): Step {
   if (deps.requiresClientCertificate !== true) return goOn;
   return (context) => {
     const { clientCertificate } = context.exchange;
@@ -69,7 +69,7 @@ export function requireClientCertificate(deps: ClientCertificateDeps): Step {
  * Step: refuses WebSocket where the route does not take it, or not from this page. Browsers send cookies with a handshake
  * that any page begins and let it read the answers; no preflight asks first, so a foreign Origin ends here.
  */
-export function refuseWebSocket(deps: DecideDeps): Step {
+function refuseWebSocket(deps: DecideDeps): Step {
   return (context) => {
     const { exchange, prepared } = context;
     if (exchange.upgrade === undefined) return "next";

@@ -9,7 +9,6 @@
  * an object is one digest, but for the arguments as a whole, each of which is one: their names are those of the tool's schema
  * and stand in clear where they look like such names.
  */
-import { parseExactly } from "../../policy/mcp/argument-values.ts";
 import { NumberToken } from "../../shared/canonical-json.ts";
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { plainJsonText } from "../record-text.ts";
@@ -54,11 +53,6 @@ export function redactArguments(given: unknown, redaction: Redaction): RedactedA
   }
 }
 
-/** @throws SyntaxError for what is no JSON */
-export function redactText(text: string, redaction: Redaction): RedactedArguments | undefined {
-  return redactArguments(parseExactly(text), redaction);
-}
-
 class TooMany extends Error {}
 
 class Work {
@@ -95,8 +89,7 @@ class Work {
   /** @returns undefined for what is left out */
   #value(value: unknown, place: Place, pointer: string): string | undefined {
     const { digests, digested } = this.#redaction;
-    if (place.node !== undefined && (Array.isArray(value) || isObject(value)))
-      return this.container(value as Members | readonly unknown[], place, pointer);
+    if (place.node !== undefined && (isList(value) || isObject(value))) return this.container(value, place, pointer);
     const treatment = this.#treatmentOf(place);
     if (treatment === "omit") {
       this.#omit(place);

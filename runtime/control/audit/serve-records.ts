@@ -33,7 +33,7 @@ export function serveRecords(
   { consumers, clock }: { readonly consumers: readonly RecordConsumer[]; readonly clock: Clock },
 ): void {
   const { instance, audit, destination, closeTimeoutMs } = settings;
-  const tell = (message: FromRecordThread, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);
+  const tell = (message: FromRecordThread): void => port.postMessage(message, []);
   /** The operator's. */
   const log = {
     error: (fields: object, message: string) => tell({ type: "log", level: "error", fields, message }),

@@ -10,7 +10,7 @@ import type { McpRoute } from "./compiled.ts";
 const MAX_NAME = 256;
 
 /** Tool, or "*", to JSON pointers. */
-export const toolPointers = {
+const toolPointers = {
   checkName: (name: string) => (name.length > MAX_NAME ? "must be the name of a tool" : undefined),
   checkValue: (value: string) =>
     value.length > MAX_NAME || parsePointer(value) === undefined
