@@ -90,7 +90,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     const ground = await openGround(options, own);
     const { boot, store, bundle, records, metrics, clock, log } = ground;
-    const services = createServices(ground, options, own);
+    const services = await createServices(ground, options, own);
     const { proxy } = services;
     const { admin, pages, adminCertificates } = await openAdmin(
       ground,

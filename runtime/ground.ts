@@ -13,7 +13,6 @@ import { openBundle } from "./control/bundle/bundle.ts";
 import { createKeptStore } from "./control/bundle/kept-store.ts";
 import { processName } from "./control/bundle/presence.ts";
 import { createPublishedSlices } from "./control/bundle/published.ts";
-import { startHealth } from "./control/health/health.ts";
 import { startTellingBehind } from "./control/telling/tell-behind.ts";
 import { startTellingRefused } from "./control/telling/tell-refused.ts";
 import { startTellingSinks } from "./control/telling/tell-sinks.ts";
@@ -28,7 +27,6 @@ import { systemClock, type Closable } from "./shared/clock.ts";
 import type { Notify } from "./audit/events.ts";
 import { openRecords } from "./record-kinds.ts";
 import { recordPlace } from "./record-store/options.ts";
-import { openRecordReader } from "./record-store/record-store.ts";
 import { openBlocks } from "./identity/blocks.ts";
 import { openToolLocks } from "./mcp/tool-locks/shared-drift.ts";
 import { startSweeper } from "./store/sweeper.ts";
@@ -65,7 +63,9 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
     maxRecords: boot.recordStore.maxRecords,
     place: recordPlace(boot.recordStore.storageUrl, boot.storageUrl),
   };
-  const recordReader = recordStore && own(openRecordReader(recordStore));
+  // Loaded where they are asked for: at each start of a gateway that has neither they would be read for nothing.
+  const recordReader =
+    recordStore && own((await import("./record-store/record-store.ts")).openRecordReader(recordStore));
   const records = own(await startRecords(boot, { store, keys, clock, log, worker, redaction, recordStore }));
   if (records.thread?.wantsExtra === true) own(followArguments(bundle, records.thread));
   // What is done in the console is recorded, and the console shows it.
@@ -79,7 +79,9 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
   const metrics = createMetrics();
   const id = worker ?? processName();
   const isApart = boot.console && consoleOwners(boot.console);
-  const health = boot.console && own(startHealth({ store, id, bundle, isApart, clock, log }));
+  const health =
+    boot.console &&
+    own((await import("./control/health/health.ts")).startHealth({ store, id, bundle, isApart, clock, log }));
   if (tracing) metrics.register(traceSeries(tracing.counts));
   const { development } = boot;
   const webhook =

@@ -2,12 +2,7 @@
 import { createApprovalModule } from "./approvals/module.ts";
 import { approvalSeries } from "./control/admin/approval-series.ts";
 import { limitSeries } from "./control/admin/limit-series.ts";
-import { createMintedTokens } from "./control/admin/minted-tokens.ts";
 import { PRESENCE_TAG } from "./control/bundle/presence.ts";
-import { createConsole } from "./control/console/module.ts";
-import { createPolicyScreens } from "./control/console/simulator/policy-screens.ts";
-import type { RecordReader } from "./record-store/record-reader.ts";
-import type { ScreenDeps } from "./control/console/screens.ts";
 import { createDevices } from "./identity/devices/device.ts";
 import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
 import { createIssuerKeys } from "./identity/issuers/issuer-keys.ts";
@@ -29,7 +24,7 @@ export interface Services {
 }
 
 /** What serves users and clients, put together behind the proxy, through which every request comes. */
-export function createServices(ground: Ground, options: GatewayOptions, own: Own): Services {
+export async function createServices(ground: Ground, options: GatewayOptions, own: Own): Promise<Services> {
   const { boot, bundle: snapshots, store, keys, log, clock, tracing, blocks, metrics, health } = ground;
   const { development } = boot;
   const { clientDocumentUrl } = options;
@@ -81,37 +76,22 @@ export function createServices(ground: Ground, options: GatewayOptions, own: Own
     log,
   });
   const { recordAction } = ground;
-  const reader = ground.recordReader;
-  const shown = { store, blocks, connections: upstream.connections, records: reader };
   const console =
     boot.console && recordAction && health
-      ? own(
-          createConsole({
-            ...common,
-            ...session,
+      ? (await import("./console.ts")).openConsole(
+          ground,
+          options,
+          {
             settings: boot.console,
-            blocks,
-            deviceProofs: devices.proofs,
             recordAction,
-            reader,
-            screens: {
-              health: { health: health.reader },
-              servers: { ...shown, toolLocks: ground.toolLocks, upstreams: () => proxy.upstreams() },
-              people: {
-                ...shown,
-                revocations,
-                recordAction,
-                clock,
-                log,
-                disconnect: (...of) => upstream.disconnect(...of),
-              },
-              approvals: { approvals: approvals.approvals, records: reader },
-              toolLock: { toolLocks: ground.toolLocks },
-              blocks: { store, clock, recordAction },
-              clients: { ...shown, revocations, recordAction, publishTokens: createMintedTokens({ store, clock }) },
-              ...policyScreens(ground, options, reader, own),
-            },
-          }),
+            health,
+            session,
+            approvals: approvals.approvals,
+            deviceProofs: devices.proofs,
+            upstream,
+            upstreams: () => proxy.upstreams(),
+          },
+          own,
         )
       : undefined;
   const proxy: Proxy = own(
@@ -159,16 +139,4 @@ export function createServices(ground: Ground, options: GatewayOptions, own: Own
       console?.drain();
     },
   };
-}
-
-/** What the console's simulator and changes need, which ask a thread of their own. */
-function policyScreens(
-  ground: Ground,
-  { config }: GatewayOptions,
-  records: RecordReader | undefined,
-  own: Own,
-): Pick<ScreenDeps, "simulator" | "changes"> {
-  const { drafts, simulator, changes } = createPolicyScreens({ ...ground, config, records });
-  own(drafts);
-  return { simulator, changes };
 }

@@ -229,6 +229,7 @@ const rules: Readonly<Record<string, Rule>> = {
   verify: { may: [], why: "a public entry for upstream applications: small on purpose" },
   gateway: { may: ["*"], why: "the composition root" },
   services: { may: ["*"], why: "the part of it that serves people and clients" },
+  console: { may: ["*"], why: "the part of it that is there only with a console" },
   ground: { may: ["*"], why: "the part of it that all others stand on" },
   run: { may: ["*"], why: "starts the composition root" },
   main: { may: ["*"], why: "starts the composition root" },
