@@ -35,7 +35,6 @@ export function openConsole(ground: Ground, { config }: GatewayOptions, parts: C
     createConsole({
       ...session,
       snapshots: bundle,
-      store,
       keys,
       log,
       clock,

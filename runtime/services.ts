@@ -51,7 +51,7 @@ export async function createServices(ground: Ground, options: GatewayOptions, ow
       ],
     }),
   );
-  const { authenticator, callers, browser, csrf, idJags, revocations } = session;
+  const { authenticator, callers, browser, csrf, idJags } = session;
   const approvals = createApprovalModule({
     ...common,
     session,

@@ -75,3 +75,13 @@ test.each(ENTRIES)("%s loads nothing that serves requests", async (entry) => {
   expect(files.filter((file) => HEAVY.test(file))).toEqual([]);
   expect(packages).toEqual(PACKAGES[entry]);
 });
+
+/** Loaded by a gateway that is asked for it. The formats of its records are not among it: a store has one list of them. */
+const ONLY_WHERE_SET =
+  /^runtime\/(?:console\.ts|(?:control|pages)\/console\/|control\/drafts\/(?!draft-records)|control\/health\/(?!tiers)|record-store\/record-store\.ts)/;
+
+test("a gateway without a console loads nothing of it", async () => {
+  const { files } = await loads("runtime/gateway.ts");
+  expect(files.length).toBeGreaterThan(400);
+  expect(files.filter((file) => ONLY_WHERE_SET.test(file))).toEqual([]);
+});

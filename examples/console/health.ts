@@ -27,9 +27,9 @@ export async function showHealth({ steps, stage, alice, bob }: Scene): Promise<v
     const processes = alice.page.getByRole("region", { name: "Each replica, and each worker of it" });
     await until(async () => {
       await alice.open("/health");
-      return (await processes.getByRole("row").count()) >= 3;
-    }, "both replicas are there");
-    steps.ok((await alice.page.getByRole("img").count()) >= 4, "there are no plots");
+      const plots = await alice.page.getByRole("img").count();
+      return (await processes.getByRole("row").count()) >= 3 && plots >= 4;
+    }, "both replicas are there, and four plots of what they counted");
     await alice.look("health");
     return processes.getByRole("row").last().innerText();
   });

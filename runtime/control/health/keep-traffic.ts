@@ -1,5 +1,5 @@
 /**
- * Writes what this process counted, once a minute, for itself and for the store that all share.
+ * Writes what this process counted, once a minute and soon after its start, for itself and for the store that all share.
  *
  * While the store is away what it has not taken waits, for as long as it would be shown.
  */
@@ -27,11 +27,13 @@ export interface KeptTraffic extends Closable {
   own(tier: Tier): readonly Rollup[];
   /** The delay of the event loop in the last whole minute. */
   readonly loopMs: number | undefined;
-  /** Called by itself as each minute ends; tests call it. */
+  /** Takes what a minute that is over has; called as each ends. */
   tick(): Promise<void>;
 }
 
 const MINUTE = 60;
+/** Of the first part: whoever starts a gateway and looks sees plots before a minute is over. */
+const FIRST_PART_MS = 10_000;
 /** Of what the store has not taken: the steps of all ranges. */
 const MAX_WAITING = TIERS.reduce((sum, { steps }) => sum + steps, 0);
 
@@ -42,7 +44,7 @@ export function keepTraffic({ traffic, id, store, takeLoopMs, clock, log }: Keep
   let loopMs: number | undefined;
   let isAway = false;
   let writing = Promise.resolve();
-  let timer = schedule();
+  let timer = schedule(FIRST_PART_MS);
 
   const kept: KeptTraffic = {
     own: (tier) => own.get(tier) ?? [],
@@ -50,10 +52,7 @@ export function keepTraffic({ traffic, id, store, takeLoopMs, clock, log }: Keep
       return loopMs;
     },
     tick() {
-      if (currentMinute() <= minute) return writing;
-      takeMinute();
-      minute = currentMinute();
-      return flush();
+      return currentMinute() > minute ? takePart() : writing;
     },
     async close() {
       clearTimeout(timer);
@@ -64,15 +63,24 @@ export function keepTraffic({ traffic, id, store, takeLoopMs, clock, log }: Keep
   };
   return kept;
 
-  function schedule(): NodeJS.Timeout {
-    const untilNextMs = MINUTE * 1000 - (clock.now() % (MINUTE * 1000));
-    const next = setTimeout(() => {
-      void kept.tick();
-      timer = schedule();
-      // Behind the end, or the clock might still stand before it.
-    }, untilNextMs + 50);
+  function schedule(atMostMs = Number.POSITIVE_INFINITY): NodeJS.Timeout {
+    // Behind the end, or the clock might still stand before it.
+    const untilNextMs = MINUTE * 1000 - (clock.now() % (MINUTE * 1000)) + 50;
+    const next = setTimeout(
+      () => {
+        void takePart();
+        timer = schedule();
+      },
+      Math.min(untilNextMs, atMostMs),
+    );
     next.unref();
     return next;
+  }
+
+  function takePart(): Promise<void> {
+    takeMinute();
+    minute = currentMinute();
+    return flush();
   }
 
   function currentMinute(): number {

@@ -1,5 +1,5 @@
 /** What is counted of requests, by one process and by several. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 import { addDurations, BUCKETS, boundMs, bucketOf, quantileMs } from "../../../../runtime/control/health/histogram.ts";
 import { keepTraffic } from "../../../../runtime/control/health/keep-traffic.ts";
@@ -190,6 +190,32 @@ describe("traffic kept in the store", () => {
     traffic.count(db, "allowed");
     await kept.close();
     expect(countsOf(await readTraffic({ store, clock }).read(hour)).filter(Boolean)).toEqual([[1, 0]]);
+  });
+
+  test("the first part is there after ten seconds, and the minute goes on in the same step", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { clock, store, start } = world();
+    const { traffic, kept } = start("a");
+    const counts = async () => countsOf(await readTraffic({ store, clock }).read(hour)).filter(Boolean);
+    const pass = async (ms: number) => {
+      clock.advance(ms);
+      await vi.advanceTimersByTimeAsync(ms);
+    };
+    try {
+      traffic.count(db, "allowed");
+      await pass(9_000);
+      expect(await counts()).toEqual([]);
+      await pass(1_000);
+      expect(await counts()).toEqual([[1, 0]]);
+      traffic.count(db, "denied");
+      await pass(30_000);
+      expect(await counts()).toEqual([[1, 0]]);
+      await pass(20_050);
+      expect(await counts()).toEqual([[1, 1]]);
+    } finally {
+      vi.useRealTimers();
+      await kept.close();
+    }
   });
 
   test("is read again only where it may still change", async () => {
