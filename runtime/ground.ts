@@ -40,7 +40,8 @@ export type Own = <T extends Closable>(part: T) => T;
 export type Ground = Awaited<ReturnType<typeof openGround>>;
 
 export async function openGround({ config, worker, clock = systemClock, ...options }: GatewayOptions, own: Own) {
-  const start = await readBoot(config);
+  const start = await readBoot(config, { env: process.env, starts: true });
+  if (start.vault) own(start.vault);
   const boot = start.settings;
   const log = (options.log ?? createLog({ level: boot.logLevel })).child(worker === undefined ? {} : { worker });
   const tracing = boot.tracing && own(await openTracing(boot.tracing, { log }));

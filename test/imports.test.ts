@@ -72,7 +72,11 @@ const rules: Readonly<Record<string, Rule>> = {
     ],
     why: "the hot path: never OAuth, the admin listener, bundles",
   },
-  "control/bundle": { may: ["shared", "settings", "features", "config", "store"], why: "where snapshots come from" },
+  vault: { may: ["shared", "settings", "features", "http"], why: "secrets at a server; knows no configuration" },
+  "control/bundle": {
+    may: ["shared", "settings", "features", "config", "store", "vault"],
+    why: "where snapshots come from",
+  },
   "control/telling": {
     may: ["shared", "audit", "features", "http", "store", "control/bundle"],
     why: "looks at what others know, and tells of it",

@@ -89,7 +89,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly idpClientSecret?: string;
   /**
-  * Where the gateway reads `idp_client_secret` when it loads the bundle: `env:NAME` or `file:/path`.
+  * Where the gateway reads `idp_client_secret` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly idpClientSecretRef?: string;
@@ -613,7 +613,7 @@ export interface BundleIdpGroupsResolverEntra {
   */
   readonly clientSecret?: string;
   /**
-  * Where the gateway reads `client_secret` when it loads the bundle: `env:NAME` or `file:/path`.
+  * Where the gateway reads `client_secret` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly clientSecretRef?: string;
@@ -1314,7 +1314,7 @@ export interface BundleIdentityIssuersSignInGroupsResolverEntra {
   */
   readonly clientSecret?: string;
   /**
-  * Where the gateway reads `client_secret` when it loads the bundle: `env:NAME` or `file:/path`.
+  * Where the gateway reads `client_secret` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly clientSecretRef?: string;
@@ -1799,7 +1799,7 @@ export interface BundleIdentityIssuersSignIn {
   */
   readonly clientSecret?: string;
   /**
-  * Where the gateway reads `client_secret` when it loads the bundle: `env:NAME` or `file:/path`.
+  * Where the gateway reads `client_secret` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly clientSecretRef?: string;
@@ -3611,7 +3611,7 @@ export interface BundleHostCertificates {
   */
   readonly certificateKey?: string;
   /**
-  * Where the gateway reads `certificate_key` when it loads the bundle: `env:NAME` or `file:/path`.
+  * Where the gateway reads `certificate_key` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly certificateKeyRef?: string;
@@ -5583,7 +5583,7 @@ export interface BundleRouteMcpServerUpstreamOauth2Workload {
   */
   readonly assertion?: string;
   /**
-  * Where the gateway reads `assertion` when it loads the bundle: `env:NAME` or `file:/path`.
+  * Where the gateway reads `assertion` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly assertionRef?: string;
@@ -5819,7 +5819,7 @@ export interface BundleRouteMcpServerUpstreamOauth2 {
   */
   readonly clientSecret?: string;
   /**
-  * Where the gateway reads `client_secret` when it loads the bundle: `env:NAME` or `file:/path`.
+  * Where the gateway reads `client_secret` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly clientSecretRef?: string;
@@ -5844,7 +5844,7 @@ export interface BundleRouteMcpServerUpstreamOauth2 {
   */
   readonly clientKey?: string;
   /**
-  * Where the gateway reads `client_key` when it loads the bundle: `env:NAME` or `file:/path`.
+  * Where the gateway reads `client_key` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly clientKeyRef?: string;
@@ -7436,7 +7436,7 @@ export interface BundleRouteHeadersSetRequestHeadersSecret {
   */
   readonly secret?: string;
   /**
-  * Where the gateway reads `secret` when it loads the bundle: `env:NAME` or `file:/path`.
+  * Where the gateway reads `secret` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly secretRef?: string;
@@ -9762,7 +9762,7 @@ export interface BundleRouteUpstream {
   */
   readonly tlsServerName?: string;
   /**
-  * Where the gateway reads `tls_custom_ca` when it loads the bundle: `env:NAME` or `file:/path`.
+  * Where the gateway reads `tls_custom_ca` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly tlsCustomCaRef?: string;
@@ -9772,7 +9772,7 @@ export interface BundleRouteUpstream {
   */
   readonly tlsCustomCaSealed?: string;
   /**
-  * Where the gateway reads `tls_client_cert` when it loads the bundle: `env:NAME` or `file:/path`.
+  * Where the gateway reads `tls_client_cert` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly tlsClientCertRef?: string;
@@ -9782,7 +9782,7 @@ export interface BundleRouteUpstream {
   */
   readonly tlsClientCertSealed?: string;
   /**
-  * Where the gateway reads `tls_client_key` when it loads the bundle: `env:NAME` or `file:/path`.
+  * Where the gateway reads `tls_client_key` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly tlsClientKeyRef?: string;

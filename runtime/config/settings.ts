@@ -7,6 +7,7 @@ import { adminListenerShape, listenerShape, streamShape } from "../features/list
 import { HOST_CERTIFICATES, hostCertificateShape } from "../features/listener/host-certificates.ts";
 import { lifetimeShape, mcpSettingsShape } from "../features/mcp/settings.ts";
 import { developmentShape, keysShape, logShape, ownersShape } from "../features/process/settings.ts";
+import { vaultShape } from "../features/process/vault.ts";
 import { webhookShape } from "../features/process/webhook.ts";
 import { recordFieldsShape, recordsShape } from "../features/records/settings.ts";
 import { recordSinksShape } from "../features/records/sinks.ts";
@@ -39,6 +40,7 @@ const bootShape = {
   ...developmentShape,
   ...adminListenerShape,
   ...keysShape,
+  ...vaultShape,
   ...recordsShape,
   ...recordSinksShape,
   ...recordStoreShape,

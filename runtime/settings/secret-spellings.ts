@@ -69,7 +69,7 @@ export function hasSecret(members: object, name: string): boolean {
 
 /** Where secrets come from when a snapshot is made. Both throw GatewayError `config.secret`; neither names the value. */
 export interface SecretSource {
-  /** "env:NAME" or "file:/path" → the secret. */
+  /** "env:NAME", "file:/path" or "vault:<mount>/<path>#<field>" → the secret. */
   resolve(ref: string): string;
   /** Opens a text sealed to this gateway. */
   open(sealed: string): string;

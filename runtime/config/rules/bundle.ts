@@ -8,7 +8,7 @@ import { routePrecedence } from "../in-force.ts";
 import { hostCertificateProblems } from "./host-certificates.ts";
 import { firstBeyondPlaces, MAX_MAGLEV_PLACES } from "../../features/balancing/rules.ts";
 import { usesDiscovery } from "../../features/mcp/rules.ts";
-import { ownerProblems } from "./owners.ts";
+import { ownerProblems, vaultReferenceProblems } from "./owners.ts";
 import { below, warningAt, errorAt, type UnplacedProblem, quote } from "../../settings/problem.ts";
 import { ownAddressRules, ownHostRules, type OwnListener, ownListeners } from "./own-addresses.ts";
 import type { ReadRoute, ReadSlice } from "../read-slice.ts";
@@ -47,6 +47,7 @@ export function validateBundle(bundle: Bundle): void {
     if (boot && !slice.source.boot) {
       for (const problem of ownerProblems(slice, boot, slices)) slice.report(problem);
     }
+    if (boot) for (const problem of vaultReferenceProblems(slice, boot)) slice.report(problem);
     // Without the boot file nobody knows all that will be there.
     if (boot) for (const problem of hostCertificateProblems(slice, boot, slices)) slice.report(problem);
     for (const route of slice.routes) {

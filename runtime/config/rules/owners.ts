@@ -16,6 +16,7 @@ import { type SecretUse, secretUses } from "../../settings/secret-spellings.ts";
 import { settingsFields } from "../settings.ts";
 import { parseTemplate } from "../../features/headers/template.ts";
 import { isLoopbackHost } from "../../settings/values.ts";
+import { isVaultReference, withoutVersion } from "../../settings/vault-reference.ts";
 
 type Rights = NonNullable<BootDoc["owners"]>[string];
 
@@ -130,19 +131,33 @@ function* referenceProblems(
   slices: readonly ReadSlice[],
 ): Iterable<UnplacedProblem> {
   const reserved = new Set(slices.filter((each) => each.source.boot).flatMap((each) => bootReferences(each)));
+  const isReserved = (value: string): boolean => reserved.has(withoutVersion(value));
   const problem = (path: ValuePath, value: string): UnplacedProblem | undefined => {
     // The reference is a name, not a secret, so it may be quoted.
-    if (reserved.has(value)) return errorAt(path, `is ${quote(value)}, a secret of the boot file itself`);
+    if (isReserved(value)) return errorAt(path, `is ${quote(value)}, a secret of the boot file itself`);
     if ((rights.allowed_refs ?? []).some((pattern) => matchesReference(pattern, value))) return undefined;
     return errorAt(path, `is ${quote(value)}, must be allowed by ${setting("allowed_refs")}`);
   };
-  const uses = [
+  for (const { form, path, values } of sliceUses(slice)) {
+    if (form === "ref") yield* values.flatMap((value) => problem(path, value) ?? []);
+  }
+}
+
+/** References to a server of which the boot file does not say where it is. */
+export function* vaultReferenceProblems(slice: ReadSlice, { vault }: BootDoc): Iterable<UnplacedProblem> {
+  if (vault) return;
+  const uses = [...secretUses(settingsFields, slice.boot), ...sliceUses(slice)];
+  for (const { form, path, values } of uses) {
+    for (const value of form === "ref" ? values.filter(isVaultReference) : [])
+      yield errorAt(path, `is ${quote(value)}, which needs "vault" in the boot file, where the server is named`);
+  }
+}
+
+function sliceUses(slice: ReadSlice): readonly SecretUse[] {
+  return [
     ...settingUses(slice),
     ...slice.routes.flatMap((route) => [...secretUses(routeFields, route.valid, route.path)]),
   ];
-  for (const { form, path, values } of uses) {
-    if (form === "ref") yield* values.flatMap((value) => problem(path, value) ?? []);
-  }
 }
 
 function settingUses({ settings, certificates, settingsPath }: ReadSlice): readonly SecretUse[] {
@@ -154,7 +169,7 @@ function settingUses({ settings, certificates, settingsPath }: ReadSlice): reado
 
 function bootReferences(slice: ReadSlice): readonly string[] {
   const uses = [...secretUses(settingsFields, slice.boot), ...settingUses(slice)];
-  return uses.filter((use) => use.form === "ref").flatMap((use) => use.values);
+  return uses.filter((use) => use.form === "ref").flatMap((use) => use.values.map(withoutVersion));
 }
 
 function matchesReference(pattern: string, reference: string): boolean {

@@ -6,6 +6,7 @@ import { trustedIssuers } from "../../features/sign-in/trusted-issuers.ts";
 import type { BootDoc, SettingsDoc } from "../settings.ts";
 import { adminTokenRules } from "../../features/process/admin-tokens.ts";
 import { publishWorkloadProblems } from "../../features/process/publish-workloads.ts";
+import { vaultRules } from "../../features/process/vault.ts";
 import { webhookRules } from "../../features/process/webhook.ts";
 import { hostCertificateRules } from "../../features/listener/host-certificates.ts";
 import { consoleRules } from "../../features/access/console.ts";
@@ -21,6 +22,7 @@ export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterab
   yield* trustedIssuers(settings);
   yield* directoryRules(settings);
   yield* sharedSecrets(settings);
+  yield* vaultRules(settings);
   yield* recordKey(settings);
   yield* auditKey(settings);
   yield* recordSinkRules(settings);

@@ -88,7 +88,10 @@ function propertiesOf(field: Field): JsonSchema {
   const [plain, reference, sealed] = secretNames(field.name);
   return {
     [plain]: { ...form, ...about },
-    [reference]: { ...form, description: `Where \`${field.name}\` is read: \`env:NAME\` or \`file:/path\`.` },
+    [reference]: {
+      ...form,
+      description: `Where \`${field.name}\` is read: \`env:NAME\`, \`file:/path\` or \`vault:<mount>/<path>#<field>\`.`,
+    },
     [sealed]: { ...form, description: `\`${field.name}\`, sealed to the gateway's public key.` },
   };
 }

@@ -53,7 +53,7 @@ routes:
 \`\`\`
 
 What one owner publishes is a slice with the same words: \`{ version: 1, owner, settings, routes }\`, its routes by name.
-Write a secret \`x\` in exactly one of three ways: \`x\`, the value itself; \`x_ref\`, \`env:NAME\` or \`file:/path\`; \`x_sealed\`, a seal.
+Write a secret \`x\` in exactly one of three ways: \`x\`, the value itself; \`x_ref\`, \`env:NAME\`, \`file:/path\` or \`vault:<mount>/<path>#<field>\`; \`x_sealed\`, a seal.
 A duration is a number with a unit: \`30s\`, \`5m\`, \`1h30m\`, \`90d\`.`;
 
 export function configReference(): string {

@@ -58,5 +58,25 @@ export function bundleSeries(bundle: Pick<Bundle, "status" | "current">): readon
       merge: "max",
       read: () => Object.entries(bundle.status().owners).map(([state, value]) => ({ value, labels: { state } })),
     },
+    {
+      name: "gateway_vault_up",
+      help: "1 while the Vault or OpenBao server of `vault` answers, 0 while its secrets cannot be refreshed; not there without `vault`.",
+      type: "gauge",
+      merge: "min",
+      *read() {
+        const { vault } = bundle.status();
+        if (vault) yield { value: vault.reachable ? 1 : 0 };
+      },
+    },
+    {
+      name: "gateway_vault_entries",
+      help: "Entries of the Vault or OpenBao server in use, by state: current, late (as it was read last) or unread.",
+      type: "gauge",
+      merge: "max",
+      *read() {
+        const { vault } = bundle.status();
+        for (const [state, value] of Object.entries(vault?.entries ?? {})) yield { value, labels: { state } };
+      },
+    },
   ];
 }

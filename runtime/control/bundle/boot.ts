@@ -11,8 +11,13 @@ import { compileBoot } from "../../config/compile-settings.ts";
 import { formatProblem, loadSlices, type Problem } from "../../config/load.ts";
 import { readSlice } from "../../config/read-slice.ts";
 import { secretUses, secretValues } from "../../settings/secret-spellings.ts";
+import { isVaultReference } from "../../settings/vault-reference.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { createKeys } from "../../shared/keys.ts";
+import { ignore } from "../../shared/ignore.ts";
+import { systemClock } from "../../shared/clock.ts";
+import { compileVault } from "../../features/process/vault.ts";
+import { openVault, type Vault, type VaultDeps } from "../../vault/vault.ts";
 import { type SecretNeeds, secretNeeds } from "./secret-needs.ts";
 import { createSealing, readSecrets, type SecretDeps, type Sealing } from "./secrets.ts";
 import { readTogether } from "./sources.ts";
@@ -23,6 +28,15 @@ export interface Boot {
   readonly settings: BootSettings;
   /** Absent without `shared_secret`. */
   readonly sealing: Sealing | undefined;
+  /** Absent without `vault`. Whoever read the boot file closes it. */
+  readonly vault: Vault | undefined;
+}
+
+export interface BootOptions {
+  readonly env: SecretDeps["env"];
+  /** The process begins, and waits for the server of its secrets a while. Default: it is asked once. */
+  readonly starts?: boolean;
+  readonly vault?: Partial<VaultDeps>;
 }
 
 /**
@@ -31,13 +45,13 @@ export interface Boot {
  * @param path a configuration file, or a directory with a boot file
  * @throws GatewayError `config.invalid` with every problem of all files, `config.secret`
  */
-export async function readBoot(path: string, env: SecretDeps["env"] = process.env): Promise<Boot> {
+export async function readBoot(path: string, options: BootOptions = { env: process.env }): Promise<Boot> {
   const { sources, problems, unread } = await readTogether(path);
   const file = sources.find((source) => source.boot);
   const found: Problem[] = [];
   const slice = file && readSlice(file, found);
   const isBad = found.some(({ severity, path: where }) => severity === "error" && where[0] !== "routes");
-  if (slice && !isBad) return resolveBoot(slice.boot, env);
+  if (slice && !isBad) return resolveBoot(slice.boot, options);
   const all = [...problems, ...unread, ...loadSlices(sources).problems];
   if (!file && problems.length === 0) {
     all.push({ severity: "error", file: path, path: [], message: "has no boot file, must have a gateway.yaml" });
@@ -46,16 +60,53 @@ export async function readBoot(path: string, env: SecretDeps["env"] = process.en
 }
 
 /** @throws GatewayError `config.secret` */
-export async function resolveBoot(doc: BootDoc, env: SecretDeps["env"]): Promise<Boot> {
+export async function resolveBoot(doc: BootDoc, options: BootOptions): Promise<Boot> {
+  const { env, starts = false } = options;
   const needs = secretNeeds(secretUses(settingsFields, doc));
-  const sealing = await sealingOf(doc, { refs: needs.refs, sealed: [] }, env);
-  const settings = compileBoot(doc, await readSecrets(needs, { env, sealing }));
-  return { doc, settings, sealing };
+  const vault = vaultOf(doc, options);
+  try {
+    if (starts) await vault?.readAtStart(needs.refs.filter(isVaultReference));
+    const deps = { env, vault };
+    const sealing = await sealingOf(doc, bootNeeds(doc), deps);
+    const settings = compileBoot(doc, await readSecrets(needs, { ...deps, sealing }));
+    return { doc, settings, sealing, vault };
+  } catch (error) {
+    await vault?.close();
+    throw error;
+  }
+}
+
+/** The server of `vault:` references; undefined when the boot file names none. Whoever asks closes it. */
+export function vaultOf({ vault, ...doc }: BootDoc, options: BootOptions): Vault | undefined {
+  if (!vault) return undefined;
+  const { env } = options;
+  /** A SecretID may be another one at each login, and is then read where it was written. */
+  const secretId = async (): Promise<string | undefined> => {
+    const { approle = {} } = vault.login;
+    const needs = secretNeeds(secretUses(settingsFields, { vault }));
+    const sealing = needs.sealed.length > 0 ? await sealingOf(doc, bootNeeds(doc), { env }) : undefined;
+    return secretValues(approle, "secret_id", await readSecrets(needs, { env, sealing }))[0];
+  };
+  return openVault(compileVault(vault), { clock: systemClock, secretId, ...options.vault });
+}
+
+/**
+ * Waits a while for the server of secrets, which a process that begins cannot do without; from then on its news are told.
+ *
+ * @returns unsubscribe
+ */
+export async function followVault({ vault }: Boot, refs: readonly string[], onNews: () => void): Promise<() => void> {
+  await vault?.readAtStart(refs.filter(isVaultReference));
+  return vault?.onChange(onNews) ?? ignore;
+}
+
+function bootNeeds(doc: BootDoc): SecretNeeds {
+  return { ...secretNeeds(secretUses(settingsFields, doc)), sealed: [] };
 }
 
 /** The key to sealed secrets is made from `shared_secret`, so that one cannot itself be sealed. */
-async function sealingOf(doc: BootDoc, needs: SecretNeeds, env: SecretDeps["env"]): Promise<Sealing | undefined> {
-  const secrets = await readSecrets(needs, { env });
+async function sealingOf(doc: BootDoc, needs: SecretNeeds, deps: SecretDeps): Promise<Sealing | undefined> {
+  const secrets = await readSecrets(needs, deps);
   const source = {
     resolve: (ref: string) => secrets.resolve(ref),
     open: () => {

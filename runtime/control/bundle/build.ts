@@ -18,7 +18,9 @@ import { canonicalJson } from "../../shared/canonical-json.ts";
 import { errorText } from "../../shared/errors.ts";
 import { buildCertificates, type CompiledCertificates, sameCertificates } from "./build-certificates.ts";
 import type { CertificateText, RouteText } from "./validation/protocol.ts";
+import { lateSecrets } from "./late-secrets.ts";
 import { compiledWith, recording, sameSecrets, type Secrets } from "./recorded-secrets.ts";
+import type { ResolvedSecrets } from "./secrets.ts";
 import { secretNeeds, type SecretNeeds } from "./secret-needs.ts";
 
 /** What one build leaves for the next. */
@@ -48,19 +50,27 @@ export interface BuildInput {
   /** Of slices, by host. */
   readonly certificates: readonly CertificateText[];
   readonly routes: readonly RouteText[];
-  readonly secrets: SecretSource;
+  readonly secrets: SecretSource & Partial<Pick<ResolvedSecrets, "late">>;
   /** File to name when an owner's route cannot be compiled. */
   readonly fileOf: (owner: string) => string;
 }
 
 export type BuildOutcome =
-  | { readonly ok: true; readonly build: Build; readonly stale: readonly Stale[] }
+  | GoodBuild
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly failures: readonly Failure[] };
+
+export interface GoodBuild {
+  readonly ok: true;
+  readonly build: Build;
+  readonly stale: readonly Stale[];
+}
 
 /** What goes on with the secrets of the last build, because those of now cannot be read. */
 export interface Stale {
   readonly owner: string;
   readonly problem: Problem;
+  /** What is written is in force, with a secret that cannot be refreshed. */
+  readonly isLate?: true;
 }
 
 /** A text that could not be compiled. */
@@ -107,6 +117,7 @@ export async function buildSnapshot(input: BuildInput, last: Build | undefined):
   const certificates = await buildCertificates(input, last?.certificates ?? new Map(), into);
   if (!last || !sameCertificates(certificates, last.certificates)) unchanged = false;
   if (problems.length > 0) return { ok: false, problems, failures };
+  stale.push(...lateSecrets(input, { settings: settings.secrets, compiled, certificates }));
   const build = { settings: settings.value, certificates, holdsOwnersApart, routes, unchanged, compiled };
   return { ok: true, stale, build: { ...build, settingsText: settings.text, settingsSecrets: settings.secrets } };
 }

@@ -7,10 +7,8 @@
  * last good one and the others alone, what is wrong with the boot file leaves the last good snapshot in force, and both
  * are reported in the log and the status; listeners see each snapshot once, in order.
  */
-import { isWrittenBy, resolveBoot, type Boot } from "./boot.ts";
-
+import { followVault, isWrittenBy, resolveBoot, type Boot } from "./boot.ts";
 import type { JWK } from "jose";
-
 import type { BootSettings } from "../../config/compiled.ts";
 import type { Snapshot, Snapshots } from "../../config/snapshot.ts";
 import type { Problem } from "../../config/load.ts";
@@ -18,7 +16,7 @@ import { canonicalJson } from "../../shared/canonical-json.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Closable, Clock } from "../../shared/clock.ts";
-import { buildSnapshot, type Build, type BuildOutcome } from "./build.ts";
+import { buildSnapshot, type Build, type GoodBuild } from "./build.ts";
 import {
   createCandidateValidation,
   publishedSources,
@@ -73,8 +71,6 @@ export interface Bundle extends Snapshots, Closable {
   onReport(listener: () => void): () => void;
 }
 
-type GoodBuild = Extract<BuildOutcome, { readonly ok: true }>;
-
 /** @throws GatewayError `config.invalid` with every problem, one a line */
 export async function openBundle(deps: BundleDeps): Promise<Bundle> {
   const { path, log, clock, env = process.env, published, kept, keptKeys, boot: givenBoot, ...times } = deps;
@@ -85,6 +81,7 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
   const reportListeners = new Set<() => void>();
   const preparations = new Set<(next: Snapshot) => Promise<void>>();
   let boot = givenBoot;
+  let unfollowVault: (() => void) | undefined;
   let slices: PublishedState = { generation: 0, slices: [] };
   /** Generation of the slices that are in the current snapshot. */
   let inForce = 0;
@@ -100,7 +97,6 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
   let running = Promise.resolve();
   let queued: Promise<void> | undefined;
   let closed = false;
-
   const isOwnOutput = (file: string): boolean => boot !== undefined && isWrittenBy(boot.settings, file);
   const watch = createWatch({ ...times, log, isOwnOutput, onHint: () => void reload() });
   const unfollow = published?.onChange(() => void reload());
@@ -130,6 +126,7 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
     status: () => ({
       ...report.status(current),
       ...(published && { published: { generation: slices.generation, inForce } }),
+      ...(boot?.vault && { vault: boot.vault.status() }),
     }),
     reload,
     validate: createCandidateValidation(validator, secretDeps),
@@ -187,7 +184,8 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
         if (news) report.found(news);
         return;
       }
-      boot ??= await resolveBoot(checked.boot, env);
+      boot ??= await resolveBoot(checked.boot, { env, starts: true });
+      unfollowVault ??= await followVault(boot, checked.needs.refs, () => void reload());
       const secrets = await readSecrets(checked.needs, secretDeps());
       if (secrets.fingerprint === fingerprint) {
         // Slices that went there and back between two looks are a later generation of the same.
@@ -213,7 +211,7 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
   }
 
   function secretDeps(): SecretDeps {
-    return { env, sealing: boot?.sealing };
+    return { env, sealing: boot?.sealing, vault: boot?.vault };
   }
 
   /** While the store is away, the slices last read stay; without any there is nothing to start with. */
@@ -294,6 +292,8 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
     closed = true;
     watch.close();
     unfollow?.();
+    unfollowVault?.();
+    if (boot !== givenBoot) await boot?.vault?.close();
     await validator.close();
     await running;
   }

@@ -110,7 +110,7 @@ export async function startPresence({ store, id, bundle, clock, log }: PresenceD
 
 /** Those of published slices, for whom publishers ask; of the first few with their reasons. */
 function behind(degraded: readonly DegradedStatus[]): Pick<PresenceRow, "degraded"> {
-  const published = degraded.filter(({ owner, files }) => files.includes(publishedName(owner)));
+  const published = degraded.filter(({ owner, files, late }) => late !== true && files.includes(publishedName(owner)));
   if (published.length === 0) return {};
   const reasons = (problems: readonly string[], index: number): readonly string[] =>
     index < MAX_EXPLAINED ? problems.slice(0, MAX_PROBLEMS) : [];

@@ -5,6 +5,7 @@ import type { Log } from "../../shared/log.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { DegradedOwner, ValidationReport, SliceStatus } from "./validation/protocol.ts";
 import type { Stale } from "./build.ts";
+import type { VaultStatus } from "../../vault/vault.ts";
 import type { Validation } from "./validation/validator.ts";
 
 export interface BundleStatus {
@@ -33,6 +34,8 @@ export interface BundleStatus {
   readonly reloads: { readonly ok: number; readonly failed: number };
   /** Absent where nothing can be published to. Generations of the publication, not of this process. */
   readonly published?: { readonly generation: number; readonly inForce: number };
+  /** Of `vault`: the server of secrets, and how many are as they are there. */
+  readonly vault?: VaultStatus;
 }
 
 export interface DegradedStatus {
@@ -42,6 +45,8 @@ export interface DegradedStatus {
   /** Epoch seconds. */
   readonly since: number;
   readonly files: readonly string[];
+  /** What is written is in force; only secrets of it are as they were read last. */
+  readonly late?: true;
   /** One line each: why what is written now is not in force. */
   readonly problems: readonly string[];
 }
@@ -159,7 +164,8 @@ function withStale(degraded: readonly DegradedOwner[], stale: readonly Stale[]):
   const byOwner = Map.groupBy(stale, ({ owner }) => owner);
   const added = [...byOwner].map(([owner, all]): DegradedOwner => {
     const problems = all.slice(0, MAX_LOGGED).map(({ problem }) => problem);
-    return { owner, standing: "kept", files: [...new Set(problems.map(({ file }) => file))], problems };
+    const files = [...new Set(problems.map(({ file }) => file))];
+    return { owner, standing: "kept", files, problems, ...(all.every(({ isLate }) => isLate) && { late: true }) };
   });
   const isKnown = ({ owner }: DegradedOwner): boolean => degraded.some((each) => each.owner === owner);
   return [...degraded, ...added.filter((each) => !isKnown(each))];

@@ -2,7 +2,7 @@
 import type { SecretUse } from "../../settings/secret-spellings.ts";
 
 export interface SecretNeeds {
-  /** "env:NAME", "file:/path"; unique. */
+  /** "env:NAME", "file:/path", "vault:<mount>/<path>#<field>"; unique. */
   readonly refs: readonly string[];
   /** Compact JWE; unique. */
   readonly sealed: readonly string[];

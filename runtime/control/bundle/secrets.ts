@@ -1,5 +1,6 @@
 /**
- * Secrets of the configuration: references to the environment and to files, and texts sealed to this gateway.
+ * Secrets of the configuration: references to the environment, to files and to a Vault or OpenBao server, and texts sealed
+ * to this gateway.
  *
  * Everything is read before compiling starts, which is synchronous then. Messages name the reference, never the value.
  */
@@ -10,20 +11,28 @@ import { dirname } from "node:path";
 import { calculateJwkThumbprint, compactDecrypt, decodeProtectedHeader, type JWK } from "jose";
 
 import type { SecretSource } from "../../settings/secret-spellings.ts";
+import { isVaultReference } from "../../settings/vault-reference.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Keys } from "../../shared/keys.ts";
+import type { Vault } from "../../vault/vault.ts";
 import type { SecretNeeds } from "./secret-needs.ts";
 
 /** What was needed, read. `resolve` and `open` throw for what could not be. */
 export interface ResolvedSecrets extends SecretSource {
   /** Equal for equal values; not reversible. Tells whether anything changed. */
   readonly fingerprint: string;
+  /** Reference → why its value is the one of before. */
+  readonly late: ReadonlyMap<string, string>;
 }
 
 export interface SecretDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Absent without `shared_secret`: then nobody can have sealed anything to us. */
   readonly sealing?: Sealing | undefined;
+  /** Absent without `vault`: then nothing is read from a server. */
+  readonly vault?: Pick<Vault, "read"> | undefined;
+  /** Somebody waits to hear what can be read now: what a server did not give a moment ago is asked for again. */
+  readonly again?: boolean;
 }
 
 export interface Sealing {
@@ -37,17 +46,26 @@ const MAX_SECRET_BYTES = 64 * 1024;
 /** Tool locks, which are no secrets and stand in files of JSON. */
 const MAX_JSON_BYTES = 4 * 1024 * 1024;
 
-type Found = { readonly value: string } | { readonly failure: string; readonly cause?: unknown };
+type Found =
+  | { readonly value: string; readonly late?: string }
+  | { readonly failure: string; readonly cause?: unknown };
 
 export async function readSecrets(needs: SecretNeeds, deps: SecretDeps): Promise<ResolvedSecrets> {
   const found = new Map<string, Found>();
-  for (const ref of needs.refs) found.set(`ref ${ref}`, await readReference(ref, deps.env));
+  const late = new Map<string, string>();
+  const atServer = await readFromServer(needs.refs.filter(isVaultReference), deps);
+  for (const ref of needs.refs) {
+    const result = atServer.get(ref) ?? (await readReference(ref, deps.env));
+    found.set(`ref ${ref}`, result);
+    if ("late" in result && result.late !== undefined) late.set(ref, result.late);
+  }
   for (const sealed of needs.sealed) found.set(`sealed ${sealed}`, await openSealed(sealed, deps.sealing));
   const fingerprint = createHash("sha256");
   for (const [name, result] of found)
-    fingerprint.update(JSON.stringify([name, "value" in result ? result.value : null]));
+    fingerprint.update(JSON.stringify("value" in result ? [name, result.value, result.late ?? null] : [name]));
   return {
     fingerprint: fingerprint.digest("hex"),
+    late,
     resolve: (ref) => valueOf(found.get(`ref ${ref}`), `secret "${ref}"`),
     open: (sealed) => valueOf(found.get(`sealed ${sealed}`), "a sealed secret"),
   };
@@ -59,13 +77,19 @@ function valueOf(result: Found | undefined, name: string): string {
   throw new GatewayError("config.secret", `Cannot read ${name}: ${failure}`, { cause });
 }
 
+async function readFromServer(refs: readonly string[], deps: SecretDeps): Promise<ReadonlyMap<string, Found>> {
+  if (refs.length === 0) return new Map();
+  if (deps.vault) return deps.vault.read(refs, deps.again);
+  return new Map(refs.map((ref) => [ref, { failure: 'the boot file has no "vault", where the server is named' }]));
+}
+
 async function readReference(ref: string, env: SecretDeps["env"]): Promise<Found> {
   if (ref.startsWith("env:")) {
     const value = env[ref.slice("env:".length)];
     return value === undefined ? { failure: "the environment variable is not set" } : { value };
   }
   if (ref.startsWith("file:/")) return readSecretFile(ref.slice("file:".length));
-  return { failure: 'it must begin with "env:" or "file:/"' };
+  return { failure: 'it must begin with "env:", "file:/" or "vault:"' };
 }
 
 async function readSecretFile(path: string): Promise<Found> {

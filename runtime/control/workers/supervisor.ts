@@ -61,9 +61,10 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
   };
 
   try {
-    const boot = await readBoot(config);
+    const boot = await readBoot(config, { env: process.env, starts: true });
+    if (boot.vault) own(boot.vault);
     refuseAlone(boot, workers);
-    const { settings, sealing } = boot;
+    const { settings, sealing, vault } = boot;
     const log = options.log ?? createLog({ level: settings.logLevel });
     const store = own(await openRecords(settings.storageUrl, { clock: systemClock, log }));
     const validator = own(
@@ -94,7 +95,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     const recording = { store, clock: systemClock, onError };
     const publisher = createPublisher({
       store,
-      validate: createCandidateValidation(validator, () => ({ env: process.env, sealing }), kept),
+      validate: createCandidateValidation(validator, () => ({ env: process.env, sealing, vault }), kept),
       clock: systemClock,
       record: recordsActions ? recordPublished(recording) : undefined,
       onStored: () => fleet.tell({ type: "look" }),

@@ -3,6 +3,7 @@ import { ownerPatternProblem } from "./owners.ts";
 import { publishWorkloadsShape } from "./publish-workloads.ts";
 import { isHeaderName } from "../../shared/http/header-syntax.ts";
 import { quote } from "../../settings/problem.ts";
+import { isVaultReferencePattern } from "../../settings/vault-reference.ts";
 import { decodeBase64, parseHttpUrl } from "../../settings/values.ts";
 import { quotedProblem } from "../../settings/types/checks.ts";
 import { block, labelled } from "../../settings/types/block.ts";
@@ -129,12 +130,13 @@ export const ownersShape = (liveNames: readonly string[]) => ({
           OWNER_TOKENS.includes(value) ? undefined : quotedProblem(value, 'must be "external", "provider" or "id_jag"'),
       }),
       allowed_refs: textList({
-        doc: 'Secret references its slice may use; a trailing "*" matches any rest: "env:TEAM_A_*".',
+        doc: 'Secret references its slice may use; a trailing "*" matches any rest: "env:TEAM_A_*", "vault:kv/team-a/*".',
         unset: "none",
         check: (value) =>
-          /^(env:[A-Za-z0-9_]+\*?|file:\/[^*\0]+\*?)$/.test(value) && !value.split("/").includes("..")
+          isVaultReferencePattern(value) ||
+          (/^(env:[A-Za-z0-9_]+\*?|file:\/[^*\0]+\*?)$/.test(value) && !value.split("/").includes(".."))
             ? undefined
-            : `is ${quote(value)}, must be like "env:TEAM_A_*" or "file:/run/secrets/team-a/*"`,
+            : `is ${quote(value)}, must be like "env:TEAM_A_*", "file:/run/secrets/team-a/*" or "vault:kv/team-a/*"`,
       }),
     },
     {

@@ -1,6 +1,7 @@
 /** Checks of single texts. Each gives the predicate of `"<setting>" …`, state then what is expected, or undefined when all is well. */
 import { describe, quote } from "../problem.ts";
 import type { Reading } from "../values.ts";
+import { isVaultReference, parseVaultReference, VAULT_REFERENCE_FORM } from "../vault-reference.ts";
 
 export type Check = (value: string) => string | undefined;
 
@@ -44,13 +45,16 @@ export function readable(read: (value: string) => Reading<unknown>): Check {
 /** Where a secret is read from. One spelling per file: who may use which is validated by the text of the reference. */
 export function checkReference(value: string): string | undefined {
   if (/^env:[A-Za-z_][A-Za-z0-9_]*$/.test(value)) return undefined;
+  if (isVaultReference(value)) return parseVaultReference(value) ? undefined : VAULT_REFERENCE_PROBLEM;
   const path = /^file:\/([^\0]+)$/.exec(value)?.[1];
-  if (path === undefined) return 'must be "env:NAME" or "file:/absolute/path"';
+  if (path === undefined) return 'must be "env:NAME", "file:/absolute/path" or "vault:<mount>/<path>#<field>"';
   const hasOtherSpelling = path.split("/").some((segment) => ["", ".", ".."].includes(segment));
   return hasOtherSpelling
     ? 'must be a plain path, without "//", "." and ".." segments and a slash at its end'
     : undefined;
 }
+
+const VAULT_REFERENCE_PROBLEM = `must be like "${VAULT_REFERENCE_FORM}", with "@<version>" at its end for one version: plain path segments and a field of letters, digits, "_", "." and "-"`;
 
 /** The seal itself is opened when the snapshot is made; here only what can never be one is refused. */
 export function checkSealed(value: string): string | undefined {

@@ -81,7 +81,7 @@ function secretAttributes({ name, doc }: Field): SchemaAttribute[] {
       name: reference,
       type: "string",
       use: "optional",
-      doc: `Where the gateway reads \`${name}\` when it loads the bundle: \`env:NAME\` or \`file:/path\`.`,
+      doc: `Where the gateway reads \`${name}\` when it loads the bundle: \`env:NAME\`, \`file:/path\` or \`vault:<mount>/<path>#<field>\`.`,
     },
     {
       name: sealed,

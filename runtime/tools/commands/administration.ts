@@ -55,7 +55,7 @@ export async function withAdministration<T>(
   const outcome = all.config ? all : loadSlices(sources.filter(({ boot }) => boot));
   if (!outcome.config) throw new GatewayError("config.invalid", outcome.problems.map(formatProblem).join("\n"));
   const { config } = outcome;
-  const { settings: boot } = await resolveBoot(config.boot, process.env);
+  const { settings: boot } = await resolveBoot(config.boot, { env: process.env });
   if (boot.storageUrl === "memory:") {
     throw new GatewayError(
       "commands.memory",

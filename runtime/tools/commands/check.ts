@@ -55,11 +55,12 @@ export async function checkConfiguration(paths: readonly string[], options: Chec
   const { insecure_server: isInsecure, certificates } = config.boot;
   if (isInsecure !== true && certificates === undefined) report(`cannot listen: ${NO_CERTIFICATE_PROBLEM}`);
   if (!options.elsewhere) {
-    const boot = await attempt(() => resolveBoot(config.boot, options.env), report);
+    const boot = await attempt(() => resolveBoot(config.boot, { env: options.env }), report);
     if (boot) await checkPlaces(boot.settings, report);
     // Without the boot file's own secrets, which has been reported, what is sealed cannot be opened.
-    const secrets = { env: options.env, sealing: boot?.sealing };
+    const secrets = { env: options.env, sealing: boot?.sealing, vault: boot?.vault };
     found.push(...(await secretProblems(config, secrets, fileOf)));
+    await boot?.vault?.close();
   }
   return formatCheck([...problems, ...found], config);
 }

@@ -1,6 +1,7 @@
 /** `gateway replay` between the command line and the replay itself. */
 import { type CheckedConfig, formatProblem, loadSlices } from "../../config/load.ts";
 import { readSources } from "../../control/bundle/sources.ts";
+import { vaultOf } from "../../control/bundle/boot.ts";
 import { secretNeeds } from "../../control/bundle/secret-needs.ts";
 import { readSecrets } from "../../control/bundle/secrets.ts";
 import { decodeRecordKey, recordKey } from "../../features/records/compile.ts";
@@ -66,11 +67,14 @@ async function findKey({ key }: ReplayOptions, { boot }: CheckedConfig, env: Rep
     return { key: decodeRecordKey(secrets.resolve(key)) };
   }
   const uses = [...secretUses(settingsFields, boot)].filter(({ name }) => name === "authorize_log_key");
+  const vault = vaultOf(boot, { env });
   try {
-    return { key: recordKey(boot, await readSecrets(secretNeeds(uses), { env })) };
+    return { key: recordKey(boot, await readSecrets(secretNeeds(uses), { env, vault })) };
   } catch (error) {
     // A reviewer may have the configuration and the records, and not the secrets.
     if (!(error instanceof GatewayError)) throw error;
     return { key: undefined, note: `digests in the records cannot be compared: ${errorText(error)}` };
+  } finally {
+    await vault?.close();
   }
 }

@@ -22,6 +22,8 @@ export interface DegradedOwner {
   readonly standing: Exclude<Standing, "current">;
   readonly files: readonly string[];
   readonly problems: readonly Problem[];
+  /** What is written is in force; only secrets of it are as they were read last. */
+  readonly late?: true;
 }
 
 /** An owner's slice as it was last in force, for the store. */

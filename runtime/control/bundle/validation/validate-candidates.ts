@@ -72,7 +72,10 @@ async function unusable(
 ): Promise<readonly Problem[]> {
   const refs = uses.flatMap((use) => (use.form === "ref" ? use.values : []));
   const sealed = uses.flatMap((use) => (use.form === "sealed" ? use.values : []));
-  const secrets = await readSecrets({ refs: [...new Set(refs)], sealed: [...new Set(sealed)] }, deps);
+  const secrets = await readSecrets(
+    { refs: [...new Set(refs)], sealed: [...new Set(sealed)] },
+    { ...deps, again: true },
+  );
   const unreadable = uses.flatMap(({ file, path, form, values }) =>
     values.flatMap((value): Problem[] => {
       const message = secretProblem(() => (form === "ref" ? secrets.resolve(value) : secrets.open(value)));

@@ -1,0 +1,184 @@
+/**
+ * `vault`: the Vault or OpenBao server whose secrets references name (`vault:<mount>/<path>#<field>`), and how this
+ * gateway logs in there. Of the boot file alone: no slice says where secrets are asked for.
+ */
+import { block } from "../../settings/types/block.ts";
+import { quotedProblem } from "../../settings/types/checks.ts";
+import { textList } from "../../settings/types/list.ts";
+import { type ShapeDoc, type WithDefaults, withDefaults } from "../../settings/types/registry.ts";
+import { duration, file, text, url } from "../../settings/types/scalar.ts";
+import { secret } from "../../settings/types/secret.ts";
+import { errorAt, quote, type UnplacedProblem } from "../../settings/problem.ts";
+import { hasSecret, secretNames } from "../../settings/secret-spellings.ts";
+import { accepted, overTlsOrLoopback, parseDuration, parseOrigin } from "../../settings/values.ts";
+import { isVaultReference, parseVaultReference } from "../../settings/vault-reference.ts";
+
+/** Where Kubernetes puts the token of a pod's service account. */
+const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+
+const pathProblem = (value: string): string | undefined =>
+  parseVaultReference(`vault:${value}/x#x`) ? undefined : `is ${quote(value)}, must be a path such as "team/kv"`;
+
+const authMount = (name: string) =>
+  text({ doc: "Path at which this way to log in is mounted, below `auth/`.", default: name, check: pathProblem });
+
+const role = text({
+  doc: "Role to log in as; its policies must have the capability `read` on what is referenced.",
+  required: true,
+  check: (value) => (value === "" ? "is empty, must be the name of a role" : undefined),
+});
+
+const loginShape = {
+  kubernetes: block(
+    {
+      role,
+      token_file: file({
+        doc: "The token of the service account, read at each login.",
+        default: SERVICE_ACCOUNT_TOKEN,
+      }),
+      mount: authMount("kubernetes"),
+    },
+    { doc: "As a service account of the cluster.", unset: "not so" },
+  ),
+  jwt: block(
+    {
+      role,
+      token_file: file({
+        doc: "A JWT of the platform about this machine or job, read at each login.",
+        required: true,
+      }),
+      mount: authMount("jwt"),
+    },
+    { doc: "With a JWT that the server can verify.", unset: "not so" },
+  ),
+  approle: block(
+    {
+      role_id: text({
+        doc: "RoleID of the AppRole.",
+        required: true,
+        check: (value) => (value === "" ? "is empty, must be a RoleID" : undefined),
+      }),
+      ...secret("secret_id", {
+        doc: "SecretID of the AppRole, read at each login. Not itself a `vault:` reference.",
+        unset: "the role needs none (`bind_secret_id=false`)",
+      }),
+      mount: authMount("approle"),
+    },
+    { doc: "As an AppRole.", unset: "not so" },
+  ),
+  token_file: file({
+    doc: "A file with a token that something else keeps valid, such as an agent's sink. Read at each request.",
+    unset: "not so",
+  }),
+};
+
+export const vaultShape = {
+  vault: block(
+    {
+      address: url({
+        doc: "Origin of the server: `https://vault.example.com:8200`. `http://` on this machine alone, as for an agent.",
+        required: true,
+        read: (value) => overTlsOrLoopback(parseOrigin(value)),
+      }),
+      ca_file: text({
+        doc: "PEM file of the authorities that may have signed its certificate, instead of the system's.",
+        unset: "the system's authorities",
+        check: (value) => (/^\/[^\0]+$/.test(value) ? undefined : `is ${quote(value)}, must be an absolute path`),
+      }),
+      namespace: text({
+        doc: "Namespace in which it logs in and reads (`X-Vault-Namespace`).",
+        unset: "the root namespace",
+        check: pathProblem,
+      }),
+      login: block(loginShape, { doc: "How it logs in: exactly one way.", required: true }),
+      mounts: textList({
+        doc: "Mounts of KV version 2 whose path has several segments, such as `team/kv`. In a reference the longest of them that fits is the mount, else the first segment.",
+        unset: "mounts have one segment",
+        check: (value) =>
+          pathProblem(value) === undefined ? undefined : quotedProblem(value, 'must be like "team/kv"'),
+      }),
+      refresh: duration({
+        doc: "How long a secret is used before it is read again, about: gateways do not all come at once.",
+        default: "5m",
+        minMs: 10_000,
+      }),
+    },
+    {
+      doc: "The Vault or OpenBao server (KV version 2) of references `vault:<mount>/<path>#<field>`, with `@<version>` for one version. They are read when they are loaded and again each `refresh`; while the server cannot be asked the last values stay, which `/status` and the metrics say.",
+      unset: "no secret is read from such a server",
+    },
+  ),
+};
+
+export type VaultDoc = NonNullable<ShapeDoc<typeof vaultShape>["vault"]>;
+
+/** How a token is come by. */
+export type VaultLogin =
+  | { readonly kind: "jwt"; readonly mount: string; readonly role: string; readonly tokenFile: string }
+  | { readonly kind: "approle"; readonly mount: string; readonly roleId: string }
+  | { readonly kind: "token-file"; readonly tokenFile: string };
+
+export interface VaultSettings {
+  readonly origin: string;
+  readonly caFile: string | undefined;
+  readonly namespace: string | undefined;
+  readonly login: VaultLogin;
+  /** Longest first, as segments. */
+  readonly mounts: readonly (readonly string[])[];
+  readonly refreshMs: number;
+}
+
+const WAYS = Object.keys(loginShape)
+  .filter((name) => !name.startsWith("secret_id"))
+  .map((name) => quote(name))
+  .join(", ");
+
+export function* vaultRules(
+  settings: Partial<ShapeDoc<typeof vaultShape>> & Readonly<Record<string, unknown>>,
+): Iterable<UnplacedProblem> {
+  const { vault } = settings;
+  if (!vault) return;
+  const ways = Object.keys(vault.login);
+  if (ways.length !== 1) {
+    const has = ways.length === 0 ? "names no way" : `names ${ways.map((way) => quote(way)).join(" and ")}`;
+    yield errorAt(["vault", "login"], `${has}, must have one of ${WAYS}`);
+  }
+  const { approle } = vault.login;
+  if (!approle) return;
+  const path = ["vault", "login", "approle"];
+  const [, reference, sealed] = secretNames("secret_id");
+  if (approle[reference] !== undefined && isVaultReference(approle[reference]))
+    yield errorAt([...path, reference], "is what opens the server, must not be read from it");
+  // What opens the seal would be read from the server that the seal opens.
+  const opensSeals = ["shared_secret_ref", "previous_shared_secret_ref"].flatMap((name) => settings[name] ?? []);
+  if (approle[sealed] !== undefined && opensSeals.some((each) => typeof each === "string" && isVaultReference(each)))
+    yield errorAt([...path, sealed], 'needs "shared_secret", which is itself read from the server');
+}
+
+/** Of a block that was validated. */
+export function compileVault(written: VaultDoc): VaultSettings {
+  const { vault } = withDefaults(vaultShape, { vault: written });
+  const { address, ca_file: caFile, namespace, refresh, login } = vault as NonNullable<typeof vault>;
+  return {
+    origin: accepted(parseOrigin(address)).origin,
+    caFile,
+    namespace,
+    login: compileLogin(login as LoginDoc),
+    mounts: (written.mounts ?? []).map((mount) => mount.split("/")).toSorted((a, b) => b.length - a.length),
+    refreshMs: accepted(parseDuration(refresh)),
+  };
+}
+
+type LoginDoc = WithDefaults<typeof loginShape>;
+
+function compileLogin({ kubernetes, jwt, approle, token_file: tokenFile }: LoginDoc): VaultLogin {
+  const byJwt = kubernetes ?? jwt;
+  if (byJwt) return { kind: "jwt", mount: byJwt.mount, role: byJwt.role, tokenFile: byJwt.token_file };
+  if (approle) return { kind: "approle", mount: approle.mount, roleId: approle.role_id };
+  return { kind: "token-file", tokenFile: tokenFile ?? "" };
+}
+
+/** Whether the login shows a secret that must be read for it. */
+export function needsSecretId({ login }: VaultDoc): boolean {
+  return login.approle !== undefined && hasSecret(login.approle, "secret_id");
+}

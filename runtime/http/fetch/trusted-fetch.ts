@@ -1,0 +1,90 @@
+/**
+ * Requests to one server of the operator's, whose certificate an authority of the operator's may have signed.
+ *
+ * Trusted input: the address, the authorities. Untrusted input: the answer. Promises: bounded in time, headers and body; no
+ * redirect is followed and no content coding undone; nothing is thrown, and no refusal quotes the answer.
+ */
+import { Agent } from "undici";
+
+export interface TrustedFetchOptions {
+  /** PEM; the system's authorities when absent. */
+  readonly ca: string | undefined;
+  /** For the whole exchange. */
+  readonly timeoutMs: number;
+  /** Longest answer body. */
+  readonly maxBytes: number;
+}
+
+export interface TrustedRequest {
+  readonly url: URL;
+  readonly method: "GET" | "POST";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export type TrustedAnswer =
+  | { readonly ok: true; readonly status: number; readonly location: string | undefined; readonly body: Buffer }
+  /** `problem` is the predicate of the server: "did not answer within 5 s". */
+  | { readonly ok: false; readonly problem: string };
+
+export interface TrustedFetch {
+  (request: TrustedRequest): Promise<TrustedAnswer>;
+  close(): Promise<void>;
+}
+
+const MAX_HEADER_BYTES = 16_384;
+const CONNECTIONS = 8;
+
+export function createTrustedFetch({ ca, timeoutMs, maxBytes }: TrustedFetchOptions): TrustedFetch {
+  const agent = new Agent({
+    connections: CONNECTIONS,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    pipelining: 1,
+    allowH2: false,
+    connect: { timeout: timeoutMs, ...(ca !== undefined && { ca }) },
+  });
+
+  async function ask({ url, method, headers, body }: TrustedRequest): Promise<TrustedAnswer> {
+    const signal = AbortSignal.timeout(timeoutMs);
+    try {
+      const answer = await agent.request({
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method,
+        headers: { ...headers, "accept-encoding": "identity" },
+        body: body ?? null,
+        signal,
+      });
+      const { "content-encoding": coding, location } = answer.headers;
+      if (coding !== undefined && coding !== "identity") {
+        answer.body.destroy();
+        return { ok: false, problem: "answered with a content coding that was not asked for" };
+      }
+      const read = await readBody(answer.body, maxBytes);
+      if (!read) return { ok: false, problem: `answered with more than ${maxBytes} bytes` };
+      return {
+        ok: true,
+        status: answer.statusCode,
+        location: typeof location === "string" ? location : undefined,
+        body: read,
+      };
+    } catch (error) {
+      if (signal.aborted) return { ok: false, problem: `did not answer within ${timeoutMs / 1000} s` };
+      const code = (error as NodeJS.ErrnoException).code ?? "no valid answer";
+      return { ok: false, problem: `cannot be reached (${code})` };
+    }
+  }
+  return Object.assign(ask, { close: () => agent.destroy() });
+}
+
+/** @returns undefined when it is longer */
+async function readBody(body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

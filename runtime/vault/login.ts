@@ -1,0 +1,177 @@
+/**
+ * The token with which secrets are read: had by logging in, renewed while that is possible, had anew where it is not.
+ *
+ * Untrusted input: the server's answers. Promises: one login at a time, whoever waits for it; no token, JWT or SecretID is in
+ * a message; a token that is near its end is not used.
+ */
+import { open } from "node:fs/promises";
+
+import type { VaultLogin } from "../features/process/vault.ts";
+import type { Clock } from "../shared/clock.ts";
+import { errorText } from "../shared/errors.ts";
+import { isRecord, type Members } from "../shared/is-record.ts";
+import type { VaultRequests } from "./requests.ts";
+
+export type TokenOutcome =
+  | { readonly ok: true; readonly token: string }
+  | { readonly ok: false; readonly failure: string };
+
+export interface VaultTokens {
+  token(): Promise<TokenOutcome>;
+  /** In the place of one that the server did not take; undefined when there is none to be had now. */
+  another(refused: string): Promise<TokenOutcome | undefined>;
+}
+
+export interface TokenDeps {
+  readonly requests: Pick<VaultRequests, "ask">;
+  readonly clock: Clock;
+  /** Of an AppRole; undefined where it needs none. @throws GatewayError when it cannot be read */
+  readonly secretId: () => Promise<string | undefined>;
+}
+
+interface Held {
+  readonly token: string;
+  /** Epoch milliseconds. */
+  readonly sinceMs: number;
+  /** Absent: it does not end. */
+  readonly renewAtMs?: number;
+  readonly endsAtMs?: number;
+  readonly isRenewable: boolean;
+  /** As the login gave it. */
+  readonly lifeMs: number;
+}
+
+type Login = { readonly ok: true; readonly held: Held } | Extract<TokenOutcome, { readonly ok: false }>;
+
+const MAX_FILE_BYTES = 64 * 1024;
+const TOKEN = /^[\x21-\x7e]{1,16384}$/;
+/** Of its life: renewed after two thirds, not used in the last tenth. */
+const RENEW_AFTER = 2 / 3;
+const USED_UNTIL = 0.9;
+/** Until the next try, while the token of before is good. */
+const RETRY_MS = 10_000;
+const LOGIN_AGAIN_AFTER_MS = 30_000;
+
+export function createVaultTokens(login: VaultLogin, { requests, clock, secretId }: TokenDeps): VaultTokens {
+  let held: Held | undefined;
+  let running: Promise<Login> | undefined;
+
+  return {
+    async token() {
+      if (login.kind === "token-file") return readToken(login.tokenFile);
+      const isGood = held !== undefined && clock.now() < (held.renewAtMs ?? Infinity);
+      return held && isGood ? { ok: true, token: held.token } : outcomeOf(obtainOnce(held));
+    },
+    async another(refused) {
+      if (login.kind === "token-file") {
+        const read = await readToken(login.tokenFile);
+        return read.ok && read.token === refused ? undefined : read;
+      }
+      if (held && held.token !== refused && !running) return { ok: true, token: held.token };
+      // A policy that forbids looks like a token that ended: what is forbidden shall not make us log in without end.
+      if (!running && held && clock.now() - held.sinceMs < LOGIN_AGAIN_AFTER_MS) return undefined;
+      return outcomeOf(obtainOnce(undefined));
+    },
+  };
+
+  function obtainOnce(known: Held | undefined): Promise<Login> {
+    return (running ??= obtain(known).finally(() => {
+      running = undefined;
+    }));
+  }
+
+  async function obtain(known: Held | undefined): Promise<Login> {
+    const isAlive = known !== undefined && clock.now() < (known.endsAtMs ?? Infinity);
+    const renewed = known?.isRenewable && isAlive ? await renew(known) : undefined;
+    if (renewed) return keep(renewed);
+    const outcome = await logIn();
+    if (outcome.ok) return keep(outcome.held);
+    // It is good for a while yet.
+    if (known && isAlive) return keep({ ...known, renewAtMs: Math.min(clock.now() + RETRY_MS, known.endsAtMs ?? 0) });
+    held = undefined;
+    return outcome;
+  }
+
+  /** @returns undefined when a login is due: past its longest life, renewing a token gives what was left of it */
+  async function renew(known: Held): Promise<Held | undefined> {
+    const request = { method: "POST", path: "auth/token/renew-self", token: known.token, body: {} } as const;
+    const answer = await requests.ask(request);
+    const renewed = answer.ok && answer.status === 200 ? heldOf(answer.body) : undefined;
+    return renewed && renewed.lifeMs >= known.lifeMs / 2 ? { ...renewed, lifeMs: known.lifeMs } : undefined;
+  }
+
+  async function logIn(): Promise<Login> {
+    const credentials = await credentialsOf();
+    if (!credentials.ok) return credentials;
+    const { mount, body } = credentials;
+    const answer = await requests.ask({ method: "POST", path: `auth/${mount}/login`, body });
+    if (!answer.ok) return answer;
+    if (answer.status !== 200) return { ok: false, failure: refusal(answer.status, mount) };
+    const fresh = heldOf(answer.body);
+    if (fresh) return { ok: true, held: fresh };
+    return { ok: false, failure: `the login at "auth/${mount}/login" gave no token, must need nothing beside` };
+  }
+
+  function keep(next: Held): Login {
+    held = next;
+    return { ok: true, held: next };
+  }
+
+  async function credentialsOf() {
+    const refuse = (failure: string) => ({ ok: false, failure }) as const;
+    try {
+      if (login.kind === "approle") {
+        const id = await secretId();
+        const body = { role_id: login.roleId, ...(id !== undefined && { secret_id: id }) };
+        return { ok: true, mount: login.mount, body } as const;
+      }
+      if (login.kind === "token-file") return refuse("there is no login with a token file");
+      const jwt = await readBounded(login.tokenFile);
+      if (!TOKEN.test(jwt)) return refuse(`"${login.tokenFile}" has no token, must have a JWT`);
+      return { ok: true, mount: login.mount, body: { role: login.role, jwt } } as const;
+    } catch (error) {
+      return refuse(`what it logs in with cannot be read: ${errorText(error)}`);
+    }
+  }
+
+  function refusal(status: number, mount: string): string {
+    const who = login.kind === "approle" ? "the AppRole" : `the role "${"role" in login ? login.role : ""}"`;
+    return `the login at "auth/${mount}/login" was refused (${status}), ${who} must be there and take what is shown`;
+  }
+
+  /** The life of a token, from the answer to a login or renewal. */
+  function heldOf({ auth }: Members): Held | undefined {
+    if (!isRecord(auth)) return undefined;
+    const { client_token: token, lease_duration: seconds, renewable } = auth;
+    if (typeof token !== "string" || !TOKEN.test(token)) return undefined;
+    if (typeof seconds !== "number" || !Number.isFinite(seconds) || seconds < 0) return undefined;
+    const isRenewable = renewable === true;
+    const now = clock.now();
+    if (seconds === 0) return { token, sinceMs: now, isRenewable, lifeMs: Infinity };
+    const lifeMs = seconds * 1000;
+    // One that cannot be renewed is had anew while it is still good.
+    const [renewAtMs, endsAtMs] = [now + lifeMs * RENEW_AFTER, now + lifeMs * USED_UNTIL];
+    return { token, sinceMs: now, renewAtMs, endsAtMs, isRenewable, lifeMs };
+  }
+}
+
+async function outcomeOf(login: Promise<Login>): Promise<TokenOutcome> {
+  const outcome = await login;
+  return outcome.ok ? { ok: true, token: outcome.held.token } : outcome;
+}
+
+async function readToken(path: string): Promise<TokenOutcome> {
+  try {
+    const token = await readBounded(path);
+    return TOKEN.test(token) ? { ok: true, token } : { ok: false, failure: `"${path}" has no token, must have one` };
+  } catch (error) {
+    return { ok: false, failure: `what it logs in with cannot be read: ${errorText(error)}` };
+  }
+}
+
+async function readBounded(path: string): Promise<string> {
+  await using file = await open(path, "r");
+  const { size } = await file.stat();
+  if (size > MAX_FILE_BYTES) throw new Error(`"${path}" has more than ${MAX_FILE_BYTES} bytes`);
+  return (await file.readFile("utf8")).trim();
+}

@@ -1,0 +1,95 @@
+/**
+ * One entry of a KV engine, version 2, as it is at the server now.
+ *
+ * Untrusted input: the answer. Promise: a value is text of a bounded size, or it is refused by name and never shown.
+ */
+import type { VaultSettings } from "../features/process/vault.ts";
+import { isRecord, type Members } from "../shared/is-record.ts";
+import type { VaultReference } from "../settings/vault-reference.ts";
+import type { VaultTokens } from "./login.ts";
+import type { VaultAnswer, VaultRequests } from "./requests.ts";
+
+export type EntryAnswer =
+  | { readonly ok: true; readonly fields: Members; readonly leaseMs: number }
+  | {
+      readonly ok: false;
+      /** "server": nothing else could be read now either. */
+      readonly of: "server" | "entry";
+      readonly failure: string;
+    };
+
+/** An entry, in the version that is referenced. */
+export interface EntryPlace {
+  /** Encoded, below `/v1/`: "kv/data/team-a/app?version=2". Equal paths are equal places. */
+  readonly path: string;
+  /** For messages: "kv/data/team-a/app". */
+  readonly name: string;
+}
+
+export function placeOf({ segments, version }: VaultReference, { mounts }: Pick<VaultSettings, "mounts">): EntryPlace {
+  const mount = mounts.find((each) => each.length < segments.length && each.every((part, at) => part === segments[at]));
+  const cut = mount?.length ?? 1;
+  const parts = [...segments.slice(0, cut), "data", ...segments.slice(cut)];
+  const query = version === undefined ? "" : `?version=${version}`;
+  return { path: parts.map((part) => encodeURIComponent(part)).join("/") + query, name: parts.join("/") };
+}
+
+export interface EntryDeps {
+  readonly requests: Pick<VaultRequests, "ask">;
+  readonly tokens: VaultTokens;
+}
+
+export async function readEntry({ requests, tokens }: EntryDeps, place: EntryPlace): Promise<EntryAnswer> {
+  const had = await tokens.token();
+  if (!had.ok) return { ok: false, of: "server", failure: had.failure };
+  const ask = (token: string): Promise<VaultAnswer> => requests.ask({ method: "GET", path: place.path, token });
+  let answer = await ask(had.token);
+  if (answer.ok && answer.status === 403) {
+    // The token may have been revoked, or the server restored from a copy without it.
+    const other = await tokens.another(had.token);
+    if (other && !other.ok) return { ok: false, of: "server", failure: other.failure };
+    if (other) answer = await ask(other.token);
+  }
+  return answer.ok ? entryOf(answer.status, answer.body, place) : { ok: false, of: "server", failure: answer.failure };
+}
+
+/** @see https://developer.hashicorp.com/vault/api-docs/secret/kv/kv-v2#read-secret-version */
+function entryOf(status: number, body: Members, { name }: EntryPlace): EntryAnswer {
+  const failed = (failure: string): EntryAnswer => ({ ok: false, of: "entry", failure });
+  const { data } = body;
+  if (status === 403) return failed(`"${name}" must not be read (403), its token must be good and have "read" there`);
+  if (status === 404) return failed(missing(name, data));
+  if (status !== 200) return failed(`"${name}" is answered with ${status}, must be an entry of KV version 2`);
+  const lease = body["lease_duration"];
+  // Version 1 has the fields where version 2 has `data` and `metadata`.
+  if (!isRecord(data) || !isRecord(data["metadata"]) || !isRecord(data["data"]))
+    return failed(`"${name}" is no entry of KV version 2, its mount must be of that version`);
+  const leaseMs = typeof lease === "number" && Number.isFinite(lease) && lease > 0 ? lease * 1000 : 0;
+  return { ok: true, fields: data["data"], leaseMs };
+}
+
+/** A version that was deleted is answered with 404 and says so. */
+function missing(name: string, data: unknown): string {
+  const metadata = isRecord(data) ? data["metadata"] : undefined;
+  if (!isRecord(metadata)) return `nothing is at "${name}" (404), must be there`;
+  return metadata["destroyed"] === true
+    ? `the version at "${name}" was destroyed (404), must be one that is there`
+    : `the version at "${name}" was deleted (404), must be restored or written anew`;
+}
+
+const MAX_SECRET_BYTES = 64 * 1024;
+
+export type FieldValue =
+  | { readonly ok: true; readonly value: string }
+  | { readonly ok: false; readonly failure: string };
+
+export function fieldOf(fields: Members, field: string, { name }: EntryPlace): FieldValue {
+  const refuse = (failure: string) => ({ ok: false, failure }) as const;
+  if (!Object.hasOwn(fields, field)) return refuse(`"${name}" has no field "${field}"`);
+  const value = fields[field];
+  if (typeof value !== "string") return refuse(`the field "${field}" of "${name}" is no text, must be text`);
+  if (Buffer.byteLength(value) > MAX_SECRET_BYTES)
+    return refuse(`the field "${field}" of "${name}" has more than ${MAX_SECRET_BYTES} bytes`);
+  // As a file's: whoever wrote it with `field=@file` means no newline.
+  return { ok: true, value: value.replace(/\r?\n$/, "") };
+}

@@ -1,0 +1,121 @@
+/**
+ * One request to the server of a Vault or OpenBao, and what its answer means.
+ *
+ * Untrusted input: the answer. Promises: bounded in time and size; a standby's redirect (307) is followed to the same path
+ * over the same scheme and no further, since the request carries a token; messages name the server and what is expected,
+ * never anything of the answer beside status and known sentences.
+ */
+import { readFileSync } from "node:fs";
+
+import type { VaultSettings } from "../features/process/vault.ts";
+import { createTrustedFetch, type TrustedFetch } from "../http/fetch/trusted-fetch.ts";
+import { errorText } from "../shared/errors.ts";
+import { isRecord, type Members } from "../shared/is-record.ts";
+import { isTlsOrLoopback } from "../settings/values.ts";
+
+export interface VaultRequest {
+  readonly method: "GET" | "POST";
+  /** Below `/v1/`, encoded. */
+  readonly path: string;
+  readonly token?: string;
+  readonly body?: Members;
+}
+
+export type VaultAnswer =
+  /** Whatever its status, the server is there and unsealed. `body` is {} where there is none. */
+  | { readonly ok: true; readonly status: number; readonly body: Members }
+  /** Nothing can be asked of it now. */
+  | { readonly ok: false; readonly failure: string };
+
+export interface VaultRequests {
+  ask(request: VaultRequest): Promise<VaultAnswer>;
+  close(): Promise<void>;
+}
+
+const TIMEOUT_MS = 5_000;
+/** An entry has at most 1 MiB where the server is not told otherwise. */
+const MAX_BYTES = 2 * 1024 * 1024;
+/** From a standby to the active one, and once more while they change. */
+const MAX_REDIRECTS = 2;
+
+export interface RequestTimes {
+  readonly timeoutMs?: number;
+}
+
+export function createVaultRequests(
+  { origin, namespace, caFile }: Pick<VaultSettings, "origin" | "namespace" | "caFile">,
+  { timeoutMs = TIMEOUT_MS }: RequestTimes = {},
+): VaultRequests {
+  const { host } = new URL(origin);
+  let trustedFetch: TrustedFetch | undefined;
+  const failed = (problem: string): VaultAnswer => ({ ok: false, failure: `the server "${host}" ${problem}` });
+
+  return {
+    async ask({ method, path, token, body }) {
+      try {
+        trustedFetch ??= openFetch();
+      } catch (error) {
+        return { ok: false, failure: `"vault.ca_file" cannot be read: ${errorText(error)}` };
+      }
+      const headers = {
+        "x-vault-request": "true",
+        accept: "application/json",
+        ...(namespace !== undefined && { "x-vault-namespace": namespace }),
+        ...(token !== undefined && { "x-vault-token": token }),
+        ...(body && { "content-type": "application/json" }),
+      };
+      const text = body && JSON.stringify(body);
+      let url = new URL(`/v1/${path}`, origin);
+      for (let redirects = 0; ; redirects++) {
+        const answer = await trustedFetch({ url, method, headers, ...(text !== undefined && { body: text }) });
+        if (!answer.ok) return failed(answer.problem);
+        const { status } = answer;
+        if (status < 300 || status > 399) return readAnswer(status, answer.body, failed);
+        const next = redirects < MAX_REDIRECTS ? redirectTarget(status, answer.location, url) : undefined;
+        if (!next) return failed(`redirects (${status}) where it must not: ${REDIRECT_EXPECTED}`);
+        url = next;
+      }
+    },
+    async close() {
+      await trustedFetch?.close();
+    },
+  };
+
+  function openFetch(): TrustedFetch {
+    const ca = caFile === undefined ? undefined : readFileSync(caFile, "utf8");
+    return createTrustedFetch({ ca, timeoutMs, maxBytes: MAX_BYTES });
+  }
+}
+
+const REDIRECT_EXPECTED = "a standby must answer itself, or 307 to the same path over the same scheme";
+
+/** Where a standby sends us; undefined when we do not go there. */
+function redirectTarget(status: number, location: string | undefined, from: URL): URL | undefined {
+  if ((status !== 307 && status !== 308) || location === undefined || !URL.canParse(location, from.href))
+    return undefined;
+  const to = new URL(location, from);
+  const isSame = to.protocol === from.protocol && to.pathname === from.pathname && to.search === from.search;
+  const isBare = to.username === "" && to.password === "";
+  const isSafe = isTlsOrLoopback(to);
+  return isSame && isBare && isSafe ? to : undefined;
+}
+
+function readAnswer(status: number, bytes: Buffer, failed: (problem: string) => VaultAnswer): VaultAnswer {
+  const body = parseBody(bytes);
+  // @see HTTP status codes of the API: 503 down for maintenance or sealed, 429 over a quota, 412 not yet replicated
+  if (status === 503) return failed(`is sealed, or cannot serve now (503), must be unsealed`);
+  if (status === 429) return failed("is asked more often than its quota lets (429)");
+  if (status >= 500 || status === 412) return failed(`cannot serve now (${status})`);
+  if (!body) return failed(`answered ${status} with what is no JSON object`);
+  return { ok: true, status, body };
+}
+
+function parseBody(bytes: Buffer): Members | undefined {
+  if (bytes.length === 0) return {};
+  try {
+    const body = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as unknown;
+    return isRecord(body) ? body : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,236 @@
+/**
+ * Secrets of a Vault or OpenBao server: read when they are first asked for, and again in the background.
+ *
+ * Nothing here waits for itself: whoever holds a configuration asks for all of its secrets every few seconds, and what is due
+ * is then read. A value stays until another one was read; while it cannot be refreshed that is said with it. An outage of the
+ * server is met once and not by each secret: all fail alike until the next try, whose pauses grow and are spread.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { VaultSettings } from "../features/process/vault.ts";
+import { canonicalJson, sha256 } from "../shared/canonical-json.ts";
+import { type Closable, type Clock, within } from "../shared/clock.ts";
+import { ignore } from "../shared/ignore.ts";
+import { createLimiter } from "../shared/limiter.ts";
+import type { Members } from "../shared/is-record.ts";
+import { parseVaultReference } from "../settings/vault-reference.ts";
+import { createVaultTokens, type TokenDeps } from "./login.ts";
+import { type EntryAnswer, type EntryPlace, fieldOf, placeOf, readEntry } from "./read-entry.ts";
+import { createVaultRequests } from "./requests.ts";
+
+export type VaultSecret =
+  | {
+      readonly value: string;
+      /** Why this is the value of before. */
+      readonly late?: string;
+    }
+  | { readonly failure: string };
+
+export interface VaultStatus {
+  /** What the server was asked last it answered; false with `problem`. */
+  readonly reachable: boolean;
+  readonly problem?: string;
+  /** Entries in use by how they stand: as they are at the server, as they were last, never read. */
+  readonly entries: { readonly current: number; readonly late: number; readonly unread: number };
+}
+
+export interface Vault extends Closable {
+  /**
+   * What is known of each reference; of new ones, what is found out within the bound of a read. Never rejects.
+   *
+   * @param again what never could be read is tried now, whatever its pause: somebody waits for the answer
+   */
+  read(refs: readonly string[], again?: boolean): Promise<ReadonlyMap<string, VaultSecret>>;
+  /** The same for a process that cannot start without them: tried until the server answers, or `START_MS` are over. */
+  readAtStart(refs: readonly string[]): Promise<void>;
+  /** Calls back when what was told of a reference is not so any more. @returns unsubscribe */
+  onChange(listener: () => void): () => void;
+  status(): VaultStatus;
+}
+
+export interface VaultDeps extends Pick<TokenDeps, "secretId" | "clock"> {
+  readonly clock: Clock;
+  /** For one request. Default 5 s. */
+  readonly timeoutMs?: number;
+  /** For all that one `read` waits for. Default 10 s. */
+  readonly readMs?: number;
+  /** Pause between tries of `readAtStart`, and before what failed is tried `again`. Default 1 s. */
+  readonly againMs?: number;
+  /** 0 … 1. */
+  readonly random?: () => number;
+}
+
+const READ_MS = 10_000;
+const START_MS = 30_000;
+const AGAIN_MS = 1_000;
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+const AT_ONCE = 8;
+/** What nobody asked for so long is forgotten. */
+const FORGET_AFTER_MS = 15 * 60_000;
+
+interface Entry {
+  readonly place: EntryPlace;
+  found: Members | undefined;
+  failure: string | undefined;
+  failures: number;
+  askedAtMs: number;
+  triedAtMs: number;
+  dueAtMs: number;
+  /** Of found and failure together: another state, another mark. */
+  mark: string;
+  /** What was told last. */
+  told: string | undefined;
+  running: Promise<void> | undefined;
+}
+
+const UNREAD = "is not answered yet";
+
+export function openVault(settings: VaultSettings, deps: VaultDeps): Vault {
+  const { clock, secretId, readMs = READ_MS, againMs = AGAIN_MS, random = Math.random, ...times } = deps;
+  const requests = createVaultRequests(settings, times);
+  const tokens = createVaultTokens(settings.login, { requests, clock, secretId });
+  const limiter = createLimiter(AT_ONCE);
+  const entries = new Map<string, Entry>();
+  const listeners = new Set<() => void>();
+  /** What the server as a whole failed with. */
+  let outage: { readonly failure: string; readonly atMs: number; readonly untilMs: number } | undefined;
+  let outages = 0;
+  const closing = new AbortController();
+
+  return {
+    read,
+    async readAtStart(refs) {
+      const begunMs = performance.now();
+      const isAwaited = (): boolean => outage !== undefined && performance.now() - begunMs < START_MS;
+      await read(refs);
+      while (isAwaited() && !closing.signal.aborted) {
+        await delay(againMs, undefined, { signal: closing.signal }).catch(ignore);
+        await read(refs, true);
+      }
+    },
+    onChange(listener) {
+      const entry = (): void => listener();
+      listeners.add(entry);
+      return () => void listeners.delete(entry);
+    },
+    status() {
+      const count = { current: 0, late: 0, unread: 0 };
+      for (const { found, failure } of entries.values()) {
+        if (!found) count.unread += 1;
+        else count[failure === undefined ? "current" : "late"] += 1;
+      }
+      const server = outage ? { reachable: false, problem: outage.failure } : { reachable: true };
+      return { ...server, entries: count };
+    },
+    async close() {
+      closing.abort();
+      listeners.clear();
+      await requests.close();
+    },
+  };
+
+  async function read(refs: readonly string[], again = false): Promise<ReadonlyMap<string, VaultSecret>> {
+    const now = clock.now();
+    for (const [key, { askedAtMs, running }] of entries)
+      if (!running && now - askedAtMs > FORGET_AFTER_MS) entries.delete(key);
+    const asked = refs.map((ref) => ({ ref, reference: parseVaultReference(ref) }));
+    const waited: Promise<void>[] = [];
+    const known = asked.map(({ ref, reference }) => {
+      const entry = reference && entryAt(placeOf(reference, settings), now);
+      if (entry && isAwaited(entry, again, now)) waited.push(refresh(entry, again));
+      else if (entry && now >= entry.dueAtMs) void refresh(entry, false);
+      return { ref, reference, entry };
+    });
+    if (waited.length > 0) await within(readMs, Promise.all(waited), () => []);
+    return new Map(
+      known.map(({ ref, reference, entry }): [string, VaultSecret] => {
+        if (!reference || !entry) return [ref, { failure: "it is no reference to such a server" }];
+        entry.told = entry.mark;
+        return [ref, secretOf(entry, reference.field)];
+      }),
+    );
+  }
+
+  function isAwaited({ found, failure, triedAtMs, running }: Entry, again: boolean, now: number): boolean {
+    if (found) return false;
+    // What is under way since a look before is told to the one after it.
+    if (failure === undefined) return again || !running;
+    return again && now - triedAtMs >= againMs;
+  }
+
+  function entryAt(place: EntryPlace, now: number): Entry {
+    let entry = entries.get(place.path);
+    if (!entry) {
+      const times = { askedAtMs: now, triedAtMs: 0, dueAtMs: 0 };
+      const state = {
+        found: undefined,
+        failure: undefined,
+        failures: 0,
+        mark: "",
+        told: undefined,
+        running: undefined,
+      };
+      entries.set(place.path, (entry = { place, ...times, ...state }));
+    }
+    entry.askedAtMs = now;
+    return entry;
+  }
+
+  function refresh(entry: Entry, again: boolean): Promise<void> {
+    return (entry.running ??= limiter
+      .take(() => attempt(entry, again))
+      .finally(() => {
+        entry.running = undefined;
+      }));
+  }
+
+  async function attempt(entry: Entry, again: boolean): Promise<void> {
+    if (closing.signal.aborted) return;
+    entry.triedAtMs = clock.now();
+    const met = outage;
+    const isShut = met !== undefined && clock.now() < (again ? met.atMs + againMs : met.untilMs);
+    const answer: EntryAnswer = isShut
+      ? { ok: false, of: "server", failure: met.failure }
+      : await readEntry({ requests, tokens }, entry.place);
+    if (closing.signal.aborted) return;
+    const now = clock.now();
+    if (!isShut) noteServer(answer, met, now);
+    if (answer.ok) {
+      entry.found = answer.fields;
+      entry.failure = undefined;
+      entry.failures = 0;
+      const lifeMs = answer.leaseMs > 0 ? Math.min(settings.refreshMs, (answer.leaseMs * 2) / 3) : settings.refreshMs;
+      entry.dueAtMs = now + lifeMs * (0.9 + 0.2 * random());
+    } else {
+      entry.failure = answer.failure;
+      entry.dueAtMs = Math.max(now + pauseAfter(entry.failures), outage?.untilMs ?? 0);
+      entry.failures += 1;
+    }
+    entry.mark = sha256(canonicalJson([entry.found ?? null, entry.failure ?? null]));
+    if (entry.told !== undefined && entry.told !== entry.mark) for (const listener of listeners) listener();
+  }
+
+  /** @param met the outage as it was before this try: many at once are one try */
+  function noteServer(answer: EntryAnswer, met: typeof outage, now: number): void {
+    if (answer.ok || answer.of === "entry") {
+      outage = undefined;
+      outages = 0;
+    } else if (outage === met) {
+      outage = { failure: answer.failure, atMs: now, untilMs: now + pauseAfter(outages) };
+      outages += 1;
+    }
+  }
+
+  function pauseAfter(failures: number): number {
+    const full = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures, 30));
+    return full / 2 + (full / 2) * random();
+  }
+}
+
+function secretOf({ place, found, failure }: Entry, field: string): VaultSecret {
+  if (!found) return { failure: failure ?? UNREAD };
+  const read = fieldOf(found, field, place);
+  if (!read.ok) return { failure: read.failure };
+  return failure === undefined ? { value: read.value } : { value: read.value, late: failure };
+}

@@ -1,0 +1,362 @@
+/** Secrets of a Vault or OpenBao server, against a strict fake of one. */
+import { writeFileSync } from "node:fs";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import type { VaultLogin, VaultSettings } from "../../../runtime/features/process/vault.ts";
+import { openVault, type Vault, type VaultDeps } from "../../../runtime/vault/vault.ts";
+import { createConfigFiles, type ConfigFiles } from "../../support/bundle-files.ts";
+import { makeTestCertificate } from "../../support/certificates.ts";
+import { createTestClock, type TestClock } from "../../support/clock.ts";
+import { type FakeVault, type FakeVaultOptions, startFakeVault } from "../../support/fake-vault.ts";
+
+const APPROLE: VaultLogin = { kind: "approle", mount: "approle", roleId: "role-1" };
+const APP = "vault:kv/team-a/app#password";
+
+let clock: TestClock;
+let files: ConfigFiles;
+const opened: { close(): Promise<void> }[] = [];
+beforeEach(() => {
+  clock = createTestClock();
+  files = createConfigFiles();
+});
+afterEach(async () => {
+  for (const each of opened.splice(0)) await each.close();
+  files.close();
+});
+
+async function startServer(options: Partial<FakeVaultOptions> = {}): Promise<FakeVault> {
+  const server = await startFakeVault({ clock, ...options });
+  opened.push(server);
+  server.login("approle", { role_id: "role-1", secret_id: "secret-1" });
+  server.write("kv/data/team-a/app", { password: "one", port: 5432, empty: "", pem: "key\n" });
+  return server;
+}
+
+function open(
+  server: Pick<FakeVault, "origin">,
+  more: Partial<VaultSettings> = {},
+  deps: Partial<VaultDeps> = {},
+): Vault {
+  const settings = { origin: server.origin, caFile: undefined, namespace: undefined, login: APPROLE, mounts: [] };
+  const own = { clock, secretId: () => Promise.resolve("secret-1"), random: () => 0.5, ...deps };
+  const vault = openVault({ ...settings, refreshMs: 300_000, ...more }, own);
+  opened.push(vault);
+  return vault;
+}
+
+async function read(vault: Vault, ref = APP, again = false): Promise<unknown> {
+  return (await vault.read([ref], again)).get(ref);
+}
+
+/** Resolves when what was told is not so any more, after the clock went on and somebody asked. */
+async function news(vault: Vault, advanceMs: number, ref = APP): Promise<unknown> {
+  const told = new Promise<void>((resolve) => {
+    const stop = vault.onChange(() => {
+      stop();
+      resolve();
+    });
+  });
+  clock.advance(advanceMs);
+  await read(vault, ref);
+  await told;
+  return read(vault, ref);
+}
+
+describe("reading", () => {
+  test("logs in once and asks once for all fields of an entry", async () => {
+    const server = await startServer();
+    const vault = open(server);
+    const refs = [APP, "vault:kv/team-a/app#pem", "vault:kv/team-a/app#password@1"];
+    expect([...(await vault.read(refs)).values()]).toEqual([{ value: "one" }, { value: "key" }, { value: "one" }]);
+    expect(server.requests.toSorted()).toEqual([
+      "GET kv/data/team-a/app",
+      "GET kv/data/team-a/app?version=1",
+      "POST auth/approle/login",
+    ]);
+    await vault.read(refs);
+    expect(server.requests).toHaveLength(3);
+    expect(vault.status()).toEqual({ reachable: true, entries: { current: 2, late: 0, unread: 0 } });
+  });
+
+  test("mounts of several segments are those that are listed", async () => {
+    const server = await startServer({ mounts: ["team/kv", "team"] });
+    server.write("team/kv/data/app", { k: "listed" });
+    server.write("team/data/other/app", { k: "first segment" });
+    const vault = open(server, { mounts: [["team", "kv"]] });
+    expect(await read(vault, "vault:team/kv/app#k")).toEqual({ value: "listed" });
+    expect(await read(vault, "vault:team/other/app#k")).toEqual({ value: "first segment" });
+  });
+
+  test.each<[string, string, string]>([
+    ["a field that is not there", "vault:kv/team-a/app#none", '"kv/data/team-a/app" has no field "none"'],
+    ["a name of every object", "vault:kv/team-a/app#constructor", 'has no field "constructor"'],
+    ["a number", "vault:kv/team-a/app#port", 'the field "port" of "kv/data/team-a/app" is no text, must be text'],
+    ["an entry that is not there", "vault:kv/none/app#k", 'nothing is at "kv/data/none/app" (404)'],
+    ["a mount that is not there", "vault:nokv/app#k", 'nothing is at "nokv/data/app" (404)'],
+    ["a deleted version", "vault:kv/deleted#k", "was deleted (404)"],
+    ["a destroyed version", "vault:kv/destroyed#k", "was destroyed (404)"],
+    ["a version that never was", "vault:kv/team-a/app#password@9", "nothing is at"],
+    ["an engine of version 1", "vault:kv1/app#password", "is no entry of KV version 2"],
+    ["what the policy forbids", "vault:kv/forbidden#k", '"kv/data/forbidden" must not be read (403)'],
+    ["a value above 64 KiB", "vault:kv/large#k", "has more than 65536 bytes"],
+  ])("refuses %s, and shows no value", async (_, ref, message) => {
+    const server = await startServer();
+    for (const how of ["deleted", "destroyed"] as const) {
+      server.write(`kv/data/${how}`, { k: "hunter2" });
+      server.remove(`kv/data/${how}`, how);
+    }
+    server.write("kv/data/forbidden", { k: "hunter2" });
+    server.forbid("kv/data/forbidden");
+    server.write("kv/data/large", { k: "hunter2".repeat(10_000) });
+    const vault = open(server);
+    const found = await read(vault, ref);
+    expect(found).toEqual({ failure: expect.stringContaining(message) as string });
+    expect(JSON.stringify(found)).not.toMatch(/hunter2|of version 1|5432|secret-1|hvs\./);
+    expect(vault.status().reachable).toBe(true);
+  });
+
+  test.each<[FakeVault["mode"], string]>([
+    ["sealed", "is sealed, or cannot serve now (503), must be unsealed"],
+    ["limited", "is asked more often than its quota lets (429)"],
+    ["broken", "cannot serve now (502)"],
+    ["huge", "answered with more than 2097152 bytes"],
+    ["hanging", "did not answer within 0.05 s"],
+  ])("a server that is %s fails all alike, and is asked once", async (mode, message) => {
+    const server = await startServer();
+    server.mode = mode;
+    const vault = open(server, {}, { timeoutMs: 50 });
+    const host = new URL(server.origin).host;
+    const failure = `the server "${host}" ${message}`;
+    expect(await read(vault)).toEqual({ failure });
+    expect(await read(vault, "vault:kv/other#k")).toEqual({ failure });
+    expect(server.requests).toEqual(["POST auth/approle/login"]);
+    expect(vault.status()).toEqual({ reachable: false, problem: failure, entries: { current: 0, late: 0, unread: 2 } });
+  });
+
+  test("a server that is not there is named", async () => {
+    const server = await startServer();
+    await server.close();
+    expect(await read(open(server))).toEqual({
+      failure: expect.stringMatching(/^the server "127.0.0.1:\d+" cannot be reached/) as string,
+    });
+  });
+
+  test("a namespace is asked for, at the login too", async () => {
+    const server = await startServer({ namespace: "team/a" });
+    expect(await read(open(server, { namespace: "team/a" }))).toEqual({ value: "one" });
+    expect(await read(open(server))).toEqual({ failure: expect.stringContaining("was refused (404)") as string });
+  });
+
+  test("over TLS, under an authority of its own and no other", async () => {
+    const authority = makeTestCertificate({ name: "vault authority", isAuthority: true });
+    const server = await startServer({
+      tls: makeTestCertificate({ name: "vault", dns: ["localhost"], by: authority }),
+    });
+    files.write("ca.pem", authority.cert);
+    expect(await read(open(server, { caFile: files.path("ca.pem") }))).toEqual({ value: "one" });
+    expect(await read(open(server))).toEqual({ failure: expect.stringContaining("cannot be reached (") as string });
+    const unread = open(server, { caFile: files.path("none.pem") });
+    expect(await read(unread)).toEqual({
+      failure: expect.stringContaining('"vault.ca_file" cannot be read') as string,
+    });
+  });
+});
+
+describe("redirects of a standby", () => {
+  test("are followed to the same path, with the token", async () => {
+    const active = await startServer();
+    const standby = await startServer();
+    standby.mode = { redirectTo: (path) => active.origin + path };
+    expect(await read(open(standby))).toEqual({ value: "one" });
+    expect(active.requests).toEqual(["POST auth/approle/login", "GET kv/data/team-a/app"]);
+  });
+
+  test.each<[string, (origin: string) => (path: string) => string]>([
+    ["another path", (origin) => () => `${origin}/v1/kv/data/other`],
+    ["another query", (origin) => (path) => `${origin}${path}?x=1`],
+    ["another scheme", (origin) => (path) => origin.replace("http:", "https:") + path],
+    ["another machine over http", () => (path) => `http://vault.example.com${path}`],
+    ["an address with a user", (origin) => (path) => origin.replace("//", "//a:b@") + path],
+    ["what is no address", () => () => "http://["],
+    ["itself, without end", (origin) => (path) => origin + path],
+  ])("are not followed to %s", async (_, redirect) => {
+    const other = await startServer();
+    const server = await startServer();
+    server.mode = { redirectTo: redirect(_.startsWith("itself") ? server.origin : other.origin) };
+    expect(await read(open(server))).toEqual({
+      failure: expect.stringContaining("redirects (307) where it must not") as string,
+    });
+    expect(other.requests).toEqual([]);
+    expect(server.requests.length).toBeLessThanOrEqual(3);
+  });
+});
+
+describe("logging in", () => {
+  test("by JWT, with the file as it is at each login", async () => {
+    const server = await startServer();
+    files.write("jwt", "aaa.bbb.ccc\n");
+    server.login("kubernetes", { role: "gateway", jwt: "aaa.bbb.ccc" });
+    const login = { kind: "jwt", mount: "kubernetes", role: "gateway", tokenFile: files.path("jwt") } as const;
+    const vault = open(server, { login });
+    expect(await read(vault)).toEqual({ value: "one" });
+    server.login("kubernetes", { role: "gateway", jwt: "ddd.eee.fff" });
+    files.write("jwt", "ddd.eee.fff");
+    server.revokeTokens();
+    server.write("kv/data/team-a/app", { password: "two" });
+    expect(await news(vault, 400_000)).toEqual({ value: "two" });
+  });
+
+  test("with a token file that something else keeps, read at each request", async () => {
+    const server = await startServer();
+    files.write("token", "hvs.one\n");
+    server.addToken("hvs.one");
+    const vault = open(server, { login: { kind: "token-file", tokenFile: files.path("token") } });
+    expect(await read(vault)).toEqual({ value: "one" });
+    server.revokeTokens();
+    server.addToken("hvs.two");
+    writeFileSync(files.path("token"), "hvs.two");
+    server.write("kv/data/team-a/app", { password: "two" });
+    expect(await news(vault, 400_000)).toEqual({ value: "two" });
+    writeFileSync(files.path("token"), "not a token\r\nX-Other: 1");
+    expect(await news(vault, 400_000)).toEqual({
+      value: "two",
+      late: expect.stringContaining("has no token") as string,
+    });
+  });
+
+  test.each<[string, Partial<VaultSettings>, Partial<VaultDeps>, string]>([
+    [
+      "a wrong SecretID",
+      {},
+      { secretId: () => Promise.resolve("hunter2") },
+      'the login at "auth/approle/login" was refused (400)',
+    ],
+    ["a mount that is not there", { login: { ...APPROLE, mount: "none" } }, {}, "was refused (403)"],
+    [
+      "a file that is not there",
+      { login: { kind: "jwt", mount: "jwt", role: "r", tokenFile: "/none/jwt" } },
+      {},
+      "what it logs in with cannot be read",
+    ],
+    [
+      "a SecretID that cannot be read",
+      {},
+      { secretId: () => Promise.reject(new Error("the file does not exist")) },
+      "the file does not exist",
+    ],
+  ])("refused for %s says so, without a secret", async (_, settings, deps, message) => {
+    const found = await read(open(await startServer(), settings, deps));
+    expect(found).toEqual({ failure: expect.stringContaining(message) as string });
+    expect(JSON.stringify(found)).not.toMatch(/hunter2|secret-1/);
+  });
+
+  test("a token is renewed after two thirds of its life, and had anew where that gives no more", async () => {
+    const server = await startServer({ tokenSeconds: 600, maxSeconds: 1000 });
+    const vault = open(server);
+    await read(vault);
+    const step = async (): Promise<string[]> => {
+      server.requests.length = 0;
+      server.write("kv/data/team-a/app", { password: String(clock.now()) });
+      await news(vault, 420_000);
+      return server.requests.filter((each) => each.startsWith("POST"));
+    };
+    expect(await step()).toEqual(["POST auth/token/renew-self"]);
+    expect(await step()).toEqual(["POST auth/token/renew-self", "POST auth/approle/login"]);
+  });
+
+  test("a token that was revoked costs one login, and what is forbidden none", async () => {
+    const server = await startServer();
+    server.forbid("kv/data/forbidden");
+    const vault = open(server);
+    await read(vault);
+    server.requests.length = 0;
+    expect(await read(vault, "vault:kv/forbidden#k")).toMatchObject({
+      failure: expect.stringContaining("(403)") as string,
+    });
+    expect(server.requests).toEqual(["GET kv/data/forbidden"]);
+    server.revokeTokens();
+    server.write("kv/data/team-a/app", { password: "two" });
+    server.requests.length = 0;
+    expect(await news(vault, 400_000)).toEqual({ value: "two" });
+    expect(server.requests.filter((each) => each.startsWith("POST"))).toEqual(["POST auth/approle/login"]);
+  });
+});
+
+describe("refreshing", () => {
+  test("a value that is due is read in the background, and told", async () => {
+    const server = await startServer();
+    const vault = open(server);
+    await read(vault);
+    server.write("kv/data/team-a/app", { password: "two" });
+    clock.advance(299_000);
+    expect(await read(vault)).toEqual({ value: "one" });
+    expect(server.requests).toHaveLength(2);
+    expect(await news(vault, 2_000)).toEqual({ value: "two" });
+  });
+
+  test("the last value stays while the server is away, is called late, and tries have growing pauses", async () => {
+    const server = await startServer();
+    const vault = open(server);
+    await read(vault);
+    server.mode = "sealed";
+    const late = { value: "one", late: expect.stringContaining("is sealed") as string };
+    expect(await news(vault, 400_000)).toEqual(late);
+    expect(vault.status()).toMatchObject({ reachable: false, entries: { current: 0, late: 1, unread: 0 } });
+    const tries = server.requests.length;
+    clock.advance(500);
+    expect(await read(vault)).toEqual(late);
+    expect(server.requests).toHaveLength(tries);
+    server.mode = "active";
+    expect(await news(vault, 60_000)).toEqual({ value: "one" });
+    expect(vault.status()).toMatchObject({ reachable: true, entries: { current: 1, late: 0, unread: 0 } });
+  });
+
+  test("what was never read is asked for again at once where somebody waits for it", async () => {
+    const server = await startServer();
+    const vault = open(server);
+    expect(await read(vault, "vault:kv/new#k")).toMatchObject({ failure: expect.any(String) as string });
+    server.write("kv/data/new", { k: "now" });
+    expect(await read(vault, "vault:kv/new#k", true)).toMatchObject({ failure: expect.any(String) as string });
+    clock.advance(1_000);
+    expect(await read(vault, "vault:kv/new#k", true)).toEqual({ value: "now" });
+  });
+
+  test("what nobody asks for any more is forgotten", async () => {
+    const vault = open(await startServer());
+    await read(vault);
+    clock.advance(16 * 60_000);
+    await vault.read([]);
+    expect(vault.status().entries).toEqual({ current: 0, late: 0, unread: 0 });
+  });
+
+  test("a read is bounded: what is not in by then is told later", async () => {
+    const server = await startServer();
+    server.mode = "hanging";
+    const vault = open(server, {}, { readMs: 1, timeoutMs: 100 });
+    const told = new Promise<void>((resolve) => vault.onChange(resolve));
+    expect(await read(vault)).toEqual({ failure: "is not answered yet" });
+    await told;
+    expect(await read(vault)).toEqual({ failure: expect.stringContaining("did not answer within") as string });
+  });
+
+  test("a process that starts waits until the server is unsealed", async () => {
+    const server = await startServer();
+    server.mode = "sealed";
+    const vault = open(server, {}, { againMs: 0 });
+    const started = vault.readAtStart([APP]);
+    await expect.poll(() => server.requests.length, { interval: 1 }).toBeGreaterThan(2);
+    server.mode = "active";
+    await started;
+    expect(await read(vault)).toEqual({ value: "one" });
+  });
+
+  test("a thousand references at a server that is away cost a few requests", async () => {
+    const server = await startServer();
+    server.mode = "sealed";
+    const vault = open(server);
+    const refs = Array.from({ length: 1_000 }, (_, index) => `vault:kv/app-${index}#k`);
+    const found = await vault.read(refs);
+    expect([...found.values()].filter((each) => "failure" in each)).toHaveLength(1_000);
+    expect(server.requests.length).toBeLessThanOrEqual(8);
+  });
+});
