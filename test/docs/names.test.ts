@@ -87,7 +87,9 @@ function settingPath(code: string): string | undefined {
   const parts = path.replaceAll("[]", "").split(".");
   if (parts.length < 2 || !parts.every((part) => /^(?:[a-z][a-z0-9_]*|<[a-z]+>|NAME|"?kubernetes\.?\*?"?)$/.test(part)))
     return undefined;
-  return parts.filter((part) => /^[a-z]/.test(part) && part !== "kubernetes").join(".");
+  // An owner's name, as in owners.kubernetes.allowed_from; elsewhere it is a setting's.
+  const isOwner = (part: string, at: number): boolean => part === "kubernetes" && parts[at - 1] === "owners";
+  return parts.filter((part, at) => /^[a-z]/.test(part) && !isOwner(part, at)).join(".");
 }
 
 const FILE = /\.(?:ts|js|mjs|cjs|json|md|tf|yaml|proto|service|rc|tftest|hcl|sh|py|crt|key)$/;

@@ -60,7 +60,7 @@ const loginShape = {
       }),
       ...secret("secret_id", {
         doc: "SecretID of the AppRole, read at each login. Not itself a `vault:` reference.",
-        unset: "the role needs none (`bind_secret_id=false`)",
+        unset: "the role needs none",
       }),
       mount: authMount("approle"),
     },
