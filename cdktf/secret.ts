@@ -23,6 +23,16 @@ export class Secret {
     return new Secret("_ref", `file:${path}`);
   }
 
+  /**
+   * A field of an entry of the Vault or OpenBao server that the gateway's boot file names (`vault`), KV version 2.
+   *
+   * @param path mount and path: "kv/team-a/app"
+   * @param version the newest when left out
+   */
+  static fromVault(path: string, field: string, version?: number): Secret {
+    return new Secret("_ref", `vault:${path}#${field}${version === undefined ? "" : `@${version}`}`);
+  }
+
   /** Encrypted to the gateway's public key (compact JWE). */
   static sealed(jwe: string): Secret {
     return new Secret("_sealed", jwe);

@@ -89,7 +89,7 @@ function mapValues(map: unknown, change: (name: string, value: unknown) => unkno
 /** The resource has no plain secret among the flat settings of a route, see runtime/terraform/schema/field-schema.ts. */
 function plainSecret(prop: string, place: string): Error {
   return new Error(
-    `Cannot make ${place}: "${prop}" is given in plain text, must be Secret.fromFile(…), Secret.fromEnvironment(…) or Secret.sealed(…)`,
+    `Cannot make ${place}: "${prop}" is given in plain text, must be Secret.fromFile(…), Secret.fromEnvironment(…), Secret.fromVault(…) or Secret.sealed(…)`,
   );
 }
 

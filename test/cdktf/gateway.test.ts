@@ -252,7 +252,7 @@ describe("secrets of a route's own settings", () => {
     const prop = propName(name);
     const make = (secret: Secret) => new Route(gateway, "wiki", { from: FROM, to: TO, [prop]: secret });
     expect(() => make(Secret.plainText("hush"))).toThrow(
-      `Cannot make route "wiki": "${prop}" is given in plain text, must be Secret.fromFile(…), Secret.fromEnvironment(…) or Secret.sealed(…)`,
+      `Cannot make route "wiki": "${prop}" is given in plain text, must be Secret.fromFile(…), Secret.fromEnvironment(…), Secret.fromVault(…) or Secret.sealed(…)`,
     );
     expect(attributes).not.toContain(name);
     expect(attributes).toEqual(expect.arrayContaining([`${name}_ref`, `${name}_sealed`]));

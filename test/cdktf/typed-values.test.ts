@@ -50,6 +50,8 @@ describe("Secret", () => {
   test.each([
     [Secret.fromEnvironment("NAME"), { client_secret_ref: "env:NAME" }],
     [Secret.fromFile("/run/secrets/x"), { client_secret_ref: "file:/run/secrets/x" }],
+    [Secret.fromVault("kv/a/b", "c"), { client_secret_ref: "vault:kv/a/b#c" }],
+    [Secret.fromVault("kv/a/b", "c", 2), { client_secret_ref: "vault:kv/a/b#c@2" }],
     [Secret.sealed("e30.e30.e30.e30.e30"), { client_secret_sealed: "e30.e30.e30.e30.e30" }],
     [Secret.plainText("hush"), { client_secret: "hush" }],
   ])("%# is written in one of its spellings", (clientSecret, written) => {

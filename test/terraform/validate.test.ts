@@ -203,6 +203,17 @@ describeTerraform("terraform validate", {}, (terraform) => {
     expect(other?.detail).toContain('Did you mean "timeout"?');
   });
 
+  test("a reference that is none, and a good one to a server that only the gateway's boot file names", async () => {
+    const ca = (name: string, ref: string): string =>
+      route(name, `upstream {\n tls_custom_ca_ref = "${ref}"\n }`, `https://${name}.example.com`);
+    const [found, ...more] = await validate(
+      `owner = "team"\n${ca("a", "vault:kv/app#ca")}${ca("b", "vault:kv/../app#ca")}`,
+    );
+    expect(more).toEqual([]);
+    expect(found).toMatchObject({ severity: "error" });
+    expect(found?.detail).toContain('must be like "vault:<mount>/<path>#<field>"');
+  });
+
   test("two routes that take the same requests", async () => {
     const found = await validate(
       `owner = "team"\n${route("a", "", "https://x.example.com")}${route("b", "", "https://x.example.com")}`,

@@ -89,6 +89,8 @@ test(
         webhook: { url: to, secret: Buffer.alloc(32, 1).toString("base64") },
         record_sinks: { siem: { kind: "http", url: to } },
         record_spool: spool,
+        // Nothing is referenced there, so nothing is asked.
+        vault: { address: "http://127.0.0.1:1", login: { token_file: "/none/token" } },
       },
       yaml: `${JSON.stringify({ routes }).slice(1, -1)}\n`.replace(/^"routes":/, "routes: "),
     });
