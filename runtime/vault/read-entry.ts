@@ -9,8 +9,11 @@ import type { VaultReference } from "../settings/vault-reference.ts";
 import type { VaultTokens } from "./login.ts";
 import type { VaultAnswer, VaultRequests } from "./requests.ts";
 
+/** By name; null is what is no text. */
+export type EntryFields = ReadonlyMap<string, string | null>;
+
 export type EntryAnswer =
-  | { readonly ok: true; readonly fields: Members; readonly leaseMs: number }
+  | { readonly ok: true; readonly fields: EntryFields; readonly leaseMs: number }
   | {
       readonly ok: false;
       /** "server": nothing else could be read now either. */
@@ -65,7 +68,12 @@ function entryOf(status: number, body: Members, { name }: EntryPlace): EntryAnsw
   if (!isRecord(data) || !isRecord(data["metadata"]) || !isRecord(data["data"]))
     return failed(`"${name}" is no entry of KV version 2, its mount must be of that version`);
   const leaseMs = typeof lease === "number" && Number.isFinite(lease) && lease > 0 ? lease * 1000 : 0;
-  return { ok: true, fields: data["data"], leaseMs };
+  const fields = Object.entries(data["data"]).map(([field, value]) => [field, textOf(value)] as const);
+  return { ok: true, fields: new Map(fields), leaseMs };
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
 }
 
 /** A version that was deleted is answered with 404 and says so. */
@@ -83,11 +91,11 @@ export type FieldValue =
   | { readonly ok: true; readonly value: string }
   | { readonly ok: false; readonly failure: string };
 
-export function fieldOf(fields: Members, field: string, { name }: EntryPlace): FieldValue {
+export function fieldOf(fields: EntryFields, field: string, { name }: EntryPlace): FieldValue {
   const refuse = (failure: string) => ({ ok: false, failure }) as const;
-  if (!Object.hasOwn(fields, field)) return refuse(`"${name}" has no field "${field}"`);
-  const value = fields[field];
-  if (typeof value !== "string") return refuse(`the field "${field}" of "${name}" is no text, must be text`);
+  const value = fields.get(field);
+  if (value === undefined) return refuse(`"${name}" has no field "${field}"`);
+  if (value === null) return refuse(`the field "${field}" of "${name}" is no text, must be text`);
   if (Buffer.byteLength(value) > MAX_SECRET_BYTES)
     return refuse(`the field "${field}" of "${name}" has more than ${MAX_SECRET_BYTES} bytes`);
   // As a file's: whoever wrote it with `field=@file` means no newline.

@@ -9,6 +9,7 @@ import { readFileSync } from "node:fs";
 
 import type { VaultSettings } from "../features/process/vault.ts";
 import { createTrustedFetch, type TrustedFetch } from "../http/fetch/trusted-fetch.ts";
+import { ignore } from "../shared/ignore.ts";
 import { errorText } from "../shared/errors.ts";
 import { isRecord, type Members } from "../shared/is-record.ts";
 import { isTlsOrLoopback } from "../settings/values.ts";
@@ -52,8 +53,9 @@ export function createVaultRequests(
 
   return {
     async ask({ method, path, token, body }) {
+      let used: TrustedFetch;
       try {
-        trustedFetch ??= openFetch();
+        used = trustedFetch ??= openFetch();
       } catch (error) {
         return { ok: false, failure: `"vault.ca_file" cannot be read: ${errorText(error)}` };
       }
@@ -67,8 +69,11 @@ export function createVaultRequests(
       const text = body && JSON.stringify(body);
       let url = new URL(`/v1/${path}`, origin);
       for (let redirects = 0; ; redirects++) {
-        const answer = await trustedFetch({ url, method, headers, ...(text !== undefined && { body: text }) });
-        if (!answer.ok) return failed(answer.problem);
+        const answer = await used({ url, method, headers, ...(text !== undefined && { body: text }) });
+        if (!answer.ok) {
+          retire(used);
+          return failed(answer.problem);
+        }
         const { status } = answer;
         if (status < 300 || status > 399) return readAnswer(status, answer.body, failed);
         const next = redirects < MAX_REDIRECTS ? redirectTarget(status, answer.location, url) : undefined;
@@ -80,6 +85,13 @@ export function createVaultRequests(
       await trustedFetch?.close();
     },
   };
+
+  /** The file of authorities may be another one by the next request. */
+  function retire(used: TrustedFetch): void {
+    if (caFile === undefined || trustedFetch !== used) return;
+    trustedFetch = undefined;
+    used.retire().catch(ignore);
+  }
 
   function openFetch(): TrustedFetch {
     const ca = caFile === undefined ? undefined : readFileSync(caFile, "utf8");

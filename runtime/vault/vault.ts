@@ -8,14 +8,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { VaultSettings } from "../features/process/vault.ts";
-import { canonicalJson, sha256 } from "../shared/canonical-json.ts";
+import { sha256 } from "../shared/canonical-json.ts";
 import { type Closable, type Clock, within } from "../shared/clock.ts";
 import { ignore } from "../shared/ignore.ts";
 import { createLimiter } from "../shared/limiter.ts";
-import type { Members } from "../shared/is-record.ts";
 import { parseVaultReference } from "../settings/vault-reference.ts";
 import { createVaultTokens, type TokenDeps } from "./login.ts";
-import { type EntryAnswer, type EntryPlace, fieldOf, placeOf, readEntry } from "./read-entry.ts";
+import { type EntryAnswer, type EntryFields, type EntryPlace, fieldOf, placeOf, readEntry } from "./read-entry.ts";
 import { createVaultRequests } from "./requests.ts";
 
 export type VaultSecret =
@@ -71,7 +70,7 @@ const FORGET_AFTER_MS = 15 * 60_000;
 
 interface Entry {
   readonly place: EntryPlace;
-  found: Members | undefined;
+  found: EntryFields | undefined;
   failure: string | undefined;
   failures: number;
   askedAtMs: number;
@@ -207,13 +206,16 @@ export function openVault(settings: VaultSettings, deps: VaultDeps): Vault {
       entry.dueAtMs = Math.max(now + pauseAfter(entry.failures), outage?.untilMs ?? 0);
       entry.failures += 1;
     }
-    entry.mark = sha256(canonicalJson([entry.found ?? null, entry.failure ?? null]));
+    entry.mark = sha256(JSON.stringify([[...(entry.found ?? [])], entry.failure ?? null]));
     if (entry.told !== undefined && entry.told !== entry.mark) for (const listener of listeners) listener();
   }
 
   /** @param met the outage as it was before this try: many at once are one try */
   function noteServer(answer: EntryAnswer, met: typeof outage, now: number): void {
     if (answer.ok || answer.of === "entry") {
+      // What failed with it need not wait for its own next try.
+      for (const each of entries.values())
+        if (outage && each.failure === outage.failure) each.dueAtMs = Math.min(each.dueAtMs, now);
       outage = undefined;
       outages = 0;
     } else if (outage === met) {

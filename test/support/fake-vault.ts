@@ -41,7 +41,8 @@ export interface FakeVault {
     | "broken"
     | "huge"
     | "limited"
-    | { readonly redirectTo: (path: string) => string };
+    | { readonly redirectTo: (path: string) => string }
+    | { readonly body: string };
   /** Who may log in: the mount and what must be shown. */
   login(mount: string, shown: Fields): void;
   /** A token that is good without a login. */
@@ -74,6 +75,7 @@ export async function startFakeVault(options: FakeVaultOptions): Promise<FakeVau
     const url = new URL(request.url ?? "/", "http://vault.test");
     requests.push(`${request.method} ${url.pathname.slice("/v1/".length)}${url.search}`);
     const { mode } = vault;
+    if (typeof mode === "object" && "body" in mode) return void response.writeHead(200).end(mode.body);
     if (mode === "hanging") return void open.add(response);
     if (typeof mode === "object") {
       response.writeHead(307, { location: mode.redirectTo(url.pathname + url.search) });

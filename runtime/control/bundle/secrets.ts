@@ -80,7 +80,12 @@ function valueOf(result: Found | undefined, name: string): string {
 async function readFromServer(refs: readonly string[], deps: SecretDeps): Promise<ReadonlyMap<string, Found>> {
   if (refs.length === 0) return new Map();
   if (deps.vault) return deps.vault.read(refs, deps.again);
-  return new Map(refs.map((ref) => [ref, { failure: 'the boot file has no "vault", where the server is named' }]));
+  return new Map(
+    refs.map((ref) => [
+      ref,
+      { failure: 'this process began without "vault" in the boot file, where the server is named' },
+    ]),
+  );
 }
 
 async function readReference(ref: string, env: SecretDeps["env"]): Promise<Found> {

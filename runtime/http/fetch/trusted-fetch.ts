@@ -29,7 +29,10 @@ export type TrustedAnswer =
 
 export interface TrustedFetch {
   (request: TrustedRequest): Promise<TrustedAnswer>;
+  /** Ends what is under way. */
   close(): Promise<void>;
+  /** Takes no more, and ends once what is under way has. */
+  retire(): Promise<void>;
 }
 
 const MAX_HEADER_BYTES = 16_384;
@@ -74,7 +77,7 @@ export function createTrustedFetch({ ca, timeoutMs, maxBytes }: TrustedFetchOpti
       return { ok: false, problem: `cannot be reached (${code})` };
     }
   }
-  return Object.assign(ask, { close: () => agent.destroy() });
+  return Object.assign(ask, { close: () => agent.destroy(), retire: () => agent.close() });
 }
 
 /** @returns undefined when it is longer */

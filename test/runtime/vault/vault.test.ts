@@ -133,6 +133,31 @@ describe("reading", () => {
     expect(vault.status()).toEqual({ reachable: false, problem: failure, entries: { current: 0, late: 0, unread: 2 } });
   });
 
+  test.each<[string, string, unknown]>([
+    ["no JSON", "<html>hunter2</html>", "answered 200 with what is no JSON object"],
+    ["a list", '["hunter2"]', "answered 200 with what is no JSON object"],
+    ["nothing", "", "is no entry of KV version 2"],
+    ["data that is no object", '{"data":{"metadata":{},"data":"hunter2"}}', "is no entry of KV version 2"],
+    [
+      "other fields without end",
+      `{"data":{"metadata":{},"data":{"big":1e999,"deep":${"[".repeat(99_999)}${"]".repeat(99_999)}}}}`,
+      "has no field",
+    ],
+    [
+      "a field that is deep",
+      `{"data":{"metadata":{},"data":{"password":${"[".repeat(99_999)}${"]".repeat(99_999)}}}}`,
+      "is no text",
+    ],
+  ])("an answer that is %s is refused by what is expected", async (_, body, message) => {
+    const server = await startServer();
+    const vault = open(server);
+    await read(vault, "vault:kv/other#k");
+    server.mode = { body };
+    const found = await read(vault);
+    expect(found).toEqual({ failure: expect.stringContaining(message as string) as string });
+    expect(JSON.stringify(found)).not.toContain("hunter2");
+  });
+
   test("a server that is not there is named", async () => {
     const server = await startServer();
     await server.close();
@@ -155,6 +180,12 @@ describe("reading", () => {
     files.write("ca.pem", authority.cert);
     expect(await read(open(server, { caFile: files.path("ca.pem") }))).toEqual({ value: "one" });
     expect(await read(open(server))).toEqual({ failure: expect.stringContaining("cannot be reached (") as string });
+    files.write("later.pem", makeTestCertificate({ name: "another", isAuthority: true }).cert);
+    const renewed = open(server, { caFile: files.path("later.pem") });
+    expect(await read(renewed)).toMatchObject({ failure: expect.any(String) as string });
+    files.write("later.pem", authority.cert);
+    clock.advance(60_000);
+    expect(await read(renewed, APP, true)).toEqual({ value: "one" });
     const unread = open(server, { caFile: files.path("none.pem") });
     expect(await read(unread)).toEqual({
       failure: expect.stringContaining('"vault.ca_file" cannot be read') as string,
