@@ -1,5 +1,6 @@
 /** What is reported of loading the configuration: the status for operators, and log lines that are not repeated. */
 import type { Snapshot } from "../../config/snapshot.ts";
+import { HAND_WRITTEN_OWNER } from "../../features/process/owners.ts";
 import { formatProblem, type Problem } from "../../config/load.ts";
 import type { Log } from "../../shared/log.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
@@ -129,7 +130,9 @@ export function createReport({ log, clock }: { readonly log: Log; readonly clock
       since: known.get(identityOf(each)) ?? epochSeconds(clock),
       problems: each.problems.map(formatProblem),
     }));
-    currentOwners = validated.currentOwners - (degraded.length - validated.degraded.length);
+    // The boot file is no owner of a slice, and was not counted.
+    const added = degraded.slice(validated.degraded.length).filter(({ owner }) => owner !== HAND_WRITTEN_OWNER);
+    currentOwners = validated.currentOwners - added.length;
     const lines = degraded.flatMap((each) => each.problems);
     if (lines.length > 0) return tell(lines, "not every owner is served as written, the others are", { partial: true });
     if (lastError) log.info("configuration is again what is in force");

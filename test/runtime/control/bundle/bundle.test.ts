@@ -376,6 +376,7 @@ describe("secrets", () => {
     files.remove("b.secret");
     await expect.poll(() => opened.status().lastError?.problems.join("\n"), soon).toContain("the file does not exist");
     expect(opened.current()).toBe(good);
+    expect(opened.status().owners).toEqual({ current: 0, kept: 1, absent: 0 });
     expect(JSON.stringify(opened.status())).not.toMatch(/first|second|from-env/);
     files.write("b.secret", "third");
     await expect.poll(() => opened.current().routes.map(oauth), soon).toEqual(["from-env", "third"]);
