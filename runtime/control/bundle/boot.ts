@@ -15,7 +15,7 @@ import { isVaultReference } from "../../settings/vault-reference.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { createKeys } from "../../shared/keys.ts";
 import { ignore } from "../../shared/ignore.ts";
-import { systemClock } from "../../shared/clock.ts";
+import type { Clock } from "../../shared/clock.ts";
 import { compileVault } from "../../features/process/vault.ts";
 import { openVault, type Vault, type VaultDeps } from "../../vault/vault.ts";
 import { type SecretNeeds, secretNeeds } from "./secret-needs.ts";
@@ -76,6 +76,9 @@ export async function resolveBoot(doc: BootDoc, options: BootOptions): Promise<B
   }
 }
 
+/** Only spans of time are measured, which go on alike when the machine's clock is set. */
+const STEADY: Clock = { now: () => performance.now() };
+
 /** The server of `vault:` references; undefined when the boot file names none. Whoever asks closes it. */
 export function vaultOf({ vault, ...doc }: BootDoc, options: BootOptions): Vault | undefined {
   if (!vault) return undefined;
@@ -87,7 +90,7 @@ export function vaultOf({ vault, ...doc }: BootDoc, options: BootOptions): Vault
     const sealing = needs.sealed.length > 0 ? await sealingOf(doc, bootNeeds(doc), { env }) : undefined;
     return secretValues(approle, "secret_id", await readSecrets(needs, { env, sealing }))[0];
   };
-  return openVault(compileVault(vault), { clock: systemClock, secretId, ...options.vault });
+  return openVault(compileVault(vault), { clock: STEADY, secretId, ...options.vault });
 }
 
 /**
