@@ -8,7 +8,7 @@ import { startRecords } from "./control/audit/start-records.ts";
 import { createMetrics } from "./control/admin/metrics.ts";
 import { traceSeries } from "./control/admin/trace-series.ts";
 import { webhookSeries } from "./control/admin/webhook-series.ts";
-import { readBoot } from "./control/bundle/boot.ts";
+import { readBoot, saysWait } from "./control/bundle/boot.ts";
 import { openBundle } from "./control/bundle/bundle.ts";
 import { createKeptStore } from "./control/bundle/kept-store.ts";
 import { processName } from "./control/bundle/presence.ts";
@@ -40,7 +40,8 @@ export type Own = <T extends Closable>(part: T) => T;
 export type Ground = Awaited<ReturnType<typeof openGround>>;
 
 export async function openGround({ config, worker, clock = systemClock, ...options }: GatewayOptions, own: Own) {
-  const start = await readBoot(config, { env: process.env, starts: true });
+  const onWait = saysWait(() => options.log ?? createLog());
+  const start = await readBoot(config, { env: process.env, starts: true, onWait });
   if (start.vault) own(start.vault);
   const boot = start.settings;
   const log = (options.log ?? createLog({ level: boot.logLevel })).child(worker === undefined ? {} : { worker });

@@ -33,6 +33,9 @@ export interface VaultStatus {
   readonly entries: { readonly current: number; readonly late: number; readonly unread: number };
 }
 
+/** Told once, when somebody has to wait for the server. */
+export type OnWait = (reason: string) => void;
+
 export interface Vault extends Closable {
   /**
    * What is known of each reference; of new ones, what is found out within the bound of a read. Never rejects.
@@ -41,7 +44,7 @@ export interface Vault extends Closable {
    */
   read(refs: readonly string[], again?: boolean): Promise<ReadonlyMap<string, VaultSecret>>;
   /** The same for a process that cannot start without them: tried until the server answers, or `START_MS` are over. */
-  readAtStart(refs: readonly string[]): Promise<void>;
+  readAtStart(refs: readonly string[], onWait?: OnWait): Promise<void>;
   /** Calls back when what was told of a reference is not so any more. @returns unsubscribe */
   onChange(listener: () => void): () => void;
   status(): VaultStatus;
@@ -99,10 +102,11 @@ export function openVault(settings: VaultSettings, deps: VaultDeps): Vault {
 
   return {
     read,
-    async readAtStart(refs) {
+    async readAtStart(refs, onWait) {
       const begunMs = performance.now();
       const isAwaited = (): boolean => outage !== undefined && performance.now() - begunMs < START_MS;
       await read(refs);
+      if (outage) onWait?.(outage.failure);
       while (isAwaited() && !closing.signal.aborted) {
         await delay(againMs, undefined, { signal: closing.signal }).catch(ignore);
         await read(refs, true);

@@ -15,9 +15,10 @@ import { isVaultReference } from "../../settings/vault-reference.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { createKeys } from "../../shared/keys.ts";
 import { ignore } from "../../shared/ignore.ts";
+import type { Log } from "../../shared/log.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { compileVault } from "../../features/process/vault.ts";
-import { openVault, type Vault, type VaultDeps } from "../../vault/vault.ts";
+import { type OnWait, openVault, type Vault, type VaultDeps } from "../../vault/vault.ts";
 import { type SecretNeeds, secretNeeds } from "./secret-needs.ts";
 import { createSealing, readSecrets, type SecretDeps, type Sealing } from "./secrets.ts";
 import { readTogether } from "./sources.ts";
@@ -36,6 +37,7 @@ export interface BootOptions {
   readonly env: SecretDeps["env"];
   /** The process begins, and waits for the server of its secrets a while. Default: it is asked once. */
   readonly starts?: boolean;
+  readonly onWait?: OnWait;
   readonly vault?: Partial<VaultDeps>;
 }
 
@@ -61,11 +63,11 @@ export async function readBoot(path: string, options: BootOptions = { env: proce
 
 /** @throws GatewayError `config.secret` */
 export async function resolveBoot(doc: BootDoc, options: BootOptions): Promise<Boot> {
-  const { env, starts = false } = options;
+  const { env, starts = false, onWait } = options;
   const needs = secretNeeds(secretUses(settingsFields, doc));
   const vault = vaultOf(doc, options);
   try {
-    if (starts) await vault?.readAtStart(needs.refs.filter(isVaultReference));
+    if (starts) await vault?.readAtStart(needs.refs.filter(isVaultReference), onWait);
     const deps = { env, vault };
     const sealing = await sealingOf(doc, bootNeeds(doc), deps);
     const settings = compileBoot(doc, await readSecrets(needs, { ...deps, sealing }));
@@ -74,6 +76,14 @@ export async function resolveBoot(doc: BootDoc, options: BootOptions): Promise<B
     await vault?.close();
     throw error;
   }
+}
+
+/** Says that the start takes longer, and why. */
+export function saysWait(openLog: () => Pick<Log, "warn">): OnWait {
+  return (reason) => {
+    const log = openLog();
+    log.warn({ reason }, "the start waits for the server of secrets");
+  };
 }
 
 /** Only spans of time are measured, which go on alike when the machine's clock is set. */
@@ -98,8 +108,16 @@ export function vaultOf({ vault, ...doc }: BootDoc, options: BootOptions): Vault
  *
  * @returns unsubscribe
  */
-export async function followVault({ vault }: Boot, refs: readonly string[], onNews: () => void): Promise<() => void> {
-  await vault?.readAtStart(refs.filter(isVaultReference));
+export async function followVault(
+  { vault }: Boot,
+  refs: readonly string[],
+  onNews: () => void,
+  log: Log,
+): Promise<() => void> {
+  await vault?.readAtStart(
+    refs.filter(isVaultReference),
+    saysWait(() => log),
+  );
   return vault?.onChange(onNews) ?? ignore;
 }
 

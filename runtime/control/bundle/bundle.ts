@@ -185,7 +185,7 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
         return;
       }
       boot ??= await resolveBoot(checked.boot, { env, starts: true });
-      unfollowVault ??= await followVault(boot, checked.needs.refs, () => void reload());
+      unfollowVault ??= await followVault(boot, checked.needs.refs, () => void reload(), log);
       const secrets = await readSecrets(checked.needs, secretDeps());
       if (secrets.fingerprint === fingerprint) {
         // Slices that went there and back between two looks are a later generation of the same.

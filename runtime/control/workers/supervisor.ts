@@ -14,7 +14,7 @@ import { publishTokenEndpoint } from "../admin/publish-tokens.ts";
 import { createPublishWorkloads } from "../admin/publish-workloads.ts";
 import { sliceEndpoint } from "../admin/slices.ts";
 import { openAdminCertificates } from "../admin/tls.ts";
-import { readBoot, type Boot } from "../bundle/boot.ts";
+import { type Boot, readBoot, saysWait } from "../bundle/boot.ts";
 import { createCandidateValidation, publishedSources } from "../bundle/validation/validate-candidates.ts";
 import { presenceKey, processName } from "../bundle/presence.ts";
 import { healthKey } from "../health/tell-health.ts";
@@ -61,7 +61,8 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
   };
 
   try {
-    const boot = await readBoot(config, { env: process.env, starts: true });
+    const onWait = saysWait(() => options.log ?? createLog());
+    const boot = await readBoot(config, { env: process.env, starts: true, onWait });
     if (boot.vault) own(boot.vault);
     refuseAlone(boot, workers);
     const { settings, sealing, vault } = boot;

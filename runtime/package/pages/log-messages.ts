@@ -25,7 +25,9 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "configuration refused, the last good one stays":
       "`problems` says what is wrong. Correct and publish again; nothing changed for users.",
     "not every owner is served as written, the others are":
-      "Tell the owners that `problems` names: their last good slices stay in force.",
+      "Tell the owners that `problems` names: their last good slices stay in force, or last values of secrets.",
+    "the start waits for the server of secrets":
+      "The server of `vault` cannot be asked, for the `reason`: see Secrets at a Vault or OpenBao. After 30 s what has no secret is refused.",
     "configuration warning": "The configuration is in force; `problem` says what is doubtful in it.",
     "boot settings changed, they take effect at the next start": "Restart, replica by replica.",
     "published slices cannot be read, the last ones stay":

@@ -8,7 +8,7 @@ import { createKeys } from "../../../../runtime/shared/keys.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
 import { sealSecret } from "../../../../runtime/terraform/resource/seal.ts";
 import { checkConfiguration } from "../../../../runtime/tools/commands/check.ts";
-import type { VaultDeps } from "../../../../runtime/vault/vault.ts";
+import type { OnWait, VaultDeps } from "../../../../runtime/vault/vault.ts";
 import { createConfigFiles, type ConfigFiles } from "../../../support/bundle-files.ts";
 import { createTestClock, type TestClock } from "../../../support/clock.ts";
 import { TEST_SHARED_SECRET } from "../../../support/config.ts";
@@ -57,9 +57,10 @@ function slice(owner: string, mark = "1", ref = `vault:kv/${owner}#key`): string
   return JSON.stringify({ version: 1, owner, routes: { r: route } });
 }
 
-async function open(times: Partial<VaultDeps> = {}): Promise<Bundle> {
+async function open(times: Partial<VaultDeps> = {}, onWait?: OnWait): Promise<Bundle> {
   const env = { SECRET_ID: "secret-id-1" };
-  const start = await readBoot(files.directory, { env, starts: true, vault: { clock, random: () => 0.5, ...times } });
+  const vault = { clock, random: () => 0.5, ...times };
+  const start = await readBoot(files.directory, { env, starts: true, vault, ...(onWait && { onWait }) });
   if (start.vault) opened.push(start.vault);
   const more = { quietMs: 5, pollEveryMs: 3_600_000 };
   const bundle = await openBundle({ path: files.directory, log: silentLog(), clock, env, boot: start, ...more });
@@ -190,10 +191,12 @@ describe("secrets of the boot file", () => {
   test("are read before the start, which waits for a server that is sealed", async () => {
     writeAll();
     server.mode = "sealed";
-    const starting = open({ againMs: 0 });
+    const waits: string[] = [];
+    const starting = open({ againMs: 0 }, (reason) => waits.push(reason));
     await expect.poll(() => server.requests.length, { interval: 1 }).toBeGreaterThan(2);
     server.mode = "active";
     const bundle = await starting;
+    expect(waits).toEqual([expect.stringContaining("is sealed") as string]);
     expect(bundle.boot.adminToken).toBe("admin-token-of-the-test");
     expect(bundle.boot.sharedSecrets).toEqual([Buffer.alloc(32)]);
   });
