@@ -193,7 +193,7 @@ describe("secrets of the boot file", () => {
     server.mode = "sealed";
     const waits: string[] = [];
     const starting = open({ againMs: 0 }, (reason) => waits.push(reason));
-    await expect.poll(() => server.requests.length, { interval: 1 }).toBeGreaterThan(2);
+    await expect.poll(() => server.requests.length, { interval: 1, timeout: 10_000 }).toBeGreaterThan(2);
     server.mode = "active";
     const bundle = await starting;
     expect(waits).toEqual([expect.stringContaining("is sealed") as string]);
