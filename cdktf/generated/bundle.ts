@@ -2986,7 +2986,7 @@ export interface BundleDirectories {
   */
   readonly token?: string;
   /**
-  * Where the gateway reads `token` when it loads the bundle: `env:NAME` or `file:/path`.
+  * Where the gateway reads `token` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly tokenRef?: string;
@@ -3011,7 +3011,7 @@ export interface BundleDirectories {
   */
   readonly previousToken?: string;
   /**
-  * Where the gateway reads `previous_token` when it loads the bundle: `env:NAME` or `file:/path`.
+  * Where the gateway reads `previous_token` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly previousTokenRef?: string;
