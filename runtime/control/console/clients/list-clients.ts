@@ -8,16 +8,13 @@ import type { ClientRow, ClientsView, ClientView } from "../../../pages/console/
 import { consoleTime } from "../../../pages/console/pieces.ts";
 import type { StoredRecord } from "../../../store/store.ts";
 import { addressOfId, addressOfList, placeIn } from "../addresses.ts";
+import { lookThrough, pagesOfSearch, SEARCHED_PAGE } from "../look-through.ts";
 import { vouchedBy } from "../people/person-view.ts";
 import type { Visit } from "../screen.ts";
 import { strange } from "../strange.ts";
 import type { ClientsDeps } from "./clients.ts";
 import { clientTabs } from "./tabs.ts";
 
-const PAGE = 25;
-const READ_AT_ONCE = 250;
-/** Records that one page looks at. */
-const MAX_LOOKED_AT = 5_000;
 const COUNTED_GRANTS = 20;
 const GRANTS_PAGE = 50;
 const MAX_SEARCH_CHARACTERS = 2048;
@@ -27,36 +24,19 @@ export async function clientsView(deps: ClientsDeps, { query }: Visit): Promise<
   const { store } = deps;
   const search = (query.get("q") ?? "").trim().slice(0, MAX_SEARCH_CHARACTERS);
   const after = placeIn(clientKey(""), query.get("after"));
+  const known = after === undefined ? await byAddress(deps, search) : [];
   const wanted = search.toLowerCase();
-  const rows: ClientRow[] = after === undefined ? await byAddress(deps, search) : [];
-  let place = after;
-  let isPartial = false;
-  let next: string | undefined;
-  for (let lookedAt = 0; ;) {
-    const page = await pageClients(store, { after: place, limit: search === "" ? PAGE : READ_AT_ONCE });
-    for (const record of page.found) {
-      place = record.key;
-      if (!isMeant(record, wanted)) continue;
-      rows.push(await clientRow(deps, record));
-      if (rows.length >= PAGE) break;
-    }
-    next = page.next === undefined && place === page.found.at(-1)?.key ? undefined : place;
-    lookedAt += page.found.length;
-    if (rows.length >= PAGE || next === undefined || page.found.length === 0) break;
-    isPartial = lookedAt >= MAX_LOOKED_AT;
-    if (isPartial) break;
-  }
+  const looked = await lookThrough<ClientRecord>((page) => pageClients(store, page), {
+    after,
+    room: SEARCHED_PAGE - known.length,
+    isMeant: wanted === "" ? undefined : (record) => isMeant(record, wanted),
+  });
   return {
     tabs: clientTabs("clients"),
     path: addressOfList("clients"),
     search,
-    rows,
-    pages: {
-      first: after === undefined ? undefined : addressOfList("clients", { q: search }),
-      next: next === undefined ? undefined : addressOfList("clients", { q: search, after: next }),
-      nextText: isPartial ? "Look among more clients" : "More clients",
-      note: isPartial ? `${MAX_LOOKED_AT.toLocaleString("en")} clients were looked at, and there are more.` : undefined,
-    },
+    rows: [...known, ...(await Promise.all(looked.found.map((record) => clientRow(deps, record))))],
+    pages: pagesOfSearch("clients", { search, after, looked }),
   };
 }
 
@@ -84,11 +64,8 @@ async function byAddress(deps: ClientsDeps, search: string): Promise<ClientRow[]
 }
 
 function isMeant({ key, value }: StoredRecord<ClientRecord>, wanted: string): boolean {
-  return (
-    wanted === "" ||
-    [key.slice(clientKey("").length), value.metadata.client_name ?? ""].some((text) =>
-      text.toLowerCase().includes(wanted),
-    )
+  return [key.slice(clientKey("").length), value.metadata.client_name ?? ""].some((text) =>
+    text.toLowerCase().includes(wanted),
   );
 }
 

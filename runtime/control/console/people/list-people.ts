@@ -9,89 +9,55 @@ import { createRecords, emailTag, type IdentityRecord } from "../../../identity/
 import { pageSessions } from "../../../identity/users/list-sessions.ts";
 import type { PeopleView, PersonRow } from "../../../pages/console/people/people.ts";
 import { providerNameOf } from "../../../shared/user-id.ts";
-import { pageOf } from "../../../store/page-of.ts";
+import { type PageOf, pageOf, type PageRequest } from "../../../store/page-of.ts";
+import type { StoredRecord } from "../../../store/store.ts";
 import { addressOfId, addressOfList, placeIn } from "../addresses.ts";
+import { lookThrough, pagesOfSearch, SEARCHED_PAGE } from "../look-through.ts";
 import type { Visit } from "../screen.ts";
 import { strange } from "../strange.ts";
 import type { PeopleDeps } from "./people.ts";
 
-const PAGE = 25;
-const READ_AT_ONCE = 250;
-/** Records that one page looks at. */
-const MAX_LOOKED_AT = 5_000;
 const MAX_SEARCH_CHARACTERS = 256;
 const SHOWN_GROUPS = 5;
 const COUNTED_SESSIONS = 20;
 const PREFIX = "identity:";
 
-interface Found {
-  readonly people: readonly IdentityRecord[];
-  /** Where it goes on. */
-  readonly next: string | undefined;
-  /** It goes on though the page is not full. */
-  readonly isPartial: boolean;
-}
-
 export async function peopleView(deps: PeopleDeps, { query }: Visit): Promise<PeopleView> {
+  const { store } = deps;
   const search = (query.get("q") ?? "").trim().slice(0, MAX_SEARCH_CHARACTERS);
   const after = placeIn(PREFIX, query.get("after"));
-  const { people, next, isPartial } = await find(deps, search, after);
-  const rows = await Promise.all(people.map((each) => personRow(deps, each)));
+  const exact = search === "" || after !== undefined ? [] : await findExactly(store, search);
+  const known = new Set(exact.map(({ userId }) => userId));
+  const wanted = search.toLowerCase();
+  const looked = await lookThrough<IdentityRecord>((page) => pagePeople(store, page), {
+    after,
+    room: SEARCHED_PAGE - exact.length,
+    isMeant: wanted === "" ? undefined : ({ value }) => !known.has(value.userId) && isMeant(value, wanted),
+  });
+  const people = [...exact, ...looked.found.map(({ value }) => value)];
   return {
     path: addressOfList("people"),
-    rows,
+    rows: await Promise.all(people.map((each) => personRow(deps, each))),
     search,
-    pages: {
-      first: after === undefined ? undefined : addressOfList("people", { q: search }),
-      next: next === undefined ? undefined : addressOfList("people", { q: search, after: next }),
-      nextText: isPartial ? "Look among more people" : "More people",
-      note: isPartial ? `${MAX_LOOKED_AT.toLocaleString("en")} people were looked at, and there are more.` : undefined,
-    },
+    pages: pagesOfSearch("people", { search, after, looked }),
   };
 }
 
-async function find({ store }: PeopleDeps, search: string, after: string | undefined): Promise<Found> {
-  const exact = search === "" || after !== undefined ? [] : await findExactly(store, search);
-  const known = new Set(exact.map(({ userId }) => userId));
-  const people: IdentityRecord[] = [...exact];
-  const wanted = search.toLowerCase();
-  let place = after;
-  for (let lookedAt = 0; lookedAt < MAX_LOOKED_AT;) {
-    const limit = search === "" ? PAGE : READ_AT_ONCE;
-    const { found, next } = await pageOf<IdentityRecord, readonly [string, IdentityRecord]>(
-      store,
-      { prefix: PREFIX },
-      { after: place, limit },
-      ({ key, value }) => [key, value],
-    );
-    for (const [key, person] of found) {
-      place = key;
-      if (known.has(person.userId) || !isMeant(person, wanted)) continue;
-      people.push(person);
-      if (people.length >= PAGE) {
-        const isLast = next === undefined && key === found.at(-1)?.[0];
-        return { people, next: isLast ? undefined : key, isPartial: false };
-      }
-    }
-    if (next === undefined) return { people, next: undefined, isPartial: false };
-    lookedAt += found.length;
-  }
-  return { people, next: place, isPartial: true };
+function pagePeople(store: PeopleDeps["store"], page: PageRequest): Promise<PageOf<StoredRecord<IdentityRecord>>> {
+  return pageOf<IdentityRecord, StoredRecord<IdentityRecord>>(store, { prefix: PREFIX }, page, (record) => record);
 }
 
 async function findExactly(store: PeopleDeps["store"], search: string): Promise<readonly IdentityRecord[]> {
   // Text that no key can be is nobody's id.
   if (!search.isWellFormed() || search.includes("\0")) return [];
   const byId = await createRecords(store).identities.get(search);
-  const byEmail = await store.page<IdentityRecord>({ prefix: PREFIX, tag: emailTag(search), limit: PAGE - 1 });
+  const byEmail = await store.page<IdentityRecord>({ prefix: PREFIX, tag: emailTag(search), limit: SEARCHED_PAGE - 1 });
   const all = [...(byId ? [byId] : []), ...byEmail].map(({ value }) => value);
   return [...new Map(all.map((each) => [each.userId, each])).values()];
 }
 
 function isMeant(person: IdentityRecord, wanted: string): boolean {
-  return (
-    wanted === "" || [person.userId, person.email, person.name].some((text) => text.toLowerCase().includes(wanted))
-  );
+  return [person.userId, person.email, person.name].some((text) => text.toLowerCase().includes(wanted));
 }
 
 async function personRow({ store, blocks }: PeopleDeps, record: IdentityRecord): Promise<PersonRow> {
