@@ -21,7 +21,7 @@ export function visibleRoutes({ snapshot, rights }: Pick<Visit, "snapshot" | "ri
 }
 
 export async function serversView(deps: ServersDeps, visit: Visit): Promise<ServersView> {
-  const { query, rights } = visit;
+  const { query } = visit;
   const search = (query.get("q") ?? "").trim().slice(0, MAX_SEARCH_CHARACTERS);
   const kind = ROUTE_KINDS.find(([each]) => each === query.get("kind"))?.[0] ?? "";
   const all = visibleRoutes(visit);
@@ -46,7 +46,6 @@ export async function serversView(deps: ServersDeps, visit: Visit): Promise<Serv
       nextText: "More routes",
     },
     count: { all: all.length, found: found.length },
-    showsUpstreams: shown.some(({ owner }) => rights.may("operator", owner)),
     connectionsFailed: counts === undefined,
   };
 }

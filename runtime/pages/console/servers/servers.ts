@@ -32,19 +32,18 @@ export interface ServersView {
   readonly pages: PagerParts;
   /** Routes that may be seen at all, and those that were found. */
   readonly count: { readonly all: number; readonly found: number };
-  readonly showsUpstreams: boolean;
   readonly connectionsFailed: boolean;
 }
 
 export function serversBody(view: ServersView): Html {
-  const { path, rows, search, kind, kinds, pages, count, showsUpstreams } = view;
+  const { path, rows, search, kind, kinds, pages, count } = view;
   const columns = [
     { name: "Route", isHead: true, kind: "wide" },
     { name: "Kind", kind: "short" },
     { name: "Owner", kind: "short" },
     { name: "Who may", kind: "wide" },
     { name: "Tools", kind: "short" },
-    ...(showsUpstreams ? [{ name: "Upstreams", kind: "short" } as const] : []),
+    { name: "Upstreams", kind: "short" },
     { name: "Connections", kind: "short" },
   ] as const;
   return html`${filterForm(path, [
@@ -65,7 +64,7 @@ export function serversBody(view: ServersView): Html {
       row.owner,
       row.policy,
       toolsCell(row.tools),
-      ...(showsUpstreams ? [upstreamsCell(row.upstreams)] : []),
+      upstreamsCell(row.upstreams),
       connectionsCell(row.connections),
     ]),
     empty:
