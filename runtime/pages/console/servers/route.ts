@@ -1,11 +1,12 @@
 /** The console's page of one route: who may what, what is sent, and how it goes. */
 import type { ClientRecipe } from "../../client-recipe.ts";
 import { fullTable } from "../columns.ts";
-import { html, type Html } from "../../html.ts";
+import { html, type Html, type HtmlValue } from "../../html.ts";
 import type { CallRow, HeaderLine, PeopleOfRoute, ReachRow, RouteView, RuleView, ToolRow } from "./route-view.ts";
 import {
   badge,
   card,
+  type Column,
   consoleDuration,
   consoleTime,
   definitions,
@@ -80,8 +81,8 @@ function reachParts({ subjects, people }: RouteView): Html {
     ${fullTable({
       id: "subjects",
       caption: "Those whom the rules name, each with nothing else that a rule asks for",
-      columns: reachColumns(subjects.rows),
-      rows: subjects.rows.map((row) => reachCells(row, row.who, subjects.rows)),
+      columns: REACH_COLUMNS,
+      rows: subjects.rows.map((row) => reachCells(row, row.who)),
       empty: html``,
     })}
     ${left > 0 && html`<p class="dim">${left} more combinations of what the rules name were left out.</p>`}
@@ -94,53 +95,48 @@ function peoplePart({ rows, pages }: PeopleOfRoute): Html {
   return html`${fullTable({
     id: "known-people",
     caption: `People who have signed in, as they were last seen: ${may} of the ${rows.length} on this page may something`,
-    columns: reachColumns(rows),
-    rows: rows.map((row) => reachCells(row, html`<a href="${row.href}">${row.who}</a>`, rows)),
+    columns: REACH_COLUMNS,
+    rows: rows.map((row) => reachCells(row, html`<a href="${row.href}">${row.who}</a>`)),
     empty: emptyState("Nobody is known yet", "People appear here once they have signed in."),
   })}
   ${pager({ ...pages, nextText: "More people" })}`;
 }
 
-function reachColumns(rows: readonly ReachRow[]) {
-  const hasTools = rows.some(({ tools }) => tools !== undefined);
-  return [
-    { name: "Who", isHead: true, kind: "wide" },
-    { name: "May", kind: "short" },
-    ...(hasTools ? ([{ name: "Tools", kind: "wide" }] as const) : []),
-    { name: "By this rule", kind: "wide" },
-  ] as const;
-}
+const REACH_COLUMNS: readonly Column[] = [
+  { name: "Who", isHead: true, kind: "wide" },
+  { name: "May", kind: "short" },
+  { name: "Tools", kind: "wide" },
+  { name: "By this rule", kind: "wide" },
+];
 
-function reachCells({ may, why, tools }: ReachRow, who: string | Html, rows: readonly ReachRow[]) {
-  const [tone, text] = MAY[may];
-  const hasTools = rows.some((row) => row.tools !== undefined);
-  return [who, badge(tone, text), ...(hasTools ? [tools ?? ""] : []), why];
+function reachCells({ may, why, tools }: ReachRow, who: string | Html): readonly HtmlValue[] {
+  return [who, badge(...MAY[may]), tools, why];
 }
 
 function upstreamParts({ upstreams, connections }: RouteView): Html {
-  return html`${upstreams !== undefined && upstreams.length > 0 && html`<h2>Upstreams</h2>`}
-  ${
+  return html`${
     upstreams !== undefined &&
     upstreams.length > 0 &&
-    fullTable({
-      id: "upstreams",
-      caption: "As this process sees them",
-      columns: [
-        { name: "Address", isHead: true },
-        { name: "State", kind: "short" },
-        { name: "Notes", kind: "wide" },
-      ],
-      rows: upstreams.map(({ address, isWell, notes }) => [
-        html`<span class="address">${address}</span>`,
-        isWell === undefined
-          ? badge("quiet", "not watched")
-          : isWell
-            ? badge("good", "well")
-            : badge("bad", "not well"),
-        notes.join("; "),
-      ]),
-      empty: html``,
-    })
+    html`<h2>Upstreams</h2>
+      ${fullTable({
+        id: "upstreams",
+        caption: "As this process sees them",
+        columns: [
+          { name: "Address", isHead: true },
+          { name: "State", kind: "short" },
+          { name: "Notes", kind: "wide" },
+        ],
+        rows: upstreams.map(({ address, isWell, notes }) => [
+          html`<span class="address">${address}</span>`,
+          isWell === undefined
+            ? badge("quiet", "not watched")
+            : isWell
+              ? badge("good", "well")
+              : badge("bad", "not well"),
+          notes.join("; "),
+        ]),
+        empty: html``,
+      })}`
   }
   ${connections === "failed" && sourceFailed("The store, which has what users have connected,")}
   ${
