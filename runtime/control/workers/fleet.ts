@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { forwardLines } from "./forward-lines.ts";
+import { closeUntaken } from "./handover.ts";
 import type { Answers, FromWorker, ToWorker } from "./protocol.ts";
 
 export interface FleetDeps {
@@ -108,6 +109,7 @@ export async function startFleet({ config, names, onGone, log }: FleetDeps): Pro
       stdio: ["ignore", "pipe", "inherit", "ipc"],
     });
     const worker = cluster.fork();
+    closeUntaken(worker);
     const { stdout } = worker.process;
     const isForwarded = stdout ? forwardLines(stdout, process.stdout) : Promise.resolve();
     forwarded.add(isForwarded);

@@ -125,6 +125,29 @@ describe("a worker", { timeout: 90_000 }, () => {
     await gateway.admin.remove("team");
   });
 
+  test("that is killed answers no connection that waits for it, and none waits on", async () => {
+    const gateway = await share({ workers: 2 });
+    await gateway.admin.publish("team", slice("1"));
+    await expect.poll(async () => (await gateway.workers()).every(({ serving }) => serving), soon).toBe(true);
+    const [, victim] = await gateway.workers();
+    const pid = victim?.pid ?? 0;
+    // It can be given a connection, and cannot take it.
+    process.kill(pid, "SIGSTOP");
+    const ends: string[] = [];
+    for (let index = 0; index < 8; index += 1) {
+      visit(gateway.origin, "team-0.example.com").then(
+        ({ status }) => ends.push(String(status)),
+        () => ends.push("closed"),
+      );
+    }
+    await expect.poll(() => ends, soon).toEqual(Array.from({ length: 7 }, () => "200"));
+    process.kill(pid, "SIGKILL");
+    await expect.poll(() => ends.slice(7), soon).toEqual(["closed"]);
+    await expect.poll(async () => (await gateway.workers()).every(({ serving }) => serving), soon).toBe(true);
+    expect(new Set((await ask(gateway)).map(({ status }) => status))).toEqual(new Set([200]));
+    await gateway.admin.remove("team");
+  });
+
   test("that is killed in the middle of a publish leaves all of it or nothing", async () => {
     const gateway = await run({ workers: 2 });
     let last = await gateway.admin.publish("team", slice("0", 300));
