@@ -234,7 +234,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly identityIssuers?: { [key: string]: BundleIdentityIssuers } | cdktf.IResolvable;
   /**
-  * Company directories by a name of lower-case letters, digits and dashes: the provider tells the gateway by SCIM 2.0 which users and groups there are. Whoever it deactivates or deletes loses sessions, grants and open streams on every process within 2 s, and does not get in before it activates them again. Default: none
+  * Company directories by a name of lower-case letters, digits and dashes: the provider tells the gateway by SCIM 2.0 which users and groups there are. Whoever it deactivates or deletes loses sessions, grants and open streams on every process within 2 s; who is deactivated does not get in before they are active again, who is deleted is somebody whom it does not have (`unlisted_users`). Default: none
   *
   */
   readonly directories?: { [key: string]: BundleDirectories } | cdktf.IResolvable;
@@ -3055,6 +3055,16 @@ export interface BundleDirectories {
   *
   */
   readonly unlistedUsers?: string;
+  /**
+  * How many users the provider may make there, as each process counts them now and then; more are refused. Default: `250000`.
+  *
+  */
+  readonly maxUsers?: number;
+  /**
+  * How many groups, likewise. Default: `50000`.
+  *
+  */
+  readonly maxGroups?: number;
 }
 
 export function bundleDirectoriesToTerraform(struct?: BundleDirectories | cdktf.IResolvable): any {
@@ -3079,6 +3089,8 @@ export function bundleDirectoriesToTerraform(struct?: BundleDirectories | cdktf.
     groups: cdktf.stringToTerraform(struct!.groups),
     group_attribute: cdktf.stringToTerraform(struct!.groupAttribute),
     unlisted_users: cdktf.stringToTerraform(struct!.unlistedUsers),
+    max_users: cdktf.numberToTerraform(struct!.maxUsers),
+    max_groups: cdktf.numberToTerraform(struct!.maxGroups),
   }
 }
 
@@ -3185,6 +3197,18 @@ export function bundleDirectoriesToHclTerraform(struct?: BundleDirectories | cdk
       type: "simple",
       storageClassType: "string",
     },
+    max_users: {
+      value: cdktf.numberToHclTerraform(struct!.maxUsers),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    max_groups: {
+      value: cdktf.numberToHclTerraform(struct!.maxGroups),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
   };
 
   // remove undefined attributes
@@ -3274,6 +3298,14 @@ export class BundleDirectoriesOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.unlistedUsers = this._unlistedUsers;
     }
+    if (this._maxUsers !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.maxUsers = this._maxUsers;
+    }
+    if (this._maxGroups !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.maxGroups = this._maxGroups;
+    }
     return hasAnyValues ? internalValueResult : undefined;
   }
 
@@ -3297,6 +3329,8 @@ export class BundleDirectoriesOutputReference extends cdktf.ComplexObject {
       this._groups = undefined;
       this._groupAttribute = undefined;
       this._unlistedUsers = undefined;
+      this._maxUsers = undefined;
+      this._maxGroups = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
       this.isEmptyObject = false;
@@ -3321,6 +3355,8 @@ export class BundleDirectoriesOutputReference extends cdktf.ComplexObject {
       this._groups = value.groups;
       this._groupAttribute = value.groupAttribute;
       this._unlistedUsers = value.unlistedUsers;
+      this._maxUsers = value.maxUsers;
+      this._maxGroups = value.maxGroups;
     }
   }
 
@@ -3578,6 +3614,38 @@ export class BundleDirectoriesOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get unlistedUsersInput() {
     return this._unlistedUsers;
+  }
+
+  // max_users - computed: false, optional: true, required: false
+  private _maxUsers?: number; 
+  public get maxUsers() {
+    return this.getNumberAttribute('max_users');
+  }
+  public set maxUsers(value: number) {
+    this._maxUsers = value;
+  }
+  public resetMaxUsers() {
+    this._maxUsers = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get maxUsersInput() {
+    return this._maxUsers;
+  }
+
+  // max_groups - computed: false, optional: true, required: false
+  private _maxGroups?: number; 
+  public get maxGroups() {
+    return this.getNumberAttribute('max_groups');
+  }
+  public set maxGroups(value: number) {
+    this._maxGroups = value;
+  }
+  public resetMaxGroups() {
+    this._maxGroups = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get maxGroupsInput() {
+    return this._maxGroups;
   }
 }
 

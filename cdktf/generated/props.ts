@@ -144,7 +144,8 @@ export interface GatewaySettings {
   /**
    * Company directories by a name of lower-case letters, digits and dashes: the provider tells the gateway by SCIM 2.0
    * which users and groups there are. Whoever it deactivates or deletes loses sessions, grants and open streams on
-   * every process within 2 s, and does not get in before it activates them again.
+   * every process within 2 s; who is deactivated does not get in before they are active again, who is deleted is
+   * somebody whom it does not have (`unlistedUsers`).
    * @default - none
    */
   readonly directories?: Readonly<Record<string, Directory>>;
@@ -543,6 +544,16 @@ export interface Directory {
    * @default allowed
    */
   readonly unlistedUsers?: "allowed" | "refused";
+  /**
+   * How many users the provider may make there, as each process counts them now and then; more are refused.
+   * @default 250000
+   */
+  readonly maxUsers?: number;
+  /**
+   * How many groups, likewise.
+   * @default 50000
+   */
+  readonly maxGroups?: number;
 }
 
 /** A certificate for one host. */

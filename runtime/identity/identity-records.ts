@@ -201,10 +201,10 @@ export function objectIdTag(issuer: string | undefined, objectId: string): strin
 type Tagged = Pick<IdentityRecord, "userId" | "email" | "issuer" | "claims">;
 
 export function identityTags({ userId, email, issuer, claims }: Tagged): readonly string[] {
-  const { oid } = claims;
-  return [
-    userTag(userId),
-    ...(email === "" ? [] : [emailTag(email)]),
-    ...(typeof oid === "string" ? [objectIdTag(issuer, oid)] : []),
-  ];
+  return [userTag(userId), ...(email === "" ? [] : [emailTag(email)]), ...objectIdTags(issuer, claims)];
+}
+
+/** One or none. */
+export function objectIdTags(issuer: string | undefined, { oid }: IdentityRecord["claims"]): readonly string[] {
+  return typeof oid === "string" ? [objectIdTag(issuer, oid)] : [];
 }

@@ -118,6 +118,8 @@ export interface Revocations {
    * @throws GatewayError `store.unavailable` when the store did not take it: to be told as a failure, and it is tried again
    */
   revoke(key: string): Promise<void>;
+  /** In this process alone: for a key that no other one knows. */
+  endHere(key: string): void;
   /** Revoked here, and the store has not taken it yet. */
   isOwed(key: string): boolean;
   subscribe(listener: (key: string) => void): () => void;

@@ -4,7 +4,8 @@
  * "session:…", "grant:…" and "service-account:…" stay revoked until nothing made under them can still be valid; so does
  * "device:…", what was known of a device before its approval was withdrawn or it was removed. "user:…"
  * and "client:…" end everything that exists under them now: each session, grant and service account with that tag is
- * revoked by its own key, so that the same user may sign in again, and listeners hear the wider key too. Codes on their
+ * revoked by its own key, so that the same user may sign in again, and listeners hear the wider key too; so does "oid:…",
+ * of who is known by their provider alone. Codes on their
  * way go with them, and a client's remembered approvals: a user's stay, because a provider that wants its user to sign in
  * again has said nothing about what that user approved.
  *
@@ -116,12 +117,13 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
     get epoch() {
       return epoch;
     },
+    endHere: learn,
     isOwed: (key) => owed.has(key),
     async revoke(key) {
-      if (!/^(session|grant|service-account|device|client|user):./.test(key)) {
+      if (!/^(session|grant|service-account|device|client|user|oid):./.test(key)) {
         throw new GatewayError(
           "revocation.key",
-          `Cannot revoke ${JSON.stringify(key)}: must be a session, grant, service account, device, client or user`,
+          `Cannot revoke ${JSON.stringify(key)}: must be a session, grant, service account, device, client, user or oid`,
         );
       }
       await (isWide(key) ? revokeAll(key) : revokeOne(key));
@@ -158,5 +160,5 @@ const HAS_RECORD = /^(session|grant|service-account):/;
 
 /** Keys that stand for many sessions and grants. */
 function isWide(key: string): boolean {
-  return key.startsWith("user:") || key.startsWith("client:");
+  return /^(user|client|oid):/.test(key);
 }

@@ -32,3 +32,17 @@ export async function pageOf<R, T>(
   const next = records.length > limit ? found.at(-1)?.key : undefined;
   return { found: found.map(make), ...(next === undefined ? {} : { next }) };
 }
+
+/** All records of one kind, by pages, in the order of their keys: for those of which there may be many. */
+export async function* everyPage<R>(
+  store: Pick<Store, "page">,
+  prefix: string,
+  limit: number,
+): AsyncIterable<readonly StoredRecord<R>[]> {
+  for (let after: string | undefined; ;) {
+    const records = await store.page<R>({ prefix, limit, ...(after === undefined ? {} : { after }) });
+    if (records.length > 0) yield records;
+    if (records.length < limit) return;
+    after = records.at(-1)?.key;
+  }
+}

@@ -1,8 +1,9 @@
 /**
- * A company's directory in front of real gateways: two replicas on one store. Groups from it decide about agents that came by
- * ID-JAG alone; whoever leaves loses open streams on both replicas, and comes back with nothing of before.
+ * A company's directory in front of real gateways: two replicas on one store, PostgreSQL where there is one. Groups from it
+ * decide about agents that came by ID-JAG alone; whoever leaves loses open streams on both replicas, and comes back with
+ * nothing of before.
  */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -15,6 +16,8 @@ import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { idJagClaims, JWT_BEARER, signIdJag } from "../support/id-jag.ts";
 import { type LiveUpstream, openAnswer, startLiveUpstream } from "../support/live-upstream.ts";
 import { createOAuthClient, type Registration } from "../support/oauth-client.ts";
+import { signInAt } from "../support/provider-tokens.ts";
+import { findPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
 import { createScimClient, oktaUser, patchOf, type ScimClient } from "../support/scim-client.ts";
 import { createBrowser } from "../support/scripted-browser.ts";
 import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
@@ -29,19 +32,25 @@ let live: LiveUpstream;
 let world: SignInGateway;
 let second: TestGateway;
 let directory: string;
+let postgres: Postgres | undefined;
 let origin = "";
 let agent: Registration;
 let company: ScimClient;
 let people: ScimClient;
 
 beforeAll(async () => {
-  [key, live, directory] = await Promise.all([
+  const found = findPostgres();
+  [key, live, directory, postgres] = await Promise.all([
     makeSigningKey("ES256", "company"),
     startLiveUpstream(),
     mkdtemp(join(tmpdir(), "scim-")),
+    "missing" in found ? undefined : startPostgres(found.bin),
   ]);
-  const boot = { storage_url: `sqlite:${join(directory, "store.db")}` };
-  const users = [{ id: "sub-olga", email: "olga@example.com", name: "Olga", groups: ["From sign-in"] }];
+  const boot = { storage_url: postgres?.url ?? `sqlite:${join(directory, "store.db")}` };
+  const users = [
+    { id: "sub-olga", email: "olga@example.com", name: "Olga", groups: ["From sign-in"] },
+    { id: "sub-paul", email: "paul@example.com", name: "Paul", groups: [] },
+  ];
   world = await startSignInGateway({ yaml: settings(), boot, provider: { users } });
   ({ origin } = world.gateway);
   const yaml = world.withProvider(settings()).replaceAll("{origin}", origin);
@@ -56,7 +65,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await second?.close();
   await world?.close();
-  await live?.close();
+  await Promise.all([live?.close(), postgres?.close()]);
   if (directory) await rm(directory, { recursive: true, force: true });
 });
 
@@ -70,6 +79,7 @@ directories:
   people: { token: ${TOKEN}-2, unlisted_users: refused }
 routes:
   - { name: live, from: "{origin}", prefix: /live, to: "${live.origin}", mcp: { server: {} }, policy: { allow: { and: [groups: { has: Engineers }] } } }
+  - { name: api, from: "{origin}", prefix: /api, to: "${live.origin}", bearer_token_format: idp_identity_token, policy: { allow: { and: [groups: { has: Writers }] } } }
   - { name: web, from: "{origin}", prefix: /web, to: "${live.origin}", policy: { allow: { and: [groups: { has: Writers }] }, deny: { and: [groups: { has: From sign-in }] } } }
 `;
 }
@@ -109,8 +119,8 @@ async function call(token: string, via: number): Promise<number> {
 }
 
 /** A stream that is held open at a replica. */
-async function hold(token: string, port: number): Promise<() => boolean> {
-  const stream = await openAnswer(port, `${origin}/live`, { authorization: `Bearer ${token}` });
+async function hold(token: string, port: number, path = "/live"): Promise<() => boolean> {
+  const stream = await openAnswer(port, origin + path, { authorization: `Bearer ${token}` });
   expect(stream.status).toBe(200);
   let ended = false;
   void stream.ended.then(() => (ended = true));
@@ -204,8 +214,40 @@ test("people sign in while the directory has them, with its groups and not those
   expect(await signIn()).toBe(403);
 });
 
-test("`gateway directory` tells what there is", async () => {
+test("who only shows the provider's own token is let in and cut off as everybody", async () => {
+  const gateway = { client_id: "gateway", client_secret: "secret", redirect_uris: [`${origin}/.gateway/callback`] };
+  const { id_token: token } = await signInAt(world.identityProvider, gateway, "paul@example.com");
+  const headers = { authorization: `Bearer ${token}` };
+  const statusAt = async (port: number): Promise<number> =>
+    (await createSend({ via: port })({ method: "GET", url: `${origin}/api`, headers })).status;
+  const id = await people.create("/Users", oktaUser("paul@example.com", "sub-paul"));
+  const filter = encodeURIComponent('displayName eq "Writers"');
+  const {
+    Resources: [group],
+  } = (await people.send("GET", `/Groups?filter=${filter}`)).json() as {
+    readonly Resources: readonly { readonly id: string }[];
+  };
+  await people.send("PATCH", `/Groups/${group?.id}`, patchOf({ op: "add", path: "members", value: [{ value: id }] }));
+  const streams = await Promise.all(ports().map((port) => hold(token, port, "/api")));
+  await people.send("PATCH", `/Users/${id}`, patchOf({ op: "replace", value: { active: false } }));
+  for (const isOpen of streams) await expect.poll(isOpen, WITHIN_2_S).toBe(false);
+  for (const port of ports()) await expect.poll(() => statusAt(port), WITHIN_2_S).toBe(401);
+  expect((await people.send("DELETE", `/Users/${id}`)).status).toBe(204);
+});
+
+test("`gateway directory` tells what there is, and forgets a directory that is configured no longer", async () => {
   const { configFile: config } = world.gateway;
+  const forget = async (name: string, from = config): Promise<readonly [number, string]> => {
+    const printed = vi.spyOn(console, "log").mockImplementation(() => {});
+    const refused = vi.spyOn(console, "error").mockImplementation(() => {});
+    try {
+      const code = await runCli(["directory", "forget", name, "--config", from]);
+      return [code, [...printed.mock.calls, ...refused.mock.calls].map(([line]) => String(line)).join("\n")];
+    } finally {
+      printed.mockRestore();
+      refused.mockRestore();
+    }
+  };
   const run = async (...args: readonly string[]): Promise<readonly Record<string, unknown>[]> => {
     const printed = vi.spyOn(console, "log").mockImplementation(() => {});
     try {
@@ -221,4 +263,13 @@ test("`gateway directory` tells what there is", async () => {
     { name: "olga@example.com", external: "sub-olga", active: "no" },
   ]);
   expect(await run("groups", "people", "--user", "sub-olga")).toMatchObject([{ name: "Writers" }]);
+  expect(await forget("people")).toEqual([1, expect.stringContaining("is in the configuration")]);
+  const without = join(directory, "without.yaml");
+  await writeFile(without, (await readFile(config, "utf8")).replace(/^ {2}people: .*\n/m, ""));
+  // A user by two names, a group by one, and a membership.
+  expect(await forget("people", without)).toEqual([0, expect.stringMatching(/^6 records /)]);
+  expect(await forget("people", without)).toEqual([1, "Nothing is kept of people"]);
+  expect(await forget("../people", without)).toEqual([expect.any(Number), expect.stringContaining("no directory")]);
+  expect(await run("status", "people")).toMatchObject([{ users: 0, groups: 0 }]);
+  expect(await run("users", "company")).not.toEqual([]);
 });

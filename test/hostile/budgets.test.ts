@@ -92,7 +92,7 @@ routes:
       authenticator: { bearer: () => ({ ok: false, reason: "malformed" }) },
       idpTokens: { verify: () => new Promise((resolve) => waiting.push(resolve)) },
       snapshots: { current: () => snapshot, subscribe: () => () => {} },
-      revocations: { subscribe: () => () => {} },
+      revocations: { subscribe: () => () => {}, endHere: () => {} },
       clock,
       log: silentLog(),
     });
@@ -106,7 +106,7 @@ routes:
   const expiresAt = 2_000_000_000;
   const good: IdpTokenResult = {
     ok: true,
-    subject: "alice",
+    userId: "alice",
     profile: { email: "alice@example.com", name: "Alice", groups: [], claims: {} },
     expiresAt,
   } as never;

@@ -167,6 +167,7 @@ export function createTestRevocations(): TestRevocations {
       return Promise.resolve();
     },
     revokeNow,
+    endHere: revokeNow,
     isOwed: () => false,
     subscribe(listener) {
       listeners.add(listener);

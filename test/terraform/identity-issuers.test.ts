@@ -64,6 +64,15 @@ describeTerraform("identity_issuers", {}, (terraform) => {
       required_claims          = { tid = "tenant" }
     }
   }`;
+  const directories = (version: number): string => `
+  directories "staff" {
+    provider          = "contractors"
+    token_wo          = "sentinel-token-of-staff-${version}"
+    token_wo_version  = ${version}
+    subject_attribute = "userName"
+    groups            = "both"
+    unlisted_users    = "refused"
+  }`;
   const CLIENT =
     '\nresource "terraform_data" "client" {\n  input = "https://client.example.com/oauth/client.json"\n}\n';
 
@@ -115,18 +124,29 @@ describeTerraform("identity_issuers", {}, (terraform) => {
     expect(await terraform.planCode()).toBe(0);
   });
 
-  test("people's sign-in is published with its secret sealed, and changes with the secret's version", async () => {
-    terraform.workspace.write("main.tf", config(people(1)));
+  test("people's sign-in and directory are published with their secrets sealed, and change with a secret's version", async () => {
+    terraform.workspace.write("main.tf", config(people(1) + directories(1)));
     await terraform.apply();
     const text = terraform.workspace.read("slices/team.json");
     const { sign_in: signIn } = (JSON.parse(text) as Published).settings.identity_issuers["contractors"] ?? {};
     expect(signIn).toMatchObject({ client_id: "gateway", label: "Contractors", required_claims: { tid: "tenant" } });
-    expect(text).not.toContain("sentinel-of-the-client");
+    expect(text).not.toContain("sentinel-");
+    const { token_sealed: token, ...staff } = directoryOf(text);
+    expect(token).toEqual(expect.any(String));
+    const written = {
+      provider: "contractors",
+      subject_attribute: "userName",
+      groups: "both",
+      unlisted_users: "refused",
+    };
+    expect(staff).toEqual(written);
     expect(await terraform.planCode()).toBe(0);
-    terraform.workspace.write("main.tf", config(people(2)));
+    terraform.workspace.write("main.tf", config(people(2) + directories(2)));
     expect(await terraform.planCode()).toBe(2);
     await terraform.apply();
-    expect(terraform.workspace.read("slices/team.json")).not.toBe(text);
+    const changed = terraform.workspace.read("slices/team.json");
+    expect(changed).not.toBe(text);
+    expect(directoryOf(changed)["token_sealed"]).not.toBe(token);
     expect(await terraform.planCode()).toBe(0);
   });
 
@@ -149,6 +169,12 @@ describeTerraform("identity_issuers", {}, (terraform) => {
   });
 });
 
+function directoryOf(text: string): Readonly<Record<string, unknown>> {
+  return (JSON.parse(text) as Published).settings.directories["staff"] ?? {};
+}
+
+type Blocks = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
 interface Published {
-  readonly settings: { readonly identity_issuers: Readonly<Record<string, Readonly<Record<string, unknown>>>> };
+  readonly settings: { readonly identity_issuers: Blocks; readonly directories: Blocks };
 }

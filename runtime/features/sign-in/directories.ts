@@ -4,7 +4,7 @@ import { hash } from "node:crypto";
 import { errorAt, quote, type UnplacedProblem } from "../../settings/problem.ts";
 import { labelled } from "../../settings/types/block.ts";
 import { type ShapeDoc, withDefaults } from "../../settings/types/registry.ts";
-import { choice, text } from "../../settings/types/scalar.ts";
+import { choice, count, text } from "../../settings/types/scalar.ts";
 import { secret } from "../../settings/types/secret.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
 import { GatewayError } from "../../shared/errors.ts";
@@ -12,6 +12,8 @@ import { FIRST_PROVIDER, isIssuerName } from "../../shared/user-id.ts";
 import type { TrustedIssuer } from "./trusted-issuers.ts";
 
 const DIRECTORIES = "directories";
+/** Of users, and of groups. */
+const MOST = 10_000_000;
 
 const shape = {
   provider: text({
@@ -46,11 +48,18 @@ const shape = {
     doc: "People of the provider who are not in the directory.",
     default: "allowed",
   }),
+  max_users: count({
+    doc: "How many users the provider may make there, as each process counts them now and then; more are refused.",
+    default: 250_000,
+    min: 1,
+    max: MOST,
+  }),
+  max_groups: count({ doc: "How many groups, likewise.", default: 50_000, min: 1, max: MOST }),
 };
 
 export const directoriesShape = {
   [DIRECTORIES]: labelled(shape, {
-    doc: "Company directories by a name of lower-case letters, digits and dashes: the provider tells the gateway by SCIM 2.0 which users and groups there are. Whoever it deactivates or deletes loses sessions, grants and open streams on every process within 2 s, and does not get in before it activates them again.",
+    doc: "Company directories by a name of lower-case letters, digits and dashes: the provider tells the gateway by SCIM 2.0 which users and groups there are. Whoever it deactivates or deletes loses sessions, grants and open streams on every process within 2 s; who is deactivated does not get in before they are active again, who is deleted is somebody whom it does not have (`unlisted_users`).",
     unset: "none",
     checkName: (name) =>
       isIssuerName(name) ? undefined : `is ${quote(name)}, must be 1 to 32 lower-case letters, digits and dashes`,
@@ -72,6 +81,7 @@ export interface Directory {
   readonly groups: "directory" | "both" | "claims";
   readonly groupAttribute: "displayName" | "externalId";
   readonly refusesUnlisted: boolean;
+  readonly max: Readonly<Record<"user" | "group", number>>;
 }
 
 /** Tokens in plain text; references and sealed ones are validated when they are read. */
@@ -124,6 +134,7 @@ export function compileDirectories(
       groups: entry.groups,
       groupAttribute: entry.group_attribute,
       refusesUnlisted: entry.unlisted_users === "refused",
+      max: { user: entry.max_users, group: entry.max_groups },
     };
   });
 }

@@ -5,6 +5,8 @@ import type { Log } from "../../shared/log.ts";
 import type { Store } from "../../store/store.ts";
 import type { EndUserDeps } from "../logout/end-user.ts";
 import { GROUP_SHAPE, USER_SHAPE } from "../scim/attributes.ts";
+import { type Allowance, createAllowance } from "./allowance.ts";
+import { createFindByObjectId } from "./object-ids.ts";
 import { createListing, type Listing } from "./listing.ts";
 import { createDirectoryLookup, type DirectoryLookup } from "./lookup.ts";
 import { createMembers, type Members } from "./members.ts";
@@ -18,17 +20,19 @@ export interface DirectoryParts {
   readonly members: Members;
   readonly people: People;
   readonly listing: Listing;
+  readonly allowance: Allowance;
 }
 
 export function createDirectoryRecords(deps: {
   readonly store: Store;
   readonly clock: Clock;
-}): Pick<DirectoryParts, "users" | "groups" | "members" | "listing"> {
+}): Pick<DirectoryParts, "users" | "groups" | "members" | "listing" | "allowance"> {
   return {
     users: createResources(deps, { kind: "user", shape: USER_SHAPE, tagsOf: userTags }),
     groups: createResources(deps, { kind: "group", shape: GROUP_SHAPE }),
     members: createMembers(deps.store),
     listing: createListing(deps),
+    allowance: createAllowance(deps),
   };
 }
 
@@ -39,6 +43,7 @@ export function createDirectories(
   const people = createPeople({
     ...records,
     ending: deps,
+    findByObjectId: createFindByObjectId(deps),
     onEnded: ({ name }, users) => deps.log.info({ directory: name, users }, "a directory ended everything of a user"),
   });
   return { parts: { ...records, people }, lookup: createDirectoryLookup({ ...records, ...deps }) };

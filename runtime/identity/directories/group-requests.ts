@@ -13,12 +13,13 @@ import { notFound, type Resource } from "./resources.ts";
 const MAX_BYTES = 8_388_608;
 
 export async function handleGroups(request: ScimRequest): Promise<void> {
-  const { exchange, id, directory, groups, members, listing } = request;
+  const { exchange, id, directory, groups, members, listing, allowance } = request;
   if (id === undefined) {
     if (exchange.method !== "POST") return listGroups(request);
     const body = await readJson(exchange, MAX_BYTES);
     const changes = readMembers(body);
-    const group = await groups.create(directory.name, readResource(GROUP_SHAPE, body));
+    const attributes = readResource(GROUP_SHAPE, body);
+    const group = await allowance.spend(directory, "group", () => groups.create(directory.name, attributes));
     listing.forget(directory.name, "group");
     await applyMembers(request, group.id, changes);
     return respondGroup(request, group, 201);
@@ -47,7 +48,7 @@ export async function handleGroups(request: ScimRequest): Promise<void> {
       if ((await groups.get(directory.name, id)) === undefined) throw notFound(id);
       // While the group is still there: should that fail, it can be removed again.
       await members.removeGroup(directory.name, id);
-      await groups.remove(directory.name, id);
+      if (await groups.remove(directory.name, id)) allowance.giveBack(directory, "group");
       listing.forget(directory.name, "group");
       return respondNothing(exchange);
     }

@@ -3,6 +3,7 @@
  * so that the next page follows the last one and costs what it shows.
  */
 import type { Clock } from "../../shared/clock.ts";
+import { everyPage } from "../../store/page-of.ts";
 import type { Store } from "../../store/store.ts";
 import { type ResourceKind, resourcePrefix, type ResourceRecord } from "./records.ts";
 import type { Resource } from "./resources.ts";
@@ -34,12 +35,9 @@ export function createListing({ store, clock }: { readonly store: Store; readonl
 
   const readIds = async (prefix: string): Promise<readonly string[]> => {
     const ids: string[] = [];
-    for (let after: string | undefined; ;) {
-      const records = await store.page({ prefix, limit: PAGE, ...(after === undefined ? {} : { after }) });
+    for await (const records of everyPage(store, prefix, PAGE))
       for (const { key } of records) ids.push(key.slice(prefix.length));
-      after = records.at(-1)?.key;
-      if (records.length < PAGE) return ids;
-    }
+    return ids;
   };
 
   const idsOf = (prefix: string, isFirst: boolean): Promise<readonly string[]> => {

@@ -1,4 +1,5 @@
 /** Who is in which group of a directory. */
+import { everyPage } from "../../store/page-of.ts";
 import type { Store } from "../../store/store.ts";
 import type { MemberChanges } from "../scim/members.ts";
 import { type MemberRecord, memberPrefix, membershipsTag, resourcePrefix } from "./records.ts";
@@ -22,16 +23,8 @@ const PARALLEL = 16;
 export function createMembers(store: Store): Members {
   async function* pages(directory: string, group: string): AsyncIterable<readonly string[]> {
     const prefix = memberPrefix(directory, group);
-    for (let after: string | undefined; ;) {
-      const records = await store.page<MemberRecord>({
-        prefix,
-        limit: PAGE,
-        ...(after === undefined ? {} : { after }),
-      });
+    for await (const records of everyPage(store, prefix, PAGE))
       yield records.map(({ key }) => key.slice(prefix.length));
-      after = records.at(-1)?.key;
-      if (records.length < PAGE) return;
-    }
   }
 
   const remove = (directory: string, group: string, users: Iterable<string>): Promise<void> =>
@@ -74,7 +67,8 @@ export function createMembers(store: Store): Members {
   };
 }
 
-async function inParallel<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
+/** @throws what `work` throws first */
+export async function inParallel<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
   const left = items[Symbol.iterator]();
   const run = async (): Promise<void> => {
     for (let next = left.next(); next.done !== true; next = left.next()) await work(next.value);

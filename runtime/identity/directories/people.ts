@@ -9,15 +9,17 @@ import type { Directory } from "../../features/sign-in/directories.ts";
 import { epochSeconds } from "../../shared/clock.ts";
 import { providerUserId, type UserId } from "../../shared/user-id.ts";
 import type { AttributeObject } from "../scim/attributes.ts";
-import { type IdentityRecord, objectIdTag } from "../identity-records.ts";
+import { objectIdTag, userTag } from "../identity-records.ts";
 import { endUser, type EndUserDeps } from "../logout/end-user.ts";
 import type { Members } from "./members.ts";
+import type { FindByObjectId } from "./object-ids.ts";
 import type { Resource, Resources } from "./resources.ts";
 
 export interface PeopleDeps {
   readonly users: Resources;
   readonly members: Members;
   readonly ending: EndUserDeps;
+  readonly findByObjectId: FindByObjectId;
   /** Somebody's access has ended. */
   readonly onEnded: (directory: Directory, users: readonly UserId[]) => void;
 }
@@ -39,11 +41,21 @@ export function subjectOf({ subjectAttribute }: Directory, attributes: Attribute
   return typeof subject === "string" ? subject : undefined;
 }
 
-export function createPeople({ users, members, ending, onEnded }: PeopleDeps): People {
+export function createPeople({ users, members, ending, findByObjectId, onEnded }: PeopleDeps): People {
+  const { revocations } = ending;
+
   const end = async (directory: Directory, attributes: AttributeObject): Promise<void> => {
+    const { userIssuer, subjectClaim } = directory;
+    const subject = subjectOf(directory, attributes);
+    if (subject === undefined) return;
+    const isObjectId = subjectClaim === "oid";
     const ended: UserId[] = [];
-    for (const userId of await userIdsOf(ending, directory, attributes))
+    for (const userId of isObjectId ? await findByObjectId(userIssuer, subject) : userIdsOf(userIssuer, subject)) {
       if (await endUser(ending, userId, epochSeconds(ending.clock))) ended.push(userId);
+      // Nothing is known of who only shows the provider's own tokens, and yet their answers may be open.
+      else await revocations.revoke(userTag(userId));
+    }
+    if (isObjectId) await revocations.revoke(objectIdTag(userIssuer, subject));
     if (ended.length > 0) onEnded(directory, ended);
   };
 
@@ -70,25 +82,12 @@ export function createPeople({ users, members, ending, onEnded }: PeopleDeps): P
       // Ended while they are still there: should that fail, they can be removed again.
       await update(directory, id, (attributes) => ({ ...attributes, active: false }));
       await members.removeUser(directory.name, id);
-      await users.remove(directory.name, id);
-      return true;
+      return (await users.remove(directory.name, id)) !== undefined;
     },
   };
 }
 
-/** Who has signed in as a user of the directory, or could. */
-async function userIdsOf(
-  { store }: EndUserDeps,
-  directory: Directory,
-  attributes: AttributeObject,
-): Promise<readonly UserId[]> {
-  const { userIssuer, subjectClaim } = directory;
-  const subject = subjectOf(directory, attributes);
-  if (subject === undefined) return [];
-  if (subjectClaim === "oid") {
-    const records = await store.list<IdentityRecord>(objectIdTag(userIssuer, subject));
-    return records.map(({ value }) => value.userId);
-  }
-  const made = providerUserId(userIssuer, subject);
+function userIdsOf(issuer: string | undefined, subject: string): readonly UserId[] {
+  const made = providerUserId(issuer, subject);
   return made.ok ? [made.id] : [];
 }

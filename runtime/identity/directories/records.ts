@@ -30,12 +30,14 @@ export interface NameRecord {
   readonly at: number;
 }
 
-export const DIRECTORY_FORMATS = firstFormats([
-  "directory-user",
-  "directory-group",
-  "directory-member",
-  "directory-name",
-]);
+const KINDS = ["directory-user", "directory-group", "directory-member", "directory-name"] as const;
+
+export const DIRECTORY_FORMATS = firstFormats(KINDS);
+
+/** What the keys of a directory's records begin with. */
+export function directoryPrefixes(directory: string): readonly string[] {
+  return KINDS.map((kind) => `${kind}:${directory}:`);
+}
 
 export function resourcePrefix(kind: ResourceKind, directory: string): string {
   return `directory-${kind}:${directory}:`;

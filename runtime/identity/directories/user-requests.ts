@@ -14,10 +14,11 @@ const MAX_BYTES = 131_072;
 const MAX_CANDIDATES = 1000;
 
 export async function handleUsers(request: ScimRequest): Promise<void> {
-  const { exchange, id, directory, people, listing } = request;
+  const { exchange, id, directory, people, listing, allowance } = request;
   if (id === undefined) {
     if (exchange.method === "POST") {
-      const user = await people.create(directory, readResource(USER_SHAPE, await readJson(exchange, MAX_BYTES)));
+      const attributes = readResource(USER_SHAPE, await readJson(exchange, MAX_BYTES));
+      const user = await allowance.spend(directory, "user", () => people.create(directory, attributes));
       listing.forget(directory.name, "user");
       return respondUser(request, user, 201);
     }
@@ -36,6 +37,7 @@ export async function handleUsers(request: ScimRequest): Promise<void> {
     }
     case "DELETE": {
       if (!(await people.remove(directory, id))) throw notFound(id);
+      allowance.giveBack(directory, "user");
       listing.forget(directory.name, "user");
       return respondNothing(exchange);
     }

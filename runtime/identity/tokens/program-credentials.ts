@@ -4,8 +4,8 @@
  *
  * Untrusted input: the headers. Promises: an External Token of an MCP client or of an application opens no ordinary
  * route; a program's token opens only the host it was made for; what the provider said of a token is believed for
- * `FRESH_MS` and never past the token's end; a revoked user is asked about again at once. The provider is asked about
- * one token once at a time, and about few tokens at once.
+ * `FRESH_MS` and never past the token's end; a revoked user is asked about again at once, also when the question was under
+ * way. The provider is asked about one token once at a time, and about few tokens at once.
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Snapshots } from "../../config/snapshot.ts";
@@ -16,11 +16,12 @@ import type { Log } from "../../shared/log.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { networkOf } from "../../shared/rate-limit.ts";
 import { BoundedCache, type Visited } from "../../shared/cache.ts";
+import { issuerOf } from "../claims-record.ts";
 import { refusal } from "../confirm-credential.ts";
 import { EXTERNAL_TOKEN_PREFIX } from "../external-token.ts";
 import type { IdpTokenResult, IdpTokens } from "../provider/idp-tokens.ts";
 import type { AuthResult, Principal } from "../principal.ts";
-import { userTag } from "../identity-records.ts";
+import { objectIdTags, userTag } from "../identity-records.ts";
 import { findSite } from "../sites.ts";
 import type { WorkloadCredentials } from "./workload-credentials.ts";
 import type { Authenticator, ProgramCredentials, ProviderTokens, Revocations } from "../interfaces.ts";
@@ -36,6 +37,8 @@ const CACHE_ENTRIES = 10_000;
  */
 const MAX_QUESTIONS = 64;
 const MAX_QUESTIONS_OF_PEER = 16;
+/** About somebody whose access keeps ending. */
+const MAX_QUESTIONS_AGAIN = 3;
 
 export interface ProgramCredentialDeps {
   readonly authenticator: Pick<Authenticator, "bearer">;
@@ -43,7 +46,7 @@ export interface ProgramCredentialDeps {
   /** Absent: tokens of platforms open nothing. */
   readonly workloads?: WorkloadCredentials | undefined;
   readonly snapshots: Snapshots;
-  readonly revocations: Pick<Revocations, "subscribe">;
+  readonly revocations: Pick<Revocations, "subscribe" | "endHere">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -72,9 +75,24 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
     { readonly token: string; readonly route: CompiledRoute; readonly origin: string }
   >();
 
+  /** What ended while questions are under way, for each of them. */
+  const underWay = new Set<Set<string>>();
+  let made = 0;
+
   const unsubscribe = revocations.subscribe((key) => {
-    if (!key.startsWith("user:")) return;
-    known.deleteWhere(({ result }) => result.ok && result.principal.revocationKeys.includes(key));
+    if (!/^(user|oid):/.test(key)) return;
+    for (const ended of underWay) ended.add(key);
+    const principals: Principal[] = [];
+    known.deleteWhere(({ result }) => {
+      const isMeant = result.ok && result.principal.revocationKeys.includes(key);
+      if (isMeant) principals.push(result.principal);
+      return isMeant;
+    });
+    // An answer of theirs may be about to begin.
+    for (const {
+      revocationKeys: [own = ""],
+    } of principals)
+      revocations.endHere(own);
   });
 
   const ownToken = (token: string, { host }: Exchange): AuthResult | Promise<AuthResult> => {
@@ -116,9 +134,8 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
     if (idp === undefined || format === "default" || format === "jwt") return refusal("unavailable");
     const asker = earlier?.ok === true ? KNOWN : networkOf(peer ?? "");
     if (!questions.begin(asker)) return refusal("unavailable");
-    const asking = deps.idpTokens.verify(idp, token, format, audiences).then(
-      (idpResult) => {
-        const result = resultOf(idpResult, key, earlier);
+    const asking = verify(key, earlier, () => deps.idpTokens.verify(idp, token, format, audiences)).then(
+      (result) => {
         if (result.ok) presented.set(result.principal, { token, route });
         const holdsMs = result.ok ? FRESH_MS : REFUSED_MS;
         known.set(key, { result, askAgainAtMs: clock.now() + holdsMs, visited: false });
@@ -137,6 +154,26 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
     });
     pending.set(key, settled);
     return settled;
+  };
+
+  /** Who may have been asked about before their access ended is asked about again. */
+  const verify = async (
+    key: string,
+    earlier: AuthResult | undefined,
+    question: () => Promise<IdpTokenResult>,
+  ): Promise<AuthResult> => {
+    const ended = new Set<string>();
+    underWay.add(ended);
+    try {
+      for (let attempt = 0; attempt < MAX_QUESTIONS_AGAIN; attempt += 1) {
+        ended.clear();
+        const result = resultOf(await question(), key, attempt === 0 ? earlier : undefined);
+        if (!result.ok || !result.principal.revocationKeys.some((each) => ended.has(each))) return result;
+      }
+      return refusal("revoked");
+    } finally {
+      underWay.delete(ended);
+    }
   };
 
   const workloadToken = (token: string, { host }: Exchange, route: CompiledRoute): AuthResult | Promise<AuthResult> => {
@@ -169,7 +206,12 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
         user,
         sid: key.slice(0, 22),
         expiresAt,
-        revocationKeys: [`provider-token:${key}`, userTag(userId)],
+        // Its own is another one each time: the same token may be good again.
+        revocationKeys: [
+          `provider-token:${key}:${(made += 1)}`,
+          userTag(userId),
+          ...objectIdTags(issuerOf(userId), profile.claims),
+        ],
       },
     };
   };

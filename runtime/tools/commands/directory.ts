@@ -1,10 +1,20 @@
-/** `gateway directory …`: what a company's directory has told the gateway. It only looks: the provider says what changes. */
+/**
+ * `gateway directory …`: what a company's directory has told the gateway. It looks, and forgets a directory that the
+ * configuration has no longer; otherwise the provider says what changes.
+ */
 import { createDirectoryRecords } from "../../identity/directories/directories.ts";
+import { inParallel } from "../../identity/directories/members.ts";
 import { isActive } from "../../identity/directories/people.ts";
-import { type ResourceKind, resourcePrefix, type ResourceRecord } from "../../identity/directories/records.ts";
+import {
+  directoryPrefixes,
+  type ResourceKind,
+  resourcePrefix,
+  type ResourceRecord,
+} from "../../identity/directories/records.ts";
 import type { AttributeObject } from "../../identity/scim/attributes.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { isIssuerName } from "../../shared/user-id.ts";
+import { everyPage } from "../../store/page-of.ts";
 import { type Administration, withAdministration } from "./administration.ts";
 import { printRows, timeText } from "./output.ts";
 
@@ -92,6 +102,31 @@ export function printDirectoryGroups(directory: string, options: DirectoryGroupO
   });
 }
 
+/** @returns exit code; 1 when there is nothing of it, or the configuration still has it */
+export function forgetDirectory(directory: string, { config }: DirectoryOptions): Promise<number> {
+  return withAdministration(config, async ({ config: { settings }, store, record }) => {
+    checkName(directory);
+    if (settings.directories?.[directory] !== undefined) {
+      console.error(`${directory} is in the configuration: take it away there first, or its provider fills it again`);
+      return 1;
+    }
+    let deleted = 0;
+    for (const prefix of directoryPrefixes(directory)) {
+      for await (const records of everyPage(store, prefix, PAGE)) {
+        await inParallel(records, async ({ key }) => void (await store.delete(key)));
+        deleted += records.length;
+      }
+    }
+    if (deleted === 0) {
+      console.error(`Nothing is kept of ${directory}`);
+      return 1;
+    }
+    await record({ action: "forget", target: `directory ${directory}`, after: null });
+    console.log(`${deleted} records of users, groups, memberships and names of ${directory} deleted`);
+    return 0;
+  });
+}
+
 function textOf(attributes: AttributeObject, name: string): string | undefined {
   const text = attributes[name];
   return typeof text === "string" ? text : undefined;
@@ -109,25 +144,22 @@ async function count(administration: Administration, kind: ResourceKind, directo
   return { total, active, changedAt };
 }
 
+/** @throws GatewayError `commands.directory` */
+function checkName(directory: string): void {
+  if (isIssuerName(directory)) return;
+  throw new GatewayError(
+    "commands.directory",
+    `Cannot look into ${JSON.stringify(directory)}: no directory is called so`,
+  );
+}
+
 async function* all(
   { store }: Administration,
   kind: ResourceKind,
   directory: string,
 ): AsyncIterable<ResourceRecord & { readonly id: string }> {
-  if (!isIssuerName(directory))
-    throw new GatewayError(
-      "commands.directory",
-      `Cannot look into ${JSON.stringify(directory)}: no directory is called so`,
-    );
+  checkName(directory);
   const prefix = resourcePrefix(kind, directory);
-  for (let after: string | undefined; ;) {
-    const records = await store.page<ResourceRecord>({
-      prefix,
-      limit: PAGE,
-      ...(after === undefined ? {} : { after }),
-    });
+  for await (const records of everyPage<ResourceRecord>(store, prefix, PAGE))
     for (const { key, value } of records) yield { ...value, id: key.slice(prefix.length) };
-    after = records.at(-1)?.key;
-    if (records.length < PAGE) return;
-  }
 }

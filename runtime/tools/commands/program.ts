@@ -94,6 +94,9 @@ export function addAdministration(program: Command, exit: (code: number) => void
     .option("--user <name>", "only those of this user: user name, external id or id there")
     .option(...JSON_OUT)
     .action(async (name, options) => exit(await (await directory()).printDirectoryGroups(name, options)));
+  onRecords(companies, "forget", "delete what is kept of a directory that the configuration has no longer")
+    .argument("<directory>", "its name")
+    .action(async (name, options) => exit(await (await directory()).forgetDirectory(name, options)));
 
   const sessions = program.command("sessions").description("who is signed in with a browser");
   onRecords(sessions, "list")
