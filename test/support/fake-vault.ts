@@ -52,6 +52,8 @@ export interface FakeVault {
   remove(path: string, how: "deleted" | "destroyed"): void;
   /** Nobody may read it. */
   forbid(path: string): void;
+  /** Ends the connections on which it hangs. */
+  hangUp(): void;
   close(): Promise<void>;
 }
 
@@ -172,9 +174,12 @@ export async function startFakeVault(options: FakeVaultOptions): Promise<FakeVau
       if (last) last[how] = true;
     },
     forbid: (path) => void forbidden.add(path),
+    hangUp() {
+      for (const response of open) response.destroy();
+    },
     close: () =>
       new Promise<void>((resolve) => {
-        for (const response of open) response.destroy();
+        vault.hangUp();
         server.close(() => resolve());
         server.closeAllConnections();
       }),

@@ -72,8 +72,10 @@ export function createTrustedFetch({ ca, timeoutMs, maxBytes }: TrustedFetchOpti
         body: read,
       };
     } catch (error) {
-      if (signal.aborted) return { ok: false, problem: `did not answer within ${timeoutMs / 1000} s` };
       const code = (error as NodeJS.ErrnoException).code ?? "no valid answer";
+      // Which of the two is first is chance.
+      if (signal.aborted || code === "UND_ERR_CONNECT_TIMEOUT")
+        return { ok: false, problem: `did not answer within ${timeoutMs / 1000} s` };
       return { ok: false, problem: `cannot be reached (${code})` };
     }
   }
