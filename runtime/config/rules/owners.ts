@@ -125,6 +125,12 @@ function passesProviderToken(value: string): boolean {
   return needs.has("access_token") || needs.has("id_token");
 }
 
+/**
+ * The token of the pod's service account, where Kubernetes puts it and by the links that lead there: `vault` logs in with it
+ * and `kubernetes:///` asks with it, without naming it. Whoever allows a directory above does not mean it.
+ */
+const POD_TOKEN = /^file:\/(?:var\/)?run\/secrets\/kubernetes\.io\/serviceaccount\/(?:.*\/)?token$/;
+
 function* referenceProblems(
   slice: ReadSlice,
   { rights, setting }: Leave,
@@ -136,7 +142,8 @@ function* referenceProblems(
     // The reference is a name, not a secret, so it may be quoted.
     if (isReserved(value)) return errorAt(path, `is ${quote(value)}, a secret of the boot file itself`);
     if ((rights.allowed_refs ?? []).some((pattern) => matchesReference(pattern, value))) return undefined;
-    return errorAt(path, `is ${quote(value)}, must be allowed by ${setting("allowed_refs")}`);
+    const how = POD_TOKEN.test(value) ? "the gateway's own token, must be named in full in" : "must be allowed by";
+    return errorAt(path, `is ${quote(value)}, ${how} ${setting("allowed_refs")}`);
   };
   for (const { form, path, values } of sliceUses(slice)) {
     if (form === "ref") yield* values.flatMap((value) => problem(path, value) ?? []);
@@ -173,5 +180,6 @@ function bootReferences(slice: ReadSlice): readonly string[] {
 }
 
 function matchesReference(pattern: string, reference: string): boolean {
-  return pattern.endsWith("*") ? reference.startsWith(pattern.slice(0, -1)) : reference === pattern;
+  if (!pattern.endsWith("*")) return reference === pattern;
+  return reference.startsWith(pattern.slice(0, -1)) && !POD_TOKEN.test(reference);
 }
