@@ -3,7 +3,8 @@
  *
  * Nothing here waits for itself: whoever holds a configuration asks for all of its secrets every few seconds, and what is due
  * is then read. A value stays until another one was read; while it cannot be refreshed that is said with it. An outage of the
- * server is met once and not by each secret: all fail alike until the next try, whose pauses grow and are spread.
+ * server is met once and not by each secret: all are late from then on, and what is due fails alike until the next try, whose
+ * pauses grow and are spread. What changes together is told together, when nothing is being read.
  */
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -23,7 +24,11 @@ export type VaultSecret =
       /** Why this is the value of before. */
       readonly late?: string;
     }
-  | { readonly failure: string };
+  | {
+      readonly failure: string;
+      /** There was a value, which must not be used any more. */
+      readonly isOver?: true;
+    };
 
 export interface VaultStatus {
   /** What the server was asked last it answered; false with `problem`. */
@@ -74,13 +79,15 @@ const FORGET_AFTER_MS = 15 * 60_000;
 interface Entry {
   readonly place: EntryPlace;
   found: EntryFields | undefined;
+  /** Equal for equal fields; not reversible. */
+  foundMark: string;
+  foundAtMs: number;
   failure: string | undefined;
+  failedOf: "server" | "entry" | undefined;
   failures: number;
   askedAtMs: number;
   triedAtMs: number;
   dueAtMs: number;
-  /** Of found and failure together: another state, another mark. */
-  mark: string;
   /** What was told last. */
   told: string | undefined;
   running: Promise<void> | undefined;
@@ -98,6 +105,7 @@ export function openVault(settings: VaultSettings, deps: VaultDeps): Vault {
   /** What the server as a whole failed with. */
   let outage: { readonly failure: string; readonly atMs: number; readonly untilMs: number } | undefined;
   let outages = 0;
+  let underWay = 0;
   const closing = new AbortController();
 
   return {
@@ -121,7 +129,7 @@ export function openVault(settings: VaultSettings, deps: VaultDeps): Vault {
       const count = { current: 0, late: 0, unread: 0 };
       for (const { found, failure } of entries.values()) {
         if (!found) count.unread += 1;
-        else count[failure === undefined ? "current" : "late"] += 1;
+        else count[(outage?.failure ?? failure) === undefined ? "current" : "late"] += 1;
       }
       const server = outage ? { reachable: false, problem: outage.failure } : { reachable: true };
       return { ...server, entries: count };
@@ -149,7 +157,7 @@ export function openVault(settings: VaultSettings, deps: VaultDeps): Vault {
     return new Map(
       known.map(({ ref, reference, entry }): [string, VaultSecret] => {
         if (!reference || !entry) return [ref, { failure: "it is no reference to such a server" }];
-        entry.told = entry.mark;
+        entry.told = markOf(entry);
         return [ref, secretOf(entry, reference.field)];
       }),
     );
@@ -165,27 +173,38 @@ export function openVault(settings: VaultSettings, deps: VaultDeps): Vault {
   function entryAt(place: EntryPlace, now: number): Entry {
     let entry = entries.get(place.path);
     if (!entry) {
-      const times = { askedAtMs: now, triedAtMs: 0, dueAtMs: 0 };
-      const state = {
-        found: undefined,
-        failure: undefined,
-        failures: 0,
-        mark: "",
-        told: undefined,
-        running: undefined,
-      };
-      entries.set(place.path, (entry = { place, ...times, ...state }));
+      const times = { askedAtMs: now, triedAtMs: 0, dueAtMs: 0, foundAtMs: 0, failures: 0 };
+      const state = { found: undefined, foundMark: "", failure: undefined, failedOf: undefined };
+      entries.set(place.path, (entry = { place, ...times, ...state, told: undefined, running: undefined }));
     }
     entry.askedAtMs = now;
     return entry;
   }
 
   function refresh(entry: Entry, again: boolean): Promise<void> {
-    return (entry.running ??= limiter
+    if (entry.running) return entry.running;
+    underWay += 1;
+    entry.running = limiter
       .take(() => attempt(entry, again))
       .finally(() => {
         entry.running = undefined;
-      }));
+        underWay -= 1;
+        if (underWay === 0) tellNews();
+      });
+    return entry.running;
+  }
+
+  /** One piece of news for all that were read together. Who asks meanwhile hears what is known by then. */
+  function tellNews(): void {
+    const others = [...entries.values()].filter((entry) => entry.told !== undefined && entry.told !== markOf(entry));
+    if (others.length === 0 || closing.signal.aborted) return;
+    for (const entry of others) entry.told = markOf(entry);
+    for (const listener of listeners) listener();
+  }
+
+  /** Another state, another mark. */
+  function markOf({ foundMark, failure }: Entry): string {
+    return JSON.stringify([foundMark, outage?.failure ?? failure]);
   }
 
   async function attempt(entry: Entry, again: boolean): Promise<void> {
@@ -201,27 +220,28 @@ export function openVault(settings: VaultSettings, deps: VaultDeps): Vault {
     if (!isShut) noteServer(answer, met, now);
     if (answer.ok) {
       entry.found = answer.fields;
+      entry.foundMark = sha256(JSON.stringify([...answer.fields]));
+      entry.foundAtMs = now;
       entry.failure = undefined;
+      entry.failedOf = undefined;
       entry.failures = 0;
       const lifeMs = answer.leaseMs > 0 ? Math.min(settings.refreshMs, (answer.leaseMs * 2) / 3) : settings.refreshMs;
       entry.dueAtMs = now + lifeMs * (0.9 + 0.2 * random());
     } else {
       entry.failure = answer.failure;
+      entry.failedOf = answer.of;
       entry.dueAtMs = Math.max(now + pauseAfter(entry.failures), outage?.untilMs ?? 0);
       entry.failures += 1;
     }
-    entry.mark = sha256(JSON.stringify([[...(entry.found ?? [])], entry.failure ?? null]));
-    if (entry.told !== undefined && entry.told !== entry.mark) for (const listener of listeners) listener();
   }
 
   /** @param met the outage as it was before this try: many at once are one try */
   function noteServer(answer: EntryAnswer, met: typeof outage, now: number): void {
     if (answer.ok || answer.of === "entry") {
-      // What failed with it need not wait for its own next try.
-      for (const each of entries.values())
-        if (outage && each.failure === outage.failure) each.dueAtMs = Math.min(each.dueAtMs, now);
       outage = undefined;
       outages = 0;
+      // What failed with it need not wait for its own next try.
+      for (const each of entries.values()) if (each.failedOf === "server") void refresh(each, false);
     } else if (outage === met) {
       outage = { failure: answer.failure, atMs: now, untilMs: now + pauseAfter(outages) };
       outages += 1;
@@ -232,11 +252,14 @@ export function openVault(settings: VaultSettings, deps: VaultDeps): Vault {
     const full = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures, 30));
     return full / 2 + (full / 2) * random();
   }
-}
 
-function secretOf({ place, found, failure }: Entry, field: string): VaultSecret {
-  if (!found) return { failure: failure ?? UNREAD };
-  const read = fieldOf(found, field, place);
-  if (!read.ok) return { failure: read.failure };
-  return failure === undefined ? { value: read.value } : { value: read.value, late: failure };
+  function secretOf({ place, found, foundAtMs, failure }: Entry, field: string): VaultSecret {
+    const late = outage?.failure ?? failure;
+    if (!found) return { failure: late ?? UNREAD };
+    if (late !== undefined && clock.now() - foundAtMs > settings.keepMs)
+      return { failure: `its last value is too old to be kept: ${late}`, isOver: true };
+    const read = fieldOf(found, field, place);
+    if (!read.ok) return { failure: read.failure };
+    return late === undefined ? { value: read.value } : { value: read.value, late };
+  }
 }

@@ -14,7 +14,7 @@ import {
 import type { Problem } from "../../settings/problem.ts";
 import { type SecretSource, secretUses } from "../../settings/secret-spellings.ts";
 import { errorText } from "../../shared/errors.ts";
-import type { BuildReport } from "./build.ts";
+import type { BuildInput, BuildReport } from "./build.ts";
 import type { CertificateText } from "./validation/protocol.ts";
 import { compiledWith, recording, sameSecrets, type Secrets } from "./recorded-secrets.ts";
 import { secretNeeds } from "./secret-needs.ts";
@@ -30,7 +30,7 @@ interface CompiledOne {
 
 export interface CertificatesInput {
   readonly certificates: readonly CertificateText[];
-  readonly secrets: SecretSource;
+  readonly secrets: BuildInput["secrets"];
   readonly fileOf: (owner: string) => string;
 }
 
@@ -61,7 +61,7 @@ export async function buildCertificates(
     } catch (error) {
       const path = ["settings", HOST_CERTIFICATES, host];
       const problem: Problem = { severity: "error", file: fileOf(owner), path, message: errorText(error) };
-      if (known && compiledWith(known.secrets, compile)) {
+      if (known && compiledWith(known.secrets, compile, all.over)) {
         stale.push({ owner, problem });
         built.set(key, known);
         continue;

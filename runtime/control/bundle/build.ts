@@ -50,7 +50,7 @@ export interface BuildInput {
   /** Of slices, by host. */
   readonly certificates: readonly CertificateText[];
   readonly routes: readonly RouteText[];
-  readonly secrets: SecretSource & Partial<Pick<ResolvedSecrets, "late">>;
+  readonly secrets: SecretSource & Partial<Pick<ResolvedSecrets, "late" | "over">>;
   /** File to name when an owner's route cannot be compiled. */
   readonly fileOf: (owner: string) => string;
 }
@@ -181,7 +181,9 @@ function compileOne(
   } catch (error) {
     const path = ["routes", key.slice(owner.length + 1)];
     const problem: Problem = { severity: "error", file: fileOf(owner), path, message: errorText(error) };
-    const before = known && compiledWith(known.secrets, compile);
+    // Of the boot file nobody gives way: it would hold back the changes of all.
+    const over = owner === HAND_WRITTEN_OWNER ? undefined : all.over;
+    const before = known && compiledWith(known.secrets, compile, over);
     if (known && before) {
       stale.push({ owner, problem });
       return isReusable ? known : { ...known, reach, route: before };

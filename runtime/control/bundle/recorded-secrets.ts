@@ -20,8 +20,18 @@ export function recording(source: SecretSource): { readonly source: SecretSource
   };
 }
 
-/** Compiled with secrets that were read before; undefined when others are needed, or those do not do any more. */
-export function compiledWith<T>(secrets: Secrets, compile: (source: SecretSource) => T): T | undefined {
+/**
+ * Compiled with secrets that were read before; undefined when others are needed, or those do not do any more.
+ *
+ * @param over references whose values of before must not be used
+ */
+export function compiledWith<T>(
+  secrets: Secrets,
+  compile: (source: SecretSource) => T,
+  over?: ReadonlySet<string>,
+): T | undefined {
+  if ([...secrets.keys()].some((name) => name.startsWith("ref ") && over?.has(name.slice("ref ".length))))
+    return undefined;
   const read = (name: string): string => {
     const value = secrets.get(name);
     if (value === undefined) throw new GatewayError("config.secret", "Cannot read a secret: it was not read before");

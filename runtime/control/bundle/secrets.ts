@@ -23,6 +23,8 @@ export interface ResolvedSecrets extends SecretSource {
   readonly fingerprint: string;
   /** Reference → why its value is the one of before. */
   readonly late: ReadonlyMap<string, string>;
+  /** References whose values of before must not be used either. */
+  readonly over: ReadonlySet<string>;
 }
 
 export interface SecretDeps {
@@ -48,16 +50,18 @@ const MAX_JSON_BYTES = 4 * 1024 * 1024;
 
 type Found =
   | { readonly value: string; readonly late?: string }
-  | { readonly failure: string; readonly cause?: unknown };
+  | { readonly failure: string; readonly cause?: unknown; readonly isOver?: true };
 
 export async function readSecrets(needs: SecretNeeds, deps: SecretDeps): Promise<ResolvedSecrets> {
   const found = new Map<string, Found>();
   const late = new Map<string, string>();
+  const over = new Set<string>();
   const atServer = await readFromServer(needs.refs.filter(isVaultReference), deps);
   for (const ref of needs.refs) {
     const result = atServer.get(ref) ?? (await readReference(ref, deps.env));
     found.set(`ref ${ref}`, result);
     if ("late" in result && result.late !== undefined) late.set(ref, result.late);
+    if ("isOver" in result) over.add(ref);
   }
   for (const sealed of needs.sealed) found.set(`sealed ${sealed}`, await openSealed(sealed, deps.sealing));
   const fingerprint = createHash("sha256");
@@ -66,6 +70,7 @@ export async function readSecrets(needs: SecretNeeds, deps: SecretDeps): Promise
   return {
     fingerprint: fingerprint.digest("hex"),
     late,
+    over,
     resolve: (ref) => valueOf(found.get(`ref ${ref}`), `secret "${ref}"`),
     open: (sealed) => valueOf(found.get(`sealed ${sealed}`), "a sealed secret"),
   };

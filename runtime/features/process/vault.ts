@@ -16,6 +16,8 @@ import { isVaultReference, parseVaultReference } from "../../settings/vault-refe
 /** Where Kubernetes puts the token of a pod's service account. */
 const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
+const DEFAULT_REFRESH = "5m";
+
 const pathProblem = (value: string): string | undefined =>
   parseVaultReference(`vault:${value}/x#x`) ? undefined : `is ${quote(value)}, must be a path such as "team/kv"`;
 
@@ -99,8 +101,13 @@ export const vaultShape = {
       }),
       refresh: duration({
         doc: "How long a secret is used before it is read again, about: gateways do not all come at once.",
-        default: "5m",
+        default: DEFAULT_REFRESH,
         minMs: 10_000,
+      }),
+      keep: duration({
+        doc: "How long the last value of a secret is used while it cannot be read again: the server is away, or the entry was deleted or forbidden. Then the slice that needs it is left out. What stands in the boot file, and settings, keep theirs.",
+        unset: "for as long as the process lives",
+        minMs: 60_000,
       }),
     },
     {
@@ -126,6 +133,8 @@ export interface VaultSettings {
   /** Longest first, as segments. */
   readonly mounts: readonly (readonly string[])[];
   readonly refreshMs: number;
+  /** Since a value was read last; infinite where nothing is said. */
+  readonly keepMs: number;
 }
 
 const WAYS = Object.keys(loginShape)
@@ -143,6 +152,8 @@ export function* vaultRules(
     const has = ways.length === 0 ? "names no way" : `names ${ways.map((way) => quote(way)).join(" and ")}`;
     yield errorAt(["vault", "login"], `${has}, must have one of ${WAYS}`);
   }
+  const { refreshMs, keepMs } = timesOf(vault);
+  if (keepMs < refreshMs) yield errorAt(["vault", "keep"], 'is shorter than "refresh", must be as long at least');
   const { approle } = vault.login;
   if (!approle) return;
   const path = ["vault", "login", "approle"];
@@ -158,14 +169,22 @@ export function* vaultRules(
 /** Of a block that was validated. */
 export function compileVault(written: VaultDoc): VaultSettings {
   const { vault } = withDefaults(vaultShape, { vault: written });
-  const { address, ca_file: caFile, namespace, refresh, login } = vault as NonNullable<typeof vault>;
+  const { address, ca_file: caFile, namespace, login } = vault as NonNullable<typeof vault>;
   return {
     origin: accepted(parseOrigin(address)).origin,
     caFile,
     namespace,
     login: compileLogin(login as LoginDoc),
     mounts: (written.mounts ?? []).map((mount) => mount.split("/")).toSorted((a, b) => b.length - a.length),
+    ...timesOf(written),
+  };
+}
+
+function timesOf(written: Pick<VaultDoc, "refresh" | "keep">): Pick<VaultSettings, "refreshMs" | "keepMs"> {
+  const { refresh = DEFAULT_REFRESH, keep } = written;
+  return {
     refreshMs: accepted(parseDuration(refresh)),
+    keepMs: keep === undefined ? Infinity : accepted(parseDuration(keep)),
   };
 }
 

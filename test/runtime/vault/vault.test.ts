@@ -41,7 +41,7 @@ function open(
 ): Vault {
   const settings = { origin: server.origin, caFile: undefined, namespace: undefined, login: APPROLE, mounts: [] };
   const own = { clock, secretId: () => Promise.resolve("secret-1"), random: () => 0.5, ...PATIENT, ...deps };
-  const vault = openVault({ ...settings, refreshMs: 300_000, ...more }, own);
+  const vault = openVault({ ...settings, refreshMs: 300_000, keepMs: Infinity, ...more }, own);
   opened.push(vault);
   return vault;
 }
@@ -353,6 +353,46 @@ describe("refreshing", () => {
     server.mode = "active";
     expect(await news(vault, 60_000)).toEqual({ value: "one" });
     expect(vault.status()).toMatchObject({ reachable: true, entries: { current: 1, late: 0, unread: 0 } });
+  });
+
+  test("an outage makes all late at once, and is one piece of news, as its end is", async () => {
+    const server = await startServer();
+    for (const name of ["b", "c"]) server.write(`kv/data/${name}`, { k: "one" });
+    const vault = open(server);
+    let told = 0;
+    vault.onChange(() => (told += 1));
+    const [first, fresh] = [[APP, "vault:kv/b#k"], "vault:kv/c#k"];
+    const look = (): Promise<unknown> => vault.read([...first, fresh]);
+    await vault.read(first);
+    clock.advance(200_000);
+    await look();
+    server.mode = "sealed";
+    clock.advance(110_000);
+    await look();
+    await expect.poll(() => told).toBe(1);
+    expect([...(await vault.read([...first, fresh])).values()]).toEqual(
+      Array.from({ length: 3 }, () => ({ value: "one", late: expect.stringContaining("is sealed") as string })),
+    );
+    expect(vault.status().entries).toEqual({ current: 0, late: 3, unread: 0 });
+    server.mode = "active";
+    clock.advance(60_000);
+    await look();
+    await expect.poll(() => told).toBe(2);
+    expect(vault.status().entries).toEqual({ current: 3, late: 0, unread: 0 });
+  });
+
+  test("a value that is too old is not given, until it is read again", async () => {
+    const server = await startServer();
+    const vault = open(server, { keepMs: 600_000 });
+    await read(vault);
+    clock.advance(599_000);
+    server.remove("kv/data/team-a/app", "deleted");
+    expect(await news(vault, 0)).toMatchObject({ value: "one", late: expect.any(String) as string });
+    clock.advance(2_000);
+    const failure = expect.stringMatching(/^its last value is too old to be kept: .* was deleted \(404\)/) as string;
+    expect(await read(vault)).toEqual({ failure, isOver: true });
+    server.write("kv/data/team-a/app", { password: "two" });
+    expect(await news(vault, 60_000)).toEqual({ value: "two" });
   });
 
   test("what was never read is asked for again at once where somebody waits for it", async () => {

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readBoot } from "../../../../runtime/control/bundle/boot.ts";
 import { type Bundle, openBundle } from "../../../../runtime/control/bundle/bundle.ts";
 import { createSealing } from "../../../../runtime/control/bundle/secrets.ts";
+import { HAND_WRITTEN_OWNER } from "../../../../runtime/features/process/owners.ts";
 import { createKeys } from "../../../../runtime/shared/keys.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
 import { sealSecret } from "../../../../runtime/terraform/resource/seal.ts";
@@ -36,12 +37,12 @@ afterEach(async () => {
 const SHARED = 'shared_secret_ref: "vault:kv/gateway#shared_secret"\nadmin_token_ref: "vault:kv/gateway#admin_token"';
 const SECRET_ID = 'secret_id_ref: "env:SECRET_ID"';
 
-function boot(shared = SHARED, secretId = SECRET_ID, more = ""): string {
+function boot({ shared = SHARED, secretId = SECRET_ID, more = "", limits = "" } = {}): string {
   return `${shared}
 storage_url: "memory:"
 insecure_server: true
 owners: { a: { allowed_refs: ["vault:kv/a#*"] }, b: { allowed_refs: ["vault:kv/b#*"] } }
-vault: { address: "${server.origin}", login: { approle: { role_id: gateway, ${secretId} } } }
+vault: { address: "${server.origin}", login: { approle: { role_id: gateway, ${secretId} } }${limits} }
 ${more}
 `;
 }
@@ -122,7 +123,10 @@ describe("secrets of slices", () => {
       ],
       owners: { current: 0, kept: 2, absent: 0 },
       lastError: { partial: true },
-      vault: { reachable: false, entries: { current: 1, late: 2, unread: 0 } },
+      // The third is the boot file's.
+      vault: { reachable: false, entries: { current: 0, late: 3, unread: 0 } },
+      // Said once.
+      reloads: { failed: 1 },
     });
     expect(bundle.current()).toBe(good);
     expect(JSON.stringify(bundle.status())).not.toMatch(/a-1|b-1|secret-id-1|hvs\./);
@@ -137,6 +141,30 @@ describe("secrets of slices", () => {
     await expect.poll(() => bundle.status().degraded, soon).toEqual([]);
     expect(secrets(bundle)).toEqual({ a: "a-2", b: "b-1" });
     expect(bundle.status().lastError).toBeUndefined();
+  });
+
+  test("that are too old leave out their owner, and not what the boot file has of its own", async () => {
+    writeAll();
+    server.write("kv/data/own", { key: "own-1" });
+    const own = `routes: [{ from: http://own.example.com, to: http://upstream.example.com,
+      policy: [{ allow: { or: [{ authenticated_user: true }] } }],
+      mcp: { server: { upstream_oauth2: { client_id: x, client_secret_ref: "vault:kv/own#key" } } } }]`;
+    files.write("gateway.yaml", boot({ more: own, limits: ", keep: 10m" }));
+    const bundle = await open();
+    const all = { [HAND_WRITTEN_OWNER]: "own-1" };
+    expect(secrets(bundle)).toEqual({ ...all, a: "a-1", b: "b-1" });
+    server.mode = "sealed";
+    await later(bundle);
+    await expect.poll(() => bundle.status().degraded.length, soon).toBe(3);
+    expect(secrets(bundle)).toEqual({ ...all, a: "a-1", b: "b-1" });
+    await later(bundle);
+    await expect.poll(() => secrets(bundle), soon).toEqual(all);
+    expect(bundle.status().owners).toMatchObject({ absent: 2 });
+    expect(bundle.status().degraded[0]?.problems.join()).toContain("its last value is too old to be kept");
+    server.mode = "active";
+    await later(bundle);
+    await expect.poll(() => secrets(bundle), soon).toEqual({ ...all, a: "a-1", b: "b-1" });
+    await expect.poll(() => bundle.status().degraded, soon).toEqual([]);
   });
 
   test.each<[string, () => void, string]>([
@@ -203,7 +231,7 @@ describe("secrets of the boot file", () => {
   });
 
   test("that are not there refuse the start at once, by name", async () => {
-    files.write("gateway.yaml", boot('shared_secret_ref: "vault:kv/gateway#none"'));
+    files.write("gateway.yaml", boot({ shared: 'shared_secret_ref: "vault:kv/gateway#none"' }));
     await expect(open()).rejects.toMatchObject({
       code: "config.secret",
       message: 'Cannot read secret "vault:kv/gateway#none": "kv/data/gateway" has no field "none"',
@@ -213,7 +241,10 @@ describe("secrets of the boot file", () => {
   test("a SecretID may be sealed, to a key that is not at the server", async () => {
     const { publicJwk } = await createSealing(createKeys([Buffer.alloc(32)]));
     const sealed = await sealSecret(JSON.stringify(publicJwk), "secret-id-1");
-    files.write("gateway.yaml", boot(`shared_secret: "${TEST_SHARED_SECRET}"`, `secret_id_sealed: "${sealed}"`));
+    files.write(
+      "gateway.yaml",
+      boot({ shared: `shared_secret: "${TEST_SHARED_SECRET}"`, secretId: `secret_id_sealed: "${sealed}"` }),
+    );
     files.write("a.json", slice("a"));
     expect(secrets(await open())).toEqual({ a: "a-1" });
   });
