@@ -71,8 +71,8 @@ const RETRY_MS = 30_000;
 /** Between two attempts to store what the provider gave: until then nobody else may use the old token. */
 const RETRY_SAVE_MS = 1000;
 const MAX_WAIT_MS = 3000;
-/** Longer than the longest exchange with a provider, so that a lease is lost only with its holder. */
-const LEASE_MS = 45_000;
+/** For another holder: longer than the longest exchange with a provider. */
+const LONGEST_WAIT_MS = 45_000;
 const LEASE_POLL_MS = 150;
 const MAX_CONFLICTS = 8;
 
@@ -124,8 +124,8 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
       return isNewer(stored.value, before.value) ? { ok: true, user: userOf(stored.value) } : undefined;
     };
     const result = await refreshes.underLease({
-      lease: () => deps.store.lease(`refresh-identity:${userId}`, LEASE_MS),
-      waits: pollsUntil(clock.now() + LEASE_MS),
+      lease: (ttlMs) => deps.store.lease(`refresh-identity:${userId}`, ttlMs),
+      waits: pollsUntil(clock.now() + LONGEST_WAIT_MS),
       look: async () => settled(await read(userId)),
       work: async () => {
         const stored = await read(userId);

@@ -2,14 +2,24 @@
  * Refreshes of what can be refreshed once: many servers rotate refresh tokens, and take a second use for theft.
  *
  * Promises: one refresh per key at a time in this process, whose result everybody gets; one at a time across replicas,
- * by a lease of the store. Who waits for another holder looks after each wait what that one brought.
+ * by a lease of the store, which is short and is renewed while the work goes on, so that others wait only briefly for a
+ * process that died. Who waits for another holder looks after each wait what that one brought.
  */
 import { setTimeout as delay } from "node:timers/promises";
 
+/** How long a holder that died keeps others waiting; a living one that stands still for longer loses the lease. */
+const LEASE_MS = 10_000;
+const RENEW_EVERY_MS = 3_000;
+
+interface Lease {
+  renew(ttlMs: number): Promise<boolean>;
+  release(): Promise<void>;
+}
+
 /** How one refresh is made. T is what comes of it; undefined is no result. */
 export interface LeasedWork<T extends object> {
-  /** Takes the lease. @returns undefined while another has it */
-  readonly lease: () => Promise<{ release(): Promise<void> } | undefined>;
+  /** Takes the lease for so long. @returns undefined while another has it */
+  readonly lease: (ttlMs: number) => Promise<Lease | undefined>;
   /** Milliseconds before each further attempt; where they end, nobody waits any longer. */
   readonly waits: Iterable<number>;
   /** What another holder brought meanwhile; undefined when the lease is to be tried again. */
@@ -44,12 +54,14 @@ export function createLeasedRefreshes<T extends object>(): LeasedRefreshes<T> {
     async underLease({ lease, waits, look, work }) {
       const cooldowns = waits[Symbol.iterator]();
       while (!closing.signal.aborted) {
-        const held = await lease();
+        const held = await lease(LEASE_MS);
         if (held) {
+          const end = keepRenewed(held);
           try {
             const done = await work();
             if (done !== undefined) return done;
           } finally {
+            end();
             // It ends by itself; what was decided stands.
             await held.release().catch(() => {});
           }
@@ -67,5 +79,20 @@ export function createLeasedRefreshes<T extends object>(): LeasedRefreshes<T> {
       closing.abort();
       await Promise.allSettled(running.values());
     },
+  };
+}
+
+/** @returns ends it */
+function keepRenewed(lease: Lease): () => void {
+  let ended = false;
+  const renew = async (): Promise<void> => {
+    // A store that is away is asked again: while it is, nobody else gets the lease either.
+    const isHeld = await lease.renew(LEASE_MS).catch(() => true);
+    if (isHeld && !ended) timer = setTimeout(() => void renew(), RENEW_EVERY_MS);
+  };
+  let timer = setTimeout(() => void renew(), RENEW_EVERY_MS);
+  return () => {
+    ended = true;
+    clearTimeout(timer);
   };
 }

@@ -10,6 +10,7 @@ import { createClientChooser } from "../../runtime/oauth/client/connect/client-c
 import type { FlowRecord } from "../../runtime/oauth/client/connection-records.ts";
 import { findTarget, type UpstreamTarget } from "../../runtime/oauth/client/target.ts";
 import { createUpstreamTokenStore, type UpstreamTokenStore } from "../../runtime/oauth/client/tokens/token-store.ts";
+import type { Store } from "../../runtime/store/store.ts";
 import { createTestClock, type TestClock } from "./clock.ts";
 import { routeNamed, snapshotFrom } from "./config.ts";
 import { createBreakableStore, type BreakableStore } from "./store.ts";
@@ -29,7 +30,8 @@ export interface TokenStoreBench {
   snapshot: Snapshot;
   /** Passes every request on, until a test puts something in its way. */
   intercept: (request: Parameters<SafeFetch>[0], send: SafeFetch) => ReturnType<SafeFetch>;
-  replica(): TokenStoreReplica;
+  /** @param over of the store that it shares with the others */
+  replica(over?: Partial<Store>): TokenStoreReplica;
   /** Stores tokens for a user as a completed flow would. */
   connect(userId: string, more?: { readonly expiresAt?: number; readonly refresh?: boolean }): Promise<string>;
   log(): string;
@@ -80,13 +82,14 @@ export async function startTokenStoreBench(): Promise<TokenStoreBench> {
     target,
     snapshot,
     intercept: (request, pass) => pass(request),
-    replica() {
+    replica(over = {}) {
+      const shared = { ...store.store, ...over };
       const snapshots = { current: () => bench.snapshot, subscribe: () => () => {} };
       const fetch: SafeFetch = (request) => bench.intercept(request, send);
-      const clients = createClientChooser({ store: store.store, keys, fetch, clock, log });
-      const changes = createConnectionChanges({ store: store.store, clock, log });
+      const clients = createClientChooser({ store: shared, keys, fetch, clock, log });
+      const changes = createConnectionChanges({ store: shared, clock, log });
       const tokenStore = createUpstreamTokenStore({
-        store: store.store,
+        store: shared,
         snapshots,
         keys,
         clients,

@@ -1,6 +1,8 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 
 import { createLeasedRefreshes, type LeasedWork } from "../../../runtime/shared/leased-refresh.ts";
+import { systemClock } from "../../../runtime/shared/clock.ts";
+import { createMemoryStore } from "../../../runtime/store/memory.ts";
 
 const DONE = { from: "work" };
 const SEEN = { from: "look" };
@@ -12,6 +14,7 @@ function oneLease() {
     if (state.held) return undefined;
     state.held = true;
     return {
+      renew: async () => true,
       release: async () => {
         state.held = false;
         state.released += 1;
@@ -62,7 +65,7 @@ test("underLease() gives the lease back when the work fails, and hands on the fa
 });
 
 test("underLease() keeps the result when the lease cannot be given back", async () => {
-  const lease = async () => ({ release: () => Promise.reject(new Error("away")) });
+  const lease = async () => ({ renew: async () => true, release: () => Promise.reject(new Error("away")) });
   expect(await createLeasedRefreshes().underLease(refreshOf({ lease }))).toBe(DONE);
 });
 
@@ -100,6 +103,42 @@ test("underLease() looks again when the work met something else, with the lease 
     }),
   );
   expect([result, seen, state.released]).toEqual([DONE, [false], 2]);
+});
+
+test("underLease() keeps the lease as long as the work takes, through a store that is away, and 10 s beyond its process", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const store = createMemoryStore({ clock: systemClock });
+  let isAway = false;
+  const lease: LeasedWork<object>["lease"] = async (ttlMs) => {
+    const held = await store.lease("one", ttlMs);
+    const renew = (nextMs: number): Promise<boolean> =>
+      isAway ? Promise.reject(new Error("away")) : (held?.renew(nextMs) ?? Promise.resolve(false));
+    return held && { renew, release: () => held.release() };
+  };
+  const isFree = async (): Promise<boolean> => {
+    const held = await store.lease("one", 1000);
+    await held?.release();
+    return held !== undefined;
+  };
+  const { promise, resolve } = Promise.withResolvers<object>();
+  const done = createLeasedRefreshes().underLease(refreshOf({ lease, work: () => promise }));
+  for (let second = 0; second < 60; second += 1) {
+    await vi.advanceTimersByTimeAsync(1000);
+    isAway = second % 10 < 4;
+    expect(await isFree()).toBe(false);
+  }
+  resolve(DONE);
+  expect(await done).toBe(DONE);
+  expect(await isFree()).toBe(true);
+
+  void createLeasedRefreshes().underLease(refreshOf({ lease, work: () => new Promise(() => {}) }));
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(await isFree()).toBe(false);
+  // Its process dies: nothing of it reaches the store.
+  isAway = true;
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await isFree()).toBe(true);
 });
 
 test("close() ends the waiting for others, and waits for work under way", async () => {

@@ -26,7 +26,7 @@ import {
   type Refused,
   type StoredUpstreamTokens,
 } from "../tokens/token-records.ts";
-import { AT_ONCE, LEASE_MS, pollsUntil, RETRY_MS, WAIT_MS } from "../tokens/token-refresh.ts";
+import { AT_ONCE, pollsUntil, RETRY_MS, WAIT_MS } from "../tokens/token-refresh.ts";
 import { type AskGrantDeps, createAskGrant } from "./ask-grant.ts";
 
 export interface DirectTokensDeps extends AskGrantDeps {
@@ -168,7 +168,7 @@ export function createDirectTokens(deps: DirectTokensDeps): DirectTokens {
       return access === undefined || access === accessToken ? undefined : heldOf(key, stored.value);
     };
     const result = await refreshes.underLease({
-      lease: () => store.lease(`refresh-${key}`, LEASE_MS),
+      lease: (ttlMs) => store.lease(`refresh-${key}`, ttlMs),
       waits: pollsUntil(performance.now() + WAIT_MS),
       look: async () => settled(await read(key)),
       work: async () => {

@@ -47,8 +47,6 @@ export interface Refresher {
   close(): Promise<void>;
 }
 
-/** Longer than a server may take to answer, so that a lease is lost only with its holder. */
-export const LEASE_MS = 30_000;
 const LEASE_POLL_MS = 50;
 const MAX_POLL_MS = 500;
 /** Refreshes of one process at once: a thousand connections that end in one second must not time each other out. */
@@ -171,7 +169,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
       return askServer(key, target, stored, tokens);
     };
     const result = await refreshes.underLease({
-      lease: () => store.lease(`refresh-${key}`, LEASE_MS),
+      lease: (ttlMs) => store.lease(`refresh-${key}`, ttlMs),
       waits: pollsUntil(performance.now() + WAIT_MS),
       look: async () => settled(await read(key)),
       work,

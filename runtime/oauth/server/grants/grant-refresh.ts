@@ -26,8 +26,6 @@ import {
 } from "./refresh-token.ts";
 import type { TokenDeps, TokenRequest } from "./token-request.ts";
 
-/** Longer than a provider may take to answer, so that a lease is lost only with its holder. */
-const LEASE_MS = 60_000;
 /** Milliseconds between two tries of the lease. Together 20 s: then the client should ask again rather than hang. */
 const WAITS: readonly number[] = Array.from({ length: 200 }, () => 100);
 
@@ -55,7 +53,7 @@ async function refreshShared(deps: TokenDeps, request: TokenRequest, attempt: At
   const answer =
     (await look()) ??
     (await deps.refreshes.underLease({
-      lease: () => deps.store.lease(`refresh:${attempt.opened.grantId}`, LEASE_MS),
+      lease: (ttlMs) => deps.store.lease(`refresh:${attempt.opened.grantId}`, ttlMs),
       waits: WAITS,
       look,
       work: () => refreshAlone(deps, request, attempt),
