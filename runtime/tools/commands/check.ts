@@ -58,7 +58,7 @@ export async function checkConfiguration(paths: readonly string[], options: Chec
     const boot = await attempt(() => resolveBoot(config.boot, { env: options.env }), report);
     if (boot) await checkPlaces(boot.settings, report);
     // Without the boot file's own secrets, which has been reported, what is sealed cannot be opened.
-    const secrets = { env: options.env, sealing: boot?.sealing, vault: boot?.vault };
+    const secrets = { env: options.env, sealing: boot?.sealing, vault: boot ? boot.vault : UNASKED };
     found.push(...(await secretProblems(config, secrets, fileOf)));
     await boot?.vault?.close();
   }
@@ -73,6 +73,12 @@ function withOwners(report: CheckReport, sources: readonly SliceSource[]): Check
   const names = absent.map(({ owner, files }) => (owner === undefined ? files.join(" ") : `owner "${owner}"`));
   return { ...report, text: `${report.text}\na gateway that starts with this leaves out ${names.join(", ")}` };
 }
+
+/** In the place of a server whose boot file's secrets could not be read: why not has been said. */
+const UNASKED: SecretDeps["vault"] = {
+  read: async (refs) =>
+    new Map(refs.map((ref) => [ref, { failure: "not asked for, since the boot file's own secrets cannot be read" }])),
+};
 
 type Report = (message: string) => void;
 
