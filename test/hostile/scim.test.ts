@@ -3,6 +3,7 @@
  *
  * @see RFC 7644
  */
+import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createMemoryStore } from "../../runtime/store/memory.ts";
@@ -17,6 +18,7 @@ import {
   startSessionBench,
 } from "../support/session-bench.ts";
 import { createScimClient, oktaUser, patchOf, type ScimClient } from "../support/scim-client.ts";
+import { createRawSend, type ScimMessage, scimMessages } from "../support/scim-requests.ts";
 
 const TOKEN = "scim-token-sentinel-of-okta";
 const OLD = "scim-token-sentinel-before-it";
@@ -323,4 +325,89 @@ test("while the store is away everything is to be sent again", async () => {
     expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "5"]);
     expect(answer.headers["content-type"]).toBe("application/scim+json");
   }
+});
+
+describe("whatever is sent", () => {
+  const host = new URL(AUTH).host;
+  const base = "/.gateway/scim/v2";
+  /** What the listener refuses before it is anybody's: paths that have more than one reading. */
+  const isPlain = (path: string): boolean => /^(\/[A-Za-z0-9_]+)*\/?(\?.*)?$/.test(path);
+
+  test("is answered as SCIM, and never with a failure of ours", async () => {
+    const { send, close } = createRawSend(bench.firstPort, host);
+    const known: string[] = [];
+    for (let at = 0; at < 40; at += 1) {
+      const user = await okta.create("/Users", oktaUser(`fuzzed-${at}`, `00uFuzzed${at}`));
+      const group = await okta.create("/Groups", { displayName: `Fuzzed ${at}`, members: [{ value: user }] });
+      known.push(`/Users/${user}`, `/Groups/${group}`);
+    }
+    const statuses = new Map<number, number>();
+    await fc.assert(
+      fc.asyncProperty(scimMessages(known), async (message) => {
+        const headers = { ...message.headers, authorization: `Bearer ${TOKEN}` };
+        const { status, headers: answered, text } = await send(`${base}/okta`, { ...message, headers });
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        expect([200, 201, 204, 400, 403, 404, 409, 413, 415]).toContain(status);
+        if (status === 204) {
+          expect(text).toBe("");
+          return;
+        }
+        const body = JSON.parse(text) as Record<string, unknown>;
+        if (status < 300 || isPlain(message.path)) expect(answered["content-type"]).toBe("application/scim+json");
+        if (status < 300) expect(body["schemas"]).toEqual(expect.arrayContaining([expect.any(String)]));
+        else if (isPlain(message.path))
+          expect(body).toMatchObject({
+            schemas: ["urn:ietf:params:scim:api:messages:2.0:Error"],
+            status: String(status),
+            detail: expect.any(String),
+          });
+      }),
+      { numRuns: 1200, seed: 18 },
+    );
+    close();
+    // Most of it is refused, and yet it got everywhere.
+    for (const status of [200, 201, 204, 400, 404, 409, 415])
+      expect(statuses.get(status), String(status)).toBeGreaterThan(0);
+    expect(await total(okta, "/Users?count=0")).toBeGreaterThan(0);
+  }, 60_000);
+
+  test("tells nothing to who has no right token: one answer, byte for byte", async () => {
+    const { send, close } = createRawSend(bench.firstPort, host);
+    const user = await okta.create("/Users", oktaUser("secret@example.com", "00uSecret"));
+    const wrong = fc.constantFrom(
+      undefined,
+      "Bearer",
+      "Bearer wrong",
+      `Bearer ${OTHER}`,
+      `Basic ${TOKEN}`,
+      `Bearer ${TOKEN}x`,
+      `Bearer ${TOKEN} `.repeat(2),
+    );
+    const ask = (name: string, authorization: string | undefined, message: ScimMessage) => {
+      // The limit is about how often, and not about what.
+      bench.clock.advance(1000);
+      const headers = { ...message.headers, ...(authorization === undefined ? {} : { authorization }) };
+      return send(`${base}/${name}`, { ...message, headers });
+    };
+    const reference = await ask("okta", "Bearer wrong", {
+      method: "GET",
+      path: "/Users",
+      headers: {},
+      body: undefined,
+    });
+    expect(reference.status).toBe(401);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom("okta", "unknown", "OKTA"),
+        wrong,
+        scimMessages([`/Users/${user}`]),
+        async (name, authorization, message) => {
+          fc.pre(isPlain(message.path));
+          expect(await ask(name, authorization, message)).toEqual(reference);
+        },
+      ),
+      { numRuns: 400, seed: 18 },
+    );
+    close();
+  }, 60_000);
 });
