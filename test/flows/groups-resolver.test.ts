@@ -199,6 +199,7 @@ describe("groups that the provider left out", () => {
   });
 });
 
+/** Case 23 of the research: what goes to the address in the token is counted after each test. */
 describe("groups that cannot be had", () => {
   test("are unknown, neither allow nor let a deny rule pass, and are asked for again within a minute or two", async () => {
     graph.groups.set(oidOf("late"), [ENGINEERS]);

@@ -154,6 +154,7 @@ test("groups of the directory decide about who came by ID-JAG alone", async () =
   expect(await call(await tokenOf("dana"), ports()[0])).toBe(403);
 });
 
+/** Cases 24 and 25 of the research; people with browsers below. */
 describe("whoever leaves", () => {
   const leave: Readonly<Record<string, (id: string, user: object) => Promise<Answer>>> = {
     "Okta PUT": (id, user) => company.send("PUT", `/Users/${id}`, { ...user, id, active: false }),
@@ -212,6 +213,11 @@ test("people sign in while the directory has them, with its groups and not those
     (await browser.open(`${origin}/web`, { follow: false })).hops.at(-1)?.location ?? "";
   await expect.poll(again, WITHIN_2_S).toContain("/.gateway/");
   expect(await signIn()).toBe(403);
+  const flag = (value: string) => patchOf({ op: "Replace", path: "active", value });
+  expect((await people.send("PATCH", `/Users/${id}`, flag("True"))).status).toBe(200);
+  expect(await again()).toContain("/.gateway/");
+  expect(await signIn()).toBe(200);
+  expect((await people.send("PATCH", `/Users/${id}`, flag("False"))).status).toBe(200);
 });
 
 test("who only shows the provider's own token is let in and cut off as everybody", async () => {

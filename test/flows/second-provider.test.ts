@@ -50,6 +50,7 @@ async function upToCallback(browser: Browser, label: string): Promise<URL> {
   return new URL(page.hops.at(-1)?.location ?? "");
 }
 
+/** Case 21 of the research. */
 describe("two providers with the same subject and address", () => {
   test("have two users, each with what their own provider says", async () => {
     const [here, there] = [bench.browser(), bench.browser()];

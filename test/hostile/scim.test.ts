@@ -119,6 +119,7 @@ test("what the server says of itself", async () => {
   expect((await okta.send("POST", "/Schemas", {})).status).toBe(404);
 });
 
+/** Case 27 of the research, with the refusals of tokens above. */
 describe("users", () => {
   test("are made, found, changed and removed as Okta does it", async () => {
     expect(await total(okta, `/Users${eq("userName", "ann@example.com")}&startIndex=1&count=100`)).toBe(0);
@@ -244,6 +245,7 @@ test("lists come in pages of one order, with everybody once", async () => {
   expect(await total(entra, "/Users?count=0")).toBe(25);
 });
 
+/** Case 26 of the research. */
 describe("groups", () => {
   test("have their members by every way of Okta and Entra", async () => {
     const ids = await Promise.all(

@@ -90,6 +90,7 @@ function writeAll(): void {
   files.replace("b.json", slice("b"));
 }
 
+/** Case 32 of the research. */
 describe("secrets of slices", () => {
   test("are refreshed, and a changed one changes the route that has it alone", async () => {
     writeAll();
