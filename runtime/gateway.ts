@@ -158,7 +158,20 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 async function openAdmin(
-  { boot, bundle, metrics, store, blocks, webhook, clock, log, recording, recordPublished, recordAction }: Ground,
+  {
+    boot,
+    bundle,
+    metrics,
+    store,
+    storeHealth,
+    blocks,
+    webhook,
+    clock,
+    log,
+    recording,
+    recordPublished,
+    recordAction,
+  }: Ground,
   proxy: Proxy,
   { worker, isDraining }: { readonly worker: string | undefined; readonly isDraining: () => boolean },
   own: Own,
@@ -167,7 +180,7 @@ async function openAdmin(
     bundle,
     metrics,
     isDraining,
-    store,
+    storeHealth,
     upstreams: () => proxy.upstreams(),
     blocks: () => blocks.list().map(describeBlock),
     webhook: webhook && (() => webhook.status()),

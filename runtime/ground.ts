@@ -29,6 +29,7 @@ import { openRecords } from "./record-kinds.ts";
 import { recordPlace } from "./record-store/options.ts";
 import { openBlocks } from "./identity/blocks.ts";
 import { openToolLocks } from "./mcp/tool-locks/shared-drift.ts";
+import { watchStore } from "./store/watched-store.ts";
 import { startSweeper } from "./store/sweeper.ts";
 import { openTracing } from "./tracing/tracing.ts";
 import { createWebhook } from "./webhook/webhook.ts";
@@ -47,7 +48,8 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
   const log = (options.log ?? createLog({ level: boot.logLevel })).child(worker === undefined ? {} : { worker });
   const tracing = boot.tracing && own(await openTracing(boot.tracing, { log }));
   const keys = createKeys(boot.sharedSecrets);
-  const store = own(await openRecords(boot.storageUrl, { clock, log }));
+  const { store, health: storeHealth } = watchStore(await openRecords(boot.storageUrl, { clock, log }), { clock });
+  own(store);
   own(startSweeper({ store, log }));
   const published = createPublishedSlices({ store });
   const onReload = tracing?.reloaded;
@@ -83,7 +85,9 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
   const isApart = boot.console && consoleOwners(boot.console);
   const health =
     boot.console &&
-    own((await import("./control/health/health.ts")).startHealth({ store, id, bundle, isApart, clock, log }));
+    own(
+      (await import("./control/health/health.ts")).startHealth({ store, storeHealth, id, bundle, isApart, clock, log }),
+    );
   if (tracing) metrics.register(traceSeries(tracing.counts));
   const { development } = boot;
   const webhook =
@@ -109,6 +113,7 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
     tracing,
     keys,
     store,
+    storeHealth,
     bundle,
     records,
     recordReader,

@@ -4,13 +4,14 @@
  * Untrusted input: tokens and cookies. Promises: what is known is answered synchronously from a bounded cache; a
  * revocation is seen at the next request after this process learnt it; records are read again at least every
  * `HARD_MS`, so that changed claims and disabled users reach decisions within that; while the store is away, who was
- * verified goes on for `STALE_MS`, and everybody else is `unavailable`. No failure ever yields a principal.
+ * verified goes on for `WITHOUT_STORE_MS`, and everybody else is `unavailable`. No failure ever yields a principal.
  */
 import type { Snapshots } from "../config/snapshot.ts";
 import { errorText } from "../shared/errors.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Log } from "../shared/log.ts";
 import type { Clock } from "../shared/clock.ts";
+import { WITHOUT_STORE_MS } from "../store/store-health.ts";
 import type { Store } from "../store/store.ts";
 import { applicationOpens } from "./application-reach.ts";
 import { BoundedCache, type Visited } from "../shared/cache.ts";
@@ -29,8 +30,6 @@ import { findSite } from "./sites.ts";
 const SOFT_MS = 10_000;
 /** From here on a request waits for the reading. */
 export const HARD_MS = 20_000;
-/** So long verified principals go on while the store cannot be read. */
-export const STALE_MS = 5 * 60_000;
 const CACHE_ENTRIES = 50_000;
 
 export interface AuthenticatorDeps {
@@ -152,7 +151,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     const { principal } = entry.result;
     const now = clock.now();
     return (
-      now - entry.verifiedAtMs < STALE_MS &&
+      now - entry.verifiedAtMs < WITHOUT_STORE_MS &&
       now < principal.expiresAt * 1000 &&
       !revocations.isRevoked(principal.revocationKeys) &&
       isTrusted(principal) &&

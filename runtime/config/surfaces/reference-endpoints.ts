@@ -118,7 +118,12 @@ export const MCP_ENDPOINTS: readonly ReferenceEndpoint[] = [
 /** On the admin listener. */
 export const ADMIN_ENDPOINTS: readonly ReferenceEndpoint[] = [
   { path: "/healthz", methods: ["GET"], about: "200 as long as the process runs. Without a token." },
-  { path: "/readyz", methods: ["GET"], about: "200 when it serves, else 503. Without a token." },
+  {
+    path: "/readyz",
+    methods: ["GET"],
+    about:
+      "200 when it serves, else 503; with `?store=required` 503 also while the store cannot be used. Without a token.",
+  },
   { path: "/status", methods: ["GET"], about: "What is in force, and what is wrong." },
   { path: "/metrics", methods: ["GET"], about: "Prometheus text." },
   {

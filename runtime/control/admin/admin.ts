@@ -2,12 +2,13 @@
 import type { Bundle, BundleStatus } from "../bundle/bundle.ts";
 import type { UpstreamStatus } from "../../features/balancing/apply-state.ts";
 import type { Closable } from "../../shared/clock.ts";
-import type { Store } from "../../store/store.ts";
+import type { StoreHealth } from "../../store/store-health.ts";
 import { bundleSeries } from "./bundle-series.ts";
 import { createAdminListener, type Admin, type AdminListenerDeps, type AdminPages } from "./listener.ts";
 import type { Metrics } from "./metrics.ts";
 import { processFacts } from "./process-facts.ts";
 import { canPass, recordSeries, type RecordsState, sinkStatus } from "./records/recording.ts";
+import { storeSeries, storeStatus } from "./store/store-status.ts";
 import { upstreamSeries } from "./upstream-series.ts";
 
 export type { Admin } from "./listener.ts";
@@ -16,7 +17,7 @@ export interface PagesDeps {
   readonly bundle: Pick<Bundle, "current" | "status" | "subscribe" | "sealKey">;
   readonly metrics: Metrics;
   readonly isDraining: () => boolean;
-  readonly store: Pick<Store, "get">;
+  readonly storeHealth: StoreHealth;
   /** What is known of upstreams; absent: nothing is shown. */
   readonly upstreams?: () => readonly UpstreamStatus[];
   /** What is blocked. */
@@ -55,7 +56,8 @@ export function createPages(deps: PagesDeps): AdminPages & Closable {
   return { ...processPages(deps), close: async () => stop() };
 }
 
-function followBundle({ bundle, metrics, upstreams, records }: PagesDeps): () => void {
+function followBundle({ bundle, metrics, storeHealth, upstreams, records }: PagesDeps): () => void {
+  for (const series of storeSeries(storeHealth)) metrics.register(series);
   if (records?.thread) for (const series of recordSeries(records.thread)) metrics.register(series);
   if (upstreams) for (const series of upstreamSeries(upstreams)) metrics.register(series);
   for (const series of bundleSeries(bundle)) metrics.register(series);
@@ -63,22 +65,25 @@ function followBundle({ bundle, metrics, upstreams, records }: PagesDeps): () =>
 }
 
 function processPages(deps: PagesDeps): AdminPages {
-  const { bundle, metrics, isDraining } = deps;
-  const about = processFacts(isDraining, deps.store);
+  const { bundle, metrics, isDraining, storeHealth } = deps;
+  const about = processFacts(isDraining, storeHealth);
 
   return {
     async readiness() {
       const { digest, generation, lastError, owners } = bundle.status();
-      const { draining, store } = await about();
+      const draining = isDraining();
+      const store = await storeHealth.look();
       const kept = canPass(deps.records);
-      const ready = !draining && store === "ok" && generation > 0 && kept;
+      // As long as it serves those whom it has verified: a balancer that asks all replicas of a store that is away would
+      // have none left.
+      const ready = !draining && store.serves && generation > 0 && kept;
       // Nothing refused makes this process unready: it serves the last good configuration, and the other owners.
       return {
         ready,
         digest,
         generation,
         draining,
-        store,
+        ...storeStatus(store),
         reload: lastError ? "failed" : "ok",
         ...(!kept && { records: "unavailable" }),
         ...degraded(owners),

@@ -20,11 +20,12 @@ import type { PublishWorkloads } from "./publish-workloads.ts";
 import { type Caller, createTokenGate, hostAllowed, type TokenGate, type TokenRefusal } from "./gate.ts";
 import type { MintedTokens } from "./minted-tokens.ts";
 import { outsideScope, scopedStatus } from "./publish-scope.ts";
+import type { StoreStatus } from "./store/store-status.ts";
 import { createAdminServer } from "./tls.ts";
 
 /** What is shown of one process, or of several together. */
 export interface AdminPages {
-  readiness(): Promise<{ readonly ready: boolean }>;
+  readiness(): Promise<{ readonly ready: boolean } & StoreStatus>;
   status(): Promise<object>;
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
@@ -186,8 +187,11 @@ function createAnswers(
       case "/healthz":
         return { status: 200, type: "text/plain; charset=utf-8", body: "ok\n" };
       case "/readyz": {
+        const needsStore = storeRequired(request.url ?? "");
+        if (needsStore === undefined) return json(400, { error: "query", message: 'say "store=required", or nothing' });
         const readiness = await pages.readiness();
-        return json(readiness.ready ? 200 : 503, readiness);
+        const ready = readiness.ready && !(needsStore && readiness.store !== "ok");
+        return json(ready ? 200 : 503, { ...readiness, ready });
       }
       case "/status":
         return json(200, scope ? scopedStatus(await pages.status(), scope) : await pages.status());
@@ -199,6 +203,12 @@ function createAnswers(
         return json(404, { error: "path" });
     }
   };
+}
+
+/** For balancers that send requests on when nobody is ready: one replica without its store is left out at once. */
+function storeRequired(url: string): boolean | undefined {
+  const said = new URLSearchParams(url.split("?").slice(1).join("?")).getAll("store");
+  return said.every((each) => each === "required") ? said.length > 0 : undefined;
 }
 
 function tokenRefused(refusal: TokenRefusal): Answer {

@@ -9,6 +9,7 @@ import type { UpstreamStatus } from "../../features/balancing/apply-state.ts";
 import { closeAll } from "../../shared/close-all.ts";
 import { type Closable, type Clock, epochSeconds, type TokenRefresh } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
+import type { StoreHealth } from "../../store/store-health.ts";
 import type { Store } from "../../store/store.ts";
 import type { WebhookStatus } from "../../webhook/tally.ts";
 import { processFacts } from "../admin/process-facts.ts";
@@ -37,6 +38,7 @@ export interface HealthDeps {
   readonly id: string;
   readonly bundle: Pick<Bundle, "status" | "current">;
   /** Whether an owner has viewers of its own; undefined: none has. */
+  readonly storeHealth: Pick<StoreHealth, "look">;
   readonly isApart: ((owner: string) => boolean) | undefined;
   readonly clock: Clock;
   readonly log: Log;
@@ -76,7 +78,7 @@ export interface HealthReader {
   ownTraffic(tier: Tier): readonly Step[];
 }
 
-export function startHealth({ store, id, bundle, isApart, clock, log }: HealthDeps): Health {
+export function startHealth({ store, storeHealth, id, bundle, isApart, clock, log }: HealthDeps): Health {
   const startedAt = epochSeconds(clock);
   const traffic = createTraffic(isApart);
   const tally = createTally(clock);
@@ -85,7 +87,7 @@ export function startHealth({ store, id, bundle, isApart, clock, log }: HealthDe
   const reader = readTraffic({ store, clock });
   const certificateEnds = createCertificateEnds();
   let observed: Observed | undefined;
-  const about = processFacts(() => observed?.isDraining() ?? false, store);
+  const about = processFacts(() => observed?.isDraining() ?? false, storeHealth);
 
   return {
     count: (metrics) => countedMetrics(metrics, traffic),
@@ -117,7 +119,8 @@ export function startHealth({ store, id, bundle, isApart, clock, log }: HealthDe
       startedAt,
       seen: epochSeconds(clock),
       draining,
-      storeAnswers: storeState === "ok",
+      storeAnswers: storeState !== "down",
+      ...(storeState === "read-only" && { storeIsReadOnly: true }),
       configuration: reportConfiguration(bundle.status(), bundle.current().routes.length),
       providers: reportProviders(tally.providers()),
       ...(loopMs !== undefined && { loopMs }),

@@ -17,6 +17,8 @@ export interface ProcessReport {
   readonly draining: boolean;
   /** False: it did not answer this process, when it was asked last. */
   readonly storeAnswers: boolean;
+  /** It answers, and takes no writes. */
+  readonly storeIsReadOnly?: true;
   readonly configuration: ConfigurationReport;
   /** Providers that were asked for their metadata, as that went last. */
   readonly providers: readonly ProviderReport[];

@@ -6,7 +6,8 @@ import type { AdminPages } from "../admin/listener.ts";
 import type { Totals } from "../admin/metrics.ts";
 import { createSeriesRegistry, mergeMetrics } from "../admin/series.ts";
 import { processFacts } from "../admin/process-facts.ts";
-import type { Store } from "../../store/store.ts";
+import { storeStatus, worstStoreStatus } from "../admin/store/store-status.ts";
+import type { StoreHealth } from "../../store/store-health.ts";
 import { mergeSinks } from "../admin/records/recording.ts";
 import { mergeStatus } from "../../webhook/tally.ts";
 import type { Fleet } from "./fleet.ts";
@@ -14,13 +15,13 @@ import type { WorkerReport } from "./protocol.ts";
 
 export interface MergedPagesDeps {
   readonly fleet: Fleet;
-  readonly store: Pick<Store, "get">;
+  readonly storeHealth: Pick<StoreHealth, "look">;
   readonly sealKey: JWK | undefined;
   readonly isDraining: () => boolean;
 }
 
-export function mergedPages({ fleet, store, sealKey, isDraining }: MergedPagesDeps): AdminPages {
-  const about = processFacts(isDraining, store);
+export function mergedPages({ fleet, storeHealth, sealKey, isDraining }: MergedPagesDeps): AdminPages {
+  const about = processFacts(isDraining, storeHealth);
   const own = createSeriesRegistry({ processMetrics: false });
   own.register({
     name: "gateway_workers",
@@ -45,7 +46,9 @@ export function mergedPages({ fleet, store, sealKey, isDraining }: MergedPagesDe
   return {
     async readiness() {
       const reports = [...(await fleet.ask("report")).values()];
-      const { draining, store: storeState } = await about();
+      // The workers serve; of the supervisor's own store nobody but publishers has anything.
+      const store = worstStoreStatus(reports.map((report) => report.store)) ?? storeStatus(await storeHealth.look());
+      const draining = isDraining();
       const serving = reports.filter(({ ready }) => ready).length;
       const { digest = "", published, owners } = reports[0]?.bundle ?? {};
       return {
@@ -54,7 +57,7 @@ export function mergedPages({ fleet, store, sealKey, isDraining }: MergedPagesDe
         digest,
         generation: published?.inForce ?? 0,
         draining,
-        store: storeState,
+        ...store,
         reload: reports.some(({ bundle }) => bundle.lastError) ? "failed" : "ok",
         ...(reports.some(({ canRecord }) => !canRecord) && { records: "unavailable" }),
         ...(owners && degraded(owners)),
@@ -67,6 +70,7 @@ export function mergedPages({ fleet, store, sealKey, isDraining }: MergedPagesDe
       const sinks = mergeSinks([...reports.values()].map(({ recordSinks }) => recordSinks));
       return {
         ...(await about()),
+        ...worstStoreStatus([...reports.values()].map(({ store }) => store)),
         bundle: [...reports.values()].map(({ bundle }) => bundle)[0] ?? null,
         // Public: secrets for this gateway are sealed to it.
         seal_key: sealKey ?? null,
@@ -86,10 +90,11 @@ export function mergedPages({ fleet, store, sealKey, isDraining }: MergedPagesDe
 
 function aboutWorker(report: WorkerReport | undefined): object {
   if (!report) return {};
-  const { ready, uptimeSeconds, bundle, upstreams, blocks } = report;
+  const { ready, store, uptimeSeconds, bundle, upstreams, blocks } = report;
   const { digest, published, lastError } = bundle;
   return {
     ready,
+    ...store,
     uptime_seconds: uptimeSeconds,
     digest,
     published: published?.inForce ?? 0,

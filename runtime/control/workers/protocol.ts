@@ -3,11 +3,13 @@ import type { BundleStatus } from "../bundle/bundle.ts";
 import type { MetricValues } from "../admin/series.ts";
 import type { WebhookStatus } from "../../webhook/tally.ts";
 import type { SinkStatus } from "../admin/records/recording.ts";
+import type { StoreStatus } from "../admin/store/store-status.ts";
 import type { Totals } from "../admin/metrics.ts";
 
 /** What a worker tells of itself. */
 export interface WorkerReport {
   readonly ready: boolean;
+  readonly store: StoreStatus;
   readonly uptimeSeconds: number;
   readonly bundle: BundleStatus;
   readonly totals: Totals;

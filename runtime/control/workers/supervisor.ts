@@ -29,6 +29,7 @@ import { createKeys } from "../../shared/keys.ts";
 import { createLog, type Log } from "../../shared/log.ts";
 import { systemClock, type Closable } from "../../shared/clock.ts";
 import { openRecords } from "../../record-kinds.ts";
+import { watchStore } from "../../store/watched-store.ts";
 import { startFleet } from "./fleet.ts";
 import { mergedPages } from "./merged-pages.ts";
 
@@ -67,7 +68,11 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     refuseAlone(boot, workers);
     const { settings, sealing, vault } = boot;
     const log = options.log ?? createLog({ level: settings.logLevel });
-    const store = own(await openRecords(settings.storageUrl, { clock: systemClock, log }));
+    const { store, health: storeHealth } = watchStore(
+      await openRecords(settings.storageUrl, { clock: systemClock, log }),
+      { clock: systemClock },
+    );
+    own(store);
     const validator = own(
       createValidator(config, { keptKeys: createKeys(settings.sharedSecrets).derive("kept-slice") }),
     );
@@ -101,7 +106,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
       record: recordsActions ? recordPublished(recording) : undefined,
       onStored: () => fleet.tell({ type: "look" }),
     });
-    const pages = mergedPages({ fleet, store, sealKey: sealing?.publicJwk, isDraining: () => draining });
+    const pages = mergedPages({ fleet, storeHealth, sealKey: sealing?.publicJwk, isDraining: () => draining });
     const certificates = await openAdminCertificates(settings.adminTls, log);
     if (certificates) own(certificates);
     const mintedTokens = createMintedTokens({ store, clock: systemClock });

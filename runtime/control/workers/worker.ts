@@ -47,10 +47,11 @@ function serve(gateway: Gateway): void {
 
 async function answer(gateway: Gateway, what: keyof Answers): Promise<Answers[keyof Answers]> {
   if (what === "metrics") return gateway.metrics.values();
-  const { ready } = await gateway.pages.readiness();
+  const { ready, store, store_failing_seconds: failing } = await gateway.pages.readiness();
   const uptimeSeconds = Math.floor((performance.now() - startedMs) / 1000);
   return {
     ready,
+    store: { store, ...(failing !== undefined && { store_failing_seconds: failing }) },
     uptimeSeconds,
     bundle: gateway.status(),
     totals: gateway.metrics.totals(),

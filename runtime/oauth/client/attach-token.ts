@@ -11,6 +11,7 @@ import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { BoundedCache, type Visited } from "../../shared/cache.ts";
+import { WITHOUT_STORE_MS } from "../../store/store-health.ts";
 import type { ConnectionChanges } from "./changes.ts";
 import { canConnect, findTarget, type UpstreamTarget } from "./target.ts";
 import type { Held, Refused } from "./tokens/token-records.ts";
@@ -47,8 +48,6 @@ export interface AttachDeps {
 
 const SOFT_MS = 10_000;
 const HARD_MS = 20_000;
-/** How long a verified token goes on while the store cannot be read; as long as a session does. */
-const STALE_MS = 5 * 60_000;
 /** A user who has no token is looked up at most so often: it may just have changed, at another replica. */
 const CONNECT_MS = 1_000;
 /** So long before its end a token is renewed, or half of its life before when that is less. */
@@ -143,7 +142,7 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
           entry.readAtMs = clock.now() - SOFT_MS;
           log.warn({ route: target.route.key, reason: errorText(error) }, "an upstream connection cannot be read now");
           const now = clock.now();
-          return now < entry.endsAtMs && now - entry.verifiedAtMs < STALE_MS ? entry.attachment : UNAVAILABLE;
+          return now < entry.endsAtMs && now - entry.verifiedAtMs < WITHOUT_STORE_MS ? entry.attachment : UNAVAILABLE;
         },
       )
       .finally(() => pending.delete(entry));

@@ -202,6 +202,7 @@ export const ADMIN_CODES: Readonly<
   owner: [[403, 404], "The token is for another owner, or the name can be no owner's", "Use the owner's token"],
   path: [[404], "There is nothing at this address", ""],
   precondition: [[400, 428], "A write needs exactly one of `If-Match` and `If-None-Match`", ""],
+  query: [[400], "`/readyz` is asked with another `store` than `required`", "Correct the address"],
   store: [[503], "The store cannot be reached", "Mend it, try again"],
   token: [[401, 403], "The token is missing, wrong, or may not do this", "Look at `admin_token`, `owners`"],
   "too-large": [[413], "The body is larger than a slice may be", "Split it into owners"],

@@ -6,7 +6,7 @@ import { createKeys, randomSecret } from "../../../runtime/shared/keys.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";
 import { epochSeconds } from "../../../runtime/shared/clock.ts";
 import { createApplicationTokens } from "../../../runtime/identity/tokens/application-token.ts";
-import { createAuthenticator, HARD_MS, STALE_MS } from "../../../runtime/identity/authenticate.ts";
+import { createAuthenticator, HARD_MS } from "../../../runtime/identity/authenticate.ts";
 import { carriedCookieName, createCookies } from "../../../runtime/identity/cookie.ts";
 import {
   applicationAudience,
@@ -20,6 +20,7 @@ import { createRevocations } from "../../../runtime/identity/revocations.ts";
 import type { Authenticator, TokenAudience } from "../../../runtime/identity/interfaces.ts";
 import { findSite } from "../../../runtime/identity/sites.ts";
 import { createTickets } from "../../../runtime/identity/sign-in/ticket.ts";
+import { WITHOUT_STORE_MS } from "../../../runtime/store/store-health.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { routeNamed, snapshotFrom } from "../../support/config.ts";
 import { createBreakableStore } from "../../support/store.ts";
@@ -220,7 +221,7 @@ describe("Authenticator", () => {
       await authenticator.bearer(token, GITHUB);
       await authenticator.cookie(exchange);
       store.broken = true;
-      for (let passed = 0; passed + 15_000 < STALE_MS; passed += 15_000) {
+      for (let passed = 0; passed + 15_000 < WITHOUT_STORE_MS; passed += 15_000) {
         clock.advance(15_000);
         expect(await reason(authenticator.bearer(token, GITHUB))).toBe("ok");
         expect(await reason(authenticator.cookie(exchange))).toBe("ok");

@@ -52,18 +52,17 @@ function merge(same: readonly Found[], { reports, nameOf }: ProblemFacts): Healt
 }
 
 function storeProblems({ reports: [own] }: ProblemFacts): readonly Found[] {
-  if (!own || own.storeAnswers) return [];
-  return [
-    {
-      tone: "bad",
-      text: "The store does not answer this process",
-      details: [],
-      advice:
+  if (!own || (own.storeAnswers && own.storeIsReadOnly !== true)) return [];
+  const [text, advice] = own.storeAnswers
+    ? [
+        "The store takes no writes from this process",
+        "Nobody can sign in, and nothing can be revoked or published. See that its disk has room, and that PostgreSQL is no standby.",
+      ]
+    : [
+        "The store does not answer this process",
         "New sign-ins, revocations and publications wait for it, and other processes are not known. See that it runs and that this process reaches it.",
-      read: "It's 3 a.m.",
-      of: own,
-    },
-  ];
+      ];
+  return [{ tone: "bad", text, details: [], advice, read: "It's 3 a.m.", of: own }];
 }
 
 function configurationProblems(of: ProcessReport): readonly Found[] {

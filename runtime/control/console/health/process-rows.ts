@@ -68,7 +68,8 @@ export function processRows({ reports, others, now, nameOf }: RowFacts): readonl
 function stateOf(report: ProcessReport, now: number): ProcessRow["state"] {
   if (isSilent(report, now)) return ["bad", `silent for ${now - report.seen} s`];
   if (report.draining) return ["warn", "stopping"];
-  return report.storeAnswers ? ["good", "serves"] : ["bad", "without the store"];
+  if (!report.storeAnswers) return ["bad", "without the store"];
+  return report.storeIsReadOnly === true ? ["bad", "the store takes no writes"] : ["good", "serves"];
 }
 
 function configurationOf({ configuration }: ProcessReport): ProcessRow["configuration"] {

@@ -8,7 +8,9 @@ import type { BundleStatus } from "../../../../runtime/control/bundle/bundle.ts"
 import type { Snapshot } from "../../../../runtime/config/snapshot.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
 import { VERSION } from "../../../../runtime/shared/version.ts";
-import { createTestClock } from "../../../support/clock.ts";
+import { WITHOUT_STORE_MS } from "../../../../runtime/store/store-health.ts";
+import { watchStore, type WatchedStore } from "../../../../runtime/store/watched-store.ts";
+import { createTestClock, type TestClock } from "../../../support/clock.ts";
 import { routeNamed, snapshotFrom } from "../../../support/config.ts";
 import { createBreakableStore, type BreakableStore } from "../../../support/store.ts";
 
@@ -22,6 +24,8 @@ const YAML = `
 let admin: Admin;
 let metrics: Metrics;
 let store: BreakableStore;
+let watched: WatchedStore;
+let clock: TestClock;
 let snapshot: Snapshot;
 let status: Partial<BundleStatus>;
 let draining: boolean;
@@ -35,7 +39,7 @@ async function start(
     token: TOKEN,
     metrics,
     ...options,
-    store: store.store,
+    storeHealth: watched.health,
     isDraining: () => draining,
     log: silentLog(),
     bundle: {
@@ -62,13 +66,18 @@ async function start(
 
 beforeEach(async () => {
   metrics = createMetrics();
-  store = createBreakableStore(createTestClock());
+  clock = createTestClock();
+  store = createBreakableStore(clock);
+  watched = watchStore(store.store, { clock });
   snapshot = snapshotFrom(YAML);
   status = {};
   draining = false;
   admin = await start();
 });
-afterEach(() => admin.close());
+afterEach(async () => {
+  await admin.close();
+  await watched.store.close();
+});
 
 interface Answer {
   readonly status: number;
@@ -93,6 +102,11 @@ async function ask(
 }
 
 const withToken = { headers: { authorization: `Bearer ${TOKEN}` } };
+const readiness = async (query = ""): Promise<unknown> => {
+  const answer = await ask(`/readyz${query}`);
+  const { digest: _, generation: __, draining: ___, reload: ____, ...rest } = json(answer) as Record<string, unknown>;
+  return [answer.status, rest];
+};
 const json = (answer: Answer): unknown => JSON.parse(answer.body);
 
 describe("health", () => {
@@ -123,11 +137,40 @@ describe("health", () => {
     expect(json(answer)).toMatchObject({ ready: false, draining: true });
   });
 
-  test("/readyz is 503 while the store is down", async () => {
+  test("/readyz is 503 in a process that never reached the store", async () => {
     store.broken = true;
     const answer = await ask("/readyz");
     expect(answer.status).toBe(503);
     expect(json(answer)).toMatchObject({ ready: false, store: "down" });
+    expect(json(answer)).not.toHaveProperty("store_failing_seconds");
+  });
+
+  test("/readyz stays 200 without the store for as long as verified principals go on, then 503, then 200 with it", async () => {
+    await watched.store.get("any");
+    store.broken = true;
+    await expect(watched.store.get("any")).rejects.toMatchObject({ code: "store.unavailable" });
+    clock.advance(WITHOUT_STORE_MS - 1);
+    expect(await readiness()).toEqual([200, { ready: true, store: "down", store_failing_seconds: 299 }]);
+    clock.advance(1);
+    expect(await readiness()).toEqual([503, { ready: false, store: "down", store_failing_seconds: 300 }]);
+    store.broken = false;
+    await watched.store.get("any");
+    expect(await readiness()).toEqual([200, { ready: true, store: "ok" }]);
+  });
+
+  test("/readyz?store=required is 503 as soon as the store is away", async () => {
+    await watched.store.get("any");
+    expect(await readiness("?store=required")).toEqual([200, { ready: true, store: "ok" }]);
+    store.broken = true;
+    await expect(watched.store.get("any")).rejects.toMatchObject({ code: "store.unavailable" });
+    const told = { store: "down", store_failing_seconds: 0 };
+    // It was asked just now, and is asked again after a second.
+    await expect
+      .poll(() => readiness("?store=required"), { timeout: 10_000 })
+      .toEqual([503, { ready: false, ...told }]);
+    expect(await readiness("?other=1")).toEqual([200, { ready: true, ...told }]);
+    for (const query of ["?store=", "?store=yes", "?store=required&store=1"])
+      expect((await ask(`/readyz${query}`)).status).toBe(400);
   });
 
   test("/readyz asks the store at most once a second, however often it is asked", async () => {

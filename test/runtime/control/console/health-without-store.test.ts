@@ -5,6 +5,7 @@ import { createConsole, type Console } from "../../../../runtime/control/console
 import { startHealth, type Health } from "../../../../runtime/control/health/health.ts";
 import { compileConsole, consoleOwners } from "../../../../runtime/features/access/console.ts";
 import { closeAll } from "../../../../runtime/shared/close-all.ts";
+import { watchStore } from "../../../../runtime/store/watched-store.ts";
 import type { Closable } from "../../../../runtime/shared/clock.ts";
 import { AUTH, startSessionBench, type SessionBench } from "../../../support/session-bench.ts";
 
@@ -31,8 +32,17 @@ beforeAll(async () => {
         restartNeeded: false,
         reloads: { ok: 1, failed: 0 },
       });
+      const { health: storeHealth } = watchStore(store, { clock });
       const bundle = { status, current: () => snapshots.current() };
-      health = startHealth({ store, id: "gw-1-7-abcd", bundle, isApart: consoleOwners(settings), clock, log });
+      health = startHealth({
+        store,
+        storeHealth,
+        id: "gw-1-7-abcd",
+        bundle,
+        isApart: consoleOwners(settings),
+        clock,
+        log,
+      });
       told.push(
         health,
         health.observe({

@@ -58,6 +58,7 @@ const certificate = { listener: "public", names: ["app.example.com"], ends: NOW 
 describe("what is wrong", () => {
   test.each<readonly [what: string, report: Partial<ProcessReport>, tone: "bad" | "warn", text: string]>([
     ["the store", { storeAnswers: false }, "bad", "The store does not answer this process"],
+    ["a store that is full", { storeIsReadOnly: true }, "bad", "The store takes no writes from this process"],
     [
       "a refused configuration",
       configuration({ lastError: { at: NOW, isPartial: false, problems: ["boot.yaml: x"], more: 3 } }),

@@ -1,0 +1,137 @@
+/**
+ * Whether the store can be used by this process, and since when not: from what everybody's operations come to, and from
+ * a question of its own where one of them failed, or somebody wants to know.
+ */
+import { epochSeconds, within, type Clock } from "../shared/clock.ts";
+import type { Store } from "./store.ts";
+
+/**
+ * So long goes on what was verified while the store cannot be used: principals, Internal Tokens, and the readiness of a
+ * process that serves them.
+ */
+export const WITHOUT_STORE_MS = 5 * 60_000;
+
+/** "read-only": it answers and takes no writes, as with a full disk. */
+export type StoreState = "ok" | "down" | "read-only";
+
+export interface StoreFacts {
+  readonly store: StoreState;
+  /** How long it has not been "ok"; absent when it is, and when this process never could use it. */
+  readonly failingMs?: number;
+  /** Something that was verified with it may still go on. */
+  readonly serves: boolean;
+}
+
+export interface StoreHealth {
+  /** Asks the store, at most once a second however often somebody wants to know; answers within two seconds, never rejects. */
+  look(): Promise<StoreFacts>;
+  /** As far as is known without asking. */
+  known(): StoreFacts;
+}
+
+/** Told what became of operations. */
+export interface HealthSigns {
+  /** @param wrote something was changed: what changes nothing succeeds on a full disk too */
+  answered(wrote: boolean): void;
+  failed(isWrite: boolean): void;
+  close(): void;
+}
+
+/** What is asked for and written: no record of anybody, see SCHEMA.md. */
+const KEY = "status:health";
+const RECORD_ENDS_AFTER_SECONDS = 60;
+const ASK_AGAIN_AFTER_MS = 1_000;
+/** Below the time probes usually wait for us. */
+const ANSWER_WITHIN_MS = 2_000;
+const LOOK_EVERY_MS = 2_000;
+
+export function createStoreHealth(
+  store: Pick<Store, "get" | "put">,
+  { clock }: { readonly clock: Clock },
+): StoreHealth & HealthSigns {
+  let state: StoreState = "down";
+  /** When it was "ok" last. */
+  let goodAtMs: number | undefined;
+  /** A write failed, and none has succeeded since. */
+  let suspectsWrites = false;
+  let askedAtMs = Number.NEGATIVE_INFINITY;
+  let asking: Promise<void> = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+  let closed = false;
+
+  return {
+    async look() {
+      await ask();
+      return known();
+    },
+    known,
+    answered(wrote) {
+      if (wrote) suspectsWrites = false;
+      if (!suspectsWrites) become("ok");
+      else if (state === "ok") goodAtMs = clock.now();
+      else if (state === "down") void ask();
+    },
+    failed(isWrite) {
+      suspectsWrites ||= isWrite;
+      // It may have been at fault itself, so one that is not is asked.
+      if (state === "ok") void ask();
+      lookLater();
+    },
+    close() {
+      closed = true;
+      clearTimeout(timer);
+    },
+  };
+
+  function known(): StoreFacts {
+    if (state === "ok") return { store: state, serves: true };
+    if (goodAtMs === undefined) return { store: state, serves: false };
+    const failingMs = Math.max(0, clock.now() - goodAtMs);
+    return { store: state, failingMs, serves: failingMs < WITHOUT_STORE_MS };
+  }
+
+  function ask(): Promise<void> {
+    if (!closed && performance.now() - askedAtMs >= ASK_AGAIN_AFTER_MS) {
+      askedAtMs = performance.now();
+      asking = probe();
+    }
+    return asking;
+  }
+
+  async function probe(): Promise<void> {
+    const writes = suspectsWrites;
+    const [reads, wrote] = await Promise.all([isDone(store.get(KEY)), writes && isDone(write())]);
+    if (wrote) suspectsWrites = false;
+    if (!reads && !wrote) become("down");
+    else if (writes && !wrote && suspectsWrites) become("read-only");
+    else if (!suspectsWrites) become("ok");
+  }
+
+  function write(): Promise<unknown> {
+    return store.put(KEY, null, { expiresAt: epochSeconds(clock) + RECORD_ENDS_AFTER_SECONDS });
+  }
+
+  function become(next: StoreState): void {
+    state = next;
+    if (next === "ok") goodAtMs = clock.now();
+    lookLater();
+  }
+
+  /** Nobody else may ask while something is wrong. */
+  function lookLater(): void {
+    if (closed || timer || (state === "ok" && !suspectsWrites)) return;
+    timer = setTimeout(() => {
+      timer = undefined;
+      void ask().then(lookLater);
+    }, LOOK_EVERY_MS);
+    timer.unref();
+  }
+}
+
+function isDone(asked: Promise<unknown>): Promise<boolean> {
+  const answered = asked.then(
+    () => true,
+    () => false,
+  );
+  return within(ANSWER_WITHIN_MS, answered, () => false);
+}
