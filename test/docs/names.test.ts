@@ -67,7 +67,7 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   "attributes of OpenTelemetry": ["gen_ai"],
   "a secret x in its spellings": ["x_ref", "x_sealed", "x_wo", "x_wo_version"],
   "what Pomerium has and this gateway has not": ["time_of_day"],
-  "members of answers": ["approval_id", "approval_url", "request_id"],
+  "members of answers": ["approval_id", "approval_url", "request_id", "store_failing_seconds"],
   "claims of platforms": [
     "job_workflow_ref",
     "project_id",
