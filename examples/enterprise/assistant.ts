@@ -36,24 +36,28 @@ export interface Assistant {
   close(): Promise<void>;
 }
 
+type Speaker = Pick<AssistantOptions, "company" | "idToken">;
+
+/** The company's statement (ID-JAG) that a person may reach a server. @throws what the SDK throws when it makes none */
+export async function requestStatement(
+  { company, idToken }: Speaker,
+  place: { readonly audience: string; readonly resource: string; readonly scope?: string },
+  fetchFn: FetchLike = fetch,
+): Promise<string> {
+  const { issuer: idpUrl, clientId, clientSecret } = company;
+  const request = { idpUrl, clientId, clientSecret, idToken, ...place, fetchFn };
+  return (await discoverAndRequestJwtAuthGrant(request)).jwtAuthGrant;
+}
+
 /** @throws what the SDK throws when the company's provider or the server refuses */
 export async function connectAssistant(options: AssistantOptions): Promise<Assistant> {
-  const { server, company, idToken, ...credentials } = options;
+  const { server, expectedIssuer, clientId, clientSecret } = options;
   const authProvider = new CrossAppAccessProvider({
-    ...credentials,
-    assertion: async ({ authorizationServerUrl, resourceUrl, scope, fetchFn }) => {
-      const { jwtAuthGrant } = await discoverAndRequestJwtAuthGrant({
-        idpUrl: company.issuer,
-        audience: authorizationServerUrl,
-        resource: resourceUrl,
-        idToken,
-        clientId: company.clientId,
-        clientSecret: company.clientSecret,
-        ...(scope === undefined ? {} : { scope }),
-        fetchFn,
-      });
-      return jwtAuthGrant;
-    },
+    expectedIssuer,
+    clientId,
+    clientSecret,
+    assertion: ({ authorizationServerUrl: audience, resourceUrl: resource, scope, fetchFn }) =>
+      requestStatement(options, { audience, resource, ...(scope === undefined ? {} : { scope }) }, fetchFn),
   });
   const listening = Promise.withResolvers<void>();
   const cutOff = Promise.withResolvers<number>();

@@ -1,4 +1,4 @@
-/** The MCP server of the story: builds of a project, and a stream on which whoever listens hears of new ones. */
+/** The MCP server of the story: builds of a project, and a stream on which whoever listens hears of new ones. It wants a key. */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -10,10 +10,16 @@ export interface BuildsServer {
   readonly origin: string;
   /** What was reported, oldest first. */
   readonly builds: readonly string[];
+  /** Good ones: two while one is changed. */
+  readonly keys: Set<string>;
+  /** The key that came with the last request. */
+  lastKey(): string;
   close(): Promise<void>;
 }
 
-export async function startBuildsServer(): Promise<BuildsServer> {
+export async function startBuildsServer(key: string): Promise<BuildsServer> {
+  const keys = new Set([key]);
+  let lastKey = "";
   const builds: string[] = [];
   const listeners = new Set<ServerResponse>();
   const report = (name: string): void => {
@@ -26,8 +32,11 @@ export async function startBuildsServer(): Promise<BuildsServer> {
   const serveMcp = toNodeHandler(handler);
 
   const server = createServer((request, response) => {
+    lastKey = String(request.headers["x-builds-key"]);
     if (request.url !== "/mcp") {
       response.writeHead(404).end();
+    } else if (!keys.has(lastKey)) {
+      response.writeHead(403).end();
     } else if (request.method === "GET") {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write(": listening\n\n");
@@ -42,6 +51,8 @@ export async function startBuildsServer(): Promise<BuildsServer> {
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     builds,
+    keys,
+    lastKey: () => lastKey,
     async close() {
       await handler.close();
       await new Promise<void>((resolve) => {
