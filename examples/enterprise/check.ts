@@ -27,11 +27,14 @@ try {
   await leave(scene);
   await steps.step("no secret, statement or token is in any log or record", async () => {
     const records = JSON.stringify([await stage.records(0), await stage.records(1), await stage.codeHost.records()]);
+    const written = stage.log() + records;
+    // Of Vault's kind or a JWT, whoever's it is.
+    steps.ok(!/\bhvs\.|eyJ[\w-]{10,}\.eyJ/.test(written), "a token is in a log");
     const statements = stage.company.statements.map(({ text }) => text);
     const secrets = [...stage.secrets, ...scene.tokens, ...statements, ...stage.ci.issued];
     for (const secret of secrets.filter((text) => text !== "")) {
       const part = secret.split(".").at(-1) ?? "";
-      steps.ok(!stage.log().includes(part) && !records.includes(part), "a secret is in a log");
+      steps.ok(!written.includes(part), "a secret is in a log");
     }
     return `${secrets.length} looked for`;
   });
