@@ -138,7 +138,7 @@ export async function startStage(): Promise<Stage> {
       log: () => logged,
       secrets: [
         ...Object.values(keys),
-        ...Object.values(env),
+        ...Object.values(env).filter((each) => !each.startsWith("sqlite:")),
         company.assistant.clientSecret,
         codeHost.client.secret,
         String(process.env["CODE_HOST_SHARED_SECRET"]),
