@@ -1,4 +1,8 @@
 /** The token endpoint over HTTP: client authentication, the code grant, revocation (OAuth 2.1 §3.2, §4.1.3, RFC 7009). */
+import { once } from "node:events";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+
 import { describe, expect, test } from "vitest";
 
 import { createMemoryStore } from "../../runtime/store/memory.ts";
@@ -6,7 +10,7 @@ import type { Store } from "../../runtime/store/store.ts";
 import type { Answer } from "../support/browser.ts";
 import { clientProof, createPkce, REDIRECT_URI, type OAuthClient, type Registration } from "../support/oauth-client.ts";
 import { createBreakableStore } from "../support/store.ts";
-import { createTestClock } from "../support/clock.ts";
+import { createTestClock, type TestClock } from "../support/clock.ts";
 import {
   ONE_SERVER,
   ORIGIN,
@@ -124,41 +128,102 @@ describe("the code grant", () => {
     expect(errorOf(await oauth.sendToken(refresh))).toEqual([400, "invalid_grant"]);
   });
 
-  test("of parallel requests with one code at most one gets tokens, and none of them lasts", async () => {
-    const { oauth, form, registration } = await ready();
-    const answers = await Promise.all(Array.from({ length: 6 }, () => oauth.sendToken(form)));
-    const good = answers.filter((answer) => answer.status === 200);
-    expect(good.length).toBeLessThanOrEqual(1);
-    for (const answer of answers) if (answer.status !== 200) expect(errorOf(answer)).toEqual([400, "invalid_grant"]);
-    for (const answer of good) {
-      const refresh = {
-        grant_type: "refresh_token",
-        refresh_token: String(answer.json()["refresh_token"]),
-        ...clientProof(registration),
-      };
-      expect(errorOf(await oauth.sendToken(refresh))).toEqual([400, "invalid_grant"]);
-    }
-  });
+  /** What the client got lasts. */
+  async function refreshes({ oauth, registration }: Ready, answer: Answer): Promise<unknown> {
+    const refresh_token = String(answer.json()["refresh_token"]);
+    const form = { grant_type: "refresh_token", refresh_token, ...clientProof(registration) };
+    return errorOf(await oauth.sendToken(form))[1];
+  }
 
-  test("a replay that comes between the code's mark and the grant ends the grant all the same", async () => {
-    const clock = createTestClock();
+  /** A store in which something may happen before a record of a kind is read or written. */
+  function watchedStore(clock: TestClock) {
     const inner = createMemoryStore({ clock });
-    let replay: (() => Promise<unknown>) | undefined;
+    const before: { get?: (() => Promise<unknown>) | undefined; putGrant?: (() => Promise<unknown>) | undefined } = {};
     const store: Store = {
       ...inner,
+      async get<T>(key: string) {
+        const found = await inner.get<T>(key);
+        if (key.startsWith("code:")) await before.get?.();
+        return found;
+      },
       async put(key, value, options) {
-        const meanwhile = key.startsWith("grant:") ? replay : undefined;
-        replay = meanwhile ? undefined : replay;
-        await meanwhile?.();
+        if (key.startsWith("grant:")) await before.putGrant?.();
         return inner.put(key, value, options);
       },
     };
-    const { oauth, form, registration } = await ready({ clock, store });
-    replay = async () => expect(errorOf(await oauth.sendToken(form))).toEqual([400, "invalid_grant"]);
+    return { store, before };
+  }
+
+  test("of requests at the same time, at two replicas, one gets tokens, and they last", async () => {
+    const clock = createTestClock();
+    const { store, before } = watchedStore(clock);
+    const first = await ready({ clock, store });
+    const second = await start({ clock, store });
+    const other = second.oauth();
+    // All of them find it unused.
+    let found = 0;
+    const all = Promise.withResolvers<void>();
+    before.get = () => {
+      found += 1;
+      if (found === 6) all.resolve();
+      return all.promise;
+    };
+    const answers = await Promise.all(
+      [0, 1, 2].flatMap(() => [first.oauth.sendToken(first.form), other.sendToken(first.form)]),
+    );
+    before.get = undefined;
+    const good = answers.filter(({ status }) => status === 200);
+    expect(good).toHaveLength(1);
+    for (const answer of answers) if (answer.status !== 200) expect(errorOf(answer)).toEqual([400, "invalid_grant"]);
+    for (const answer of good) expect(await refreshes(first, answer)).toBe("ok");
+  });
+
+  test("a request that comes before there is a grant is refused and ends nothing", async () => {
+    const clock = createTestClock();
+    const { store, before } = watchedStore(clock);
+    const { oauth, form, ...rest } = await ready({ clock, store });
+    let refused: unknown;
+    before.putGrant = async () => {
+      before.putGrant = undefined;
+      clock.advance(1);
+      refused = errorOf(await oauth.sendToken(form));
+    };
+    const answer = await oauth.sendToken(form);
+    expect(refused).toEqual([400, "invalid_grant"]);
+    expect(await refreshes({ oauth, form, ...rest }, answer)).toBe("ok");
+  });
+
+  test("a request that came before the code was used, and is slower, is refused and ends nothing", async () => {
+    const clock = createTestClock();
+    const { store } = watchedStore(clock);
+    const one = await ready({ clock, store });
+    const { gateway, oauth, form } = one;
+    // Its body comes later than its head.
+    const slow = connect(gateway.port, "127.0.0.1");
+    const body = new URLSearchParams(form).toString();
+    const path = new URL((await oauth.discover()).token_endpoint).pathname;
+    const type = "application/x-www-form-urlencoded";
+    slow.write(
+      `POST ${path} HTTP/1.1\r\nHost: mcp.example.com\r\nContent-Type: ${type}\r\nContent-Length: ${body.length}\r\nConnection: close\r\nExpect: 100-continue\r\n\r\n`,
+    );
+    // "Go on" is said when its body is read.
+    await once(slow, "data");
+    clock.advance(1);
+    const answer = await oauth.sendToken(form);
+    slow.write(body);
+    expect(await text(slow)).toContain('"invalid_grant"');
+    expect(await refreshes(one, answer)).toBe("ok");
+  });
+
+  test.each(["user:alice", "client"])("revoking its %s before there is a grant leaves none", async (who) => {
+    const clock = createTestClock();
+    const { store, before } = watchedStore(clock);
+    const { gateway, oauth, form, registration } = await ready({ clock, store });
+    const key = who === "client" ? `client:${registration.client_id}` : who;
+    before.putGrant = () => gateway.revocations.revoke(key);
     expect(errorOf(await oauth.sendToken(form))).toEqual([400, "invalid_grant"]);
-    expect(replay).toBeUndefined();
-    const kept = await inner.list(`client:${registration.client_id}`);
-    expect(kept.filter(({ key }) => key.startsWith("grant:"))).toEqual([]);
+    const kept = await store.list(`client:${registration.client_id}`);
+    expect(kept.filter((record) => record.key.startsWith("grant:"))).toEqual([]);
   });
 
   test("a code lives 60 s", async () => {

@@ -100,7 +100,9 @@ export interface CodeRecord extends Omit<
   /** End of the browser session that approved; the grant's session begins with it. */
   readonly sessionExpiresAt: number;
   readonly used: boolean;
-  /** Somebody presented it a second time. */
+  /** Epoch milliseconds. */
+  readonly usedAtMs?: number;
+  /** Set by programs of before 2026-11-23 that saw it a second time, and read by them. */
   readonly replayed: boolean;
 }
 

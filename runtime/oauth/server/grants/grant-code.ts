@@ -1,8 +1,10 @@
 /**
  * `grant_type=authorization_code` (OAuth 2.1 §4.1.3): a code becomes a grant and its first tokens, once.
  *
- * Promise: of several requests with one code at most one gets tokens, and when a second one comes that grant ends
- * ("SHOULD revoke … all tokens previously issued based on that authorization code", OAuth 2.1 §4.1.3).
+ * Promises: of several requests with one code one gets tokens. When another comes afterwards they end: "If a second valid
+ * token request is made with the same authorization code as a previously successful token request, the authorization
+ * server MUST deny the request and SHOULD revoke (when possible) all … tokens previously issued based on that
+ * authorization code" (OAuth 2.1 §4.1.3). What came at the same time is denied and revokes nothing: none had succeeded.
  */
 import { hashSecret } from "../../../shared/keys.ts";
 import type { StoredRecord } from "../../../store/store.ts";
@@ -10,7 +12,7 @@ import { chooseAudience, mintAccessToken } from "./access-token.ts";
 import { pass, refuse, refuseBlocked, type Step } from "../answer.ts";
 import { endGrant, endOf } from "./grants.ts";
 import { isCodeVerifier, matchesChallenge } from "../authorize/pkce.ts";
-import { codeKey, storeGrant, type CodeRecord, type GrantRecord } from "../grant-records.ts";
+import { codeKey, findGrant, storeGrant, type CodeRecord, type GrantRecord } from "../grant-records.ts";
 import { mintRefreshToken, type TokenAnswer } from "./refresh-token.ts";
 import type { TokenDeps, TokenRequest } from "./token-request.ts";
 
@@ -29,7 +31,7 @@ export async function exchangeCode(deps: TokenDeps, request: TokenRequest): Prom
 
   // It must not have been used: whoever comes second may have stolen it, or been stolen from.
   if (code.value.used) {
-    await noteReplay(deps, code);
+    if (await cameAfter(deps, request, code.value)) await endGrant(deps, code.value.grantId, "code replayed");
     return badCode("used before");
   }
 
@@ -64,15 +66,10 @@ export async function exchangeCode(deps: TokenDeps, request: TokenRequest): Prom
   // From here the code is used, and by this request alone.
   const marked = await deps.store.put(
     codeKey(hashSecret(text)),
-    { ...code.value, used: true } satisfies CodeRecord,
+    { ...code.value, used: true, usedAtMs: deps.clock.now() } satisfies CodeRecord,
     keeping(code),
   );
-  if (!marked.ok) {
-    const taken = await deps.store.get<CodeRecord>(codeKey(hashSecret(text)));
-    if (taken) await noteReplay(deps, taken);
-    return badCode("used at the same time");
-  }
-  return createGrant(deps, request, { ...code, version: marked.version }, audience.value);
+  return marked.ok ? createGrant(deps, request, code, audience.value) : badCode("used at the same time");
 }
 
 async function createGrant(
@@ -103,11 +100,11 @@ async function createGrant(
   // Without a refresh token nothing is left once the session ended.
   const keptUntil = refreshToken === undefined ? sessionExpiresAt : now + lifetimes.refreshToken;
   await storeGrant(deps.store, grantId, grant, Math.min(keptUntil, grant.endsAt ?? Infinity));
-  // A second request may have come between our mark and the grant, when there was nothing yet that it could end.
+  // Its user or client may have been revoked since our mark, when there was no grant yet that could end with them.
   const after = await deps.store.get<CodeRecord>(code.key);
   if (after?.value.replayed !== false) {
-    await endGrant(deps, grantId, "code replayed");
-    return badCode("replayed at the same time");
+    await endGrant(deps, grantId, "revoked at the same time");
+    return badCode("revoked at the same time");
   }
   deps.log.info({ grant: grantId, client: clientId, user: userId, audience: grant.audience }, "grant created");
   return pass({
@@ -117,19 +114,10 @@ async function createGrant(
   });
 }
 
-/** Leaves a mark for a request that is just creating the grant, then ends the grant. */
-async function noteReplay(deps: TokenDeps, code: StoredCode): Promise<void> {
-  let current: StoredCode | undefined = code;
-  while (current && !current.value.replayed) {
-    const marked = await deps.store.put(
-      code.key,
-      { ...current.value, replayed: true } satisfies CodeRecord,
-      keeping(current),
-    );
-    if (marked.ok) break;
-    current = await deps.store.get<CodeRecord>(code.key);
-  }
-  await endGrant(deps, code.value.grantId, "code replayed");
+/** The request that used the code had succeeded when this one came. Clocks that differ blur it by as much. */
+async function cameAfter(deps: TokenDeps, { arrivedMs }: TokenRequest, code: CodeRecord): Promise<boolean> {
+  const isDouble = code.usedAtMs !== undefined && arrivedMs < code.usedAtMs;
+  return !isDouble && (await findGrant(deps.store, code.grantId)) !== undefined;
 }
 
 /** Put options that change the value only, and only when nobody else did. */

@@ -34,4 +34,6 @@ export interface TokenRequest {
   readonly peer: string;
   /** Epoch seconds. */
   readonly now: number;
+  /** Epoch milliseconds, before anything of it was read. */
+  readonly arrivedMs: number;
 }

@@ -43,6 +43,7 @@ const GRANTS: ReadonlyMap<string, Grant> = new Map([
 ]);
 
 export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snapshot): Promise<void> {
+  const arrivedMs = deps.clock.now();
   // The host must be an issuer.
   const issuer = findIssuer(snapshot, exchange.host);
   if (!issuer) return respondNotFound(exchange);
@@ -81,6 +82,7 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
     snapshot,
     peer: exchange.remoteAddress,
     now: epochSeconds(deps.clock),
+    arrivedMs,
   };
   const answer = await answerGrant(deps, request, isWorkload);
   if (!answer.ok) return answerRefusal(answer.refusal, clientId);
