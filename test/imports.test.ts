@@ -167,7 +167,18 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "a publisher like the provider, with its targets and seals",
   },
   package: {
-    may: ["policy", "settings", "features", "config", "http", "mcp", "oauth/server", "terraform", "tools/doctor"],
+    may: [
+      "shared",
+      "policy",
+      "settings",
+      "features",
+      "config",
+      "http",
+      "mcp",
+      "oauth/server",
+      "terraform",
+      "tools/doctor",
+    ],
     why: "makes what is published, pages included; never published itself",
   },
   "record-kinds": {

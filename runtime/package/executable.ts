@@ -1,10 +1,11 @@
 /** What Terraform starts, per platform: one self-contained executable, or a launcher that needs Node on the path. */
 import { execFileSync } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { LAUNCHER, PROVIDER_FILE } from "../terraform/launcher.ts";
+import type { Component } from "./sbom.ts";
 import type { ZipEntry } from "./zip.ts";
 
 /** Name of a platform as Terraform writes it. */
@@ -35,19 +36,44 @@ export async function filesFor(platform: Platform, files: ProviderFiles): Promis
   return [{ name: files.name, content: Buffer.from(LAUNCHER), mode: 0o755 }, bundle, licenses];
 }
 
+/** Node as a part of the self-contained executable, for bills of materials; undefined where none is made here. */
+export function embeddedNode(platforms: readonly Platform[]): Component | undefined {
+  if (!platforms.includes(SELF_CONTAINED) || !canBuildHere()) return undefined;
+  return {
+    "bom-ref": `node@${process.versions.node}`,
+    type: "platform",
+    name: "node",
+    version: process.versions.node,
+    description: `Node.js, in the executable for ${SELF_CONTAINED} alone`,
+    purl: `pkg:generic/node@${process.versions.node}`,
+    licenses: [{ license: { id: "MIT" } }],
+  };
+}
+
 function canBuildHere(): boolean {
   return process.platform === "linux" && process.arch === "x64" && Number(process.versions.node.split(".")[0]) >= 26;
 }
 
-/** By Node's own means: a copy of the running `node` with the bundle and its compiled code inside. */
+/**
+ * By Node's own means: a copy of the running `node` with the bundle and its compiled code inside.
+ *
+ * The same bytes at each build: Node writes the path of the bundle into it, so that one is a bare name; and V8 compiles
+ * to the same code only with `--predictable`, which the cache does not ask for again when the executable starts.
+ */
 async function selfContained(bundle: string): Promise<Buffer> {
   const directory = await mkdtemp(join(tmpdir(), "gateform-sea-"));
   try {
-    const output = join(directory, "provider");
-    const settings = { main: bundle, output, disableExperimentalSEAWarning: true, useCodeCache: true };
+    await copyFile(bundle, join(directory, PROVIDER_FILE));
+    const settings = {
+      main: PROVIDER_FILE,
+      output: "provider",
+      disableExperimentalSEAWarning: true,
+      useCodeCache: true,
+    };
     await writeFile(join(directory, "sea.json"), JSON.stringify(settings));
-    execFileSync(process.execPath, ["--build-sea", join(directory, "sea.json")], { stdio: ["ignore", "pipe", 2] });
-    return await readFile(output);
+    const stdio = ["ignore", "pipe", 2] as const;
+    execFileSync(process.execPath, ["--predictable", "--build-sea", "sea.json"], { cwd: directory, stdio: [...stdio] });
+    return await readFile(join(directory, "provider"));
   } finally {
     await rm(directory, { recursive: true });
   }

@@ -1,5 +1,5 @@
 /**
- * The detached signature of SHA256SUMS that a registry asks for.
+ * SHA256SUMS of what is published, and its detached signature, as a registry asks for them.
  *
  * With `GATEFORM_GPG_KEY` (a fingerprint) that key of the caller's GnuPG signs. Without it a test key is made, used once
  * and thrown away; its public half is left beside the signature, so that the steps of verifying can be tried. Without
@@ -7,15 +7,24 @@
  * of one's own. Verify it with `openssl pkeyutl -verify -pubin -inkey test-key.pem -rawin -in FILE -sigfile FILE.…`.
  */
 import { execFileSync } from "node:child_process";
-import { generateKeyPairSync, sign } from "node:crypto";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createHash, generateKeyPairSync, sign } from "node:crypto";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export type Signer = "gpg" | "gpg-test-key" | "ed25519-test-key";
 
-/** Writes the signature of `file` beside it. */
-export async function signFile(directory: string, file: string): Promise<Signer> {
+/** Writes the checksums of everything in the directory to `file` there, as `sha256sum -c` reads them, and signs that. */
+export async function signSums(directory: string, file: string): Promise<Signer> {
+  const lines = (await readdir(directory)).toSorted().map(async (name) => {
+    const content = await readFile(join(directory, name));
+    return `${createHash("sha256").update(content).digest("hex")}  ${name}\n`;
+  });
+  await writeFile(join(directory, file), (await Promise.all(lines)).join(""));
+  return signFile(directory, file);
+}
+
+async function signFile(directory: string, file: string): Promise<Signer> {
   const key = process.env["GATEFORM_GPG_KEY"];
   const path = join(directory, file);
   if (key !== undefined) {

@@ -30,7 +30,7 @@ export function zip(entries: readonly ZipEntry[]): Buffer {
   const directory: Buffer[] = [];
   let offset = 0;
   for (const { name, content, mode } of entries) {
-    const packed = deflateRawSync(content, { level: 9 });
+    const packed = deflateRawSync(content);
     const common = [
       u16(VERSION),
       u16(0),

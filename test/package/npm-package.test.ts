@@ -6,8 +6,9 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { loadSlices } from "../../runtime/config/load.ts";
+import type { Bill } from "../../runtime/package/sbom.ts";
 import { type Framework, type InitProject, initProjects } from "../support/cdktf-init.ts";
-import { installPackage, type NpmProject } from "../support/npm-project.ts";
+import { installPackage, type NpmProject, packCopy } from "../support/npm-project.ts";
 import { terraformMissing } from "../support/terraform.ts";
 
 const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
@@ -94,6 +95,39 @@ describe("the npm package", { timeout: 240_000 }, () => {
     expect(files.filter((file) => /runtime\/package\/|cdktf\/generate[./]/.test(file))).toEqual([]);
   });
 
+  test("lists what it needs to run, each in the version of the lock file, with its licence", () => {
+    const home = join(project.directory, "node_modules/gateform");
+    const bill = JSON.parse(readFileSync(join(home, "dist/sbom.cdx.json"), "utf8")) as Bill;
+    const licenses = readFileSync(join(home, "dist/THIRD_PARTY_LICENSES.txt"), "utf8");
+    const refs = bill.components.map((component) => component["bom-ref"]);
+    // What npm has installed for the package and nothing else; those beside it are the project's own.
+    const { dependencies } = JSON.parse(readFileSync(join(home, "package.json"), "utf8")) as { dependencies: object };
+    const [self] = bill.dependencies;
+    expect(self?.ref).toMatch(/^gateform@/);
+    expect(self?.dependsOn?.map((ref) => ref.slice(0, ref.lastIndexOf("@")))).toEqual(Object.keys(dependencies));
+    const lock = JSON.parse(readFileSync(join(project.directory, "package-lock.json"), "utf8")) as {
+      packages: Record<string, { version: string }>;
+    };
+    const locked = new Set(
+      Object.entries(lock.packages).map(([place, { version }]) => `${place.split("node_modules/").at(-1)}@${version}`),
+    );
+    expect(refs.length).toBeGreaterThan(80);
+    expect(refs.filter((ref) => !locked.has(ref))).toEqual([]);
+    expect(refs.filter((ref) => /^(typescript|vitest|cdktf|cdktn|constructs)@/.test(ref))).toEqual([]);
+    const incomplete = bill.components.filter(({ purl, licenses: licence, hashes }) => !(purl && licence && hashes));
+    expect(incomplete).toEqual([]);
+    const titles = refs.map((ref) => ref.replace(/@([^@]+)$/, " $1 ("));
+    expect(titles.filter((title) => !licenses.includes(`\n${title}`))).toEqual([]);
+    // The same bill for each build: nothing of when and where.
+    expect(bill).not.toHaveProperty("serialNumber");
+    expect(bill.metadata).not.toHaveProperty("timestamp");
+  });
+
+  test("has the same bytes when it is built and packed in another directory", async () => {
+    const packed = readFileSync(project.tarball);
+    expect((await packCopy()).equals(packed)).toBe(true);
+  });
+
   test("the links in its pages lead to what it carries", () => {
     const home = join(project.directory, "node_modules/gateform");
     const pages = readdirSync(home, { recursive: true })
@@ -107,7 +141,9 @@ describe("the npm package", { timeout: 240_000 }, () => {
         "examples/README.md",
         ".github/CONTRIBUTING.md",
         "runtime/terraform/README.md",
-        ...["DECISIONS", "DESIGN", "GUIDE", "OPERATIONS", "REFERENCE", "SECURITY"].map((name) => `runtime/${name}.md`),
+        ...["DECISIONS", "DESIGN", "GUIDE", "OPERATIONS", "REFERENCE", "SECURITY", "THREATS", "UPGRADING"].map(
+          (name) => `runtime/${name}.md`,
+        ),
       ]),
     );
     const links = pages.flatMap((page) =>

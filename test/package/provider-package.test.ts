@@ -1,22 +1,30 @@
 /** `npm run package:provider`: archives, checksums, signature, documentation, and the real Terraform installing them. */
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
+import { writeProvider } from "../../runtime/package/build.ts";
 import { providerDocs } from "../../runtime/package/docs.ts";
-import { type Platform, PLATFORMS } from "../../runtime/package/executable.ts";
+import { filesFor, type Platform, PLATFORMS } from "../../runtime/package/executable.ts";
 import { packageProvider, type Release, thisPlatform } from "../../runtime/package/provider.ts";
+import type { Bill } from "../../runtime/package/sbom.ts";
+import { signSums } from "../../runtime/package/sign.ts";
+import { zip } from "../../runtime/package/zip.ts";
 import { makeCertificate } from "../../runtime/terraform/protocol/certificate.ts";
-import { PROVIDER_ADDRESS } from "../../runtime/terraform/schema/schema.ts";
+import { PROVIDER_ADDRESS, PROVIDER_SOURCE } from "../../runtime/terraform/schema/schema.ts";
 import { PROVIDER_VERSION } from "../../runtime/terraform/version.ts";
+import { createGpgHome, type GpgHome, gpgMissing } from "../support/gpg.ts";
+import { type RegistryRelease, startProviderRegistry } from "../support/provider-registry.ts";
 import { bundleConfig, createWorkspace, terraformMissing } from "../support/terraform.ts";
 
 const missing = terraformMissing();
 if (missing !== undefined) console.log(`skipped: installing the packaged provider, ${missing}`);
+const gpgGone = gpgMissing();
+if (gpgGone !== undefined) console.log(`skipped: signatures of a release, ${gpgGone}`);
 
 const OTHER: Platform = thisPlatform() === "linux_arm64" ? "linux_amd64" : "linux_arm64";
 
@@ -48,22 +56,155 @@ describe("package:provider", { timeout: 120_000 }, () => {
     expect(JSON.parse(manifest)).toEqual({ version: 1, metadata: { protocol_versions: ["6.0"] } });
   });
 
-  test("the signature of SHA256SUMS verifies, and not for another text", () => {
-    if (release.signer !== "gpg-test-key") {
-      expect(existsSync(archives(`${sums}.ed25519.sig`))).toBe(true);
-      return console.log("skipped: verifying by gpg, which is not on the PATH");
-    }
-    const home = join(root, "gpg");
-    mkdirSync(home, { mode: 0o700 });
-    const gpg = (...args: string[]): void => {
-      execFileSync("gpg", ["--homedir", home, "--batch", "--quiet", ...args], { stdio: "pipe" });
+  test("the bill of materials lists what the licences are of, and the Node of the executable", () => {
+    const text = readFileSync(archives(`terraform-provider-gateway_${PROVIDER_VERSION}_sbom.cdx.json`), "utf8");
+    const { components } = JSON.parse(text) as Bill;
+    const directory = join(release.directory, "mirror", PROVIDER_ADDRESS, PROVIDER_VERSION, OTHER);
+    const licenses = readFileSync(join(directory, "THIRD_PARTY_LICENSES.txt"), "utf8");
+    const titles = [...licenses.matchAll(/^(\S+) (\S+) \(\S+\)\n-+$/gm)].map(
+      ([, name, version]) => `${name}@${version}`,
+    );
+    expect(titles.length).toBeGreaterThan(15);
+    const packages = components.filter(({ type }) => type === "library");
+    expect(packages.map((component) => component["bom-ref"])).toEqual(titles);
+    const selfContained = existsSync(join(directory, "..", "linux_amd64", "NODE_LICENSE.txt"));
+    expect(components.filter(({ name }) => name === "node").map(({ version }) => version)).toEqual(
+      selfContained ? [process.versions.node] : [],
+    );
+  });
+
+  test("another build in another directory has the same bytes, and the path of neither", async () => {
+    const elsewhere = join(root, "another place");
+    await writeProvider(elsewhere);
+    const name = `terraform-provider-gateway_v${PROVIDER_VERSION}`;
+    const made = {
+      bundle: join(elsewhere, "provider.cjs"),
+      licenses: join(elsewhere, "THIRD_PARTY_LICENSES.txt"),
+      name,
     };
-    gpg("--import", archives("test-key.asc"));
-    gpg("--verify", archives(`${sums}.sig`), archives(sums));
-    const manifest = archives(`terraform-provider-gateway_${PROVIDER_VERSION}_manifest.json`);
-    expect(() => gpg("--verify", archives(`${sums}.sig`), manifest)).toThrow("Command failed");
-    execFileSync("gpgconf", ["--homedir", home, "--kill", "all"], { stdio: "ignore" });
-    return undefined;
+    const platforms = readdirSync(join(release.directory, "mirror", PROVIDER_ADDRESS, PROVIDER_VERSION)) as Platform[];
+    expect(platforms).toContain(OTHER);
+    for (const platform of platforms) {
+      const unpacked = join(release.directory, "mirror", PROVIDER_ADDRESS, PROVIDER_VERSION, platform);
+      const files = await filesFor(platform, made);
+      expect(readdirSync(unpacked)).toEqual(files.map((file) => file.name).toSorted());
+      for (const file of files) {
+        expect(readFileSync(join(unpacked, file.name)).equals(file.content), `${platform}: ${file.name}`).toBe(true);
+        expect([root, process.cwd()].filter((path) => file.content.includes(path))).toEqual([]);
+      }
+      // Packing the executable again would take seconds, and is the same function.
+      const archive = archives(`terraform-provider-gateway_${PROVIDER_VERSION}_${platform}.zip`);
+      if (platform === OTHER) expect(readFileSync(archive).equals(zip(files))).toBe(true);
+    }
+  });
+
+  describe.skipIf(gpgGone !== undefined)("signed by a key that is given", () => {
+    let home: GpgHome;
+    let key = "";
+    let armored = "";
+    beforeAll(() => {
+      home = createGpgHome();
+      key = home.makeKey("Publisher <publisher@example.invalid>");
+      armored = home.run("--armor", "--export", key);
+    });
+    afterAll(() => home?.close());
+
+    /** What is published: the launcher's archive, with new sums. It runs everywhere, and is small. */
+    const signed = async (folder: string): Promise<string> => {
+      const directory = join(root, folder);
+      mkdirSync(directory);
+      cpSync(archives(archive), join(directory, archive));
+      vi.stubEnv("GNUPGHOME", home.directory);
+      vi.stubEnv("GATEFORM_GPG_KEY", key);
+      try {
+        expect(await signSums(directory, sums)).toBe("gpg");
+      } finally {
+        vi.unstubAllEnvs();
+      }
+      return directory;
+    };
+    const archive = `terraform-provider-gateway_${PROVIDER_VERSION}_${OTHER}.zip`;
+
+    test("SHA256SUMS verifies with it, and not for another text; nothing is left of a test key", async () => {
+      const directory = await signed("given");
+      expect(readdirSync(directory)).toEqual([sums, `${sums}.sig`, archive].toSorted());
+      home.run("--verify", join(directory, `${sums}.sig`), join(directory, sums));
+      expect(() => home.run("--verify", join(directory, `${sums}.sig`), join(directory, archive))).toThrow(
+        "Command failed",
+      );
+    });
+
+    test("a key that is not there signs nothing", async () => {
+      const directory = join(root, "unknown");
+      mkdirSync(directory);
+      vi.stubEnv("GNUPGHOME", home.directory);
+      vi.stubEnv("GATEFORM_GPG_KEY", "0".repeat(40));
+      await expect(signSums(directory, sums)).rejects.toThrow("gpg");
+      vi.unstubAllEnvs();
+      expect(readdirSync(directory)).toEqual([sums]);
+    });
+
+    test("without one a test key signs, and its public half verifies", () => {
+      expect(release.signer).toBe("gpg-test-key");
+      const other = createGpgHome();
+      try {
+        other.run("--import", archives("test-key.asc"));
+        other.run("--verify", archives(`${sums}.sig`), archives(sums));
+        expect(() => other.run("--verify", archives(`${sums}.sig`), archives(archive))).toThrow("Command failed");
+      } finally {
+        other.close();
+      }
+    });
+
+    test.skipIf(missing !== undefined)(
+      "terraform installs it from a registry, and nothing whose archive, sums or signature is another's",
+      async () => {
+        const directory = await signed("registry");
+        const read = (name: string): Buffer => readFileSync(join(directory, name));
+        const registry = await startProviderRegistry(PROVIDER_SOURCE);
+        const rc = join(root, "registry.rc");
+        writeFileSync(rc, registry.cliConfig);
+        const workspace = createWorkspace({ TF_CLI_CONFIG_FILE: rc });
+        const init = async (change: Partial<RegistryRelease>): Promise<string> => {
+          const content = change.archive ?? read(archive);
+          registry.serve({
+            version: PROVIDER_VERSION,
+            platform: String(thisPlatform()),
+            filename: archive,
+            archive: content,
+            sums: read(sums),
+            signature: read(`${sums}.sig`),
+            shasum: createHash("sha256").update(content).digest("hex"),
+            armoredKeys: [{ id: key.slice(-16), text: armored }],
+            ...change,
+          });
+          for (const left of [".terraform", ".terraform.lock.hcl"])
+            rmSync(workspace.path(left), { recursive: true, force: true });
+          const { stdout, stderr } = await workspace.run("init");
+          // Wrapped to 78 columns, with a bar at the left.
+          return `${stdout}${stderr}`.replaceAll(/[\s│]+/g, " ");
+        };
+        try {
+          workspace.write("main.tf", bundleConfig('  owner = "team"\n  file {\n    directory = "slices"\n  }\n'));
+          expect(await init({})).toContain(`(self-signed, key ID ${key.slice(-16)})`);
+          const changed = Buffer.concat([read(archive), Buffer.from("more")]);
+          // The registry is believed about neither: SHA256SUMS is what was signed.
+          expect(await init({ archive: changed })).toContain("checksum list has unexpected SHA-256 hash");
+          const line = `${createHash("sha256").update(changed).digest("hex")}  ${archive}\n`;
+          expect(await init({ archive: changed, sums: Buffer.from(line) })).toContain("error checking signature");
+          const stranger = createGpgHome();
+          stranger.makeKey("Stranger <stranger@example.invalid>");
+          const text = stranger.run("--armor", "--export");
+          stranger.close();
+          expect(await init({ armoredKeys: [{ id: key.slice(-16), text }] })).toContain(
+            "signature from unknown issuer",
+          );
+        } finally {
+          workspace.close();
+          await registry.close();
+        }
+      },
+    );
   });
 
   test("writes a page for the provider, its resource, its data source and each function", () => {

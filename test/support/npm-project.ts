@@ -1,8 +1,8 @@
 /** The package as its users get it: packed, and installed by npm into an empty project. */
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join, relative } from "node:path";
 import { promisify } from "node:util";
 
 const root = new URL("../../", import.meta.url).pathname;
@@ -10,6 +10,8 @@ const execute = promisify(execFile);
 
 export interface NpmProject {
   readonly directory: string;
+  /** The package as it was packed. */
+  readonly tarball: string;
   write(name: string, text: string): void;
   /** Runs a bin of the project. @returns stdout @throws with the whole output when it fails */
   run(bin: string, ...args: string[]): Promise<string>;
@@ -36,12 +38,11 @@ interface Lock {
  */
 export async function installPackage(packages: readonly string[]): Promise<NpmProject> {
   const directory = mkdtempSync(join(tmpdir(), "gateform-npm-"));
+  let tarball = "";
   try {
-    const { stdout } = await npm(root, "pack", "--pack-destination", directory, "--json");
-    // The build that runs before packing may print too.
-    const [packed] = JSON.parse(stdout.slice(stdout.search(/^\[/m))) as [{ filename: string }];
+    tarball = await pack(root, directory);
     const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as LockEntry & { version: string };
-    const lock = lockFor(about, packed.filename, packages);
+    const lock = lockFor(about, basename(tarball), packages);
     writeFileSync(join(directory, "package-lock.json"), JSON.stringify(lock));
     writeFileSync(join(directory, "package.json"), JSON.stringify(lock.packages[""]));
     await npm(directory, "ci", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund");
@@ -51,10 +52,32 @@ export async function installPackage(packages: readonly string[]): Promise<NpmPr
   }
   return {
     directory,
+    tarball,
     write: (name, text) => writeFileSync(join(directory, name), text),
     run: async (bin, ...args) => (await start(join(directory, "node_modules/.bin", bin), args, directory)).stdout,
     close: () => rmSync(directory, { recursive: true, force: true }),
   };
+}
+
+/** Builds and packs a copy of the checkout in another directory. @returns the archive */
+export async function packCopy(): Promise<Buffer> {
+  const directory = mkdtempSync(join(tmpdir(), "gateform copy-"));
+  try {
+    const left = new Set(["node_modules", "dist", ".git", "test-artifacts", "coverage"]);
+    const copy = join(directory, "deeper/source");
+    cpSync(root, copy, { recursive: true, filter: (source) => !left.has(relative(root, source)) });
+    symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+    return readFileSync(await pack(copy, directory));
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function pack(source: string, destination: string): Promise<string> {
+  const { stdout } = await npm(source, "pack", "--pack-destination", destination, "--json");
+  // The build that runs before packing may print too.
+  const [packed] = JSON.parse(stdout.slice(stdout.search(/^\[/m))) as [{ filename: string }];
+  return join(destination, packed.filename);
 }
 
 /** The lock that npm would write: the part of the checkout's lock that is reached from what is installed. */

@@ -1,0 +1,117 @@
+/**
+ * The bill of materials of what is published (CycloneDX 1.5), by `npm sbom` from the lock file.
+ *
+ * Without a serial number, a time and the version of npm: two builds of one commit have one bill. npm is given a lock file
+ * without what is for development: of packages that are needed for both, its `--omit dev` leaves out half, and it takes
+ * the checksum of either.
+ *
+ * @see https://cyclonedx.org/docs/1.5/json/
+ */
+import { execFileSync } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface Component {
+  readonly "bom-ref": string;
+  readonly type: string;
+  readonly name: string;
+  readonly version: string;
+  readonly purl?: string;
+  readonly licenses?: readonly object[];
+  readonly [more: string]: unknown;
+}
+
+interface Dependency {
+  readonly ref: string;
+  readonly dependsOn?: readonly string[];
+}
+
+export interface Bill {
+  readonly metadata: { readonly component: Component };
+  readonly components: readonly Component[];
+  readonly dependencies: readonly Dependency[];
+}
+
+/** What a bill is of. */
+export interface Product {
+  readonly name: string;
+  readonly version: string;
+  readonly description: string;
+  readonly purl?: string;
+}
+
+/** What the package needs to run, in the versions of the lock file; the top one's dependencies are the package's own. */
+export async function readBill(root: string): Promise<Bill> {
+  const read = async (name: string): Promise<object> =>
+    JSON.parse(await readFile(join(root, name), "utf8")) as Record<string, unknown>;
+  const about = withoutDevelopment(await read("package.json"));
+  const lock = (await read("package-lock.json")) as { readonly packages: Readonly<Record<string, { dev?: boolean }>> };
+  const packages = Object.entries(lock.packages).filter(([, entry]) => entry.dev !== true);
+  const needed = { ...Object.fromEntries(packages), "": withoutDevelopment(lock.packages[""] ?? {}) };
+  const directory = await mkdtemp(join(tmpdir(), "gateform-sbom-"));
+  try {
+    await writeFile(join(directory, "package.json"), JSON.stringify(about));
+    await writeFile(join(directory, "package-lock.json"), JSON.stringify({ ...lock, packages: needed }));
+    const options = ["--sbom-format=cyclonedx", "--package-lock-only", "--offline", "--loglevel=error"];
+    return JSON.parse(execFileSync("npm", ["sbom", ...options], { cwd: directory, encoding: "utf8" })) as Bill;
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+/** Names and versions of what a bill lists. */
+export function refsOf(bill: Bill): readonly string[] {
+  return bill.components.map((component) => component["bom-ref"]);
+}
+
+/** Without what only who works on it installs, and what its users may bring. */
+function withoutDevelopment(about: object): object {
+  const {
+    devDependencies: _,
+    peerDependencies: __,
+    peerDependenciesMeta: ___,
+    ...rest
+  } = about as Record<string, unknown>;
+  return rest;
+}
+
+/**
+ * @param needed as `readBill` gives it
+ * @param refs the packages that are in the product
+ * @param more what is in it and is no package
+ * @returns the text of the file
+ */
+export function renderBill(
+  needed: Bill,
+  product: Product,
+  refs: readonly string[],
+  more: readonly Component[] = [],
+): string {
+  const kept = new Set(refs);
+  const known = new Set(refsOf(needed));
+  const missing = refs.filter((ref) => !known.has(ref));
+  if (missing.length > 0)
+    throw new Error(`Cannot list what is packed: the package does not need ${missing.join(", ")}`);
+  const self = `${product.name}@${product.version}`;
+  const top = needed.metadata.component["bom-ref"];
+  const edges = needed.dependencies
+    .filter(({ ref }) => ref === top || kept.has(ref))
+    .map(({ ref, dependsOn = [] }) => ({
+      ref: ref === top ? self : ref,
+      dependsOn: [
+        ...dependsOn.filter((each) => kept.has(each)),
+        ...(ref === top ? more.map((component) => component["bom-ref"]) : []),
+      ].toSorted(),
+    }));
+  const licenses = [{ license: { id: "Apache-2.0" } }];
+  const bill = {
+    bomFormat: "CycloneDX",
+    specVersion: "1.5",
+    version: 1,
+    metadata: { component: { "bom-ref": self, type: "application", ...product, licenses } },
+    components: [...needed.components.filter((component) => kept.has(component["bom-ref"])), ...more],
+    dependencies: edges,
+  };
+  return `${JSON.stringify(bill, null, 2)}\n`;
+}
