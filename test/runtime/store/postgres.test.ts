@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { silentLog } from "../../../runtime/shared/log.ts";
 import { systemClock } from "../../../runtime/shared/clock.ts";
+import { migrations } from "../../../runtime/store/migrations.ts";
 import { openStore } from "../../../runtime/store/open.ts";
 import { openPostgresStore } from "../../../runtime/store/postgres/postgres.ts";
 import { findPostgres, startPostgres, type Postgres } from "../../support/postgres.ts";
@@ -75,14 +76,32 @@ describe.skipIf("missing" in found)("PostgreSQL store", () => {
     expect(String(error)).not.toContain("hunter2");
   });
 
-  test("openStore() refuses tables of a newer program", async () => {
-    await (await openStore(server.url, deps)).close();
+  test("openStore() refuses tables of a newer program; a process that had them open before goes on", async () => {
+    const before = await openStore(server.url, deps);
     const admin = new Client({ connectionString: server.url });
     await admin.connect();
     await admin.query("INSERT INTO gateway_schema VALUES (99, 0)");
     await expect(openStore(server.url, deps)).rejects.toMatchObject({ code: "store.too-new" });
+    expect(await before.put("meanwhile", 1)).toEqual({ ok: true, version: 1 });
+    expect((await before.get("meanwhile"))?.value).toBe(1);
     await admin.query("DELETE FROM gateway_schema WHERE version = 99");
-    await admin.end();
+    await Promise.all([before.close(), admin.end()]);
+  });
+
+  test("openStore() brings tables of the first version up to date under a process that uses them", async () => {
+    const old = await openStore(server.url, deps);
+    await old.put("kept", { a: 1 }, { tags: ["t"] });
+    const admin = new Client({ connectionString: server.url });
+    await admin.connect();
+    await admin.query("DROP TABLE gateway_allotments");
+    await admin.query("DELETE FROM gateway_schema WHERE version > 1");
+    const [one, other] = await Promise.all([openStore(server.url, deps), openStore(server.url, deps)]);
+    expect((await one.list("t")).map(({ value }) => value)).toEqual([{ a: 1 }]);
+    const { rows } = await admin.query("SELECT version FROM gateway_schema ORDER BY version");
+    expect(rows).toEqual(migrations.map(({ version }) => ({ version })));
+    expect(await old.put("kept", { a: 2 }, { tags: ["t"] })).toMatchObject({ ok: true });
+    expect((await other.get("kept"))?.value).toEqual({ a: 2 });
+    await Promise.all([old.close(), one.close(), other.close(), admin.end()]);
   });
 
   test("a role that may not create tables can use those that are there", async () => {

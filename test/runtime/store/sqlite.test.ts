@@ -9,6 +9,7 @@ import type { Readable } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { systemClock } from "../../../runtime/shared/clock.ts";
+import { migrations } from "../../../runtime/store/migrations.ts";
 import { openSqliteStore } from "../../../runtime/store/sqlite/sqlite.ts";
 
 const clock = systemClock;
@@ -74,6 +75,21 @@ test("openSqliteStore() refuses tables of a newer program", async () => {
   database.exec("INSERT INTO gateway_schema VALUES (99, 0)");
   database.close();
   await expect(openSqliteStore({ path, clock })).rejects.toMatchObject({ code: "store.too-new" });
+});
+
+test("openSqliteStore() brings tables of the first version up to date, and keeps what is in them", async () => {
+  const old = await openSqliteStore({ path, clock });
+  await old.put("kept", { a: 1 }, { tags: ["t"] });
+  await old.close();
+  const database = new DatabaseSync(path);
+  database.exec("DROP TABLE gateway_allotments; DELETE FROM gateway_schema WHERE version > 1");
+  const store = await openSqliteStore({ path, clock });
+  expect((await store.list("t")).map(({ value }) => value)).toEqual([{ a: 1 }]);
+  const rows = database.prepare("SELECT version FROM gateway_schema ORDER BY version").all();
+  expect(rows).toEqual(migrations.map(({ version }) => ({ version })));
+  expect(database.prepare("SELECT count(*) AS rows FROM gateway_allotments").get()).toEqual({ rows: 0 });
+  database.close();
+  await store.close();
 });
 
 test("a lock held by another process stops neither reads nor the event loop, and the write is done after it", async () => {
