@@ -6,6 +6,8 @@
  */
 import { Agent } from "undici";
 
+import { ignore } from "../../shared/ignore.ts";
+
 export interface TrustedFetchOptions {
   /** PEM; the system's authorities when absent. */
   readonly ca: string | undefined;
@@ -25,7 +27,12 @@ export interface TrustedRequest {
 export type TrustedAnswer =
   | { readonly ok: true; readonly status: number; readonly location: string | undefined; readonly body: Buffer }
   /** `problem` is the predicate of the server: "did not answer within 5 s". */
-  | { readonly ok: false; readonly problem: string };
+  | {
+      readonly ok: false;
+      readonly problem: string;
+      /** It answered, with what cannot be taken. */
+      readonly isAnswered?: true;
+    };
 
 export interface TrustedFetch {
   (request: TrustedRequest): Promise<TrustedAnswer>;
@@ -60,11 +67,12 @@ export function createTrustedFetch({ ca, timeoutMs, maxBytes }: TrustedFetchOpti
       });
       const { "content-encoding": coding, location } = answer.headers;
       if (coding !== undefined && coding !== "identity") {
-        answer.body.destroy();
-        return { ok: false, problem: "answered with a content coding that was not asked for" };
+        // What is broken off fails, and nobody else listens.
+        answer.body.on("error", ignore).destroy();
+        return { ok: false, problem: "answered with a content coding that was not asked for", isAnswered: true };
       }
       const read = await readBody(answer.body, maxBytes);
-      if (!read) return { ok: false, problem: `answered with more than ${maxBytes} bytes` };
+      if (!read) return { ok: false, problem: `answered with more than ${maxBytes} bytes`, isAnswered: true };
       return {
         ok: true,
         status: answer.statusCode,
