@@ -10,7 +10,7 @@ import type { VaultLogin } from "../features/process/vault.ts";
 import type { Clock } from "../shared/clock.ts";
 import { errorText } from "../shared/errors.ts";
 import { isRecord, type Members } from "../shared/is-record.ts";
-import type { VaultRequests } from "./requests.ts";
+import type { VaultAnswer, VaultRequests } from "./requests.ts";
 
 export type TokenOutcome =
   | { readonly ok: true; readonly token: string }
@@ -18,7 +18,7 @@ export type TokenOutcome =
 
 export interface VaultTokens {
   token(): Promise<TokenOutcome>;
-  /** In the place of one that the server did not take; undefined when there is none to be had now. */
+  /** In the place of one that the server refused something to; undefined when that one is good, or none other to be had. */
   another(refused: string): Promise<TokenOutcome | undefined>;
 }
 
@@ -31,8 +31,8 @@ export interface TokenDeps {
 
 interface Held {
   readonly token: string;
-  /** Epoch milliseconds. */
-  readonly sinceMs: number;
+  /** Then the server took it (epoch milliseconds). */
+  readonly provenAtMs: number;
   /** Absent: it does not end. */
   readonly renewAtMs?: number;
   readonly endsAtMs?: number;
@@ -50,7 +50,12 @@ const RENEW_AFTER = 2 / 3;
 const USED_UNTIL = 0.9;
 /** Until the next try, while the token of before is good. */
 const RETRY_MS = 10_000;
-const LOGIN_AGAIN_AFTER_MS = 30_000;
+const PROVE_AGAIN_AFTER_MS = 30_000;
+
+/** With any token of a usual role (policy "default"): whether it is good, and the server serves. */
+export function lookUp(requests: TokenDeps["requests"], token: string): Promise<VaultAnswer> {
+  return requests.ask({ method: "GET", path: "auth/token/lookup-self", token });
+}
 
 export function createVaultTokens(login: VaultLogin, { requests, clock, secretId }: TokenDeps): VaultTokens {
   let held: Held | undefined;
@@ -60,7 +65,7 @@ export function createVaultTokens(login: VaultLogin, { requests, clock, secretId
     async token() {
       if (login.kind === "token-file") return readToken(login.tokenFile);
       const isGood = held !== undefined && clock.now() < (held.renewAtMs ?? Infinity);
-      return held && isGood ? { ok: true, token: held.token } : outcomeOf(obtainOnce(held));
+      return held && isGood ? { ok: true, token: held.token } : outcomeOf(once(() => obtain(held)));
     },
     async another(refused) {
       if (login.kind === "token-file") {
@@ -68,16 +73,27 @@ export function createVaultTokens(login: VaultLogin, { requests, clock, secretId
         return read.ok && read.token === refused ? undefined : read;
       }
       if (held && held.token !== refused && !running) return { ok: true, token: held.token };
-      // A policy that forbids looks like a token that ended: what is forbidden shall not make us log in without end.
-      if (!running && held && clock.now() - held.sinceMs < LOGIN_AGAIN_AFTER_MS) return undefined;
-      return outcomeOf(obtainOnce(undefined));
+      if (!running && held && clock.now() - held.provenAtMs < PROVE_AGAIN_AFTER_MS) return undefined;
+      const outcome = await outcomeOf(once(() => replace(held)));
+      return outcome.ok && outcome.token === refused ? undefined : outcome;
     },
   };
 
-  function obtainOnce(known: Held | undefined): Promise<Login> {
-    return (running ??= obtain(known).finally(() => {
+  function once(work: () => Promise<Login>): Promise<Login> {
+    return (running ??= work().finally(() => {
       running = undefined;
     }));
+  }
+
+  /**
+   * A policy that forbids looks like a token that ended, and what is forbidden to one owner shall not make us log in: each
+   * login is a lease there, may use up a SecretID, and one that fails would take from all what is good.
+   */
+  async function replace(refused: Held | undefined): Promise<Login> {
+    if (!refused) return obtain(undefined);
+    const answer = await lookUp(requests, refused.token);
+    if (!answer.ok) return { ok: false, failure: answer.failure };
+    return answer.status === 200 ? keep({ ...refused, provenAtMs: clock.now() }) : obtain(undefined);
   }
 
   async function obtain(known: Held | undefined): Promise<Login> {
@@ -105,7 +121,7 @@ export function createVaultTokens(login: VaultLogin, { requests, clock, secretId
     if (!credentials.ok) return credentials;
     const { mount, body } = credentials;
     const answer = await requests.ask({ method: "POST", path: `auth/${mount}/login`, body });
-    if (!answer.ok) return answer;
+    if (!answer.ok) return { ok: false, failure: answer.failure };
     if (answer.status !== 200) return { ok: false, failure: refusal(answer.status, mount) };
     const fresh = heldOf(answer.body);
     if (fresh) return { ok: true, held: fresh };
@@ -147,11 +163,11 @@ export function createVaultTokens(login: VaultLogin, { requests, clock, secretId
     if (typeof seconds !== "number" || !Number.isFinite(seconds) || seconds < 0) return undefined;
     const isRenewable = renewable === true;
     const now = clock.now();
-    if (seconds === 0) return { token, sinceMs: now, isRenewable, lifeMs: Infinity };
+    if (seconds === 0) return { token, provenAtMs: now, isRenewable, lifeMs: Infinity };
     const lifeMs = seconds * 1000;
     // One that cannot be renewed is had anew while it is still good.
     const [renewAtMs, endsAtMs] = [now + lifeMs * RENEW_AFTER, now + lifeMs * USED_UNTIL];
-    return { token, sinceMs: now, renewAtMs, endsAtMs, isRenewable, lifeMs };
+    return { token, provenAtMs: now, renewAtMs, endsAtMs, isRenewable, lifeMs };
   }
 }
 

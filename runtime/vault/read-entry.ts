@@ -6,7 +6,7 @@
 import type { VaultSettings } from "../features/process/vault.ts";
 import { isRecord, type Members } from "../shared/is-record.ts";
 import type { VaultReference } from "../settings/vault-reference.ts";
-import type { VaultTokens } from "./login.ts";
+import { lookUp, type VaultTokens } from "./login.ts";
 import type { VaultAnswer, VaultRequests } from "./requests.ts";
 
 /** By name; null is what is no text. */
@@ -53,7 +53,10 @@ export async function readEntry({ requests, tokens }: EntryDeps, place: EntryPla
     if (other && !other.ok) return { ok: false, of: "server", failure: other.failure };
     if (other) answer = await ask(other.token);
   }
-  return answer.ok ? entryOf(answer.status, answer.body, place) : { ok: false, of: "server", failure: answer.failure };
+  if (answer.ok) return entryOf(answer.status, answer.body, place);
+  // One engine that is broken, or one entry that is too large, is no outage for whoever reads another.
+  const isServing = answer.isAnswered === true && (await lookUp(requests, had.token)).ok;
+  return { ok: false, of: isServing ? "entry" : "server", failure: answer.failure };
 }
 
 /** @see https://developer.hashicorp.com/vault/api-docs/secret/kv/kv-v2#read-secret-version */

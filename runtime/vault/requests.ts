@@ -25,8 +25,8 @@ export interface VaultRequest {
 export type VaultAnswer =
   /** Whatever its status, the server is there and unsealed. `body` is {} where there is none. */
   | { readonly ok: true; readonly status: number; readonly body: Members }
-  /** Nothing can be asked of it now. */
-  | { readonly ok: false; readonly failure: string };
+  /** Nothing can be asked of it now; or nothing of this path, where it answered. */
+  | { readonly ok: false; readonly failure: string; readonly isAnswered?: true };
 
 export interface VaultRequests {
   ask(request: VaultRequest): Promise<VaultAnswer>;
@@ -49,7 +49,11 @@ export function createVaultRequests(
 ): VaultRequests {
   const { host } = new URL(origin);
   let trustedFetch: TrustedFetch | undefined;
-  const failed = (problem: string): VaultAnswer => ({ ok: false, failure: `the server "${host}" ${problem}` });
+  const failed: Failed = (problem, isAnswered = false) => ({
+    ok: false,
+    failure: `the server "${host}" ${problem}`,
+    ...(isAnswered && { isAnswered }),
+  });
 
   return {
     async ask({ method, path, token, body }) {
@@ -72,12 +76,12 @@ export function createVaultRequests(
         const answer = await used({ url, method, headers, ...(text !== undefined && { body: text }) });
         if (!answer.ok) {
           retire(used);
-          return failed(answer.problem);
+          return failed(answer.problem, answer.isAnswered);
         }
         const { status } = answer;
         if (status < 300 || status > 399) return readAnswer(status, answer.body, failed);
         const next = redirects < MAX_REDIRECTS ? redirectTarget(status, answer.location, url) : undefined;
-        if (!next) return failed(`redirects (${status}) where it must not: ${REDIRECT_EXPECTED}`);
+        if (!next) return failed(`redirects (${status}) where it must not: ${REDIRECT_EXPECTED}`, true);
         url = next;
       }
     },
@@ -112,13 +116,15 @@ function redirectTarget(status: number, location: string | undefined, from: URL)
   return isSame && isBare && isSafe ? to : undefined;
 }
 
-function readAnswer(status: number, bytes: Buffer, failed: (problem: string) => VaultAnswer): VaultAnswer {
+type Failed = (problem: string, isAnswered?: boolean) => VaultAnswer;
+
+function readAnswer(status: number, bytes: Buffer, failed: Failed): VaultAnswer {
   const body = parseBody(bytes);
   // @see HTTP status codes of the API: 503 down for maintenance or sealed, 429 over a quota, 412 not yet replicated
   if (status === 503) return failed(`is sealed, or cannot serve now (503), must be unsealed`);
-  if (status === 429) return failed("is asked more often than its quota lets (429)");
-  if (status >= 500 || status === 412) return failed(`cannot serve now (${status})`);
-  if (!body) return failed(`answered ${status} with what is no JSON object`);
+  if (status === 429) return failed("is asked more often than its quota lets (429)", true);
+  if (status >= 500 || status === 412) return failed(`cannot serve now (${status})`, true);
+  if (!body) return failed(`answered ${status} with what is no JSON object`, true);
   return { ok: true, status, body };
 }
 

@@ -42,7 +42,7 @@ export interface FakeVault {
     | "huge"
     | "limited"
     | { readonly redirectTo: (path: string) => string }
-    | { readonly body: string };
+    | { readonly body: string; readonly headers?: Readonly<Record<string, string>> };
   /** Who may log in: the mount and what must be shown. */
   login(mount: string, shown: Fields): void;
   /** A token that is good without a login. */
@@ -52,6 +52,8 @@ export interface FakeVault {
   remove(path: string, how: "deleted" | "destroyed"): void;
   /** Nobody may read it. */
   forbid(path: string): void;
+  /** Its engine fails, and no other. */
+  break(path: string, status: number): void;
   /** Ends the connections on which it hangs. */
   hangUp(): void;
   close(): Promise<void>;
@@ -63,6 +65,7 @@ export async function startFakeVault(options: FakeVaultOptions): Promise<FakeVau
   const tokens = new Map<string, { endsAtMs: number; diesAtMs: number }>();
   const entries = new Map<string, Version[]>();
   const forbidden = new Set<string>();
+  const broken = new Map<string, number>();
   const requests: string[] = [];
   const open = new Set<ServerResponse>();
 
@@ -77,7 +80,7 @@ export async function startFakeVault(options: FakeVaultOptions): Promise<FakeVau
     const url = new URL(request.url ?? "/", "http://vault.test");
     requests.push(`${request.method} ${url.pathname.slice("/v1/".length)}${url.search}`);
     const { mode } = vault;
-    if (typeof mode === "object" && "body" in mode) return void response.writeHead(200).end(mode.body);
+    if (typeof mode === "object" && "body" in mode) return void response.writeHead(200, mode.headers).end(mode.body);
     if (mode === "hanging") return void open.add(response);
     if (typeof mode === "object") {
       response.writeHead(307, { location: mode.redirectTo(url.pathname + url.search) });
@@ -97,6 +100,7 @@ export async function startFakeVault(options: FakeVaultOptions): Promise<FakeVau
     const token = request.headers["x-vault-token"];
     const held = typeof token === "string" ? tokens.get(token) : undefined;
     if (!held || held.endsAtMs <= clock.now()) return refuse(response, 403, "permission denied");
+    if (path === "auth/token/lookup-self") return answer(response, 200, { data: { policies: ["default", "x"] } });
     if (path === "auth/token/renew-self" && request.method === "POST") {
       if (!renewable) return refuse(response, 400, "lease is not renewable");
       held.endsAtMs = Math.min(clock.now() + tokenSeconds * 1000, held.diesAtMs);
@@ -128,6 +132,8 @@ export async function startFakeVault(options: FakeVaultOptions): Promise<FakeVau
   }
 
   function read(path: string, version: string | null, response: ServerResponse): void {
+    const status = broken.get(path);
+    if (status !== undefined) return refuse(response, status, "internal error");
     if (forbidden.has(path)) return refuse(response, 403, "1 error occurred:\n\t* permission denied\n\n");
     if (path.startsWith("kv1/"))
       return answer(response, 200, { lease_duration: 2_764_800, data: { password: "of version 1" } });
@@ -174,6 +180,7 @@ export async function startFakeVault(options: FakeVaultOptions): Promise<FakeVau
       if (last) last[how] = true;
     },
     forbid: (path) => void forbidden.add(path),
+    break: (path, status) => void broken.set(path, status),
     hangUp() {
       for (const response of open) response.destroy();
     },

@@ -171,6 +171,29 @@ describe("reading", () => {
     expect(JSON.stringify(found)).not.toContain("hunter2");
   });
 
+  test("an answer with a content coding is refused, and ends nothing", async () => {
+    const server = await startServer();
+    const vault = open(server);
+    await read(vault, "vault:kv/other#k");
+    const uncaught: unknown[] = [];
+    const note = (error: unknown): void => void uncaught.push(error);
+    process.on("uncaughtException", note);
+    server.mode = { body: "x", headers: { "content-encoding": "gzip" } };
+    expect(await read(vault)).toEqual({ failure: expect.stringContaining("content coding") as string });
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    process.off("uncaughtException", note);
+    expect(uncaught).toEqual([]);
+  });
+
+  test.each([500, 502, 429, 412])("what fails for one path with %i is no outage of the server", async (status) => {
+    const server = await startServer();
+    server.break("kv/data/broken", status);
+    const vault = open(server);
+    expect(await read(vault, "vault:kv/broken#k")).toEqual({ failure: expect.stringContaining(`${status}`) as string });
+    expect(vault.status().reachable).toBe(true);
+    expect(await read(vault)).toEqual({ value: "one" });
+  });
+
   test("a server that is not there is named", async () => {
     const server = await startServer();
     await server.close();
@@ -306,6 +329,24 @@ describe("logging in", () => {
     };
     expect(await step()).toEqual(["POST auth/token/renew-self"]);
     expect(await step()).toEqual(["POST auth/token/renew-self", "POST auth/approle/login"]);
+  });
+
+  test("what is forbidden costs no login at any time, and takes from nobody the token that is good", async () => {
+    const server = await startServer();
+    server.forbid("kv/data/forbidden");
+    let logins = 0;
+    const secretId = (): Promise<string> => Promise.resolve(++logins === 1 ? "secret-1" : "used up");
+    const vault = open(server, {}, { secretId });
+    await read(vault);
+    for (let tries = 0; tries < 5; tries++) {
+      clock.advance(61_000);
+      expect(await read(vault, "vault:kv/forbidden#k", true)).toMatchObject({
+        failure: expect.stringContaining("(403)") as string,
+      });
+    }
+    expect(logins).toBe(1);
+    expect(vault.status().reachable).toBe(true);
+    expect(await read(vault, "vault:kv/team-a/app#pem")).toEqual({ value: "key" });
   });
 
   test("a token that was revoked costs one login, and what is forbidden none", async () => {
