@@ -57,7 +57,8 @@ const names = new Set([
 const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   "parameters of identity providers": ["access_type"],
   "tools of the demo's MCP servers": ["add_note", "delete_repo", "list_notes", "list_repos"],
-  "tables of PostgreSQL and SQLite": [
+  "tables and settings of PostgreSQL and SQLite": [
+    "default_transaction_read_only",
     "gateway_allotments",
     "gateway_leases",
     "gateway_records",

@@ -1,9 +1,12 @@
 /**
  * Connections to PostgreSQL: a pool for statements, one listening connection for notifications; both come back by
  * themselves after the server was away. Every wait is bounded. Messages never hold the URL or its password.
+ *
+ * Promise: a server that takes no writes (a standby, a primary that became one) is not asked for anything: what it knows
+ * may be old, and a revocation may be missing.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { Client, Pool, type ClientConfig, type PoolClient, type QueryResultRow } from "pg";
+import { Client, DatabaseError, Pool, type ClientConfig, type PoolClient, type QueryResultRow } from "pg";
 
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
@@ -43,10 +46,30 @@ export function connectionSettings(url: string): ClientConfig {
 }
 
 export function openPool({ url, log }: { readonly url: string; readonly log: Log }): Database {
-  const pool = new Pool({ ...connectionSettings(url), max: 10, idleTimeoutMillis: 30_000 });
+  const pool = new Pool({ ...connectionSettings(url), max: 10, idleTimeoutMillis: 30_000, verify: refuseReadOnly });
+  const clients = new Set<PoolClient>();
+  pool.on("connect", (client) => {
+    clients.add(client);
+    // Whoever has taken it out of the pool learns it by the statement that fails; without a listener it ends the process.
+    client.on("error", ignore);
+  });
+  pool.on("remove", (client) => clients.delete(client));
   // An idle connection was lost (restart, failover). The pool has dropped it already; the next statement opens another.
   pool.on("error", (error) => log.warn({ reason: reasonOf(error) }, "store connection lost"));
   let closing: Promise<void> | undefined;
+
+  /** Turns the driver's errors into ours; ours pass unchanged. */
+  const guarded = async <T>(run: () => Promise<T>): Promise<T> => {
+    try {
+      return await run();
+    } catch (error) {
+      if (error instanceof GatewayError) throw error;
+      // The others lead there too, and would still be read from.
+      if (error instanceof DatabaseError && error.code === READ_ONLY_SQL_TRANSACTION)
+        for (const { connection } of clients) connection.stream.destroy();
+      throw new GatewayError("store.unavailable", `Cannot use the store: ${reasonOf(error)}`, { cause: error });
+    }
+  };
 
   return {
     async query<R extends QueryResultRow>(text: string, values: readonly unknown[] = []) {
@@ -81,14 +104,16 @@ export function openPool({ url, log }: { readonly url: string; readonly log: Log
   };
 }
 
-/** Turns the driver's errors into ours; ours pass unchanged. */
-async function guarded<T>(run: () => Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    if (error instanceof GatewayError) throw error;
-    throw new GatewayError("store.unavailable", `Cannot use the store: ${reasonOf(error)}`, { cause: error });
-  }
+const READ_ONLY_SQL_TRANSACTION = "25006";
+
+/** Of each connection that is new: whatever stands between may lead to another server now. */
+function refuseReadOnly(client: PoolClient, done: (error?: Error) => void): void {
+  const asked = "SHOW transaction_read_only";
+  client.query<{ transaction_read_only: string }>(asked, [], (error: Error | null, answer) => {
+    if (error) done(error);
+    else if (answer.rows[0]?.transaction_read_only === "off") done();
+    else done(new GatewayError("store.unavailable", "Cannot use the store: this server takes no writes"));
+  });
 }
 
 /** A refused connection to a name with several addresses is an AggregateError without a text of its own. */

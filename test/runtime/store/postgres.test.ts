@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -42,6 +44,68 @@ describe.skipIf("missing" in found)("PostgreSQL store", () => {
     await expect.poll(() => calls, { timeout: 10_000 }).toBeGreaterThan(before);
     expect((await store.changesSince("feed", 0)).map((entry) => entry.entry)).toEqual([2]);
     await Promise.all([store.close(), other.close()]);
+  });
+
+  test("a connection that breaks in the middle of a transaction is a failure of that call alone", async () => {
+    const store = await openStore(server.url, deps);
+    const admin = new Client({ connectionString: server.url });
+    admin.on("error", () => {});
+    await admin.connect();
+    await admin.query("SELECT pg_advisory_lock(1734440037, hashtext('held'))");
+    const appending = expect(store.append("held", 1, LATER)).rejects.toMatchObject({ code: "store.unavailable" });
+    const waiting = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+    await expect.poll(async () => (await admin.query(waiting)).rows.length, { timeout: 10_000 }).toBe(1);
+    // Nobody says goodbye to it.
+    await server.stop();
+    await appending;
+    await admin.end();
+    await server.start();
+    await expect.poll(() => store.append("held", 2, LATER).catch(() => 0), { timeout: 10_000 }).toBeGreaterThan(0);
+    await store.close();
+  });
+
+  test("a server that takes no writes is no store: neither a database set so nor a primary that became a standby", async () => {
+    const store = await openStore(server.url, deps);
+    // Several connections.
+    await Promise.all(Array.from({ length: 5 }, (_, at) => store.put(`k${at}`, at)));
+    const expectAway = async (): Promise<void> => {
+      for (const work of [() => store.put("k0", 9), () => store.take("k0"), () => store.append("feed", 1, LATER)])
+        await expect(work()).rejects.toMatchObject({ code: "store.unavailable" });
+      // What it still tells may be old: a revocation since then would be missing.
+      for (let at = 0; at < 12; at++)
+        await expect(store.get("k0")).rejects.toThrow(/^Cannot use the store: this server takes no writes/);
+    };
+    const administer = async (...statements: readonly string[]): Promise<readonly Record<string, unknown>[]> => {
+      const admin = new Client({ connectionString: server.url });
+      await admin.connect();
+      let rows: readonly Record<string, unknown>[] = [];
+      for (const statement of statements) ({ rows } = await admin.query<Record<string, unknown>>(statement));
+      await admin.end();
+      return rows;
+    };
+
+    await administer("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()");
+    await expect
+      .poll(() => administer("SHOW default_transaction_read_only"), { timeout: 10_000 })
+      .toEqual([{ default_transaction_read_only: "on" }]);
+    await expect
+      .poll(() => store.put("k0", 9).catch((error: unknown) => error), { timeout: 10_000 })
+      .toBeInstanceOf(Error);
+    await expectAway();
+    await administer("ALTER SYSTEM RESET default_transaction_read_only", "SELECT pg_reload_conf()");
+    await expect.poll(() => store.get("k0").catch(() => undefined), { timeout: 10_000 }).toBeDefined();
+
+    const [data] = await administer("SHOW data_directory");
+    await server.stop();
+    const signal = join(String(data?.["data_directory"]), "standby.signal");
+    writeFileSync(signal, "");
+    await server.start();
+    expect(await administer("SELECT pg_is_in_recovery() AS standby")).toEqual([{ standby: true }]);
+    await expectAway();
+    await expect(openStore(server.url, deps)).rejects.toMatchObject({ code: "store.open" });
+    await administer("SELECT pg_promote()");
+    await expect.poll(() => store.put("k0", 9).catch(() => undefined), { timeout: 10_000 }).toMatchObject({ ok: true });
+    await store.close();
   });
 
   test("a statement that waits for another's lock is given up as store.unavailable", async () => {

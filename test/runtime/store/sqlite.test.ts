@@ -11,6 +11,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../runtime/shared/clock.ts";
 import { migrations } from "../../../runtime/store/migrations.ts";
 import { openSqliteStore } from "../../../runtime/store/sqlite/sqlite.ts";
+import { watchStore } from "../../../runtime/store/watched-store.ts";
+import { mountSmallDisk } from "../../support/small-disk.ts";
 
 const clock = systemClock;
 let directory: string;
@@ -54,6 +56,44 @@ test("of what is deleted nothing stays in the file", async () => {
   const file = readFileSync(path, "latin1");
   expect(file).toContain("user-bob");
   expect(file).not.toContain("user-alice");
+});
+
+test("on a full disk writes fail, reads go on, both are known, and it goes on by itself", async (context) => {
+  const disk = mountSmallDisk();
+  if ("missing" in disk) {
+    context.skip(disk.missing);
+    return;
+  }
+  const soon = { timeout: 15_000, interval: 20 };
+  const opened = await openSqliteStore({ path: join(disk.directory, "gateway.db"), clock });
+  const { store, health } = watchStore(opened, { clock });
+  try {
+    await store.put("k", "kept");
+    expect(health.known()).toEqual({ store: "ok", serves: true });
+    disk.fill();
+    // What the log of the database had room for already is still taken.
+    const written: string[] = [];
+    const write = async (): Promise<unknown> => {
+      const key = `more-${written.length}`;
+      await store.put(key, 1).then(
+        () => written.push(key),
+        (error: unknown) => expect(error).toMatchObject({ code: "store.unavailable" }),
+      );
+      return health.known();
+    };
+    await expect.poll(write, soon).toMatchObject({ store: "read-only", serves: true });
+    expect(await store.get("k")).toMatchObject({ value: "kept" });
+    expect(await health.look()).toMatchObject({ store: "read-only" });
+    await expect(store.put("k", "x".repeat(20_000))).rejects.toMatchObject({ code: "store.unavailable" });
+    disk.clear();
+    // Nobody writes but itself.
+    await expect.poll(() => health.known(), soon).toEqual({ store: "ok", serves: true });
+    expect(await store.put("k", "anew")).toMatchObject({ ok: true });
+    for (const key of written) expect(await store.get(key)).toBeDefined();
+  } finally {
+    await store.close();
+    disk.unmount();
+  }
 });
 
 test("openSqliteStore() refuses a directory that is not there", async () => {
