@@ -73,7 +73,7 @@ function drive(options: LoadOptions, goOn: () => boolean, done: (micros: number,
 }
 
 /** Bytes of the first answer in `text`, or undefined while its end cannot be told. */
-function answerLength(text: string): number | undefined {
+export function answerLength(text: string): number | undefined {
   const head = text.indexOf("\r\n\r\n");
   if (head === -1) return undefined;
   const length = /\r\ncontent-length: *(\d+)/i.exec(text.slice(0, head + 2));

@@ -6,6 +6,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { freePort } from "../support/ports.ts";
 import type { Child } from "./child.ts";
 
+export const NGINX = "/usr/sbin/nginx";
+
 export async function startNginx(
   directory: string,
   upstream: number,
@@ -31,7 +33,7 @@ http {
     "target",
     "/bin/sh",
     "-c",
-    `echo ${port}; exec /usr/sbin/nginx -p ${prefix} -c ${prefix}/nginx.conf`,
+    `echo ${port}; exec ${NGINX} -p ${prefix} -c ${prefix}/nginx.conf`,
   );
   await delay(300);
   return child;

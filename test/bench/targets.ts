@@ -14,7 +14,7 @@ import { createBrowser } from "../support/browser.ts";
 import { signInClient } from "../support/oauth-client.ts";
 import { freePort } from "../support/ports.ts";
 import { type Child, startChild } from "./child.ts";
-import { startNginx } from "./nginx.ts";
+import { NGINX, startNginx } from "./nginx.ts";
 
 export interface Workload {
   readonly name: string;
@@ -57,7 +57,7 @@ export async function startTargets(): Promise<Bench> {
     const origin = `http://127.0.0.1:${upstream.port}`;
     const bare = await start("target", process.execPath, join(here, "bare.ts"), origin);
     const fastify = await start("target", process.execPath, join(here, "fastify-proxy.ts"), origin);
-    const nginx = existsSync("/usr/sbin/nginx") ? await startNginx(directory, upstream.port, start) : undefined;
+    const nginx = existsSync(NGINX) ? await startNginx(directory, upstream.port, start) : undefined;
 
     const gateway = await startGateway({ directory, name: "gateway", upstream: origin, start });
     closers.push(gateway.close);
@@ -71,7 +71,7 @@ export async function startTargets(): Promise<Bench> {
         // The same bytes as the gateway gets: a cookie or a token that the plain proxies pass on.
         get: webRequest(child.port, cookie),
         "mcp-get": getRequest(`localhost:${child.port}`, "/mcp", `${MCP_ACCEPT}\r\nauthorization: ${bearer}`),
-        "mcp-post": postRequest(`localhost:${child.port}`, `${MCP_ACCEPT}\r\nauthorization: ${bearer}`),
+        "mcp-post": messageRequest(child.port, bearer),
       },
     });
     return {
@@ -106,6 +106,8 @@ export interface GatewayStart {
   readonly settings?: string;
   /** Default "memory:". */
   readonly storage?: string;
+  /** Default "warn". */
+  readonly logLevel?: string;
   /** With a console for Alice, on 127.0.0.1. */
   readonly hasConsole?: boolean;
 }
@@ -118,6 +120,7 @@ export async function startGateway({
   start,
   settings = "",
   storage,
+  logLevel = "warn",
   hasConsole,
 }: GatewayStart) {
   const port = await freePort();
@@ -129,7 +132,10 @@ export async function startGateway({
   });
   const config = join(directory, `${name}.yaml`);
   const log = join(directory, `${name}.log`);
-  await writeFile(config, settings + more + configuration(port, upstream, provider.issuer, log, storage));
+  await writeFile(
+    config,
+    `log_level: ${logLevel}\n${settings}${more}` + configuration(port, upstream, provider.issuer, log, storage),
+  );
   // `gateway run` is quiet on standard output; the wrapper tells the port once it answers.
   const child = { ...(await start("target", process.execPath, join(here, "full.ts"), config)), port };
   const browser = createBrowser();
@@ -168,7 +174,6 @@ development: true
 shared_secret: ${randomBytes(32).toString("base64")}
 storage_url: "${storage}"
 authorize_log: ${log}
-log_level: warn
 runtime_flags: { mcp: true }
 idp_provider_url: ${issuer}
 idp_client_id: gateway
@@ -189,12 +194,12 @@ function getRequest(host: string, path: string, credential: string): Buffer {
   return Buffer.from(`${head(`GET ${path}`, host, credential)}\r\n`);
 }
 
-/** 57 nested objects: a harsh body for whoever reads it. */
 export function webRequest(port: number, cookie: string): Buffer {
   return getRequest(`localhost:${port}`, "/web/items", `accept: application/json\r\ncookie: ${cookie}`);
 }
 
-function postRequest(host: string, credential: string): Buffer {
+/** 57 nested objects: a harsh body for whoever reads it. @param bearer the whole value of Authorization */
+export function messageRequest(port: number, bearer: string): Buffer {
   const items = Array.from({ length: 57 }, (_, index) => ({
     id: index,
     name: `item ${index}`,
@@ -207,6 +212,6 @@ function postRequest(host: string, credential: string): Buffer {
     params: { name: "create_issue", arguments: { repo: "gateway", items, text: "x".repeat(790) } },
   });
   return Buffer.from(
-    `${head("POST /mcp", host, credential)}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    `${head("POST /mcp", `localhost:${port}`, `${MCP_ACCEPT}\r\nauthorization: ${bearer}`)}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }

@@ -32,6 +32,8 @@ export interface ConnectionOwner {
   onConnected(): void;
   /** It can take a request. */
   onIdle(connection: Connection): void;
+  /** The upstream closed it between two answers; the rest follows. @param afterMs behind the last one */
+  onClosedByUpstream(afterMs: number): void;
   /** It will take none any more. Its user, if it has one, hears of that by itself. */
   onGone(connection: Connection, wasConnected: boolean): void;
   /** After `onGone`: there never was a connection. @param since when it was tried, as of `performance.now()` */
@@ -47,6 +49,8 @@ const MAX_IDLE_MS = 600_000;
 export class Connection implements AnswerSink, BodyEvents, BatchedWriter, SocketUser {
   /** Since `performance.now()` had this value it has been too old to be used; meaningful while idle. */
   idleUntil = 0;
+  /** When its last answer ended, as of `performance.now()`; before any there is nothing that it could have ended with. */
+  answeredAt: number = Number.NEGATIVE_INFINITY;
   readonly #owner: ConnectionOwner;
   readonly #socket: Socket;
   readonly #reader: AnswerReader = new AnswerReader(this);
@@ -230,6 +234,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
   ended(): void {
     // During a handshake an error says more, and follows.
     if (this.#isGone || !this.#isReady) return;
+    this.#tellOfClose();
     try {
       // An answer without a length ends here; the sink hears of it.
       if (this.#user === undefined || (this.#unsent === undefined && this.#reader.close())) this.destroy();
@@ -245,8 +250,14 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
 
   closed(error: NodeJS.ErrnoException | undefined): void {
     if (this.#isGone) return;
+    this.#tellOfClose();
     const failure = this.#isReady ? failureOfEstablished(error) : failureOfOpening(error);
     this.fail(failure, error ? errorText(error) : "the upstream closed the connection");
+  }
+
+  /** Before anything is sent again because of it. */
+  #tellOfClose(): void {
+    if (!this.#reader.isInBody) this.#owner.onClosedByUpstream(performance.now() - this.answeredAt);
   }
 
   #handOn(): void {
@@ -274,7 +285,9 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
       this.destroy();
       return;
     }
-    this.idleUntil = performance.now() + idleMs;
+    const now = performance.now();
+    this.idleUntil = now + idleMs;
+    if (this.#wasUsed) this.answeredAt = now;
     this.#owner.onIdle(this);
   }
 

@@ -11,6 +11,7 @@ import type { UpstreamPool } from "../upstream-pools.ts";
 import { connectGuard, type ConnectGuard } from "../reach.ts";
 import { Connection, type ConnectionOwner, type ConnectionUser } from "./connection.ts";
 import type { Address } from "./open-socket.ts";
+import { Settling } from "./settling.ts";
 
 /** All connections of one upstream. */
 export class Pool extends RequestPool<Call> implements ConnectionOwner, UpstreamPool {
@@ -18,6 +19,11 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
   readonly #all = new Set<Connection>();
   /** The one that was used last is used next, so that those too many grow old. */
   #idle: Connection[] = [];
+  readonly #settling: Settling = new Settling();
+  /** Answered a moment ago by an upstream that may be closing them, in the order of their answers. */
+  readonly #aside = new Set<Connection>();
+  /** A look at them is due. */
+  #isSettling = false;
   #connecting = 0;
   /** No route names it any more: each connection ends with its answer. */
   #isRetired = false;
@@ -65,7 +71,7 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
 
   retire(): void {
     this.#isRetired = true;
-    for (const connection of this.#idle.splice(0)) connection.destroy();
+    for (const connection of [...this.#idle.splice(0), ...this.#aside]) connection.destroy();
   }
 
   destroy(): void {
@@ -79,6 +85,19 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
   }
 
   onIdle(connection: Connection): void {
+    if (this.#settling.ms === 0 || connection.answeredAt === Number.NEGATIVE_INFINITY) this.#give(connection);
+    else if (this.#isRetired) connection.destroy();
+    else {
+      this.#aside.add(connection);
+      if (!this.#isSettling) this.#settleIn(this.#settling.ms);
+    }
+  }
+
+  onClosedByUpstream(afterMs: number): void {
+    this.#settling.closed(afterMs);
+  }
+
+  #give(connection: Connection): void {
     const call = this.waiting.shift();
     if (call) call.start(connection);
     else if (this.#isRetired) connection.destroy();
@@ -87,6 +106,7 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
 
   onGone(connection: Connection, wasConnected: boolean): void {
     this.#all.delete(connection);
+    this.#aside.delete(connection);
     if (!wasConnected) this.#connecting -= 1;
     const index = this.#idle.lastIndexOf(connection);
     if (index >= 0) this.#idle.splice(index, 1);
@@ -99,6 +119,25 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
     // in the middle has an attempt of his own.
     if (this.waiting.length <= this.#connecting || (this.waiting[0] as Call).since > since) return;
     this.waiting.shift()?.fail(failure, detail);
+  }
+
+  #settleIn(ms: number): void {
+    this.#isSettling = true;
+    setTimeout(() => this.#settle(), Math.ceil(ms)).unref();
+  }
+
+  /** Those that have outlived the moment are free. */
+  #settle(): void {
+    this.#isSettling = false;
+    const now = performance.now();
+    for (const connection of this.#aside) {
+      const leftMs = connection.answeredAt + this.#settling.ms - now;
+      if (leftMs > 0) return this.#settleIn(leftMs);
+      this.#aside.delete(connection);
+      this.#settling.outlived();
+      if (connection.idleUntil > now) this.#give(connection);
+      else connection.destroy();
+    }
   }
 
   /** Not one for each: where connecting hangs, those who come and go would leave ever more attempts behind. */
