@@ -1,7 +1,11 @@
 /** The refresh grant over HTTP (requirements, "States and transitions"; OAuth 2.1 §4.3). Labels: see issuer.test.ts. */
+import { request as httpRequest } from "node:http";
+
 import { describe, expect, test } from "vitest";
 
+import type { GrantRecord } from "../../runtime/oauth/server/grant-records.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
+import type { Store } from "../../runtime/store/store.ts";
 import type { Answer } from "../support/browser.ts";
 import { createTestClock } from "../support/clock.ts";
 import { clientProof, type SignedInClient } from "../support/oauth-client.ts";
@@ -9,6 +13,7 @@ import { createBreakableStore } from "../support/store.ts";
 import { ONE_SERVER, ORIGIN, RESOURCE, SESSION_SECONDS, testUser, useIssuers } from "../support/issuer.ts";
 
 const start = useIssuers();
+const soon = { timeout: 20_000, interval: 5 };
 
 /** Sends a refresh with this token (default: the newest) and answers what came. */
 function refresh(
@@ -171,6 +176,80 @@ describe("rotation", () => {
     const entries = await gateway.store.changesSince("revocations", 0);
     expect(entries.map(({ entry }) => entry)).toContainEqual({ key: expect.stringMatching(/^grant:/) as string });
   });
+
+  test("a process that stands still before it writes: a repeat gets the same pair for 30 s from the write", async () => {
+    const gateway = await start();
+    const client = await gateway.signIn();
+    gateway.clock.advance((SESSION_SECONDS + 1) * 1000);
+    const old = client.tokens.refresh_token ?? "";
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gateway.identities.gate = promise;
+    const pending = refresh(client, old);
+    await expect.poll(() => gateway.identities.refreshes, soon).toBe(1);
+    gateway.clock.advance(40_000);
+    resolve();
+    const first = await pending;
+    // The token is good as long as it says.
+    expect(first.json()["expires_in"]).toBe(900);
+    gateway.clock.advance(30_000);
+    expect(newToken(await refresh(client, old))).toBe(newToken(first));
+    gateway.clock.advance(1_000);
+    expect(outcome(await refresh(client, old))).toBe("400 invalid_grant");
+  });
+
+  test.each(["hangs up meanwhile", "waits"])(
+    "a process that stands still between write and answer, whose client %s: a repeat gets the same pair for 30 s from the answer",
+    async (what) => {
+      const clock = createTestClock();
+      const inner = createMemoryStore({ clock });
+      const { promise: stands, resolve: goOn } = Promise.withResolvers<void>();
+      let stood = false;
+      const store: Store = {
+        ...inner,
+        async put(key, value, options) {
+          const result = await inner.put(key, value, options);
+          if (stood || options?.ifVersion === 0 || !key.startsWith("grant:")) return result;
+          stood = true;
+          await stands;
+          return result;
+        },
+      };
+      const gateway = await start({ clock, store });
+      const client = await gateway.signIn();
+      const old = client.tokens.refresh_token ?? "";
+      const form = { grant_type: "refresh_token", refresh_token: old, ...clientProof(client.registration) };
+      const { token_endpoint } = await client.oauth.discover();
+      const sent = httpRequest({
+        port: gateway.port,
+        host: "127.0.0.1",
+        method: "POST",
+        path: new URL(token_endpoint).pathname,
+        headers: { host: new URL(token_endpoint).host, "content-type": "application/x-www-form-urlencoded" },
+        agent: false,
+      });
+      const ended = new Promise<void>((resolve) => {
+        sent.on("error", () => resolve());
+        sent.on("response", (response) => response.resume().once("end", resolve));
+      });
+      sent.end(new URLSearchParams(form).toString());
+      await expect.poll(() => stood, soon).toBe(true);
+      clock.advance(40_000);
+      if (what !== "waits") sent.destroy();
+      goOn();
+      await ended;
+      const rotated = async () => {
+        const [grant] = (await inner.list<GrantRecord>("user:alice")).filter(({ key }) => key.startsWith("grant:"));
+        return grant?.value.refresh?.rotated.map(({ rotatedAt }) => rotatedAt);
+      };
+      await expect.poll(rotated, soon).toEqual([Math.floor(clock.now() / 1000)]);
+      clock.advance(29_000);
+      const again = await refresh(client, old);
+      expect(outcome(again)).toBe("ok");
+      clock.advance(2_000);
+      expect(outcome(await refresh(client, old))).toBe("400 invalid_grant");
+      expect(outcome(await refresh(client, newToken(again)))).toBe("400 invalid_grant");
+    },
+  );
 
   test("a token of many rotations ago ends the family too", async () => {
     const gateway = await start();

@@ -10,7 +10,7 @@ import { userTag } from "../../identity/identity-records.ts";
 import type { AssertedBy } from "../../identity/principal.ts";
 import type { UserId } from "../../shared/user-id.ts";
 import { firstFormats } from "../../store/formats.ts";
-import type { StoredRecord, Store } from "../../store/store.ts";
+import type { PutOptions, StoredRecord, Store } from "../../store/store.ts";
 
 /** How a client proves itself at the token endpoint (RFC 7591 §2). */
 export type AuthMethod = "none" | "client_secret_basic" | "client_secret_post" | "private_key_jwt";
@@ -207,12 +207,18 @@ export function ownerTags(record: { readonly userId: string; readonly clientId: 
   return [userTag(record.userId), `client:${record.clientId}`];
 }
 
-/** The grant, or undefined once it ended. */
+/** Put options that change the value only, and only when nobody else did. */
+export function keeping(record: StoredRecord<unknown>): PutOptions {
+  const { version, tags, expiresAt } = record;
+  return { ifVersion: version, tags, ...(expiresAt === undefined ? {} : { expiresAt }) };
+}
+
 /** A new one. @param expiresAt epoch seconds; from then on it is nobody's */
 export async function storeGrant(store: Store, id: string, grant: GrantRecord, expiresAt: number): Promise<void> {
   await store.put(grantKey(id), grant, { ifVersion: 0, expiresAt, tags: [GRANTS_TAG, ...ownerTags(grant)] });
 }
 
+/** The grant, or undefined once it ended. */
 export function findGrant(store: Store, id: string): Promise<StoredRecord<GrantRecord> | undefined> {
   return store.get<GrantRecord>(grantKey(id));
 }

@@ -12,7 +12,7 @@ import { chooseAudience, mintAccessToken } from "./access-token.ts";
 import { pass, refuse, refuseBlocked, type Step } from "../answer.ts";
 import { endGrant, endOf } from "./grants.ts";
 import { isCodeVerifier, matchesChallenge } from "../authorize/pkce.ts";
-import { codeKey, findGrant, storeGrant, type CodeRecord, type GrantRecord } from "../grant-records.ts";
+import { codeKey, findGrant, keeping, storeGrant, type CodeRecord, type GrantRecord } from "../grant-records.ts";
 import { mintRefreshToken, type TokenAnswer } from "./refresh-token.ts";
 import type { TokenDeps, TokenRequest } from "./token-request.ts";
 
@@ -118,15 +118,6 @@ async function createGrant(
 async function cameAfter(deps: TokenDeps, { arrivedMs }: TokenRequest, code: CodeRecord): Promise<boolean> {
   const isDouble = code.usedAtMs !== undefined && arrivedMs < code.usedAtMs;
   return !isDouble && (await findGrant(deps.store, code.grantId)) !== undefined;
-}
-
-/** Put options that change the value only, and only when nobody else did. */
-function keeping(record: StoredCode): { ifVersion: number; expiresAt?: number; tags: readonly string[] } {
-  return {
-    ifVersion: record.version,
-    tags: record.tags,
-    ...(record.expiresAt === undefined ? {} : { expiresAt: record.expiresAt }),
-  };
 }
 
 function badCode(detail: string): ReturnType<typeof refuse> {

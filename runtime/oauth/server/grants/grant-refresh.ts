@@ -8,16 +8,26 @@
  */
 import type { Block } from "../../../policy/blocks.ts";
 import { mayReachSomething } from "../../../policy/reach.ts";
+import { epochSeconds } from "../../../shared/clock.ts";
+import { ignore } from "../../../shared/ignore.ts";
 import type { StoredRecord } from "../../../store/store.ts";
 import { chooseAudience, mintAccessToken } from "./access-token.ts";
 import { pass, refuse, refuseBlocked, type Step } from "../answer.ts";
 import { routesOfAudience } from "../find-issuer.ts";
 import { endGrant, endOf } from "./grants.ts";
-import { findGrant, grantKey, type GrantRecord, type RotatedToken } from "../grant-records.ts";
+import {
+  findGrant,
+  grantKey,
+  keeping,
+  REPLAY_WINDOW_SECONDS,
+  type GrantRecord,
+  type RotatedToken,
+} from "../grant-records.ts";
 import {
   classifyRefreshToken,
   mintRefreshToken,
   openRefreshToken,
+  prolongReplay,
   replayAnswer,
   rotateFamily,
   type OpenedRefreshToken,
@@ -45,7 +55,22 @@ export async function refreshGrant(deps: TokenDeps, request: TokenRequest): Prom
 
   // Parallel requests with one token share one refresh; the lease below does the same across processes.
   const key = `${opened.hash} ${request.form.get("resource") ?? ""}`;
-  return deps.refreshes.once(key, () => refreshShared(deps, request, { token, opened, owner }));
+  try {
+    return await deps.refreshes.once(key, () => refreshShared(deps, request, { token, opened, owner }));
+  } finally {
+    if (epochSeconds(deps.clock) - request.now > REPLAY_WINDOW_SECONDS)
+      await prolong(deps, request, opened).catch(ignore);
+  }
+}
+
+/**
+ * A process stood still before it could answer, and who sent the token may not have waited, and ask again: the 30 s of what
+ * was rotated meanwhile begin now.
+ */
+async function prolong(deps: TokenDeps, { now: since }: TokenRequest, opened: OpenedRefreshToken): Promise<void> {
+  const grant = await findGrant(deps.store, opened.grantId);
+  const refresh = grant && prolongReplay(grant.value.refresh, opened, { since, now: epochSeconds(deps.clock) });
+  if (refresh) await deps.store.put(grant.key, { ...grant.value, refresh } satisfies GrantRecord, keeping(grant));
 }
 
 async function refreshShared(deps: TokenDeps, request: TokenRequest, attempt: Attempt): Promise<Step<TokenAnswer>> {
@@ -132,7 +157,9 @@ async function refreshAlone(
   const { lifetimes } = request.snapshot.settings;
   const { endsAt: _, ...kept } = grant.value;
   const renewed = { ...kept, sessionExpiresAt: session.value, ...endOf(kept.createdAt, lifetimes) };
-  const access = mintAccessToken(deps.session.externalTokens, request, grantId, renewed, audience.value);
+  // What was asked until here may have taken long; whoever repeats this request has its 30 s from the write.
+  const now = epochSeconds(deps.clock);
+  const access = mintAccessToken(deps.session.externalTokens, { ...request, now }, grantId, renewed, audience.value);
 
   // "Refresh tokens for public clients MUST either be sender-constrained or use refresh token rotation" (OAuth 2.1 §4.3.1).
   const rotates = request.client.isPublic;
@@ -141,13 +168,13 @@ async function refreshAlone(
     : attempt.token;
   const answer = { ...access, scope: grant.value.scope, refreshToken };
   const refresh = rotates
-    ? rotateFamily(deps.keys, grant.value.refresh, attempt.token, answer, request.now)
+    ? rotateFamily(deps.keys, grant.value.refresh, attempt.token, answer, now)
     : grant.value.refresh;
 
   // One write: the old token stops and the new one begins together, or neither.
   const written = await deps.store.put(grantKey(grantId), { ...renewed, refresh } satisfies GrantRecord, {
     ifVersion: grant.version,
-    expiresAt: Math.min(request.now + lifetimes.refreshToken, renewed.endsAt ?? Infinity),
+    expiresAt: Math.min(now + lifetimes.refreshToken, renewed.endsAt ?? Infinity),
     tags: grant.tags,
   });
   return written.ok ? pass(answer) : undefined;

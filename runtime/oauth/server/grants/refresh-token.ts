@@ -101,6 +101,19 @@ export function rotateFamily(
   };
 }
 
+/** The family with its newest rotation dated anew, if it was of this token and since then; else undefined. Epoch seconds. */
+export function prolongReplay(
+  family: RefreshFamily | undefined,
+  token: OpenedRefreshToken,
+  { since, now }: { readonly since: number; readonly now: number },
+): RefreshFamily | undefined {
+  const newest = family?.rotated.at(-1);
+  if (!family || !newest || newest.generation !== token.generation || !sameHash(newest.hash, token.hash))
+    return undefined;
+  if (newest.rotatedAt < since) return undefined;
+  return { ...family, rotated: [...family.rotated.slice(0, -1), { ...newest, rotatedAt: now }] };
+}
+
 /**
  * The newest answer that the holder of a just rotated token may have: the one it was exchanged for, or, when that one was
  * exchanged too meanwhile, the next, and so on. An older one would be taken for reuse at its next use.

@@ -89,7 +89,7 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
 
   // A registration in use does not end.
   if (client.value) await keepClient(deps.clients, client.value, snapshot.settings.lifetimes.refreshToken);
-  respondJson(exchange, 200, tokenResponse(answer.value, request.now), NO_STORE_HEADERS);
+  respondJson(exchange, 200, tokenResponse(answer.value, epochSeconds(deps.clock)), NO_STORE_HEADERS);
 }
 
 const NOBODY: readonly IssuerUse[] = [];

@@ -6,8 +6,10 @@ import {
   classifyRefreshToken,
   mintRefreshToken,
   openRefreshToken,
+  prolongReplay,
   replayAnswer,
   rotateFamily,
+  type OpenedRefreshToken,
 } from "../../../../../runtime/oauth/server/grants/refresh-token.ts";
 import { withChangedEnd } from "../../../../support/tamper.ts";
 
@@ -91,6 +93,28 @@ describe("judgeRefreshToken()", () => {
     expect(classifyRefreshToken(family, forged, 1000).kind).toBe("unknown");
     expect(classifyRefreshToken(family, { ...forged, generation: 3 }, 1000).kind).toBe("unknown");
     expect(classifyRefreshToken(undefined, forged, 1000).kind).toBe("unknown");
+  });
+});
+
+describe("prolongReplay()", () => {
+  test("gives the token that was rotated since then its 30 s again", () => {
+    const { family, tokens } = rotate([1000, 1005]);
+    const opened = (index: number): OpenedRefreshToken => {
+      const found = openRefreshToken(keys, owner, tokens[index] ?? "");
+      if (!found) throw new Error("does not open");
+      return found;
+    };
+    const prolonged = prolongReplay(family, opened(1), { since: 1005, now: 1040 });
+    expect(classifyRefreshToken(prolonged, opened(1), 1070).kind).toBe("rotated");
+    expect(classifyRefreshToken(prolonged, opened(1), 1071).kind).toBe("reused");
+    expect(classifyRefreshToken(prolonged, opened(0), 1040).kind).toBe("reused");
+    expect(classifyRefreshToken(prolonged, opened(2), 1040).kind).toBe("current");
+    // It was rotated before.
+    expect(prolongReplay(family, opened(1), { since: 1006, now: 1040 })).toBeUndefined();
+    // Its successor was used, so that had arrived.
+    expect(prolongReplay(family, opened(0), { since: 1000, now: 1040 })).toBeUndefined();
+    expect(prolongReplay(family, opened(2), { since: 1000, now: 1040 })).toBeUndefined();
+    expect(prolongReplay(undefined, opened(1), { since: 1000, now: 1040 })).toBeUndefined();
   });
 });
 
