@@ -2339,7 +2339,7 @@ export interface BundleIdentityIssuers {
   */
   readonly maxTokenLifetime?: string;
   /**
-  * Domains of the e-mail addresses that it may vouch for. An address counts when it is in one of them, and not called unverified. Global token revocation may name users by these addresses. Default: its addresses count for nothing
+  * Domains of the e-mail addresses that it may vouch for. An address counts when it is in one of them, and not called unverified; with `sign_in` whoever types one on the page of choices is led to this provider. Global token revocation may name users by these addresses. Default: its addresses count for nothing
   *
   */
   readonly emailDomains?: string[];

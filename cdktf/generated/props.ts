@@ -368,7 +368,8 @@ export interface IdentityIssuer {
   readonly maxTokenLifetime?: string;
   /**
    * Domains of the e-mail addresses that it may vouch for. An address counts when it is in one of them, and not called
-   * unverified. Global token revocation may name users by these addresses.
+   * unverified; with `signIn` whoever types one on the page of choices is led to this provider. Global token revocation
+   * may name users by these addresses.
    * @default - its addresses count for nothing
    */
   readonly emailDomains?: readonly string[];

@@ -42,7 +42,7 @@ ${web("machines", "{ allow: { and: [{ user: 'service-account:ci' }, { idp: { not
 ${mcp("tools", mcpServer.origin, "{ path: /mcp }", "{ allow: { and: [{ idp: corp }] } }")}
 ${mcp("live", live.origin, "{}", "{ allow: { and: [authenticated_user: true] } }")}
 `;
-  world = await startSignInGateway({ yaml: corp.settings() + routes });
+  world = await startSignInGateway({ yaml: corp.settings("", "email_domains: [typed.example]") + routes });
   ({ origin } = world.gateway);
   await corp.idp.allowRedirects("gateway-at-corp", [`${origin}/.gateway/callback/corp`]);
 }, 60_000);
@@ -112,8 +112,11 @@ describe("a route for the people of one provider", () => {
     const stranger = await createBrowser().open(`${origin}/corp/`);
     const link = stranger.hops.map(({ location }) => location ?? "").find((each) => each.includes("?ticket="));
     const browser = await signedIn("default");
-    const page = await browser.open(`${new URL(link ?? "", origin).href}&idp=corp`);
-    expect([page.status, choices(page)]).toEqual([200, ["corp"]]);
+    let page = await browser.open(origin);
+    for (const choice of ["login_hint=vera%40typed.example", "idp=corp"]) {
+      page = await browser.open(`${new URL(link ?? "", origin).href}&${choice}`);
+      expect([page.status, page.hops.length, choices(page)]).toEqual([200, 1, ["corp"]]);
+    }
     expect(isAtProvider(await browser.click(page, "idp=corp"), corp)).toBe(true);
   });
 

@@ -244,6 +244,44 @@ describe("the choice", () => {
   });
 });
 
+describe("the choice by a typed e-mail address", () => {
+  const DOMAINS = "email_domains: [corp.example, example.com]";
+  const type = async (browser: Browser, email: string): Promise<Page> =>
+    browser.submit(await browser.open(`${APP}/`), { button: "Continue", values: { login_hint: email } });
+
+  test.each(["one@corp.example", " One@CORP.example "])("of %j leads to the provider of its domain", async (email) => {
+    configure(corp.settings("", DOMAINS));
+    const browser = bench.browser();
+    const page = await type(browser, email);
+    const target = new URL(page.hops[0]?.location ?? "");
+    expect(target.href.startsWith(corp.idp.issuer)).toBe(true);
+    expect(target.searchParams.get("login_hint")).toBe(email.trim());
+    expect(seen(await browser.click(page, ONE.email))).toMatchObject({ id: "issuer:corp/1" });
+  });
+
+  test.each([
+    "one@sub.corp.example",
+    "one@corp.example@other.example",
+    "one@other.example@corp.example",
+    "@corp.example",
+    "corp.example",
+    "one",
+    "öne@corp.example",
+    "one@corp.example\r\nx: y",
+    `${"x".repeat(400)}@corp.example`,
+  ])("of %j leads nowhere, and is asked for again", async (email) => {
+    configure(corp.settings("", DOMAINS));
+    const page = await type(bench.browser(), email);
+    expect([page.status, page.hops.length]).toEqual([200, 1]);
+    expect(page.text).toContain(CHOICE);
+    expect(page.text).toContain("No organization here is known by this address.");
+  });
+
+  test("is not offered where no domain leads anywhere", async () => {
+    expect((await bench.browser().open(`${APP}/`)).text).not.toContain("login_hint");
+  });
+});
+
 describe("a provider that leaves the configuration", () => {
   test("takes its sessions with it at the next request, and nobody else's", async () => {
     const [here, there] = [bench.browser(), bench.browser()];

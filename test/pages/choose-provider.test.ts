@@ -33,7 +33,7 @@ beforeAll(async () => {
     users: [{ id: "u-vera", email: "vera@corp.example", name: "Vera", groups: [] }],
   });
   world = await startSignInGateway({
-    yaml: `${corp.settings().replace("label: CORP", `label: ${JSON.stringify(LABEL)}`)}
+    yaml: `${corp.settings("", "email_domains: [corp.example]").replace("label: CORP", `label: ${JSON.stringify(LABEL)}`)}
 idp_label: Example staff
 routes:
   - { name: app, from: "{origin}", prefix: /app, to: "${upstream.origin}", policy: { allow: { and: [authenticated_user: true] } } }
@@ -101,11 +101,28 @@ describe.skipIf(missing !== undefined)("the choice of a provider in Chromium", {
       await choose(page);
       const links = page.getByRole("navigation").getByRole("link");
       expect(await links.allInnerTexts()).toEqual(["Example staff", LABEL]);
-      await page.keyboard.press("Tab");
-      await page.keyboard.press("Tab");
+      // Field and button of the e-mail address come first.
+      for (let stop = 0; stop < 4; stop++) await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
       await page.getByRole("link", { name: "vera@corp.example" }).click();
       await page.waitForURL(`${world.gateway.origin}/app/`);
+    });
+  });
+
+  test("is made by a typed address, by keyboard and without JavaScript", async () => {
+    await withVisitor({ javaScript: false }, async ({ page, consoleErrors }) => {
+      await choose(page);
+      const field = page.getByRole("textbox", { name: "Your e-mail address at work" });
+      await field.fill("vera@elsewhere.example");
+      await page.keyboard.press("Enter");
+      await expect.poll(() => page.getByRole("status").innerText()).toContain("No organization here");
+      await takePicture(page, "choose-provider-unknown");
+      expect(await field.inputValue()).toBe("vera@elsewhere.example");
+      await field.fill("vera@corp.example");
+      await page.keyboard.press("Enter");
+      // The development provider takes the address that it is told.
+      await page.waitForURL(`${world.gateway.origin}/app/`);
+      expect(consoleErrors).toEqual([]);
     });
   });
 

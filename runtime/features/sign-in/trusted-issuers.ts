@@ -120,7 +120,7 @@ const shape = {
     minMs: 60_000,
   }),
   email_domains: textList({
-    doc: "Domains of the e-mail addresses that it may vouch for. An address counts when it is in one of them, and not called unverified. Global token revocation may name users by these addresses.",
+    doc: "Domains of the e-mail addresses that it may vouch for. An address counts when it is in one of them, and not called unverified; with `sign_in` whoever types one on the page of choices is led to this provider. Global token revocation may name users by these addresses.",
     unset: "its addresses count for nothing",
     check: hostProblem,
   }),

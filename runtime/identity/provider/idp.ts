@@ -39,6 +39,8 @@ export interface SignInChecks {
   readonly codeVerifier: string;
   /** The provider asks the person anew, whatever session they have with it. */
   readonly isFresh?: boolean;
+  /** E-mail address that the person typed; so that they need not type it there. */
+  readonly loginHint?: string | undefined;
 }
 
 export interface IdentityProvider {
@@ -129,6 +131,7 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
         code_challenge: await openid.calculatePKCECodeChallenge(checks.codeVerifier),
         code_challenge_method: "S256",
         ...(checks.isFresh === true ? freshSignIn(settings) : {}),
+        ...(checks.loginHint === undefined ? {} : { login_hint: checks.loginHint }),
       });
       return url.href;
     },

@@ -1,8 +1,8 @@
 /**
  * Which identity provider a sign-in goes to: the one that may help, the one that this browser used last, or the person's
- * choice.
+ * choice, by its name or by their own e-mail address.
  *
- * Untrusted input: the choice in the address, the cookie that remembers one. Promise: neither leads anywhere but to a
+ * Untrusted input: the choice and the e-mail address in the query, the cookie that remembers a choice. Promise: neither leads anywhere but to a
  * provider of the configuration that the ticket allows; who signed in is never told by them.
  */
 import type { LiveSettings } from "../../config/compiled.ts";
@@ -12,6 +12,7 @@ import { chooseProviderPage } from "../../pages/choose-provider.ts";
 import type { CompiledPolicy } from "../../policy/evaluate.ts";
 import { mayReachFrom } from "../../policy/reach.ts";
 import { providerNameOf } from "../../shared/user-id.ts";
+import { vouchedEmail } from "../issuers/vouched-email.ts";
 import type { Principal } from "../principal.ts";
 
 type Providers = Pick<LiveSettings, "providers">;
@@ -72,6 +73,8 @@ export interface ProviderChoice {
   readonly providers: readonly IdpSettings[];
   /** What the person chose on our page. */
   readonly wanted: string | undefined;
+  /** The e-mail address that they typed there; undefined: none. */
+  readonly typed: string | undefined;
   /** The browser says that a page of ours led here. */
   readonly isOurLink: boolean;
   /** What this browser used last; undefined when it is not to count. */
@@ -84,22 +87,39 @@ export interface ProviderChoice {
 export function chooseProvider({
   providers,
   wanted,
+  typed,
   isOurLink,
   remembered,
   user,
 }: ProviderChoice): IdpSettings | undefined {
   const find = (name: string): IdpSettings | undefined => providers.find((each) => providerName(each) === name);
   if (wanted !== undefined && (isOurLink || !user)) return find(wanted);
+  if (typed !== undefined && (isOurLink || !user)) return findByEmail(providers, typed);
   // A link from elsewhere must not change who somebody is here: they say so first.
   if (user) return undefined;
   return providers.length === 1 ? providers[0] : remembered === undefined ? undefined : find(remembered);
 }
 
-/** @param address of this page, with its ticket */
-export function renderChoice({ providers, user }: ProviderChoice, host: string, address: string): string {
+/** The provider of an address's domain; who signs in there is told by the provider alone. */
+function findByEmail(providers: readonly IdpSettings[], email: string): IdpSettings | undefined {
+  return providers.find(({ emailDomains }) => emailDomains && vouchedEmail(email, emailDomains) !== "");
+}
+
+/** @param form address of this page, and its ticket */
+export function renderChoice(
+  { providers, typed, user }: ProviderChoice,
+  host: string,
+  form: { readonly path: string; readonly ticket: string },
+): string {
+  const hasDomains = providers.some(({ emailDomains }) => emailDomains !== undefined && emailDomains.size > 0);
   return chooseProviderPage({
     host,
     user: user && (user.email || user.name || user.id),
-    choices: providers.map((each) => ({ label: each.label, href: `${address}&idp=${providerName(each)}` })),
+    choices: providers.map((each) => ({
+      label: each.label,
+      href: `${form.path}?ticket=${form.ticket}&idp=${providerName(each)}`,
+    })),
+    // Of one choice there is nothing to find.
+    ...(hasDomains && providers.length > 1 && { byEmail: { ...form, typed: typed ?? "" } }),
   });
 }

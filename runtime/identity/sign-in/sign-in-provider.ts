@@ -28,6 +28,7 @@ import { refuseUnavailable, withStore, type RouteSignIn } from "./sign-in.ts";
 import type { Authenticator } from "../interfaces.ts";
 import { findSite, type Site } from "../sites.ts";
 import { callbackPath, chooseProvider, findProviders, isOfOne, renderChoice } from "./choose-provider.ts";
+import { continuePage } from "../../pages/signed-out.ts";
 import { createProviderSessions } from "./provider-sessions.ts";
 import { createTickets, type Ticket } from "./ticket.ts";
 import type { Store } from "../../store/store.ts";
@@ -67,12 +68,17 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     site: Site,
     ticket: Ticket,
     idp: IdpSettings,
-    sessionId?: string,
+    { sessionId, loginHint }: { readonly sessionId: string | undefined; readonly loginHint: string | undefined },
   ): Promise<void> => {
     const state = randomSecret();
     const checks = { state, nonce: randomSecret(), codeVerifier: randomSecret(48) };
     const isFresh = ticket.isFresh === true;
-    const url = await deps.idp.authorizationUrl(idp, { ...checks, redirectUri: redirectUri(site, idp), isFresh });
+    const url = await deps.idp.authorizationUrl(idp, {
+      ...checks,
+      redirectUri: redirectUri(site, idp),
+      isFresh,
+      loginHint,
+    });
     const carried = {
       signInId: ticket.signInId,
       from: site.host,
@@ -82,10 +88,17 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
       provider: startedAt(idp),
       ...(isFresh && { fresh: sessionId === undefined ? {} : { sessionId } }),
     };
-    redirect(exchange, 302, url, [
+    const headers = [
       ...cookies.clearPile(exchange, site, cookie),
       "set-cookie",
       cookies.setCarried(site, cookie, "provider", hashSecret(state), carried),
+    ];
+    if (loginHint === undefined) return redirect(exchange, 302, url, headers);
+    // Not a redirect: browsers hold a form's redirects to the page's form-action, and providers may answer anywhere.
+    respondHtml(exchange, 200, continuePage({ title: `Signing in at ${idp.label}`, href: url }), [
+      ...headers,
+      "refresh",
+      `0;url=${url}`,
     ]);
   };
 
@@ -140,10 +153,11 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     const remembered = cookies.readProvider(exchange, site, snapshot.settings.cookie);
     const isOurLink = exchange.header("sec-fetch-site") === "same-origin";
     const wanted = query.values.get("idp");
-    const choice = { providers, wanted, isOurLink, remembered, user: isFresh ? undefined : user };
+    const typed = wanted === undefined ? query.values.get("login_hint")?.trim() : undefined;
+    const choice = { providers, wanted, typed, isOurLink, remembered, user: isFresh ? undefined : user };
     const idp = chooseProvider(choice);
-    if (idp) return toProvider(exchange, snapshot, site, ticket, idp, sessionId);
-    respondHtml(exchange, 200, renderChoice(choice, target.host, `${exchange.path}?ticket=${sealed}`));
+    if (idp) return toProvider(exchange, snapshot, site, ticket, idp, { sessionId, loginHint: typed });
+    respondHtml(exchange, 200, renderChoice(choice, target.host, { path: exchange.path, ticket: sealed }));
   };
 
   const vouchFor = async (idp: IdpSettings, query: string, checks: Parameters<IdentityProvider["exchangeCode"]>[2]) => {
