@@ -8,8 +8,8 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-/** The proxy under test runs on one core, load and upstream on the other, where the machine can pin them. */
-export type Core = "target" | "rest";
+/** The proxy under test runs on one core, load and upstream on the other, where the machine can pin them; or wherever it likes. */
+export type Core = "target" | "rest" | "any";
 
 export const REST_CORE = "1";
 
@@ -19,7 +19,8 @@ export async function startChild(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
 ): Promise<Child> {
-  const pinned = existsSync("/usr/bin/taskset") ? ["/usr/bin/taskset", "-c", core === "target" ? "0" : REST_CORE] : [];
+  const isPinned = core !== "any" && existsSync("/usr/bin/taskset");
+  const pinned = isPinned ? ["/usr/bin/taskset", "-c", core === "target" ? "0" : REST_CORE] : [];
   const [program, ...rest] = [...pinned, command, ...args];
   const child = spawn(program ?? command, rest, {
     stdio: ["ignore", "pipe", "inherit"],

@@ -8,7 +8,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { startIdentityProvider } from "../../examples/demo/identity-provider.ts";
+import { type IdentityProviderOptions, startIdentityProvider } from "../../examples/demo/identity-provider.ts";
 import { visit } from "../../examples/demo/person.ts";
 import { createBrowser } from "../support/browser.ts";
 import { signInClient } from "../support/oauth-client.ts";
@@ -110,6 +110,8 @@ export interface GatewayStart {
   readonly logLevel?: string;
   /** With a console for Alice, on 127.0.0.1. */
   readonly hasConsole?: boolean;
+  /** Alice among them. */
+  readonly users?: IdentityProviderOptions["users"];
 }
 
 /** A whole gateway with a provider of its own, at which Alice has signed in. */
@@ -122,6 +124,7 @@ export async function startGateway({
   storage,
   logLevel = "warn",
   hasConsole,
+  users,
 }: GatewayStart) {
   const port = await freePort();
   const pages = `http://${hasConsole === true ? "127.0.0.1" : "localhost"}:${port}`;
@@ -129,6 +132,7 @@ export async function startGateway({
   const more = hasConsole === true ? consoleSettings(pages) : "";
   const provider = await startIdentityProvider({
     clients: [{ client_id: "gateway", client_secret: "benchmark", redirect_uris: [redirect] }],
+    ...(users && { users }),
   });
   const config = join(directory, `${name}.yaml`);
   const log = join(directory, `${name}.log`);

@@ -16,7 +16,8 @@ export interface Allowance {
   giveBack(directory: Directory, kind: ResourceKind): void;
 }
 
-const PAGE = 1000;
+/** What is read at once stops all other requests while it is parsed. */
+const PAGE = 200;
 /** After so many of its own a process counts what all have made. */
 const AGAIN_AFTER = 10_000;
 /** A full directory is counted again after this. */

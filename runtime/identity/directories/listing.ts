@@ -20,7 +20,8 @@ export interface Listing {
   forget(directory: string, kind: ResourceKind): void;
 }
 
-const PAGE = 1000;
+/** What is read at once stops all other requests while it is parsed. */
+const PAGE = 200;
 /** A first page is read anew more often than the pages after it. */
 const FIRST_MS = 5_000;
 const KEPT_MS = 120_000;

@@ -1,4 +1,5 @@
 /** Who is in which group of a directory. */
+import { createLimiter } from "../../shared/limiter.ts";
 import { everyPage } from "../../store/page-of.ts";
 import type { Store } from "../../store/store.ts";
 import type { MemberChanges } from "../scim/members.ts";
@@ -17,10 +18,16 @@ export interface Members {
 }
 
 const PAGE = 500;
-/** Of one request under way at a time. */
+/** Of one request. */
 const PARALLEL = 16;
+/** Of all requests together: answers of the store that come at once are one turn, in which nobody else is served. */
+const AT_ONCE = 8;
 
 export function createMembers(store: Store): Members {
+  const limiter = createLimiter(AT_ONCE);
+  const each = (users: Iterable<string>, work: (user: string) => Promise<void>): Promise<void> =>
+    inParallel(users, (user) => limiter.take(() => work(user)));
+
   async function* pages(directory: string, group: string): AsyncIterable<readonly string[]> {
     const prefix = memberPrefix(directory, group);
     for await (const records of everyPage(store, prefix, PAGE))
@@ -28,7 +35,7 @@ export function createMembers(store: Store): Members {
   }
 
   const remove = (directory: string, group: string, users: Iterable<string>): Promise<void> =>
-    inParallel(users, async (user) => void (await store.delete(memberPrefix(directory, group) + user)));
+    each(users, async (user) => void (await store.delete(memberPrefix(directory, group) + user)));
 
   return {
     async apply(directory, group, { isReplaced, added, removed }) {
@@ -44,7 +51,7 @@ export function createMembers(store: Store): Members {
         }
       }
       await remove(directory, group, removed);
-      await inParallel(missing, async (user) => {
+      await each(missing, async (user) => {
         if ((await store.get(resourcePrefix("user", directory) + user)) === undefined) return;
         const value: MemberRecord = { group };
         await store.put(memberPrefix(directory, group) + user, value, { tags: [membershipsTag(directory, user)] });

@@ -11,13 +11,20 @@ import { nameKey, type NameOf, type NameRecord } from "./records.ts";
 
 /** Longer than a request takes. */
 const ABANDONED_MS = 60_000;
+/** Half of it, for clocks of processes that differ. */
+const CERTAIN_MS = ABANDONED_MS / 2;
 const MAX_CONFLICTS = 8;
 
 export interface Names {
-  /** @returns whether it was nobody's before @throws ScimRefusal 409 when it is another's, 503 when that is not yet known */
-  reserve(name: NameOf, id: string): Promise<boolean>;
+  /**
+   * @param isFirst for a resource that is being made: its names are mostly nobody's, so that is not asked first
+   * @returns whether it was nobody's before @throws ScimRefusal 409 when it is another's, 503 when that is not yet known
+   */
+  reserve(name: NameOf, id: string, isFirst?: boolean): Promise<boolean>;
   /** @throws ScimRefusal 503 when it is another's by now */
   confirm(name: NameOf, id: string): Promise<void>;
+  /** Whether what was reserved at that time, for a resource that is written by now, may be another's: nobody was slow otherwise. */
+  isDoubtful(reservedMs: number): boolean;
   release(name: NameOf, id: string): Promise<void>;
   find(name: NameOf): Promise<string | undefined>;
 }
@@ -29,9 +36,9 @@ export function createNames(
 ): Names {
   const read = (name: NameOf) => store.get<NameRecord>(nameKey(name));
   return {
-    async reserve(name, id) {
+    async reserve(name, id, isFirst = false) {
       for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
-        const stored = await read(name);
+        const stored = isFirst && attempt === 0 ? undefined : await read(name);
         if (stored?.value.id === id) return false;
         if (stored) {
           if (await isHeldBy(name, stored.value.id))
@@ -47,6 +54,7 @@ export function createNames(
     async confirm(name, id) {
       if ((await read(name))?.value.id !== id) throw busy(name);
     },
+    isDoubtful: (reservedMs) => clock.now() - reservedMs >= CERTAIN_MS,
     async release(name, id) {
       const stored = await read(name);
       if (stored?.value.id === id) await store.delete(nameKey(name), { ifVersion: stored.version });

@@ -5,6 +5,8 @@
  * answered with success is in the store, and what it ends has ended; what cannot be done now is 503 with a time after
  * which it may be sent again.
  */
+import { setTimeout as delay } from "node:timers/promises";
+
 import type { Directory } from "../../features/sign-in/directories.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { type Endpoint, endpointOverStore } from "../../http/endpoint.ts";
@@ -43,17 +45,24 @@ export interface ScimDeps extends DirectoryParts {
   readonly store: Store;
   readonly log: Log;
   readonly failures: RateLimit;
+  /** Waits for the turn of one more request. */
+  readonly pace: () => Promise<void>;
 }
 
 /** Of wrong tokens, for each peer. */
 const FAILURES = { burst: 60, perSecond: 2 };
 /** Requests of one directory under way in this process: providers send a few at a time, and their bodies are in memory. */
 const MAX_UNDER_WAY = 16;
+/** So that a first load of everybody leaves the processor to all others; providers are far slower otherwise. */
+const MAX_PER_SECOND = 600;
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 const ID = /^[0-9a-f]{32}$/;
 
-export function scimEndpoints(given: Omit<ScimDeps, "failures"> & { readonly clock: Clock }): readonly Endpoint[] {
-  const deps: ScimDeps = { ...given, failures: createRateLimit(given, FAILURES.burst, FAILURES.perSecond) };
+export function scimEndpoints(
+  given: Omit<ScimDeps, "failures" | "pace"> & { readonly clock: Clock },
+): readonly Endpoint[] {
+  const failures = createRateLimit(given, FAILURES.burst, FAILURES.perSecond);
+  const deps: ScimDeps = { ...given, failures, pace: createPace(MAX_PER_SECOND) };
   const underWay = new Map<string, number>();
   const endpoint: Endpoint = {
     methods: METHODS,
@@ -61,6 +70,17 @@ export function scimEndpoints(given: Omit<ScimDeps, "failures"> & { readonly clo
     handle: (exchange, snapshot) => handle(deps, underWay, exchange, snapshot),
   };
   return [endpointOverStore(endpoint, given.log, respondStoreAway)];
+}
+
+/** Evenly: what comes together is done one after the other. */
+function createPace(perSecond: number): () => Promise<void> {
+  const eachMs = 1000 / perSecond;
+  let nextMs = 0;
+  return async () => {
+    const nowMs = performance.now();
+    nextMs = Math.max(nowMs, nextMs + eachMs);
+    if (nextMs > nowMs) await delay(nextMs - nowMs);
+  };
 }
 
 function respondStoreAway(exchange: Exchange): void {
@@ -99,6 +119,7 @@ async function handle(
     return respondRefusal(exchange, new ScimRefusal(429, "Too many requests at a time"), ["retry-after", "1"]);
   underWay.set(directory.name, count + 1);
   try {
+    await deps.pace();
     const query = parseQuery(exchange.query);
     if (!query.ok) throw new ScimRefusal(400, "The query cannot be read", "invalidValue");
     const base = `${site.origin}${SCIM_PATH}/${directory.name}`;

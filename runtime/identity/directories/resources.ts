@@ -73,10 +73,10 @@ export function createResources(
     store.put(keyOf(directory, id), value, { ifVersion, tags: tagsOf?.(directory, value.attributes) ?? [] });
 
   /** All or none. @returns those that were nobody's before */
-  const reserve = async (wanted: readonly NameOf[], id: string): Promise<readonly NameOf[]> => {
+  const reserve = async (wanted: readonly NameOf[], id: string, isFirst = false): Promise<readonly NameOf[]> => {
     const reserved: NameOf[] = [];
     try {
-      for (const name of wanted) if (await names.reserve(name, id)) reserved.push(name);
+      for (const name of wanted) if (await names.reserve(name, id, isFirst)) reserved.push(name);
       return reserved;
     } catch (error) {
       await releaseAll(reserved, id);
@@ -108,11 +108,11 @@ export function createResources(
     async create(directory, attributes) {
       const nowMs = clock.now();
       const id = newId(nowMs);
-      const reserved = await reserve(namesOf(directory, attributes), id);
+      const reserved = await reserve(namesOf(directory, attributes), id, true);
       const value: ResourceRecord = { attributes, createdAt: nowMs, changedAt: nowMs };
       await put(directory, id, value, 0);
       try {
-        await confirm(reserved, id);
+        if (names.isDoubtful(nowMs)) await confirm(reserved, id);
       } catch (error) {
         await store.delete(keyOf(directory, id));
         await releaseAll(reserved, id);

@@ -51,7 +51,8 @@ export async function handleUsers(request: ScimRequest): Promise<void> {
 
 async function respondUser(request: ScimRequest, user: Resource, status: 200 | 201): Promise<void> {
   const { exchange, directory, members, groups, parameters } = request;
-  const ids = await members.groupsOf(directory.name, user.id);
+  // Who was just made is in no group: nobody knew the id.
+  const ids = status === 201 ? [] : await members.groupsOf(directory.name, user.id);
   const found = await Promise.all(ids.map((id) => groups.get(directory.name, id)));
   const memberships = found.flatMap((group) =>
     group ? [{ value: group.id, display: group.attributes["displayName"], type: "direct" }] : [],

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import type { Directory } from "../../../../runtime/features/sign-in/directories.ts";
 import { createAllowance } from "../../../../runtime/identity/directories/allowance.ts";
-import { createDirectories } from "../../../../runtime/identity/directories/directories.ts";
+import { createDirectories, createDirectoryRecords } from "../../../../runtime/identity/directories/directories.ts";
 import { resourcePrefix } from "../../../../runtime/identity/directories/records.ts";
 import {
   createRecords,
@@ -114,4 +114,29 @@ test("there are as many users as there may be, whoever made them, and one that w
   expect(await make()).toBe(5);
   // Groups are counted by themselves.
   await here.spend(DIRECTORY, "group", () => Promise.resolve());
+});
+
+test("who was so slow to make a user that the name may be another's by now is asked to come again, and leaves nothing", async () => {
+  const { store, clock, parts } = start();
+  let beforeUser: (() => Promise<void>) | undefined;
+  const slowStore: typeof store = {
+    ...store,
+    async put(key, ...rest) {
+      if (key.startsWith("directory-user:")) await beforeUser?.();
+      return store.put(key, ...rest);
+    },
+  };
+  const [slow, fast] = [createDirectoryRecords({ store: slowStore, clock }).users, parts.users];
+  const attributes = { userName: "twin@example.com" };
+  // Between the name and the user a minute passes, and the name is given to another.
+  const taken: string[] = [];
+  beforeUser = async () => {
+    beforeUser = undefined;
+    clock.advance(61_000);
+    taken.push((await fast.create(DIRECTORY.name, attributes)).id);
+  };
+  await expect(slow.create(DIRECTORY.name, attributes)).rejects.toMatchObject({ status: 503 });
+  const kept = await store.page({ prefix: resourcePrefix("user", DIRECTORY.name), limit: 10 });
+  expect(kept.map(({ key }) => key)).toEqual([resourcePrefix("user", DIRECTORY.name) + taken[0]]);
+  expect((await fast.find(DIRECTORY.name, "userName", "twin@example.com"))?.id).toBe(taken[0]);
 });
