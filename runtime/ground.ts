@@ -29,7 +29,7 @@ import { openRecords } from "./record-kinds.ts";
 import { recordPlace } from "./record-store/options.ts";
 import { openBlocks } from "./identity/blocks.ts";
 import { openToolLocks } from "./mcp/tool-locks/shared-drift.ts";
-import { watchStore } from "./store/watched-store.ts";
+import { watchStore } from "./store/watch/watched-store.ts";
 import { startSweeper } from "./store/sweeper.ts";
 import { openTracing } from "./tracing/tracing.ts";
 import { createWebhook } from "./webhook/webhook.ts";
@@ -48,7 +48,8 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
   const log = (options.log ?? createLog({ level: boot.logLevel })).child(worker === undefined ? {} : { worker });
   const tracing = boot.tracing && own(await openTracing(boot.tracing, { log }));
   const keys = createKeys(boot.sharedSecrets);
-  const { store, health: storeHealth } = watchStore(await openRecords(boot.storageUrl, { clock, log }), { clock });
+  const watched = watchStore(await openRecords(boot.storageUrl, { clock, log }), { clock });
+  const { store, health: storeHealth, counts: storeCounts } = watched;
   own(store);
   own(startSweeper({ store, log }));
   const published = createPublishedSlices({ store });
@@ -114,6 +115,7 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
     keys,
     store,
     storeHealth,
+    storeCounts,
     bundle,
     records,
     recordReader,

@@ -11,7 +11,7 @@ import { errorText } from "../shared/errors.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Log } from "../shared/log.ts";
 import type { Clock } from "../shared/clock.ts";
-import { WITHOUT_STORE_MS } from "../store/store-health.ts";
+import { WITHOUT_STORE_MS } from "../store/watch/store-health.ts";
 import type { Store } from "../store/store.ts";
 import { applicationOpens } from "./application-reach.ts";
 import { BoundedCache, type Visited } from "../shared/cache.ts";

@@ -2,7 +2,8 @@
 import type { Bundle, BundleStatus } from "../bundle/bundle.ts";
 import type { UpstreamStatus } from "../../features/balancing/apply-state.ts";
 import type { Closable } from "../../shared/clock.ts";
-import type { StoreHealth } from "../../store/store-health.ts";
+import type { StoreCounts } from "../../store/watch/store-counts.ts";
+import type { StoreHealth } from "../../store/watch/store-health.ts";
 import { bundleSeries } from "./bundle-series.ts";
 import { createAdminListener, type Admin, type AdminListenerDeps, type AdminPages } from "./listener.ts";
 import type { Metrics } from "./metrics.ts";
@@ -18,6 +19,7 @@ export interface PagesDeps {
   readonly metrics: Metrics;
   readonly isDraining: () => boolean;
   readonly storeHealth: StoreHealth;
+  readonly storeCounts: StoreCounts;
   /** What is known of upstreams; absent: nothing is shown. */
   readonly upstreams?: () => readonly UpstreamStatus[];
   /** What is blocked. */
@@ -56,8 +58,8 @@ export function createPages(deps: PagesDeps): AdminPages & Closable {
   return { ...processPages(deps), close: async () => stop() };
 }
 
-function followBundle({ bundle, metrics, storeHealth, upstreams, records }: PagesDeps): () => void {
-  for (const series of storeSeries(storeHealth)) metrics.register(series);
+function followBundle({ bundle, metrics, storeHealth, storeCounts, upstreams, records }: PagesDeps): () => void {
+  for (const series of storeSeries(storeHealth, storeCounts)) metrics.register(series);
   if (records?.thread) for (const series of recordSeries(records.thread)) metrics.register(series);
   if (upstreams) for (const series of upstreamSeries(upstreams)) metrics.register(series);
   for (const series of bundleSeries(bundle)) metrics.register(series);

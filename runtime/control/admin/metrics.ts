@@ -3,7 +3,7 @@ import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Decision } from "../../policy/facts.ts";
 import type { ShadowDecision } from "../../policy/shadow.ts";
 import type { TokenRefresh } from "../../shared/clock.ts";
-import { createSeriesRegistry, type MetricValues, type Sample, type Series } from "./series.ts";
+import { createSeriesRegistry, histogram, type MetricValues, type Series } from "./series.ts";
 
 /** Functions without `this`: they may be handed over singly. */
 export interface Metrics {
@@ -160,7 +160,7 @@ export function createMetrics(): Metrics {
       help: "From sending a request to an upstream until its answer was complete, by kind of route.",
       type: "histogram",
       *read() {
-        for (const [kind, timed] of durations) yield* histogram(kind, timed);
+        for (const [kind, timed] of durations) yield* histogram(kind, timed, BUCKETS_MS);
       },
     };
     yield {
@@ -230,18 +230,6 @@ export function createMetrics(): Metrics {
       read: () => [{ value: openStreams }],
     };
   }
-}
-
-function* histogram(kind: string, { counts, sumMs }: Durations): Iterable<Sample> {
-  let total = 0;
-  for (const [index, count] of counts.entries()) {
-    total += count;
-    const limit = BUCKETS_MS[index];
-    const le = limit === undefined ? "+Inf" : String(limit / 1000);
-    yield { value: total, labels: { kind, le }, suffix: "_bucket" };
-  }
-  yield { value: sumMs / 1000, labels: { kind }, suffix: "_sum" };
-  yield { value: total, labels: { kind }, suffix: "_count" };
 }
 
 function bump(counts: number[], index: number): void {

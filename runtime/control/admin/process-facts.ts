@@ -1,5 +1,5 @@
 /** What readiness and status say first, of one process as of several. */
-import type { StoreHealth } from "../../store/store-health.ts";
+import type { StoreHealth } from "../../store/watch/store-health.ts";
 import { VERSION } from "../../shared/version.ts";
 import { storeStatus } from "./store/store-status.ts";
 

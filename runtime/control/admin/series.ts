@@ -55,6 +55,28 @@ export function createSeriesRegistry({ processMetrics = true } = {}): SeriesRegi
   };
 }
 
+/**
+ * Durations of one kind as samples of a histogram.
+ *
+ * @param timed how many were within each bucket alone, at the end those above all
+ * @param bucketsMs their upper bounds
+ */
+export function* histogram(
+  kind: string,
+  { counts, sumMs }: { readonly counts: readonly number[]; readonly sumMs: number },
+  bucketsMs: readonly number[],
+): Iterable<Sample> {
+  let total = 0;
+  for (const [index, count] of counts.entries()) {
+    total += count;
+    const limit = bucketsMs[index];
+    const le = limit === undefined ? "+Inf" : String(limit / 1000);
+    yield { value: total, labels: { kind, le }, suffix: "_bucket" };
+  }
+  yield { value: sumMs / 1000, labels: { kind }, suffix: "_sum" };
+  yield { value: total, labels: { kind }, suffix: "_count" };
+}
+
 function lazyMetric({ name, help, type, merge = "sum", read }: Series) {
   return {
     name,

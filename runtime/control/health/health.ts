@@ -9,7 +9,7 @@ import type { UpstreamStatus } from "../../features/balancing/apply-state.ts";
 import { closeAll } from "../../shared/close-all.ts";
 import { type Closable, type Clock, epochSeconds, type TokenRefresh } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
-import type { StoreHealth } from "../../store/store-health.ts";
+import type { StoreHealth } from "../../store/watch/store-health.ts";
 import type { Store } from "../../store/store.ts";
 import type { WebhookStatus } from "../../webhook/tally.ts";
 import { processFacts } from "../admin/process-facts.ts";

@@ -7,7 +7,7 @@ import type { Totals } from "../admin/metrics.ts";
 import { createSeriesRegistry, mergeMetrics } from "../admin/series.ts";
 import { processFacts } from "../admin/process-facts.ts";
 import { storeStatus, worstStoreStatus } from "../admin/store/store-status.ts";
-import type { StoreHealth } from "../../store/store-health.ts";
+import type { StoreHealth } from "../../store/watch/store-health.ts";
 import { mergeSinks } from "../admin/records/recording.ts";
 import { mergeStatus } from "../../webhook/tally.ts";
 import type { Fleet } from "./fleet.ts";

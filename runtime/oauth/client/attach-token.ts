@@ -11,7 +11,7 @@ import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { BoundedCache, type Visited } from "../../shared/cache.ts";
-import { WITHOUT_STORE_MS } from "../../store/store-health.ts";
+import { WITHOUT_STORE_MS } from "../../store/watch/store-health.ts";
 import type { ConnectionChanges } from "./changes.ts";
 import { canConnect, findTarget, type UpstreamTarget } from "./target.ts";
 import type { Held, Refused } from "./tokens/token-records.ts";

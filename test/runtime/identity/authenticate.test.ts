@@ -20,7 +20,7 @@ import { createRevocations } from "../../../runtime/identity/revocations.ts";
 import type { Authenticator, TokenAudience } from "../../../runtime/identity/interfaces.ts";
 import { findSite } from "../../../runtime/identity/sites.ts";
 import { createTickets } from "../../../runtime/identity/sign-in/ticket.ts";
-import { WITHOUT_STORE_MS } from "../../../runtime/store/store-health.ts";
+import { WITHOUT_STORE_MS } from "../../../runtime/store/watch/store-health.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { routeNamed, snapshotFrom } from "../../support/config.ts";
 import { createBreakableStore } from "../../support/store.ts";

@@ -11,7 +11,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../runtime/shared/clock.ts";
 import { migrations } from "../../../runtime/store/migrations.ts";
 import { openSqliteStore } from "../../../runtime/store/sqlite/sqlite.ts";
-import { watchStore } from "../../../runtime/store/watched-store.ts";
+import { watchStore } from "../../../runtime/store/watch/watched-store.ts";
 import { mountSmallDisk } from "../../support/small-disk.ts";
 
 const clock = systemClock;

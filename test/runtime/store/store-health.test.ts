@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { GatewayError } from "../../../runtime/shared/errors.ts";
 import { createMemoryStore } from "../../../runtime/store/memory.ts";
-import { WITHOUT_STORE_MS } from "../../../runtime/store/store-health.ts";
+import { WITHOUT_STORE_MS } from "../../../runtime/store/watch/store-health.ts";
 import type { Store } from "../../../runtime/store/store.ts";
-import { watchStore, type WatchedStore } from "../../../runtime/store/watched-store.ts";
+import { watchStore, type WatchedStore } from "../../../runtime/store/watch/watched-store.ts";
 import { createTestClock, type TestClock } from "../../support/clock.ts";
 
 const WRITES = ["put", "delete", "take", "deleteByTag", "lease", "allot", "append", "sweep"];
@@ -112,6 +112,33 @@ describe("watchStore()", () => {
     await expect(watched.store.put("", 2)).rejects.toMatchObject({ code: "store.invalid" });
     expect(asked).toEqual(["put", "put"]);
     expect(known()).toEqual({ store: "ok", serves: true });
+  });
+
+  test("counts operations by what became of them", async () => {
+    const { store } = watched;
+    await store.put("k", 1);
+    await store.put("k", 2, { ifVersion: 9 });
+    await store.get("k");
+    await store.get("none");
+    const lease = await store.lease("l", 60_000);
+    await store.lease("l", 60_000);
+    await lease?.release();
+    await lease?.renew(1);
+    state = "away";
+    await fails(store.get("k"));
+    await expect(store.put("", 2)).rejects.toMatchObject({ code: "store.unavailable" });
+    state = "ok";
+    await expect(store.put("", 2)).rejects.toMatchObject({ code: "store.invalid" });
+    expect(Object.fromEntries(watched.counts.operations)).toEqual({
+      put: { ok: 1, refused: 1, unavailable: 1 },
+      get: { ok: 2, refused: 0, unavailable: 1 },
+      lease: { ok: 1, refused: 1, unavailable: 0 },
+      release: { ok: 1, refused: 0, unavailable: 0 },
+      renew: { ok: 0, refused: 1, unavailable: 0 },
+    });
+    const { read, write } = watched.counts.durations;
+    const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
+    expect([sum(read.counts), sum(write.counts)]).toEqual([3, 7]);
   });
 
   test("passes on what the store answers, leases too", async () => {

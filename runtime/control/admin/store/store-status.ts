@@ -1,6 +1,7 @@
 /** What is told of the store: readiness, `/status` and metrics. */
-import type { StoreFacts, StoreHealth, StoreState } from "../../../store/store-health.ts";
-import type { Series } from "../series.ts";
+import type { StoreFacts, StoreHealth, StoreState } from "../../../store/watch/store-health.ts";
+import { STORE_BUCKETS_MS, type StoreCounts } from "../../../store/watch/store-counts.ts";
+import { histogram, type Series } from "../series.ts";
 
 /** As readiness and status have it. */
 export interface StoreStatus {
@@ -24,9 +25,26 @@ export function worstStoreStatus(each: readonly StoreStatus[]): StoreStatus | un
   return worst;
 }
 
-/** @param health of this process's store */
-export function storeSeries(health: Pick<StoreHealth, "known">): readonly Series[] {
+/** @param counts of this process */
+export function storeSeries(health: Pick<StoreHealth, "known">, counts: StoreCounts): readonly Series[] {
   return [
+    {
+      name: "gateway_store_operations_total",
+      help: "Operations of the store by outcome: ok, refused (somebody else was first: a newer version, or a lease that another process holds and this one waits for), unavailable.",
+      type: "counter",
+      *read() {
+        for (const [operation, outcomes] of counts.operations)
+          for (const [outcome, value] of Object.entries(outcomes)) yield { value, labels: { operation, outcome } };
+      },
+    },
+    {
+      name: "gateway_store_duration_seconds",
+      help: "How long operations of the store took, those that failed too, by kind: read, write.",
+      type: "histogram",
+      *read() {
+        for (const [kind, timed] of Object.entries(counts.durations)) yield* histogram(kind, timed, STORE_BUCKETS_MS);
+      },
+    },
     {
       name: "gateway_store_up",
       help: "1 while the store answers this process and takes its writes, 0 while it does not.",

@@ -8,8 +8,8 @@ import type { BundleStatus } from "../../../../runtime/control/bundle/bundle.ts"
 import type { Snapshot } from "../../../../runtime/config/snapshot.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
 import { VERSION } from "../../../../runtime/shared/version.ts";
-import { WITHOUT_STORE_MS } from "../../../../runtime/store/store-health.ts";
-import { watchStore, type WatchedStore } from "../../../../runtime/store/watched-store.ts";
+import { WITHOUT_STORE_MS } from "../../../../runtime/store/watch/store-health.ts";
+import { watchStore, type WatchedStore } from "../../../../runtime/store/watch/watched-store.ts";
 import { createTestClock, type TestClock } from "../../../support/clock.ts";
 import { routeNamed, snapshotFrom } from "../../../support/config.ts";
 import { createBreakableStore, type BreakableStore } from "../../../support/store.ts";
@@ -40,6 +40,7 @@ async function start(
     metrics,
     ...options,
     storeHealth: watched.health,
+    storeCounts: watched.counts,
     isDraining: () => draining,
     log: silentLog(),
     bundle: {

@@ -5,7 +5,7 @@ import { createConsole, type Console } from "../../../../runtime/control/console
 import { startHealth, type Health } from "../../../../runtime/control/health/health.ts";
 import { compileConsole, consoleOwners } from "../../../../runtime/features/access/console.ts";
 import { closeAll } from "../../../../runtime/shared/close-all.ts";
-import { watchStore } from "../../../../runtime/store/watched-store.ts";
+import { watchStore } from "../../../../runtime/store/watch/watched-store.ts";
 import type { Closable } from "../../../../runtime/shared/clock.ts";
 import { AUTH, startSessionBench, type SessionBench } from "../../../support/session-bench.ts";
 

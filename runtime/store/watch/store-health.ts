@@ -2,8 +2,8 @@
  * Whether the store can be used by this process, and since when not: from what everybody's operations come to, and from
  * a question of its own where one of them failed, or somebody wants to know.
  */
-import { epochSeconds, within, type Clock } from "../shared/clock.ts";
-import type { Store } from "./store.ts";
+import { epochSeconds, within, type Clock } from "../../shared/clock.ts";
+import type { Store } from "../store.ts";
 
 /**
  * So long goes on what was verified while the store cannot be used: principals, Internal Tokens, and the readiness of a
