@@ -55,7 +55,7 @@ export interface WorkerStatus {
 }
 
 export const ADMIN_TOKEN = "admin-token-of-the-tests";
-const START_WITHIN_MS = 30_000;
+const START_WITHIN_MS = 60_000;
 const MAIN = new URL("../../runtime/main.ts", import.meta.url).pathname;
 
 interface Spawned {
