@@ -15,6 +15,7 @@ import { createPublishWorkloads } from "./control/admin/publish-workloads.ts";
 import { sliceEndpoint } from "./control/admin/slices.ts";
 import type { BundleStatus } from "./control/bundle/bundle.ts";
 import { startPresence } from "./control/bundle/presence.ts";
+import { startSecretUse } from "./control/keys/secret-use.ts";
 import { createPublisher } from "./control/bundle/publisher.ts";
 import { startTellingEnding } from "./control/telling/tell-ending.ts";
 import { closeAll } from "./shared/close-all.ts";
@@ -99,7 +100,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       own,
     );
     // Before the first request: whoever publishes waits for those who show signs of life, and nobody serves without.
-    own(await startPresence({ store, id: ground.id, bundle, clock, log }));
+    const { secrets } = ground;
+    // Before the sign of life, by which others learn that a secret is in use.
+    if (secrets?.[0] !== undefined) own(await startSecretUse({ store, id: secrets[0], clock, log }));
+    own(await startPresence({ store, id: ground.id, bundle, secrets, clock, log }));
     const { server, certificates } = await listen(ground, proxy, own);
     if (ground.webhook) {
       const hosts = () => bundle.current().certificates ?? [];

@@ -19,7 +19,7 @@ import { startTellingSinks } from "./control/telling/tell-sinks.ts";
 import { consoleOwners } from "./features/access/console.ts";
 import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
 import type { GatewayError } from "./shared/errors.ts";
-import { createKeys } from "./shared/keys.ts";
+import { createKeys, secretIds } from "./shared/keys.ts";
 import { createLog } from "./shared/log.ts";
 import { type AdminAction, formatAction } from "./audit/action-record.ts";
 import { createRedactor, type RedactorOptions } from "./audit/redaction/redactor.ts";
@@ -108,6 +108,8 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
   return {
     ...actions,
     boot,
+    // One that was made for this start is nobody else's, and of no use afterwards.
+    secrets: start.sealing && secretIds(keys),
     id,
     log,
     clock,

@@ -2,6 +2,7 @@
 import { APPROVAL_FORMATS } from "./approvals/approval-records.ts";
 import { AUDIT_FORMATS } from "./control/audit/heads.ts";
 import { DRAFT_FORMATS } from "./control/drafts/draft-records.ts";
+import { SECRET_FORMATS } from "./control/keys/secret-use.ts";
 import { HEALTH_FORMATS } from "./control/health/tiers.ts";
 import { MINTED_FORMATS } from "./control/admin/minted-tokens.ts";
 import { DRIFT_FORMATS } from "./mcp/tool-locks/shared-drift.ts";
@@ -27,6 +28,7 @@ export const recordFormats: RecordFormats = {
   ...AUDIT_FORMATS,
   ...DRAFT_FORMATS,
   ...HEALTH_FORMATS,
+  ...SECRET_FORMATS,
 };
 
 /** @throws GatewayError as `openStore` does */

@@ -113,6 +113,7 @@ const rules: Readonly<Record<string, Rule>> = {
     ],
     why: "its own listener; jobs publish with the token of their platform",
   },
+  "control/keys": { may: ["shared", "store"], why: "since when a shared secret is in use" },
   "control/health": {
     may: ["shared", "policy", "audit", "features", "config", "store", "webhook", "control/bundle", "control/admin"],
     why: "what processes tell each other of themselves, for the console",
@@ -194,6 +195,7 @@ const rules: Readonly<Record<string, Rule>> = {
       "control/audit",
       "control/drafts",
       "control/health",
+      "control/keys",
     ],
     why: "the kinds of records, from their owners",
   },
@@ -216,6 +218,10 @@ const rules: Readonly<Record<string, Rule>> = {
     may: ["shared", "policy", "audit", "settings", "config", "control/bundle", "tools/replay"],
     why: "two configurations, and users out of records",
   },
+  "tools/keys": {
+    may: ["shared", "audit", "store", "identity", "oauth/server", "control/bundle", "control/keys", "record-kinds"],
+    why: "which secrets processes have, and which records need",
+  },
   "tools/check": { may: ["config", "features"], why: "what `gateway check` says of a configuration" },
   "tools/commands": {
     may: [
@@ -236,6 +242,7 @@ const rules: Readonly<Record<string, Rule>> = {
       "record-kinds",
       "tools/check",
       "tools/diff",
+      "tools/keys",
       "tools/audit",
       "tools/replay",
     ],

@@ -18,33 +18,38 @@ import {
 
 import { GatewayError } from "./errors.ts";
 
-export type KeyPurpose =
-  | "record-arguments"
-  | "session-cookie"
-  | "sign-in-ticket"
-  | "sign-in-nonce"
-  | "authorization-request"
-  | "csrf"
-  | "external-token"
-  | "refresh-token"
-  | "refresh-replay"
-  | "provider-tokens"
-  | "vault"
-  | "mcp-session"
-  | "mcp-task"
-  | "mcp-message-address"
-  | "bundle-secret"
-  | "kept-slice"
-  | "assertion-signing"
-  | "programmatic-login"
-  | "device-request"
-  | "device-challenge"
-  | "gateway-id"
-  | "approval"
-  | "approval-state"
-  | "audit-signing"
-  | "forgotten-user"
-  | "console";
+/** What keys are derived for: each its own. */
+export const KEY_PURPOSES = [
+  "record-arguments",
+  "session-cookie",
+  "sign-in-ticket",
+  "sign-in-nonce",
+  "authorization-request",
+  "csrf",
+  "external-token",
+  "refresh-token",
+  "refresh-replay",
+  "provider-tokens",
+  "vault",
+  "mcp-session",
+  "mcp-task",
+  "mcp-message-address",
+  "bundle-secret",
+  "kept-slice",
+  "assertion-signing",
+  "programmatic-login",
+  "device-request",
+  "device-challenge",
+  "gateway-id",
+  "approval",
+  "approval-state",
+  "audit-signing",
+  "forgotten-user",
+  "console",
+  "secret-id",
+] as const;
+
+export type KeyPurpose = (typeof KEY_PURPOSES)[number];
 
 /** Authenticated encryption for one purpose. */
 export interface Sealer {
@@ -105,7 +110,7 @@ export function createKeys(secrets: readonly Buffer[]): Keys {
 
 /** A sealer over explicit 32-byte keys, current first. */
 export function createSealer(keys: readonly Buffer[]): Sealer {
-  const ids = keys.map((key) => createHash("sha256").update("key-id").update(key).digest().subarray(0, KEY_ID_BYTES));
+  const ids = keys.map((key) => keyId(key));
   // Made once: importing the bytes anew for each seal costs a quarter of opening it.
   const secrets = keys.map((key) => createSecretKey(key));
   const current = secrets[0];
@@ -157,6 +162,20 @@ export function createSealer(keys: readonly Buffer[]): Sealer {
     const index = ids.findIndex((known) => known.equals(id));
     return index === -1 ? undefined : keys[index];
   }
+}
+
+/** What each seal made with this key begins with. */
+export function sealBeginning(key: Buffer): string {
+  return keyId(key).toString("base64url");
+}
+
+/** What each shared secret is called, current first: names that tell nothing of it. */
+export function secretIds(keys: Keys): readonly string[] {
+  return keys.derive("secret-id").map((key) => key.toString("hex", 0, 6));
+}
+
+function keyId(key: Buffer): Buffer {
+  return createHash("sha256").update("key-id").update(key).digest().subarray(0, KEY_ID_BYTES);
 }
 
 /** SHA-256 as base64url: how codes, tokens and handles are stored. */

@@ -130,6 +130,7 @@ test("`gateway …` names commands and options that exist, in text and in blocks
   expect(texts.length).toBeGreaterThan(60);
   const groups = new Set([
     "ingress",
+    "keys",
     "sessions",
     "grants",
     "devices",

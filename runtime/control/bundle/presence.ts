@@ -24,6 +24,8 @@ export interface PresenceRow {
   readonly refused?: { readonly generation: number; readonly problems: readonly string[] };
   /** Owners whose published slice is not what this process serves. */
   readonly degraded?: readonly { readonly owner: string; readonly problems: readonly string[] }[];
+  /** Ids of its shared secrets, current first; absent without one, and in what older programs write. */
+  readonly secrets?: readonly string[];
   /** Epoch seconds. */
   readonly seen: number;
 }
@@ -33,6 +35,8 @@ export interface PresenceDeps {
   /** Of this process; unique among all that share the store. */
   readonly id: string;
   readonly bundle: Pick<Bundle, "status" | "onReport">;
+  /** Ids of the shared secrets, current first; absent without one. */
+  readonly secrets?: readonly string[] | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -55,7 +59,7 @@ export function processName(): string {
 }
 
 /** Resolves when the first sign of life is written, or could not be. */
-export async function startPresence({ store, id, bundle, clock, log }: PresenceDeps): Promise<Closable> {
+export async function startPresence({ store, id, bundle, secrets, clock, log }: PresenceDeps): Promise<Closable> {
   let closed = false;
   let writing = Promise.resolve();
   let queued = false;
@@ -95,7 +99,7 @@ export async function startPresence({ store, id, bundle, clock, log }: PresenceD
 
   function row(): PresenceRow {
     const { digest, published, lastError, degraded } = bundle.status();
-    const common = { id, digest, seen: nowSeconds(), ...behind(degraded) };
+    const common = { id, digest, ...(secrets && { secrets }), seen: nowSeconds(), ...behind(degraded) };
     if (!published) return { ...common, published: 0 };
     const { generation, inForce } = published;
     if (!lastError || lastError.partial || generation <= inForce) return { ...common, published: inForce };

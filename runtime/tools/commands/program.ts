@@ -14,6 +14,7 @@ const blocks = () => import("./blocks.ts");
 const records = () => import("./records.ts");
 const users = () => import("./users.ts");
 const directory = () => import("./directory.ts");
+const keys = () => import("./keys.ts");
 
 const JSON_OUT = ["--json", "for machines"] as const;
 const USER = ["--user <id>", "only of this user: id or email"] as const;
@@ -97,6 +98,18 @@ export function addAdministration(program: Command, exit: (code: number) => void
   onRecords(companies, "forget", "delete what is kept of a directory that the configuration has no longer")
     .argument("<directory>", "its name")
     .action(async (name, options) => exit(await (await directory()).forgetDirectory(name, options)));
+
+  const secrets = program.command("keys").description("the shared secrets of all processes, and what is made of them");
+  onRecords(secrets, "list", "which there are, since when, who has them, and what needs an old one; never the secrets")
+    .option(...JSON_OUT)
+    .action(async (options) => exit(await (await keys()).printKeys(options)));
+  onRecords(
+    secrets,
+    "rotate",
+    "say the next step of a rotation, and whether all processes have taken the one before; exit status 0: go on, 3: not yet, 1: cannot tell",
+  )
+    .option("--new <file>", "to begin: write a new secret into this file, which must not be there")
+    .action(async (options) => exit(await (await keys()).rotateKeys(options)));
 
   const sessions = program.command("sessions").description("who is signed in with a browser");
   onRecords(sessions, "list")

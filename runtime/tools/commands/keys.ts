@@ -1,0 +1,148 @@
+/**
+ * `gateway keys …`: which shared secrets are in use, and how one takes the place of another while the gateway serves.
+ *
+ * The secret itself is wherever `shared_secret_ref` leads to, which no command writes: it makes a new one, says what to do
+ * with it, and tells from the signs of life of all processes whether that is done.
+ */
+import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+
+import { attempting, GatewayError } from "../../shared/errors.ts";
+import { createKeys, secretIds } from "../../shared/keys.ts";
+import type { Need } from "../keys/needs.ts";
+import { type KeyState, readKeyState, type SecretState } from "../keys/state.ts";
+import { printRows, timeText } from "./output.ts";
+
+export interface KeyOptions {
+  readonly config: string;
+  readonly json?: boolean;
+}
+
+export interface RotateOptions {
+  readonly config: string;
+  /** File for a new secret. */
+  readonly new?: string;
+}
+
+/** Exit code, as that of `gateway diff`. */
+const NOT_YET = 3;
+
+/** @returns exit code @throws GatewayError as `readKeyState` */
+export async function printKeys({ config, json }: KeyOptions): Promise<number> {
+  const state = await readKeyState(config);
+  if (json === true) {
+    console.log(JSON.stringify(state, null, 2));
+    return 0;
+  }
+  const { length } = state.processes;
+  const secrets = state.secrets.map(({ id, role, since, until, had, needs }) => ({
+    shared_secret: id,
+    role,
+    since: since === undefined ? "" : timeText(since),
+    until: until === undefined || role === "current" ? "" : timeText(until),
+    processes: `${had.length} of ${length}`,
+    "needed by": needs.map(needText).join(", "),
+  }));
+  printRows(secrets, false, "");
+  console.log("");
+  printRows(
+    state.publicKeys.map(({ use, id, role, secret = "" }) => ({ "public key": use, role, from: secret, id })),
+    false,
+    "",
+  );
+  for (const id of state.silent) console.log(`\n${id} does not say which secrets it has`);
+  return 0;
+}
+
+/** @returns exit code @throws GatewayError as `readKeyState`; `keys.rotation`, `keys.new-file` */
+export async function rotateKeys({ config, new: file }: RotateOptions): Promise<number> {
+  const state = await readKeyState(config);
+  const { text, isDone } = file === undefined ? nextStep(state) : await begin(state, file);
+  console.log(text);
+  return isDone ? 0 : NOT_YET;
+}
+
+interface Step {
+  readonly text: string;
+  readonly isDone: boolean;
+}
+
+async function begin({ secrets }: KeyState, file: string): Promise<Step> {
+  const other = secrets.find(({ role }) => role === "next" || role === "unknown");
+  if (other) {
+    const message = `there is ${other.id} already, which ${other.role === "next" ? "is not in use yet" : "the configuration does not have"}`;
+    throw new GatewayError("keys.rotation", `Cannot begin a rotation: ${message}`);
+  }
+  const secret = randomBytes(32);
+  await attempting("keys.new-file", `Cannot write "${file}"`, () =>
+    // Never over another secret, nor through a link.
+    writeFile(file, `${secret.toString("base64")}\n`, { mode: 0o600, flag: "wx" }),
+  );
+  const [id] = secretIds(createKeys([secret]));
+  const text = `Written: a new secret, ${id}, into ${file}
+
+Step 1 of 3: bring it to where all replicas read their secrets, and name it in previous_shared_secret beside what
+stands there (shared_secret stays). Restart the replicas one after the other. Then run this command without --new.`;
+  return { text, isDone: true };
+}
+
+function nextStep(state: KeyState): Step {
+  const { secrets, processes } = state;
+  const [current] = secrets;
+  if (!current) throw new GatewayError("keys.no-secret", "Cannot rotate keys: no shared_secret is set");
+  if (processes.length === 0) return { text: "No process runs, so that nothing can be told.", isDone: false };
+  const unknown = secrets.find(({ role }) => role === "unknown");
+  const next = secrets.find(({ role }) => role === "next");
+  const old = secrets.filter(({ role }) => role === "previous");
+  if (next) return mayBecomeCurrent(state, next);
+  if (old.length > 0) {
+    const lacking = processes.filter((id) => !current.current.includes(id));
+    if (lacking.length > 0) return notYet(`do not use ${current.id} as shared_secret yet`, lacking, processes);
+    return mayGo(state, old);
+  }
+  if (unknown) return notYet(`still have ${unknown.id}, which the configuration does not have`, unknown.had, processes);
+  return { text: "Nothing is under way. To begin a rotation: gateway keys rotate --new FILE", isDone: true };
+}
+
+function mayBecomeCurrent({ secrets, processes }: KeyState, next: SecretState): Step {
+  const lacking = processes.filter((id) => !next.had.includes(id));
+  if (lacking.length > 0) return notYet(`do not know ${next.id} yet`, lacking, processes);
+  const text = `${all(processes)} ${next.id}.
+
+Step 2 of 3: make ${next.id} the shared_secret, and name ${secrets[0]?.id} in previous_shared_secret in its place. Restart
+the replicas one after the other. Then run this command again.`;
+  return { text, isDone: true };
+}
+
+function mayGo({ processes, secrets }: KeyState, old: readonly SecretState[]): Step {
+  const needed = old.filter(({ needs }) => needs.length > 0);
+  const unneeded = old.filter(({ needs }) => needs.length === 0).map(({ id }) => id);
+  const lines = [`${all(processes)} ${secrets[0]?.id}, as shared_secret.`];
+  for (const { id, needs } of needed)
+    lines.push("", `${id} is still needed by:`, ...needs.map((n) => `  ${needText(n)}`));
+  if (needed.length > 0)
+    lines.push("What needs it when it is taken away is worth nothing: people sign in or connect anew.");
+  if (unneeded.length > 0) {
+    lines.push(
+      "",
+      `Step 3 of 3: take ${unneeded.join(", ")} out of previous_shared_secret, and restart the replicas one after the other.`,
+    );
+  }
+  return { text: lines.join("\n"), isDone: needed.length === 0 };
+}
+
+function notYet(what: string, lacking: readonly string[], processes: readonly string[]): Step {
+  const lines = [`${lacking.length} of ${processes.length} processes ${what}:`, ...lacking.map((id) => `  ${id}`)];
+  return { text: lines.join("\n"), isDone: false };
+}
+
+function all(processes: readonly string[]): string {
+  const names = processes.join(", ");
+  return processes.length === 1
+    ? `The one process that runs (${names}) has`
+    : `All ${processes.length} processes that run (${names}) have`;
+}
+
+function needText({ kind, count, until }: Need): string {
+  return `${count} ${kind}${until === undefined ? "" : ` until ${timeText(until)}`}`;
+}

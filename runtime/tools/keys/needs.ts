@@ -1,0 +1,149 @@
+/**
+ * Which records need a shared secret that is not the current one.
+ *
+ * Whatever is sealed in the store begins with the id of its key, wherever it stands in a record, and settings that
+ * Terraform sealed name theirs: both are found without opening anything. What browsers and clients have themselves
+ * (cookies, refresh tokens, tokens of service accounts) is known by when it was made.
+ */
+import { decodeProtectedHeader } from "jose";
+
+import type { GrantRecord } from "../../oauth/server/grant-records.ts";
+import type { ServiceAccountRecord, SessionRecord } from "../../identity/identity-records.ts";
+import { createPublishedSlices } from "../../control/bundle/published.ts";
+import { createSealing } from "../../control/bundle/secrets.ts";
+import { USE_EVERY_SECONDS } from "../../control/keys/secret-use.ts";
+import { recordFormats } from "../../record-kinds.ts";
+import { isRecord } from "../../shared/is-record.ts";
+import { createKeys, KEY_PURPOSES, sealBeginning } from "../../shared/keys.ts";
+import { everyPage } from "../../store/page-of.ts";
+import type { Store, StoredRecord } from "../../store/store.ts";
+
+export interface OldSecret {
+  readonly id: string;
+  readonly secret: Buffer;
+  /** Epoch seconds; absent when nobody knows: then all that browsers and clients have is taken for made with it. */
+  readonly usedUntil: number | undefined;
+}
+
+export interface Need {
+  /** Kind of the records; "slice": published ones in force, "file": those of the configuration. */
+  readonly kind: string;
+  readonly count: number;
+  /** When the last of them ends, epoch seconds; absent when one of them does not end by itself. */
+  readonly until?: number;
+}
+
+export interface Needs {
+  readonly needs: readonly Need[];
+  /** Something was sealed with it, which shows that it was the current one of a process. */
+  readonly hasSealed: boolean;
+}
+
+const PAGE = 500;
+const SEAL_BEGINNING_LENGTH = 8;
+/** The header of a sealed setting (JWE, RFC 7516 §3.1). */
+const SEALED_SETTING = /eyJ[\w-]+(?=\.)/g;
+
+/**
+ * @param files texts of the configuration's files
+ * @returns by id of the secret
+ */
+export async function findNeeds(
+  store: Store,
+  files: readonly string[],
+  old: readonly OldSecret[],
+): Promise<ReadonlyMap<string, Needs>> {
+  const sealed = new Set<string>();
+  const found = new Map(old.map(({ id }) => [id, new Map<string, { count: number; until: number }>()]));
+  const add = (id: string, kind: string, expiresAt = Infinity): void => {
+    const needs = found.get(id);
+    const { count = 0, until = 0 } = needs?.get(kind) ?? {};
+    needs?.set(kind, { count: count + 1, until: Math.max(until, expiresAt) });
+  };
+  const beginnings = sealBeginnings(old);
+  const sealIds = await settingIds(old);
+  for (const text of files) for (const id of sealedFor(text, sealIds)) add(id, "file");
+  for (const { text } of (await createPublishedSlices({ store }).read()).slices) {
+    for (const id of sealedFor(text, sealIds)) add(id, "slice");
+  }
+  for (const kind of [...Object.keys(recordFormats), "kept"]) {
+    for await (const records of everyPage<unknown>(store, `${kind}:`, PAGE)) {
+      for (const record of records) {
+        const ids = new Set<string>();
+        collectSeals(record.value, beginnings, ids);
+        for (const id of ids) sealed.add(id);
+        const madeAt = heldSince(kind, record);
+        for (const { id, usedUntil = Infinity } of old) {
+          if (madeAt !== undefined && madeAt <= usedUntil + USE_EVERY_SECONDS) ids.add(id);
+        }
+        for (const id of ids) add(id, kind, record.expiresAt);
+      }
+    }
+  }
+  return new Map(
+    [...found].map(([id, needs]) => [
+      id,
+      {
+        needs: [...needs].map(([kind, { count, until }]) => ({ kind, count, ...(until !== Infinity && { until }) })),
+        hasSealed: sealed.has(id),
+      },
+    ]),
+  );
+}
+
+/** When that was made which somebody holds because of the record, at the latest; undefined: nobody does. */
+function heldSince(kind: string, { value }: StoredRecord<unknown>): number | undefined {
+  if (kind === "session") return (value as SessionRecord).createdAt;
+  if (kind === "service-account") {
+    const { clientId, createdAt } = value as ServiceAccountRecord;
+    return clientId === undefined ? createdAt : undefined;
+  }
+  if (kind !== "grant") return undefined;
+  const { createdAt, refresh } = value as GrantRecord;
+  return refresh?.rotated.at(-1)?.rotatedAt ?? createdAt;
+}
+
+function collectSeals(value: unknown, beginnings: ReadonlyMap<string, string>, ids: Set<string>): void {
+  if (typeof value === "string") {
+    const id = beginnings.get(value.slice(0, SEAL_BEGINNING_LENGTH));
+    if (id !== undefined) ids.add(id);
+  } else if (Array.isArray(value)) {
+    for (const each of value) collectSeals(each, beginnings, ids);
+  } else if (isRecord(value)) {
+    for (const each of Object.values(value)) collectSeals(each, beginnings, ids);
+  }
+}
+
+function sealBeginnings(old: readonly OldSecret[]): ReadonlyMap<string, string> {
+  return new Map(
+    old.flatMap(({ id, secret }) => {
+      const keys = createKeys([secret]);
+      return KEY_PURPOSES.flatMap((purpose) => keys.derive(purpose).map((key) => [sealBeginning(key), id] as const));
+    }),
+  );
+}
+
+async function settingIds(old: readonly OldSecret[]): Promise<ReadonlyMap<string, string>> {
+  return new Map(
+    await Promise.all(
+      old.map(async ({ id, secret }) => {
+        const { publicJwk } = await createSealing(createKeys([secret]));
+        return [publicJwk.kid ?? "", id] as const;
+      }),
+    ),
+  );
+}
+
+function sealedFor(text: string, sealIds: ReadonlyMap<string, string>): ReadonlySet<string> {
+  const ids = [...text.matchAll(SEALED_SETTING)].flatMap(([header]) => sealIds.get(kidOf(header)) ?? []);
+  return new Set(ids);
+}
+
+function kidOf(header: string): string {
+  try {
+    return decodeProtectedHeader(`${header}....`).kid ?? "";
+  } catch {
+    // Another text that begins as one.
+    return "";
+  }
+}
