@@ -79,6 +79,8 @@ const FORGET_AFTER_MS = 15 * 60_000;
 interface Entry {
   readonly place: EntryPlace;
   found: EntryFields | undefined;
+  /** Of fields that were given: when they were last read (`foundAtMs` of then). */
+  readonly givenAtMs: Map<string, number>;
   /** Equal for equal fields; not reversible. */
   foundMark: string;
   foundAtMs: number;
@@ -174,7 +176,7 @@ export function openVault(settings: VaultSettings, deps: VaultDeps): Vault {
     let entry = entries.get(place.path);
     if (!entry) {
       const times = { askedAtMs: now, triedAtMs: 0, dueAtMs: 0, foundAtMs: 0, failures: 0 };
-      const state = { found: undefined, foundMark: "", failure: undefined, failedOf: undefined };
+      const state = { found: undefined, givenAtMs: new Map(), foundMark: "", failure: undefined, failedOf: undefined };
       entries.set(place.path, (entry = { place, ...times, ...state, told: undefined, running: undefined }));
     }
     entry.askedAtMs = now;
@@ -253,13 +255,16 @@ export function openVault(settings: VaultSettings, deps: VaultDeps): Vault {
     return full / 2 + (full / 2) * random();
   }
 
-  function secretOf({ place, found, foundAtMs, failure }: Entry, field: string): VaultSecret {
+  function secretOf({ place, found, foundAtMs, givenAtMs, failure }: Entry, field: string): VaultSecret {
     const late = outage?.failure ?? failure;
     if (!found) return { failure: late ?? UNREAD };
-    if (late !== undefined && clock.now() - foundAtMs > settings.keepMs)
-      return { failure: `its last value is too old to be kept: ${late}`, isOver: true };
+    const isOver = (sinceMs: number): boolean => clock.now() - sinceMs > settings.keepMs;
+    const over = (why: string) => ({ failure: `its last value is too old to be kept: ${why}`, isOver: true }) as const;
+    if (late !== undefined && isOver(foundAtMs)) return over(late);
     const read = fieldOf(found, field, place);
-    if (!read.ok) return { failure: read.failure };
+    // The entry is there without it. Whoever was given it before may still have it.
+    if (!read.ok) return isOver(givenAtMs.get(field) ?? Infinity) ? over(read.failure) : { failure: read.failure };
+    givenAtMs.set(field, foundAtMs);
     return late === undefined ? { value: read.value } : { value: read.value, late };
   }
 }

@@ -66,7 +66,7 @@ export async function readSecrets(needs: SecretNeeds, deps: SecretDeps): Promise
   for (const sealed of needs.sealed) found.set(`sealed ${sealed}`, await openSealed(sealed, deps.sealing));
   const fingerprint = createHash("sha256");
   for (const [name, result] of found)
-    fingerprint.update(JSON.stringify("value" in result ? [name, result.value, result.late ?? null] : [name]));
+    fingerprint.update(JSON.stringify([name, ...stateOf(result)]));
   return {
     fingerprint: fingerprint.digest("hex"),
     late,
@@ -76,6 +76,10 @@ export async function readSecrets(needs: SecretNeeds, deps: SecretDeps): Promise
   };
 }
 
+function stateOf(result: Found): readonly unknown[] {
+  return "value" in result ? [result.value, result.late ?? null] : [result.isOver === true];
+}
+
 function valueOf(result: Found | undefined, name: string): string {
   if (result && "value" in result) return result.value;
   const { failure, cause } = result ?? { failure: "nobody asked for it in time" };
@@ -83,7 +87,7 @@ function valueOf(result: Found | undefined, name: string): string {
 }
 
 async function readFromServer(refs: readonly string[], deps: SecretDeps): Promise<ReadonlyMap<string, Found>> {
-  if (refs.length === 0) return new Map();
+  // With none, too: then it forgets those of before.
   if (deps.vault) return deps.vault.read(refs, deps.again);
   return new Map(
     refs.map((ref) => [

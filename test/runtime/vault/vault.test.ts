@@ -436,6 +436,20 @@ describe("refreshing", () => {
     expect(await news(vault, 60_000)).toEqual({ value: "two" });
   });
 
+  test("nor is one whose entry has gone on without its field", async () => {
+    const server = await startServer();
+    const vault = open(server, { keepMs: 600_000 });
+    await read(vault);
+    server.write("kv/data/team-a/app", { other: "x" });
+    const gone = '"kv/data/team-a/app" has no field "password"';
+    expect(await news(vault, 400_000)).toEqual({ failure: gone });
+    clock.advance(201_000);
+    await read(vault, "vault:kv/team-a/app#never");
+    const over = { failure: `its last value is too old to be kept: ${gone}`, isOver: true };
+    expect(await read(vault)).toEqual(over);
+    expect(await read(vault, "vault:kv/team-a/app#never")).not.toHaveProperty("isOver");
+  });
+
   test("what was never read is asked for again at once where somebody waits for it", async () => {
     const server = await startServer();
     const vault = open(server);

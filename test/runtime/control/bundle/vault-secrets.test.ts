@@ -182,6 +182,22 @@ describe("secrets of slices", () => {
     expect(secrets(bundle)).toEqual({ a: "a-1", b: "b-1" });
   });
 
+  test("whose field is gone leave out their owner when they are too old, and nothing is known of what nobody refers to", async () => {
+    writeAll();
+    files.write("gateway.yaml", boot({ limits: ", keep: 10m" }));
+    const bundle = await open();
+    server.write("kv/data/a", { other: "x" });
+    await later(bundle);
+    await expect.poll(() => bundle.status().degraded[0]?.problems.join(), soon).toContain('has no field "key"');
+    expect(secrets(bundle)).toEqual({ a: "a-1", b: "b-1" });
+    await later(bundle);
+    await expect.poll(() => secrets(bundle), soon).toEqual({ b: "b-1" });
+    files.remove("a.json");
+    files.remove("b.json");
+    for (let looks = 0; looks < 4; looks++) await later(bundle);
+    expect(bundle.status().vault?.entries).toEqual({ current: 0, late: 0, unread: 0 });
+  });
+
   test("that are not there leave out their owner until they are", async () => {
     writeAll();
     files.replace("a.json", slice("a", "1", "vault:kv/a#new"));
