@@ -13,9 +13,9 @@ import { sha256 } from "../shared/canonical-json.ts";
 import { type Closable, type Clock, within } from "../shared/clock.ts";
 import { ignore } from "../shared/ignore.ts";
 import { createLimiter } from "../shared/limiter.ts";
-import { parseVaultReference } from "../settings/vault-reference.ts";
+import { parseVaultReference, type VaultReference } from "../settings/vault-reference.ts";
 import { createVaultTokens, type TokenDeps } from "./login.ts";
-import { type EntryAnswer, type EntryFields, type EntryPlace, fieldOf, placeOf, readEntry } from "./read-entry.ts";
+import { type EntryAnswer, type EntryPlace, type FieldValue, fieldOf, placeOf, readEntry } from "./read-entry.ts";
 import { createVaultRequests } from "./requests.ts";
 
 export type VaultSecret =
@@ -75,12 +75,15 @@ const LONGEST_PAUSE_MS = 60_000;
 const AT_ONCE = 8;
 /** What nobody asked for so long is forgotten. */
 const FORGET_AFTER_MS = 15 * 60_000;
+/** The same of what was never read, as in slices that were refused. */
+const FORGET_UNREAD_AFTER_MS = 60_000;
 
 interface Entry {
   readonly place: EntryPlace;
-  found: EntryFields | undefined;
-  /** Of fields that were given: when they were last read (`foundAtMs` of then). */
-  readonly givenAtMs: Map<string, number>;
+  /** Its fields that somebody asks for; others are not held. */
+  readonly asked: Map<string, AskedField>;
+  /** Those, as they were read last. */
+  found: ReadonlyMap<string, FieldValue> | undefined;
   /** Equal for equal fields; not reversible. */
   foundMark: string;
   foundAtMs: number;
@@ -93,6 +96,12 @@ interface Entry {
   /** What was told last. */
   told: string | undefined;
   running: Promise<void> | undefined;
+}
+
+interface AskedField {
+  atMs: number;
+  /** When it was read with a value, as far as one was given. */
+  givenAtMs: number | undefined;
 }
 
 const UNREAD = "is not answered yet";
@@ -145,13 +154,13 @@ export function openVault(settings: VaultSettings, deps: VaultDeps): Vault {
 
   async function read(refs: readonly string[], again = false): Promise<ReadonlyMap<string, VaultSecret>> {
     const now = clock.now();
-    for (const [key, { askedAtMs, running }] of entries)
-      if (!running && now - askedAtMs > FORGET_AFTER_MS) entries.delete(key);
+    for (const [key, { askedAtMs, running, found }] of entries)
+      if (!running && now - askedAtMs > (found ? FORGET_AFTER_MS : FORGET_UNREAD_AFTER_MS)) entries.delete(key);
     const asked = refs.map((ref) => ({ ref, reference: parseVaultReference(ref) }));
     const waited: Promise<void>[] = [];
     const known = asked.map(({ ref, reference }) => {
-      const entry = reference && entryAt(placeOf(reference, settings), now);
-      if (entry && isAwaited(entry, again, now)) waited.push(refresh(entry, again));
+      const entry = reference && entryAt(reference, now);
+      if (entry && isAwaited(entry, reference, again, now)) waited.push(refresh(entry, again));
       else if (entry && now >= entry.dueAtMs) void refresh(entry, false);
       return { ref, reference, entry };
     });
@@ -165,21 +174,28 @@ export function openVault(settings: VaultSettings, deps: VaultDeps): Vault {
     );
   }
 
-  function isAwaited({ found, failure, triedAtMs, running }: Entry, again: boolean, now: number): boolean {
-    if (found) return false;
+  function isAwaited(
+    { found, failure, triedAtMs, running }: Entry,
+    { field }: VaultReference,
+    again: boolean,
+    now: number,
+  ): boolean {
+    if (found?.has(field)) return false;
     // What is under way since a look before is told to the one after it.
     if (failure === undefined) return again || !running;
     return again && now - triedAtMs >= againMs;
   }
 
-  function entryAt(place: EntryPlace, now: number): Entry {
+  function entryAt(reference: VaultReference, now: number): Entry {
+    const place = placeOf(reference, settings);
     let entry = entries.get(place.path);
     if (!entry) {
       const times = { askedAtMs: now, triedAtMs: 0, dueAtMs: 0, foundAtMs: 0, failures: 0 };
-      const state = { found: undefined, givenAtMs: new Map(), foundMark: "", failure: undefined, failedOf: undefined };
+      const state = { asked: new Map(), found: undefined, foundMark: "", failure: undefined, failedOf: undefined };
       entries.set(place.path, (entry = { place, ...times, ...state, told: undefined, running: undefined }));
     }
     entry.askedAtMs = now;
+    entry.asked.set(reference.field, { givenAtMs: entry.asked.get(reference.field)?.givenAtMs, atMs: now });
     return entry;
   }
 
@@ -221,8 +237,10 @@ export function openVault(settings: VaultSettings, deps: VaultDeps): Vault {
     const now = clock.now();
     if (!isShut) noteServer(answer, met, now);
     if (answer.ok) {
-      entry.found = answer.fields;
-      entry.foundMark = sha256(JSON.stringify([...answer.fields]));
+      for (const [field, { atMs }] of entry.asked) if (now - atMs > FORGET_AFTER_MS) entry.asked.delete(field);
+      const found = [...entry.asked.keys()].map((field) => [field, fieldOf(answer.fields, field, entry.place)] as const);
+      entry.found = new Map(found);
+      entry.foundMark = sha256(JSON.stringify(found));
       entry.foundAtMs = now;
       entry.failure = undefined;
       entry.failedOf = undefined;
@@ -255,16 +273,17 @@ export function openVault(settings: VaultSettings, deps: VaultDeps): Vault {
     return full / 2 + (full / 2) * random();
   }
 
-  function secretOf({ place, found, foundAtMs, givenAtMs, failure }: Entry, field: string): VaultSecret {
+  function secretOf({ asked, found, foundAtMs, failure }: Entry, field: string): VaultSecret {
     const late = outage?.failure ?? failure;
-    if (!found) return { failure: late ?? UNREAD };
+    const read = found?.get(field);
+    if (!read) return { failure: late ?? UNREAD };
     const isOver = (sinceMs: number): boolean => clock.now() - sinceMs > settings.keepMs;
     const over = (why: string) => ({ failure: `its last value is too old to be kept: ${why}`, isOver: true }) as const;
     if (late !== undefined && isOver(foundAtMs)) return over(late);
-    const read = fieldOf(found, field, place);
+    const known = asked.get(field);
     // The entry is there without it. Whoever was given it before may still have it.
-    if (!read.ok) return isOver(givenAtMs.get(field) ?? Infinity) ? over(read.failure) : { failure: read.failure };
-    givenAtMs.set(field, foundAtMs);
+    if (!read.ok) return isOver(known?.givenAtMs ?? Infinity) ? over(read.failure) : { failure: read.failure };
+    if (known) known.givenAtMs = foundAtMs;
     return late === undefined ? { value: read.value } : { value: read.value, late };
   }
 }

@@ -468,6 +468,35 @@ describe("refreshing", () => {
     expect(vault.status().entries).toEqual({ current: 0, late: 0, unread: 0 });
   });
 
+  test("what was never read is forgotten sooner: slices that are refused ask for more and more", async () => {
+    const vault = open(await startServer());
+    await vault.read([APP, "vault:kv/none#k"]);
+    clock.advance(61_000);
+    await read(vault);
+    expect(vault.status().entries).toEqual({ current: 1, late: 0, unread: 0 });
+  });
+
+  test("of an entry what is referenced is held, and another field is asked for when it is", async () => {
+    const server = await startServer();
+    const vault = open(server);
+    await read(vault);
+    server.write("kv/data/team-a/app", { password: "one", pem: "later", port: 5432 });
+    expect(await read(vault, "vault:kv/team-a/app#pem")).toEqual({ value: "later" });
+    server.requests.length = 0;
+    expect(await read(vault)).toEqual({ value: "one" });
+    expect(await read(vault, "vault:kv/team-a/app#pem")).toEqual({ value: "later" });
+    expect(server.requests).toEqual([]);
+    server.mode = "sealed";
+    const failure = expect.stringContaining("is sealed") as string;
+    expect(await read(vault, "vault:kv/team-a/app#port")).toEqual({ failure });
+    expect(await read(vault)).toEqual({ value: "one", late: failure });
+    server.mode = "active";
+    clock.advance(60_000);
+    expect(await news(vault, 0, "vault:kv/team-a/app#port")).toEqual({
+      failure: expect.stringContaining("is no text") as string,
+    });
+  });
+
   test("a read is bounded: what is not in by then is told later", async () => {
     const server = await startServer();
     server.mode = "hanging";
