@@ -238,7 +238,9 @@ export function openVault(settings: VaultSettings, deps: VaultDeps): Vault {
     if (!isShut) noteServer(answer, met, now);
     if (answer.ok) {
       for (const [field, { atMs }] of entry.asked) if (now - atMs > FORGET_AFTER_MS) entry.asked.delete(field);
-      const found = [...entry.asked.keys()].map((field) => [field, fieldOf(answer.fields, field, entry.place)] as const);
+      const found = [...entry.asked.keys()].map(
+        (field) => [field, fieldOf(answer.fields, field, entry.place)] as const,
+      );
       entry.found = new Map(found);
       entry.foundMark = sha256(JSON.stringify(found));
       entry.foundAtMs = now;

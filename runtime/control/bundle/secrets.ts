@@ -65,8 +65,7 @@ export async function readSecrets(needs: SecretNeeds, deps: SecretDeps): Promise
   }
   for (const sealed of needs.sealed) found.set(`sealed ${sealed}`, await openSealed(sealed, deps.sealing));
   const fingerprint = createHash("sha256");
-  for (const [name, result] of found)
-    fingerprint.update(JSON.stringify([name, ...stateOf(result)]));
+  for (const [name, result] of found) fingerprint.update(JSON.stringify([name, ...stateOf(result)]));
   return {
     fingerprint: fingerprint.digest("hex"),
     late,
