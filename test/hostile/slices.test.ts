@@ -6,7 +6,7 @@ import { formatPath } from "../../runtime/settings/problem.ts";
 
 const POLICY = { allow: { or: [{ accept: true }] } };
 
-function problemsOf(route: object, boot: object = {}): readonly string[] {
+function problemsOf(route: object, boot: object = {}, more: object = {}): readonly string[] {
   const sources = [
     {
       file: "gateway.json",
@@ -22,13 +22,32 @@ function problemsOf(route: object, boot: object = {}): readonly string[] {
     {
       file: "team.json",
       boot: false,
-      text: JSON.stringify({ version: 1, owner: "team", routes: { one: { policy: POLICY, ...route } } }),
+      text: JSON.stringify({ version: 1, owner: "team", routes: { one: { policy: POLICY, ...route }, ...more } }),
     },
   ];
   return loadSlices(sources)
     .problems.filter(({ severity }) => severity === "error")
     .map(({ path }) => formatPath(path));
 }
+
+const certificateAt = (path: string) => ({ certificate_file: "/run/cert.pem", certificate_key_file: path });
+const listenerWith = (path: string) => ({ insecure_server: false, certificates: [certificateAt(path)] });
+const vaultWith = (login: object) => ({ vault: { address: "https://vault.example.com", login } });
+
+test("a slice refers to at most a thousand entries of the server of secrets, with whatever fields", () => {
+  const boot = { ...vaultWith({ token_file: "/run/t" }), owners: { team: { allowed_refs: ["vault:kv/*"] } } };
+  const route = { from: "http://a.example.com", to: "https://up.internal" };
+  const problems = (count: number, ref: (at: number) => string): readonly string[] => {
+    const more = Array.from({ length: count }, (_, at) => {
+      const place = { from: `http://x${at}.example.com`, to: "https://up.internal", policy: POLICY };
+      return [`r${at}`, { ...place, tls_custom_ca_ref: ref(at) }];
+    });
+    return problemsOf(route, boot, Object.fromEntries(more));
+  };
+  expect(problems(1_001, (at) => `vault:kv/app-${at % 1_000}#f${at}`)).toEqual([]);
+  expect(problems(1_002, (at) => `vault:kv/app-${at}#k`)).toEqual(["routes.r1000.tls_custom_ca_ref"]);
+  expect(problems(1_001, (at) => `vault:kv/app#k@${at + 1}`)).toEqual(["routes.r1000.tls_custom_ca_ref"]);
+});
 
 describe("a secret of the boot file", () => {
   const withSecret = (reference: string) => ({
@@ -55,6 +74,17 @@ describe("a secret of the boot file", () => {
     ["with a slash behind it", "file:/run/secrets/shared/"],
   ])("is out of reach of a slice %s", (_how, reference) => {
     expect(problemsOf(withSecret(reference))).toEqual(["routes.one.mcp.server.upstream_oauth2.client_secret_ref"]);
+  });
+
+  test.each<[string, object]>([
+    ["the key of a listener", listenerWith("/run/secrets/key.pem")],
+    ["one whose path has another spelling there", listenerWith("/run//secrets/x/../key.pem")],
+    ["the key of the admin listener", { admin_tls: certificateAt("/run/secrets/key.pem") }],
+    ["the token for the server of secrets", vaultWith({ token_file: "/run/./secrets/key.pem" })],
+  ])("is out of reach where it is named by its path: %s", (_what, boot) => {
+    const setting = "routes.one.mcp.server.upstream_oauth2.client_secret_ref";
+    expect(problemsOf(withSecret("file:/run/secrets/key.pem"), boot)).toContain(setting);
+    expect(problemsOf(withSecret("file:/run/secrets/other.pem"), boot)).not.toContain(setting);
   });
 
   test("stays readable beside it, where the owner may", () => {

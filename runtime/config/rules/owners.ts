@@ -5,6 +5,9 @@
  * of all, secrets, tokens with which an application acts for its users elsewhere) is refused unless the boot file says
  * that this owner may. Without `owners` nothing but secret references is held back.
  */
+import { normalize } from "node:path/posix";
+
+import { isRecord } from "../../shared/is-record.ts";
 import { type BootDoc } from "../settings.ts";
 import { coversHosts, parseDomainPattern } from "../../settings/domains.ts";
 import { hostCertificateFields } from "../../features/listener/host-certificates.ts";
@@ -150,13 +153,32 @@ function* referenceProblems(
   }
 }
 
-/** References to a server of which the boot file does not say where it is. */
+/** Each costs the server a request every few minutes, and while they are read others wait. */
+const MAX_VAULT_ENTRIES = 1_000;
+
+/** References to a server of which the boot file does not say where it is, or to more of it than is one owner's share. */
 export function* vaultReferenceProblems(slice: ReadSlice, { vault }: BootDoc): Iterable<UnplacedProblem> {
-  if (vault) return;
+  if (vault) {
+    if (!slice.source.boot) yield* vaultShareProblems(slice);
+    return;
+  }
   const uses = [...secretUses(settingsFields, slice.boot), ...sliceUses(slice)];
   for (const { form, path, values } of uses) {
     for (const value of form === "ref" ? values.filter(isVaultReference) : [])
       yield errorAt(path, `is ${quote(value)}, which needs "vault" in the boot file, where the server is named`);
+  }
+}
+
+function* vaultShareProblems(slice: ReadSlice): Iterable<UnplacedProblem> {
+  const entries = new Set<string>();
+  for (const { form, path, values } of sliceUses(slice)) {
+    for (const value of form === "ref" ? values.filter(isVaultReference) : []) {
+      // All fields of an entry are read together.
+      entries.add(value.replace(/#[^@]*/, "#"));
+      if (entries.size <= MAX_VAULT_ENTRIES) continue;
+      yield errorAt(path, `is beyond ${MAX_VAULT_ENTRIES} entries of the server in one slice, must be one of fewer`);
+      return;
+    }
   }
 }
 
@@ -176,7 +198,21 @@ function settingUses({ settings, certificates, settingsPath }: ReadSlice): reado
 
 function bootReferences(slice: ReadSlice): readonly string[] {
   const uses = [...secretUses(settingsFields, slice.boot), ...settingUses(slice)];
-  return uses.filter((use) => use.form === "ref").flatMap((use) => use.values.map(withoutVersion));
+  const written = uses.filter((use) => use.form === "ref").flatMap((use) => use.values);
+  return [...written, ...keyFiles([slice.boot, slice.settings])].map((value) => withoutVersion(plainPath(value)));
+}
+
+/** Private keys of listeners and sinks, which are named by path alone. */
+function keyFiles(value: unknown): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap(keyFiles);
+  return Object.entries(isRecord(value) ? value : {}).flatMap(([name, member]) =>
+    name === "certificate_key_file" && typeof member === "string" ? [`file:${member}`] : keyFiles(member),
+  );
+}
+
+/** The one spelling that references have: paths of the boot file may have others. */
+function plainPath(reference: string): string {
+  return reference.startsWith("file:/") ? `file:${normalize(reference.slice("file:".length))}` : reference;
 }
 
 function matchesReference(pattern: string, reference: string): boolean {
