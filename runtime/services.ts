@@ -41,6 +41,13 @@ export async function createServices(ground: Ground, options: GatewayOptions, ow
       boot,
       blocks,
       onRefresh,
+      onEndedByDirectory: (directory, userId) =>
+        ground.recordAction?.({
+          action: "revoke",
+          by: `directory ${directory}`,
+          target: `all access of ${userId}`,
+          after: null,
+        }),
       onProviderAsked: health?.providerAsked,
       // Made further down, from this very session.
       userSections: [

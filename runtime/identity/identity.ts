@@ -6,6 +6,7 @@ import { createOperatorFetch, type OperatorFetch } from "../http/fetch/operator-
 import type { Keys } from "../shared/keys.ts";
 import type { Log } from "../shared/log.ts";
 import type { Clock, Closable, TokenRefresh } from "../shared/clock.ts";
+import type { UserId } from "../shared/user-id.ts";
 import type { Store } from "../store/store.ts";
 import { createApplicationTokens } from "./tokens/application-token.ts";
 import { loadAssertionKeys } from "./tokens/assertion-keys.ts";
@@ -76,6 +77,8 @@ export interface SessionDeps {
   /** What another part shows on the user page. */
   readonly userSections?: readonly UserSection[];
   readonly onRefresh?: (refresh: TokenRefresh) => void;
+  /** Of a user what was known has ended, since a directory says so. */
+  readonly onEndedByDirectory?: (directory: string, userId: UserId) => void;
   /** A provider was asked for its metadata. @param problem absent: it answered */
   readonly onProviderAsked?: ((issuerName: string, problem?: string) => void) | undefined;
 }
@@ -141,7 +144,7 @@ export function createSession(deps: SessionDeps): SessionModule {
     onRefresh,
   });
   const ending = { store, records, snapshots, revocations, clock };
-  const directories = createDirectories({ ...ending, log });
+  const directories = createDirectories({ ...ending, log, onEnded: deps.onEndedByDirectory });
   const identities = identitiesWithDirectories(recordedIdentities, directories.lookup);
   const callers = createAuthenticator({
     store,

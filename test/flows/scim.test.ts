@@ -46,7 +46,7 @@ beforeAll(async () => {
     mkdtemp(join(tmpdir(), "scim-")),
     "missing" in found ? undefined : startPostgres(found.bin),
   ]);
-  const boot = { storage_url: postgres?.url ?? `sqlite:${join(directory, "store.db")}` };
+  const boot = { audit: true, storage_url: postgres?.url ?? `sqlite:${join(directory, "store.db")}` };
   const users = [
     { id: "sub-olga", email: "olga@example.com", name: "Olga", groups: ["From sign-in"] },
     { id: "sub-paul", email: "paul@example.com", name: "Paul", groups: [] },
@@ -154,6 +154,18 @@ test("groups of the directory decide about who came by ID-JAG alone", async () =
   expect(await call(await tokenOf("dana"), ports()[0])).toBe(403);
 });
 
+test("what can be no id is nobody's, and no failure of the store", async () => {
+  const { group } = await engineer("erin");
+  for (const id of ["\\u0000", "\\ud800"]) {
+    for (const type of ["Users", "Groups"]) {
+      const answer = await company.send("GET", `/${type}?filter=${encodeURIComponent(`id eq "${id}"`)}`);
+      expect([answer.status, answer.json()["totalResults"]], answer.text).toEqual([200, 0]);
+    }
+    const filter = encodeURIComponent(`id eq "${group}" and members eq "${id}"`);
+    expect((await company.send("GET", `/Groups?filter=${filter}`)).json()["totalResults"]).toBe(0);
+  }
+});
+
 /** Cases 24 and 25 of the research; people with browsers below. */
 describe("whoever leaves", () => {
   const leave: Readonly<Record<string, (id: string, user: object) => Promise<Answer>>> = {
@@ -185,6 +197,16 @@ describe("whoever leaves", () => {
       for (const port of ports()) expect(await call(token, port)).toBe(401);
       expect(await call(await tokenOf(sub, 6), ports()[1])).toBe(200);
       expect(world.gateway.log()).toContain("a directory ended everything of a user");
+      await expect
+        .poll(() => world.gateway.records(), { timeout: 10_000 })
+        .toContainEqual(
+          expect.objectContaining({
+            message: "administrative action",
+            action: "revoke",
+            by: "directory company",
+            target: `all access of issuer:company/${sub}`,
+          }),
+        );
     },
   );
 

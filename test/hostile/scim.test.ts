@@ -245,6 +245,32 @@ test("lists come in pages of one order, with everybody once", async () => {
   expect(await total(entra, "/Users?count=0")).toBe(25);
 });
 
+test("who is not active, and who they are, does not change by silence", async () => {
+  const path = `/Users/${await okta.create("/Users", oktaUser("silent@example.com", "00uSilent"))}`;
+  await okta.send("PATCH", path, patchOf({ op: "replace", path: "active", value: false }));
+  for (const [method, body] of [
+    ["PATCH", patchOf({ op: "replace", path: "active", value: null })],
+    ["PATCH", patchOf({ op: "remove", path: "active" })],
+    ["PUT", { userName: "silent@example.com", active: null }],
+    ["PUT", { userName: "silent@example.com" }],
+  ] as const) {
+    const answer = await okta.send(method, path, body);
+    expect([answer.status, answer.json()["active"], answer.json()["externalId"]]).toEqual([200, false, "00uSilent"]);
+  }
+  expect(bench.logged()).not.toContain("whom it does not name");
+  await okta.send("PATCH", path, patchOf({ op: "remove", path: "externalId" }));
+  expect(bench.logged()).toContain("a directory deactivated a user whom it does not name");
+  // Who let whom in.
+  const changed = bench.logged().match(/.*"did":"changed".*/g) ?? [];
+  expect(JSON.parse(changed.at(-1) ?? "")).toMatchObject({
+    directory: "okta",
+    peer: "127.0.0.1",
+    user: path.slice("/Users/".length),
+    active: false,
+    msg: "a directory changed what it says",
+  });
+});
+
 /** Case 26 of the research. */
 describe("groups", () => {
   test("have their members by every way of Okta and Entra", async () => {

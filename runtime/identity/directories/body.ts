@@ -1,8 +1,9 @@
-/** JSON in and out, as SCIM has it (RFC 7644 §3.1, §8.1). */
+/** JSON in and out, as SCIM has it (RFC 7644 §3.1, §8.1), and what the log says of a change. */
 import { hasNoContentCoding, readBody } from "../../http/body.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { respondBytes, respondJson } from "../../http/respond.ts";
 import { errorBody, ScimRefusal } from "../scim/refusal.ts";
+import type { ScimRequest } from "./requests.ts";
 
 const TYPES = new Set(["application/scim+json", "application/json"]);
 const SCIM = ["content-type", "application/scim+json"] as const;
@@ -36,4 +37,16 @@ export function respondNothing(exchange: Exchange): void {
 export function respondRefusal(exchange: Exchange, refusal: ScimRefusal, headers: readonly string[] = []): void {
   const again = refusal.status === 503 || (refusal.status === 429 && headers.length === 0);
   respondScim(exchange, refusal.status, errorBody(refusal), again ? ["retry-after", AGAIN_SECONDS] : headers);
+}
+
+/** For whoever asks later who let somebody in. @param what which resource, and what became of it */
+export function noteChange(
+  { log, exchange, directory }: ScimRequest,
+  what: { readonly did: "created" | "changed" | "deleted" } & (
+    | { readonly user: string; readonly active?: boolean }
+    | { readonly group: string; readonly members?: { readonly added: number; readonly removed: number | "others" } }
+  ),
+): void {
+  const from = { request: exchange.id, peer: exchange.remoteAddress, directory: directory.name };
+  log.info({ ...from, ...what }, "a directory changed what it says");
 }

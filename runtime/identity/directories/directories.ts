@@ -2,6 +2,7 @@
 import type { Snapshots } from "../../config/snapshot.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
+import type { UserId } from "../../shared/user-id.ts";
 import type { Store } from "../../store/store.ts";
 import type { EndUserDeps } from "../logout/end-user.ts";
 import { GROUP_SHAPE, USER_SHAPE } from "../scim/attributes.ts";
@@ -37,14 +38,21 @@ export function createDirectoryRecords(deps: {
 }
 
 export function createDirectories(
-  deps: EndUserDeps & { readonly snapshots: Pick<Snapshots, "current">; readonly log: Log },
+  deps: EndUserDeps & {
+    readonly snapshots: Pick<Snapshots, "current">;
+    readonly log: Log;
+    readonly onEnded?: ((directory: string, userId: UserId) => void) | undefined;
+  },
 ): { readonly parts: DirectoryParts; readonly lookup: DirectoryLookup } {
   const records = createDirectoryRecords(deps);
   const people = createPeople({
     ...records,
     ending: deps,
     findByObjectId: createFindByObjectId(deps),
-    onEnded: ({ name }, users) => deps.log.info({ directory: name, users }, "a directory ended everything of a user"),
+    onEnded({ name }, users) {
+      deps.log.info({ directory: name, users }, "a directory ended everything of a user");
+      for (const user of users) deps.onEnded?.(name, user);
+    },
   });
   return { parts: { ...records, people }, lookup: createDirectoryLookup({ ...records, ...deps }) };
 }

@@ -5,9 +5,9 @@ import { type MemberChanges, readGroupPatch, readMembers } from "../scim/members
 import { patchResource, readOperations } from "../scim/patch.ts";
 import { matches, type Term } from "../scim/path.ts";
 import { ScimRefusal } from "../scim/refusal.ts";
-import { readJson, respondNothing, respondScim } from "./body.ts";
+import { noteChange, readJson, respondNothing, respondScim } from "./body.ts";
 import type { ScimRequest } from "./requests.ts";
-import { notFound, type Resource } from "./resources.ts";
+import { isResourceId, notFound, type Resource } from "./resources.ts";
 
 /** Okta sends all members of a group at once. */
 const MAX_BYTES = 8_388_608;
@@ -21,7 +21,7 @@ export async function handleGroups(request: ScimRequest): Promise<void> {
     const attributes = readResource(GROUP_SHAPE, body);
     const group = await allowance.spend(directory, "group", () => groups.create(directory.name, attributes));
     listing.forget(directory.name, "group");
-    await applyMembers(request, group.id, changes);
+    await applyMembers(request, group.id, "created", changes);
     return respondGroup(request, group, 201);
   }
   switch (exchange.method) {
@@ -31,7 +31,7 @@ export async function handleGroups(request: ScimRequest): Promise<void> {
       const changes = readMembers(body);
       const { earlier, resource } = await groups.update(directory.name, id, () => next);
       noteRename(request, earlier, resource);
-      await applyMembers(request, id, changes);
+      await applyMembers(request, id, "changed", changes);
       return respondGroup(request, resource, 200);
     }
     case "PATCH": {
@@ -40,7 +40,7 @@ export async function handleGroups(request: ScimRequest): Promise<void> {
         patchResource(GROUP_SHAPE, attributes, others),
       );
       noteRename(request, earlier, resource);
-      await applyMembers(request, id, changes);
+      await applyMembers(request, id, "changed", changes);
       // Entra wants it without a body.
       return respondNothing(exchange);
     }
@@ -50,6 +50,7 @@ export async function handleGroups(request: ScimRequest): Promise<void> {
       await members.removeGroup(directory.name, id);
       if (await groups.remove(directory.name, id)) allowance.giveBack(directory, "group");
       listing.forget(directory.name, "group");
+      noteChange(request, { did: "deleted", group: id });
       return respondNothing(exchange);
     }
     default: {
@@ -60,8 +61,17 @@ export async function handleGroups(request: ScimRequest): Promise<void> {
   }
 }
 
-async function applyMembers({ members, directory }: ScimRequest, id: string, changes: MemberChanges): Promise<void> {
-  await members.apply(directory.name, id, changes);
+async function applyMembers(
+  request: ScimRequest,
+  group: string,
+  did: "created" | "changed",
+  changes: MemberChanges,
+): Promise<void> {
+  const { isReplaced, added, removed } = changes;
+  // Before it is done: of what stops half way some is done.
+  const counts = { added: added.size, removed: isReplaced ? ("others" as const) : removed.size };
+  noteChange(request, { did, group, members: counts });
+  await request.members.apply(request.directory.name, group, changes);
 }
 
 /** Policies go by the name. */
@@ -121,7 +131,7 @@ async function findGroups(request: ScimRequest, filter: readonly Term[]): Promis
   if (ofGroup.length === filter.length) return [group];
   const wanted = texts("members");
   if (wanted.length !== filter.length - ofGroup.length) return [];
-  for (const user of wanted) if (!(await members.has(directory.name, group.id, user))) return [];
+  for (const user of wanted) if (!isResourceId(user) || !(await members.has(directory.name, group.id, user))) return [];
   return [group];
 }
 

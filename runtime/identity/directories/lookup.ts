@@ -10,7 +10,7 @@ import type { LeftOut, UserFacts } from "../../policy/facts.ts";
 import { BoundedCache } from "../../shared/cache.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { parseUserId, type UserId } from "../../shared/user-id.ts";
-import type { Members } from "./members.ts";
+import { MAX_GROUPS, type Members } from "./members.ts";
 import { isActive, subjectOf } from "./people.ts";
 import type { Resource, Resources } from "./resources.ts";
 
@@ -82,23 +82,25 @@ export function createDirectoryLookup({ users, groups, members, snapshots, clock
       if (!listed) {
         if (directory.refusesUnlisted) return undefined;
         // Neither in a group nor in none: nobody says.
-        return directory.groups === "directory" ? withGroups(user, [], isUnknown(user.leftOut, true)) : user;
+        return directory.groups === "directory" ? withGroups(user, [], leftOutOf(user, true)) : user;
       }
       if (!isActive(listed.attributes)) return undefined;
       if (directory.groups === "claims") return user;
       const ids = await members.groupsOf(directory.name, listed.id);
+      if (ids.length > MAX_GROUPS) return withGroups(user, [], leftOutOf(user, true));
       const named = await Promise.all(ids.map((id) => nameOf(directory, id)));
       const known = named.filter((name) => name !== undefined);
-      if (directory.groups === "both") return withGroups(user, [...user.groups, ...known], user.leftOut);
-      return withGroups(user, known, isUnknown(user.leftOut, false));
+      if (directory.groups === "both")
+        return withGroups(user, [...user.groups, ...known], leftOutOf(user, user.leftOut?.groups === true));
+      return withGroups(user, known, leftOutOf(user, false));
     },
   };
 }
 
-function isUnknown(leftOut: LeftOut | undefined, groups: boolean): LeftOut | undefined {
+/** Groups that are known were asked for here and may be more than fit into a token. */
+function leftOutOf({ leftOut }: Known, areUnknown: boolean): LeftOut {
   const { resolver: _, ...rest } = leftOut ?? { claims: [] };
-  const isNothing = !groups && rest.claims.length === 0 && !("others" in rest);
-  return isNothing ? undefined : { ...rest, groups };
+  return { ...rest, groups: areUnknown, ...(areUnknown ? {} : { resolver: "answered" }) };
 }
 
 function withGroups<T extends Known & { readonly version: number }>(

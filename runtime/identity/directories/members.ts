@@ -17,6 +17,8 @@ export interface Members {
   removeGroup(directory: string, group: string): Promise<void>;
 }
 
+/** Of one user that are shown and decided by. Whoever is in more has too many to be asked about at each request. */
+export const MAX_GROUPS = 1000;
 const PAGE = 500;
 /** Of one request. */
 const PARALLEL = 16;

@@ -25,6 +25,9 @@ export interface Names {
   confirm(name: NameOf, id: string): Promise<void>;
   /** Whether what was reserved at that time, for a resource that is written by now, may be another's: nobody was slow otherwise. */
   isDoubtful(reservedMs: number): boolean;
+  /** Whoever was about to give it back, of those who speak for the same resource, gives it back no more. @throws likewise */
+  hold(name: NameOf, id: string): Promise<void>;
+  /** Unless the resource has it. */
   release(name: NameOf, id: string): Promise<void>;
   find(name: NameOf): Promise<string | undefined>;
 }
@@ -55,9 +58,20 @@ export function createNames(
       if ((await read(name))?.value.id !== id) throw busy(name);
     },
     isDoubtful: (reservedMs) => clock.now() - reservedMs >= CERTAIN_MS,
+    async hold(name, id) {
+      for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
+        const stored = await read(name);
+        if (stored?.value.id !== id) break;
+        // Another version: what is given back is the one that was there before the resource was looked at.
+        const put = await store.put(nameKey(name), stored.value, { ifVersion: stored.version });
+        if (put.ok) return;
+      }
+      throw busy(name);
+    },
     async release(name, id) {
       const stored = await read(name);
-      if (stored?.value.id === id) await store.delete(nameKey(name), { ifVersion: stored.version });
+      if (stored?.value.id === id && !(await isHeldBy(name, id)))
+        await store.delete(nameKey(name), { ifVersion: stored.version });
     },
     find: async (name) => (await read(name))?.value.id,
   };

@@ -20,7 +20,7 @@ export interface PeopleDeps {
   readonly members: Members;
   readonly ending: EndUserDeps;
   readonly findByObjectId: FindByObjectId;
-  /** Somebody's access has ended. */
+  /** What was known of somebody has ended. */
   readonly onEnded: (directory: Directory, users: readonly UserId[]) => void;
 }
 
@@ -60,12 +60,23 @@ export function createPeople({ users, members, ending, findByObjectId, onEnded }
   };
 
   const update: People["update"] = async (directory, id, change) => {
-    const { earlier, resource } = await users.update(directory.name, id, change, async (before, next) => {
-      // What came about while they were not active, by whatever race, does not come back with them.
-      if (!isActive(before) && isActive(next)) await end(directory, before);
-    });
-    const isAnother = subjectOf(directory, earlier.attributes) !== subjectOf(directory, resource.attributes);
-    if (isAnother) await end(directory, earlier.attributes);
+    const isAnother = (before: AttributeObject, next: AttributeObject): boolean =>
+      subjectOf(directory, before) !== subjectOf(directory, next);
+    const { earlier, resource } = await users.update(
+      directory.name,
+      id,
+      (before) => {
+        const next = change(before);
+        // Who is not active becomes so by being said to be, and not by silence.
+        return isActive(before) || next["active"] !== undefined ? next : { ...next, active: false };
+      },
+      async (before, next) => {
+        // What came about while they were not active, by whatever race, does not come back with them. And once the record
+        // names another person, nobody would know any more whose access was to end.
+        if ((!isActive(before) && isActive(next)) || isAnother(before, next)) await end(directory, before);
+      },
+    );
+    if (isAnother(earlier.attributes, resource.attributes)) await end(directory, earlier.attributes);
     if (!isActive(resource.attributes)) await end(directory, resource.attributes);
     return resource;
   };
@@ -82,7 +93,7 @@ export function createPeople({ users, members, ending, findByObjectId, onEnded }
       // Ended while they are still there: should that fail, they can be removed again.
       await update(directory, id, (attributes) => ({ ...attributes, active: false }));
       await members.removeUser(directory.name, id);
-      return (await users.remove(directory.name, id)) !== undefined;
+      return (await users.remove(directory.name, id, (attributes) => !isActive(attributes))) !== undefined;
     },
   };
 }

@@ -26,6 +26,7 @@ import { authorize } from "./authorize.ts";
 import { respondRefusal, respondScim } from "./body.ts";
 import type { DirectoryParts } from "./directories.ts";
 import { handleGroups } from "./group-requests.ts";
+import { isResourceId } from "./resources.ts";
 import { handleUsers } from "./user-requests.ts";
 
 export const SCIM_PATH = "/.gateway/scim/v2";
@@ -56,7 +57,6 @@ const MAX_UNDER_WAY = 16;
 /** So that a first load of everybody leaves the processor to all others; providers are far slower otherwise. */
 const MAX_PER_SECOND = 600;
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
-const ID = /^[0-9a-f]{32}$/;
 
 export function scimEndpoints(
   given: Omit<ScimDeps, "failures" | "pace"> & { readonly clock: Clock },
@@ -141,7 +141,7 @@ async function answer(request: ScimRequest, type: string): Promise<void> {
   switch (type) {
     case "Users":
     case "Groups": {
-      if (id !== undefined && !ID.test(id)) throw new ScimRefusal(404, "There is no such resource");
+      if (id !== undefined && !isResourceId(id)) throw new ScimRefusal(404, "There is no such resource");
       const isAllowed = id === undefined ? isReading || exchange.method === "POST" : exchange.method !== "POST";
       if (!isAllowed) throw new ScimRefusal(404, "There is nothing for this method at this address");
       return type === "Users" ? handleUsers(request) : handleGroups(request);

@@ -35,8 +35,15 @@ export interface Resources {
     change: (attributes: AttributeObject) => AttributeObject,
     before?: (earlier: AttributeObject, next: AttributeObject) => Promise<void>,
   ): Promise<{ readonly earlier: Resource; readonly resource: Resource }>;
-  /** @returns what was there */
-  remove(directory: string, id: string): Promise<Resource | undefined>;
+  /**
+   * @param mayGo of what is there by then
+   * @returns what was there @throws ScimRefusal 503 when that may not go
+   */
+  remove(
+    directory: string,
+    id: string,
+    mayGo?: (attributes: AttributeObject) => boolean,
+  ): Promise<Resource | undefined>;
 }
 
 const MAX_CONFLICTS = 16;
@@ -47,8 +54,8 @@ export function createResources(
 ): Resources {
   const unique = shape.attributes.filter(({ isUnique }) => isUnique === true);
   const keyOf = (directory: string, id: string): string => resourcePrefix(kind, directory) + id;
-  const read = (directory: string, id: string): Promise<StoredRecord<ResourceRecord> | undefined> =>
-    store.get<ResourceRecord>(keyOf(directory, id));
+  const read = async (directory: string, id: string): Promise<StoredRecord<ResourceRecord> | undefined> =>
+    isResourceId(id) ? store.get<ResourceRecord>(keyOf(directory, id)) : undefined;
 
   const nameOf = (directory: string, attribute: string, text: string): NameOf => {
     const isExact = unique.find(({ name }) => name === attribute)?.isCaseExact === true;
@@ -89,6 +96,8 @@ export function createResources(
   const confirm = async (given: readonly NameOf[], id: string): Promise<void> => {
     for (const name of given) await names.confirm(name, id);
   };
+  const without = (all: readonly NameOf[], others: readonly NameOf[]): readonly NameOf[] =>
+    all.filter((name) => !others.some((each) => isSameName(each, name)));
 
   return {
     async get(directory, id) {
@@ -134,33 +143,41 @@ export function createResources(
           await releaseAll(reserved, id);
           continue;
         }
-        const kept = namesOf(directory, attributes);
+        const [old, now] = [namesOf(directory, earlier.attributes), namesOf(directory, attributes)];
         try {
-          await confirm(kept, id);
+          await confirm(now, id);
+          for (const name of without(now, old)) await names.hold(name, id);
         } catch (error) {
           await put(directory, id, earlier, written.version);
           await releaseAll(reserved, id);
           throw error;
         }
-        const given = namesOf(directory, earlier.attributes).filter(
-          (name) => !kept.some((each) => isSameName(each, name)),
-        );
-        await releaseAll(given, id);
+        await releaseAll(without(old, now), id);
         return { earlier: { ...earlier, id }, resource: { ...value, id } };
       }
       throw new ScimRefusal(503, "The resource keeps changing");
     },
-    async remove(directory, id) {
-      const stored = await store.take<ResourceRecord>(keyOf(directory, id));
-      if (!stored) return undefined;
-      await releaseAll(namesOf(directory, stored.value.attributes), id);
-      return { ...stored.value, id };
+    async remove(directory, id, mayGo) {
+      for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
+        const stored = await read(directory, id);
+        if (!stored) return undefined;
+        if (mayGo?.(stored.value.attributes) === false) break;
+        if (!(await store.delete(keyOf(directory, id), { ifVersion: stored.version }))) continue;
+        await releaseAll(namesOf(directory, stored.value.attributes), id);
+        return { ...stored.value, id };
+      }
+      throw new ScimRefusal(503, "The resource keeps changing");
     },
   };
 }
 
 export function notFound(id: string): ScimRefusal {
   return new ScimRefusal(404, `There is no resource ${id}`);
+}
+
+/** As ids are made here: no other one is anybody's. */
+export function isResourceId(id: string): boolean {
+  return /^[0-9a-f]{32}$/.test(id);
 }
 
 /** Grows with time, so that what comes later stands at the end of lists. */

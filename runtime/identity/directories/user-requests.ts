@@ -4,8 +4,10 @@ import { listBody, readListQuery, readSelection, select } from "../scim/list-que
 import { changesOf, patchResource, readOperations } from "../scim/patch.ts";
 import { matches, type Term } from "../scim/path.ts";
 import { ScimRefusal } from "../scim/refusal.ts";
-import { readJson, respondNothing, respondScim } from "./body.ts";
+import { noteChange, readJson, respondNothing, respondScim } from "./body.ts";
 import { addressTag, resourcePrefix, type ResourceRecord } from "./records.ts";
+import { MAX_GROUPS } from "./members.ts";
+import { isActive, subjectOf } from "./people.ts";
 import type { ScimRequest } from "./requests.ts";
 import { notFound, type Resource } from "./resources.ts";
 
@@ -20,6 +22,7 @@ export async function handleUsers(request: ScimRequest): Promise<void> {
       const attributes = readResource(USER_SHAPE, await readJson(exchange, MAX_BYTES));
       const user = await allowance.spend(directory, "user", () => people.create(directory, attributes));
       listing.forget(directory.name, "user");
+      noteChange(request, { did: "created", user: user.id, active: isActive(user.attributes) });
       return respondUser(request, user, 201);
     }
     return listUsers(request);
@@ -27,17 +30,21 @@ export async function handleUsers(request: ScimRequest): Promise<void> {
   switch (exchange.method) {
     case "PUT": {
       const next = readResource(USER_SHAPE, await readJson(exchange, MAX_BYTES));
-      return respondUser(request, await people.update(directory, id, () => next), 200);
+      // A client that does not speak of its own id leaves it, as with a group's members: without it nobody would be meant.
+      const change = ({ externalId }: AttributeObject): AttributeObject =>
+        externalId === undefined ? next : { externalId, ...next };
+      return respondChanged(request, await people.update(directory, id, change));
     }
     case "PATCH": {
       const operations = readOperations(await readJson(exchange, MAX_BYTES));
       const change = (earlier: AttributeObject): AttributeObject =>
         patchResource(USER_SHAPE, earlier, changesOf(USER_SHAPE, operations));
-      return respondUser(request, await people.update(directory, id, change), 200);
+      return respondChanged(request, await people.update(directory, id, change));
     }
     case "DELETE": {
       if (!(await people.remove(directory, id))) throw notFound(id);
       allowance.giveBack(directory, "user");
+      noteChange(request, { did: "deleted", user: id });
       listing.forget(directory.name, "user");
       return respondNothing(exchange);
     }
@@ -49,11 +56,25 @@ export async function handleUsers(request: ScimRequest): Promise<void> {
   }
 }
 
+function respondChanged(request: ScimRequest, user: Resource): Promise<void> {
+  const { log, directory } = request;
+  const active = isActive(user.attributes);
+  noteChange(request, { did: "changed", user: user.id, active });
+  if (!active && subjectOf(directory, user.attributes) === undefined) {
+    const attribute = directory.subjectAttribute;
+    log.warn(
+      { directory: directory.name, user: user.id, attribute },
+      "a directory deactivated a user whom it does not name",
+    );
+  }
+  return respondUser(request, user, 200);
+}
+
 async function respondUser(request: ScimRequest, user: Resource, status: 200 | 201): Promise<void> {
   const { exchange, directory, members, groups, parameters } = request;
   // Who was just made is in no group: nobody knew the id.
   const ids = status === 201 ? [] : await members.groupsOf(directory.name, user.id);
-  const found = await Promise.all(ids.map((id) => groups.get(directory.name, id)));
+  const found = await Promise.all(ids.slice(0, MAX_GROUPS).map((id) => groups.get(directory.name, id)));
   const memberships = found.flatMap((group) =>
     group ? [{ value: group.id, display: group.attributes["displayName"], type: "direct" }] : [],
   );

@@ -111,6 +111,8 @@ export function assertedRecord(
   earlier: IdentityRecord | undefined,
 ): IdentityRecord {
   const name = issuerOf(userId);
+  // What the same provider once called them in all of its applications does not change, and its directory goes by it.
+  const oid = earlier?.providerUrl === issuer ? earlier.claims["oid"] : undefined;
   return {
     userId,
     ...(name === undefined ? {} : { issuer: name }),
@@ -120,7 +122,11 @@ export function assertedRecord(
     email,
     name: "",
     groups: [],
-    claims: { sub: userId, ...(email === "" ? {} : { email, ...(isEmailVerified ? { email_verified: true } : {}) }) },
+    claims: {
+      sub: userId,
+      ...(oid === undefined ? {} : { oid }),
+      ...(email === "" ? {} : { email, ...(isEmailVerified ? { email_verified: true } : {}) }),
+    },
     leftOut: { groups: true, claims: [], others: true },
     confirmedAt: Math.floor(nowMs / 1000),
     confirmations: (earlier?.confirmations ?? 0) + 1,

@@ -121,8 +121,11 @@ export function withEarlierUnverified(
   earlier: Pick<ProfileFacts, "claims" | "leftOut">,
 ): ProfileFacts {
   const staysUnverified = earlier.claims["email_verified"] === false && !isVerified(facts.claims["email_verified"]);
-  const { email: _, ...others } = facts.claims;
-  const kept = staysUnverified ? { ...facts, email: "", claims: { ...others, email_verified: false } } : facts;
+  // Userinfo at Entra is silent about what directories know people by, which does not change.
+  const { oid } = earlier.claims;
+  const stated = oid === undefined ? facts : { ...facts, claims: { oid, ...facts.claims } };
+  const { email: _, ...others } = stated.claims;
+  const kept = staysUnverified ? { ...stated, email: "", claims: { ...others, email_verified: false } } : stated;
   if (!earlier.leftOut) return kept;
   const missing = earlier.leftOut.claims.filter((name) => !hasValue(findClaim(kept.claims, name)));
   const claims = [...new Set([...missing, ...(facts.leftOut?.claims ?? [])])].sort();

@@ -54,14 +54,14 @@ export function readGroupPatch(operations: readonly Operation[]): {
         added.delete(id);
         if (!isReplaced) removed.add(id);
       }
-      continue;
+    } else {
+      if (op === "replace" && !path.where) clear();
+      for (const id of ids) {
+        added.add(id);
+        removed.delete(id);
+      }
     }
-    if (op === "replace" && !path.where) clear();
-    for (const id of ids) {
-      added.add(id);
-      removed.delete(id);
-    }
-    if (added.size > MAX_MEMBERS) throw new ScimRefusal(400, "Too many members", "invalidValue");
+    if (added.size + removed.size > MAX_MEMBERS) throw new ScimRefusal(400, "Too many members", "invalidValue");
   }
   return { members: { isReplaced, added, removed }, others };
 }

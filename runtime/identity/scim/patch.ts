@@ -25,6 +25,8 @@ import { ScimRefusal } from "./refusal.ts";
 export const PATCH_SCHEMA = "urn:ietf:params:scim:api:messages:2.0:PatchOp";
 
 const MAX_OPERATIONS = 1000;
+/** Of members of values without path, in all operations: each is a path to be read. */
+const MAX_NAMES = 2000;
 
 export interface Operation {
   readonly op: "add" | "replace" | "remove";
@@ -61,6 +63,7 @@ export function readOperations(body: unknown): readonly Operation[] {
 
 /** What operations change, in their order: what is passed over is left out. @throws ScimRefusal */
 export function* changesOf(shape: Shape, operations: readonly Operation[]): Iterable<Change> {
+  let names = 0;
   for (const { op, path, value } of operations) {
     if (path !== undefined) {
       // The whole extension by its name.
@@ -70,7 +73,10 @@ export function* changesOf(shape: Shape, operations: readonly Operation[]): Iter
     }
     if (op === "remove") throw new ScimRefusal(400, "A remove must have a path", "noTarget");
     if (!isRecord(value)) throw new ScimRefusal(400, "A value without path must be an object", "invalidValue");
-    for (const [name, each] of Object.entries(value)) {
+    const entries = Object.entries(value);
+    names += entries.length;
+    if (names > MAX_NAMES) throw new ScimRefusal(400, "Too many attributes", "invalidValue");
+    for (const [name, each] of entries) {
       if (isPassedOver(name)) continue;
       if (name.toLowerCase() === shape.extension?.schema.toLowerCase()) yield* extensionChanges(shape, op, each);
       else if (isKept(shape, name)) yield { op, path: parsePath(shape, name), value: each };

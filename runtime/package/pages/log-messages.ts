@@ -126,6 +126,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "Nothing ended. `issuer` is its name in `identity_issuers` where that is known, `reason` what was wrong: mostly the client identifier (`logout_audiences`), the issuer's spelling or a clock.",
     "a SCIM client was refused: its token is wrong":
       "`peer` called below `/.gateway/scim/v2` without the token of the directory that it named, or of one that there is not. At the provider the new token is missing, or the old one is used after `previous_token` was taken away.",
+    "a directory deactivated a user whom it does not name":
+      "The user `user` of `directory` has no `attribute`, which would say who they are: nothing has ended. Map it at the provider.",
     "a directory renamed a group":
       "In `directory` the group `group` was called `before` and is called `after` now: policies that name it by `before` do not mean it any more.",
     "a directory's request could not be carried out":

@@ -4,7 +4,8 @@ import { expect, test } from "vitest";
 import type { Directory } from "../../../../runtime/features/sign-in/directories.ts";
 import { createAllowance } from "../../../../runtime/identity/directories/allowance.ts";
 import { createDirectories, createDirectoryRecords } from "../../../../runtime/identity/directories/directories.ts";
-import { resourcePrefix } from "../../../../runtime/identity/directories/records.ts";
+import { MAX_GROUPS } from "../../../../runtime/identity/directories/members.ts";
+import { memberPrefix, membershipsTag, resourcePrefix } from "../../../../runtime/identity/directories/records.ts";
 import {
   createRecords,
   type IdentityRecord,
@@ -13,6 +14,7 @@ import {
 } from "../../../../runtime/identity/identity-records.ts";
 import type { ScimRefusal } from "../../../../runtime/identity/scim/refusal.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
+import type { Store } from "../../../../runtime/store/store.ts";
 import { createMemoryStore } from "../../../../runtime/store/memory.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { snapshotFrom } from "../../../support/config.ts";
@@ -26,9 +28,11 @@ directories: { entra: { token: a-token-of-a-directory, subject_claim: oid, max_u
 `);
 const [DIRECTORY] = SNAPSHOT.settings.directories as readonly [Directory];
 
-function start() {
+/** @param wrap what stands between the directory and the store */
+function start(wrap: (store: Store) => Partial<Store> = () => ({})) {
   const clock = createTestClock();
-  const store = createMemoryStore({ clock });
+  const kept = createMemoryStore({ clock });
+  const store: Store = { ...kept, ...wrap(kept) };
   const revocations = createTestRevocations();
   const revoked: string[] = [];
   revocations.subscribe((key) => revoked.push(key));
@@ -139,4 +143,80 @@ test("who was so slow to make a user that the name may be another's by now is as
   const kept = await store.page({ prefix: resourcePrefix("user", DIRECTORY.name), limit: 10 });
   expect(kept.map(({ key }) => key)).toEqual([resourcePrefix("user", DIRECTORY.name) + taken[0]]);
   expect((await fast.find(DIRECTORY.name, "userName", "twin@example.com"))?.id).toBe(taken[0]);
+});
+
+const EVA = { userName: "eva", externalId: "oid-eva" };
+
+test("of two requests about one user, the slower does not give away a name that the faster has taken again", async () => {
+  let beforeDelete: ((key: string) => Promise<void>) | undefined;
+  const { parts } = start((store) => ({
+    async delete(key, options) {
+      await beforeDelete?.(key);
+      return store.delete(key, options);
+    },
+  }));
+  const { id } = await parts.people.create(DIRECTORY, EVA);
+  // About to give back the name before, when another request has it again, for one who is not active.
+  beforeDelete = async (key) => {
+    if (!key.startsWith("directory-name:")) return;
+    beforeDelete = undefined;
+    await parts.people.update(DIRECTORY, id, () => ({ ...EVA, active: false }));
+  };
+  await parts.people.update(DIRECTORY, id, () => ({ ...EVA, externalId: "oid-other" }));
+  expect(beforeDelete).toBeUndefined();
+  expect((await parts.users.find(DIRECTORY.name, "externalId", "oid-eva"))?.attributes["active"]).toBe(false);
+});
+
+test("who is active again while they are being deleted stays, and is deleted when that is asked again", async () => {
+  let beforeLast: (() => Promise<unknown>) | undefined;
+  const { parts, revoked } = start((store) => ({
+    async deleteByTag(tag) {
+      await beforeLast?.();
+      return store.deleteByTag(tag);
+    },
+  }));
+  const { id } = await parts.people.create(DIRECTORY, EVA);
+  beforeLast = () => parts.people.update(DIRECTORY, id, () => ({ ...EVA, active: true }));
+  await expect(parts.people.remove(DIRECTORY, id)).rejects.toMatchObject({ status: 503 });
+  expect((await parts.users.get(DIRECTORY.name, id))?.attributes["active"]).toBe(true);
+  beforeLast = undefined;
+  revoked.length = 0;
+  expect(await parts.people.remove(DIRECTORY, id)).toBe(true);
+  expect(revoked).toEqual([objectIdTag(undefined, "oid-eva")]);
+  expect(await parts.people.remove(DIRECTORY, id)).toBe(false);
+});
+
+test("when a user becomes another person, what the first had ends though the process dies with the change", async () => {
+  let isDead = false;
+  const { parts, revoked } = start((store) => ({
+    async put(key, value, options) {
+      const put = await store.put(key, value, options);
+      if (isDead && key.startsWith("directory-user:")) throw new Error("died");
+      return put;
+    },
+  }));
+  const { id } = await parts.people.create(DIRECTORY, EVA);
+  isDead = true;
+  const change = () => parts.people.update(DIRECTORY, id, () => ({ ...EVA, externalId: "oid-other" }));
+  await expect(change()).rejects.toThrow("died");
+  // Sent again it is the same change no more.
+  isDead = false;
+  await change();
+  expect(revoked).toContain(objectIdTag(undefined, "oid-eva"));
+});
+
+test("groups of who is in very many are unknown; of others they may be more than fit into a token", async () => {
+  const { parts, store, lookup } = start();
+  const { id } = await parts.people.create(DIRECTORY, EVA);
+  const join = (group: string) =>
+    store.put(memberPrefix(DIRECTORY.name, group) + id, { group }, { tags: [membershipsTag(DIRECTORY.name, id)] });
+  const eva = { id: userId("eva"), claims: { oid: "oid-eva" }, groups: ["claimed"], version: 1 };
+  const group = await parts.groups.create(DIRECTORY.name, { displayName: "Writers" });
+  await join(group.id);
+  expect(await lookup.apply(eva)).toMatchObject({
+    groups: ["Writers"],
+    leftOut: { groups: false, claims: [], resolver: "answered" },
+  });
+  await Promise.all(Array.from({ length: MAX_GROUPS }, (_, at) => join(at.toString(16).padStart(32, "0"))));
+  expect(await lookup.apply(eva)).toMatchObject({ groups: [], leftOut: { groups: true, claims: [] } });
 });

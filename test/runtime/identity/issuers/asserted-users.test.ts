@@ -142,6 +142,17 @@ describe("AssertedUsers.record()", () => {
     expect((await get("alice"))?.value).not.toHaveProperty("refusedAt");
   });
 
+  test("keeps what the same provider calls them in all of its applications: its directory knows them by it", async () => {
+    const { users, get, signedIn } = setUp();
+    const refused = { refusedAt: NOW - 1, claims: { sub: "alice", oid: "oid-alice", role: "lead" } };
+    await signedIn(refused);
+    const user = await users.record(ALICE);
+    expect([user?.claims["oid"], user?.claims["role"]]).toEqual(["oid-alice", undefined]);
+    expect((await get("alice"))?.tags.filter((tag) => tag.startsWith("oid:"))).toHaveLength(1);
+    await signedIn({ ...refused, providerUrl: "https://other.example.com" });
+    expect((await users.record(ALICE))?.claims["oid"]).toBeUndefined();
+  });
+
   test("refuses an id that an older program kept for somebody else", async () => {
     const { users, signedIn } = setUp();
     await signedIn();

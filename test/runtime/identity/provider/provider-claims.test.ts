@@ -233,6 +233,12 @@ describe("withEarlierDoubts()", () => {
     expect(withEarlierUnverified(vouched, earlier)).toMatchObject({ email: "a@b.example", claims: vouched.claims });
   });
 
+  it("keeps the object id, by which a directory knows somebody", () => {
+    const known = { claims: { oid: "a", role: "lead" } };
+    expect(withEarlierUnverified(readProfile([{ name: "A" }], GROUPS), known).claims).toEqual({ oid: "a", name: "A" });
+    expect(withEarlierUnverified(readProfile([{ oid: "b" }], GROUPS), known).claims).toEqual({ oid: "b" });
+  });
+
   it("keeps claims left out until the provider sends them", () => {
     expect(withEarlierUnverified(readProfile([{ role: "lead" }], GROUPS), earlier).leftOut).toEqual({
       claims: ["groups"],
