@@ -131,6 +131,7 @@ test("`gateway …` names commands and options that exist, in text and in blocks
   const groups = new Set([
     "ingress",
     "keys",
+    "store",
     "sessions",
     "grants",
     "devices",

@@ -15,6 +15,7 @@ const records = () => import("./records.ts");
 const users = () => import("./users.ts");
 const directory = () => import("./directory.ts");
 const keys = () => import("./keys.ts");
+const backups = () => import("./backup.ts");
 
 const JSON_OUT = ["--json", "for machines"] as const;
 const USER = ["--user <id>", "only of this user: id or email"] as const;
@@ -110,6 +111,11 @@ export function addAdministration(program: Command, exit: (code: number) => void
   )
     .option("--new <file>", "to begin: write a new secret into this file, which must not be there")
     .action(async (options) => exit(await (await keys()).rotateKeys(options)));
+
+  const store = program.command("store").description("the database of the gateway");
+  onRecords(store, "backup", "copy the SQLite store as it is at one moment, while gateways write to it")
+    .argument("<file>", "which must not be there")
+    .action(async (file, options) => exit(await (await backups()).backUpStore(file, options)));
 
   const sessions = program.command("sessions").description("who is signed in with a browser");
   onRecords(sessions, "list")
