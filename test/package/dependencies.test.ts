@@ -81,9 +81,8 @@ describe("the lock file", () => {
   });
 
   test("takes everything from the registry, none from a folder, a repository or another host", () => {
-    const elsewhere = entries.filter(
-      ([, { resolved, link }]) => link === true || !(resolved ?? REGISTRY).startsWith(REGISTRY),
-    );
+    // The lock file names no host, so that a mirror of the registry serves as well: the checksums say what it is.
+    const elsewhere = entries.filter(([, { resolved, link }]) => link === true || resolved !== undefined);
     expect(elsewhere).toEqual([]);
     // Which registry is npm's own default as long as nothing here says another.
     expect(readdirSync(root).filter((name) => /^\.(npm|yarn|pnpm)rc|^\.yarnrc/.test(name))).toEqual([]);
@@ -103,8 +102,6 @@ describe("the lock file", () => {
     expect(other.map(({ place, about }) => `${place}: ${about.version}`)).toEqual([]);
   });
 });
-
-const REGISTRY = "https://registry.npmjs.org/";
 
 describe("licences", () => {
   test("of all packages are accepted, and fewer of those that go to users", () => {
