@@ -137,7 +137,7 @@ export function createRecorder({ now, file, onEnd }: RecorderOptions): Recorder 
         onEnd?.(operation as Operation);
       };
       const handle = { began: operation.began, end };
-      open.set(operation.id, handle as OpenOperation<Kind>);
+      open.set(operation.id, handle);
       return handle;
     },
     fault: (span) => {
