@@ -8,7 +8,7 @@ import { generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-import type { ClientMetadata, Configuration, KoaContextWithOIDC } from "oidc-provider";
+import type { ClientMetadata, Configuration, KoaContextWithOIDC, Provider as OidcProvider } from "oidc-provider";
 
 import { html } from "../../runtime/pages/html.ts";
 import { page, pageHeaders } from "../../runtime/pages/layout.ts";
@@ -99,6 +99,8 @@ export interface IdentityProvider {
   failUserInfo(fails: boolean): void;
   /** Every answer takes so much longer. */
   delayAnswers(ms: number): void;
+  /** Signs with a new key from now on, and publishes that alone; sessions, codes and refresh tokens stay. */
+  rotateKeys(): void;
   close(): Promise<void>;
 }
 
@@ -134,38 +136,43 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   const { Provider } = await importQuietly();
-  const { privateKey: key } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const provider = new Provider(issuer, {
-    ...baseConfiguration(options, key),
-    adapter: storage.adapter,
-    // Access tokens for resources tell who their user is; nobody asks userinfo with them.
-    extraTokenClaims: (_ctx, token) => {
-      const user = "accountId" in token && token.resourceServer ? users.get(token.accountId) : undefined;
-      return user && claimsOf(user);
-    },
-    findAccount: (_ctx: unknown, id: string) => {
-      const user = users.get(id);
-      return user && !disabled.has(id) ? { accountId: id, claims: () => claimsOf(user) } : undefined;
-    },
-  });
-
-  if (options.exchange) registerExchange(provider, { key, keyId: options.keyId ?? "demo" }, options.exchange);
-  const { scopesSupported } = options;
-  if (scopesSupported !== undefined) {
-    provider.use(async (ctx, next) => {
-      await next();
-      if (ctx.path !== "/.well-known/openid-configuration") return;
-      const { scopes_supported: _usual, ...metadata } = ctx.body as Record<string, unknown>;
-      ctx.body = scopesSupported === null ? metadata : { ...metadata, scopes_supported: scopesSupported };
-    });
-  }
-
+  const cookieKey = randomBytes(32).toString("base64url");
   const countGrant = (ctx: KoaContextWithOIDC): void => {
     if (ctx.oidc.params?.["grant_type"] === "refresh_token") calls.refresh += 1;
     else calls.code += 1;
   };
-  provider.on("grant.success", countGrant);
-  provider.on("grant.error", countGrant);
+  const create = (keyId: string): OidcProvider => {
+    const { privateKey: key } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const made = new Provider(issuer, {
+      ...baseConfiguration(options, { key, keyId, cookieKey }),
+      adapter: storage.adapter,
+      // Access tokens for resources tell who their user is; nobody asks userinfo with them.
+      extraTokenClaims: (_ctx, token) => {
+        const user = "accountId" in token && token.resourceServer ? users.get(token.accountId) : undefined;
+        return user && claimsOf(user);
+      },
+      findAccount: (_ctx: unknown, id: string) => {
+        const user = users.get(id);
+        return user && !disabled.has(id) ? { accountId: id, claims: () => claimsOf(user) } : undefined;
+      },
+    });
+    if (options.exchange) registerExchange(made, { key, keyId }, options.exchange);
+    const { scopesSupported } = options;
+    if (scopesSupported !== undefined) {
+      made.use(async (ctx, next) => {
+        await next();
+        if (ctx.path !== "/.well-known/openid-configuration") return;
+        const { scopes_supported: _usual, ...metadata } = ctx.body as Record<string, unknown>;
+        ctx.body = scopesSupported === null ? metadata : { ...metadata, scopes_supported: scopesSupported };
+      });
+    }
+    made.on("grant.success", countGrant);
+    made.on("grant.error", countGrant);
+    return made;
+  };
+  const firstKeyId = options.keyId ?? "demo";
+  let keysMade = 1;
+  let provider = create(firstKeyId);
 
   const choose = async (request: IncomingMessage, response: ServerResponse, path: string): Promise<void> => {
     const details = await provider.interactionDetails(request, response);
@@ -191,7 +198,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
     );
   };
 
-  const answer = provider.callback();
+  let answer = provider.callback();
   server.on("request", (request, response) => {
     if (paused) {
       calls.cut += 1;
@@ -243,6 +250,11 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
     resume: () => void (paused = false),
     failUserInfo: (fails) => void (userInfoFails = fails),
     delayAnswers: (ms) => void (delayMs = ms),
+    rotateKeys() {
+      keysMade += 1;
+      provider = create(`${firstKeyId}-${keysMade}`);
+      answer = provider.callback();
+    },
     close: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());
@@ -262,7 +274,13 @@ async function importQuietly(): Promise<typeof import("oidc-provider")> {
   }
 }
 
-function baseConfiguration(options: IdentityProviderOptions, key: KeyObject): Configuration {
+interface ProviderKeys {
+  readonly key: KeyObject;
+  readonly keyId: string;
+  readonly cookieKey: string;
+}
+
+function baseConfiguration(options: IdentityProviderOptions, { key, keyId, cookieKey }: ProviderKeys): Configuration {
   const lifetime = options.accessTokenSeconds ?? 3600;
   const further = (options.users ?? DEMO_USERS).flatMap(({ claims }) => Object.keys(claims ?? {}));
   return {
@@ -270,12 +288,12 @@ function baseConfiguration(options: IdentityProviderOptions, key: KeyObject): Co
     // The only signing key is an EC key, and clients ask for RS256 unless told otherwise.
     clientDefaults: { id_token_signed_response_alg: "ES256" },
     jwks: {
-      keys: [{ ...key.export({ format: "jwk" }), kty: "EC", kid: options.keyId ?? "demo", use: "sig", alg: "ES256" }],
+      keys: [{ ...key.export({ format: "jwk" }), kty: "EC", kid: keyId, use: "sig", alg: "ES256" }],
     },
     cookies: {
       // Own names: on localhost cookies are shared by all ports, and the gateway sets some too.
       names: { session: "demo_idp_session", interaction: "demo_idp_interaction", resume: "demo_idp_resume" },
-      keys: [randomBytes(32).toString("base64url")],
+      keys: [cookieKey],
     },
     claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name", "groups", ...further] },
     conformIdTokenClaims: options.claimsInIdToken === false,

@@ -44,31 +44,12 @@ export async function startPostgres(bin: string): Promise<Postgres> {
   removeAbandoned();
   const directory = mkdtempSync(join(tmpdir(), PREFIX));
   const data = join(directory, "data");
-  const passwordFile = join(directory, "password");
-  writeFileSync(passwordFile, PASSWORD, { mode: 0o644 });
-  const owner = process.getuid?.() === 0 ? userId("postgres") : undefined;
+  const owner = postgresUser();
   if (owner) chownSync(directory, owner.uid, owner.gid);
-  const initialized = spawnSync(
-    join(bin, "initdb"),
-    [
-      "-D",
-      data,
-      "-U",
-      "gateway",
-      "-A",
-      "scram-sha-256",
-      `--pwfile=${passwordFile}`,
-      "-E",
-      "UTF8",
-      "--locale=C.UTF-8",
-      "-N",
-    ],
-    { ...owner, cwd: directory, encoding: "utf8" },
-  );
-  if (initialized.status !== 0) throw new Error(`initdb failed: ${initialized.stderr}`);
+  makeCluster({ bin, directory, data });
 
   const port = await freePort();
-  const url = `postgres://gateway:${PASSWORD}@127.0.0.1:${port}/postgres`;
+  const url = postgresUrl(port);
   let server: ChildProcess | undefined;
   // Last resort when a test run ends without its hooks.
   const cleanUp = (): void => {
@@ -81,7 +62,7 @@ export async function startPostgres(bin: string): Promise<Postgres> {
     url,
     password: PASSWORD,
     async start() {
-      server = launch();
+      server = launchPostgres({ bin, directory, data, port });
       await untilReady(url, server);
     },
     async stop() {
@@ -100,18 +81,56 @@ export async function startPostgres(bin: string): Promise<Postgres> {
   };
   await handle.start();
   return handle;
+}
 
-  function launch(): ChildProcess {
-    const command = [join(bin, "postgres"), "-D", data, "-p", String(port), "-k", directory];
-    const settings = ["listen_addresses=127.0.0.1", "fsync=off", "max_connections=40", "shared_buffers=16MB"];
-    command.push(...settings.flatMap((setting) => ["-c", setting]));
-    // setpriv makes the kernel end the server when this process is killed before it can do so itself.
-    const setpriv = existsSync("/usr/bin/setpriv");
-    const user = owner ? [`--reuid=${owner.uid}`, `--regid=${owner.gid}`, "--clear-groups"] : [];
-    if (setpriv) command.unshift("/usr/bin/setpriv", "--pdeathsig=QUIT", ...user);
-    const [file = "", ...args] = command;
-    return spawn(file, args, { cwd: directory, stdio: "ignore", ...(setpriv ? {} : owner) });
-  }
+export function postgresUrl(port: number): string {
+  return `postgres://gateway:${PASSWORD}@127.0.0.1:${port}/postgres`;
+}
+
+/** As whom PostgreSQL's programs run; undefined: as we do. */
+export function postgresUser(): { readonly uid: number; readonly gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const id = (flag: string): number => Number(spawnSync("id", [flag, "postgres"], { encoding: "utf8" }).stdout);
+  return { uid: id("-u"), gid: id("-g") };
+}
+
+export interface Cluster {
+  readonly bin: string;
+  /** Of its socket; belongs to PostgreSQL's user. */
+  readonly directory: string;
+  /** Of its files. */
+  readonly data: string;
+}
+
+/** New files with one superuser, `gateway`, who may replicate, too. */
+export function makeCluster({ bin, directory, data }: Cluster): void {
+  const passwordFile = join(directory, "password");
+  writeFileSync(passwordFile, PASSWORD, { mode: 0o644 });
+  const files = ["-D", data, `--pwfile=${passwordFile}`, "-N"];
+  const login = ["-U", "gateway", "-A", "scram-sha-256", "-E", "UTF8", "--locale=C.UTF-8"];
+  const made = spawnSync(join(bin, "initdb"), [...files, ...login], {
+    ...postgresUser(),
+    cwd: directory,
+    encoding: "utf8",
+  });
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+}
+
+/** Starts its server, which ends with this process. @param settings "name=value", beside the usual ones */
+export function launchPostgres(
+  { bin, directory, data, port }: Cluster & { readonly port: number },
+  settings: readonly string[] = [],
+): ChildProcess {
+  const owner = postgresUser();
+  const command = [join(bin, "postgres"), "-D", data, "-p", String(port), "-k", directory];
+  const usual = ["listen_addresses=127.0.0.1", "fsync=off", "max_connections=40", "shared_buffers=16MB"];
+  command.push(...[...usual, ...settings].flatMap((setting) => ["-c", setting]));
+  // setpriv makes the kernel end the server when this process is killed before it can do so itself.
+  const setpriv = existsSync("/usr/bin/setpriv");
+  const user = owner ? [`--reuid=${owner.uid}`, `--regid=${owner.gid}`, "--clear-groups"] : [];
+  if (setpriv) command.unshift("/usr/bin/setpriv", "--pdeathsig=QUIT", ...user);
+  const [file = "", ...args] = command;
+  return spawn(file, args, { cwd: directory, stdio: "ignore", ...(setpriv ? {} : owner) });
 }
 
 /** Files of test runs that were killed; their servers ended with them. */
@@ -124,7 +143,8 @@ function removeAbandoned(): void {
   }
 }
 
-async function untilReady(url: string, server: ChildProcess): Promise<void> {
+/** @throws Error when it ends, or does not answer in time */
+export async function untilReady(url: string, server: ChildProcess): Promise<void> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   for (;;) {
     if (server.exitCode !== null) throw new Error(`PostgreSQL ended at once with code ${server.exitCode}`);
@@ -140,11 +160,6 @@ async function untilReady(url: string, server: ChildProcess): Promise<void> {
       await client.end().catch(() => {});
     }
   }
-}
-
-function userId(name: string): { readonly uid: number; readonly gid: number } {
-  const id = (flag: string): number => Number(spawnSync("id", [flag, name], { encoding: "utf8" }).stdout);
-  return { uid: id("-u"), gid: id("-g") };
 }
 
 async function freePort(): Promise<number> {

@@ -1,4 +1,4 @@
-/** A disk that can be filled: a tmpfs of 2 MiB. Only who may mount has one. */
+/** A disk that can be filled: a small tmpfs. Only who may mount has one. */
 import { spawnSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,12 +13,12 @@ export interface SmallDisk {
   unmount(): void;
 }
 
-const BLOCK = Buffer.alloc(4096, 1);
-
 /** @returns the reason where there can be none */
-export function mountSmallDisk(): SmallDisk | { readonly missing: string } {
+export function mountSmallDisk(mebibytes = 2): SmallDisk | { readonly missing: string } {
   const directory = mkdtempSync(join(tmpdir(), "gateform-disk-"));
-  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", directory], { encoding: "utf8" });
+  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${mebibytes}m`, "tmpfs", directory], {
+    encoding: "utf8",
+  });
   if (mounted.status !== 0) {
     rmdirSync(directory);
     return { missing: `no file system can be mounted here: ${(mounted.stderr ?? String(mounted.error)).trim()}` };
@@ -28,15 +28,16 @@ export function mountSmallDisk(): SmallDisk | { readonly missing: string } {
     directory,
     fill() {
       const file = openSync(filler, "a");
+      const block = Buffer.alloc(mebibytes * 16_384, 1);
       try {
-        for (;;) writeSync(file, BLOCK);
+        for (;;) writeSync(file, block);
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
       } finally {
         closeSync(file);
       }
     },
-    clear: () => rmSync(filler),
+    clear: () => rmSync(filler, { force: true }),
     unmount() {
       // Lazily: a database that was just closed may be in use for a moment more.
       spawnSync("umount", ["--lazy", directory]);

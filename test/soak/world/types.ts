@@ -91,7 +91,7 @@ export interface World {
   readonly addresses: PublicAddresses;
   /** user1@example.com and so on; the last one is outsider@other.example, whom no route but `open` lets in. */
   readonly users: readonly DemoUser[];
-  readonly provider: SoakProvider;
+  readonly provider: IdentityProvider;
   readonly upstreams: {
     /** Behind `open` and `web`. */
     readonly web: SoakUpstream;
@@ -122,11 +122,6 @@ export interface World {
   now(): number;
   /** Aborted when traffic must end. */
   readonly ended: AbortSignal;
-}
-
-export interface SoakProvider extends IdentityProvider {
-  /** Signs with a new key from now on; nobody knows the old one any more. */
-  rotateKeys(): void;
 }
 
 /** The soak itself: what main.ts reads from the command line. */
