@@ -12,10 +12,13 @@ import { createAdminClient } from "../../support/admin-client.ts";
 import { freePort } from "../../support/ports.ts";
 import { ADMIN_TOKEN, type WorkerStatus } from "../../support/run-gateway.ts";
 import { mountSmallDisk, type SmallDisk } from "../../support/small-disk.ts";
+import { type Forwarder, startForwarder } from "./forwarder.ts";
 import type { Replica } from "./types.ts";
 
 /** A replica, and what faults do to it. */
 export interface SoakGateway extends Replica {
+  /** What clients connect to. */
+  readonly clients: Forwarder;
   /** Of its records and its spool; absent without the right to mount them. */
   readonly disks: { readonly records: SmallDisk; readonly spool: SmallDisk } | undefined;
   /** Waits until it serves. */
@@ -28,9 +31,9 @@ export interface SoakGateway extends Replica {
   kill(): Promise<void>;
   /** Steps its clock; absent where it has none of its own. */
   readonly setClock: ((aheadSeconds: number) => void) | undefined;
-  /** How often its processes wrote that they end in a way that nobody asked for. */
   stop(): Promise<void>;
-  close(): void;
+  /** Removes its files; after `stop`. */
+  close(): Promise<void>;
 }
 
 export interface GatewayOptions {
@@ -53,7 +56,9 @@ const SETPRIV = "/usr/bin/setpriv";
 
 export async function makeGateway(options: GatewayOptions): Promise<SoakGateway> {
   const { name, root, program, workers, faketime, logFile } = options;
-  const [port, adminPort] = [await freePort(), await freePort()];
+  const [ownPort, adminPort] = [await freePort(), await freePort()];
+  const clients = await startForwarder(ownPort);
+  const { port } = clients;
   const home = join(root, name);
   const directory = join(home, "config");
   mkdirSync(directory, { recursive: true });
@@ -64,7 +69,7 @@ export async function makeGateway(options: GatewayOptions): Promise<SoakGateway>
   writeFileSync(clockFile, "+0\n");
   const boot = {
     ...options.boot,
-    address: `127.0.0.1:${port}`,
+    address: `127.0.0.1:${ownPort}`,
     admin_address: `127.0.0.1:${adminPort}`,
     admin_token: ADMIN_TOKEN,
     authorize_log: recordsFile,
@@ -88,6 +93,7 @@ export async function makeGateway(options: GatewayOptions): Promise<SoakGateway>
   };
   const gateway: SoakGateway = {
     name,
+    clients,
     port,
     origin: `http://127.0.0.1:${port}`,
     adminOrigin: `http://127.0.0.1:${adminPort}`,
@@ -148,7 +154,8 @@ export async function makeGateway(options: GatewayOptions): Promise<SoakGateway>
       clearTimeout(force);
       signal("SIGKILL");
     },
-    close() {
+    async close() {
+      await clients.close();
       disks?.records.unmount();
       disks?.spool.unmount();
       rmSync(home, { recursive: true, force: true });

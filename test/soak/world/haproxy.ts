@@ -33,14 +33,13 @@ export async function startDatabaseBalancer(
     ports.map(async (_, index) => {
       const server = createServer((_request, response) => response.writeHead(isPrimary(index) ? 200 : 503).end());
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-      return server;
+      return { server, port: (server.address() as AddressInfo).port };
     }),
   );
   const port = await freePort();
   const config = join(directory, "haproxy.cfg");
   const servers = ports.map(
-    (each, index) =>
-      `  server n${index + 1} 127.0.0.1:${each} check port ${(checks[index]?.address() as AddressInfo).port}`,
+    (each, index) => `  server n${index + 1} 127.0.0.1:${each} check port ${checks[index]?.port}`,
   );
   writeFileSync(
     config,
@@ -73,7 +72,7 @@ ${servers.join("\n")}
     async close() {
       child.kill("SIGKILL");
       await gone;
-      for (const server of checks) {
+      for (const { server } of checks) {
         server.close();
         server.closeAllConnections();
       }

@@ -1,7 +1,7 @@
 /** One PostgreSQL server of a soak, on a disk of its own where there can be one: killed, started, copied, promoted. */
 import { spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, mkdirSync, rmSync, writeFileSync, appendFileSync } from "node:fs";
+import { appendFileSync, chownSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
