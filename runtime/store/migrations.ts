@@ -1,23 +1,37 @@
 /**
  * The tables of both databases, step by step. A step is never changed once released: a later one corrects it.
  *
- * Each step runs in one transaction with the write of its version, under a lock that other starting processes wait
- * for. A database that is newer than this program is refused: an older replica must not write what it does not know.
+ * Each step runs in one transaction with the write of its version, under a lock that other starting processes wait for.
+ * Older programs serve meanwhile and afterwards, and start again, as long as they can use what the steps leave; where they
+ * cannot they are refused: an older replica must not write what it does not know.
  */
 import { GatewayError } from "../shared/errors.ts";
 
 export interface Migration {
   readonly version: number;
+  /**
+   * The oldest program that can use the tables as this step leaves them, by the newest step that it knows: an earlier one
+   * for a step that only adds what older programs never touch, `version` for one that takes or changes what they use.
+   */
+  readonly compatibleFrom: number;
   readonly sqlite: string;
   readonly postgres: string;
 }
 
-/** Holds one row per step that was taken. The same statement suits both databases. */
+/**
+ * Its highest version is the step that a program must know to use the tables, since programs of before there were compatible steps
+ * refuse what is above theirs. The same statement suits both databases.
+ */
 export const VERSION_TABLE = "CREATE TABLE gateway_schema (version integer PRIMARY KEY, applied_at bigint NOT NULL)";
+
+/** Steps that older programs can do without. Made with the first of them, so that a role without the right to create goes on. */
+export const STEPS_TABLE =
+  "CREATE TABLE IF NOT EXISTS gateway_steps (version integer PRIMARY KEY, applied_at bigint NOT NULL)";
 
 export const migrations: readonly Migration[] = [
   {
     version: 1,
+    compatibleFrom: 1,
     sqlite: `
       CREATE TABLE gateway_records (
         key text PRIMARY KEY NOT NULL,
@@ -72,6 +86,7 @@ export const migrations: readonly Migration[] = [
   },
   {
     version: 2,
+    compatibleFrom: 1,
     sqlite: `
       CREATE TABLE gateway_allotments (
         key text PRIMARY KEY NOT NULL,
@@ -94,17 +109,35 @@ export const migrations: readonly Migration[] = [
   },
 ];
 
-/**
- * @param current newest version in the database; 0 for an empty one
- * @throws GatewayError `store.too-new`
- */
-export function pendingMigrations(current: number): readonly Migration[] {
+/** What a database has: the highest version in each of the two tables, 0 for none. */
+export interface StepsTaken {
+  readonly required: number;
+  readonly compatible: number;
+}
+
+/** One step as the database takes it: its statements, then a row in each table that is named. */
+export interface PendingStep extends Migration {
+  /** Version for VERSION_TABLE; undefined: what is there suffices. */
+  readonly requires: number | undefined;
+  /** Whether it is noted in STEPS_TABLE. */
+  readonly isCompatible: boolean;
+}
+
+/** @throws GatewayError `store.too-new` */
+export function pendingMigrations({ required, compatible }: StepsTaken): readonly PendingStep[] {
   const newest = migrations.at(-1)?.version ?? 0;
-  if (current > newest) {
+  if (required > newest) {
     throw new GatewayError(
       "store.too-new",
-      `Cannot use the store: its tables have version ${current}, this program knows versions up to ${newest}`,
+      `Cannot use the store: its tables need a program that knows version ${required}, this one knows versions up to ${newest}`,
     );
   }
-  return migrations.filter((migration) => migration.version > current);
+  let known = required;
+  return migrations
+    .filter(({ version }) => version > Math.max(required, compatible))
+    .map((step) => {
+      const requires = step.compatibleFrom > known ? step.compatibleFrom : undefined;
+      known = requires ?? known;
+      return { ...step, requires, isCompatible: step.version > step.compatibleFrom };
+    });
 }

@@ -63,6 +63,7 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
     "gateway_leases",
     "gateway_records",
     "gateway_schema",
+    "gateway_steps",
     "gateway_tags",
   ],
   "attributes of OpenTelemetry": ["gen_ai"],

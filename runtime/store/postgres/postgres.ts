@@ -12,7 +12,7 @@ import type { CheckedPut } from "../check.ts";
 import { createCheckedStore, type StoreBackEnd } from "../checked-store.ts";
 import { ALLOT, allotValues, toRawAllotment, type AllotmentRow } from "./allotment-statement.ts";
 import { createFeedWatch } from "../feed-watch.ts";
-import { pendingMigrations, VERSION_TABLE } from "../migrations.ts";
+import { pendingMigrations, STEPS_TABLE, VERSION_TABLE } from "../migrations.ts";
 import { listen, openPool, type Database } from "./postgres-connection.ts";
 import { FEED_PAGE, SWEEP_BATCH, type RawRecord } from "../record.ts";
 import type { Store } from "../store.ts";
@@ -32,6 +32,7 @@ const POLL_EVERY_MS = 1000;
 /** First half of our advisory locks' names: "gate". */
 const LOCK_SPACE = 0x67617465;
 const MIGRATION_LOCK = 0;
+const LOCK_WITHIN_MS = 1000;
 
 const NOW = "floor(extract(epoch FROM clock_timestamp()))::bigint";
 const RECORD = "key, value, version, expires_at, tags";
@@ -205,18 +206,30 @@ async function appendEntry(client: PoolClient, feed: string, text: string, expir
 async function migrate(client: PoolClient): Promise<void> {
   await client.query("SELECT pg_advisory_xact_lock($1, $2)", [LOCK_SPACE, MIGRATION_LOCK]);
   // Asked first: with the tables in place, a role that may not create any is enough.
-  const { rows } = await client.query<{ known: boolean }>("SELECT to_regclass('gateway_schema') IS NOT NULL AS known");
-  if (rows[0]?.known !== true) await client.query(VERSION_TABLE);
-  const newest = await client.query<{ version: number }>(
-    "SELECT coalesce(max(version), 0) AS version FROM gateway_schema",
+  const { rows } = await client.query<{ schema: boolean; steps: boolean }>(
+    "SELECT to_regclass('gateway_schema') IS NOT NULL AS schema, to_regclass('gateway_steps') IS NOT NULL AS steps",
   );
-  const current = newest.rows[0]?.version;
-  if (current === undefined)
-    throw new GatewayError("store.unavailable", "Cannot read the version of the store's tables");
-  for (const { version, postgres } of pendingMigrations(current)) {
+  if (rows[0]?.schema !== true) await client.query(VERSION_TABLE);
+  const required = await newestIn(client, "gateway_schema");
+  const compatible = rows[0]?.steps === true ? await newestIn(client, "gateway_steps") : 0;
+  const pending = pendingMigrations({ required, compatible });
+  // Whoever waits for a table has all others wait behind them: older programs serve meanwhile, and a copy may be under way.
+  if (pending.length > 0) await client.query(`SET LOCAL lock_timeout = ${LOCK_WITHIN_MS}`);
+  for (const { version, postgres, requires, isCompatible } of pending) {
     await client.query(postgres);
-    await client.query(`INSERT INTO gateway_schema VALUES ($1, ${NOW})`, [version]);
+    if (requires !== undefined) await client.query(`INSERT INTO gateway_schema VALUES ($1, ${NOW})`, [requires]);
+    if (!isCompatible) continue;
+    await client.query(STEPS_TABLE);
+    await client.query(`INSERT INTO gateway_steps VALUES ($1, ${NOW})`, [version]);
   }
+}
+
+async function newestIn(client: PoolClient, table: string): Promise<number> {
+  const { rows } = await client.query<{ version: number }>(`SELECT coalesce(max(version), 0) AS version FROM ${table}`);
+  const version = rows[0]?.version;
+  if (version === undefined)
+    throw new GatewayError("store.unavailable", "Cannot read the version of the store's tables");
+  return version;
 }
 
 function first([row]: readonly Row[]): RawRecord | undefined {

@@ -8,7 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 
 import { allot, lastSecond, type AllotmentRequest, type CountEntry, type RawAllotment } from "../allotments.ts";
 import type { CheckedPage, CheckedPut } from "../check.ts";
-import { pendingMigrations, VERSION_TABLE } from "../migrations.ts";
+import { pendingMigrations, STEPS_TABLE, VERSION_TABLE } from "../migrations.ts";
 import { FEED_PAGE, SWEEP_BATCH, type RawFeedEntry, type RawRecord } from "../record.ts";
 import type { PutResult } from "../store.ts";
 
@@ -52,14 +52,22 @@ export function openDatabase(path: string, timeoutMs: number): DatabaseSync {
       "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 67108864",
     );
     database.exec("BEGIN IMMEDIATE");
-    const known = database
-      .prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'gateway_schema'")
-      .get();
-    if (!known) database.exec(VERSION_TABLE);
-    const row = database.prepare("SELECT coalesce(max(version), 0) AS version FROM gateway_schema").get();
-    for (const { version, sqlite } of pendingMigrations(Number(row?.["version"]))) {
+    const has = database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?");
+    const newest = (table: string): number =>
+      Number(database.prepare(`SELECT coalesce(max(version), 0) AS version FROM ${table}`).get()?.["version"]);
+    if (!has.get("gateway_schema")) database.exec(VERSION_TABLE);
+    const taken = {
+      required: newest("gateway_schema"),
+      compatible: has.get("gateway_steps") ? newest("gateway_steps") : 0,
+    };
+    for (const { version, sqlite, requires, isCompatible } of pendingMigrations(taken)) {
       database.exec(sqlite);
-      database.prepare("INSERT INTO gateway_schema VALUES (?, unixepoch())").run(version);
+      if (requires !== undefined) {
+        database.prepare("INSERT INTO gateway_schema VALUES (?, unixepoch())").run(requires);
+      }
+      if (!isCompatible) continue;
+      database.exec(STEPS_TABLE);
+      database.prepare("INSERT INTO gateway_steps VALUES (?, unixepoch())").run(version);
     }
     database.exec("COMMIT");
     return database;

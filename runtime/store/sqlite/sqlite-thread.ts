@@ -36,6 +36,7 @@ export async function startSqliteThread(settings: WorkerSettings): Promise<Sqlit
     const waiting = pending.get(answer.id);
     pending.delete(answer.id);
     if (answer.ok) waiting?.resolve(answer.result);
+    else if (answer.code === "store.too-new") waiting?.reject(new GatewayError(answer.code, answer.message));
     else waiting?.reject(new GatewayError(answer.code, `Cannot use the store: ${answer.message}`));
   });
   worker.on("error", (error) => end("its thread failed", error));

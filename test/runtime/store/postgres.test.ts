@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { silentLog } from "../../../runtime/shared/log.ts";
 import { systemClock } from "../../../runtime/shared/clock.ts";
-import { migrations } from "../../../runtime/store/migrations.ts";
 import { openStore } from "../../../runtime/store/open.ts";
 import { openPostgresStore } from "../../../runtime/store/postgres/postgres.ts";
 import { findPostgres, startPostgres, type Postgres } from "../../support/postgres.ts";
@@ -143,15 +142,18 @@ describe.skipIf("missing" in found)("PostgreSQL store", () => {
     expect(String(error)).not.toContain("hunter2");
   });
 
-  test("openStore() refuses tables of a newer program; a process that had them open before goes on", async () => {
+  test("openStore() opens what a newer program added to, and refuses what it says older ones cannot use; one that runs goes on", async () => {
     const before = await openStore(server.url, deps);
     const admin = new Client({ connectionString: server.url });
     await admin.connect();
+    await admin.query("INSERT INTO gateway_steps VALUES (99, 0)");
+    await (await openStore(server.url, deps)).close();
     await admin.query("INSERT INTO gateway_schema VALUES (99, 0)");
     await expect(openStore(server.url, deps)).rejects.toMatchObject({ code: "store.too-new" });
     expect(await before.put("meanwhile", 1)).toEqual({ ok: true, version: 1 });
     expect((await before.get("meanwhile"))?.value).toBe(1);
     await admin.query("DELETE FROM gateway_schema WHERE version = 99");
+    await admin.query("DELETE FROM gateway_steps WHERE version = 99");
     await Promise.all([before.close(), admin.end()]);
   });
 
@@ -161,14 +163,31 @@ describe.skipIf("missing" in found)("PostgreSQL store", () => {
     const admin = new Client({ connectionString: server.url });
     await admin.connect();
     await admin.query("DROP TABLE gateway_allotments");
-    await admin.query("DELETE FROM gateway_schema WHERE version > 1");
+    await admin.query("DROP TABLE gateway_steps");
     const [one, other] = await Promise.all([openStore(server.url, deps), openStore(server.url, deps)]);
     expect((await one.list("t")).map(({ value }) => value)).toEqual([{ a: 1 }]);
-    const { rows } = await admin.query("SELECT version FROM gateway_schema ORDER BY version");
-    expect(rows).toEqual(migrations.map(({ version }) => ({ version })));
+    // An older program looks at the first table alone, and goes on.
+    expect((await admin.query("SELECT version FROM gateway_schema")).rows).toEqual([{ version: 1 }]);
+    expect((await admin.query("SELECT version FROM gateway_steps")).rows).toEqual([{ version: 2 }]);
     expect(await old.put("kept", { a: 2 }, { tags: ["t"] })).toMatchObject({ ok: true });
     expect((await other.get("kept"))?.value).toEqual({ a: 2 });
     await Promise.all([old.close(), one.close(), other.close(), admin.end()]);
+  });
+
+  test("a step does not wait for a table in use: others would wait behind it", async () => {
+    await (await openStore(server.url, deps)).close();
+    const admin = new Client({ connectionString: server.url });
+    await admin.connect();
+    await admin.query("DELETE FROM gateway_steps");
+    await admin.query("DROP TABLE gateway_allotments");
+    await admin.query("BEGIN");
+    // As a copy holds all tables; the step wants to write into this one.
+    await admin.query("LOCK TABLE gateway_steps IN SHARE MODE");
+    await expect(openStore(server.url, deps)).rejects.toThrow("lock timeout");
+    await admin.query("ROLLBACK");
+    await (await openStore(server.url, deps)).close();
+    expect((await admin.query("SELECT version FROM gateway_steps")).rows).toEqual([{ version: 2 }]);
+    await admin.end();
   });
 
   test("a role that may not create tables can use those that are there", async () => {

@@ -109,12 +109,34 @@ test("openSqliteStore() refuses a file that is no database, and leaves it as it 
   expect(readFileSync(path, "utf8")).toBe(before);
 });
 
-test("openSqliteStore() refuses tables of a newer program", async () => {
+test("openSqliteStore() opens what a newer program added to, and refuses what it says older ones cannot use", async () => {
   await (await openSqliteStore({ path, clock })).close();
   const database = new DatabaseSync(path);
-  database.exec("INSERT INTO gateway_schema VALUES (99, 0)");
+  database.exec("CREATE TABLE gateway_later (key text) STRICT; INSERT INTO gateway_steps VALUES (99, 0)");
+  const store = await openSqliteStore({ path, clock });
+  expect(await store.put("k", 1)).toEqual({ ok: true, version: 1 });
+  await store.close();
+  expect(database.prepare("SELECT max(version) AS version FROM gateway_steps").get()).toEqual({ version: 99 });
+
+  const newest = migrations.at(-1)?.version ?? 0;
+  database.exec(`INSERT INTO gateway_schema VALUES (${newest}, 0)`);
+  await (await openSqliteStore({ path, clock })).close();
+  database.exec(`INSERT INTO gateway_schema VALUES (${newest + 1}, 0)`);
   database.close();
-  await expect(openSqliteStore({ path, clock })).rejects.toMatchObject({ code: "store.too-new" });
+  await expect(openSqliteStore({ path, clock })).rejects.toMatchObject({
+    code: "store.too-new",
+    message: `Cannot use the store: its tables need a program that knows version ${newest + 1}, this one knows versions up to ${newest}`,
+  });
+});
+
+test("openSqliteStore() leaves tables alone that were brought up to date before steps were told apart", async () => {
+  await (await openSqliteStore({ path, clock })).close();
+  const database = new DatabaseSync(path);
+  database.exec("DROP TABLE gateway_steps; INSERT INTO gateway_schema VALUES (2, 0)");
+  await (await openSqliteStore({ path, clock })).close();
+  expect(database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'gateway_steps'").get()).toBeUndefined();
+  expect(database.prepare("SELECT version FROM gateway_schema").all()).toEqual([{ version: 1 }, { version: 2 }]);
+  database.close();
 });
 
 test("openSqliteStore() brings tables of the first version up to date, and keeps what is in them", async () => {
@@ -122,11 +144,12 @@ test("openSqliteStore() brings tables of the first version up to date, and keeps
   await old.put("kept", { a: 1 }, { tags: ["t"] });
   await old.close();
   const database = new DatabaseSync(path);
-  database.exec("DROP TABLE gateway_allotments; DELETE FROM gateway_schema WHERE version > 1");
+  database.exec("DROP TABLE gateway_allotments; DROP TABLE gateway_steps");
   const store = await openSqliteStore({ path, clock });
   expect((await store.list("t")).map(({ value }) => value)).toEqual([{ a: 1 }]);
-  const rows = database.prepare("SELECT version FROM gateway_schema ORDER BY version").all();
-  expect(rows).toEqual(migrations.map(({ version }) => ({ version })));
+  // An older program looks at the first table alone, and goes on.
+  expect(database.prepare("SELECT version FROM gateway_schema").all()).toEqual([{ version: 1 }]);
+  expect(database.prepare("SELECT version FROM gateway_steps").all()).toEqual([{ version: 2 }]);
   expect(database.prepare("SELECT count(*) AS rows FROM gateway_allotments").get()).toEqual({ rows: 0 });
   database.close();
   await store.close();
