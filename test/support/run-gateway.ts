@@ -20,7 +20,9 @@ export interface RunOptions {
   readonly yaml?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** Another replica: with the configuration of this one, which has to be closed after it. */
-  readonly replicaOf?: RunningGateway;
+  readonly replicaOf?: Pick<RunningGateway, "directory">;
+  /** What Node runs, up to "run": another version's main.ts, options before it. */
+  readonly program?: readonly string[];
 }
 
 export interface RunningGateway {
@@ -66,8 +68,14 @@ interface Spawned {
   readonly serves: Promise<RegExpExecArray>;
 }
 
-function spawnGateway(args: readonly string[], options: Pick<SpawnOptions, "cwd" | "env"> = {}): Spawned {
-  const child = spawn(process.execPath, [MAIN, "run", ...args], { ...options, stdio: ["ignore", "pipe", "pipe"] });
+function spawnGateway(
+  args: readonly string[],
+  { program = [MAIN], ...options }: Pick<SpawnOptions, "cwd" | "env"> & Pick<RunOptions, "program"> = {},
+): Spawned {
+  const child = spawn(process.execPath, [...program, "run", ...args], {
+    ...options,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const said = { out: "", err: "" };
   const serves = new Promise<RegExpExecArray>((resolve, reject) => {
     child.stdout.on("data", (chunk: Buffer) => (said.out += chunk.toString("utf8")));
@@ -119,6 +127,7 @@ export async function runGateway(options: RunOptions = {}): Promise<RunningGatew
   const { child, said, serves } = spawnGateway(["--config", directory, "--workers", String(options.workers ?? 1)], {
     cwd: directory,
     env: { ...process.env, ...options.env },
+    ...(options.program && { program: options.program }),
   });
   const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
   const close = async (): Promise<void> => {

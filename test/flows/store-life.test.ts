@@ -1,0 +1,207 @@
+/** What a store outlives while people use it, in both databases: a program of the version before beside the new one, and a restore. */
+import { copyFileSync, rmSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
+
+import { Client } from "pg";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+
+import { openRecords } from "../../runtime/record-kinds.ts";
+import { systemClock } from "../../runtime/shared/clock.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
+import { revokeGrants, revokeSessions } from "../../runtime/tools/commands/access.ts";
+import { backUpStore } from "../../runtime/tools/commands/backup.ts";
+import { clientProof } from "../support/oauth-client.ts";
+import { oldProgram } from "../support/old-program.ts";
+import { findPostgres, startPostgres, type Postgres } from "../support/postgres.ts";
+import { createDatabase, startReplicaWorld, type Person, type ReplicaWorld } from "../support/replica-world.ts";
+import { runGateway } from "../support/run-gateway.ts";
+
+const REFUSED = { call: 401, isSignedIn: false };
+const run = promisify(execFile);
+
+interface Kind {
+  /** Of an empty store; undefined: a file in the world's directory. */
+  newStore(name: string): Promise<string | undefined>;
+  tables(world: ReplicaWorld): Promise<readonly string[]>;
+  /** As OPERATIONS.md says it, while gateways serve. */
+  backUp(world: ReplicaWorld): Promise<void>;
+  /** The same, with no gateway running. */
+  putBack(world: ReplicaWorld): Promise<void>;
+}
+
+let server: Postgres | undefined;
+const found = findPostgres();
+beforeAll(async () => {
+  if ("bin" in found) server = await startPostgres(found.bin);
+});
+afterAll(() => server?.close());
+afterEach(() => void vi.restoreAllMocks());
+
+const file = ({ directory }: ReplicaWorld): string => join(directory, "gateway.db");
+const sqlite: Kind = {
+  newStore: async () => undefined,
+  async tables(world) {
+    const database = new DatabaseSync(file(world), { readOnly: true });
+    const rows = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+    database.close();
+    return rows.map(({ name }) => String(name));
+  },
+  async backUp(world) {
+    expect(await backUpStore(join(world.directory, "backup.db"), { config: world.directory })).toBe(0);
+  },
+  async putBack(world) {
+    for (const end of ["-wal", "-shm"]) rmSync(`${file(world)}${end}`, { force: true });
+    copyFileSync(join(world.directory, "backup.db"), file(world));
+    const database = new DatabaseSync(file(world));
+    expect(database.prepare("PRAGMA integrity_check").all()).toEqual([{ integrity_check: "ok" }]);
+    expect(database.prepare("PRAGMA foreign_key_check").all()).toEqual([]);
+    database.close();
+  },
+};
+
+const bin = (name: string): string => join("bin" in found ? found.bin : "", name);
+const postgres: Kind = {
+  newStore: async (name) => server && createDatabase(server, name),
+  async tables({ storageUrl }) {
+    const client = new Client({ connectionString: storageUrl });
+    await client.connect();
+    const { rows } = await client.query<{ tablename: string }>("SELECT tablename FROM pg_tables");
+    await client.end();
+    return rows.map(({ tablename }) => tablename);
+  },
+  async backUp({ directory, storageUrl }) {
+    await run(bin("pg_dump"), ["--format=custom", `--file=${join(directory, "backup.dump")}`, storageUrl]);
+  },
+  async putBack({ directory, storageUrl }) {
+    const how = ["--clean", "--if-exists", "--exit-on-error", "--single-transaction"];
+    await run(bin("pg_restore"), [...how, `--dbname=${storageUrl}`, join(directory, "backup.dump")]);
+  },
+};
+
+/** Runs until told to stop; nothing of it may fail. */
+function keep(act: (times: number) => Promise<unknown>): { stop(): Promise<number> } {
+  let goes = true;
+  const running = (async () => {
+    let times = 0;
+    for (; goes; times += 1) await act(times);
+    return times;
+  })();
+  // Whoever stops it hears of it.
+  running.catch(() => {});
+  return {
+    stop() {
+      goes = false;
+      return running;
+    },
+  };
+}
+
+async function revoke(world: ReplicaWorld, { client }: Person, index: number): Promise<void> {
+  const { revocation_endpoint: url } = await client.oauth.discover();
+  const replica = world.replicas[index];
+  if (!replica) throw new Error(`There is no replica ${index}`);
+  const form = { token: client.tokens.refresh_token ?? "", ...clientProof(client.registration) };
+  const answer = await world.sendTo(replica)({
+    method: "POST",
+    url,
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+    body: new URLSearchParams(form).toString(),
+  });
+  expect(answer.status).toBe(200);
+}
+
+const kinds = [["SQLite", sqlite] as const, ...("bin" in found ? [["PostgreSQL", postgres] as const] : [])];
+describe.each(kinds)("%s", (name, kind) => {
+  test("the program of before serves on, and starts again, while the new one brings the tables up to date and serves", async () => {
+    const world = await startReplicaWorld(await kind.newStore("versions"), onTestFinished);
+    const old = oldProgram();
+    onTestFinished(old.close);
+    const startOld = async (): Promise<void> => {
+      const { origin, log, close, process } = await runGateway({ replicaOf: world, program: old.program });
+      world.replicas[0] = { port: Number(new URL(origin).port), log, close };
+      kill = async () => {
+        process.kill("SIGKILL");
+        await close();
+      };
+    };
+    let kill = async (): Promise<void> => {};
+    await startOld();
+    const alice = await world.signIn("alice@example.com");
+    const bob = await world.signIn("bob@example.com");
+    expect(await kind.tables(world)).not.toContain("gateway_allotments");
+
+    // Each refresh needs what the one before wrote.
+    const refreshing = keep(() => alice.client.refresh());
+    await world.start();
+    expect(await refreshing.stop()).toBeGreaterThan(0);
+    expect(await kind.tables(world)).toEqual(expect.arrayContaining(["gateway_allotments", "gateway_steps"]));
+    const carol = await world.signIn("carol@example.com");
+    for (const person of [alice, bob, carol]) await world.goesOn(person);
+
+    const asked = (person: Person, index: number) =>
+      world.ask(person, world.replicas[index] && world.sendTo(world.replicas[index]));
+    await revoke(world, alice, 0);
+    await revoke(world, bob, 1);
+    await expect.poll(async () => (await asked(alice, 1)).call, { timeout: 30_000 }).toBe(401);
+    await expect.poll(async () => (await asked(bob, 0)).call, { timeout: 30_000 }).toBe(401);
+
+    if (name === "SQLite") return;
+    await kill();
+    await startOld();
+    await world.goesOn(carol);
+    expect([(await asked(alice, 0)).call, (await asked(bob, 0)).call]).toEqual([401, 401]);
+  }, 180_000);
+
+  test("a backup made while replicas serve has all that was confirmed before; after a restore nothing comes back that was ended", async () => {
+    vi.spyOn(console, "log").mockImplementation(() => {});
+    const world = await startReplicaWorld(await kind.newStore("restored"), onTestFinished);
+    await world.start();
+    const alice = await world.signIn("alice@example.com");
+    const bob = await world.signIn("bob@example.com");
+    const store = await openRecords(world.storageUrl, { clock: systemClock, log: silentLog() });
+    let confirmed = 0;
+    const writing = keep(async (times) => {
+      await store.put(`test:${String(times).padStart(8, "0")}`, { text: "x".repeat(1_000) });
+      confirmed = times + 1;
+    });
+    const refreshing = keep(() => alice.client.refresh());
+    await expect.poll(() => confirmed, { timeout: 30_000 }).toBeGreaterThan(50);
+    const before = confirmed;
+    await kind.backUp(world);
+    await writing.stop();
+    expect(await refreshing.stop()).toBeGreaterThan(0);
+    await store.close();
+
+    // What the backup does not know: a rotation, two ends, somebody who came and went.
+    await world.goesOn(alice);
+    const carol = await world.signIn("carol@example.com");
+    await revoke(world, carol, 0);
+    await Promise.all(world.replicas.splice(0).map((each) => each.close()));
+    await kind.putBack(world);
+
+    const restored = await openRecords(world.storageUrl, { clock: systemClock, log: silentLog() });
+    const kept = (await restored.page({ prefix: "test:", limit: 1000 })).map(({ key }) => Number(key.slice(5)));
+    await restored.close();
+    expect(kept.length).toBeGreaterThanOrEqual(Math.min(before, 1000));
+    // Of what was written meanwhile it has a beginning, without a gap.
+    expect(kept).toEqual(kept.map((_, index) => index));
+
+    await world.start();
+    // Sessions, grants and connections of then; nothing of whom it does not know.
+    await world.goesOn(bob);
+    expect(await world.ask(carol)).toEqual(REFUSED);
+    expect(await revokeSessions([], { config: world.directory, all: true })).toBe(0);
+    expect(await revokeGrants([], { config: world.directory, all: true })).toBe(0);
+    for (const person of [alice, bob, carol]) {
+      await expect.poll(() => world.ask(person), { timeout: 30_000 }).toEqual(REFUSED);
+      // Of carol not even the client is known.
+      await expect(person.client.refresh()).rejects.toThrow(person === carol ? "invalid_client" : "invalid_grant");
+    }
+    // Connected and registered as before.
+    const again = await world.signIn("alice@example.com", alice.client.registration);
+    await world.goesOn(again);
+  }, 180_000);
+});
