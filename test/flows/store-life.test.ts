@@ -83,17 +83,17 @@ const postgres: Kind = {
 
 /** Runs until told to stop; nothing of it may fail. */
 function keep(act: (times: number) => Promise<unknown>): { stop(): Promise<number> } {
-  let goes = true;
+  const end = new AbortController();
   const running = (async () => {
     let times = 0;
-    for (; goes; times += 1) await act(times);
+    for (; !end.signal.aborted; times += 1) await act(times);
     return times;
   })();
   // Whoever stops it hears of it.
   running.catch(() => {});
   return {
     stop() {
-      goes = false;
+      end.abort();
       return running;
     },
   };
@@ -118,13 +118,14 @@ describe.each(kinds)("%s", (name, kind) => {
   test("the program of before serves on, and starts again, while the new one brings the tables up to date and serves", async () => {
     const world = await startReplicaWorld(await kind.newStore("versions"), onTestFinished);
     const old = oldProgram();
-    onTestFinished(old.close);
+    onTestFinished(() => old.close());
     const startOld = async (): Promise<void> => {
-      const { origin, log, close, process } = await runGateway({ replicaOf: world, program: old.program });
-      world.replicas[0] = { port: Number(new URL(origin).port), log, close };
-      kill = async () => {
-        process.kill("SIGKILL");
-        await close();
+      const running = await runGateway({ replicaOf: world, program: old.program });
+      const close = (): Promise<void> => running.close();
+      world.replicas[0] = { port: Number(new URL(running.origin).port), log: () => running.log(), close };
+      kill = () => {
+        running.process.kill("SIGKILL");
+        return close();
       };
     };
     let kill = async (): Promise<void> => {};
