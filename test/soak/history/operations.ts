@@ -12,8 +12,8 @@ export type Redeemable = "code" | "refresh-token" | "assertion" | "approval";
 /** What an administrator or user takes away. */
 export type Right = "session" | "grant" | "user";
 
-/** Acknowledged writes that are looked for at the end on every replica. */
-export type Kept = "session" | "grant" | "consent" | "connection" | "publish" | "block" | "revocation";
+/** What is looked for at the end on every replica, whether it should be there or not. */
+export type Kept = "session" | "grant" | "consent" | "connection" | "publish" | "block";
 
 /** By what a request is let in: all that could be taken away from it. */
 export interface Credential {
@@ -27,7 +27,7 @@ export interface Operations {
   /** One request to a route, a tool call included; `tag` is in its path or query, as its record shows it. */
   request: {
     begin: Credential & { readonly tag: string; readonly route: string; readonly how: "page" | "tool" };
-    end: { readonly status: number; readonly bundle?: number; readonly approval?: string };
+    end: { readonly status: number; readonly bundle?: number };
   };
   /** A stream or WebSocket that is held open; it ends when its last byte has come. */
   stream: {
@@ -45,7 +45,7 @@ export interface Operations {
     begin: { readonly user: string; readonly client: string };
     end: { readonly code?: string };
   };
-  /** A client asks for what can be had once. `value` is its mark; `made` what the answer gave (marks of tokens). */
+  /** A client asks for what can be had once. `value` is its mark, of an approval the call's `key`; `made` the mark of the new refresh token. */
   redeem: {
     begin: {
       readonly what: Redeemable;
@@ -61,23 +61,32 @@ export interface Operations {
       readonly error?: string;
     };
   };
-  /** Taken away by a user's page, a client (RFC 7009), or an administrator's command. `target` is a mark or a user. */
-  revoke: { begin: { readonly right: Right; readonly target: string }; end: object };
+  /**
+   * Taken away by a user's page, a client (RFC 7009), or an administrator's command. `target` names a session or grant, or all of
+   * a user's. With `withdraws` the remembered consent goes too: "<user> <client>".
+   */
+  revoke: {
+    begin: { readonly right: Right; readonly target: string; readonly withdraws?: string };
+    end: object;
+  };
   block: { begin: { readonly user: string }; end: object };
   unblock: { begin: { readonly user: string }; end: object };
   connect: { begin: { readonly user: string; readonly route: string }; end: object };
   disconnect: { begin: { readonly user: string; readonly route: string }; end: object };
-  /** An approver's answer to one held call. */
-  approve: { begin: { readonly approval: string; readonly by: string }; end: object };
+  /** A person's yes to the one call with this `key` among its arguments. */
+  approve: { begin: { readonly key: string; readonly by: string }; end: object };
   /** A bundle whose routes answer with its `number`; `owner` is whose slice it is. */
   publish: {
     begin: { readonly owner: string; readonly number: number };
     end: { readonly generation?: number; readonly status: number };
   };
-  /** One look at the end, on one replica: whether what was acknowledged (`what`, `id`) is there. */
+  /**
+   * One look at the end, on one replica: whether it is there. `id` is the name of a session or grant, a blocked user, an owner, or
+   * "<user> <client>", "<user> <route>". Of a slice `bundle` is the number that is served.
+   */
   look: {
     begin: { readonly what: Kept; readonly id: string };
-    end: { readonly found: boolean; readonly detail?: string };
+    end: { readonly found: boolean; readonly bundle?: number };
   };
 }
 
