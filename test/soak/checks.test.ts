@@ -284,6 +284,7 @@ describe("bundles", () => {
     ["an older one", [publish("0-5", 1), publish("10-20", 2), answer("21-22", 1)]],
     ["a refused one", [publish("0-5", 1), publish("10-20", 2, { status: 412 }, "refused"), answer("21-22", 2)]],
     ["a lost one", [publish("0-5", 1), publish("10-20", 2), served(1)]],
+    ["two with one generation", [publish("0-5", 1), publish("3-8", 2, { generation: 11 })]],
     ["replicas that differ", [publish("0-5", 1), publish("10-", 2), served(1), served(2)]],
   ])("finds: %s", (_, lines) => {
     expect(found(BUNDLES, lines)).toHaveLength(1);

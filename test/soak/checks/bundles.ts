@@ -18,12 +18,22 @@ export const BUNDLES: Check = {
   promise: "no answer is by an older bundle than stated, and replicas converge",
   find: (evidence) => {
     const publishes = groupBy(operationsOf(evidence, "publish"), ({ facts }) => facts.owner);
-    return [...publishes].flatMap(([owner, all]) => [
-      ...olderThanStated(evidence, owner, all),
-      ...differentAtTheEnd(evidence, owner, all),
-    ]);
+    return [...publishes]
+      .flatMap(([owner, all]) => [...olderThanStated(evidence, owner, all), ...differentAtTheEnd(evidence, owner, all)])
+      .concat(sameGeneration(operationsOf(evidence, "publish")));
   },
 };
+
+/** One of two with the same generation is lost, or will be. */
+function sameGeneration(publishes: readonly Publish[]): readonly Violation[] {
+  const done = publishes.filter((each) => isDone(each) && each.facts.generation !== undefined);
+  return [...groupBy(done, ({ facts }) => String(facts.generation))]
+    .filter(([, all]) => all.length > 1)
+    .map(([generation, all]) => ({
+      text: `${all.length} publications have generation ${generation}`,
+      operations: all.map(({ id }) => id),
+    }));
+}
 
 interface Answered {
   readonly operation: Operation<"request">;

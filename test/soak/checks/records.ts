@@ -5,7 +5,8 @@
  * none (OPERATIONS.md, "Is the audit whole?"), or since their records could not be written.
  */
 import type { FaultSpan, Operation } from "../history/history.ts";
-import { groupBy, operationsOf, type Check, type Evidence } from "./evidence.ts";
+import { UNTAGGED } from "../history/operations.ts";
+import { groupBy, operationsOf, type Check } from "./evidence.ts";
 
 /** 0.1 s of records, and 0.4 s in which a busy machine lets neither the timer of a batch nor the kill come at their time. */
 const UNWRITTEN_MS = 500;
@@ -18,7 +19,8 @@ export const ONE_RECORD: Check = {
   find: (evidence) => {
     const records = groupBy(evidence.records, ({ tag }) => tag);
     const asked: readonly Asked[] = [...operationsOf(evidence, "request"), ...operationsOf(evidence, "stream")];
-    return [...groupBy(asked, ({ facts }) => facts.tag)].flatMap(([tag, all]) => {
+    const tagged = asked.filter(({ facts }) => facts.tag !== UNTAGGED);
+    return [...groupBy(tagged, ({ facts }) => facts.tag)].flatMap(([tag, all]) => {
       const found = records.get(tag)?.length ?? 0;
       const least = all.filter((each) => isDecided(each) && !mayBeUnwritten(evidence.faults, each)).length;
       if (found >= least && found <= all.length) return [];
@@ -28,9 +30,12 @@ export const ONE_RECORD: Check = {
   },
 };
 
-/** Of a host that no route has (421), or with a path that none has (404), nothing is decided. */
-function isDecided({ outcome, facts: { status } }: Asked): boolean {
-  return outcome !== "unknown" && status !== 421 && status !== 404;
+/**
+ * Of a host that no route has (421), or with a path that none has (404), nothing is decided. A tool call whose token is worth
+ * nothing is refused before it is read: its record shows no tag.
+ */
+function isDecided({ outcome, facts: { status, how } }: Asked): boolean {
+  return outcome !== "unknown" && status !== 421 && status !== 404 && !(how === "tool" && status === 401);
 }
 
 function mayBeUnwritten(faults: readonly FaultSpan[], { replica, ended, facts }: Asked): boolean {
@@ -53,4 +58,20 @@ function unwrittenSince(faults: readonly FaultSpan[], { began, replicas }: Fault
       each.replicas.some((name) => replicas.includes(name)),
   );
   return Math.min(began, ...blocked.map((each) => each.began)) - UNWRITTEN_MS;
+}
+
+/** The tag of a line of a record file. @returns undefined where it is no record of a request with a tag, or was cut off by a kill */
+export function tagOf(line: string): string | undefined {
+  try {
+    const record = JSON.parse(line) as {
+      readonly message?: string;
+      readonly path?: string;
+      readonly "mcp-tool-parameters"?: { readonly tag?: unknown };
+    };
+    if (record.message !== "authorize check") return undefined;
+    const tag = record["mcp-tool-parameters"]?.tag ?? /\/t\/([\w.-]+)/.exec(record.path ?? "")?.[1];
+    return typeof tag === "string" ? tag : undefined;
+  } catch {
+    return undefined;
+  }
 }

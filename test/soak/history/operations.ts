@@ -23,8 +23,11 @@ export interface Credential {
   readonly client?: string;
 }
 
+/** Of requests whose records cannot be told from those of others. */
+export const UNTAGGED = "";
+
 export interface Operations {
-  /** One request to a route, a tool call included; `tag` is in its path or query, as its record shows it. */
+  /** One request to a route, a tool call included; its record shows its `tag`, see `tagOf`. */
   request: {
     begin: Credential & { readonly tag: string; readonly route: string; readonly how: "page" | "tool" };
     end: { readonly status: number; readonly bundle?: number };
@@ -56,7 +59,7 @@ export interface Operations {
     };
     end: {
       readonly status: number;
-      readonly made?: readonly string[];
+      readonly made?: string;
       readonly grant?: string;
       readonly error?: string;
     };

@@ -1,7 +1,7 @@
 /** Calls that need an approval: asked for, approved by their user, and then made at two replicas at once. */
 import { findForm } from "../../support/browser.ts";
 import { obtain, refresh, register, type Grant } from "./grants.ts";
-import { act, createActor, toolCall, visit, type Actor, type Scene } from "./scene.ts";
+import { act, createActor, visit, type Actor, type Scene } from "./scene.ts";
 
 const TOOL = "delete_item";
 
@@ -28,11 +28,10 @@ async function approveOne(actor: Actor, grant: Grant): Promise<void> {
     visit(actor, {
       route: "tools",
       url: grant.resource,
-      how: "tool",
       by: { user: grant.user, grant: grant.id, client: grant.registration.client_id },
-      // The query is a part of what was approved, so all of these have one tag.
+      // What was approved are these very arguments, so all of these have one tag.
       tag: key,
-      ...toolCall(grant.access, TOOL, { tag: key }),
+      call: { token: grant.access, tool: TOOL },
     });
   const page = /"approval_url":"([^"]+)"/.exec((await make())?.text ?? "")?.[1];
   if (page === undefined) return;

@@ -107,8 +107,7 @@ function letIn(answer: Answer | undefined): Seen | undefined {
 }
 
 function callAt({ world }: Actor, replica: Replica, { resource, access }: Grant): Promise<Answer | undefined> {
-  const { headers = {}, body = "" } = toolCall(access, "echo", { tag: "end" });
-  return ask(world, replica, { method: "POST", url: resource, headers, body });
+  return ask(world, replica, toolCall(resource, access, "echo", "end"));
 }
 
 async function asksForConsent(
@@ -124,5 +123,6 @@ async function asksForConsent(
     decision: "look",
   });
   if (outcome.at === "client") return outcome.parameters["code"] === undefined ? undefined : { found: true };
-  return outcome.page.text.includes("/.gateway/mcp/consent") ? { found: false } : undefined;
+  const { text, status } = outcome.page;
+  return text.includes("/.gateway/mcp/consent") || status === 403 ? { found: false } : undefined;
 }

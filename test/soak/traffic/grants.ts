@@ -9,7 +9,7 @@ import {
 } from "../../support/oauth-client.ts";
 import { mark, type Outcome } from "../history/history.ts";
 import type { Replica } from "../world/types.ts";
-import { act, ask, createActor, openBrowser, press, toolCall, visit, type Actor, type Scene } from "./scene.ts";
+import { act, ask, createActor, openBrowser, press, visit, type Actor, type Scene } from "./scene.ts";
 
 /** A client of one user, as it knows itself. */
 export interface Holder {
@@ -143,15 +143,13 @@ function tokenOutcome(answer: Answer | undefined): Outcome {
   return answer && answer.status < 500 && answer.status !== 429 ? "refused" : "unknown";
 }
 
-/** @param key of the call, among its arguments */
 export function call(actor: Actor, grant: Grant, route: "tools" | "connected", replica?: Replica) {
   const { id, user, registration, access, resource } = grant;
   return visit(actor, {
     route,
     url: resource,
-    how: "tool",
     by: { user, grant: id, client: registration.client_id },
-    ...toolCall(access, "echo", { tag: "x" }),
+    call: { token: access, tool: "echo" },
     ...(replica && { replica }),
   });
 }
@@ -190,8 +188,11 @@ const TRIES_ON_MS = 4_000;
 /** Sooner than its access token ends. */
 const REFRESH_EVERY_MS = 15_000;
 
-/** @param kept grants as they are left, for the end */
-export function useGrants(scene: Scene, name: string, user: string, kept: Grant[]): Promise<void> {
+/**
+ * @param kept grants as they are left, for the end
+ * @param calls at least so many are made by a grant
+ */
+export function useGrants(scene: Scene, name: string, user: string, kept: Grant[], calls = 40): Promise<void> {
   const actor = createActor(scene, name);
   const { world, random } = actor;
   let holder: Holder | undefined;
@@ -201,7 +202,7 @@ export function useGrants(scene: Scene, name: string, user: string, kept: Grant[
     const grant = await obtain(actor, holder, random() < 0.25);
     if (!grant) return actor.pause(1_000);
     kept.push(grant);
-    for (let count = 40 + random() * 150; count > 0 && !actor.hasEnded(); count -= 1) {
+    for (let count = calls * (1 + 3 * random()); count > 0 && !actor.hasEnded(); count -= 1) {
       if (world.now() - grant.since > REFRESH_EVERY_MS * (0.3 + random())) {
         if (!(await refresh(actor, grant, random() < 0.5))) return void (holder = undefined);
       }

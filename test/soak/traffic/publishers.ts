@@ -54,7 +54,7 @@ export function publish(scene: Scene, name: string, owner: SliceOwner, every: nu
 export function read(scene: Scene, name: string, owner: SliceOwner): Promise<void> {
   const actor = createActor(scene, name);
   return act(actor, async () => {
-    await visit(actor, { route: owner, url: actor.world.addresses.published[owner], how: "page", by: {} });
+    await visit(actor, { route: owner, url: actor.world.addresses.published[owner], by: {} });
     await actor.pause(150);
   });
 }

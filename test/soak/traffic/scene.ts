@@ -108,33 +108,30 @@ export function outcomeOf(answer: Answer | undefined): Outcome {
 
 export interface Visit {
   readonly route: string;
-  /** Its tag is added to the query. */
   readonly url: string;
-  readonly how: "page" | "tool";
   readonly by: Credential;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /** Several requests may have the same; default: one of its own. */
+  /** A tool call by the token of a grant; otherwise a page is asked for. */
+  readonly call?: { readonly token: string; readonly tool: string };
+  /** Several requests may have the same; default: one of its own. Records show it in the path, or in the arguments of a tool. */
   readonly tag?: string;
   readonly replica?: Replica;
 }
 
 /** One request to a route, told to the history. */
-export async function visit(actor: Actor, { route, how, by, ...visited }: Visit): Promise<Answer | undefined> {
+export async function visit(actor: Actor, { route, by, ...visited }: Visit): Promise<Answer | undefined> {
   const replica = visited.replica ?? actor.replica();
   const tag = visited.tag ?? actor.next();
-  const url = `${visited.url}${visited.url.includes("?") ? "&" : "?"}tag=${tag}`;
+  const how = visited.call ? "tool" : "page";
+  const request: SentRequest = visited.call
+    ? toolCall(visited.url, visited.call.token, visited.call.tool, tag)
+    : { method: "GET", url: `${visited.url}/t/${tag}`, ...(visited.headers && { headers: visited.headers }) };
   const operation = actor.history.begin(
     "request",
     { actor: actor.name, replica: replica.name },
     { tag, route, how, ...by },
   );
-  const answer = await ask(actor.world, replica, {
-    method: visited.body === undefined ? "GET" : "POST",
-    url,
-    ...(visited.headers && { headers: visited.headers }),
-    ...(visited.body !== undefined && { body: visited.body }),
-  });
+  const answer = await ask(actor.world, replica, request);
   const bundle = Number(answer?.headers["x-bundle"] ?? Number.NaN);
   operation.end(outcomeOf(answer), {
     ...(answer && { status: answer.status }),
@@ -143,15 +140,22 @@ export async function visit(actor: Actor, { route, how, by, ...visited }: Visit)
   return answer;
 }
 
-/** Headers and body of a tool call by the token of a grant. */
-export function toolCall(token: string, tool: string, args: object): Pick<Visit, "headers" | "body"> {
+/** A tool call by the token of a grant. */
+export function toolCall(url: string, token: string, tool: string, tag: string): SentRequest {
   return {
+    method: "POST",
+    url,
     headers: {
       authorization: `Bearer ${token}`,
       "content-type": "application/json",
       accept: "application/json, text/event-stream",
     },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: tool, arguments: args } }),
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: tool, arguments: { tag } },
+    }),
   };
 }
 

@@ -4,6 +4,7 @@ import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 
 import { obtain, refresh, register, type Grant } from "./grants.ts";
+import { UNTAGGED } from "../history/operations.ts";
 import { act, createActor, PATIENCE_MS, within, type Actor, type Scene } from "./scene.ts";
 
 /** Requests of a transport, each at a replica of its own choice and with a tag. */
@@ -12,8 +13,8 @@ function toldFetch(actor: Actor, grant: Grant): typeof fetch {
   return async (input, init) => {
     const url = new URL(String(input instanceof Request ? input.url : input));
     const replica = actor.replica();
-    const tag = actor.next();
-    url.searchParams.set("tag", tag);
+    // Its calls have a tag of ours; of what else it sends records show none.
+    const tag = /"tag":"([^"]+)"/.exec(typeof init?.body === "string" ? init.body : "")?.[1] ?? UNTAGGED;
     const by = { user: grant.user, grant: grant.id, client: grant.registration.client_id };
     const facts = { tag, route: "tools", how: "tool", ...by } as const;
     const operation = history.begin("request", { actor: actor.name, replica: replica.name }, facts);
@@ -30,6 +31,14 @@ function toldFetch(actor: Actor, grant: Grant): typeof fetch {
   };
 }
 
+/** What both eras' clients can. */
+interface SdkClient {
+  connect(transport: never): Promise<void>;
+  listTools(): Promise<unknown>;
+  callTool(call: { readonly name: string; readonly arguments: Record<string, unknown> }): Promise<unknown>;
+  close(): Promise<void>;
+}
+
 async function useClient(actor: Actor, grant: Grant, era: "v1" | "v2"): Promise<void> {
   const url = new URL(grant.resource);
   const options = {
@@ -37,13 +46,13 @@ async function useClient(actor: Actor, grant: Grant, era: "v1" | "v2"): Promise<
     requestInit: { headers: { authorization: `Bearer ${grant.access}` } },
   };
   const info = { name: era, version: "1" };
-  const client = era === "v1" ? new ClientV1(info) : new ClientV2(info);
+  const client: SdkClient = era === "v1" ? new ClientV1(info) : new ClientV2(info);
   const transport = era === "v1" ? new TransportV1(url, options) : new TransportV2(url, options);
   try {
     await within(client.connect(transport as never));
     await within(client.listTools());
     for (let count = 15; count > 0 && !actor.hasEnded(); count -= 1) {
-      await within(client.callTool({ name: "echo", arguments: { tag: "x" } }));
+      await within(client.callTool({ name: "echo", arguments: { tag: actor.next() } }));
       await actor.pause(300);
     }
   } finally {

@@ -46,7 +46,7 @@ export function look(actor: Actor, { id: session, user, cookie }: Session) {
   return visit(actor, {
     route: "web",
     url: actor.world.addresses.web,
-    how: "page",
+
     by: { session, user },
     headers: { cookie },
   });
@@ -55,14 +55,17 @@ export function look(actor: Actor, { id: session, user, cookie }: Session) {
 /** A browser tries on for so long after its sign-out. */
 const TRIES_ON_MS = 4_000;
 
-/** @param kept sessions that are left as they are, for the end */
-export function browse(scene: Scene, name: string, user: string, kept: Session[]): Promise<void> {
+/**
+ * @param kept sessions that are left as they are, for the end
+ * @param pages at least so many are looked at in a session
+ */
+export function browse(scene: Scene, name: string, user: string, kept: Session[], pages = 20): Promise<void> {
   const actor = createActor(scene, name);
   return act(actor, async () => {
     const session = await signIn(actor, user);
     if (!session) return actor.pause(1_000);
     kept.push(session);
-    for (let count = 20 + actor.random() * 60; count > 0 && !actor.hasEnded(); count -= 1) {
+    for (let count = pages * (1 + 3 * actor.random()); count > 0 && !actor.hasEnded(); count -= 1) {
       const answer = await look(actor, session);
       // Somebody else ended it.
       if (answer && answer.status >= 300 && answer.status < 500) return actor.pause(2_000);

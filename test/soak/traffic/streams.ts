@@ -5,8 +5,8 @@ import type { Duplex } from "node:stream";
 import { signIn, signOut, type Session } from "./sessions.ts";
 import { act, createActor, type Actor, type Scene } from "./scene.ts";
 
-/** How long a stream is held, in milliseconds. */
-const HELD_MS = 12_000;
+/** How long a stream is held at most, in milliseconds. */
+const HELD_MS = 6_000;
 const FRAME_EVERY_MS = 500;
 /** A masked text frame of one letter. */
 const FRAME = Buffer.from([0x81, 0x81, 0, 0, 0, 0, 0x78]);
@@ -20,8 +20,7 @@ function hold(actor: Actor, { id: session, user, cookie }: Session, how: "sse" |
   const { world, history } = actor;
   const replica = actor.replica();
   const tag = actor.next();
-  const path = how === "sse" ? "/events" : "/echo";
-  const url = new URL(`${world.addresses.web}${path}?tag=${tag}`);
+  const url = new URL(`${world.addresses.web}/t/${tag}${how === "sse" ? "/events" : "/echo"}`);
   const facts = { tag, route: "web", how, user, session } as const;
   const operation = history.begin("stream", { actor: actor.name, replica: replica.name }, facts);
   const upgrade = { connection: "upgrade", upgrade: "websocket", "sec-websocket-version": "13" };
@@ -29,7 +28,7 @@ function hold(actor: Actor, { id: session, user, cookie }: Session, how: "sse" |
   const asked: ClientRequest = httpRequest({
     host: "127.0.0.1",
     port: replica.port,
-    path: url.pathname + url.search,
+    path: url.pathname,
     headers: { host: url.host, cookie, ...(how === "websocket" && { ...upgrade, ...key }) },
     agent: false,
   });

@@ -34,8 +34,11 @@ export function startTraffic(world: World, history: Recorder, { ease = 1 }: Traf
   const [blocked, leaver] = [user(15), user(16)];
 
   const actors: readonly Promise<void>[] = [
-    ...[0, 1, 2].map((index) => browse(scene, `browser-${index}`, user(index), sessions)),
-    ...[3, 4, 5, 6].map((index) => useGrants(scene, `client-${index}`, user(index), grants)),
+    ...[0, 1].map((index) => browse(scene, `browser-${index}`, user(index), sessions)),
+    ...[3, 4, 5].map((index) => useGrants(scene, `client-${index}`, user(index), grants)),
+    // Who comes and goes: that signing in and consenting work again is seen soon.
+    browse(scene, "passer-by", user(2), sessions, 2),
+    useGrants(scene, "newcomer", user(6), grants, 2),
     useSdk(scene, "sdk-v1", user(7), "v1", grants),
     useSdk(scene, "sdk-v2", user(8), "v2", grants),
     holdStreams(scene, "events", user(9), "sse", sessions),

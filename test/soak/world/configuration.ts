@@ -50,6 +50,8 @@ export function bootOf(places: Places): Readonly<Record<string, unknown>> {
     shared_secret: TEST_SHARED_SECRET,
     storage_url: places.storageUrl,
     audit: true,
+    // The tags of requests stand in them.
+    authorize_log_fields: ["request-id", "route", "path", "user", "mcp-method", "mcp-tool", "mcp-tool-parameters"],
     drain_timeout: "2s",
     record_sinks: { receiver: { kind: "http", url: `${places.receiver}/records` } },
     runtime_flags: { mcp: true },
