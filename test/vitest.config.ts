@@ -3,16 +3,29 @@ import { join } from "node:path";
 
 import { defineConfig } from "vitest/config";
 
-import { LongestFirst } from "./support/longest-first.ts";
+import { LONGEST, LongestFirst } from "./support/longest-first.ts";
 
 // Tests start some thousand processes of ours: each would compile the same modules anew, most of what a short one does.
 process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "gateway-test-compile-cache");
 
+/**
+ * Files with a process each: those that replace modules, that count what the process holds (objects, sockets, memory), and
+ * the longest, which begin first. All others share a process with those before them.
+ */
+const ALONE = [
+  ...LONGEST,
+  "test/cdktf/cdktn.test.ts",
+  "test/flows/strangers.test.ts",
+  "test/flows/upstream-store-outage.test.ts",
+  "test/hostile/upstream-pipeline.test.ts",
+  "test/runtime/control/bundle/retained.test.ts",
+  "test/runtime/upstreams/http1/http1-limits.test.ts",
+];
+const NEVER = ["**/node_modules/**"];
+
 export default defineConfig({
   test: {
     root: new URL("..", import.meta.url).pathname,
-    include: ["test/**/*.test.ts"],
-    exclude: ["**/node_modules/**"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // A poll ends when its condition holds; the bound is for machines under load.
@@ -22,6 +35,22 @@ export default defineConfig({
     maxWorkers: 3,
     fileParallelism: true,
     sequence: { sequencer: LongestFirst },
+    projects: [
+      { extends: true, test: { name: "alone", include: ALONE, exclude: NEVER } },
+      {
+        extends: true,
+        test: {
+          name: "together",
+          include: ["test/**/*.test.ts"],
+          exclude: [...NEVER, ...ALONE],
+          // A process for a file took half of all time: it starts, and loads the same modules as the one before.
+          isolate: false,
+          // Node loads our sources as they stand, as it does where they run.
+          experimental: { viteModuleRunner: false },
+          setupFiles: ["test/support/left-behind.ts"],
+        },
+      },
+    ],
     reporters: ["default", "./test/support/summary-reporter.ts"],
   },
 });

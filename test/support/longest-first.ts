@@ -7,7 +7,7 @@ import { relative } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Longest first, above 10 s on a quiet machine with two cores. */
-const LONGEST = [
+export const LONGEST = [
   "test/examples/cdktf-cli.test.ts",
   "test/cdktf/examples.test.ts",
   "test/runtime/control/workers/workers.test.ts",
