@@ -43,7 +43,7 @@ export default defineConfig({
           name: "together",
           include: ["test/**/*.test.ts"],
           exclude: [...NEVER, ...ALONE],
-          // A process for a file took half of all time: it starts, and loads the same modules as the one before.
+          // A process for each took half the time of most files: it starts, and loads the same modules as the one before.
           isolate: false,
           // Node loads our sources as they stand, as it does where they run.
           experimental: { viteModuleRunner: false },

@@ -230,7 +230,8 @@ ${text.replace("// define resources here", body)}`,
       await made.run("tsc", ["--noEmit", "--incremental", "false", "-p", "."]);
       await made.run("tsc", ["--noEmit", "--incremental", "false", "-p", ".", "--module", "node16"]);
       // Jest, the template's test runner, loads no ES module by require; nor does Node with this option.
-      await made.run("ts-node", ["main.ts"], { NODE_OPTIONS: "--no-experimental-require-module" });
+      // Types have just been checked.
+      await made.run("ts-node", ["--transpile-only", "main.ts"], { NODE_OPTIONS: "--no-experimental-require-module" });
       const stack = readFileSync(join(made.directory, "cdktf.out/stacks/my-project/cdk.tf.json"), "utf8");
       expect(Object.keys((JSON.parse(stack) as { resource: object }).resource)).toEqual(["gateway_bundle"]);
       return undefined;

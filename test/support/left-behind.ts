@@ -14,7 +14,7 @@ function processState(): object {
     umask: process.umask(),
     fakeTimers: vi.isFakeTimers(),
     listeners: Object.fromEntries(EVENTS.map((event) => [event, process.listenerCount(event)])),
-    replaceable: [globalThis.fetch, setTimeout, Date.now, performance.now, process.stdout.write, process.stderr.write],
+    fetch: globalThis.fetch,
   };
 }
 
