@@ -226,6 +226,7 @@ async function listen({ boot, bundle, metrics, log }: Ground, proxy: Proxy, own:
     certificates,
     maxConnections: limits.public,
     sendTimeoutMs: boot.sendTimeoutMs,
+    queueTimeoutMs: boot.queueTimeoutMs,
     proxyProtocol: boot.useProxyProtocol,
     forwardedFor: boot.forwardedFor,
     handle: (exchange) => proxy.handle(exchange),

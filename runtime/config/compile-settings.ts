@@ -61,6 +61,7 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
     trustedProxyHeaders: new Set(doc.trusted_proxy_headers?.map((name) => name.toLowerCase())),
     maxConnections: doc.max_connections,
     sendTimeoutMs: durationMs(listener.send_timeout),
+    queueTimeoutMs: durationMs(listener.queue_timeout),
     development: withDefaults(developmentShape, doc).development,
     adminAddress: admin.admin_address,
     adminHosts: new Set(doc.admin_hosts?.map((name) => acceptedText(canonicalHost(name)))),

@@ -37,6 +37,8 @@ export interface ListenerSettings {
   readonly maxConnections: number | undefined;
   /** Longest time in which a client takes nothing of what is sent to it; 0 = no limit. */
   readonly sendTimeoutMs: number;
+  /** Longest wait of a request for its turn; 0: no limit. */
+  readonly queueTimeoutMs: number;
   readonly adminAddress: string;
   /** Names by which the admin listener is asked, beside addresses and localhost; canonical. */
   readonly adminHosts: ReadonlySet<string>;

@@ -7,6 +7,12 @@ export const REQUEST_CODES = {
     means: "The bytes are no HTTP/1.1 request, its head took too long, or its head is too large",
     remedy: "Look at the client, or at the proxy before the gateway; HTTP to an HTTPS port gives this too",
   },
+  "request.overloaded": {
+    status: 503,
+    means:
+      "More requests come than the process can serve, and this one waited for `queue_timeout`; or its memory is short",
+    remedy: "See [Overload](#overload)",
+  },
   "request.target-too-long": {
     status: 414,
     means: "The address has more than 8,192 characters",

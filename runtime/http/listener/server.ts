@@ -9,6 +9,9 @@ import type { AddressInfo } from "node:net";
 
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
+import { createAdmission, type ShedReason } from "../admission/admission.ts";
+import { memoryReader, watchMemory } from "../admission/memory.ts";
+import { createShedding } from "../admission/shed.ts";
 import { acceptRequest, type RequestRefusal } from "./accept-h1.ts";
 import type { Certificates } from "./certificates.ts";
 import { takeInTurn, TCP_KEEP_ALIVE, type Expectation } from "./connections-h1.ts";
@@ -38,11 +41,13 @@ export interface HttpServerOptions {
   readonly proxyProtocol?: boolean | undefined;
   /** Proxies before us whose X-Forwarded-For is believed; absent: none, and it is not looked at. */
   readonly forwardedFor?: ForwardedForSettings | undefined;
+  /** Longest wait of a request for its turn, where more come than can be served; 0 or absent: no limit. */
+  readonly queueTimeoutMs?: number | undefined;
   /** Must not throw for a reason it knows; what it throws becomes a 500. */
   handle(exchange: Exchange): void;
   readonly log: Log;
   /** Called with the reason of every request that is refused before it is an Exchange. */
-  onRefused?(reason: RequestRefusal): void;
+  onRefused?(reason: RequestRefusal | ShedReason): void;
 }
 
 export interface HttpServer {
@@ -51,6 +56,8 @@ export interface HttpServer {
   readonly origin: string;
   /** Open connections, idle ones included. */
   connections(): Promise<number>;
+  /** Requests that wait for their turn. */
+  readonly waiting: number;
   /** Stops accepting, lets answers in flight finish (each with `Connection: close`), cuts what is left after `timeoutMs`. */
   close(options?: { readonly timeoutMs?: number }): Promise<void>;
 }
@@ -88,11 +95,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   }
   const asksForCertificates = certificates?.clients !== undefined;
   const owner = { secure: certificates !== undefined, asksForCertificates, draining: false };
-  const handle = (exchange: Exchange): void => {
-    if (forwardedFor !== undefined) {
-      const values = exchange.headerValues("x-forwarded-for");
-      exchange.forwardedFor = readForwardedFor(forwardedFor, values, exchange.remoteAddress);
-    }
+  const begin = (exchange: Exchange): void => {
     try {
       options.handle(exchange);
     } catch (error) {
@@ -100,6 +103,23 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       if (exchange.started) exchange.abort();
       else respondError(exchange, 500, { code: "internal", message: "The gateway failed to handle the request" });
     }
+  };
+  const now = (): number => performance.now();
+  const shedding = createShedding({ log, onShed: (reason) => options.onRefused?.(reason) });
+  const admission = createAdmission({
+    queueTimeoutMs: options.queueTimeoutMs ?? 0,
+    begin,
+    shed: shedding.shed,
+    isMemoryShort: watchMemory(memoryReader(), now),
+    now,
+    afterArrivals: setImmediate,
+  });
+  const handle = (exchange: Exchange): void => {
+    if (forwardedFor !== undefined) {
+      const values = exchange.headerValues("x-forwarded-for");
+      exchange.forwardedFor = readForwardedFor(forwardedFor, values, exchange.remoteAddress);
+    }
+    admission.take(exchange);
   };
   const http2 = createHttp2Sessions({
     ...options,
@@ -150,6 +170,9 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       new Promise((resolve, reject) => {
         server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
       }),
+    get waiting() {
+      return admission.waiting;
+    },
     close: ({ timeoutMs = DEFAULT_DRAIN_MS } = {}) => {
       owner.draining = true;
       return new Promise((resolve) => {
@@ -162,6 +185,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
           clearTimeout(timer);
           http1.close();
           http2.close();
+          shedding.close();
           resolve();
         });
         server.closeIdleConnections();

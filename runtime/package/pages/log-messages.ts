@@ -12,6 +12,7 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "An upstream answered with errors too often (`outlier_detection`). Look at its own log.",
     "request failed": "A bug: the client got `internal`. Report it with the lines around it.",
     "endpoint failed": "The same, at one of the gateway's own addresses.",
+    "overload: requests are answered 503": "More requests come than the process can serve: see Overload.",
   },
   Approvals: {
     "an approval cannot be looked for": "A call that needs an approval was refused: ask `/readyz` about the store.",

@@ -1,0 +1,124 @@
+/** More requests than a process can serve: each is answered once or refused with a time to come back, and nobody is served who left. */
+import { connect, type Socket } from "node:net";
+
+import { afterEach, expect, test } from "vitest";
+
+import type { Exchange } from "../../runtime/http/exchange.ts";
+import { createHttpServer, type HttpServer } from "../../runtime/http/listener/server.ts";
+import { createLog } from "../../runtime/shared/log.ts";
+import { parseAnswer, type RawAnswer } from "../support/raw-client.ts";
+
+const QUEUE_TIMEOUT_MS = 20;
+/** Of which this many, one after another, take longer than a request may wait. */
+const COST_MS = 5;
+const REQUESTS = 60;
+const REQUEST = "GET /web HTTP/1.1\r\nhost: app.example\r\n\r\n";
+
+let server: HttpServer;
+const served: Exchange[] = [];
+const refused: string[] = [];
+const logged: Record<string, unknown>[] = [];
+const sockets: Socket[] = [];
+let onFirst = (): void => {};
+
+async function start(queueTimeoutMs = QUEUE_TIMEOUT_MS): Promise<void> {
+  server = await createHttpServer({
+    address: "127.0.0.1:0",
+    insecure: true,
+    queueTimeoutMs,
+    log: createLog({ destination: { write: (line: string) => void logged.push(JSON.parse(line) as never) } }),
+    handle(exchange) {
+      if (served.push(exchange) === 1) onFirst();
+      // The event loop is held, as by work.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, COST_MS);
+      exchange.respond(200, ["content-length", "2"], "ok");
+    },
+    onRefused: (reason) => void refused.push(reason),
+  });
+}
+
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await server.close({ timeoutMs: 0 });
+  onFirst = () => {};
+  for (const list of [served, refused, logged]) list.length = 0;
+});
+
+/** Connections that the server has taken: it takes one in a turn of the event loop, and their requests would come as slowly. */
+async function openAll(): Promise<readonly Socket[]> {
+  const all = await Promise.all(
+    Array.from(
+      { length: REQUESTS },
+      () =>
+        new Promise<Socket>((resolve, reject) => {
+          const socket = connect(server.port, "127.0.0.1", () => resolve(socket));
+          sockets.push(socket);
+          socket.once("error", reject);
+        }),
+    ),
+  );
+  await expect.poll(() => server.connections()).toBe(REQUESTS);
+  return all;
+}
+
+function answerOn(socket: Socket): Promise<RawAnswer> {
+  return new Promise((resolve) => {
+    let text = "";
+    socket.on("data", (chunk: Buffer) => {
+      text += chunk.toString("latin1");
+      const answer = parseAnswer(text);
+      if (answer.body.length >= Number(answer.headers.get("content-length")?.[0] ?? Infinity)) resolve(answer);
+    });
+  });
+}
+
+test("refuses with 503 and a time to come back, over connections that stay good, and says so once", async () => {
+  await start();
+  const clients = await openAll();
+  const answers = clients.map(answerOn);
+  for (const client of clients) client.write(REQUEST);
+  const all = await Promise.all(answers);
+  const shed = all.filter(({ status }) => status === 503);
+  expect(shed.length).toBeGreaterThan(0);
+  expect(served.length + shed.length).toBe(REQUESTS);
+  expect(refused).toEqual(shed.map(() => "queue-timeout"));
+  for (const { headers, body } of shed) {
+    expect(headers.get("retry-after")?.[0]).toMatch(/^[1-4]$/);
+    expect(headers.get("cache-control")).toEqual(["no-store"]);
+    expect(JSON.parse(body)).toMatchObject({ error: "request.overloaded" });
+  }
+  expect(logged).toMatchObject([{ msg: "overload: requests are answered 503", reason: "queue-timeout" }]);
+
+  const again = clients[all.findIndex(({ status }) => status === 503)] as Socket;
+  const answer = answerOn(again);
+  again.write(REQUEST);
+  expect((await answer).status).toBe(200);
+});
+
+test("does nothing for clients that leave while they wait", async () => {
+  await start(0);
+  const [stays, ...clients] = (await openAll()) as [Socket, ...Socket[]];
+  onFirst = () => {
+    for (const client of clients) client.resetAndDestroy();
+  };
+  for (const client of clients) client.write(REQUEST);
+  const answer = answerOn(stays);
+  stays.write(REQUEST);
+  expect((await answer).status).toBe(200);
+  await expect.poll(() => server.waiting).toBe(0);
+  expect(served.length).toBeLessThan(REQUESTS);
+});
+
+test("a body that nobody takes any more is read to its end, and the connection takes the next request", async () => {
+  await start();
+  const clients = await openAll();
+  const body = "x".repeat(4_000);
+  const post = `POST /mcp HTTP/1.1\r\nhost: app.example\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  const answers = clients.map(answerOn);
+  for (const client of clients) client.write(post);
+  const all = await Promise.all(answers);
+  const last = clients[all.findIndex(({ status }) => status === 503)] as Socket;
+  const answer = answerOn(last);
+  last.write(REQUEST);
+  expect((await answer).status).toBe(200);
+});

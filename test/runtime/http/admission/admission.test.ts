@@ -1,0 +1,166 @@
+import { describe, expect, test } from "vitest";
+
+import {
+  BEGUN_IN_A_TURN,
+  createAdmission,
+  MAX_WAITING,
+  SHED_IN_A_TURN,
+} from "../../../../runtime/http/admission/admission.ts";
+
+/** A process whose time and event loop are the test's. `costMs`: of each request that is begun. */
+function startProcess({ queueTimeoutMs = 500, costMs = 0 } = {}) {
+  let now = 0;
+  let isMemoryShort = false;
+  let turns: (() => void)[] = [];
+  const begun: string[] = [];
+  const shed: string[] = [];
+  const admission = createAdmission({
+    queueTimeoutMs,
+    begin: (exchange) => {
+      begun.push(exchange.id);
+      now += costMs;
+    },
+    shed: (exchange, reason) => void shed.push(`${exchange.id} ${reason}`),
+    isMemoryShort: () => isMemoryShort,
+    now: () => now,
+    afterArrivals: (listener) => void turns.push(listener),
+  });
+  return {
+    admission,
+    begun,
+    shed,
+    /** @returns makes its client go away */
+    arrive(remoteAddress: string, id = remoteAddress): () => void {
+      let leave = (): void => {};
+      admission.take({ id, remoteAddress, onClose: (listener: () => void) => (leave = listener) } as never);
+      return () => leave();
+    },
+    /** The end of this turn of the event loop; what arrives then is the next one's. */
+    turn(): void {
+      const due = turns;
+      turns = [];
+      for (const each of due) each();
+    },
+    isTurning: () => turns.length > 0,
+    pass: (ms: number) => void (now += ms),
+    shortOfMemory: (isShort: boolean) => void (isMemoryShort = isShort),
+  };
+}
+
+const ALICE = "192.0.2.1";
+const BOB = "192.0.2.2";
+
+function arriveMany(server: ReturnType<typeof startProcess>, address: string, count: number): void {
+  for (let index = 0; index < count; index += 1) server.arrive(address);
+}
+
+describe("createAdmission()", () => {
+  test("begins what comes at once, and nothing is looked at while nothing comes", () => {
+    const server = startProcess();
+    for (let index = 0; index < 200; index += 1) {
+      server.arrive(ALICE, String(index));
+      server.turn();
+    }
+    expect(server.begun).toHaveLength(200);
+    expect(server.isTurning()).toBe(false);
+  });
+
+  test("lets nobody wait behind all that another client sent before", () => {
+    const server = startProcess();
+    arriveMany(server, ALICE, 1_000);
+    server.arrive(BOB);
+    server.turn();
+    // One each in turn, behind what was begun before Bob came.
+    expect(server.begun.indexOf(BOB)).toBeLessThanOrEqual(BEGUN_IN_A_TURN + 1);
+    for (let turn = 0; server.isTurning(); turn += 1) {
+      expect(server.begun.length).toBeLessThanOrEqual((turn + 2) * BEGUN_IN_A_TURN);
+      server.turn();
+    }
+    expect(server.begun).toHaveLength(1_001);
+    expect(server.shed).toEqual([]);
+  });
+
+  test("takes a network of IPv6 for one client", () => {
+    const server = startProcess();
+    for (let index = 0; index < 200; index += 1) server.arrive(`2001:db8:1:2::${index.toString(16)}`);
+    server.arrive("2001:db8:1:3::1");
+    server.turn();
+    expect(server.begun.indexOf("2001:db8:1:3::1")).toBeLessThanOrEqual(BEGUN_IN_A_TURN + 1);
+  });
+
+  test("ends a turn early whose requests cost much", () => {
+    const server = startProcess({ costMs: 10 });
+    arriveMany(server, ALICE, 10);
+    expect(server.begun).toHaveLength(1);
+    server.turn();
+    expect(server.begun).toHaveLength(2);
+  });
+
+  test("refuses what has waited too long, a few in a turn, and begins nothing of it", () => {
+    const server = startProcess({ costMs: 10, queueTimeoutMs: 100 });
+    for (let index = 0; index < 50; index += 1) server.arrive(ALICE, String(index));
+    while (server.isTurning()) {
+      const before = server.shed.length;
+      server.turn();
+      expect(server.shed.length - before).toBeLessThanOrEqual(SHED_IN_A_TURN);
+    }
+    expect(server.begun).toEqual(Array.from({ length: 11 }, (_, index) => String(index)));
+    expect(server.shed).toEqual(Array.from({ length: 39 }, (_, index) => `${index + 11} queue-timeout`));
+    expect(server.admission.waiting).toBe(0);
+  });
+
+  test("serves who came in time while it still refuses others", () => {
+    const server = startProcess({ queueTimeoutMs: 100 });
+    arriveMany(server, ALICE, 500);
+    server.pass(101);
+    server.arrive(BOB);
+    server.turn();
+    expect(server.begun).toContain(BOB);
+    expect(server.begun).toHaveLength(BEGUN_IN_A_TURN + 1);
+    expect(server.shed).toHaveLength(SHED_IN_A_TURN);
+  });
+
+  test("without a limit of time refuses nobody", () => {
+    const server = startProcess({ costMs: 1_000, queueTimeoutMs: 0 });
+    arriveMany(server, ALICE, 50);
+    while (server.isTurning()) server.turn();
+    expect(server.begun).toHaveLength(50);
+  });
+
+  test("does nothing for who has left", () => {
+    const server = startProcess();
+    arriveMany(server, ALICE, BEGUN_IN_A_TURN);
+    const leave = server.arrive(BOB);
+    leave();
+    leave();
+    expect(server.admission.waiting).toBe(0);
+    server.turn();
+    expect(server.begun).not.toContain(BOB);
+    expect(server.isTurning()).toBe(false);
+  });
+
+  test("leaves room for others where one client has all", () => {
+    const server = startProcess();
+    arriveMany(server, ALICE, BEGUN_IN_A_TURN + MAX_WAITING + 5);
+    server.arrive(BOB);
+    expect(server.shed).toEqual(Array.from({ length: 5 }, () => `${ALICE} queue-full`));
+    expect(server.admission.waiting).toBe(MAX_WAITING + 1);
+    server.turn();
+    expect(server.begun).toContain(BOB);
+  });
+
+  test("takes nothing while memory is short, and what waits is refused", () => {
+    const server = startProcess();
+    arriveMany(server, ALICE, BEGUN_IN_A_TURN + 1);
+    server.shortOfMemory(true);
+    server.arrive(BOB);
+    server.turn();
+    server.arrive(BOB);
+    while (server.isTurning()) server.turn();
+    expect(server.begun).toHaveLength(BEGUN_IN_A_TURN + 2);
+    expect(server.shed).toEqual([`${BOB} memory`]);
+    server.shortOfMemory(false);
+    server.arrive(ALICE);
+    expect(server.begun).toHaveLength(BEGUN_IN_A_TURN + 3);
+  });
+});
