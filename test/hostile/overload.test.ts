@@ -9,7 +9,7 @@ import { createLog } from "../../runtime/shared/log.ts";
 import { parseAnswer, type RawAnswer } from "../support/raw-client.ts";
 
 const QUEUE_TIMEOUT_MS = 20;
-/** Of which this many, one after another, take longer than a request may wait. */
+/** Of each request: all, one after another, take much longer than they may wait. */
 const COST_MS = 5;
 const REQUESTS = 60;
 const REQUEST = "GET /web HTTP/1.1\r\nhost: app.example\r\n\r\n";

@@ -55,7 +55,8 @@ async function start(name: string, boot: object): Promise<void> {
     return `  - { from: "https://app.example", prefix: "${path}", to: "${origin}", ${more} policy: [{ ${policy} }] }\n`;
   };
   const gateway = await runGateway({
-    boot: { ...boot },
+    // All of them come together, to a process that has just started.
+    boot: { ...boot, queue_timeout: "60s" },
     yaml: [
       "routes:\n",
       route("/no", "allow: { and: [{ accept: true }] }", "allow_websockets: true,"),

@@ -95,7 +95,7 @@ export const listenerShape = {
     max: 1_000_000,
   }),
   queue_timeout: duration({
-    doc: 'Longest time in which a request waits for its turn while more come than the process can serve: then it is answered 503 with `Retry-After`, before anything else is done about it. Turns go from one client address to the next (an IPv6 network of 64 bits is one), so that a client that sends more than others waits longer. Keep it well below the time that clients wait for answers. "0s" means no limit.',
+    doc: 'Longest time in which a request waits for its turn while more come than the process can serve, for longer than twice this time: then it is answered 503 with `Retry-After`, before anything else is done about it. Turns go from one client address to the next (an IPv6 network of 64 bits is one), so that a client that sends more than others waits longer. Keep it well below the time that clients wait for answers. "0s" means no limit.',
     default: "500ms",
   }),
   send_timeout: duration({

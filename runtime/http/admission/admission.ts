@@ -13,7 +13,7 @@ import { createFairQueue } from "./fair-queue.ts";
 export type ShedReason = "queue-timeout" | "queue-full" | "memory";
 
 export interface AdmissionDeps {
-  /** Longest wait of a request that is served then; 0: no limit. */
+  /** Longest wait of a request that is served then, in an overload that lasts; Infinity: no limit. */
   readonly queueTimeoutMs: number;
   begin(exchange: Exchange): void;
   /** Answers it. */
@@ -33,14 +33,17 @@ export interface Admission {
 }
 
 /**
- * Requests begun in one turn of the event loop before others wait. Each costs some fifty to a hundred microseconds at once, so that
- * whoever comes meanwhile is looked at a few milliseconds later.
+ * How long requests are begun in one turn of the event loop before what has arrived meanwhile is looked at: some thirty of them.
+ * A turn that took longer for other things (handshakes, answers) gives requests as long, up to a bound: they would starve beside it.
  */
-export const BEGUN_IN_A_TURN = 16;
-/** A turn is over before, where its requests cost more. */
 const TURN_MS = 2;
+const MAX_TURN_MS = 10;
+/** Begun at once as they arrive. */
+export const BEGUN_AT_ONCE = 16;
 /** A refusal costs a third of a request. So bounded it takes at most a tenth of the time; the others wait for it. */
 export const SHED_IN_A_TURN = 4;
+/** Before, something has waited for so many times as long: many that come together are served, late, where they are no lasting overload. */
+export const BURSTS = 2;
 /** More than that are refused at once; over HTTP/1.1 there are fewer connections. */
 export const MAX_WAITING = 10_000;
 
@@ -50,38 +53,38 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   let begun = 0;
   let isTurnOpen = false;
   let turnBeganMs = 0;
+  let lastDoneMs = 0;
+  let waitingSinceMs = 0;
   let isMemoryShort = false;
 
   const openTurn = (): void => {
     isTurnOpen = true;
+    begun = 0;
     turnBeganMs = deps.now();
     isMemoryShort = deps.isMemoryShort();
     deps.afterArrivals(endTurn);
   };
 
   const endTurn = (): void => {
-    begun = 0;
     isTurnOpen = false;
     if (queue.size === 0) return;
     openTurn();
     const now = turnBeganMs;
-    const overdueMs = queueTimeoutMs === 0 ? -Infinity : now - queueTimeoutMs;
-    while (hasTime()) {
+    const untilMs = now + Math.min(MAX_TURN_MS, Math.max(TURN_MS, now - lastDoneMs));
+    const overdueMs = now - waitingSinceMs < BURSTS * queueTimeoutMs ? -Infinity : now - queueTimeoutMs;
+    while (!isMemoryShort) {
       const exchange = queue.take(overdueMs);
       if (exchange === undefined) break;
-      begun += 1;
       deps.begin(exchange);
+      if (deps.now() >= untilMs) break;
     }
     for (let shed = 0; shed < SHED_IN_A_TURN; shed += 1) {
       const exchange = queue.takeOldest(isMemoryShort ? now : overdueMs);
       if (exchange === undefined) break;
       deps.shed(exchange, isMemoryShort ? "memory" : "queue-timeout");
     }
-    // What was begun now is this turn's; what arrives in the next has its own.
-    begun = 0;
+    lastDoneMs = deps.now();
   };
-
-  const hasTime = (): boolean => begun < BEGUN_IN_A_TURN && deps.now() - turnBeganMs < TURN_MS;
 
   return {
     get waiting() {
@@ -93,7 +96,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
         deps.shed(exchange, "memory");
         return;
       }
-      if (queue.size === 0 && hasTime()) {
+      if (queue.size === 0 && begun < BEGUN_AT_ONCE && deps.now() - turnBeganMs < TURN_MS) {
         begun += 1;
         deps.begin(exchange);
         return;
@@ -104,7 +107,9 @@ export function createAdmission(deps: AdmissionDeps): Admission {
         deps.shed(exchange, "queue-full");
         return;
       }
-      const queued = queue.add(client, exchange, deps.now());
+      const now = deps.now();
+      if (queue.size === 0) waitingSinceMs = now;
+      const queued = queue.add(client, exchange, now);
       exchange.onClose(() => queue.remove(queued));
     },
   };

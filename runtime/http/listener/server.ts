@@ -107,7 +107,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const now = (): number => performance.now();
   const shedding = createShedding({ log, onShed: (reason) => options.onRefused?.(reason) });
   const admission = createAdmission({
-    queueTimeoutMs: options.queueTimeoutMs ?? 0,
+    queueTimeoutMs: options.queueTimeoutMs || Infinity,
     begin,
     shed: shedding.shed,
     isMemoryShort: watchMemory(memoryReader(), now),

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import {
-  BEGUN_IN_A_TURN,
+  BEGUN_AT_ONCE,
+  BURSTS,
   createAdmission,
   MAX_WAITING,
   SHED_IN_A_TURN,
@@ -47,6 +48,8 @@ function startProcess({ queueTimeoutMs = 500, costMs = 0 } = {}) {
   };
 }
 
+/** Requests of 1 ms each that are begun in a turn. */
+const IN_A_TURN = 2;
 const ALICE = "192.0.2.1";
 const BOB = "192.0.2.2";
 
@@ -66,37 +69,61 @@ describe("createAdmission()", () => {
   });
 
   test("lets nobody wait behind all that another client sent before", () => {
-    const server = startProcess();
+    const server = startProcess({ costMs: 1 });
     arriveMany(server, ALICE, 1_000);
     server.arrive(BOB);
+    expect(server.begun).toHaveLength(IN_A_TURN);
     server.turn();
     // One each in turn, behind what was begun before Bob came.
-    expect(server.begun.indexOf(BOB)).toBeLessThanOrEqual(BEGUN_IN_A_TURN + 1);
-    for (let turn = 0; server.isTurning(); turn += 1) {
-      expect(server.begun.length).toBeLessThanOrEqual((turn + 2) * BEGUN_IN_A_TURN);
-      server.turn();
-    }
+    expect(server.begun.indexOf(BOB)).toBe(IN_A_TURN + 1);
+    server.turn();
+    expect(server.begun).toHaveLength(3 * IN_A_TURN);
+    while (server.isTurning()) server.turn();
     expect(server.begun).toHaveLength(1_001);
     expect(server.shed).toEqual([]);
   });
 
   test("takes a network of IPv6 for one client", () => {
-    const server = startProcess();
+    const server = startProcess({ costMs: 1 });
     for (let index = 0; index < 200; index += 1) server.arrive(`2001:db8:1:2::${index.toString(16)}`);
     server.arrive("2001:db8:1:3::1");
     server.turn();
-    expect(server.begun.indexOf("2001:db8:1:3::1")).toBeLessThanOrEqual(BEGUN_IN_A_TURN + 1);
+    expect(server.begun.indexOf("2001:db8:1:3::1")).toBe(IN_A_TURN + 1);
   });
 
-  test("ends a turn early whose requests cost much", () => {
-    const server = startProcess({ costMs: 10 });
-    arriveMany(server, ALICE, 10);
-    expect(server.begun).toHaveLength(1);
+  test("begins no more at once than it can stop, however cheap they are", () => {
+    const server = startProcess();
+    arriveMany(server, ALICE, BEGUN_AT_ONCE + 1);
+    expect(server.begun).toHaveLength(BEGUN_AT_ONCE);
     server.turn();
-    expect(server.begun).toHaveLength(2);
+    expect(server.begun).toHaveLength(BEGUN_AT_ONCE + 1);
   });
 
-  test("refuses what has waited too long, a few in a turn, and begins nothing of it", () => {
+  test("gives requests as long as everything else in a turn has taken, up to 10 ms", () => {
+    const server = startProcess({ costMs: 1 });
+    arriveMany(server, ALICE, 100);
+    server.turn();
+    for (const [elseMs, begun] of [
+      [7, 7],
+      [500, 10],
+      [0, IN_A_TURN],
+    ] as const) {
+      const before = server.begun.length;
+      server.pass(elseMs);
+      server.turn();
+      expect(server.begun.length - before).toBe(begun);
+    }
+  });
+
+  test("serves many that come together, however late", () => {
+    const server = startProcess({ costMs: 10, queueTimeoutMs: 100 });
+    arriveMany(server, ALICE, 20);
+    while (server.isTurning()) server.turn();
+    expect(server.begun).toHaveLength(20);
+    expect(server.shed).toEqual([]);
+  });
+
+  test("refuses what has waited too long in an overload that lasts, a few in a turn, and begins nothing of it", () => {
     const server = startProcess({ costMs: 10, queueTimeoutMs: 100 });
     for (let index = 0; index < 50; index += 1) server.arrive(ALICE, String(index));
     while (server.isTurning()) {
@@ -104,32 +131,33 @@ describe("createAdmission()", () => {
       server.turn();
       expect(server.shed.length - before).toBeLessThanOrEqual(SHED_IN_A_TURN);
     }
-    expect(server.begun).toEqual(Array.from({ length: 11 }, (_, index) => String(index)));
-    expect(server.shed).toEqual(Array.from({ length: 39 }, (_, index) => `${index + 11} queue-timeout`));
+    // Those of twice the time.
+    const served = (BURSTS * 100) / 10 + 1;
+    expect(server.begun).toEqual(Array.from({ length: served }, (_, index) => String(index)));
+    expect(server.shed).toEqual(Array.from({ length: 50 - served }, (_, index) => `${index + served} queue-timeout`));
     expect(server.admission.waiting).toBe(0);
   });
 
   test("serves who came in time while it still refuses others", () => {
-    const server = startProcess({ queueTimeoutMs: 100 });
+    const server = startProcess({ costMs: 1, queueTimeoutMs: 100 });
     arriveMany(server, ALICE, 500);
-    server.pass(101);
+    server.pass(BURSTS * 100 + 1);
     server.arrive(BOB);
     server.turn();
-    expect(server.begun).toContain(BOB);
-    expect(server.begun).toHaveLength(BEGUN_IN_A_TURN + 1);
+    expect(server.begun).toEqual([ALICE, ALICE, BOB]);
     expect(server.shed).toHaveLength(SHED_IN_A_TURN);
   });
 
   test("without a limit of time refuses nobody", () => {
-    const server = startProcess({ costMs: 1_000, queueTimeoutMs: 0 });
+    const server = startProcess({ costMs: 1_000, queueTimeoutMs: Infinity });
     arriveMany(server, ALICE, 50);
     while (server.isTurning()) server.turn();
     expect(server.begun).toHaveLength(50);
   });
 
   test("does nothing for who has left", () => {
-    const server = startProcess();
-    arriveMany(server, ALICE, BEGUN_IN_A_TURN);
+    const server = startProcess({ costMs: 1 });
+    arriveMany(server, ALICE, IN_A_TURN);
     const leave = server.arrive(BOB);
     leave();
     leave();
@@ -140,8 +168,8 @@ describe("createAdmission()", () => {
   });
 
   test("leaves room for others where one client has all", () => {
-    const server = startProcess();
-    arriveMany(server, ALICE, BEGUN_IN_A_TURN + MAX_WAITING + 5);
+    const server = startProcess({ costMs: 1 });
+    arriveMany(server, ALICE, IN_A_TURN + MAX_WAITING + 5);
     server.arrive(BOB);
     expect(server.shed).toEqual(Array.from({ length: 5 }, () => `${ALICE} queue-full`));
     expect(server.admission.waiting).toBe(MAX_WAITING + 1);
@@ -150,17 +178,16 @@ describe("createAdmission()", () => {
   });
 
   test("takes nothing while memory is short, and what waits is refused", () => {
-    const server = startProcess();
-    arriveMany(server, ALICE, BEGUN_IN_A_TURN + 1);
+    const server = startProcess({ costMs: 1 });
+    arriveMany(server, ALICE, IN_A_TURN + 1);
     server.shortOfMemory(true);
-    server.arrive(BOB);
     server.turn();
     server.arrive(BOB);
     while (server.isTurning()) server.turn();
-    expect(server.begun).toHaveLength(BEGUN_IN_A_TURN + 2);
-    expect(server.shed).toEqual([`${BOB} memory`]);
+    expect(server.begun).toHaveLength(IN_A_TURN);
+    expect(server.shed).toEqual([`${ALICE} memory`, `${BOB} memory`]);
     server.shortOfMemory(false);
     server.arrive(ALICE);
-    expect(server.begun).toHaveLength(BEGUN_IN_A_TURN + 3);
+    expect(server.begun).toHaveLength(IN_A_TURN + 1);
   });
 });
