@@ -33,15 +33,15 @@ export interface Admission {
 }
 
 /**
- * How long requests are begun in one turn of the event loop before what has arrived meanwhile is looked at: some thirty of them.
+ * How long requests are begun in one turn of the event loop before what has arrived meanwhile is looked at: some fifty of them.
  * A turn that took longer for other things (handshakes, answers) gives requests as long, up to a bound: they would starve beside it.
  */
-const TURN_MS = 2;
+const TURN_MS = 4;
 const MAX_TURN_MS = 10;
 /** Begun at once as they arrive. */
 export const BEGUN_AT_ONCE = 16;
 /** A refusal costs a third of a request. So bounded it takes at most a tenth of the time; the others wait for it. */
-export const SHED_IN_A_TURN = 4;
+export const SHED_IN_A_TURN = 8;
 /** Before, something has waited for so many times as long: many that come together are served, late, where they are no lasting overload. */
 export const BURSTS = 2;
 /** More than that are refused at once; over HTTP/1.1 there are fewer connections. */

@@ -49,7 +49,7 @@ function startProcess({ queueTimeoutMs = 500, costMs = 0 } = {}) {
 }
 
 /** Requests of 1 ms each that are begun in a turn. */
-const IN_A_TURN = 2;
+const IN_A_TURN = 4;
 const ALICE = "192.0.2.1";
 const BOB = "192.0.2.2";
 
@@ -144,7 +144,7 @@ describe("createAdmission()", () => {
     server.pass(BURSTS * 100 + 1);
     server.arrive(BOB);
     server.turn();
-    expect(server.begun).toEqual([ALICE, ALICE, BOB]);
+    expect(server.begun).toEqual([ALICE, ALICE, ALICE, ALICE, BOB]);
     expect(server.shed).toHaveLength(SHED_IN_A_TURN);
   });
 
