@@ -72,8 +72,8 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     const now = turnBeganMs;
     const untilMs = now + Math.min(MAX_TURN_MS, Math.max(TURN_MS, now - lastDoneMs));
     const overdueMs = now - waitingSinceMs < BURSTS * queueTimeoutMs ? -Infinity : now - queueTimeoutMs;
-    while (!isMemoryShort) {
-      const exchange = queue.take(overdueMs);
+    for (;;) {
+      const exchange = isMemoryShort ? undefined : queue.take(overdueMs);
       if (exchange === undefined) break;
       deps.begin(exchange);
       if (deps.now() >= untilMs) break;
