@@ -113,8 +113,12 @@ export async function refresh(actor: Actor, grant: Grant, doubles: boolean): Pro
   return false;
 }
 
-function twoOf(actor: Actor, doubles: boolean): readonly Replica[] {
-  return doubles ? [actor.replica(), actor.replica()] : [actor.replica()];
+/** Two are two different ones, where there are two. */
+function twoOf({ world, replica }: Actor, doubles: boolean): readonly Replica[] {
+  const first = replica();
+  if (!doubles) return [first];
+  const others = world.replicas.filter((each) => each !== first);
+  return [first, others.find((each) => each.up()) ?? first];
 }
 
 function sendToken(

@@ -1,5 +1,5 @@
 /** Programs that publish slices whose routes answer with the slice's number, and readers who see by which one they are answered. */
-import type { SliceOwner } from "../world/types.ts";
+import type { Replica, SliceOwner } from "../world/types.ts";
 import { act, createActor, visit, within, type Actor, type Scene } from "./scene.ts";
 
 /** Numbers of all publishers of a soak: no two slices are equal. */
@@ -44,6 +44,8 @@ export function publish(scene: Scene, name: string, owner: SliceOwner, every: nu
         status,
         ...(Number.isNaN(generation) ? {} : { generation }),
       });
+      // What is said to be live everywhere is asked for everywhere, at once.
+      if (isDone) await Promise.all(world.replicas.map((each) => readAt(actor, owner, each)));
     } catch {
       operation.end("unknown");
     }
@@ -51,10 +53,19 @@ export function publish(scene: Scene, name: string, owner: SliceOwner, every: nu
   });
 }
 
+function readAt(actor: Actor, owner: SliceOwner, replica?: Replica) {
+  return visit(actor, {
+    route: owner,
+    url: actor.world.addresses.published[owner],
+    by: {},
+    ...(replica && { replica }),
+  });
+}
+
 export function read(scene: Scene, name: string, owner: SliceOwner): Promise<void> {
   const actor = createActor(scene, name);
   return act(actor, async () => {
-    await visit(actor, { route: owner, url: actor.world.addresses.published[owner], by: {} });
+    await readAt(actor, owner);
     await actor.pause(150);
   });
 }
