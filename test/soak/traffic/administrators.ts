@@ -5,12 +5,12 @@ async function run(actor: Actor, args: readonly string[]): Promise<boolean> {
   return (await actor.world.command(actor.replica(), args)).code === 0;
 }
 
-/** One user: blocked for a while, then not. @param blocked what is known of it, for the end */
+/** One user: blocked for a while, then not. */
 export function block(scene: Scene, name: string, user: string): Promise<void> {
   const actor = createActor(scene, name);
   const { history } = actor;
   return act(actor, async () => {
-    await actor.pause(8_000);
+    await actor.pause(3_000);
     if (actor.hasEnded()) return;
     const begun = history.begin("block", { actor: name }, { user });
     begun.end((await run(actor, ["block", "user", user, "--reason", "soak"])) ? "ok" : "unknown");
