@@ -189,8 +189,8 @@ export async function endGrant(actor: Actor, grant: Grant): Promise<void> {
 
 /** A client tries on for so long after its grant was ended. */
 const TRIES_ON_MS = 4_000;
-/** Sooner than its access token ends. */
-const REFRESH_EVERY_MS = 15_000;
+/** Much sooner than its access token ends: what is looked for happens at refreshes. */
+const REFRESH_EVERY_MS = 4_000;
 
 /**
  * @param kept grants as they are left, for the end
