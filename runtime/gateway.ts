@@ -102,7 +102,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     // Before the first request: whoever publishes waits for those who show signs of life, and nobody serves without.
     const { secrets } = ground;
     // Before the sign of life, by which others learn that a secret is in use.
-    if (secrets?.[0] !== undefined) own(await startSecretUse({ store, id: secrets[0], clock, log }));
+    const [current, ...earlier] = secrets ?? [];
+    if (current !== undefined) own(await startSecretUse({ store, ids: [current, ...earlier], clock, log }));
     own(await startPresence({ store, id: ground.id, bundle, secrets, clock, log }));
     const { server, certificates } = await listen(ground, proxy, own);
     if (ground.webhook) {

@@ -1,24 +1,17 @@
-/** The shared secret is rotated on two real replicas while they serve: nobody notices, and the audit stays provable. */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+/** The shared secret is rotated on two replicas while they serve, over both stores: nobody notices, nobody gets in, and the audit stays provable. */
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterEach, expect, onTestFinished, test, vi } from "vitest";
-import { stringify } from "yaml";
+import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from "jose";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 
-import { startIdentityProvider } from "../../examples/demo/identity-provider.ts";
-import { rotateKeys, printKeys } from "../../runtime/tools/commands/keys.ts";
+import { printKeys, rotateKeys } from "../../runtime/tools/commands/keys.ts";
 import type { KeyState } from "../../runtime/tools/keys/state.ts";
-import { createBrowser, createSend, type Send } from "../support/browser.ts";
 import { TEST_SHARED_SECRET } from "../support/config.ts";
-import { signInClient } from "../support/oauth-client.ts";
+import { findPostgres, startPostgres } from "../support/postgres.ts";
+import { type Person, type ReplicaWorld, startReplicaWorld } from "../support/replica-world.ts";
+import { rotateSecret } from "../support/rotate-secret.ts";
 import { runCommand } from "../support/run-command.ts";
-import { ADMIN_TOKEN, runGateway, type RunningGateway } from "../support/run-gateway.ts";
-import { startUpstreamService } from "../support/upstream-service.ts";
-
-/** What users call it; nothing listens there, as behind a load balancer. */
-const PUBLIC = "http://localhost:8080";
-const PAGES = "http://127.0.0.1:8080";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -33,174 +26,142 @@ async function said(command: () => Promise<number>): Promise<{ readonly code: nu
   }
 }
 
-test("sessions, refresh tokens, upstream tokens and the audit go on through a rotation on two replicas", async () => {
-  const directory = mkdtempSync(join(tmpdir(), "gateway-rotation-"));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-  const oldFile = join(directory, "old");
-  const newFile = join(directory, "new");
-  writeFileSync(oldFile, TEST_SHARED_SECRET);
-  const service = await startUpstreamService();
-  onTestFinished(() => service.close());
-  const callback = `${PUBLIC}/.gateway/mcp/client/oauth/callback`;
-  service.clients.set("static-client", { secret: "static-secret", redirectUris: [callback] });
-  const provider = await startIdentityProvider({
-    clients: [{ client_id: "gateway", client_secret: "secret", redirect_uris: [`${PAGES}/.gateway/callback`] }],
-  });
-  onTestFinished(() => provider.close());
+/** Each replica's newest assertion is good by the keys that each replica publishes. */
+async function assertionsAreGood(world: ReplicaWorld, person: Person): Promise<void> {
+  for (const signer of world.replicas) {
+    expect((await world.ask(person, world.sendTo(signer))).call).toBe(200);
+    const assertion = String(world.service.mcpRequests.at(-1)?.["x-gateway-assertion"]);
+    for (const publisher of world.replicas) {
+      const url = `${new URL(world.resource).origin}/.well-known/gateway/jwks.json`;
+      const published = await world.sendTo(publisher)({ method: "GET", url });
+      const keys = createLocalJWKSet(published.json() as unknown as JSONWebKeySet);
+      expect((await jwtVerify(assertion, keys)).payload).toMatchObject({ email: person.email });
+    }
+  }
+}
 
-  const log = join(directory, "authorize.log");
-  const settings = {
-    address: "127.0.0.1:0",
-    admin_address: "127.0.0.1:0",
-    admin_token: ADMIN_TOKEN,
-    insecure_server: true,
-    development: true,
-    storage_url: `sqlite:${join(directory, "gateway.db")}`,
-    audit: true,
-    authorize_log: log,
-    drain_timeout: "2s",
-    runtime_flags: { mcp: true },
-    mcp_allowed_as_metadata_domains: ["127.0.0.1"],
-    authenticate_service_url: PAGES,
-    idp_provider_url: provider.issuer,
-    idp_client_id: "gateway",
-    idp_client_secret: "secret",
-    routes: [
-      {
-        name: "static",
-        from: PUBLIC,
-        prefix: "/static",
-        to: service.origin,
-        mcp: {
-          server: {
-            path: "/mcp",
-            upstream_oauth2: {
-              client_id: "static-client",
-              client_secret: "static-secret",
-              endpoint: { auth_url: `${service.origin}/authorize`, token_url: `${service.origin}/token` },
-              scopes: ["read", "write"],
-            },
-          },
-        },
-        policy: [{ allow: { and: [{ domain: { is: "example.com" } }] } }],
-      },
-    ],
-  };
-  const configured = (current: string, ...previous: readonly string[]): string =>
-    stringify({
-      ...settings,
-      shared_secret_ref: `file:${current}`,
-      ...(previous.length > 0 && { previous_shared_secret_ref: previous.map((file) => `file:${file}`) }),
-    });
+interface Rotated {
+  readonly world: ReplicaWorld;
+  readonly alice: Person;
+  /** Signed in before, and has done nothing since. */
+  readonly idle: Person;
+  readonly before: KeyState;
+}
 
-  const first = await runGateway({
-    boot: { shared_secret: undefined, shared_secret_ref: `file:${oldFile}`, ...settings, routes: undefined },
-    yaml: stringify({ routes: settings.routes }),
-  });
-  const replicas: RunningGateway[] = [first, await runGateway({ replicaOf: first })];
-  onTestFinished(async () => {
-    await Promise.all(replicas.filter((each) => each !== first).map((each) => each.close()));
-    await first.close();
-  });
-  const config = first.directory;
-  const restart = async (index: 0 | 1): Promise<void> => {
-    const before = replicas[index] as RunningGateway;
-    before.process.kill("SIGTERM");
-    expect(await before.ended).toBe(0);
-    replicas[index] = await runGateway({ replicaOf: first });
-  };
-  /** To one replica after the other, as a load balancer without affinity. */
-  let sent = 0;
-  const send: Send = (request) => {
-    if (![PUBLIC, PAGES].includes(new URL(request.url).origin)) return createSend()(request);
-    sent += 1;
-    return createSend({ via: Number(new URL(replicas[sent % 2]?.origin ?? "").port) })(request);
-  };
+async function rotated(storageUrl: string | undefined): Promise<Rotated> {
+  const world = await startReplicaWorld(storageUrl, onTestFinished);
+  const { directory: config } = world;
+  world.configure({ audit: true });
+  await world.start();
+  await world.start();
+  const newFile = join(config, "new-secret");
   const rotate = (more: { readonly new?: string } = {}) => said(() => rotateKeys({ config, ...more }));
   const listed = async (): Promise<KeyState> =>
     JSON.parse((await said(() => printKeys({ config, json: true }))).text) as KeyState;
 
-  const resource = `${PUBLIC}/static/mcp`;
-  const browser = createBrowser(send);
-  const client = await signInClient({ resource, send, browser, user: "alice@example.com", press: "Connect" });
-  const idle = await signInClient({ resource, send, browser });
-  const goesOn = async (): Promise<void> => {
-    for (const each of [0, 1]) {
-      const call = await send({
-        method: "POST",
-        url: resource,
-        headers: {
-          authorization: `Bearer ${client.tokens.access_token}`,
-          "content-type": "application/json",
-          accept: "application/json",
-        },
-        body: JSON.stringify({ jsonrpc: "2.0", id: each, method: "tools/list" }),
-      });
-      expect(["call", call.status, call.text]).toEqual(["call", 200, expect.stringContaining('"authorized":true')]);
-      const page = await browser.open(`${PAGES}/.gateway/user`);
-      expect(["session", page.text]).toEqual(["session", expect.stringContaining("alice@example.com")]);
-      // Each at the other replica than the one before.
-      await client.refresh();
-      if (each % 2 === 0) sent += 1;
-    }
-    const person = await signInClient({ resource, send, user: "bob@example.com", press: "Connect" });
-    await person.refresh();
-  };
-  await goesOn();
-
+  const alice = await world.signIn("alice@example.com");
+  const idle = await world.signIn("carol@example.com");
+  await world.goesOn(alice);
   const before = await listed();
-  const [old] = before.secrets;
   expect(before).toMatchObject({ secrets: [{ role: "current", had: before.processes }], silent: [] });
   expect([before.processes.length, before.secrets.length]).toEqual([2, 1]);
   const begun = await rotate({ new: newFile });
   expect(begun).toEqual({ code: 0, text: expect.stringContaining("Step 1 of 3") });
   await expect(rotateKeys({ config, new: newFile })).rejects.toThrow("Cannot write");
+  const secret = readFileSync(newFile, "utf8").trim();
+  rmSync(newFile);
 
-  first.write("gateway.yaml", configured(oldFile, newFile));
-  expect(await rotate()).toEqual({ code: 3, text: expect.stringContaining("2 of 2 processes do not know") });
-  await restart(0);
-  await goesOn();
-  expect(await rotate()).toEqual({ code: 3, text: expect.stringContaining("1 of 2 processes do not know") });
-  await restart(1);
-  expect(await rotate()).toEqual({ code: 0, text: expect.stringContaining("Step 2 of 3") });
-
-  first.write("gateway.yaml", configured(newFile, oldFile));
-  await restart(1);
-  await goesOn();
-  expect(await rotate()).toEqual({ code: 3, text: expect.stringContaining("1 of 2 processes do not use") });
-  await restart(0);
-  await goesOn();
+  const says = {
+    1: ["1 of 2 processes do not know", "Step 2 of 3"],
+    2: ["1 of 2 processes do not use", "is still needed by:"],
+  };
+  const restart = (index: number) => ({ directory: config, restart: () => world.restart(index) });
+  await rotateSecret([restart(0), restart(1)], {
+    secret,
+    async restarted(step, index) {
+      expect(await rotate()).toEqual({
+        code: step === 1 && index === 1 ? 0 : 3,
+        text: expect.stringContaining(says[step][index] ?? ""),
+      });
+      await world.goesOn(alice);
+      await assertionsAreGood(world, alice);
+      // Begun at one replica and ended at the other, which have not the same secrets.
+      if (index === 0) await world.goesOn(await world.signIn("bob@example.com"));
+    },
+  });
   const after = await listed();
+  const [old] = before.secrets;
   expect(after.secrets.map(({ id, role }) => [id === old?.id, role])).toEqual([
     [false, "current"],
     [true, "previous"],
   ]);
   const needs = after.secrets[1]?.needs ?? [];
   expect(needs.map(({ kind }) => kind)).toEqual(expect.arrayContaining(["session", "grant", "vault", "identity"]));
-  expect(await rotate()).toEqual({ code: 3, text: expect.stringContaining(`${old?.id} is still needed by:`) });
-  // Never used since, and still good.
-  await idle.refresh();
-  await idle.refresh();
-
-  // Taken away at last: what was made since needs it no more.
-  first.write("gateway.yaml", configured(newFile));
-  await restart(0);
-  await replicas[1]?.close();
-  replicas[1] = replicas[0] as RunningGateway;
-  await idle.refresh();
-  // What was made before is worth nothing now, as the command had said.
-  const page = await browser.open(`${PAGES}/.gateway/user`);
-  expect(page.text).not.toContain("alice@example.com");
-  replicas[0]?.process.kill("SIGTERM");
-  await replicas[0]?.ended;
-  const oldKey = before.publicKeys.find(({ use }) => use === "audit")?.id ?? "";
-  const verified = await runCommand("audit", "verify", log, "--config", config, "--key", oldKey);
-  expect([verified.code, verified.out]).toEqual([0, expect.any(String)]);
-  const alone = await runCommand("audit", "verify", log, "--config", config);
-  expect(alone.code).not.toBe(0);
+  await world.goesOn(idle);
   // Neither secret stands anywhere but in its file.
-  for (const text of [begun.text, JSON.stringify(after), ...replicas.map((each) => each.log())]) {
+  for (const text of [begun.text, JSON.stringify(after), ...world.replicas.map((each) => each.log())]) {
     expect(text).not.toContain(TEST_SHARED_SECRET);
+    expect(text).not.toContain(secret);
   }
-  expect(readdirSync(directory).toSorted()).toEqual(expect.arrayContaining(["new", "old"]));
+  return { world, alice, idle, before };
+}
+
+/** All records, with the key that `before` names for the older ones. */
+async function auditIsWhole(world: ReplicaWorld, before: KeyState): Promise<void> {
+  await Promise.all(world.replicas.splice(0).map((each) => each.close()));
+  const oldKey = before.publicKeys.find(({ use }) => use === "audit")?.id ?? "";
+  const verify = ["audit", "verify", world.authorizeLog, "--config", world.directory];
+  const verified = await runCommand(...verify, "--key", oldKey);
+  expect([verified.code, verified.out]).toEqual([0, expect.any(String)]);
+}
+
+test("SQLite: sessions, refresh tokens, upstream tokens and the audit go on through a rotation on two replicas", async () => {
+  const { world, alice, idle, before } = await rotated(undefined);
+  // Taken away at last: what was made since needs it no more.
+  const { shared_secret: current } = world.configured();
+  world.configure({ audit: true, shared_secret: current });
+  await world.replicas.pop()?.close();
+  await world.restart(0);
+  await idle.client.refresh();
+  // What was made before is worth nothing now, as the command had said.
+  expect((await world.ask(alice)).isSignedIn).toBe(false);
+  await auditIsWhole(world, before);
+  const alone = await runCommand("audit", "verify", world.authorizeLog, "--config", world.directory);
+  expect(alone.code).not.toBe(0);
 }, 180_000);
+
+const found = findPostgres();
+describe.skipIf("missing" in found)("PostgreSQL", () => {
+  test("the same; a replica that missed steps goes on with the others, one with the old file alone lets nobody in and ends nothing", async () => {
+    if ("missing" in found) return;
+    const server = await startPostgres(found.bin);
+    const { world, alice, idle, before } = await rotated(server.url);
+    onTestFinished(() => server.close());
+
+    // Stopped before a rotation, and back after it.
+    await world.replicas.pop()?.close();
+    const stale = world.configured();
+    await rotateSecret([{ directory: world.directory, restart: () => world.restart(0) }]);
+    const bob = await world.signIn("bob@example.com");
+    await world.start();
+    for (const person of [alice, idle, bob]) await world.goesOn(person);
+    await assertionsAreGood(world, bob);
+
+    // It never heard of the newest secret, by which all that bob has was made.
+    const fresh = world.configured();
+    world.configure(stale);
+    const behind = await world.start();
+    world.configure(fresh);
+    const by = world.sendTo(behind);
+    world.replicas.pop();
+    onTestFinished(() => behind.close());
+    expect(await world.ask(bob, by)).toEqual({ call: 401, isSignedIn: false });
+    expect((await world.refreshAt(bob, by)).json()).toMatchObject({ error: "invalid_grant" });
+    // Of before it knows the session and not what is sealed in the records since: it changes nothing of them.
+    await world.ask(alice, by);
+    for (const person of [alice, idle, bob]) await world.goesOn(person);
+    expect(behind.log()).toContain("another process uses a shared secret that this one does not have");
+    await behind.close();
+    await auditIsWhole(world, before);
+  }, 180_000);
+});

@@ -4,19 +4,19 @@
  *
  * All are asked by the same names, one after the other, as behind a load balancer without affinity.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { pino } from "pino";
 import { Client } from "pg";
-import { stringify } from "yaml";
+import { parse, stringify } from "yaml";
 
 import { startIdentityProvider } from "../../examples/demo/identity-provider.ts";
 import { startGateway } from "../../runtime/gateway.ts";
 import { createBrowser, createSend, type Browser, type Send } from "./browser.ts";
 import { TEST_SHARED_SECRET } from "./config.ts";
-import { signInClient, type Registration, type SignedInClient } from "./oauth-client.ts";
+import { clientProof, signInClient, type Registration, type SignedInClient } from "./oauth-client.ts";
 import type { Postgres } from "./postgres.ts";
 import { ADMIN_TOKEN } from "./run-gateway.ts";
 import { startUpstreamService, type UpstreamService } from "./upstream-service.ts";
@@ -50,6 +50,8 @@ export interface ReplicaWorld {
   readonly replicas: Replica[];
   /** The boot file from now on, for replicas that start. */
   configure(more?: Readonly<Record<string, unknown>>): void;
+  /** What it has now. */
+  configured(): Readonly<Record<string, unknown>>;
   /** Starts a replica, and asks it from now on. */
   start(): Promise<Replica>;
   /** Closes a replica and starts another in its place. */
@@ -62,6 +64,8 @@ export interface ReplicaWorld {
   signIn(email: string, registration?: Registration): Promise<Person>;
   /** What a person is told by a replica, without changing anything. */
   ask(person: Person, send?: Send): Promise<{ readonly call: number; readonly isSignedIn: boolean }>;
+  /** Shows a refresh token to a replica; what it answers is not kept. */
+  refreshAt(person: Person, send: Send): ReturnType<Send>;
   /** Uses session, access token and connection, and refreshes, at every replica. @throws Error when anything is refused */
   goesOn(person: Person): Promise<void>;
 }
@@ -175,6 +179,7 @@ export async function startReplicaWorld(
     resource,
     replicas,
     configure,
+    configured: () => parse(readFileSync(join(directory, "gateway.yaml"), "utf8")) as Record<string, unknown>,
     async start() {
       const replica = await open();
       replicas.push(replica);
@@ -193,6 +198,16 @@ export async function startReplicaWorld(
     },
     async ask(person, by = send) {
       return { call: (await call(person, by)).status, isSignedIn: await isSignedIn(person, by) };
+    },
+    async refreshAt({ client }, by) {
+      const { token_endpoint: url } = await client.oauth.discover();
+      const refresh = { grant_type: "refresh_token", refresh_token: client.tokens.refresh_token ?? "" };
+      return by({
+        method: "POST",
+        url,
+        headers: { "content-type": "application/x-www-form-urlencoded" },
+        body: new URLSearchParams({ ...refresh, ...clientProof(client.registration) }).toString(),
+      });
     },
     async goesOn(person) {
       for (const replica of replicas) {

@@ -2,6 +2,8 @@
  * Since when and until when a shared secret was the current one of some process: what was made meanwhile, and is with
  * browsers and clients, needs it.
  *
+ * Who seals with one that this process does not have is told of in the log: what that process makes is worth nothing here.
+ *
  * A record is written at the start, each minute, and at the end; a process that is killed may have used the secret for
  * `USE_EVERY_SECONDS` longer than stands there.
  */
@@ -10,6 +12,7 @@ import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { firstFormats } from "../../store/formats.ts";
 import type { Store } from "../../store/store.ts";
+import { PRESENCE_TAG, type PresenceRow } from "../bundle/presence.ts";
 
 export const SECRET_FORMATS = firstFormats(["shared-secret"]);
 
@@ -23,8 +26,8 @@ export interface SecretUse {
 
 export interface SecretUseDeps {
   readonly store: Store;
-  /** Of the current shared secret. */
-  readonly id: string;
+  /** Ids of the shared secrets, current first. */
+  readonly ids: readonly [string, ...string[]];
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -39,7 +42,9 @@ export function secretKey(id: string): string {
 }
 
 /** Resolves when the use is written, or could not be. */
-export async function startSecretUse({ store, id, clock, log }: SecretUseDeps): Promise<Closable> {
+export async function startSecretUse({ store, ids, clock, log }: SecretUseDeps): Promise<Closable> {
+  const [id] = ids;
+  const told = new Set<string>();
   let writing = write();
   await writing;
   const timer = setInterval(() => void (writing = writing.then(write)), USE_EVERY_SECONDS * 1000);
@@ -59,8 +64,18 @@ export async function startSecretUse({ store, id, clock, log }: SecretUseDeps): 
       // Whoever is last may have a clock that is behind.
       const use: SecretUse = { id, since: before?.since ?? now, until: Math.max(now, before?.until ?? 0) };
       await store.put(secretKey(id), use, { tags: [SECRET_TAG], expiresAt: now + KEPT_SECONDS });
+      await compare();
     } catch (error) {
       log.debug({ reason: errorText(error) }, "the use of the shared secret is not written");
+    }
+  }
+
+  async function compare(): Promise<void> {
+    for (const { value } of await store.list<PresenceRow>(PRESENCE_TAG)) {
+      const secret = value.secrets?.[0];
+      if (secret === undefined || ids.includes(secret) || told.has(secret)) continue;
+      told.add(secret);
+      log.warn({ secret, process: value.id }, "another process uses a shared secret that this one does not have");
     }
   }
 }

@@ -85,6 +85,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "store notifications lost, polling meanwhile":
       "Nothing, unless it repeats. With a pooler, `storage_url` must lead to PostgreSQL itself or a session pool.",
     "a feed cannot be read": "Revocations or changes of others are learned late. Mend the store.",
+    "another process uses a shared secret that this one does not have":
+      "What that process (`process`) makes is worth nothing here. Give this one the files of the others and restart it: see Rotating keys.",
     "the store is still owed": "Something that was done is not in the store yet, and is tried again. Mend the store.",
     "the store was not told, and this process stops":
       "`what` is lost, mostly revocations: repeat them with `gateway … revoke` once the store is back.",

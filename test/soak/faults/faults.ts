@@ -19,6 +19,7 @@ import {
   STORE_SLOW,
 } from "./database.ts";
 import type { Fault } from "./fault.ts";
+import { SHARED_SECRET_ROTATED } from "./keys.ts";
 import { DESCRIPTORS_EXHAUSTED, MEMORY_EXHAUSTED } from "./limits.ts";
 import { CLIENTS_CUT, REPLICA_KILLED, REPLICA_PAUSED, WORKER_KILLED } from "./processes.ts";
 
@@ -27,6 +28,7 @@ export const FAULTS: readonly Fault[] = [
   REPLICA_KILLED,
   REPLICA_PAUSED,
   CLIENTS_CUT,
+  SHARED_SECRET_ROTATED,
   DATABASE_KILLED,
   DATABASE_FAILOVER,
   DATABASE_DEMOTED,

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { CompactEncrypt } from "jose";
+import { pino } from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { stringify } from "yaml";
 
@@ -170,11 +171,30 @@ test("startSecretUse() says since and until when it is the current one", async (
   const id = idOf(current);
   const use = async (): Promise<SecretUse | undefined> => (await records.get<SecretUse>(secretKey(id)))?.value;
   const since = epochSeconds(clock);
-  const first = await startSecretUse({ store: records, id, clock, log: silentLog() });
+  const first = await startSecretUse({ store: records, ids: [id], clock, log: silentLog() });
   expect(await use()).toMatchObject({ id, since, until: since });
   clock.advance(7_000);
   await first.close();
   expect(await use()).toMatchObject({ id, since, until: since + 7 });
-  await (await startSecretUse({ store: records, id, clock, log: silentLog() })).close();
+  await (await startSecretUse({ store: records, ids: [id], clock, log: silentLog() })).close();
   expect(await use()).toMatchObject({ id, since, until: since + 7 });
+});
+
+test("startSecretUse() tells once of a process whose shared secret is not known here", async () => {
+  const clock = createTestClock();
+  const records = createMemoryStore({ clock });
+  const [id, unknown] = [idOf(current), idOf(other)];
+  const rows = [
+    { id: "same", secrets: [id, unknown] },
+    { id: "ahead", secrets: [unknown, id] },
+    { id: "alike", secrets: [unknown] },
+    { id: "older program" },
+  ];
+  for (const row of rows) await records.put(`status:${row.id}`, row, { tags: [PRESENCE_TAG] });
+  const lines: string[] = [];
+  const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
+  await (await startSecretUse({ store: records, ids: [id], clock, log })).close();
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ secret: unknown, process: "ahead" }]);
+  await (await startSecretUse({ store: records, ids: [id, unknown], clock, log })).close();
+  expect(lines).toHaveLength(1);
 });
