@@ -113,7 +113,10 @@ const rules: Readonly<Record<string, Rule>> = {
     ],
     why: "its own listener; jobs publish with the token of their platform",
   },
-  "control/keys": { may: ["shared", "store"], why: "since when a shared secret is in use" },
+  "control/keys": {
+    may: ["shared", "store", "control/bundle"],
+    why: "since when a shared secret is in use, and which processes use another",
+  },
   "control/health": {
     may: ["shared", "policy", "audit", "features", "config", "store", "webhook", "control/bundle", "control/admin"],
     why: "what processes tell each other of themselves, for the console",

@@ -27,11 +27,11 @@ export async function rotateSecret(
   { secret = randomBytes(32).toString("base64"), restarted }: RotateOptions = {},
 ): Promise<void> {
   for (const step of [1, 2] as const) {
-    for (const [index, { directory, restart }] of replicas.entries()) {
-      const file = join(directory, "gateway.yaml");
+    for (const [index, replica] of replicas.entries()) {
+      const file = join(replica.directory, "gateway.yaml");
       writeFileSync(`${file}.new`, stringify(withSecret(parse(readFileSync(file, "utf8")) as Boot, secret, step)));
       renameSync(`${file}.new`, file);
-      await restart();
+      await replica.restart();
       await restarted?.(step, index);
     }
   }
