@@ -38,8 +38,11 @@ export function closeUntaken(worker: Worker): void {
     if (message.act === "newconn" && message.seq !== undefined && handle) untaken.set(message.seq, handle);
     return send(message, handle, ...rest);
   };
-  channel.on("internalMessage", ({ ack }) => {
+  channel.on("internalMessage", ({ ack, cmd }) => {
     if (ack !== undefined) untaken.delete(ack);
+    // It had no descriptor left for the connection. Its channel stands still from here on, and it would get no other one, however
+    // many descriptors it has later: it finishes what it has, and another worker takes its place.
+    if (cmd === "NODE_HANDLE_NACK") worker.process.kill("SIGTERM");
   });
   worker.once("exit", () => {
     for (const handle of untaken.values()) handle.close();

@@ -1,4 +1,7 @@
 /** `gateway run --workers 2` as real processes: one port, one admin address, publishing to all, crashes. */
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { VERSION } from "../../../../runtime/shared/version.ts";
@@ -42,6 +45,7 @@ const slice = (mark: string, routes = 1): string => openSlice("team", mark, upst
 /** Connections are handed round, so a few of them reach every worker. */
 const ask = (gateway: RunningGateway, times = 8): Promise<Seen[]> =>
   Promise.all(Array.from({ length: times }, () => visit(gateway.origin, "team-0.example.com")));
+const PRLIMIT = "/usr/bin/prlimit";
 const soon = { timeout: 20_000, interval: 50 };
 
 const stores = [["SQLite", undefined] as const, ["PostgreSQL", "postgres"] as const];
@@ -196,6 +200,24 @@ describe("a worker", { timeout: 90_000 }, () => {
     process.kill(first?.pid ?? 0, "SIGTERM");
     await expect.poll(async () => (await gateway.workers())[0]?.restarts, soon).toBe(before + 1);
     await expect.poll(async () => (await gateway.workers()).every(({ serving }) => serving), soon).toBe(true);
+    expect((await ask(gateway)).every(({ status }) => status === 200)).toBe(true);
+  });
+
+  test.skipIf(!existsSync(PRLIMIT))("that has no descriptor for a connection is replaced", async () => {
+    const gateway = await share({ workers: 2 });
+    await gateway.admin.publish("team", slice("1"));
+    const [first] = await gateway.workers();
+    const before = first?.restarts ?? 0;
+    spawnSync(PRLIMIT, [`--pid=${first?.pid}`, "--nofile=1:"]);
+    const isReplaced = async (): Promise<boolean> => {
+      // Those that it was given break off.
+      await ask(gateway).catch(() => []);
+      return (await gateway.workers())[0]?.restarts === before + 1;
+    };
+    await expect.poll(isReplaced, { ...soon, timeout: 40_000 }).toBe(true);
+    await expect
+      .poll(async () => (await gateway.workers()).every(({ serving }) => serving), { ...soon, timeout: 40_000 })
+      .toBe(true);
     expect((await ask(gateway)).every(({ status }) => status === 200)).toBe(true);
   });
 });
