@@ -12,6 +12,7 @@ import { traceSeries } from "../../runtime/control/admin/trace-series.ts";
 import { ERROR_CODES } from "../../runtime/http/codes.ts";
 import { ADMIN_CODES, MCP_DENIALS } from "../../runtime/package/pages/code-tables.ts";
 import { LOG_MESSAGES } from "../../runtime/package/pages/log-messages.ts";
+import { FAULTS } from "../soak/faults/faults.ts";
 import { blockWith, readPage } from "../support/page-blocks.ts";
 import { routeNamed, snapshotFrom } from "../support/config.ts";
 
@@ -183,3 +184,19 @@ describe("alerts", () => {
 function count(text: string, character: string): number {
   return text.split(character).length - 1;
 }
+
+describe("faults", () => {
+  test("each fault of the soak has a row that says what users see and what to do, and each row a fault", () => {
+    const section = /^## What users see of faults\n(.*?)^## /ms.exec(page)?.[1] ?? "";
+    const rows = section
+      .split("\n")
+      .filter((line) => line.startsWith("| `"))
+      .map((line) => line.split("|").map((cell) => cell.trim()));
+    expect(rows.map(([, name]) => name?.replaceAll("`", ""))).toEqual(FAULTS.map(({ name }) => name));
+    for (const [, name = "", what = "", seen = "", lasts = "", act = ""] of rows)
+      expect(
+        [name, what, seen, lasts, act].every((cell) => cell.length > 2),
+        name,
+      ).toBe(true);
+  });
+});

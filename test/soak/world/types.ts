@@ -136,13 +136,15 @@ export interface SoakOptions {
   readonly faults?: readonly string[];
   /** `main.ts` of another copy of runtime/, with a seeded bug. */
   readonly program?: string;
+  /** Faults that have a brief form, in that; what takes long is left out. For the form in `npm test`. */
+  readonly brief?: boolean;
   /** Multiplies the pauses between operations; 1 for the command, more for the form in `npm test`. */
   readonly ease?: number;
   /** Where reports, histories and records are kept; absent: nowhere. */
   readonly keep?: string;
 }
 
-/** What traffic/ exports as `startTraffic(world, history, options)`. */
+/** What traffic/ exports as `startTraffic(world, history, options)`, and extends by what it looks at in the end. */
 export interface Traffic {
   /** Kinds of operations whose first success after a fault says that it has recovered. */
   readonly kinds: readonly string[];
