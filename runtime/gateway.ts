@@ -5,6 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { createAdmin, createPages } from "./control/admin/admin.ts";
+import { createPublishCounter } from "./control/admin/bundle-series.ts";
 import type { AdminPages } from "./control/admin/listener.ts";
 import type { Metrics } from "./control/admin/metrics.ts";
 import { recordingReport } from "./control/admin/records/recording.ts";
@@ -14,6 +15,7 @@ import { publishTokenEndpoint } from "./control/admin/publish-tokens.ts";
 import { createPublishWorkloads } from "./control/admin/publish-workloads.ts";
 import { sliceEndpoint } from "./control/admin/slices.ts";
 import type { BundleStatus } from "./control/bundle/bundle.ts";
+import type { Awaited } from "./control/bundle/liveness.ts";
 import { startPresence } from "./control/bundle/presence.ts";
 import { startSecretUse } from "./control/keys/secret-use.ts";
 import { createPublisher } from "./control/bundle/publisher.ts";
@@ -196,10 +198,11 @@ async function openAdmin(
   if (worker !== undefined)
     return { admin: undefined, pages: own(createPages(pagesDeps)), adminCertificates: undefined };
   const mintedTokens = createMintedTokens({ store, clock });
-  const endpoints = [
-    sliceEndpoint(createPublisher({ store, validate: bundle.validate, clock, record: recordPublished }), bundle.parse),
-    publishTokenEndpoint(mintedTokens, log, recordAction),
-  ];
+  const publishes = createPublishCounter();
+  metrics.register(publishes.series);
+  const onAwaited = (result: Awaited): void => publishes.add({ result });
+  const publisher = createPublisher({ store, validate: bundle.validate, clock, record: recordPublished, onAwaited });
+  const endpoints = [sliceEndpoint(publisher, bundle.parse), publishTokenEndpoint(mintedTokens, log, recordAction)];
   const maxConnections = connectionLimits(boot.maxConnections).other;
   const opened = await openAdminCertificates(boot.adminTls, log);
   const certificates = opened && own(opened);
@@ -233,6 +236,7 @@ async function listen({ boot, bundle, metrics, log }: Ground, proxy: Proxy, own:
     handle: (exchange) => proxy.handle(exchange),
     log,
     onRefused: (reason) => metrics.refused(reason),
+    onUnanswered: (by, requests) => metrics.unanswered(by, requests),
   });
   own({ close: () => server.close({ timeoutMs: boot.drainTimeoutMs }) });
   const { httpRedirectAddress: address, useProxyProtocol: proxyProtocol } = boot;

@@ -41,6 +41,7 @@ export async function createServices(ground: Ground, options: GatewayOptions, ow
       boot,
       blocks,
       onRefresh,
+      onSignOut: (signOut) => metrics.signedOut(signOut),
       onEndedByDirectory: (directory, userId) =>
         ground.recordAction?.({
           action: "revoke",

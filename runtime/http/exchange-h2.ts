@@ -212,6 +212,11 @@ export function abortStream(stream: ServerHttp2Stream): void {
   if (!stream.destroyed) stream.destroy(new StreamAborted());
 }
 
+/** Whether that was done. */
+export function wasAborted(stream: ServerHttp2Stream): boolean {
+  return stream.errored instanceof StreamAborted;
+}
+
 /** node:http2 makes INTERNAL_ERROR of whatever a stream is destroyed with. */
 class StreamAborted extends Error {
   readonly code = NGHTTP2_INTERNAL_ERROR;

@@ -5,7 +5,7 @@ import type { Endpoint } from "../http/endpoint.ts";
 import { createOperatorFetch, type OperatorFetch } from "../http/fetch/operator-fetch.ts";
 import type { Keys } from "../shared/keys.ts";
 import type { Log } from "../shared/log.ts";
-import type { Clock, Closable, TokenRefresh } from "../shared/clock.ts";
+import type { Clock, Closable, SignOutResult, TokenRefresh } from "../shared/clock.ts";
 import type { UserId } from "../shared/user-id.ts";
 import type { Store } from "../store/store.ts";
 import { createApplicationTokens } from "./tokens/application-token.ts";
@@ -77,6 +77,8 @@ export interface SessionDeps {
   /** What another part shows on the user page. */
   readonly userSections?: readonly UserSection[];
   readonly onRefresh?: (refresh: TokenRefresh) => void;
+  /** Somebody was signed out, or was to be. */
+  readonly onSignOut?: (signOut: SignOutResult) => void;
   /** Of a user what was known has ended, since a directory says so. */
   readonly onEndedByDirectory?: (directory: string, userId: UserId) => void;
   /** A provider was asked for its metadata. @param problem absent: it answered */
@@ -131,7 +133,7 @@ export function createSession(deps: SessionDeps): SessionModule {
   });
   const groups = createGroupsResolver({ entra: createEntraGroups({ fetch, clock }), log });
   const idp = createIdp({ discover, keys: createProviderKeys({ fetch }), groups, clock });
-  const { onRefresh } = deps;
+  const { onRefresh, onSignOut } = deps;
   const recordedIdentities = createIdentities({
     store,
     records,
@@ -186,7 +188,7 @@ export function createSession(deps: SessionDeps): SessionModule {
   });
   const userSessions = createUserSessions({ store, revocations, authenticator, csrf });
   // Who is blocked may sign out.
-  const signOut = createSignOut({ records, cookies, authenticator: callers, revocations, idp, csrf, keys });
+  const signOut = createSignOut({ records, cookies, authenticator: callers, revocations, idp, csrf, keys, onSignOut });
   const login = createProgrammaticLogin({ authenticator, signIn, externalTokens, csrf, keys, clock });
   const user = createUserEndpoints({
     authenticator,
@@ -230,7 +232,7 @@ export function createSession(deps: SessionDeps): SessionModule {
       { methods: ["GET"], path: callbackPath("*"), handle: provider.handleCallback },
       { methods: ["GET"], path: "/.gateway/return", handle: routeSignIn.handleReturn },
       { methods: ["GET", "POST"], path: "/.gateway/sign_out", handle: signOut.handleSignOut },
-      ...(issuerKeys ? logoutEndpoints({ store, records, snapshots, revocations, issuerKeys, clock, log }) : []),
+      ...(issuerKeys ? logoutEndpoints({ ...ending, issuerKeys, log, onSignOut }) : []),
       ...scimEndpoints({ ...directories.parts, store, clock, log }),
       { methods: ["GET"], path: LOGIN_PATH, handle: login.handleLogin },
       { methods: ["GET", "POST"], path: APPROVE_PATH, handle: login.handleApprove },

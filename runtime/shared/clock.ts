@@ -22,6 +22,14 @@ export interface TokenRefresh {
   readonly tookMs: number;
 }
 
+/** What became of a sign-out, for metrics. */
+export interface SignOutResult {
+  /** "page": the person's own; the others are what issuers say. */
+  readonly kind: "page" | "back-channel" | "global-revocation";
+  /** "local": ended here, and the provider could not be reached to end its session too. */
+  readonly result: "ok" | "refused" | "unavailable" | "local";
+}
+
 /** Something with a lifetime. Whoever creates it closes it. */
 export interface Closable {
   close(): Promise<void>;

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { createAdminClient } from "../support/admin-client.ts";
 import { type Browser, createBrowser, createSend, findForm, findLink } from "../support/browser.ts";
 import { makeSigningKey, type SigningKey } from "../support/client-assertion.ts";
 import { logoutClaims, signLogout } from "../support/logout-tokens.ts";
@@ -133,5 +134,9 @@ routes:
       for (const status of statuses) expect([200, 400, 503]).toContain(status);
       expect([await post(here, token), await post(there, token)]).toEqual([400, 400]);
     }
+    // Operators see what issuers said in vain.
+    const { text } = await createAdminClient(there.adminOrigin, there.adminToken).get("/metrics");
+    const refused = /^gateway_sign_outs_total\{kind="back-channel",result="refused"\} (\d+)$/m.exec(text)?.[1];
+    expect(Number(refused)).toBeGreaterThanOrEqual(5);
   });
 });

@@ -17,7 +17,7 @@ import type { OperatorFetch } from "../../runtime/http/fetch/operator-fetch.ts";
 import { createHttpServer } from "../../runtime/http/listener/server.ts";
 import { createKeys, type Keys } from "../../runtime/shared/keys.ts";
 import { createLog, type Log } from "../../runtime/shared/log.ts";
-import type { Clock } from "../../runtime/shared/clock.ts";
+import type { Clock, SignOutResult } from "../../runtime/shared/clock.ts";
 import { createEndpointFinder } from "../../runtime/proxy/endpoints.ts";
 import { createSafeFetch } from "../../runtime/http/fetch/safe-fetch.ts";
 import { createIssuerKeys } from "../../runtime/identity/issuers/issuer-keys.ts";
@@ -49,6 +49,8 @@ export interface SessionBench {
   readonly session: SessionModule;
   /** Everything logged so far, by all replicas. */
   readonly logged: () => string;
+  /** Sign-outs as they are counted, "page ok". */
+  readonly signOuts: readonly string[];
   /** Port of the first replica. */
   readonly firstPort: number;
   /** Replaces the configuration of all replicas. */
@@ -131,6 +133,7 @@ export async function startSessionBench(options: SessionBenchOptions = {}): Prom
     },
   });
   const replicas: Replica[] = [];
+  const signOuts: string[] = [];
   const replica = async (how: { readonly development?: boolean } = {}): Promise<Replica> => {
     const started = await startReplica({
       snapshots,
@@ -138,6 +141,7 @@ export async function startSessionBench(options: SessionBenchOptions = {}): Prom
       clock,
       collect,
       development: how.development ?? true,
+      onSignOut: ({ kind, result }) => void signOuts.push(`${kind} ${result}`),
       ...(options.fetch && { fetch: options.fetch }),
       more: options.endpoints,
     });
@@ -153,6 +157,7 @@ export async function startSessionBench(options: SessionBenchOptions = {}): Prom
     session: first.session,
     firstPort: first.port,
     logged: () => log,
+    signOuts,
     configure: (yaml) => void (snapshot = configured(yaml, snapshot.generation + 1)),
     snapshot: () => snapshot,
     browser: (elsewhere = {}) =>
@@ -181,6 +186,7 @@ interface ReplicaDeps {
   readonly development: boolean;
   readonly fetch?: OperatorFetch;
   readonly more: SessionBenchOptions["endpoints"];
+  readonly onSignOut: (signOut: SignOutResult) => void;
 }
 
 async function startReplica({
@@ -191,6 +197,7 @@ async function startReplica({
   development,
   fetch,
   more,
+  onSignOut,
 }: ReplicaDeps): Promise<Replica> {
   const log = createLog({ level: "trace", destination: collect });
   const keys = createKeys([BENCH_SECRET]);
@@ -203,6 +210,7 @@ async function startReplica({
     log,
     clock,
     ...(fetch && { fetch }),
+    onSignOut,
   });
   const endpoints = createEndpointFinder({
     endpoints: [...session.endpoints, ...(more?.({ session, snapshots, store: store.store, keys, clock, log }) ?? [])],

@@ -1,6 +1,13 @@
 /** Metrics of the configuration in force, read from the bundle's status. */
 import type { Bundle } from "../bundle/bundle.ts";
-import type { Series } from "./series.ts";
+import { createCounter, type Series } from "./series.ts";
+
+/** Of whoever takes what is published. */
+export const createPublishCounter = () =>
+  createCounter<"result">({
+    name: "gateway_publishes_total",
+    help: "Publications and rollbacks by result: live in every process, behind in some when the answer was given, silent: live but for processes that had shown no sign of life for 5 seconds.",
+  });
 
 export function bundleSeries(bundle: Pick<Bundle, "status" | "current">): readonly Series[] {
   return [

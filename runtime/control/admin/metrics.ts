@@ -2,8 +2,8 @@
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Decision } from "../../policy/facts.ts";
 import type { ShadowDecision } from "../../policy/shadow.ts";
-import type { TokenRefresh } from "../../shared/clock.ts";
-import { createSeriesRegistry, histogram, type MetricValues, type Series } from "./series.ts";
+import type { SignOutResult, TokenRefresh } from "../../shared/clock.ts";
+import { createCounter, createSeriesRegistry, histogram, type MetricValues, type Series } from "./series.ts";
 
 /** Functions without `this`: they may be handed over singly. */
 export interface Metrics {
@@ -21,6 +21,10 @@ export interface Metrics {
   readonly toolsDrifted: (route: CompiledRoute, drifts: readonly { readonly kind: string }[]) => void;
   /** A request was refused before it had a route. @param reason one of few, ours */
   readonly refused: (reason: string) => void;
+  /** Connections were closed before anything of an answer was sent. @param by who ended it */
+  readonly unanswered: (by: "client" | "gateway", requests: number) => void;
+  /** Somebody was signed out, or was to be. */
+  readonly signedOut: (signOut: SignOutResult) => void;
   /** A token endpoint was asked for fresh tokens. */
   readonly refreshed: (refresh: TokenRefresh) => void;
   /** Adds numbers that a part keeps by itself (cache sizes, hits); read at each scrape. */
@@ -70,9 +74,24 @@ export function createMetrics(): Metrics {
   );
   const allowReasons = new Map<string, number>();
   const denyReasons = new Map<string, number>();
-  const shadows = new Map<string, { readonly labels: Readonly<Record<string, string>>; value: number }>();
+  // Not by name: a position in one route's policy says nothing of another route's.
+  const shadows = createCounter<"candidate" | "outcome" | "flip">({
+    name: "gateway_shadow_decisions_total",
+    help: "What candidates in shadow would have decided, by kind of candidate, outcome, and what enforcing it would change.",
+  });
   const refusals = new Map<string, number>();
-  const refreshes = new Map<string, Pick<TokenRefresh, "of" | "result"> & { count: number }>();
+  const unanswered = createCounter<"by">({
+    name: "gateway_requests_unanswered_total",
+    help: "Requests whose connection closed before anything of an answer was sent, by who closed it: client, gateway.",
+  });
+  const signOuts = createCounter<"kind" | "result">({
+    name: "gateway_sign_outs_total",
+    help: "Sign-outs by kind (page: by the person, back-channel, global-revocation: by an issuer) and result: ok, refused, unavailable (nothing ended, to be sent again), local (ended here; the provider could not be reached to end its session).",
+  });
+  const refreshes = createCounter<"token" | "result">({
+    name: "gateway_token_refreshes_total",
+    help: "Questions to token endpoints for fresh tokens, by whose (identity: the identity provider's, upstream: Internal Tokens) and result.",
+  });
   let requests = 0;
   let allowed = 0;
   let denied = 0;
@@ -106,25 +125,16 @@ export function createMetrics(): Metrics {
       }
     },
     shadowDecided(decisions) {
-      for (const { candidate, outcome, flip } of decisions) {
-        // Not by name: a position in one route's policy says nothing of another route's.
-        const key = `${candidate.kind} ${outcome} ${flip}`;
-        const known = shadows.get(key);
-        if (known) known.value++;
-        else shadows.set(key, { labels: { candidate: candidate.kind, outcome, flip }, value: 1 });
-      }
+      for (const { candidate, outcome, flip } of decisions) shadows.add({ candidate: candidate.kind, outcome, flip });
     },
     toolsDrifted(route, drifts) {
       const counts = countsOf(route);
       for (const { kind } of drifts) increment(counts.drifts, kind);
     },
     refused: (reason) => increment(refusals, reason),
-    refreshed({ of, result }) {
-      const key = `${of} ${result}`;
-      const known = refreshes.get(key);
-      if (known) known.count++;
-      else refreshes.set(key, { of, result, count: 1 });
-    },
+    unanswered: (by, requests) => unanswered.add({ by }, requests),
+    signedOut: (signOut) => signOuts.add(signOut),
+    refreshed: ({ of, result }) => refreshes.add({ token: of, result }),
     register: (series) => registry.register(series),
     keepRoutes(kept) {
       const keys = new Set(kept.map((route) => route.key));
@@ -191,12 +201,7 @@ export function createMetrics(): Metrics {
         for (const [reason, value] of denyReasons) yield { value, labels: { allow: "false", reason } };
       },
     };
-    yield {
-      name: "gateway_shadow_decisions_total",
-      help: "What candidates in shadow would have decided, by kind of candidate, outcome, and what enforcing it would change.",
-      type: "counter",
-      read: () => [...shadows.values()],
-    };
+    yield shadows.series;
     yield {
       name: "gateway_tool_drifts_total",
       help: "Tools in lists that differ from the lock of their route, by route and drift (changed, unlocked); counted in every list that shows them.",
@@ -215,14 +220,9 @@ export function createMetrics(): Metrics {
         for (const [reason, value] of refusals) yield { value, labels: { reason } };
       },
     };
-    yield {
-      name: "gateway_token_refreshes_total",
-      help: "Questions to token endpoints for fresh tokens, by whose (identity: the identity provider's, upstream: Internal Tokens) and result.",
-      type: "counter",
-      *read() {
-        for (const { of, result, count } of refreshes.values()) yield { value: count, labels: { token: of, result } };
-      },
-    };
+    yield unanswered.series;
+    yield signOuts.series;
+    yield refreshes.series;
     yield {
       name: "gateway_open_streams",
       help: "Answers held open: event streams and bodies of unknown end.",

@@ -55,6 +55,25 @@ export function createSeriesRegistry({ processMetrics = true } = {}): SeriesRegi
   };
 }
 
+/** Events by labels, of which there are few and which are ours. */
+export interface LabelledCounter<Label extends string> {
+  readonly series: Series;
+  readonly add: (labels: Readonly<Record<Label, string>>, count?: number) => void;
+}
+
+export function createCounter<Label extends string>(about: Pick<Series, "name" | "help">): LabelledCounter<Label> {
+  const counts = new Map<string, { readonly labels: Readonly<Record<Label, string>>; value: number }>();
+  return {
+    series: { ...about, type: "counter", read: () => counts.values() },
+    add(labels, count = 1) {
+      const key = JSON.stringify(labels);
+      const known = counts.get(key);
+      if (known) known.value += count;
+      else counts.set(key, { labels, value: count });
+    },
+  };
+}
+
 /**
  * Durations of one kind as samples of a histogram.
  *

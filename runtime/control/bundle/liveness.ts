@@ -1,5 +1,8 @@
 /** Whether every process that shows signs of life has a publication in force. */
-import type { PresenceRow } from "./presence.ts";
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { Store } from "../../store/store.ts";
+import { PRESENCE_TAG, type PresenceRow } from "./presence.ts";
 
 export interface Laggard {
   readonly id: string;
@@ -11,6 +14,70 @@ export interface Liveness {
   readonly replicas: number;
   /** Those that do not have it in force (yet). */
   readonly laggards: readonly Laggard[];
+}
+
+/** What waiting came to. "silent": it is in force but at processes that showed no sign of life meanwhile. */
+export type Awaited = "live" | "behind" | "silent";
+
+export interface AwaitLive {
+  readonly store: Pick<Store, "list">;
+  /** Longest wait for all. */
+  readonly waitMs: number;
+  readonly findSilent: FindSilent;
+  readonly onAwaited?: ((result: Awaited) => void) | undefined;
+}
+
+const ASK_EVERY_MS = 20;
+/** Past the first second nobody is quick any more. */
+const ASK_LATER_EVERY_MS = 250;
+
+/** Until every process has it in force, or will not have it. */
+export async function awaitLive(
+  { store, waitMs, findSilent, onAwaited }: AwaitLive,
+  generation: number,
+  owners: readonly string[],
+): Promise<Liveness> {
+  const startedMs = performance.now();
+  for (;;) {
+    const rows = await readPresence(store);
+    const waitedMs = performance.now() - startedMs;
+    const silent = findSilent(rows);
+    const present = rows.filter((row) => !silent.has(row));
+    const behind = present.filter((row) => isBehind(row, generation, owners));
+    // Nothing is gained by waiting for those who said no.
+    const refused = behind.every((row) => row.published >= generation || (row.refused?.generation ?? 0) >= generation);
+    if (refused || waitedMs >= waitMs) {
+      const wasAwaited = [...silent].some((row) => isBehind(row, generation, owners));
+      onAwaited?.(behind.length > 0 ? "behind" : wasAwaited ? "silent" : "live");
+      return livenessOf(present, generation, owners);
+    }
+    await delay(waitedMs < 1_000 ? ASK_EVERY_MS : ASK_LATER_EVERY_MS);
+  }
+}
+
+export async function readPresence(store: Pick<Store, "list">): Promise<readonly PresenceRow[]> {
+  return (await store.list<PresenceRow>(PRESENCE_TAG)).map(({ value }) => value);
+}
+
+/** Tells which of these processes have shown no sign of life since it saw them first, for so long. */
+export type FindSilent = (rows: readonly PresenceRow[]) => ReadonlySet<PresenceRow>;
+
+/** By our own clock, since those of other machines may differ. What it has seen it knows the next time, too. */
+export function watchSilence(silentMs: number): FindSilent {
+  let known = new Map<string, { readonly seen: number; readonly atMs: number }>();
+  return (rows) => {
+    const nowMs = performance.now();
+    const before = known;
+    known = new Map();
+    return new Set(
+      rows.filter(({ id, seen }) => {
+        const last = before.get(id);
+        const atMs = last?.seen === seen ? last.atMs : nowMs;
+        known.set(id, { seen, atMs });
+        return last !== undefined && nowMs - atMs >= silentMs;
+      }),
+    );
+  };
 }
 
 export function livenessOf(rows: readonly PresenceRow[], generation: number, owners: readonly string[]): Liveness {

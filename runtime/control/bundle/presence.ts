@@ -42,8 +42,10 @@ export interface PresenceDeps {
 }
 
 export const PRESENCE_TAG = "status";
-const BEAT_EVERY_MS = 5_000;
-/** Three beats may be lost before a process counts as gone. */
+const BEAT_EVERY_MS = 2_000;
+/** Two beats may be lost before whoever publishes waits no longer for a process. */
+export const SILENT_AFTER_MS = 5_000;
+/** For everybody else it is there for longer: a store that was away for a moment has lost nobody. */
 const EXPIRES_AFTER_SECONDS = 20;
 /** What an operator needs to see why; the rest is in that process's log. */
 const MAX_PROBLEMS = 5;

@@ -3,17 +3,16 @@
  *
  * Untrusted input: the texts; whoever may publish is a team, not the gateway's operator. Promises: what was not validated
  * good is never stored; a change that others made meanwhile is never overwritten unseen; a change is stored whole or
- * not at all, whatever dies in between; `live` means that every process that shows signs of life has it in force.
+ * not at all, whatever dies in between; `live` means that every process that shows signs of life has it in force: who
+ * shows none for some seconds while it is awaited is gone, although its record may outlive it.
  */
-import { type Liveness, livenessOf, isBehind } from "./liveness.ts";
-import { setTimeout as delay } from "node:timers/promises";
-
 import type { Problem } from "../../config/load.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Store } from "../../store/store.ts";
 import type { ValidateCandidates, CandidateValidation } from "./validation/validate-candidates.ts";
-import { PRESENCE_TAG, type PresenceRow } from "./presence.ts";
+import { type Awaited, awaitLive, type Liveness, livenessOf, readPresence, watchSilence } from "./liveness.ts";
+import { SILENT_AFTER_MS } from "./presence.ts";
 import {
   currentSlice,
   currentSlices,
@@ -100,14 +99,15 @@ export interface PublisherDeps {
   readonly onStored?: () => void;
   /** For the audit; must not throw. */
   readonly record?: ((change: PublishedChange) => Promise<void>) | undefined;
-  /** Longest wait for processes to show a change; above the life of a dead process's record. */
+  /** Longest wait for processes to show a change; above `silentMs`. */
   readonly waitMs?: number;
+  /** Longest wait for one that shows no sign of life meanwhile. */
+  readonly silentMs?: number;
+  /** For metrics. */
+  readonly onAwaited?: ((result: Awaited) => void) | undefined;
 }
 
 const WAIT_MS = 25_000;
-const ASK_EVERY_MS = 20;
-/** Past the first second nobody is quick any more. */
-const ASK_LATER_EVERY_MS = 250;
 /** Others may publish at the same moment; each round somebody wins. */
 const MAX_ROUNDS = 20;
 const FEED_ENTRY_SECONDS = 3_600;
@@ -117,7 +117,10 @@ type Plan =
   | Extract<PublishOutcome, { readonly ok: false }>;
 
 export function createPublisher(deps: PublisherDeps): Publisher {
-  const { store, validate, clock, onStored, record, waitMs = WAIT_MS } = deps;
+  const { store, validate, clock, onStored, onAwaited, record, waitMs = WAIT_MS, silentMs = SILENT_AFTER_MS } = deps;
+  const findSilent = watchSilence(silentMs);
+  const live = (generation: number, owners: readonly string[]): Promise<Liveness> =>
+    awaitLive({ store, waitMs, findSilent, onAwaited }, generation, owners);
   return {
     async publication() {
       return (await readPublication(store)).publication;
@@ -145,7 +148,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
         if (!plan.ok) return { ok: false, reason: "no-such-generation", message: plan.reason };
         return { ok: true, wanted: plan.changes, texts: new Map() };
       }),
-    liveness,
+    liveness: async (generation, owners) => livenessOf(await readPresence(store), generation, owners),
   };
 
   function publishAll(changes: readonly SliceChange[], who?: Publishing): Promise<PublishOutcome> {
@@ -194,7 +197,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       const warnings = validation.problems.filter(({ severity, file }) => severity === "warning" && names.has(file));
       const generation = generationOf(next, planned.wanted);
       const outcome = { changed: changes.size > 0, generation, slices: planned.wanted, warnings };
-      return { ok: true, ...outcome, ...(await awaitLive(generation, [...planned.wanted.keys()])) };
+      return { ok: true, ...outcome, ...(await live(generation, [...planned.wanted.keys()])) };
     }
     throw new GatewayError("publish.busy", "Cannot publish: others publish at the same time, try again");
   }
@@ -243,29 +246,6 @@ export function createPublisher(deps: PublisherDeps): Publisher {
         if (digest && !named.has(sliceKey(owner, digest))) await store.delete(sliceKey(owner, digest));
       }
     }
-  }
-
-  async function awaitLive(generation: number, owners: readonly string[]): Promise<Liveness> {
-    const startedMs = performance.now();
-    for (;;) {
-      const rows = await readRows();
-      const behind = rows.filter((row) => isBehind(row, generation, owners));
-      const waitedMs = performance.now() - startedMs;
-      // Nothing is gained by waiting for those who said no.
-      const refused = behind.every(
-        (row) => row.published >= generation || (row.refused?.generation ?? 0) >= generation,
-      );
-      if (refused || waitedMs >= waitMs) return livenessOf(rows, generation, owners);
-      await delay(waitedMs < 1_000 ? ASK_EVERY_MS : ASK_LATER_EVERY_MS);
-    }
-  }
-
-  async function liveness(generation: number, owners: readonly string[]): Promise<Liveness> {
-    return livenessOf(await readRows(), generation, owners);
-  }
-
-  async function readRows(): Promise<readonly PresenceRow[]> {
-    return (await store.list<PresenceRow>(PRESENCE_TAG)).map(({ value }) => value);
   }
 }
 

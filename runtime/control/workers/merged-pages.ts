@@ -4,7 +4,7 @@ import type { JWK } from "jose";
 import { degraded } from "../admin/admin.ts";
 import type { AdminPages } from "../admin/listener.ts";
 import type { Totals } from "../admin/metrics.ts";
-import { createSeriesRegistry, mergeMetrics } from "../admin/series.ts";
+import { createSeriesRegistry, mergeMetrics, type Series } from "../admin/series.ts";
 import { processFacts } from "../admin/process-facts.ts";
 import { storeStatus, worstStoreStatus } from "../admin/store/store-status.ts";
 import type { StoreHealth } from "../../store/watch/store-health.ts";
@@ -18,11 +18,14 @@ export interface MergedPagesDeps {
   readonly storeHealth: Pick<StoreHealth, "look">;
   readonly sealKey: JWK | undefined;
   readonly isDraining: () => boolean;
+  /** What the supervisor counts. */
+  readonly series: readonly Series[];
 }
 
-export function mergedPages({ fleet, storeHealth, sealKey, isDraining }: MergedPagesDeps): AdminPages {
+export function mergedPages({ fleet, storeHealth, sealKey, isDraining, series }: MergedPagesDeps): AdminPages {
   const about = processFacts(isDraining, storeHealth);
   const own = createSeriesRegistry({ processMetrics: false });
+  for (const each of series) own.register(each);
   own.register({
     name: "gateway_workers",
     help: "Worker processes by state.",

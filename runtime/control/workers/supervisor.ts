@@ -21,6 +21,7 @@ import { healthKey } from "../health/tell-health.ts";
 import { createKeptStore } from "../bundle/kept-store.ts";
 import type { SealedSlice } from "../bundle/validation/protocol.ts";
 import { createPublishedSlices } from "../bundle/published.ts";
+import { createPublishCounter } from "../admin/bundle-series.ts";
 import { createPublisher } from "../bundle/publisher.ts";
 import { createValidator } from "../bundle/validation/validator.ts";
 import { formatProblem } from "../../config/load.ts";
@@ -99,14 +100,23 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     // As each worker does it, see ground.ts.
     const recordsActions = settings.audit || settings.console !== undefined;
     const recording = { store, clock: systemClock, onError };
+    const publishes = createPublishCounter();
     const publisher = createPublisher({
       store,
       validate: createCandidateValidation(validator, () => ({ env: process.env, sealing, vault }), kept),
       clock: systemClock,
       record: recordsActions ? recordPublished(recording) : undefined,
       onStored: () => fleet.tell({ type: "look" }),
+      onAwaited: (result) => publishes.add({ result }),
     });
-    const pages = mergedPages({ fleet, storeHealth, sealKey: sealing?.publicJwk, isDraining: () => draining });
+    const isDraining = (): boolean => draining;
+    const pages = mergedPages({
+      fleet,
+      storeHealth,
+      sealKey: sealing?.publicJwk,
+      isDraining,
+      series: [publishes.series],
+    });
     const certificates = await openAdminCertificates(settings.adminTls, log);
     if (certificates) own(certificates);
     const mintedTokens = createMintedTokens({ store, clock: systemClock });

@@ -12,6 +12,8 @@ export type UpstreamFailure =
   | "loop"
   /** Connection lost before the answer was complete. */
   | "reset"
+  /** The same of one that was kept from an earlier answer, before anything of this one: the upstream may have been closing it already. */
+  | "kept-closed"
   | "timeout"
   /** What came was no HTTP, or contradicted itself. */
   | "protocol"

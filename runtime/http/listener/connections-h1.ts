@@ -48,6 +48,8 @@ export interface Http1Options {
   readonly log: Log;
   /** Longest time in which a client may take nothing of what is sent to it; 0 or absent: no limit. */
   readonly sendTimeoutMs?: number | undefined;
+  /** Called when a connection ends before anything of these answers was sent. @param by who ended it */
+  onUnanswered?(by: "client" | "gateway", requests: number): void;
 }
 
 /** Call it before the server listens. @param isGiven connections are given to `add()` once they speak HTTP/1.1; otherwise all are taken */
@@ -55,12 +57,18 @@ export function takeInTurn(
   server: Server | SecureServer,
   isGiven: boolean,
   begin: BeginRequest,
-  { log, sendTimeoutMs = 0 }: Http1Options,
+  options: Http1Options,
 ): Http1Connections {
+  const { log, sendTimeoutMs = 0 } = options;
   const connections = new Map<Socket, Http1Connection>();
   const add = (socket: Socket, unread = 0): void => {
-    connections.set(socket, new Http1Connection(socket, begin, unread));
-    socket.once("close", () => connections.delete(socket));
+    const connection = new Http1Connection(socket, begin, unread);
+    connections.set(socket, connection);
+    socket.once("close", () => {
+      connections.delete(socket);
+      const left = connection.unanswered;
+      if (left > 0) options.onUnanswered?.(socket.readableEnded || socket.errored ? "client" : "gateway", left);
+    });
   };
   const take = (request: IncomingMessage, response: ServerResponse, expectation: Expectation): void => {
     connections.get(request.socket)?.take(request, response, expectation);
@@ -130,6 +138,14 @@ class Http1Connection {
 
   get isBusy(): boolean {
     return this.#current !== undefined && !this.#current.closed;
+  }
+
+  /** Requests of which nothing was answered. */
+  get unanswered(): number {
+    const current = this.#current;
+    // What was upgraded has left its response.
+    const isLeft = current !== undefined && !current.headersSent && current.socket !== null;
+    return (isLeft ? 1 : 0) + (this.#waiting?.length ?? 0);
   }
 
   take(request: IncomingMessage, response: ServerResponse, expectation: Expectation): void {

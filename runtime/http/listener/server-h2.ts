@@ -13,7 +13,7 @@ import { MAX_HEADER_COUNT, type AcceptDeps } from "./accept-h1.ts";
 import { parseRequestHead, type Http2Head } from "./accept-h2.ts";
 import { breakOff } from "../break-off.ts";
 import { clientCertificateOf } from "./client-certificate.ts";
-import { abortStream, Http2Exchange, type Http2Peer } from "../exchange-h2.ts";
+import { abortStream, Http2Exchange, type Http2Peer, wasAborted } from "../exchange-h2.ts";
 import type { Exchange } from "../exchange.ts";
 import { respondError } from "../respond.ts";
 import { watchStalls } from "../stalls.ts";
@@ -30,6 +30,8 @@ export interface Http2Deps extends AcceptDeps {
   readonly asksForCertificates: boolean;
   readonly maxHeaderBytes: number;
   readonly idleTimeoutMs: number;
+  /** Called when a stream ends before anything of its answer was sent. @param by who ended it */
+  onUnanswered?(by: "client" | "gateway", requests: number): void;
 }
 
 export interface Http2Sessions {
@@ -69,6 +71,7 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
     },
   });
   let draining = false;
+  let cutting = false;
   return {
     serve(socket) {
       const session = performServerHandshake(socket, {
@@ -114,6 +117,7 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
         stream.once("close", () => {
           streams -= 1;
           drains.delete(stream);
+          if (!stream.headersSent) deps.onUnanswered?.(cutting || wasAborted(stream) ? "gateway" : "client", 1);
           // It may read nothing at all, not even that the stream has ended: whoever says goodbye would wait for that.
           if (streams === 0 && stalled.has(session)) breakOff(socket);
         });
@@ -127,6 +131,7 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
       for (const session of sessions) session.close();
     },
     destroy() {
+      cutting = true;
       for (const session of sessions) session.destroy();
     },
     close: stopWatching,

@@ -48,6 +48,8 @@ export interface HttpServerOptions {
   readonly log: Log;
   /** Called with the reason of every request that is refused before it is an Exchange. */
   onRefused?(reason: RequestRefusal | ShedReason): void;
+  /** Called when a connection ends before anything of these answers was sent. @param by who ended it */
+  onUnanswered?(by: "client" | "gateway", requests: number): void;
 }
 
 export interface HttpServer {

@@ -1,31 +1,48 @@
 /** Logout from outside: what identity providers tell us of people who left. */
 import { endpointOverStore, type Endpoint } from "../../http/endpoint.ts";
+import type { SignOutResult } from "../../shared/clock.ts";
 import { createRateLimit } from "../../shared/rate-limit.ts";
 import { respondAgain } from "./answers.ts";
 import { BACK_CHANNEL_PATH, handleBackChannelLogout, type LogoutDeps } from "./back-channel.ts";
 import { GLOBAL_REVOCATION_PATH, type GlobalRevocationDeps, handleGlobalRevocation } from "./global-revocation.ts";
+import { logoutIssuers } from "./statement.ts";
 
 /** Of what is not good, for each peer, as at the token endpoint. */
 const FAILED_PROOFS = { burst: 60, perSecond: 2 };
 
-type Deps = Omit<LogoutDeps & GlobalRevocationDeps, "failedProofs">;
+type Deps = Omit<LogoutDeps & GlobalRevocationDeps, "failedProofs"> & {
+  /** For metrics; must not throw. */
+  readonly onSignOut?: ((signOut: SignOutResult) => void) | undefined;
+};
 
 /** Programs call these: no cookies are read, and no page of another origin may read the answers. */
 export function logoutEndpoints(given: Deps): readonly Endpoint[] {
   const failedProofs = createRateLimit(given, FAILED_PROOFS.burst, FAILED_PROOFS.perSecond);
   const deps = { ...given, failedProofs };
-  const endpoints: readonly Endpoint[] = [
-    {
-      methods: ["POST"],
-      path: BACK_CHANNEL_PATH,
-      handle: (exchange, snapshot) => handleBackChannelLogout(deps, exchange, snapshot),
-    },
-    {
-      methods: ["POST"],
-      path: GLOBAL_REVOCATION_PATH,
-      handle: (exchange, snapshot) => handleGlobalRevocation(deps, exchange, snapshot),
-    },
+  return [
+    endpointOf("back-channel", BACK_CHANNEL_PATH, handleBackChannelLogout),
+    endpointOf("global-revocation", GLOBAL_REVOCATION_PATH, handleGlobalRevocation),
   ];
-  // While the store is away nothing is said to have ended.
-  return endpoints.map((each) => endpointOverStore(each, given.log, respondAgain));
+
+  function endpointOf(kind: SignOutResult["kind"], path: string, handle: Handle): Endpoint {
+    const methods = ["POST"];
+    const carriesOut = { methods, path, handle: (...of: Parameters<Endpoint["handle"]>) => handle(deps, ...of) };
+    // While the store is away nothing is said to have ended.
+    const answers = endpointOverStore(carriesOut, given.log, respondAgain);
+    return {
+      ...answers,
+      async handle(exchange, snapshot) {
+        await answers.handle(exchange, snapshot);
+        // Where no issuer may say anything, nothing is there to be refused.
+        if (logoutIssuers(snapshot.settings).length > 0) given.onSignOut?.({ kind, result: resultOf(exchange.status) });
+      },
+    };
+  }
+}
+
+type Handle = (deps: LogoutDeps & GlobalRevocationDeps, ...of: Parameters<Endpoint["handle"]>) => Promise<void>;
+
+function resultOf(status: number): SignOutResult["result"] {
+  if (status < 300) return "ok";
+  return status === 503 || status === 429 ? "unavailable" : "refused";
 }

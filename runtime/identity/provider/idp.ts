@@ -66,7 +66,7 @@ export interface IdentityProvider {
     tokens: ProviderTokenSet,
     known: UserId | undefined,
   ): Promise<{ readonly userId: UserId; readonly profile: ProfileFacts | undefined }>;
-  /** Where the provider ends its own session; undefined when it offers none or cannot be asked. */
+  /** Where the provider ends its own session; undefined when it offers none. @throws when it cannot be asked */
   endSessionUrl(
     settings: IdpSettings,
     parameters: { readonly idToken: string | undefined; readonly returnTo: string },
@@ -213,17 +213,12 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
     },
 
     async endSessionUrl(settings, parameters) {
-      try {
-        const configuration = await discover(settings);
-        if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
-        return openid.buildEndSessionUrl(configuration, {
-          ...(parameters.idToken === undefined ? {} : { id_token_hint: parameters.idToken }),
-          post_logout_redirect_uri: parameters.returnTo,
-        }).href;
-      } catch {
-        // Signing out here must work while the provider is away.
-        return undefined;
-      }
+      const configuration = await discover(settings);
+      if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
+      return openid.buildEndSessionUrl(configuration, {
+        ...(parameters.idToken === undefined ? {} : { id_token_hint: parameters.idToken }),
+        post_logout_redirect_uri: parameters.returnTo,
+      }).href;
     },
   };
 }

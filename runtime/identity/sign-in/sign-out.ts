@@ -9,6 +9,7 @@ import type { Snapshot } from "../../config/snapshot.ts";
 import { readForm } from "../../http/body.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { respondAgainLater, respondError, respondHtml } from "../../http/respond.ts";
+import type { SignOutResult } from "../../shared/clock.ts";
 import type { Keys } from "../../shared/keys.ts";
 import { continuePage, signedOutPage } from "../../pages/signed-out.ts";
 import { signOutPage } from "../../pages/user.ts";
@@ -33,6 +34,8 @@ export interface SignOutDeps {
   readonly idp: Pick<IdentityProvider, "endSessionUrl">;
   readonly csrf: Csrf;
   readonly keys: Keys;
+  /** For metrics; must not throw. */
+  readonly onSignOut?: ((signOut: SignOutResult) => void) | undefined;
 }
 
 export interface SignOut {
@@ -45,7 +48,8 @@ export interface SignOut {
 export function createSignOut(deps: SignOutDeps): SignOut {
   const secrets = deps.keys.sealer("provider-tokens");
 
-  const end = async (exchange: Exchange, snapshot: Snapshot, site: Site, principal: Principal): Promise<void> => {
+  /** @returns false when the provider could not be asked where it ends its own session */
+  const end = async (exchange: Exchange, snapshot: Snapshot, site: Site, principal: Principal): Promise<boolean> => {
     const { settings } = snapshot;
     const sessionId = principal.sid;
     const [record] = await Promise.all([
@@ -59,21 +63,30 @@ export function createSignOut(deps: SignOutDeps): SignOut {
     const landing = settings.signOutRedirectUrl ?? `${site.authenticateOrigin}/.gateway/signed_out`;
     // Only the provider whose session it is hears of it: the ID token is no other one's business.
     const provider = findProvider(settings, principal.user.id);
-    const next =
-      (provider && (await deps.idp.endSessionUrl(provider, { idToken, returnTo: landing }))) ??
-      settings.signOutRedirectUrl;
+    const asked =
+      provider &&
+      (await deps.idp.endSessionUrl(provider, { idToken, returnTo: landing }).then(
+        (url) => ({ url, isReached: true }),
+        // Signing out here must work while the provider is away.
+        () => ({ url: undefined, isReached: false }),
+      ));
+    const next = asked?.url ?? settings.signOutRedirectUrl;
     const headers = [
       "set-cookie",
       deps.cookies.clearSession(site, settings.cookie),
       ...forgetProvider(exchange, snapshot, site),
     ];
-    if (next === undefined) return respondHtml(exchange, 200, signedOutPage(), headers);
+    if (next === undefined) {
+      respondHtml(exchange, 200, signedOutPage(), headers);
+      return asked?.isReached !== false;
+    }
     // A page that goes on by itself instead of a redirect: browsers hold a form's redirects to the form's own policy.
     respondHtml(exchange, 200, continuePage({ title: "Signed out", href: next }), [
       ...headers,
       "refresh",
       `0;url=${next}`,
     ]);
+    return asked?.isReached !== false;
   };
 
   /** Who signs out may want to sign in elsewhere. */
@@ -96,8 +109,9 @@ export function createSignOut(deps: SignOutDeps): SignOut {
   };
 
   return {
-    handleSignOut: (exchange, snapshot) =>
-      withStore(exchange, async () => {
+    async handleSignOut(exchange, snapshot) {
+      let isEndedThere = true;
+      await withStore(exchange, async () => {
         const site = findSite(snapshot, exchange.host);
         if (!site)
           return respondError(exchange, 404, { code: "not-found", message: "There is nothing at this address." });
@@ -126,8 +140,13 @@ export function createSignOut(deps: SignOutDeps): SignOut {
         if (!form.ok || !deps.csrf.verify(principal, SIGN_OUT_FORM, form.values.get("csrf") ?? "")) {
           return refuseForm(exchange);
         }
-        await end(exchange, snapshot, site, principal);
-      }),
+        isEndedThere = await end(exchange, snapshot, site, principal);
+      });
+      if (exchange.method !== "POST") return;
+      const done = isEndedThere ? "ok" : "local";
+      const result = exchange.status < 400 ? done : exchange.status === 503 ? "unavailable" : "refused";
+      deps.onSignOut?.({ kind: "page", result });
+    },
     handleSignedOut(exchange, snapshot) {
       const site = findSite(snapshot, exchange.host);
       respondHtml(exchange, 200, signedOutPage(), site && forgetProvider(exchange, snapshot, site));

@@ -5,8 +5,11 @@ import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { RequestContext } from "../request-context.ts";
 import { routeCorsHeaders } from "../cors.ts";
 
+/** Which connection it was that the upstream closed is told to operators alone. */
+type ToldFailure = Exclude<UpstreamFailure, "kept-closed">;
+
 const ANSWERS: {
-  readonly [Failure in UpstreamFailure]: {
+  readonly [Failure in ToldFailure]: {
     readonly status: StatusOf<`upstream.${Failure}`>;
     readonly message: string;
   };
@@ -32,7 +35,8 @@ const RETRY_AFTER = ["retry-after", "1"];
 const NOTHING: readonly string[] = [];
 
 /** @returns the status that was answered */
-export function answerFailure(context: RequestContext, failure: UpstreamFailure): number {
+export function answerFailure(context: RequestContext, met: UpstreamFailure): number {
+  const failure = met === "kept-closed" ? "reset" : met;
   const { status, message } = ANSWERS[failure];
   const headers = routeCorsHeaders(context.corsOrigin);
   const later = SHORT_LIVED.has(failure) ? RETRY_AFTER : NOTHING;

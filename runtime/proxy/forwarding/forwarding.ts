@@ -313,9 +313,7 @@ export class Forwarding implements ListReceiver {
       if (!this.#pickAnother()) return false;
     } else if (failure === "overloaded" && isUntaken) {
       if (!this.#pickAnother()) return false;
-    } else if (
-      !(failure === "reset" && this.#attempts === 1 && isWithoutEffects(exchange.method) && !exchange.hasBody)
-    ) {
+    } else if (!isLost(failure) || this.#attempts > 1 || !isWithoutEffects(exchange.method) || exchange.hasBody) {
       // A reset GET has most likely met a connection that the upstream was closing just then.
       return false;
     }
@@ -332,6 +330,10 @@ export class Forwarding implements ListReceiver {
     this.#upstream = other;
     return true;
   }
+}
+
+function isLost(failure: UpstreamFailure): boolean {
+  return failure === "reset" || failure === "kept-closed";
 }
 
 function isWithoutEffects(method: string): boolean {

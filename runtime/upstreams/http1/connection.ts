@@ -240,7 +240,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
       if (this.#user === undefined || (this.#unsent === undefined && this.#reader.close())) this.destroy();
       else
         this.fail(
-          "reset",
+          this.#lossAs("reset"),
           `the upstream closed the connection ${this.#reader.isInBody ? "in the middle of" : "before"} its answer`,
         );
     } catch (error) {
@@ -251,8 +251,13 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
   closed(error: NodeJS.ErrnoException | undefined): void {
     if (this.#isGone) return;
     this.#tellOfClose();
-    const failure = this.#isReady ? failureOfEstablished(error) : failureOfOpening(error);
+    const failure = this.#isReady ? this.#lossAs(failureOfEstablished(error)) : failureOfOpening(error);
     this.fail(failure, error ? errorText(error) : "the upstream closed the connection");
+  }
+
+  #lossAs(failure: UpstreamFailure): UpstreamFailure {
+    const wasKept = this.answeredAt !== Number.NEGATIVE_INFINITY;
+    return failure === "reset" && wasKept && !this.#reader.isInBody ? "kept-closed" : failure;
   }
 
   /** Before anything is sent again because of it. */

@@ -26,6 +26,9 @@ const OTHER_LABELS: Readonly<Record<string, readonly string[]>> = {
   gateway_webhook_events_total: ["event", "result"],
   gateway_upstream_ejections_total: ["route", "upstream"],
   gateway_tool_drifts_total: ["route", "drift"],
+  gateway_requests_unanswered_total: ["by"],
+  gateway_sign_outs_total: ["kind", "result"],
+  gateway_publishes_total: ["result"],
 };
 
 /** Of the Prometheus text form, without what prom-client tells of the process. */

@@ -26,21 +26,26 @@ let validated: (readonly PublicationSlice[])[];
 /** What the validate says, and what happens while it thinks. */
 let validate: (slices: readonly PublicationSlice[]) => Promise<CandidateValidation>;
 let publisher: Publisher;
+/** What its waits came to. */
+let awaited: string[];
 
 beforeEach(() => {
   clock = createTestClock();
   breakable = createBreakableStore(clock);
   ({ store } = breakable);
   validated = [];
+  awaited = [];
   validate = async () => ({ problems: [] });
   publisher = publisherOn(store);
 });
 
-function publisherOn(on: Store, waitMs = 200): Publisher {
+function publisherOn(on: Store, waitMs = 200, silentMs = 3_600_000): Publisher {
   return createPublisher({
     store: on,
     clock,
     waitMs,
+    silentMs,
+    onAwaited: (result) => void awaited.push(result),
     validate: (slices) => {
       validated.push(slices);
       return validate(slices);
@@ -53,6 +58,18 @@ const publish = (owner: string, digest: string): Promise<PublishOutcome> =>
   publisher.publish(owner, slice(digest), { kind: "none" });
 const replace = (owner: string, digest: string): Promise<PublishOutcome> =>
   publisher.publish(owner, slice(digest), { kind: "some" });
+/** The store with a process that shows a new sign of life before each look at them. */
+function beating(id: string, published = () => 1): Store {
+  let seen = 0;
+  return {
+    ...store,
+    async list(tag) {
+      seen += 1;
+      if (tag === PRESENCE_TAG) await process({ id, published: published(), seen });
+      return store.list(tag);
+    },
+  };
+}
 /** A process that shows this sign of life. */
 async function process(row: Partial<PresenceRow> & { id: string }): Promise<void> {
   const full: PresenceRow = { digest: "", published: 0, seen: 0, ...row };
@@ -193,6 +210,26 @@ describe("who has it in force", () => {
     await expect.poll(async () => (await store.get("slices"))?.version).toBe(1);
     clock.advance(21_000);
     expect(await outcome).toMatchObject({ replicas: 0, laggards: [] });
+  });
+
+  test("does not include who shows no sign of life while it is awaited, long before its record ends", async () => {
+    publisher = publisherOn(beating("w1"), 2_000, 100);
+    await process({ id: "killed" });
+    expect(await publish("a", "1")).toMatchObject({ replicas: 1, laggards: [] });
+    // Known by then, whatever the next wait would be.
+    expect(await replace("a", "2")).toMatchObject({ replicas: 1, laggards: [{ id: "w1" }] });
+    expect(awaited).toEqual(["silent", "behind"]);
+  });
+
+  test("is awaited of whoever is slow and shows signs of life", async () => {
+    const startedMs = performance.now();
+    publisher = publisherOn(
+      beating("w1", () => (performance.now() - startedMs > 300 ? 1 : 0)),
+      3_600_000,
+      50,
+    );
+    expect(await publish("a", "1")).toMatchObject({ replicas: 1, laggards: [] });
+    expect(awaited).toEqual(["live"]);
   });
 
   test("is asked also when everything was so already", async () => {

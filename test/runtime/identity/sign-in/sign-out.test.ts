@@ -47,6 +47,21 @@ describe("sign-out", () => {
     expect(bench.idp.calls.endSession).toBeGreaterThan(0);
     const again = await browser.open(`${APP}/`);
     expect(again.text).toContain("Who are you?");
+    expect(bench.signOuts).toEqual(["page ok"]);
+  });
+
+  it("is counted where it did not succeed, and not where nobody asked for it", async () => {
+    const browser = bench.browser();
+    await browser.signIn(`${APP}/`, "alice@example.com");
+    const page = await browser.open(`${APP}/.gateway/sign_out`);
+    await browser.open(`${APP}/.gateway/sign_out`, { method: "POST", from: "https://evil.example/", body: "" });
+    bench.store.broken = true;
+    expect((await browser.submit(page, { follow: false })).status).toBe(503);
+    bench.store.broken = false;
+    expect((await browser.submit(page, { follow: false })).status).toBe(200);
+    // A look at the page is none.
+    await browser.open(`${APP}/.gateway/sign_out`);
+    expect(bench.signOuts).toEqual(["page refused", "page unavailable", "page ok"]);
   });
 
   it("works while the provider is away, and goes to signout_redirect_url when one is set", async () => {
@@ -58,6 +73,7 @@ describe("sign-out", () => {
     const page = await browser.submit(await browser.open(`${APP}/.gateway/sign_out`), { follow: false });
     expect(page.headers["refresh"]).toBe("0;url=https://www.example.com/bye");
     expect((await browser.open(`${APP}/`, { follow: false })).status).toBe(302);
+    expect(bench.signOuts).toEqual(["page local"]);
   });
 
   it("says so when nobody is signed in", async () => {

@@ -61,7 +61,7 @@ describe("an upstream that was seen closing right behind an answer", () => {
     for (let index = 0; index < 20; index += 1) {
       failures.push((await outcome(transport, server.upstream, POST)).failure);
     }
-    expect(failures.filter((failure) => failure !== undefined)).toEqual(["reset"]);
+    expect(failures.filter((failure) => failure !== undefined)).toEqual(["kept-closed"]);
   });
 
   test("has its connections used again when they have outlived the moment", async () => {

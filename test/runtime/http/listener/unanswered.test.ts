@@ -1,0 +1,94 @@
+/** Requests that got no answer are counted, by who ended them. */
+import { connect } from "node:http2";
+
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import type { Exchange } from "../../../../runtime/http/exchange.ts";
+import { createHttpServer, type HttpServer } from "../../../../runtime/http/listener/server.ts";
+import { silentLog } from "../../../../runtime/shared/log.ts";
+import { openRaw } from "../../../support/raw-client.ts";
+
+const GET = "GET / HTTP/1.1\r\nhost: a.example\r\n\r\n";
+
+let server: HttpServer;
+let exchanges: Exchange[];
+let unanswered: string[];
+
+beforeEach(async () => {
+  exchanges = [];
+  unanswered = [];
+  server = await createHttpServer({
+    address: "127.0.0.1:0",
+    insecure: true,
+    log: silentLog(),
+    handle: (exchange) => void exchanges.push(exchange),
+    onUnanswered: (by, requests) => void unanswered.push(`${by} ${requests}`),
+  });
+});
+afterEach(() => server.close({ timeoutMs: 0 }));
+
+const arrived = (count: number) => expect.poll(() => exchanges.length).toBe(count);
+const told = (...expected: string[]) => expect.poll(() => unanswered).toEqual(expected);
+/** Every connection is over, and what is to be told of it was told. */
+const over = () => expect.poll(() => server.connections()).toBe(0);
+
+describe("HTTP/1.1", () => {
+  test.each(["end", "resetAndDestroy"] as const)("a client that goes away, by %s", async (how) => {
+    const { socket } = openRaw(server.port, GET + GET);
+    await arrived(1);
+    socket[how]();
+    await told("client 2");
+  });
+
+  test("what is broken off here", async () => {
+    openRaw(server.port, GET);
+    await arrived(1);
+    exchanges[0]?.abort();
+    await told("gateway 1");
+  });
+
+  test("not an answer that began, one that is whole, or a connection without a request", async () => {
+    const [begun, whole, quiet] = [openRaw(server.port, GET), openRaw(server.port, GET), openRaw(server.port)];
+    await arrived(2);
+    exchanges[0]?.start(200, ["content-length", "9"]);
+    exchanges[0]?.write("ab");
+    exchanges[1]?.respond(200, ["content-length", "2"], "ok");
+    await Promise.all([begun.contains("\r\nab"), whole.contains("\r\nok")].map((each) => each.catch(() => {})));
+    for (const { socket } of [begun, whole, quiet]) socket.destroy();
+    await over();
+    expect(unanswered).toEqual([]);
+  });
+
+  test("not a WebSocket", async () => {
+    const upgrade = "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n";
+    const key = "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    const opened = openRaw(server.port, `GET / HTTP/1.1\r\nhost: a.example\r\n${upgrade}${key}\r\n`);
+    await arrived(1);
+    const socket = exchanges[0]?.upgrade?.accept([]);
+    await opened.contains("101");
+    opened.socket.destroy();
+    socket?.destroy();
+    await over();
+    expect(unanswered).toEqual([]);
+  });
+});
+
+describe("HTTP/2", () => {
+  test("a client that leaves its request, what is broken off here, and no answer", async () => {
+    const session = connect(server.origin);
+    session.on("error", () => {});
+    const ask = () => session.request({ ":path": "/", ":authority": "a.example" }).on("error", () => {});
+    const [left, , answered] = [ask(), ask(), ask()];
+    await arrived(3);
+    left.close(8);
+    await told("client 1");
+    exchanges[1]?.abort();
+    await told("client 1", "gateway 1");
+    answered.resume();
+    exchanges[2]?.respond(204, []);
+    await new Promise((resolve) => answered.once("close", resolve));
+    session.close();
+    await over();
+    expect(unanswered).toEqual(["client 1", "gateway 1"]);
+  });
+});
