@@ -73,7 +73,6 @@ const MODULES: readonly Module[] = [
     name: "oidcc-client-test-userinfo-invalid-sub",
     signsIn: false,
     fault: { userinfo: (claims) => ({ ...claims, sub: `${USER.sub}invalid` }) },
-    answer: "503 sign-in.unavailable",
   },
   {
     name: "oidcc-client-test-nonce-invalid",

@@ -8,6 +8,9 @@ export function isRefusedCode(status: number, error: string): boolean {
   return status === 0 || error === "invalid_grant" || error === "access_denied";
 }
 
+/** The library's word for an answer about somebody else than the ID token (OpenID Connect Core §5.3.2): asking again helps nobody. */
+export const OTHER_SUBJECT = "OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED";
+
 /** The errors that speak of this user's token. Others, `invalid_client` among them, are about us: nobody is signed out for them. */
 export function isRefusedRefresh(_status: number, error: string): boolean {
   return ["invalid_grant", "access_denied", "login_required", "interaction_required", "consent_required"].includes(
@@ -18,7 +21,7 @@ export function isRefusedRefresh(_status: number, error: string): boolean {
 /**
  * The error to throw on, with a text that holds nothing of the request: causes of the library may carry tokens.
  *
- * @param refuses checks a protocol error by status (0 for an answer through the browser) and error code
+ * @param refuses checks a protocol error by status (0 for an answer through the browser, or one that fails its checks) and error code
  */
 export function providerError(
   error: unknown,
@@ -44,7 +47,7 @@ export function providerError(
   }
   if (error instanceof openid.ClientError && isBadAnswer(error.code)) {
     // An answer that fails its checks is a refusal only where a person can try again; see isRefusedCode.
-    const code = refuses(0, "") ? "idp.refused" : "idp.unavailable";
+    const code = refuses(0, error.code ?? "") ? "idp.refused" : "idp.unavailable";
     return new GatewayError(
       code,
       `Cannot ${action}: ${error.message}${error.code === undefined ? "" : ` (${error.code})`}`,

@@ -11,7 +11,7 @@ import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { forGrants, type Discover } from "./idp-discovery.ts";
-import { detailOf, isRefusedCode, isRefusedRefresh, providerError } from "./idp-errors.ts";
+import { detailOf, isRefusedCode, isRefusedRefresh, OTHER_SUBJECT, providerError } from "./idp-errors.ts";
 import { scopesFor } from "./idp-scopes.ts";
 import { freshSignIn } from "./auth-time.ts";
 import type { GroupsResolver } from "./groups-resolver.ts";
@@ -198,8 +198,12 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
         try {
           sources.push(await openid.fetchUserInfo(configuration, tokens.accessToken, expected));
         } catch (error) {
-          const failure = providerError(error, "read a user", (status) => status === 401 || status === 403);
           const isSignIn = known === undefined;
+          const failure = providerError(
+            error,
+            "read a user",
+            (status, code) => status === 401 || status === 403 || (isSignIn && code === OTHER_SUBJECT),
+          );
           // A refresh waits: until userinfo is back, what it said before holds.
           if (failure.code !== "idp.unavailable" || !isSignIn || !lacksOnlyName(tokens.idClaims ?? {}, settings)) {
             throw failure;
