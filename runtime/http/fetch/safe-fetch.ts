@@ -15,6 +15,7 @@ import { Client } from "undici";
 import type { UpstreamReach } from "../../features/connection/compiled.ts";
 import { findDomain, type DomainPattern } from "../../settings/domains.ts";
 import { errorText } from "../../shared/errors.ts";
+import { readAnswer } from "./read-answer.ts";
 import { isOwnAddress } from "../../shared/own-address.ts";
 import { addressKind, type AddressKind } from "../../shared/safe-address.ts";
 
@@ -205,14 +206,14 @@ async function exchange(
     }
     if (request.statusOnly) {
       // Taken in, up to the bounds: to some servers a connection that ends before their answer is an error.
-      await readBody(response.body, request.maxBytes).catch(() => {});
+      await readAnswer(response.body, request.maxBytes).catch(() => {});
       return { ok: true, status: response.statusCode, headers, body: Buffer.alloc(0) };
     }
     if (!/^(?:identity)?$/i.test((headers["content-encoding"] ?? "").trim())) {
       // Not undone: a few kilobytes can unfold into gigabytes.
       return refuse("content-coding", `${url.host} answered with a content coding that was not asked for`);
     }
-    const body = await readBody(response.body, request.maxBytes);
+    const body = await readAnswer(response.body, request.maxBytes);
     return body
       ? { ok: true, status: response.statusCode, headers, body }
       : refuse("too-large", `${url.host} answered with more than ${request.maxBytes} bytes`);
@@ -222,18 +223,6 @@ async function exchange(
   } finally {
     await client.destroy();
   }
-}
-
-/** @returns undefined when it is longer */
-async function readBody(body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > maxBytes) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 function flatten(headers: Readonly<Record<string, string | readonly string[] | undefined>>): Record<string, string> {

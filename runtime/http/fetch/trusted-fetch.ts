@@ -6,6 +6,7 @@
  */
 import { Agent } from "undici";
 
+import { readAnswer } from "./read-answer.ts";
 import { ignore } from "../../shared/ignore.ts";
 
 export interface TrustedFetchOptions {
@@ -71,7 +72,7 @@ export function createTrustedFetch({ ca, timeoutMs, maxBytes }: TrustedFetchOpti
         answer.body.on("error", ignore).destroy();
         return { ok: false, problem: "answered with a content coding that was not asked for", isAnswered: true };
       }
-      const read = await readBody(answer.body, maxBytes);
+      const read = await readAnswer(answer.body, maxBytes);
       if (!read) return { ok: false, problem: `answered with more than ${maxBytes} bytes`, isAnswered: true };
       return {
         ok: true,
@@ -88,16 +89,4 @@ export function createTrustedFetch({ ca, timeoutMs, maxBytes }: TrustedFetchOpti
     }
   }
   return Object.assign(ask, { close: () => agent.destroy(), retire: () => agent.close() });
-}
-
-/** @returns undefined when it is longer */
-async function readBody(body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > maxBytes) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
