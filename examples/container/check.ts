@@ -15,6 +15,7 @@ import { parse } from "yaml";
 
 import { makeTestCertificate } from "../../test/support/certificates.ts";
 import { findPort } from "../demo/stage.ts";
+import type { Bill } from "../../runtime/package/sbom.ts";
 import { createSteps } from "../demo/steps.ts";
 import { type Container, inside, sealImage, startInside } from "./container.ts";
 import { buildStages, type Image, readDockerfile } from "./dockerfile.ts";
@@ -121,6 +122,20 @@ try {
   await sealImage(image);
   await writeConfig(image);
 
+  await steps.step("its bill of materials lists what is installed in it, no more and no less", async () => {
+    const { components } = JSON.parse(await readFile(join(image.root, "app/sbom.cdx.json"), "utf8")) as Bill;
+    const installed = (
+      JSON.parse(await readFile(join(image.root, "app/node_modules/.package-lock.json"), "utf8")) as {
+        packages: Readonly<Record<string, { readonly version: string }>>;
+      }
+    ).packages;
+    const names = Object.entries(installed).map(
+      ([place, { version }]) => `${place.slice(place.lastIndexOf("node_modules/") + 13)}@${version}`,
+    );
+    const listed = components.filter(({ type }) => type === "library").map((component) => component["bom-ref"]);
+    steps.equal(listed.toSorted().join(" "), [...new Set(names)].toSorted().join(" "));
+    return `${listed.length} packages`;
+  });
   await steps.step("the container's user is not root and can write nowhere but to its volume", async () => {
     steps.match(image.user, /^[1-9]\d*:[1-9]\d*$/);
     const code = `for (const path of ["/app/x", "/app/dist/runtime/x", "/app/package.json"]) {

@@ -6,6 +6,7 @@
  *   dist/constructs/cdktn   the same constructs over the framework `cdktn`
  *   dist/provider           the Terraform provider as one file, with the licences of what is in it
  *   dist/sbom.cdx.json, dist/THIRD_PARTY_LICENSES.txt   what the package needs to run, in the versions of the lock file
+ *   dist/image-sbom.cdx.json   what examples/container/Dockerfile puts into an image
  *
  * Two builds of one commit have the same bytes, wherever they are made. Types are what `npm run check` is for, which
  * `npm test` and `npm publish` begin with.
@@ -75,8 +76,24 @@ async function writePapers(): Promise<void> {
   const needed = await readBill(ROOT);
   const refs = refsOf(needed);
   await writeFile(join(DIST, "sbom.cdx.json"), renderBill(needed, product, refs));
+  await writeFile(join(DIST, IMAGE_BILL), await imageBill(description));
   const licenses = await thirdPartyLicenses("This package needs", await installedPackages(ROOT, refs));
   await writeFile(join(DIST, "THIRD_PARTY_LICENSES.txt"), licenses);
+}
+
+const IMAGE_BILL = "image-sbom.cdx.json";
+/** Without it `gateway ingress watch` does not start. */
+const IMAGE_BRINGS = ["@kubernetes/client-node"];
+
+/** What the base image has in it is its publisher's to list: it is named, and pulled long after this. */
+export async function imageBill(description: string): Promise<string> {
+  const needed = await readBill(ROOT, IMAGE_BRINGS);
+  const file = await readFile(join(ROOT, "examples/container/Dockerfile"), "utf8");
+  const [, name = "", version = ""] = /^FROM ([^\s:]+):(\S+)$/m.exec(file) ?? [];
+  const base = { "bom-ref": `${name}:${version}`, type: "container", name, version };
+  const self = { "bom-ref": `gateform@${VERSION}`, type: "application", name: "gateform", version: VERSION };
+  const product = { type: "container", name: "gateform-image", version: VERSION, description } as const;
+  return renderBill(needed, product, refsOf(needed), [base, { ...self, purl: `pkg:npm/gateform@${VERSION}` }]);
 }
 
 /**

@@ -39,16 +39,23 @@ export interface Product {
   readonly version: string;
   readonly description: string;
   readonly purl?: string;
+  /** "application" when absent. */
+  readonly type?: "container";
 }
 
-/** What the package needs to run, in the versions of the lock file; the top one's dependencies are the package's own. */
-export async function readBill(root: string): Promise<Bill> {
+/**
+ * What the package needs to run, in the versions of the lock file; the top one's dependencies are the package's own.
+ *
+ * @param brings names of optional peers that are installed beside it
+ */
+export async function readBill(root: string, brings: readonly string[] = []): Promise<Bill> {
   const read = async (name: string): Promise<object> =>
     JSON.parse(await readFile(join(root, name), "utf8")) as Record<string, unknown>;
-  const about = withoutDevelopment(await read("package.json"));
-  const lock = (await read("package-lock.json")) as { readonly packages: Readonly<Record<string, { dev?: boolean }>> };
-  const packages = Object.entries(lock.packages).filter(([, entry]) => entry.dev !== true);
-  const needed = { ...Object.fromEntries(packages), "": withoutDevelopment(lock.packages[""] ?? {}) };
+  const about = runtimeOnly(await read("package.json"), brings);
+  const lock = (await read("package-lock.json")) as { readonly packages: Readonly<Record<string, LockEntry>> };
+  const brought = placesNeeded(lock.packages, brings);
+  const packages = Object.entries(lock.packages).filter(([place, entry]) => entry.dev !== true || brought.has(place));
+  const needed = { ...Object.fromEntries(packages), "": runtimeOnly(lock.packages[""] ?? {}, brings) };
   const directory = await mkdtemp(join(tmpdir(), "gateform-sbom-"));
   try {
     await writeFile(join(directory, "package.json"), JSON.stringify(about));
@@ -65,15 +72,52 @@ export function refsOf(bill: Bill): readonly string[] {
   return bill.components.map((component) => component["bom-ref"]);
 }
 
-/** Without what only who works on it installs, and what its users may bring. */
-function withoutDevelopment(about: object): object {
+/** Without what only who works on it installs, and what its users may bring but these. */
+function runtimeOnly(about: object, brings: readonly string[]): object {
   const {
     devDependencies: _,
-    peerDependencies: __,
-    peerDependenciesMeta: ___,
+    peerDependencies: peers = {},
+    peerDependenciesMeta: __,
     ...rest
-  } = about as Record<string, unknown>;
-  return rest;
+  } = about as {
+    dependencies?: Names;
+    devDependencies?: Names;
+    peerDependencies?: Names;
+    peerDependenciesMeta?: object;
+  };
+  const brought = Object.entries(peers).filter(([name]) => brings.includes(name));
+  return { ...rest, dependencies: { ...rest.dependencies, ...Object.fromEntries(brought) } };
+}
+
+type Names = Readonly<Record<string, string>>;
+
+interface LockEntry {
+  readonly dev?: boolean;
+  readonly dependencies?: Names;
+  readonly optionalDependencies?: Names;
+}
+
+/** Where these packages and all that they depend on lie: in the nearest folder of those that contain them, as Node looks. */
+function placesNeeded(packages: Readonly<Record<string, LockEntry>>, names: readonly string[]): ReadonlySet<string> {
+  const found = new Set<string>();
+  const visit = (name: string, from: string): void => {
+    for (let base: string | undefined = from; base !== undefined; base = outside(base)) {
+      const place = `${base === "" ? "" : `${base}/`}node_modules/${name}`;
+      const entry = packages[place];
+      if (!entry) continue;
+      if (found.has(place)) return;
+      found.add(place);
+      for (const each of Object.keys({ ...entry.dependencies, ...entry.optionalDependencies })) visit(each, place);
+      return;
+    }
+  };
+  for (const name of names) visit(name, "");
+  return found;
+}
+
+/** The package that a package lies in; undefined behind the top one. */
+function outside(place: string): string | undefined {
+  return place === "" ? undefined : place.slice(0, Math.max(0, place.lastIndexOf("/node_modules/")));
 }
 
 /**

@@ -7,6 +7,9 @@ import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
+import { imageBill } from "../../runtime/package/build.ts";
+import type { Bill } from "../../runtime/package/sbom.ts";
+
 const root = new URL("../../", import.meta.url).pathname;
 
 interface LockEntry {
@@ -154,4 +157,22 @@ describe("scripts at installation", () => {
     const atInstall = ["preinstall", "install", "postinstall", "prepare"];
     expect(atInstall.filter((name) => Object.hasOwn(scripts, name))).toEqual([]);
   });
+});
+
+test("the bill of the container image names its base, and has the same bytes twice", async () => {
+  const text = await imageBill("a gateway");
+  expect(await imageBill("a gateway")).toBe(text);
+  const { components, dependencies } = JSON.parse(text) as Bill;
+  const dockerfile = readFileSync(join(root, "examples/container/Dockerfile"), "utf8");
+  const [base, self] = components.slice(-2);
+  expect(dockerfile).toContain(`\nFROM ${base?.name}:${base?.version}\n`);
+  expect(self).toMatchObject({ type: "application", name: "gateform" });
+  // The Ingress controller's need, and what that needs: of the package's own bill they are no part.
+  const refs = components.map((component) => component["bom-ref"]);
+  for (const name of ["@kubernetes/client-node", "js-yaml", "pg"])
+    expect(refs).toContainEqual(expect.stringMatching(`^${name}@`));
+  expect(refs.filter((ref) => /^(typescript|vitest|cdktf|cdktn|constructs)@/.test(ref))).toEqual([]);
+  expect(new Set(refs).size).toBe(refs.length);
+  const known = new Set([...refs, ...dependencies.map(({ ref }) => ref)]);
+  expect(dependencies.flatMap(({ dependsOn = [] }) => dependsOn).filter((ref) => !known.has(ref))).toEqual([]);
 });
