@@ -101,11 +101,11 @@ async function isReady(): Promise<number> {
 }
 
 async function until(condition: () => Promise<boolean>, what: string): Promise<void> {
-  for (let count = 0; count < 200; count += 1) {
+  for (let count = 0; count < 1_200; count += 1) {
     if (await condition().catch(() => false)) return;
     await delay(50);
   }
-  throw new Error(`${what} did not happen within 10 s`);
+  throw new Error(`${what} did not happen within a minute`);
 }
 
 let container: Container | undefined;
