@@ -142,7 +142,14 @@ async function run(upstream: Upstream, requests: number, names: readonly string[
   // More than there are connections, so that some wait and get one in the moment that it is free.
   await Promise.all(Array.from({ length: CONNECTIONS * 2 }, worker));
   expect(violations).toEqual([]);
-  expect([...failures.keys()].toSorted()).toEqual(["none", "protocol", "request-body", "reset", "timeout"]);
+  expect([...failures.keys()].toSorted()).toEqual([
+    "kept-closed",
+    "none",
+    "protocol",
+    "request-body",
+    "reset",
+    "timeout",
+  ]);
   expect(failures.get("none")).toBeGreaterThan(requests / 4);
   // None of them holds a place, or a connection that is not idle.
   const again = await Promise.all(
@@ -160,7 +167,7 @@ async function run(upstream: Upstream, requests: number, names: readonly string[
  */
 async function askUntilTaken(upstream: Upstream, path: string): Promise<Awaited<Asked["over"]>> {
   let outcome = await ask(transport, upstream, { path }).over;
-  for (let dead = 0; outcome.failure === "reset" && dead < CONNECTIONS; dead += 1) {
+  for (let dead = 0; outcome.failure === "kept-closed" && dead < CONNECTIONS; dead += 1) {
     outcome = await ask(transport, upstream, { path }).over;
   }
   return outcome;
