@@ -1,4 +1,21 @@
-/** Loaded before the program, in each of its threads: it knows the first step of the store's tables alone. */
+/**
+ * Loaded before the program, in each of its threads: it knows the first step of the store's tables alone.
+ *
+ * What the present program asks of later tables it finds, in SQLite, in one of its connection's own, which nobody else sees.
+ */
+import { DatabaseSync } from "node:sqlite";
+
 import { type Migration, migrations } from "../../runtime/store/migrations.ts";
 
-(migrations as Migration[]).splice(1);
+const later = (migrations as Migration[]).splice(1);
+const own = later
+  .map(({ sqlite }) =>
+    sqlite.replaceAll("CREATE TABLE ", "CREATE TEMP TABLE ").replaceAll("CREATE INDEX ", "CREATE INDEX temp."),
+  )
+  .join("\n");
+
+const { exec } = Object.getOwnPropertyDescriptors(DatabaseSync.prototype);
+DatabaseSync.prototype.exec = function (this: DatabaseSync, sql: string): void {
+  exec.value?.call(this, sql);
+  if (sql.startsWith("PRAGMA journal_mode")) exec.value?.call(this, own);
+};
