@@ -97,6 +97,8 @@ describe("encodeValue() and decodeValue()", () => {
     ["a list where an object belongs", ["object", {}], []],
     ["an unregistered extension", "string", new ExtData(99, Uint8Array.from([1]))],
     ["a dynamic value without a type", "dynamic", "x"],
+    ["a dynamic value whose type is no JSON", "dynamic", [Buffer.from("a"), "x"]],
+    ["a dynamic value whose type is text", "dynamic", ['"string"', "x"]],
   ])("refuse %s", (_name, type, raw) => {
     expect(() => decodeValue(type, encode(raw))).toThrow(/Cannot convert a Terraform value/);
   });

@@ -104,7 +104,7 @@ export function canonicalAuthority(text: string, defaultPort: string): string | 
   if (name.includes("..")) return undefined;
   if (port === undefined) return name;
   if (Number(port) === 0 || Number(port) > 65_535) return undefined;
-  return port === defaultPort ? name : `${name}:${Number(port)}`;
+  return Number(port) === Number(defaultPort) ? name : `${name}:${Number(port)}`;
 }
 
 /**

@@ -87,6 +87,16 @@ function readType(json: unknown): ValueType {
   throw new GatewayError("terraform.value", `Cannot read a Terraform value: its type is ${quote(json)}`);
 }
 
+/** @returns undefined when the bytes are not JSON */
+function writtenType(bytes: unknown): unknown {
+  if (!(bytes instanceof Uint8Array)) return undefined;
+  try {
+    return JSON.parse(Buffer.from(bytes).toString());
+  } catch {
+    return undefined;
+  }
+}
+
 /** Reads JSON without losing digits of big integers. */
 export function parseJson(text: string): unknown {
   // Whatever has fewer digits is safe, and a call back for every value takes longer than all the rest.
@@ -112,7 +122,7 @@ function fromRaw(type: ValueType, raw: unknown, trail: Trail): Value {
   }
   if (type === "dynamic") {
     if (!Array.isArray(raw) || raw.length !== 2) return mismatch("a type and a value", trail);
-    const inner = readType(JSON.parse(Buffer.from(raw[0] as Uint8Array).toString()));
+    const inner = readType(writtenType(raw[0]) ?? mismatch("a type and a value", trail));
     return new Dynamic(inner, fromRaw(inner, raw[1], trail));
   }
   switch (type[0]) {

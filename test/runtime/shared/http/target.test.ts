@@ -146,6 +146,11 @@ describe("canonicalTarget()", () => {
     expect(canonicalTarget("/", "h.example:443", "443")).toMatchObject({ host: "h.example" });
     expect(canonicalTarget("/", "h.example:443", "80")).toMatchObject({ host: "h.example:443" });
   });
+
+  test("takes the default port for what it is, however many zeros are before it", () => {
+    expect(canonicalTarget("/", "h.example:0443", "443")).toMatchObject({ host: "h.example" });
+    expect(canonicalTarget("/", "h.example:00443", "80")).toMatchObject({ host: "h.example:443" });
+  });
 });
 
 test.each<[string, readonly string[] | undefined]>([
