@@ -80,6 +80,8 @@ function isDomainName(text: string): boolean {
 }
 
 function canonicalIpv6(text: string): string | undefined {
+  // Anything else could leave the brackets: "@" begins another host, "/" a path.
+  if (!/^[0-9a-fA-F:.]+$/.test(text)) return undefined;
   try {
     return new URL(`http://[${text}]/`).hostname.slice(1, -1);
   } catch {

@@ -7,7 +7,7 @@ export const latin1 = (data: Uint8Array): string => Buffer.from(data).toString("
 
 export const utf8 = (data: Uint8Array): string => Buffer.from(data).toString("utf8");
 
-export function must(holds: boolean, what: string, facts: unknown = undefined): asserts holds {
+export function must(holds: boolean, what: string, facts?: unknown): asserts holds {
   if (!holds) throw new Error(facts === undefined ? what : `${what}: ${JSON.stringify(facts)}`);
 }
 

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 
 import { changesAt, type Change } from "./operators.ts";
-import { parseSource, walk, type Node, nodeAt } from "./syntax.ts";
+import { parseSource, walk, nodeAt } from "./syntax.ts";
 
 export interface Mutant extends Change {
   /** Of the whole source and the change: another source has other ids, so that no result is kept past its source. */

@@ -47,8 +47,8 @@ function readBlocks(pieces: readonly Buffer[]): readonly Event[] {
 }
 
 /** Readers by lines of text end one there, too: only data may have such characters, where they can be escaped. */
-// oxlint-disable-next-line no-control-regex -- exactly these are meant
 const isLoose = (line: string): boolean =>
+  // oxlint-disable-next-line no-control-regex -- exactly these are meant
   /[\v\f\x1c-\x1e\x85\u2028\u2029]/.test(Buffer.from(line, "latin1").toString("utf8"));
 
 /** WHATWG HTML, "Interpreting an event stream", as it stands there. */

@@ -91,6 +91,10 @@ describe("parseDomainPattern()", () => {
 });
 
 describe("canonicalHost()", () => {
+  test.each(["@xexample.comy:/", "@s:/", "::1]/[", "example.com:443", "[::1", "1:2@[::1]"])("%s is no host", (host) => {
+    expect(canonicalHost(host)).toBeUndefined();
+  });
+
   test("is stable: the canonical form of a canonical form is itself", () => {
     fc.assert(
       fc.property(fc.oneof(fc.domain(), fc.ipV4(), fc.ipV6(), fc.string()), (host) => {
