@@ -59,6 +59,7 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   "tools of the demo's MCP servers": ["add_note", "delete_repo", "list_notes", "list_repos"],
   "tables and settings of PostgreSQL and SQLite": [
     "default_transaction_read_only",
+    "synchronous_standby_names",
     "gateway_allotments",
     "gateway_leases",
     "gateway_records",
