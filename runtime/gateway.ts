@@ -202,7 +202,7 @@ async function openAdmin(
   metrics.register(publishes.series);
   const onAwaited = (result: Awaited): void => publishes.add({ result });
   const publisher = createPublisher({ store, validate: bundle.validate, clock, record: recordPublished, onAwaited });
-  const endpoints = [sliceEndpoint(publisher, bundle.parse), publishTokenEndpoint(mintedTokens, log, recordAction)];
+  const endpoints = [sliceEndpoint(publisher, bundle), publishTokenEndpoint(mintedTokens, log, recordAction)];
   const maxConnections = connectionLimits(boot.maxConnections).other;
   const opened = await openAdminCertificates(boot.adminTls, log);
   const certificates = opened && own(opened);

@@ -16,17 +16,23 @@ import { accepted, timerMs } from "../settings/values.ts";
 import { baseOf, compileAnswer, compileMatch, compileRewrite } from "../features/routing/compile.ts";
 import { parseFrom } from "../features/routing/from.ts";
 import type { CheckedRoute } from "./load.ts";
+import type { PolicyCompiler } from "./policies.ts";
 import type { RouteDoc } from "./route.ts";
 import type { SecretSource } from "../settings/secret-spellings.ts";
 
-/** @throws GatewayError `config.secret` */
-export function compileRoute(route: CheckedRoute, settings: LiveSettings, secrets: SecretSource): CompiledRoute {
+/** @param compile policies, see policies.ts @throws GatewayError `config.secret` */
+export function compileRoute(
+  route: CheckedRoute,
+  settings: LiveSettings,
+  secrets: SecretSource,
+  compile: PolicyCompiler = compilePolicy,
+): CompiledRoute {
   const { doc } = route;
   const from = accepted(parseFrom(doc.from));
   const match = compileMatch(doc);
   const base = baseOf(match);
   const to = doc.to ?? [];
-  const policy = compilePolicy(routePolicy(doc));
+  const policy = compile(routePolicy(doc));
   const connect = compileConnect(route, secrets);
   return {
     key: route.key,

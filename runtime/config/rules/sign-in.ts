@@ -3,6 +3,7 @@
  * plant a cookie otherwise (identity/sign-in/sign-in.ts refuses it). What loads must not need what run time refuses.
  */
 import { type BootDoc, type SettingsDoc } from "../settings.ts";
+import { criteriaOf } from "../../features/access/rules.ts";
 import { routePolicy } from "../../policy/access-keys.ts";
 import { compilePolicy } from "../../policy/evaluate.ts";
 import type { StringMatch } from "../../policy/match.ts";
@@ -65,8 +66,10 @@ export function* providerNameRules(
   { identity_issuers: issuers = {} }: SettingsDoc,
 ): Iterable<UnplacedProblem> {
   const known = [FIRST_PROVIDER, ...Object.keys(issuers)];
+  // Few policies ask: the others are not compiled for this.
+  if (!doc || ![...criteriaOf(doc)].some(({ name }) => name === "idp")) return;
   for (const name of ["policy", "shadow_policy"] as const) {
-    const policy = doc?.[name];
+    const policy = doc[name];
     if (policy === undefined) continue;
     for (const provider of providersIn(policy)) {
       // "" is said of machines.
@@ -80,8 +83,7 @@ export function* providerNameRules(
 /** Of the `idp` criteria of all its rules, those in shadow included. */
 function providersIn(policy: PolicyDoc): ReadonlySet<string> {
   const rules = (isList(policy) ? policy : [policy]).map((rule) => ({ ...rule, shadow: false }));
-  const { allow, deny, needsProvider } = compilePolicy(rules);
-  if (!needsProvider) return new Set();
+  const { allow, deny } = compilePolicy(rules);
   const leaves = [...allow, ...deny].flatMap((rule) => rule.leaves.filter(({ key }) => key === "idp"));
   return new Set(leaves.flatMap(({ data }) => namesIn(data as StringMatch)));
 }

@@ -11,33 +11,36 @@ import { formatProblem, type Problem } from "../../config/load.ts";
 import { isOwner } from "../../features/process/owners.ts";
 import { formatPath } from "../../settings/problem.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import { currentSlices, type CurrentSlice, withoutAuthors } from "../bundle/publication.ts";
-import type { Expected, Publisher, PublishOutcome } from "../bundle/publisher.ts";
+import { currentSlices, type CurrentSlice, type Expected, withoutAuthors } from "../bundle/publication.ts";
+import type { Publisher, PublishOutcome } from "../bundle/publisher.ts";
 import { publishedName } from "../bundle/validation/protocol.ts";
 import type { Validator } from "../bundle/validation/validator.ts";
-import { MAX_CHANGES_BYTES, readChanges } from "./slice-changes.ts";
 import { callerOf, outsideScope, type PublishScope, scopedLaggards, scopedOutcome } from "./publish-scope.ts";
 import { json, type AdminEndpoint, type AdminRequest, type Answer } from "./answer.ts";
 import { isRecord } from "../../shared/is-record.ts";
 
+/** Of several owners: some 80,000 routes. */
+const MAX_CHANGES_BYTES = 64 * 1024 * 1024;
 /** Some 20,000 routes. */
 const MAX_SLICE_BYTES = 16 * 1024 * 1024;
 const MAX_ROLLBACK_BYTES = 4096;
 const SLICES = "/config/slices";
 const ROLLBACK = "/config/rollback";
 
-/** @param parse off the event loop: a slice may have thousands of routes */
-export function sliceEndpoint(publisher: Publisher, parse: Validator["parse"]): AdminEndpoint {
+/** What reads bodies off the event loop: a slice may have thousands of routes. */
+type Parsing = Pick<Validator, "parse" | "parseChanges">;
+
+export function sliceEndpoint(publisher: Publisher, parsing: Parsing): AdminEndpoint {
   return {
     anyHost: true,
     forOwners: true,
     handles: (path) => path === SLICES || path.startsWith(`${SLICES}/`) || path === ROLLBACK,
     async answer(request) {
       try {
-        if (request.path === SLICES) return await allSlices(request, publisher);
+        if (request.path === SLICES) return await allSlices(request, publisher, parsing);
         if (request.path === ROLLBACK && request.scope) return outsideScope(request.scope);
         if (request.path === ROLLBACK) return await rollback(request, publisher);
-        return await oneSlice(request, request.path.slice(SLICES.length + 1), publisher, parse);
+        return await oneSlice(request, request.path.slice(SLICES.length + 1), publisher, parsing);
       } catch (error) {
         if (!(error instanceof GatewayError)) throw error;
         // The store or the validating thread: nothing was decided about the request itself.
@@ -48,13 +51,13 @@ export function sliceEndpoint(publisher: Publisher, parse: Validator["parse"]): 
   };
 }
 
-async function allSlices(request: AdminRequest, publisher: Publisher): Promise<Answer> {
+async function allSlices(request: AdminRequest, publisher: Publisher, parsing: Parsing): Promise<Answer> {
   switch (request.method) {
     case "GET":
     case "HEAD":
       return listSlices(publisher, request.scope);
     case "POST":
-      return changeSlices(request, publisher);
+      return changeSlices(request, publisher, parsing);
     default:
       return notAllowed("GET, HEAD, POST");
   }
@@ -76,12 +79,12 @@ async function listSlices(publisher: Publisher, scope: PublishScope | undefined)
   });
 }
 
-async function changeSlices(request: AdminRequest, publisher: Publisher): Promise<Answer> {
+async function changeSlices(request: AdminRequest, publisher: Publisher, parsing: Parsing): Promise<Answer> {
   const body = await request.readBody(MAX_CHANGES_BYTES);
   if (!body) return json(413, { error: "too-large", message: `changes may have ${MAX_CHANGES_BYTES} bytes` });
   const text = decodeUtf8(body);
   if (text === undefined) return unreadable("the body is not UTF-8 text");
-  const read = readChanges(text);
+  const read = await parsing.parseChanges(text);
   if (!read.ok) return json(400, { error: "body", message: read.message });
   const { scope } = request;
   if (scope && !read.changes.every(({ owner }) => scope.covers(owner))) return outsideScope(scope);
@@ -90,12 +93,7 @@ async function changeSlices(request: AdminRequest, publisher: Publisher): Promis
   return answerOutcome(undefined, scope ? scopedOutcome(outcome, scope) : outcome, owners);
 }
 
-async function oneSlice(
-  request: AdminRequest,
-  owner: string,
-  publisher: Publisher,
-  parse: Validator["parse"],
-): Promise<Answer> {
+async function oneSlice(request: AdminRequest, owner: string, publisher: Publisher, parsing: Parsing): Promise<Answer> {
   const { scope } = request;
   if (scope && !scope.covers(owner)) return outsideScope(scope);
   if (!isOwner(owner)) return json(404, { error: "owner", message: `"${owner}" is no name of an owner` });
@@ -104,7 +102,7 @@ async function oneSlice(
     case "HEAD":
       return readSlice(owner, publisher);
     case "PUT":
-      return putSlice(request, owner, publisher, parse);
+      return putSlice(request, owner, publisher, parsing);
     case "DELETE":
       return removeSlice(request, owner, publisher);
     default:
@@ -133,19 +131,14 @@ async function readSlice(owner: string, publisher: Publisher): Promise<Answer> {
   };
 }
 
-async function putSlice(
-  request: AdminRequest,
-  owner: string,
-  publisher: Publisher,
-  parse: Validator["parse"],
-): Promise<Answer> {
+async function putSlice(request: AdminRequest, owner: string, publisher: Publisher, parsing: Parsing): Promise<Answer> {
   const expected = preconditionOf(request, "PUT");
   if ("status" in expected) return expected;
   const body = await request.readBody(MAX_SLICE_BYTES);
   if (!body) return json(413, { error: "too-large", message: `a slice may have ${MAX_SLICE_BYTES} bytes` });
   const text = decodeUtf8(body);
   if (text === undefined) return unreadable("the body is not UTF-8 text");
-  const slice = await parse(text, owner);
+  const slice = await parsing.parse(text, owner);
   if (slice.ok) {
     const outcome = await publisher.publish(owner, { text, digest: slice.digest }, expected, callerOf(request));
     return answerOutcome(owner, request.scope ? scopedOutcome(outcome, request.scope) : outcome);

@@ -12,6 +12,7 @@ import type { CompiledRoute, LiveSettings } from "../../config/compiled.ts";
 import { HAND_WRITTEN_OWNER } from "../../features/process/owners.ts";
 import type { Problem } from "../../settings/problem.ts";
 import type { Refusal } from "../../config/refusals.ts";
+import { createPolicyCompiler, type PolicyCompiler } from "../../config/policies.ts";
 import { type RouteDoc, routeFields } from "../../config/route.ts";
 import { type SecretSource, secretUses } from "../../settings/secret-spellings.ts";
 import { canonicalJson } from "../../shared/canonical-json.ts";
@@ -82,8 +83,21 @@ export interface Failure extends Refusal {
 /** Compiling longer than this at a stretch would show in the latency of requests. */
 const TURN_BUDGET_MS = 2;
 
+/** How a build gives way to requests. */
+export interface Pace {
+  nowMs(): number;
+  /** Resolves when the event loop has been round. */
+  nextTurn(): Promise<void>;
+}
+
+const OWN_PACE: Pace = { nowMs: () => performance.now(), nextTurn: () => nextTurn() };
+
 /** @param last the build whose parts may be used again */
-export async function buildSnapshot(input: BuildInput, last: Build | undefined): Promise<BuildOutcome> {
+export async function buildSnapshot(
+  input: BuildInput,
+  last: Build | undefined,
+  pace: Pace = OWN_PACE,
+): Promise<BuildOutcome> {
   const problems: Problem[] = [];
   const failures: Failure[] = [];
   const stale: Stale[] = [];
@@ -95,7 +109,8 @@ export async function buildSnapshot(input: BuildInput, last: Build | undefined):
   const routes: CompiledRoute[] = [];
   const { holdsOwnersApart } = input;
   let unchanged = reusable?.holdsOwnersApart === holdsOwnersApart && reusable.routes.length === input.routes.length;
-  let turnStartedMs = performance.now();
+  const policies = createPolicyCompiler();
+  let turnStartedMs = pace.nowMs();
 
   for (const text of input.routes) {
     const before = last?.compiled.get(text.key);
@@ -103,15 +118,15 @@ export async function buildSnapshot(input: BuildInput, last: Build | undefined):
     const isReusable =
       reusable !== undefined && known !== undefined && known.reach === text.reach && known.route.heldTo === text.heldTo;
     const kept = isReusable && sameSecrets(known.secrets, input.secrets) ? known : undefined;
-    const entry = kept ?? compileOne(text, settings.value, { input, known, isReusable }, into);
+    const entry = kept ?? compileOne(text, settings.value, { input, policies, known, isReusable }, into);
     if (entry !== known) unchanged = false;
     if (entry) {
       compiled.set(text.key, entry);
       routes.push(entry.route);
     }
-    if (performance.now() - turnStartedMs > TURN_BUDGET_MS) {
-      await nextTurn();
-      turnStartedMs = performance.now();
+    if (pace.nowMs() - turnStartedMs > TURN_BUDGET_MS) {
+      await pace.nextTurn();
+      turnStartedMs = pace.nowMs();
     }
   }
   const certificates = await buildCertificates(input, last?.certificates ?? new Map(), into);
@@ -159,6 +174,8 @@ function settingsOf(input: BuildInput, last: Build | undefined, { problems, fail
 
 interface RouteInput {
   readonly input: BuildInput;
+  /** Of this build. */
+  readonly policies: PolicyCompiler;
   /** The same text, as it was compiled last. */
   readonly known: Compiled | undefined;
   /** And with the same settings, for the same reach. */
@@ -168,13 +185,13 @@ interface RouteInput {
 function compileOne(
   { text, ...rest }: RouteText,
   settings: LiveSettings,
-  { input: { secrets: all, fileOf }, known, isReusable }: RouteInput,
+  { input: { secrets: all, fileOf }, policies, known, isReusable }: RouteInput,
   { problems, failures, stale }: BuildReport,
 ): Compiled | undefined {
   const doc = JSON.parse(text) as RouteDoc;
   const { key, owner, reach } = rest;
   const checked = { ...rest, doc, text };
-  const compile = (source: SecretSource): CompiledRoute => compileRoute(checked, settings, source);
+  const compile = (source: SecretSource): CompiledRoute => compileRoute(checked, settings, source, policies);
   try {
     const { source, secrets } = recording(all);
     return { text, reach, route: compile(source), secrets };

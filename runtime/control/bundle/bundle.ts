@@ -55,7 +55,7 @@ export interface BundleDeps {
   readonly onReload?: ((reload: { readonly ok: boolean; readonly tookMs: number }) => void) | undefined;
 }
 
-export interface Bundle extends Snapshots, Closable {
+export interface Bundle extends Snapshots, Closable, Pick<Validator, "parse" | "parseChanges"> {
   /** As they were at start; changes need a restart. */
   readonly boot: BootSettings;
   /** Public key to which secrets are sealed for this gateway; absent without `shared_secret`. */
@@ -65,8 +65,6 @@ export interface Bundle extends Snapshots, Closable {
   reload(): Promise<void>;
   /** What would be wrong if these slices were published. */
   readonly validate: ValidateCandidates;
-  /** Reads a slice that somebody sent, off the event loop. */
-  readonly parse: Validator["parse"];
   /** Calls back after each look at files and slices, whatever came of it. @returns unsubscribe */
   onReport(listener: () => void): () => void;
 }
@@ -131,6 +129,7 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
     reload,
     validate: createCandidateValidation(validator, secretDeps),
     parse: (text, owner) => validator.parse(text, owner),
+    parseChanges: (text) => validator.parseChanges(text),
     onReport(listener) {
       const entry = (): void => listener();
       reportListeners.add(entry);

@@ -22,6 +22,21 @@ export interface SliceVersion {
   readonly isRollback?: true;
 }
 
+/** What the publisher believes to find. */
+export type Expected =
+  | { readonly kind: "digest"; readonly digest: string }
+  /** Any slice of this owner. */
+  | { readonly kind: "some" }
+  | { readonly kind: "none" };
+
+/** One owner's slice as it shall be. */
+export interface SliceChange {
+  readonly owner: string;
+  /** Its text, and the digest of its canonical JSON; null removes the owner's slice. */
+  readonly slice: { readonly text: string; readonly digest: string } | null;
+  readonly expected: Expected;
+}
+
 /** Who makes a change. */
 export interface Publishing {
   /** A user's id, "root@host" for commands, which token for the admin listener. */

@@ -21,19 +21,14 @@ import {
   withChanges,
   type Changes,
   type CurrentSlice,
+  type Expected,
   type Publication,
   type Publishing,
   type RollbackRequest,
+  type SliceChange,
 } from "./publication.ts";
 import { publishedName } from "./validation/protocol.ts";
 import { PUBLICATION_FEED, PUBLICATION_KEY, readPublication, sliceKey, type PublishedSlice } from "./published.ts";
-
-/** What the publisher believes to find. */
-export type Expected =
-  | { readonly kind: "digest"; readonly digest: string }
-  /** Any slice of this owner. */
-  | { readonly kind: "some" }
-  | { readonly kind: "none" };
 
 export type PublishOutcome =
   | ({
@@ -53,14 +48,6 @@ export type PublishOutcome =
     }
   | { readonly ok: false; readonly reason: "invalid"; readonly problems: readonly Problem[] }
   | { readonly ok: false; readonly reason: "no-such-generation"; readonly message: string };
-
-/** One owner's slice as it shall be. */
-export interface SliceChange {
-  readonly owner: string;
-  /** Its text, and the digest of its canonical JSON; null removes the owner's slice. */
-  readonly slice: { readonly text: string; readonly digest: string } | null;
-  readonly expected: Expected;
-}
 
 export interface Publisher {
   publication(): Promise<Publication>;

@@ -131,7 +131,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
         workloads: createPublishWorkloads(settings, { clock: systemClock, log }),
         pages,
         endpoints: [
-          sliceEndpoint(publisher, (text, owner) => validator.parse(text, owner)),
+          sliceEndpoint(publisher, validator),
           publishTokenEndpoint(mintedTokens, log, recordsActions ? recordQueued(recording) : undefined),
         ],
         log,

@@ -16,7 +16,9 @@ export function* shadowRules(route: ShadowKeys): Iterable<UnplacedProblem> {
   const candidates = candidatesOf(route);
   if (candidates.length > MAX_CANDIDATES)
     yield errorAt([], `has ${candidates.length} candidates in shadow, must be at most ${MAX_CANDIDATES}`);
-  const inForce = canonicalTexts(routePolicy({ ...route, policy: enforcedRules(policy ?? []) }) ?? []);
+  // Of thousands of routes few have a candidate.
+  const [first] = candidates;
+  const inForce = first && canonicalTexts(routePolicy({ ...route, policy: enforcedRules(policy ?? []) }) ?? []);
   for (const candidate of candidates) {
     if (canonicalTexts(candidate.policy) === inForce)
       yield warningAt(placeOf(candidate, policy), "is in shadow and decides as what is in force, should be left out");

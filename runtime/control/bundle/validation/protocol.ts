@@ -3,6 +3,7 @@ import type { Standing } from "../../../config/load-by-owner.ts";
 import type { CheckedCertificate, CheckedConfig, CheckedRoute, Problem, SliceSource } from "../../../config/load.ts";
 import type { Refusal } from "../../../config/refusals.ts";
 import type { ValuePath } from "../../../settings/problem.ts";
+import type { SliceChange } from "../publication.ts";
 import type { SecretNeeds } from "../secret-needs.ts";
 
 export interface SliceStatus {
@@ -90,6 +91,11 @@ export type ParsedSlice =
   | { readonly ok: false; readonly problems: readonly Problem[] }
   | { readonly ok: false; readonly message: string };
 
+/** Slices of several owners that somebody sent, or what is wrong with the first that is not one. */
+export type ParsedChanges =
+  | { readonly ok: true; readonly changes: readonly SliceChange[] }
+  | { readonly ok: false; readonly message: string };
+
 /** A secret that a slice to be published asks for. */
 export interface CandidateSecret {
   readonly file: string;
@@ -127,6 +133,8 @@ export type ToWorker =
   | { readonly type: "in-force"; readonly at: number }
   /** Read a slice that somebody sent. */
   | { readonly type: "parse"; readonly text: string; readonly owner: string }
+  /** The same for several owners. */
+  | { readonly type: "parse-changes"; readonly text: string }
   /** The last chunk was taken in; send the next. */
   | { readonly type: "ack" };
 
@@ -140,6 +148,7 @@ export type FromWorker =
   | { readonly type: "done" }
   | ({ readonly type: "kept" } & KeptChanges)
   | { readonly type: "parsed"; readonly slice: ParsedSlice }
+  | { readonly type: "parsed-changes"; readonly changes: ParsedChanges }
   | ({ readonly type: "validated" } & CandidateReport);
 
 /** What is wrong with candidates as texts, and what of them only shows with the secrets at hand. */

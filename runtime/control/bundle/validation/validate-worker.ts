@@ -15,6 +15,7 @@ import { secretUses } from "../../../settings/secret-spellings.ts";
 import { settingsFields } from "../../../config/settings.ts";
 import { candidateParts } from "./candidates.ts";
 import { createKeptSlices } from "../kept-slices.ts";
+import { parseChanges } from "./parse-changes.ts";
 import { parseSlice } from "./parse-slice.ts";
 import {
   publishedName,
@@ -73,6 +74,9 @@ function serve(port: NonNullable<typeof parentPort>, { path, keptKeys }: WorkerS
         break;
       case "parse":
         send({ type: "parsed", slice: parseSlice(message.text, message.owner) });
+        break;
+      case "parse-changes":
+        send({ type: "parsed-changes", changes: parseChanges(message.text) });
         break;
       default:
         published = message.published ?? published;

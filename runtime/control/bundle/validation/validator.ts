@@ -10,6 +10,7 @@ import type {
   FromWorker,
   CandidateReport,
   KeptChanges,
+  ParsedChanges,
   ParsedSlice,
   PublishedSources,
   Refusals,
@@ -43,6 +44,8 @@ export interface Validator {
   inForce(at: number): Promise<KeptChanges>;
   /** Reads a slice that somebody sent as this owner's. */
   parse(text: string, owner: string): Promise<ParsedSlice>;
+  /** Reads slices of several owners that somebody sent. */
+  parseChanges(text: string): Promise<ParsedChanges>;
   /** Routes of the last good load, sorted by key; not to be read while a load is under way. */
   routes(): readonly RouteText[];
   close(): Promise<void>;
@@ -110,6 +113,10 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
     },
     parse: (text, owner) =>
       askOnce({ type: "parse", text, owner }, (message) => (message.type === "parsed" ? message.slice : undefined)),
+    parseChanges: (text) =>
+      askOnce({ type: "parse-changes", text }, (message) =>
+        message.type === "parsed-changes" ? message.changes : undefined,
+      ),
     routes: () => sorted,
     async close() {
       closed = true;

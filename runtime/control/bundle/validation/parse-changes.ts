@@ -1,28 +1,22 @@
 /**
- * Several owners' slices in one step: `POST /config/slices`, for publishers that have many, such as the controller of
+ * Several owners' slices in one step, in the validating thread as a single one is: `POST /config/slices`, for publishers that have many, such as the controller of
  * Kubernetes Ingresses. What goes from one owner to another is then never missing and never there twice.
  *
  * Untrusted input: the body. Each change says what it believes to find, as `If-Match` does for one slice.
  */
-import { isRecord } from "../../shared/is-record.ts";
-import { isOwner } from "../../features/process/owners.ts";
-import { formatPath, quote } from "../../settings/problem.ts";
-import { canonicalJson, digestOf } from "../../shared/canonical-json.ts";
-import { readSource } from "../../settings/source.ts";
-import type { Expected, SliceChange } from "../bundle/publisher.ts";
-
-/** Some 80,000 routes. */
-export const MAX_CHANGES_BYTES: number = 64 * 1024 * 1024;
-
-export type ChangesReading =
-  | { readonly ok: true; readonly changes: readonly SliceChange[] }
-  | { readonly ok: false; readonly message: string };
+import { isRecord } from "../../../shared/is-record.ts";
+import { isOwner } from "../../../features/process/owners.ts";
+import { formatPath, quote } from "../../../settings/problem.ts";
+import { canonicalJson, sha256 } from "../../../shared/canonical-json.ts";
+import { readSource } from "../../../settings/source.ts";
+import type { Expected, SliceChange } from "../publication.ts";
+import type { ParsedChanges } from "./protocol.ts";
 
 const EXPECTED =
   'must be {"changes": [{"owner": NAME, "slice": SLICE or null, "expected": DIGEST, null for none, or "*"}, …]}';
 
 /** @param text JSON */
-export function readChanges(text: string): ChangesReading {
+export function parseChanges(text: string): ParsedChanges {
   const { value, problems } = readSource("changes", text);
   const [problem] = problems;
   if (problem) {
@@ -56,7 +50,8 @@ function readChange(item: unknown): SliceChange | string {
   if (slice["owner"] !== owner) {
     return `has a slice of owner ${JSON.stringify(slice["owner"])}, must be of ${quote(owner)}`;
   }
-  return { owner, slice: { text: `${canonicalJson(slice)}\n`, digest: digestOf(slice) }, expected };
+  const text = canonicalJson(slice);
+  return { owner, slice: { text: `${text}\n`, digest: sha256(text) }, expected };
 }
 
 function readExpected(value: unknown): Expected | undefined {
