@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from "vitest";
 
 import type { Exchange } from "../../../../runtime/http/exchange.ts";
 import { readForwardedFor } from "../../../../runtime/http/listener/forwarded-for.ts";
-import { MAX_PROXY_HEADER_BYTES, readProxyHeader } from "../../../../runtime/http/listener/proxy-protocol.ts";
+import { readProxyHeader } from "../../../../runtime/http/listener/proxy-protocol.ts";
 import { startRedirectServer } from "../../../../runtime/http/listener/redirect-server.ts";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "../../../../runtime/http/listener/server.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
