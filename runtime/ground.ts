@@ -29,6 +29,7 @@ import { openRecords } from "./record-kinds.ts";
 import { recordPlace } from "./record-store/options.ts";
 import { openBlocks } from "./identity/blocks.ts";
 import { openToolLocks } from "./mcp/tool-locks/shared-drift.ts";
+import { watchDescriptors } from "./shared/descriptors.ts";
 import { watchStore } from "./store/watch/watched-store.ts";
 import { startSweeper } from "./store/sweeper.ts";
 import { openTracing } from "./tracing/tracing.ts";
@@ -52,6 +53,7 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
   const { store, health: storeHealth, counts: storeCounts } = watched;
   own(store);
   own(startSweeper({ store, log }));
+  own(watchDescriptors(log));
   const published = createPublishedSlices({ store });
   const onReload = tracing?.reloaded;
   // What lives in this process alone outlives it nowhere.

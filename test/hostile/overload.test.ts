@@ -1,4 +1,5 @@
 /** More requests than a process can serve: each is answered once or refused with a time to come back, and nobody is served who left. */
+import { connect as connectHttp2, constants, type ClientHttp2Session } from "node:http2";
 import { connect, type Socket } from "node:net";
 
 import { afterEach, expect, test } from "vitest";
@@ -19,7 +20,8 @@ const served: Exchange[] = [];
 const refused: string[] = [];
 const logged: Record<string, unknown>[] = [];
 const sockets: Socket[] = [];
-let onFirst = (): void => {};
+/** Told how many it is, the one that begins among them. */
+let onServe = (_count: number): void => {};
 
 async function start(queueTimeoutMs = QUEUE_TIMEOUT_MS): Promise<void> {
   server = await createHttpServer({
@@ -28,7 +30,7 @@ async function start(queueTimeoutMs = QUEUE_TIMEOUT_MS): Promise<void> {
     queueTimeoutMs,
     log: createLog({ destination: { write: (line: string) => void logged.push(JSON.parse(line) as never) } }),
     handle(exchange) {
-      if (served.push(exchange) === 1) onFirst();
+      onServe(served.push(exchange));
       // The event loop is held, as by work.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, COST_MS);
       exchange.respond(200, ["content-length", "2"], "ok");
@@ -40,7 +42,7 @@ async function start(queueTimeoutMs = QUEUE_TIMEOUT_MS): Promise<void> {
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
   await server.close({ timeoutMs: 0 });
-  onFirst = () => {};
+  onServe = () => {};
   for (const list of [served, refused, logged]) list.length = 0;
 });
 
@@ -98,8 +100,8 @@ test("refuses with 503 and a time to come back, over connections that stay good,
 test("does nothing for clients that leave while they wait", async () => {
   await start(0);
   const [stays, ...clients] = (await openAll()) as [Socket, ...Socket[]];
-  onFirst = () => {
-    for (const client of clients) client.resetAndDestroy();
+  onServe = (count) => {
+    if (count === 1) for (const client of clients) client.resetAndDestroy();
   };
   for (const client of clients) client.write(REQUEST);
   const answer = answerOn(stays);
@@ -121,4 +123,68 @@ test("a body that nobody takes any more is read to its end, and the connection t
   const answer = answerOn(last);
   last.write(REQUEST);
   expect((await answer).status).toBe(200);
+});
+
+/** @returns status, "reset" or, of a gRPC call, its own status; once the stream is over */
+function askStream(session: ClientHttp2Session, headers: Record<string, string> = {}, leaves = false): Promise<string> {
+  return new Promise((resolve) => {
+    const stream = session.request({ ":path": "/web", ":authority": "app.example", ...headers });
+    let status = "reset";
+    stream.on("response", (head) => (status = String(head["grpc-status"] ?? head[":status"])));
+    stream.on("trailers", (trailers) => (status = String(trailers["grpc-status"] ?? status)));
+    stream.on("error", () => {});
+    stream.on("close", () => resolve(status));
+    stream.resume();
+    if (leaves) setImmediate(() => stream.close(constants.NGHTTP2_CANCEL));
+  });
+}
+
+test("streams of HTTP/2 wait like connections: each ends once, and those that were reset are not begun", async () => {
+  await start();
+  const session = connectHttp2(server.origin);
+  try {
+    const call = { ":method": "POST", "content-type": "application/grpc", te: "trailers" };
+    const stay = Array.from({ length: REQUESTS }, () => askStream(session));
+    const calls = Array.from({ length: 20 }, () => askStream(session, call));
+    const leave = Array.from({ length: 40 }, () => askStream(session, {}, true));
+    const ends = await Promise.all(stay);
+    expect(ends.filter((end) => end !== "200" && end !== "503")).toEqual([]);
+    expect(ends).toContain("503");
+    // UNAVAILABLE; those that were served were answered like any other.
+    const callEnds = await Promise.all(calls);
+    expect(callEnds.filter((end) => end !== "200" && end !== "14")).toEqual([]);
+    expect(callEnds).toContain("14");
+    await Promise.all(leave);
+    await expect.poll(() => server.waiting).toBe(0);
+    expect(served.length).toBeLessThan(REQUESTS + 20);
+    expect(await askStream(session)).toBe("200");
+  } finally {
+    session.destroy();
+  }
+});
+
+test("a connection of HTTP/2 that breaks takes all its waiting streams along", async () => {
+  await start(0);
+  const session = connectHttp2(server.origin);
+  session.on("error", () => {});
+  onServe = () => session.destroy();
+  await Promise.all(Array.from({ length: 100 }, () => askStream(session)));
+  await expect.poll(() => server.waiting).toBe(0);
+  expect(served.length).toBeLessThan(100);
+});
+
+test("what waits when the server closes is served before it is closed", async () => {
+  await start(0);
+  const clients = await openAll();
+  const answers = clients.map(answerOn);
+  let closed: Promise<void> | undefined;
+  onServe = (count) => {
+    // Connections of which nothing has been read are closed.
+    if (count + server.waiting === REQUESTS) closed ??= server.close();
+  };
+  for (const client of clients) client.write(REQUEST);
+  const all = await Promise.all(answers);
+  expect(new Set(all.map(({ status }) => status))).toEqual(new Set([200]));
+  expect(closed).toBeDefined();
+  await closed;
 });

@@ -2,8 +2,9 @@
  * Strangers who keep their end of a connection open: whatever the gateway answers, its own end is gone soon after, so
  * that nobody can use up its descriptors. A real process, whose open descriptors are counted.
  */
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
@@ -232,6 +233,48 @@ test.each(["plain", "secure", "redirecting"] as const)(
         .toBe(true);
     } finally {
       socket.destroy();
+    }
+  },
+);
+
+const PRLIMIT = "/usr/bin/prlimit";
+
+test.skipIf(!existsSync(PRLIMIT))(
+  "without a descriptor left newcomers are closed, it is said once, and then they are served again",
+  { timeout: 60_000 },
+  async () => {
+    const gateway = gatewayOf("plain");
+    const pid = gateway.process.pid ?? 0;
+    const limitTo = (descriptors: string): void => {
+      expect(spawnSync(PRLIMIT, [`--pid=${pid}`, `--nofile=${descriptors}:`]).status).toBe(0);
+    };
+    const limit = /^Max open files\s+(\S+)/m.exec(readFileSync(`/proc/${pid}/limits`, "latin1"))?.[1] ?? "";
+    const strangers: Stranger[] = [];
+    const arrive = (): Stranger => {
+      const each = stranger("plain", `${GET}\r\n`);
+      strangers.push(each);
+      return each;
+    };
+    const soon = { timeout: 20_000, interval: 100 };
+    try {
+      limitTo(String(readdirSync(`/proc/${pid}/fd`).length));
+      await expect
+        .poll(() => {
+          arrive();
+          return strangers.some(({ socket, text }) => socket.destroyed && text() === "");
+        }, soon)
+        .toBe(true);
+      // What they hold open.
+      limitTo("1");
+      await expect.poll(() => gateway.log(), soon).toContain("no descriptors are left");
+      limitTo(limit);
+      await expect.poll(() => gateway.log(), soon).toContain("there are descriptors again");
+      const last = arrive();
+      await expect.poll(last.text, soon).toContain("HTTP/1.1 200 ");
+      expect(gateway.log().split("no descriptors are left")).toHaveLength(2);
+    } finally {
+      limitTo(limit);
+      for (const { socket } of strangers) socket.destroy();
     }
   },
 );

@@ -21,6 +21,7 @@ import { type Caller, createTokenGate, hostAllowed, type TokenGate, type TokenRe
 import type { MintedTokens } from "./minted-tokens.ts";
 import { outsideScope, scopedStatus } from "./publish-scope.ts";
 import type { StoreStatus } from "./store/store-status.ts";
+import { goOnAfterErrors } from "../../http/listener/listen.ts";
 import { createAdminServer } from "./tls.ts";
 
 /** What is shown of one process, or of several together. */
@@ -111,6 +112,7 @@ export async function createAdminListener(deps: AdminListenerDeps): Promise<Admi
     );
     server.listen({ port, ...(host === "" ? {} : { host }) }, resolve);
   });
+  goOnAfterErrors(server, deps.log);
   const bound = server.address();
   const boundPort = typeof bound === "object" && bound !== null ? bound.port : port;
   // Everywhere is also here.

@@ -29,6 +29,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { createKeys } from "../../shared/keys.ts";
 import { createLog, type Log } from "../../shared/log.ts";
 import { systemClock, type Closable } from "../../shared/clock.ts";
+import { watchDescriptors } from "../../shared/descriptors.ts";
 import { openRecords } from "../../record-kinds.ts";
 import { watchStore } from "../../store/watch/watched-store.ts";
 import { startFleet } from "./fleet.ts";
@@ -74,6 +75,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
       { clock: systemClock },
     );
     own(store);
+    own(watchDescriptors(log));
     const validator = own(
       createValidator(config, { keptKeys: createKeys(settings.sharedSecrets).derive("kept-slice") }),
     );

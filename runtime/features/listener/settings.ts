@@ -89,7 +89,7 @@ export const listenerShape = {
         : quotedProblem(value, "must be a header in which proxies say who their client is, like CF-Connecting-IP"),
   }),
   max_connections: count({
-    doc: "Connections the public listener holds open at once, per process; more are closed at once. Each may need another one to an upstream, and `--workers` have a limit each.",
+    doc: "Connections the public listener holds open at once, per process; more are closed at once. A client address (an IPv6 network of 64 bits is one) may have as many as are free: alone at most half of them. That is not so with `xff_num_trusted_hops`; any other proxy in front of the gateway that hides its clients' addresses is one client. Each may need another one to an upstream, and `--workers` have a limit each.",
     unset: "two fifths of the process's limit of open files (`ulimit -n`) on Linux, no limit elsewhere",
     min: 1,
     max: 1_000_000,

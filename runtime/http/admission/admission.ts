@@ -44,7 +44,10 @@ export const BEGUN_AT_ONCE = 16;
 export const SHED_IN_A_TURN = 8;
 /** Before, something has waited for so many times as long: many that come together are served, late, where they are no lasting overload. */
 export const BURSTS = 2;
-/** More than that are refused at once; over HTTP/1.1 there are fewer connections. */
+/**
+ * More than that are refused at once, but of clients that have less than their part of it: those make it twice as many at most.
+ * Over HTTP/1.1 one waits for each connection.
+ */
 export const MAX_WAITING = 10_000;
 
 export function createAdmission(deps: AdmissionDeps): Admission {
@@ -78,7 +81,9 @@ export function createAdmission(deps: AdmissionDeps): Admission {
       deps.begin(exchange);
       if (deps.now() >= untilMs) break;
     }
-    for (let shed = 0; shed < SHED_IN_A_TURN; shed += 1) {
+    for (let shed = 0; ; shed += 1) {
+      // What waits has memory, and nothing else is done.
+      if (isMemoryShort ? deps.now() >= untilMs : shed === SHED_IN_A_TURN) break;
       const exchange = queue.takeOldest(isMemoryShort ? now : overdueMs);
       if (exchange === undefined) break;
       deps.shed(exchange, isMemoryShort ? "memory" : "queue-timeout");
@@ -102,8 +107,8 @@ export function createAdmission(deps: AdmissionDeps): Admission {
         return;
       }
       const client = networkOf(exchange.remoteAddress);
-      // A client with less than its part finds room even then.
-      if (queue.size >= MAX_WAITING && queue.waitingOf(client) >= MAX_WAITING / queue.clients) {
+      const isFull = queue.size >= MAX_WAITING && queue.waitingOf(client) >= MAX_WAITING / queue.clients;
+      if (isFull || queue.size >= 2 * MAX_WAITING) {
         deps.shed(exchange, "queue-full");
         return;
       }

@@ -1,6 +1,6 @@
 /**
  * What waits for its turn: first in, first out for each client, and one of each client in turn. Whoever has a thousand waiting
- * delays itself.
+ * delays itself. What is taken or leaves is forgotten at once, wherever it stands: an attacker's old ones keep nothing alive.
  */
 export interface Queued<T> {
   /** Undefined once it was taken, or has left. */
@@ -9,10 +9,16 @@ export interface Queued<T> {
   readonly arrivedMs: number;
 }
 
+interface Waiting<T> extends Queued<T> {
+  readonly inClient: Link<Waiting<T>>;
+  readonly inAge: Link<Waiting<T>>;
+}
+
 interface ClientQueue<T> {
   readonly key: string;
-  readonly queue: Fifo<Queued<T>>;
-  /** Of those in `queue` that have not left. */
+  /** Those that were not passed over. */
+  readonly queue: List<Waiting<T>>;
+  readonly inTurns: Link<ClientQueue<T>>;
   waiting: number;
 }
 
@@ -33,14 +39,22 @@ export interface FairQueue<T> {
 
 export function createFairQueue<T>(): FairQueue<T> {
   const clients = new Map<string, ClientQueue<T>>();
-  /** Clients in the order of their turns; one is in it once, as long as its own queue has anything. */
-  const turns = createFifo<ClientQueue<T>>();
-  const byAge = createFifo<Queued<T>>();
+  /** In the order of their turns; a client is in it once, as long as its own queue has anything. */
+  const turns = createList<ClientQueue<T>>((client) => client.inTurns);
+  const byAge = createList<Waiting<T>>((queued) => queued.inAge);
   let size = 0;
 
-  const remove = (queued: Queued<T>): void => {
+  const leaveClient = (queued: Waiting<T>): void => {
+    const { client } = queued;
+    client.queue.remove(queued);
+    if (client.queue.first() === undefined) turns.remove(client);
+  };
+
+  const remove = (queued: Waiting<T>): void => {
     if (queued.item === undefined) return;
     queued.item = undefined;
+    leaveClient(queued);
+    byAge.remove(queued);
     size -= 1;
     queued.client.waiting -= 1;
     if (queued.client.waiting === 0) clients.delete(queued.client.key);
@@ -57,76 +71,89 @@ export function createFairQueue<T>(): FairQueue<T> {
     add(key, item, arrivedMs) {
       let client = clients.get(key);
       if (!client) {
-        client = { key, queue: createFifo(), waiting: 0 };
+        client = { key, queue: createList((each) => each.inClient), inTurns: createLink(), waiting: 0 };
         clients.set(key, client);
       }
-      if (client.queue.size === 0) turns.push(client);
-      const queued: Queued<T> = { item, client, arrivedMs };
+      const queued: Waiting<T> = { item, client, arrivedMs, inClient: createLink(), inAge: createLink() };
       client.queue.push(queued);
+      turns.push(client);
       byAge.push(queued);
       client.waiting += 1;
       size += 1;
       return queued;
     },
-    remove,
+    // Made above, all of them.
+    remove: (queued) => remove(queued as Waiting<T>),
     take(sinceMs) {
-      for (let client = turns.shift(); client !== undefined; client = turns.shift()) {
-        let queued = client.queue.shift();
-        while (queued !== undefined && (queued.item === undefined || queued.arrivedMs <= sinceMs)) {
-          queued = client.queue.shift();
+      for (let client = turns.first(); client !== undefined; client = turns.first()) {
+        turns.remove(client);
+        let queued = client.queue.first();
+        while (queued !== undefined && queued.arrivedMs <= sinceMs) {
+          client.queue.remove(queued);
+          queued = client.queue.first();
         }
-        if (client.queue.size > 0) turns.push(client);
         if (queued === undefined) continue;
         const { item } = queued;
         remove(queued);
+        if (client.queue.first() !== undefined) turns.push(client);
         return item;
       }
       return undefined;
     },
     takeOldest(untilMs) {
-      for (let queued = byAge.peek(); queued !== undefined; queued = byAge.peek()) {
-        const { item } = queued;
-        if (item !== undefined && queued.arrivedMs > untilMs) return undefined;
-        byAge.shift();
-        if (item === undefined) continue;
-        remove(queued);
-        return item;
-      }
-      return undefined;
+      const queued = byAge.first();
+      if (queued === undefined || queued.arrivedMs > untilMs) return undefined;
+      const { item } = queued;
+      remove(queued);
+      return item;
     },
   };
 }
 
-interface Fifo<T> {
-  readonly size: number;
-  push(item: T): void;
-  peek(): T | undefined;
-  shift(): T | undefined;
+/** Where something stands in a list; undefined neighbours are the ends. */
+interface Link<T> {
+  isIn: boolean;
+  before: T | undefined;
+  after: T | undefined;
 }
 
-/** An array whose shift() moved everything would cost more than the requests at some ten thousand of them. */
-function createFifo<T>(): Fifo<T> {
-  let items: (T | undefined)[] = [];
-  let head = 0;
+interface List<T> {
+  first(): T | undefined;
+  /** Nothing to do for what is in it. */
+  push(item: T): void;
+  /** Nothing to do for what is not in it. */
+  remove(item: T): void;
+}
+
+function createLink<T>(): Link<T> {
+  return { isIn: false, before: undefined, after: undefined };
+}
+
+function createList<T>(linkOf: (item: T) => Link<T>): List<T> {
+  let first: T | undefined;
+  let last: T | undefined;
   return {
-    get size() {
-      return items.length - head;
+    first: () => first,
+    push(item) {
+      const link = linkOf(item);
+      if (link.isIn) return;
+      link.isIn = true;
+      link.before = last;
+      if (last === undefined) first = item;
+      else linkOf(last).after = item;
+      last = item;
     },
-    push: (item) => void items.push(item),
-    peek: () => items[head],
-    shift() {
-      if (head === items.length) return undefined;
-      const item = items[head];
-      items[head] = undefined;
-      head += 1;
-      if (head === items.length) {
-        items = [];
-        head = 0;
-      } else if (head > 1_024 && head * 2 > items.length) {
-        items = items.slice(head);
-        head = 0;
-      }
-      return item;
+    remove(item) {
+      const link = linkOf(item);
+      if (!link.isIn) return;
+      link.isIn = false;
+      const { before, after } = link;
+      if (before === undefined) first = after;
+      else linkOf(before).after = after;
+      if (after === undefined) last = before;
+      else linkOf(after).before = before;
+      link.before = undefined;
+      link.after = undefined;
     },
   };
 }

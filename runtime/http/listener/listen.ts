@@ -2,6 +2,7 @@
 import type { Server } from "node:net";
 
 import { GatewayError } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
 
 export interface ListenAddress {
   /** undefined: every address of the machine. */
@@ -23,7 +24,7 @@ export function parseAddress(address: string): ListenAddress {
 }
 
 /** @throws GatewayError `http.listen` */
-export function listen(server: Server, address: string): Promise<void> {
+export function listen(server: Server, address: string, log: Log): Promise<void> {
   const { host, port } = parseAddress(address);
   return new Promise((resolve, reject) => {
     const onError = (cause: Error): void =>
@@ -33,9 +34,17 @@ export function listen(server: Server, address: string): Promise<void> {
     server.once("error", onError);
     server.listen({ port, ...(host === undefined ? {} : { host }) }, () => {
       server.off("error", onError);
+      goOnAfterErrors(server, log);
       resolve();
     });
   });
+}
+
+/** The system may fail to accept a connection (no memory for it, a filter's rule); without a listener that would end the process. */
+export function goOnAfterErrors(server: Server, log: Log): void {
+  server.on("error", (error: NodeJS.ErrnoException) =>
+    log.warn({ failure: error.code }, "a connection cannot be accepted"),
+  );
 }
 
 /** How clients on this machine reach a listener: "127.0.0.1:8080". */

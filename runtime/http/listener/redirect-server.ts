@@ -9,6 +9,7 @@ import type { AddressInfo } from "node:net";
 
 import type { Log } from "../../shared/log.ts";
 import type { Closable } from "../../shared/clock.ts";
+import { boundConnections } from "../admission/connections.ts";
 import { takeInTurn, TCP_KEEP_ALIVE } from "./connections-h1.ts";
 import { listen } from "./listen.ts";
 import { expectProxyHeaders } from "./proxied-connections.ts";
@@ -47,7 +48,6 @@ export async function startRedirectServer(options: RedirectOptions): Promise<Red
   const { address, proxyProtocol = false, maxConnections, log } = options;
   const server = createServer(HTTP_OPTIONS);
   server.maxHeadersCount = 0;
-  if (maxConnections !== undefined) server.maxConnections = maxConnections;
   takeInTurn(
     server,
     false,
@@ -57,13 +57,17 @@ export async function startRedirectServer(options: RedirectOptions): Promise<Red
     },
     { log },
   );
+  const bounds = boundConnections(server, { max: maxConnections, perClient: true, log });
   const proxied = proxyProtocol ? expectProxyHeaders(server, log) : undefined;
-  await listen(server, address);
+  await listen(server, address, log);
   return {
     port: (server.address() as AddressInfo).port,
     close: () =>
       new Promise((resolve) => {
-        server.close(() => resolve());
+        server.close(() => {
+          bounds.close();
+          resolve();
+        });
         server.closeAllConnections();
         proxied?.cutWaiting();
       }),

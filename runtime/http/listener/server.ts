@@ -10,6 +10,7 @@ import type { AddressInfo } from "node:net";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { createAdmission, type ShedReason } from "../admission/admission.ts";
+import { boundConnections } from "../admission/connections.ts";
 import { memoryReader, watchMemory } from "../admission/memory.ts";
 import { createShedding } from "../admission/shed.ts";
 import { acceptRequest, type RequestRefusal } from "./accept-h1.ts";
@@ -33,7 +34,7 @@ export interface HttpServerOptions {
   readonly insecure: boolean;
   /** Makes it TLS, with HTTP/2 and HTTP/1.1. The caller closes them. */
   readonly certificates?: Certificates | undefined;
-  /** Open connections; more are closed at once. Default: no limit but the system's. */
+  /** Open connections; more are closed at once, and those of a client that has as many as are free. Default: no limit but the system's. */
   readonly maxConnections?: number | undefined;
   /** Longest time in which a client may take nothing of what is sent to it; 0 or absent: no limit. */
   readonly sendTimeoutMs?: number | undefined;
@@ -140,7 +141,6 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const server = secure?.server ?? createServer(httpOptions);
   // By default node drops headers past its limit and goes on; we count them ourselves and refuse.
   server.maxHeadersCount = 0;
-  if (options.maxConnections !== undefined) server.maxConnections = options.maxConnections;
   const accept = (request: IncomingMessage, response: ServerResponse, expectation: Expectation) =>
     acceptRequest(options, request, response, owner, expectation);
   const http1 = takeInTurn(
@@ -161,9 +161,12 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
         serveHttp2: (socket) => http2.serve(socket),
         onHttp1: (socket, bytes) => http1.add(socket, bytes),
       });
+  // A proxy that says who its clients are holds connections for all of them.
+  const perClient = (forwardedFor?.trustedHops ?? 0) === 0;
+  const bounds = boundConnections(server, { max: options.maxConnections, perClient, log });
   const proxied = options.proxyProtocol === true ? expectProxyHeaders(server, log) : undefined;
   if (proxied) secure?.server.prependListener("secureConnection", (socket) => proxied.adopt(socket));
-  await listen(server, options.address);
+  await listen(server, options.address, log);
   const bound = server.address() as AddressInfo;
   return {
     port: bound.port,
@@ -188,6 +191,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
           http1.close();
           http2.close();
           shedding.close();
+          bounds.close();
           resolve();
         });
         server.closeIdleConnections();

@@ -13,6 +13,12 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "request failed": "A bug: the client got `internal`. Report it with the lines around it.",
     "endpoint failed": "The same, at one of the gateway's own addresses.",
     "overload: requests are answered 503": "More requests come than the process can serve: see Overload.",
+    "connections are closed: there are as many as may be":
+      "`reason` is `all` where `max_connections` is reached, `client` where `peer` has as many as are free: see Overload.",
+    "a connection cannot be accepted": "The system refuses it, for the reason in `failure`. Look at its memory.",
+    "no descriptors are left: connections are closed as they come":
+      "Raise the limit of open files (`LimitNOFILE`, `ulimit -n`), or set `max_connections` lower.",
+    "there are descriptors again": "Nothing: it serves as before.",
   },
   Approvals: {
     "an approval cannot be looked for": "A call that needs an approval was refused: ask `/readyz` about the store.",

@@ -1,6 +1,7 @@
 /** `gateway run --workers 2` as real processes: one port, one admin address, publishing to all, crashes. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
+import { connect } from "node:net";
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
@@ -46,6 +47,8 @@ const slice = (mark: string, routes = 1): string => openSlice("team", mark, upst
 const ask = (gateway: RunningGateway, times = 8): Promise<Seen[]> =>
   Promise.all(Array.from({ length: times }, () => visit(gateway.origin, "team-0.example.com")));
 const PRLIMIT = "/usr/bin/prlimit";
+const MAX_CONNECTIONS = 20;
+const FEW_CONNECTIONS = { workers: 2, boot: { max_connections: MAX_CONNECTIONS } };
 const soon = { timeout: 20_000, interval: 50 };
 
 const stores = [["SQLite", undefined] as const, ["PostgreSQL", "postgres"] as const];
@@ -226,7 +229,7 @@ describe("the supervisor", { timeout: 90_000 }, () => {
   afterAll(closeShared);
 
   test("speaks for its workers: readiness, status, metrics", async () => {
-    const gateway = await share({ workers: 2 });
+    const gateway = await share(FEW_CONNECTIONS);
     await gateway.admin.publish("team", slice("1", 3));
     await ask(gateway, 20);
     expect((await gateway.admin.get("/readyz")).body).toMatchObject({
@@ -255,6 +258,26 @@ describe("the supervisor", { timeout: 90_000 }, () => {
     await gateway.admin.remove("team");
   });
 
+  test("closes connections when all workers have as many as may be, and serves who comes then", async () => {
+    const gateway = await share(FEW_CONNECTIONS);
+    await gateway.admin.publish("team", slice("1"));
+    const port = Number(new URL(gateway.origin).port);
+    let closed = 0;
+    // Of many clients: one has no more than half.
+    const sockets = Array.from({ length: 2 * MAX_CONNECTIONS + 10 }, (_, index) =>
+      connect({ port, host: "127.0.0.1", localAddress: `127.0.4.${index + 1}` })
+        .on("error", () => {})
+        .on("close", () => (closed += 1)),
+    );
+    await expect.poll(() => closed, soon).toBeGreaterThanOrEqual(10);
+    expect(gateway.log()).toContain("connections are closed: there are as many as may be");
+    for (const socket of sockets) socket.destroy();
+    const isServed = async (): Promise<boolean> =>
+      (await ask(gateway).catch(() => [])).filter(({ status }) => status === 200).length === 8;
+    await expect.poll(isServed, soon).toBe(true);
+    await gateway.admin.remove("team");
+  });
+
   test("passes on the authorization records of all workers, whole and without loss", async () => {
     const gateway = await run({ workers: 2, boot: { authorize_log: "stdout" } });
     await gateway.admin.publish("team", slice("1"));
@@ -267,7 +290,7 @@ describe("the supervisor", { timeout: 90_000 }, () => {
   });
 
   test("reads changed files through its workers, and says when they are bad", async () => {
-    const gateway = await share({ workers: 2 });
+    const gateway = await share(FEW_CONNECTIONS);
     gateway.write("extra.json", slice("file").replaceAll("team", "extra"));
     await expect.poll(async () => (await visit(gateway.origin, "extra-0.example.com")).mark, soon).toBe("file");
     gateway.write("extra.json", "{");
@@ -280,7 +303,7 @@ describe("the supervisor", { timeout: 90_000 }, () => {
   });
 
   test("drains its workers on SIGTERM and leaves nothing behind", async () => {
-    const gateway = await share({ workers: 2 });
+    const gateway = await share(FEW_CONNECTIONS);
     const workers = await gateway.workers();
     gateway.process.kill("SIGTERM");
     expect(await gateway.ended).toBe(0);
