@@ -29,7 +29,7 @@ import { openRecords } from "./record-kinds.ts";
 import { recordPlace } from "./record-store/options.ts";
 import { openBlocks } from "./identity/blocks.ts";
 import { openToolLocks } from "./mcp/tool-locks/shared-drift.ts";
-import { watchDescriptors } from "./shared/descriptors.ts";
+import { watchDescriptors } from "./control/workers/descriptors.ts";
 import { watchStore } from "./store/watch/watched-store.ts";
 import { startSweeper } from "./store/sweeper.ts";
 import { openTracing } from "./tracing/tracing.ts";

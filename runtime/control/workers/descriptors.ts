@@ -1,8 +1,8 @@
 /** Whether the process can still open anything: without a descriptor connections are closed as they come, and nobody says so. */
 import { closeSync, openSync } from "node:fs";
 
-import type { Closable } from "./clock.ts";
-import type { Log } from "./log.ts";
+import type { Closable } from "../../shared/clock.ts";
+import type { Log } from "../../shared/log.ts";
 
 const LOOK_MS = 2_000;
 
