@@ -158,8 +158,12 @@ export function call(actor: Actor, grant: Grant, route: "tools" | "connected", r
   });
 }
 
-/** By the client itself (RFC 7009), or by its user's page, which withdraws the consent too. */
-export async function endGrant(actor: Actor, grant: Grant): Promise<void> {
+/**
+ * By the client itself (RFC 7009), or by its user's page, which withdraws the consent too.
+ *
+ * @returns whether it is certain that the grant has ended
+ */
+export async function endGrant(actor: Actor, grant: Grant): Promise<boolean> {
   const { history, world, random } = actor;
   const { user, browser, registration } = grant;
   const name = String(registration["client_name"]);
@@ -172,19 +176,23 @@ export async function endGrant(actor: Actor, grant: Grant): Promise<void> {
       headers: { "content-type": "application/x-www-form-urlencoded" },
       body: new URLSearchParams({ token: grant.refresh, ...clientProof(registration) }).toString(),
     });
-    return operation.end(answer?.status === 200 ? "ok" : "unknown");
+    const hasEnded = answer?.status === 200;
+    operation.end(hasEnded ? "ok" : "unknown");
+    return hasEnded;
   }
   const page = await browser.open(`${world.addresses.pages}/.gateway/`);
-  if (!page.text.includes(`End access of ${name}`)) return undefined;
+  if (!page.text.includes(`End access of ${name}`)) return false;
   const withdraws = `${user} ${registration.client_id}`;
   const operation = history.begin("revoke", by, { right: "grant", target: grant.id, withdraws });
   try {
     const after = await press(browser, page, `End access of ${name}`);
-    operation.end(after?.status === 200 && !after.text.includes(`End access of ${name}`) ? "ok" : "unknown");
+    const hasEnded = after?.status === 200 && !after.text.includes(`End access of ${name}`);
+    operation.end(hasEnded ? "ok" : "unknown");
+    return hasEnded;
   } catch {
     operation.end("unknown");
+    return false;
   }
-  return undefined;
 }
 
 /** A client tries on for so long after its grant was ended. */
@@ -199,25 +207,29 @@ const REFRESH_EVERY_MS = 4_000;
 export function useGrants(scene: Scene, name: string, user: string, kept: Grant[], calls = 40): Promise<void> {
   const actor = createActor(scene, name);
   const { world, random } = actor;
-  let holder: Holder | undefined;
+  let unused: Holder | undefined;
   return act(actor, async () => {
-    holder ??= await register(actor, user, world.addresses.tools, `Client ${name}`);
+    // The user's page tells applications apart by their names: none is the beginning of another one.
+    unused ??= await register(actor, user, world.addresses.tools, `Client (${actor.next()})`);
+    const holder = unused;
     // Of two that do not come at the very same time the second one ends what the first has got.
     const grant = await obtain(actor, holder, random() < 0.25);
     if (!grant) return actor.pause(1_000);
     kept.push(grant);
+    // With a second grant of the same client that page would end one of both.
+    unused = undefined;
     for (let count = calls * (1 + 3 * random()); count > 0 && !actor.hasEnded(); count -= 1) {
       if (world.now() - grant.since > REFRESH_EVERY_MS * (0.3 + random())) {
-        if (!(await refresh(actor, grant, random() < 0.5))) return void (holder = undefined);
+        if (!(await refresh(actor, grant, random() < 0.5))) return undefined;
       }
       const answer = await call(actor, grant, "tools");
-      if (answer?.status === 401 && !(await refresh(actor, grant, false))) return void (holder = undefined);
+      if (answer?.status === 401 && !(await refresh(actor, grant, false))) return undefined;
       await actor.pause(200);
     }
-    // One that is left alive is left to the end: the user's page ends all that a client has.
-    if (random() < 0.3) holder = undefined;
-    if (actor.hasEnded() || !holder) return undefined;
-    await endGrant(actor, grant);
+    // Some are left alive, to the end.
+    if (actor.hasEnded() || random() < 0.3) return undefined;
+    // Its next one comes, for which the user is not asked again where the client ended the last one itself.
+    if (await endGrant(actor, grant)) unused = holder;
     const until = world.now() + TRIES_ON_MS;
     while (world.now() < until && !actor.hasEnded()) {
       await call(actor, grant, "tools");
