@@ -11,10 +11,11 @@ import type { SoakWorld } from "./world/world.ts";
 const AT_ONCE = 1 << 20;
 
 /** To be called when the replicas have ended: their records are complete then. */
-export function collectEvidence(world: SoakWorld, { operations, faults }: History): Evidence {
+export function collectEvidence(world: SoakWorld, { operations, faults }: History, slackMs = 0): Evidence {
   return {
     operations,
     faults,
+    slackMs,
     sessionSeconds: world.lifetimes.sessionSeconds,
     records: world.replicas.flatMap(({ name, recordsFile }) => recordsOf(name, recordsFile)),
     calls: world.upstreams.mcp.reached

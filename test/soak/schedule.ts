@@ -17,7 +17,7 @@ import type { SoakWorld } from "./world/world.ts";
 /** Between the recovery from one fault and the next one. */
 const QUIET_SECONDS: readonly [number, number] = [1, 3];
 /** Generous: a machine that does much else at the same time takes its time to start a process. */
-export const RECOVER_WITHIN_MS = 120_000;
+export const RECOVER_WITHIN_MS = 240_000;
 /** Kept free at the end, for the last recovery. */
 const LAST_MS = 8_000;
 

@@ -67,7 +67,7 @@ function olderThanStated(evidence: Evidence, owner: string, publishes: readonly 
     if (by?.outcome === "refused") {
       violations.push({ text: `${where} served ${owner} ${bundle}, whose publication was refused`, operations });
     } else if (newest && by?.facts.generation !== undefined && generationOf(by) < generationOf(newest)) {
-      if (couldLag(evidence.faults, operation, newest)) continue;
+      if (couldLag(evidence, operation, newest)) continue;
       const text = `${where} served ${owner} ${bundle} after ${newest.facts.number} was said to be live everywhere`;
       violations.push({ text, operations: [...operations, newest.id] });
     }
@@ -80,13 +80,17 @@ function generationOf(publish: Publish | undefined): number {
 }
 
 /** The replica may have shown no sign of life when the publisher counted, and not have learnt of it since. */
-function couldLag(faults: readonly FaultSpan[], { replica, began }: Operation<"request">, publish: Publish): boolean {
+function couldLag(
+  { faults, slackMs = 0 }: Evidence,
+  { replica, began }: Operation<"request">,
+  publish: Publish,
+): boolean {
   const since = publish.began - SIGN_OF_LIFE_MS;
   const all = asDeaf(faults);
   return all
     .filter((fault) => fault.began <= publish.ended && fault.ended >= since)
     .filter(({ replicas }) => replica === undefined || replicas.includes(replica))
-    .some((fault) => began <= knownBy(all, replica, fault.began));
+    .some((fault) => began <= knownBy(all, replica, fault.began, slackMs));
 }
 
 /** More keeps a replica from a new bundle than from news about rights. */

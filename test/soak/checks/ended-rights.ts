@@ -110,7 +110,7 @@ function afterItsEnd(evidence: Evidence, { ends, born }: Rights, use: Use): read
     names.some((name) => (born.get(name) ?? Infinity) < began),
   );
   return [...names.flatMap((name) => ends.get(name) ?? []), ...wide]
-    .filter(({ ended }) => use.at > knownBy(evidence.faults, use.replica, ended))
+    .filter(({ ended }) => use.at > knownBy(evidence.faults, use.replica, ended, evidence.slackMs))
     .map((end) =>
       violation(use, end, end.kind === "revoke" ? `${end.facts.right} ${end.facts.target} was revoked` : "sign-out"),
     );
@@ -118,7 +118,8 @@ function afterItsEnd(evidence: Evidence, { ends, born }: Rights, use: Use): read
 
 function whileBlocked(evidence: Evidence, { blocks }: Rights, use: Use): readonly Violation[] {
   return (blocks.get(use.by.user ?? "") ?? [])
-    .filter(({ block, until }) => use.at > knownBy(evidence.faults, use.replica, block.ended) && use.at < until)
+    .filter(({ until }) => use.at < until)
+    .filter(({ block }) => use.at > knownBy(evidence.faults, use.replica, block.ended, evidence.slackMs))
     .map(({ block }) => violation(use, block, `${block.facts.user} was blocked`));
 }
 

@@ -22,6 +22,8 @@ export interface Evidence extends History {
   readonly calls: readonly ReachedCall[];
   /** How long a session lasts at most. */
   readonly sessionSeconds: number;
+  /** Added to each bound in seconds, where nothing must depend on how busy the machine is. Default: 0. */
+  readonly slackMs?: number;
 }
 
 export interface Violation {
@@ -58,20 +60,21 @@ export function operationsOf<K extends Kind>(history: History, kind: K): readonl
  * read everything again; and in any case 5 minutes and that later, since then it must refuse whom it cannot ask about.
  *
  * @param replica absent: whichever was asked
+ * @param slackMs of the evidence
  */
-export function knownBy(faults: readonly FaultSpan[], replica: string | undefined, at: number): number {
+export function knownBy(faults: readonly FaultSpan[], replica: string | undefined, at: number, slackMs = 0): number {
   const deaf = faults
     .filter(({ disturbs }) => disturbs.some((each) => DEAF.includes(each)))
     .filter(({ replicas }) => replica === undefined || replicas.includes(replica))
     .toSorted((a, b) => a.began - b.began);
   let from = at;
-  let within = LEARNT_MS;
+  let within = LEARNT_MS + slackMs;
   for (const { began, ended } of deaf) {
     if (ended < from || began > from + within) continue;
     from = Math.max(from, ended);
-    within = READ_AGAIN_MS + LEARNT_MS;
+    within = READ_AGAIN_MS + LEARNT_MS + slackMs;
   }
-  return Math.min(from + within, at + AWAY_MS + READ_AGAIN_MS + LEARNT_MS);
+  return Math.min(from + within, at + AWAY_MS + READ_AGAIN_MS + LEARNT_MS + slackMs);
 }
 
 /** @returns by key, in the order of the operations */

@@ -6,12 +6,25 @@
  * sent again late: the gateway ends those by its own rules (OAuth 2.1 §4.1.3, §4.3.1).
  */
 import type { Operation } from "../history/history.ts";
-import { groupBy, isDone, mayBeDone, operationsOf, type Check, type Evidence, type Violation } from "./evidence.ts";
+import type { Kind } from "../history/operations.ts";
+import {
+  groupBy,
+  isDone,
+  knownBy,
+  mayBeDone,
+  operationsOf,
+  type Check,
+  type Evidence,
+  type Violation,
+} from "./evidence.ts";
 
 /** Expiry is not timed here. */
 const NEAR_ITS_END_MS = 30_000;
 /** Sent again so long after the first time, a refresh token may be taken for a stolen one. */
 const SENT_AGAIN_LATE_MS = 25_000;
+
+/** What processes are told of; all else is in the store when it is asked for. */
+const HEARD_OF: readonly Kind[] = ["revoke", "sign-out", "block", "unblock", "disconnect"];
 
 type Look = Operation<"look">;
 /** Undefined: may be there or not. */
@@ -73,11 +86,13 @@ function expectations(evidence: Evidence): (look: Look) => Expected {
   return (look) => {
     const { what, id } = look.facts;
     if (what === "publish") return true;
-    const expected = lastOf(changesTo(`${what} ${id}`));
+    const user = owners.get(`${what} ${id}`) ?? id.split(" ", 1)[0] ?? "";
+    const [own, blocks] = [changesTo(`${what} ${id}`), what === "block" ? [] : changesTo(`block ${user}`)];
+    if ([...own, ...blocks].some(({ operation }) => isNewsAt(evidence, look, operation))) return undefined;
+    const expected = lastOf(own);
     if (expected !== true) return expected;
     // Who is blocked is let in by nothing, and loses nothing.
-    const user = owners.get(`${what} ${id}`) ?? id.split(" ", 1)[0] ?? "";
-    if (what !== "block" && lastOf(changesTo(`block ${user}`)) !== false) return undefined;
+    if (what !== "block" && lastOf(blocks) !== false) return undefined;
     // Consents that had grants go with these.
     if (what === "consent" && endings.has(user)) return undefined;
     if (what === "session") {
@@ -87,6 +102,11 @@ function expectations(evidence: Evidence): (look: Look) => Expected {
     if (what === "grant") return (byGrant.get(id) ?? []).some((each) => isDoubtful(each, byValue)) ? undefined : true;
     return true;
   };
+}
+
+/** The replica need not have heard of it yet. */
+function isNewsAt({ faults, slackMs }: Evidence, look: Look, { kind, ended }: Operation): boolean {
+  return HEARD_OF.includes(kind) && ended <= look.began && look.began <= knownBy(faults, look.replica, ended, slackMs);
 }
 
 /** After this operation the grant may have ended by the rules. */

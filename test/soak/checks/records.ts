@@ -6,7 +6,7 @@
  */
 import type { FaultSpan, Operation } from "../history/history.ts";
 import { UNTAGGED } from "../history/operations.ts";
-import { groupBy, operationsOf, type Check } from "./evidence.ts";
+import { groupBy, operationsOf, type Check, type Evidence } from "./evidence.ts";
 
 /** 0.1 s of records, and 0.4 s in which a busy machine lets neither the timer of a batch nor the kill come at their time. */
 const UNWRITTEN_MS = 500;
@@ -22,7 +22,7 @@ export const ONE_RECORD: Check = {
     const tagged = asked.filter(({ facts }) => facts.tag !== UNTAGGED);
     return [...groupBy(tagged, ({ facts }) => facts.tag)].flatMap(([tag, all]) => {
       const found = records.get(tag)?.length ?? 0;
-      const least = all.filter((each) => isDecided(each) && !mayBeUnwritten(evidence.faults, each)).length;
+      const least = all.filter((each) => isDecided(each) && !mayBeUnwritten(evidence, each)).length;
       if (found >= least && found <= all.length) return [];
       const text = `${all.length} requests with the tag ${tag} have ${found} records, must be ${least} to ${all.length}`;
       return [{ text, operations: all.map(({ id }) => id) }];
@@ -38,14 +38,14 @@ function isDecided({ outcome, facts: { status, how } }: Asked): boolean {
   return outcome !== "unknown" && status !== 421 && status !== 404 && !(how === "tool" && status === 401);
 }
 
-function mayBeUnwritten(faults: readonly FaultSpan[], { replica, ended, facts }: Asked): boolean {
+function mayBeUnwritten({ faults, slackMs = 0 }: Evidence, { replica, ended, facts }: Asked): boolean {
   // A stream's decision is older than its end.
   const from = "lastByteAt" in facts ? 0 : ended;
   return faults
     .filter(
       ({ disturbs, replicas }) => disturbs.includes("killed") && (replica === undefined || replicas.includes(replica)),
     )
-    .some((kill) => ended >= unwrittenSince(faults, kill) && from <= kill.ended);
+    .some((kill) => ended >= unwrittenSince(faults, kill) - slackMs && from <= kill.ended);
 }
 
 /** While records cannot be written they wait in the process, and go with it. */

@@ -1,11 +1,14 @@
 /** At the end, when all faults are healed: what is there, on every replica. */
+import { setTimeout as delay } from "node:timers/promises";
+
 import type { Answer } from "../../support/browser.ts";
 import { createOAuthClient, createPkce, REDIRECT_URI } from "../../support/oauth-client.ts";
+import { knownBy } from "../checks/evidence.ts";
 import type { Kept } from "../history/operations.ts";
 import type { Replica } from "../world/types.ts";
 import { refresh, type Grant } from "./grants.ts";
 import { ask, createActor, toolCall, type Actor, type Scene } from "./scene.ts";
-import { signIn, type Session } from "./sessions.ts";
+import { trySignIn, type Session } from "./sessions.ts";
 
 /** What actors left behind. */
 export interface Left {
@@ -20,6 +23,7 @@ export interface Left {
 /** No more than these of each kind, the last ones. */
 const LOOKED_AT = 40;
 const TRIES = 10;
+const CONVERGE_TRIES = 30;
 
 interface Seen {
   readonly found: boolean;
@@ -31,6 +35,9 @@ export async function lookAtTheEnd(scene: Scene, left: Left): Promise<void> {
   const world = { ...scene.world, ended: new AbortController().signal };
   const actor = createActor({ ...scene, world }, "looker");
   const { replicas, addresses } = world;
+  // Whatever was acknowledged must be known everywhere then.
+  const knownAt = knownBy(actor.history.faults, undefined, world.now());
+  await delay(Math.max(0, knownAt - world.now()));
 
   /** @param asked undefined: no answer that says so, ask again */
   const look = async (
@@ -84,17 +91,26 @@ export async function lookAtTheEnd(scene: Scene, left: Left): Promise<void> {
     for (const replica of replicas) {
       await look("block", user, replica, async () => {
         const fixed = createActor({ ...scene, world: { ...world, pick: () => replica } }, "looker");
-        const session = await signIn(fixed, user);
-        return { found: session === undefined };
+        const session = await trySignIn(fixed, user);
+        return session && { found: session === "refused" };
       });
     }
   }
   for (const owner of left.owners) {
+    const bundleAt = async (replica: Replica): Promise<number | undefined> => {
+      const answer = await ask(world, replica, { method: "GET", url: addresses.published[owner] });
+      const bundle = answer?.headers["x-bundle"];
+      return bundle === undefined ? undefined : Number(bundle);
+    };
+    // Of one that was answered 202 a replica may hear late.
+    for (let tries = 0; tries < CONVERGE_TRIES; tries += 1) {
+      if (new Set(await Promise.all(replicas.map(bundleAt))).size === 1) break;
+      await actor.pause(1_000);
+    }
     for (const replica of replicas) {
       await look("publish", owner, replica, async () => {
-        const answer = await ask(world, replica, { method: "GET", url: addresses.published[owner] });
-        const bundle = answer?.headers["x-bundle"];
-        return bundle === undefined ? undefined : { found: true, bundle: Number(bundle) };
+        const bundle = await bundleAt(replica);
+        return bundle === undefined ? undefined : { found: true, bundle };
       });
     }
   }

@@ -12,6 +12,12 @@ export interface Session {
 
 /** @returns undefined where it did not work */
 export async function signIn(actor: Actor, user: string): Promise<Session | undefined> {
+  const session = await trySignIn(actor, user);
+  return session === "refused" ? undefined : session;
+}
+
+/** @returns undefined where nobody knows why it did not work */
+export async function trySignIn(actor: Actor, user: string): Promise<Session | "refused" | undefined> {
   const { world, history } = actor;
   const id = actor.next();
   const operation = history.begin("sign-in", { actor: actor.name }, { user });
@@ -21,7 +27,8 @@ export async function signIn(actor: Actor, user: string): Promise<Session | unde
     const cookie = browser.cookieHeader(new URL(world.addresses.web).hostname);
     const isIn = page.status === 200 && page.url.startsWith(world.addresses.web);
     operation.end(isIn ? "ok" : page.status === 403 ? "refused" : "unknown", isIn ? { session: id } : {});
-    return isIn ? { id, user, browser, cookie } : undefined;
+    if (isIn) return { id, user, browser, cookie };
+    return page.status === 403 ? "refused" : undefined;
   } catch {
     operation.end("unknown");
     return undefined;
@@ -46,7 +53,6 @@ export function look(actor: Actor, { id: session, user, cookie }: Session) {
   return visit(actor, {
     route: "web",
     url: actor.world.addresses.web,
-
     by: { session, user },
     headers: { cookie },
   });

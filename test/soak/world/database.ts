@@ -128,11 +128,11 @@ async function streams(primary: PostgresNode, state?: "sync"): Promise<boolean> 
   return rows.some(({ sync_state: is }) => state === undefined || is === state);
 }
 
-/** @throws Error after a minute */
+/** @throws Error after three minutes */
 export async function until(holds: () => Promise<boolean>, what: string): Promise<void> {
-  const deadline = performance.now() + 60_000;
+  const deadline = performance.now() + 180_000;
   while (!(await holds().catch(() => false))) {
-    if (performance.now() > deadline) throw new Error(`Waited for a minute until ${what}`);
+    if (performance.now() > deadline) throw new Error(`Waited for three minutes until ${what}`);
     await delay(50);
   }
 }

@@ -50,8 +50,9 @@ export interface GatewayOptions {
   readonly logFile: string;
 }
 
-const START_WITHIN_MS = 60_000;
-const STOP_WITHIN_MS = 30_000;
+const START_WITHIN_MS = 180_000;
+/** Whoever is killed loses records. */
+const STOP_WITHIN_MS = 120_000;
 const SETPRIV = "/usr/bin/setpriv";
 
 export async function makeGateway(options: GatewayOptions): Promise<SoakGateway> {
