@@ -4,6 +4,7 @@
  *
  * Options: --minutes N (10) --seed S (of the clock) --store sqlite|postgres|both (both: half of the time each) --replicas 1..3 (2)
  * --workers N (2) --faults a,b (all) --keep DIR (report, plot, history, logs) --json (the report alone, on standard output).
+ * Seeded bugs, which its checks must catch: `npm run soak:bugs`.
  * Exit code 1 when something was lost or wrongly allowed, or traffic did not recover; 2 when it could not be run.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -11,6 +12,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { errorText } from "../../runtime/shared/errors.ts";
+import { takeOwnMounts } from "./own-mounts.ts";
 import { plotSvg } from "./plot.ts";
 import { reportText, type SoakReport } from "./report.ts";
 import { type Progress, runSoak } from "./run.ts";
@@ -110,4 +112,7 @@ async function main(): Promise<number> {
   return report.passed ? 0 : 1;
 }
 
-if (import.meta.main) process.exit(await main());
+if (import.meta.main) {
+  takeOwnMounts();
+  process.exit(await main());
+}

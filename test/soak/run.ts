@@ -46,7 +46,7 @@ export async function runSoak(options: SoakOptions, deps: RunDeps = {}): Promise
 }
 
 async function soakStore(
-  { seed, replicas, workers, faults, program = PROGRAM, ease = 1, brief = false, keep }: SoakOptions,
+  { seed, replicas, workers, faults, ease = 1, brief = false, keep }: SoakOptions,
   store: StoreKind,
   totalMs: number,
   { tell, stop = new AbortController().signal }: RunDeps,
@@ -59,7 +59,7 @@ async function soakStore(
     replicas,
     workers,
     seed,
-    program,
+    program: PROGRAM,
     wantsStandby: !brief && wanted.some((name) => ["database-failover", "database-demoted"].includes(name)),
     faketime: !brief && wanted.includes("clock-stepped") ? findFaketime() : undefined,
     keep: folder,

@@ -4,12 +4,14 @@
  */
 import { parseArgs } from "node:util";
 
+import { takeOwnMounts } from "../own-mounts.ts";
 import { BUGS } from "./bugs.ts";
 import { seedBug } from "./seed-bug.ts";
 import { soakShortly } from "./short-soak.ts";
 
 const NONE = { name: "none", caughtBy: "", changes: [] };
 
+takeOwnMounts();
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { seconds: { type: "string", default: "25" }, seed: { type: "string", default: "1" } },

@@ -134,8 +134,6 @@ export interface SoakOptions {
   readonly workers: number;
   /** Names of faults; absent: all that can happen here. */
   readonly faults?: readonly string[];
-  /** `main.ts` of another copy of runtime/, with a seeded bug. */
-  readonly program?: string;
   /** Faults that have a brief form, in that; what takes long is left out. For the form in `npm test`. */
   readonly brief?: boolean;
   /** Multiplies the pauses between operations; 1 for the command, more for the form in `npm test`. */
