@@ -73,6 +73,8 @@ export interface Ended {
 
 const LOSSES: readonly string[] = ["nothing-lost", "one-record"];
 const SHOWN = 20;
+/** What waits for one answer. Others are several requests, a process that must start first, or last as long as they are wanted. */
+const ONE_REQUEST: readonly string[] = ["request", "redeem", "publish"];
 
 export function reportOf(ended: Ended): StoreReport {
   const { world, history, beganMs, endedMs, found, happened, workers } = ended;
@@ -163,8 +165,7 @@ function seenOf(struck: Struck, operations: readonly Operation[], endedMs: numbe
 function worstStall(operations: readonly Operation[]): StoreReport["worstStall"] {
   let worst: StoreReport["worstStall"] = { ms: 0, kind: "none", replica: undefined };
   for (const { kind, replica, began, ended } of operations) {
-    // A stream lasts as long as it is wanted.
-    if (kind !== "stream" && ended !== Infinity && ended - began > worst.ms)
+    if (ONE_REQUEST.includes(kind) && ended !== Infinity && ended - began > worst.ms)
       worst = { ms: ended - began, kind, replica };
   }
   return worst;

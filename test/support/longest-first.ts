@@ -8,6 +8,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Longest first, above 10 s on a quiet machine with two cores. */
 export const LONGEST = [
+  "test/soak/soak.test.ts",
   "test/examples/cdktf-cli.test.ts",
   "test/cdktf/examples.test.ts",
   "test/runtime/control/workers/workers.test.ts",

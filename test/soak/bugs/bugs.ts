@@ -127,8 +127,8 @@ export const BUGS: readonly Bug[] = [
     changes: [
       {
         file: "control/bundle/publisher.ts",
-        find: "...(await awaitLive(generation, [...planned.wanted.keys()])) };",
-        replace: "replicas: 1, laggards: [], ...(generation < 0 && (await awaitLive(generation, []))) };",
+        find: "...(await live(generation, [...planned.wanted.keys()])) };",
+        replace: "replicas: 1, laggards: [], ...(generation < 0 && (await live(generation, []))) };",
       },
     ],
   },
