@@ -8,7 +8,7 @@ import { collectEvidence } from "./collect.ts";
 import { createRecorder, type Operation, type Recorder } from "./history/history.ts";
 import { createRecovery } from "./recovery.ts";
 import { type Found, reportOf, type SoakReport, type StoreReport } from "./report.ts";
-import { chooseFaults, namedFaults, RECOVER_WITHIN_MS, strikeAll } from "./schedule.ts";
+import { chooseFaults, namedFaults, recoverWithinMs, strikeAll } from "./schedule.ts";
 import { type SoakTraffic, startTraffic } from "./traffic/traffic.ts";
 import { findFaketime } from "./world/gateways.ts";
 import type { SoakOptions, StoreKind } from "./world/types.ts";
@@ -91,7 +91,7 @@ async function soakStore(
       traffic = startTraffic(world, recorder, { ease });
       const names = world.replicas.map(({ name }) => name);
       say("waits until all kinds of traffic work");
-      const began = await recovery.since(world.now(), names, RECOVER_WITHIN_MS);
+      const began = await recovery.since(world.now(), names, recoverWithinMs(brief));
       const chosen = chooseFaults(world, faults, brief);
       const problems = began === undefined ? [`traffic did not begin: no ${recovery.missing().join(", ")}`] : [];
       const happened =

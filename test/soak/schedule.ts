@@ -17,7 +17,13 @@ import type { SoakWorld } from "./world/world.ts";
 /** Between the recovery from one fault and the next one. */
 const QUIET_SECONDS: readonly [number, number] = [1, 3];
 /** Generous: a machine that does much else at the same time takes its time to start a process. */
-export const RECOVER_WITHIN_MS = 240_000;
+const RECOVER_WITHIN_MS = 240_000;
+/** In the brief form, which must hold beside whatever else is tested: the test's own bound comes first. */
+const BRIEFLY_RECOVER_WITHIN_MS = 1_200_000;
+
+export function recoverWithinMs(brief: boolean): number {
+  return brief ? BRIEFLY_RECOVER_WITHIN_MS : RECOVER_WITHIN_MS;
+}
 /** Kept free at the end, for the last recovery. */
 const LAST_MS = 8_000;
 
@@ -96,7 +102,7 @@ export async function strikeAll(
     const lastsMs = 1000 * (options.brief ? (fault.briefly ?? 0) : between(fault.lasts, random));
     const aimed = fault.aim(world, random);
     try {
-      const result = await strikeOne(deps, fault, aimed, lastsMs);
+      const result = await strikeOne(deps, fault, aimed, { lastsMs, withinMs: recoverWithinMs(options.brief) });
       struck.push(result);
       if (result.recoveredMs === undefined) break;
     } catch (error) {
@@ -113,7 +119,7 @@ async function strikeOne(
   { world, history, recovery, say, stop }: ScheduleDeps,
   { name, disturbs }: Fault,
   aimed: Aimed,
-  lastsMs: number,
+  { lastsMs, withinMs }: { readonly lastsMs: number; readonly withinMs: number },
 ): Promise<Struck> {
   const replicas = aimed.replicas.map((replica) => replica.name);
   const { detail } = aimed;
@@ -128,7 +134,7 @@ async function strikeOne(
   }
   const healedMs = world.now();
   span.end();
-  const recoveredAt = await recovery.since(healedMs, replicas, RECOVER_WITHIN_MS);
+  const recoveredAt = await recovery.since(healedMs, replicas, withinMs);
   if (recoveredAt !== undefined) span.recovered();
   const recoveredMs = recoveredAt === undefined ? undefined : recoveredAt - healedMs;
   const missing = recovery.missing().join(", ");

@@ -27,7 +27,7 @@ test.skipIf("missing" in postgres)(
   async () => {
     const report = await runSoak({
       // Time is not what ends it: each fault comes once.
-      minutes: 10,
+      minutes: 20,
       seed: 19,
       stores: ["postgres"],
       replicas: 2,
@@ -45,7 +45,7 @@ test.skipIf("missing" in postgres)(
     expect(store && plotSvg(store)).toContain(">database-killed</text>");
   },
   // It takes less than a minute on a machine that does nothing else.
-  900_000,
+  1_200_000,
 );
 
 test.each([
