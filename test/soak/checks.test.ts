@@ -236,6 +236,23 @@ describe("nothing-lost", () => {
   ])("finds: %s", (_, lines) => {
     expect(found(NOTHING_LOST, lines)).toHaveLength(1);
   });
+  test("a grant refreshed while a clock was stepped may have ended, where replicas have clocks of their own", () => {
+    const again: Line = ["20-30", "redeem", { what: "refresh-token", value: "v", grant: "g" }];
+    const faults = [fault("15-40", "clock")];
+    const lines = [code, again, look("grant", "g", false)];
+    expect(found(NOTHING_LOST, lines, { faults })).toHaveLength(1);
+    expect(found(NOTHING_LOST, lines, { faults, hasOneClock: false })).toEqual([]);
+    const before = [fault("70000-80000", "clock")];
+    expect(found(NOTHING_LOST, lines, { faults: before, hasOneClock: false })).toHaveLength(1);
+  });
+  test("what was ended may be there until it must be known, and no longer", () => {
+    const early: Line = ["1500-1510", "look", { what: "session", id: "s", found: true }];
+    const lines = [signIn, ["20-30", "sign-out", { session: "s" }], early] as const;
+    expect(found(NOTHING_LOST, lines)).toEqual([]);
+    const late: Line = ["2100-2110", "look", { what: "session", id: "s", found: true }];
+    expect(found(NOTHING_LOST, [...lines.slice(0, 2), late])).toHaveLength(1);
+    expect(found(NOTHING_LOST, [...lines.slice(0, 2), late], { slackMs: 1_000 })).toEqual([]);
+  });
 });
 
 describe("bundles", () => {

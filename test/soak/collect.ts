@@ -15,6 +15,7 @@ export function collectEvidence(world: SoakWorld, { operations, faults }: Histor
   return {
     operations,
     faults,
+    hasOneClock: world.store === "postgres",
     slackMs,
     sessionSeconds: world.lifetimes.sessionSeconds,
     records: world.replicas.flatMap(({ name, recordsFile }) => recordsOf(name, recordsFile)),

@@ -22,6 +22,8 @@ export interface Evidence extends History {
   readonly calls: readonly ReachedCall[];
   /** How long a session lasts at most. */
   readonly sessionSeconds: number;
+  /** All replicas go by the clock of the store (PostgreSQL); otherwise each by its own. Default: true. */
+  readonly hasOneClock?: boolean;
   /** Added to each bound in seconds, where nothing must depend on how busy the machine is. Default: 0. */
   readonly slackMs?: number;
 }

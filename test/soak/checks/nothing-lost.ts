@@ -99,7 +99,10 @@ function expectations(evidence: Evidence): (look: Look) => Expected {
       const began = signIns.get(id)?.began ?? 0;
       return look.began - began < evidence.sessionSeconds * 1_000 - NEAR_ITS_END_MS ? true : undefined;
     }
-    if (what === "grant") return (byGrant.get(id) ?? []).some((each) => isDoubtful(each, byValue)) ? undefined : true;
+    if (what === "grant") {
+      const all = byGrant.get(id) ?? [];
+      return all.some((each) => isDoubtful(each, byValue) || isByWrongClock(evidence, each)) ? undefined : true;
+    }
     return true;
   };
 }
@@ -107,6 +110,14 @@ function expectations(evidence: Evidence): (look: Look) => Expected {
 /** The replica need not have heard of it yet. */
 function isNewsAt({ faults, slackMs }: Evidence, look: Look, { kind, ended }: Operation): boolean {
   return HEARD_OF.includes(kind) && ended <= look.began && look.began <= knownBy(faults, look.replica, ended, slackMs);
+}
+
+/** To another replica a refresh token may look used long ago, so stolen (OPERATIONS.md, "What users see of faults", `clock-stepped`). */
+function isByWrongClock({ faults, hasOneClock = true }: Evidence, { began, ended }: Operation<"redeem">): boolean {
+  if (hasOneClock) return false;
+  const steps = faults.filter(({ disturbs }) => disturbs.includes("clock"));
+  // Its processes take a step within a second or two.
+  return steps.some((step) => began <= step.ended + SENT_AGAIN_LATE_MS && ended >= step.began);
 }
 
 /** After this operation the grant may have ended by the rules. */

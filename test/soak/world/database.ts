@@ -128,11 +128,11 @@ async function streams(primary: PostgresNode, state?: "sync"): Promise<boolean> 
   return rows.some(({ sync_state: is }) => state === undefined || is === state);
 }
 
-/** @throws Error after three minutes */
+/** @throws Error after ten minutes */
 export async function until(holds: () => Promise<boolean>, what: string): Promise<void> {
-  const deadline = performance.now() + 180_000;
+  const deadline = performance.now() + 600_000;
   while (!(await holds().catch(() => false))) {
-    if (performance.now() > deadline) throw new Error(`Waited for three minutes until ${what}`);
+    if (performance.now() > deadline) throw new Error(`Waited for ten minutes until ${what}`);
     await delay(50);
   }
 }

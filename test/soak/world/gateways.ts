@@ -50,7 +50,7 @@ export interface GatewayOptions {
   readonly logFile: string;
 }
 
-const START_WITHIN_MS = 180_000;
+const START_WITHIN_MS = 600_000;
 /** Whoever is killed loses records. */
 const STOP_WITHIN_MS = 120_000;
 const SETPRIV = "/usr/bin/setpriv";

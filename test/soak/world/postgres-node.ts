@@ -34,7 +34,7 @@ export interface PostgresNode {
 /** Room for two copies of the write-ahead log that a soak leaves. */
 const DISK_MEBIBYTES = 400;
 const SETTINGS = ["max_connections=200", "max_wal_size=96MB", "min_wal_size=32MB", "wal_keep_size=64MB"];
-const START_WITHIN_MS = 180_000;
+const START_WITHIN_MS = 600_000;
 
 export async function makeNode(bin: string, name: string, parent: string): Promise<PostgresNode> {
   const port = await freePort();
