@@ -27,11 +27,12 @@ import { compilePolicy, evaluate } from "../../runtime/policy/evaluate.ts";
 import { silentLog } from "../../runtime/shared/log.ts";
 import { verifyAudit } from "../../runtime/tools/audit/verify.ts";
 import { alice, asAlice } from "../support/facts.ts";
-import { type Child, REST_CORE, startChild } from "./child.ts";
-import { load } from "./load.ts";
-import { formatTable, median } from "./table.ts";
-import { startGateway, webRequest } from "./targets.ts";
-import { moveThread, threadTimes } from "./threads.ts";
+import { type Child, REST_CORE, startChild } from "./common/child.ts";
+import { load } from "./common/load.ts";
+import { formatTable, median } from "./common/table.ts";
+import { startGateway } from "./common/gateway.ts";
+import { webRequest } from "./common/requests.ts";
+import { moveThread, threadTimes } from "./common/threads.ts";
 
 const { values } = parseArgs({
   options: {
@@ -88,7 +89,7 @@ async function measureGateways(): Promise<boolean> {
     opened.push(() => child.stop());
     return child;
   };
-  const upstream = await start("rest", process.execPath, join(import.meta.dirname, "upstream.ts"));
+  const upstream = await start("rest", process.execPath, join(import.meta.dirname, "common/upstream.ts"));
   const gateways: (Variant & Awaited<ReturnType<typeof startGateway>> & { readonly samples: Sample[] })[] = [];
   for (const variant of VARIANTS) {
     const origin = `http://127.0.0.1:${upstream.port}`;

@@ -14,12 +14,13 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 
-import { type Child, startChild } from "./child.ts";
-import { fillStore } from "./console-store.ts";
-import { load } from "./load.ts";
-import { formatTable, median } from "./table.ts";
-import { startGateway, webRequest } from "./targets.ts";
-import { threadTimes } from "./threads.ts";
+import { type Child, startChild } from "./common/child.ts";
+import { fillStore } from "./parts/console-store.ts";
+import { load } from "./common/load.ts";
+import { formatTable, median } from "./common/table.ts";
+import { startGateway } from "./common/gateway.ts";
+import { webRequest } from "./common/requests.ts";
+import { threadTimes } from "./common/threads.ts";
 
 const { values } = parseArgs({
   options: {
@@ -63,7 +64,7 @@ try {
     opened.push(() => child.stop());
     return child;
   };
-  const upstream = await start("rest", process.execPath, join(import.meta.dirname, "upstream.ts"));
+  const upstream = await start("rest", process.execPath, join(import.meta.dirname, "common/upstream.ts"));
   const storage = `sqlite:${join(directory, "console.db")}`;
   await fillStore(storage);
   const gateway = await startGateway({

@@ -23,13 +23,14 @@ import { Client } from "pg";
 import { visit } from "../../examples/demo/person.ts";
 import { createBrowser } from "../support/browser.ts";
 import { findPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
-import { startChild } from "./child.ts";
-import { cpuNanoseconds, residentMebibytes } from "./cpu.ts";
-import { createDirectoryClients, type DirectoryClients } from "./directory-clients.ts";
-import { measureLoad } from "./directory-load.ts";
-import { runBeforeOthers, startSteadyLoad, type SteadyLoad } from "./steady-load.ts";
-import { formatTable, median } from "./table.ts";
-import { startGateway, webRequest } from "./targets.ts";
+import { startChild } from "./common/child.ts";
+import { cpuNanoseconds, residentMebibytes } from "./common/cpu.ts";
+import { createDirectoryClients, type DirectoryClients } from "./parts/directory-clients.ts";
+import { measureLoad } from "./parts/directory-load.ts";
+import { runBeforeOthers, startSteadyLoad, type SteadyLoad } from "./common/steady-load.ts";
+import { formatTable, median } from "./common/table.ts";
+import { startGateway } from "./common/gateway.ts";
+import { webRequest } from "./common/requests.ts";
 
 const { values } = parseArgs({
   options: {
@@ -147,7 +148,7 @@ async function startServer(): Promise<Postgres> {
 
 /** With two people signed in, one of whom will be in all groups there are for her. */
 async function start(storage: string) {
-  const upstream = await startProgram(process.execPath, join(import.meta.dirname, "upstream.ts"));
+  const upstream = await startProgram(process.execPath, join(import.meta.dirname, "common/upstream.ts"));
   const user = (name: string) => ({ id: name, email: `${name}@example.com`, name, groups: ["engineering"] });
   const gateway = await startGateway({
     directory,

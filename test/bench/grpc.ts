@@ -22,9 +22,9 @@ import { stringify } from "yaml";
 
 import { makeTestCertificate, openCertificateFolder } from "../support/certificates.ts";
 import { freePort } from "../support/ports.ts";
-import { startChild } from "./child.ts";
-import { cpuNanoseconds } from "./cpu.ts";
-import { formatTable, median } from "./table.ts";
+import { startChild } from "./common/child.ts";
+import { cpuNanoseconds } from "./common/cpu.ts";
+import { formatTable, median } from "./common/table.ts";
 
 const { values, positionals } = parseArgs({
   options: { rounds: { type: "string", default: "7" }, seconds: { type: "string", default: "2" } },
@@ -86,7 +86,7 @@ async function bench(): Promise<void> {
       ],
     }),
   );
-  const gateway = await startChild("target", process.execPath, [join(import.meta.dirname, "full.ts"), config]);
+  const gateway = await startChild("target", process.execPath, [join(import.meta.dirname, "common/full.ts"), config]);
   try {
     const direct = `http://127.0.0.1:${upstream.port}`;
     const through = `https://localhost:${port}`;

@@ -37,7 +37,7 @@ import { makeSigningKey } from "../support/client-assertion.ts";
 import { createFakeExchange, type FakeExchange } from "../support/fake-exchange.ts";
 import { fakeIssuer, IDP, idJagClaims, JWT_BEARER, signIdJag } from "../support/id-jag.ts";
 import { ONE_SERVER, ORIGIN, RESOURCE } from "../support/issuer.ts";
-import { formatTable, median } from "./table.ts";
+import { formatTable, median } from "./common/table.ts";
 import { userId } from "../support/users.ts";
 
 const { values } = parseArgs({

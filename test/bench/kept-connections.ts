@@ -16,12 +16,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
-import { type Child, startChild } from "./child.ts";
-import { HAPROXY, startHaproxy } from "./haproxy.ts";
-import { answerLength } from "./load.ts";
-import { NGINX, startNginx } from "./nginx.ts";
-import { formatTable } from "./table.ts";
-import { messageRequest, startGateway } from "./targets.ts";
+import { type Child, startChild } from "./common/child.ts";
+import { HAPROXY, startHaproxy } from "./peers/haproxy.ts";
+import { answerLength } from "./common/answers.ts";
+import { NGINX, startNginx } from "./peers/nginx.ts";
+import { formatTable } from "./common/table.ts";
+import { startGateway } from "./common/gateway.ts";
+import { messageRequest } from "./common/requests.ts";
 
 const { values } = parseArgs({
   options: {
@@ -79,7 +80,7 @@ async function measureCase(every: number, afterMs: number): Promise<string[][]> 
     return child;
   };
   try {
-    const program = join(import.meta.dirname, "closing-upstream.ts");
+    const program = join(import.meta.dirname, "parts/closing-upstream.ts");
     const upstream = await start("rest", process.execPath, program, String(every), String(afterMs));
     const found: string[][] = [];
     for (const name of names) {

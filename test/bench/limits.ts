@@ -7,7 +7,7 @@ import { silentLog } from "../../runtime/shared/log.ts";
 import { systemClock } from "../../runtime/shared/clock.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
 import { limitedRoute, type LimitDoc, settle } from "../runtime/limits/limit-world.ts";
-import { formatTable, median } from "./table.ts";
+import { formatTable, median } from "./common/table.ts";
 
 const ROUNDS = 15;
 /** In one turn of the event loop, which a gateway under load has about so many requests in. */

@@ -16,11 +16,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
-import { type Child, REST_CORE, startChild } from "./child.ts";
-import type { OverloadOptions, OverloadResult } from "./overload-child.ts";
-import { runBeforeOthers } from "./steady-load.ts";
-import { formatTable, median } from "./table.ts";
-import { messageRequest, startGateway, webRequest } from "./targets.ts";
+import { type Child, REST_CORE, startChild } from "./common/child.ts";
+import type { OverloadOptions, OverloadResult } from "./parts/overload-child.ts";
+import { runBeforeOthers } from "./common/steady-load.ts";
+import { formatTable, median } from "./common/table.ts";
+import { startGateway } from "./common/gateway.ts";
+import { messageRequest, webRequest } from "./common/requests.ts";
 
 const { values } = parseArgs({
   options: {
@@ -67,7 +68,7 @@ async function measure(): Promise<void> {
     closers.unshift(() => child.stop());
     return child;
   };
-  const upstream = await start("rest", process.execPath, join(import.meta.dirname, "upstream.ts"));
+  const upstream = await start("rest", process.execPath, join(import.meta.dirname, "common/upstream.ts"));
   const origin = `http://127.0.0.1:${upstream.port}`;
   const gateway = await startGateway({ directory, name: "gateway", upstream: origin, start, logLevel: "error" });
   closers.unshift(gateway.close);
@@ -187,7 +188,7 @@ function startFlood(options: Omit<OverloadOptions, "rate">): () => void {
 
 /** @param priority see `runBeforeOthers`; undefined: none, behind those who measure */
 function spawnClients(options: OverloadOptions, priority: number | undefined) {
-  const program = join(import.meta.dirname, "overload-child.ts");
+  const program = join(import.meta.dirname, "parts/overload-child.ts");
   const args = ["-c", REST_CORE, process.execPath, program, JSON.stringify(options)];
   const child = spawn("/usr/bin/taskset", args, { stdio: ["ignore", "pipe", "inherit"] });
   if (priority !== undefined) runBeforeOthers(child.pid ?? 0, priority);

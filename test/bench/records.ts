@@ -14,7 +14,7 @@ import type { RecordPlace, RecordStoreOptions } from "../../runtime/record-store
 import type { RecordPage, RecordQuery, RecordReader } from "../../runtime/record-store/record-reader.ts";
 import { findPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
 import { manyCopies, RARE_ROUTE, RARE_USER } from "../support/record-copies.ts";
-import { formatTable, median } from "./table.ts";
+import { formatTable, median } from "./common/table.ts";
 
 const DAY = 24 * 3600_000;
 const MAX_PAGE_MS = 100;

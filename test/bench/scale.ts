@@ -13,7 +13,7 @@ import { parseArgs } from "node:util";
 import { benchHeld, type HeldFigure } from "./scale/held.ts";
 import { benchLoading, type LoadingFigure, QUIET } from "./scale/loading.ts";
 import { benchWorkers, type WorkersFigure } from "./scale/workers.ts";
-import { formatTable } from "./table.ts";
+import { formatTable } from "./common/table.ts";
 
 const BOUNDS = { loadMs: 2_000, stallMs: 20, grewMebibytes: 250, growth: 1.1, workersRatio: 1.05 } as const;
 /** The loop of a process that only answers requests is never away for longer, on a machine that is its own. */

@@ -17,7 +17,7 @@ import { startIdentityProvider } from "../../examples/demo/identity-provider.ts"
 import { visit } from "../../examples/demo/person.ts";
 import { createBrowser } from "../support/browser.ts";
 import { freePort } from "../support/ports.ts";
-import type { Usage } from "./sizing-child.ts";
+import type { Usage } from "./parts/sizing-child.ts";
 
 const ROUTES = 10_000;
 const SESSIONS = 400;
@@ -57,7 +57,7 @@ async function start(count: number): Promise<ChildProcess> {
   const file = join(directory, `${count}.yaml`);
   // JSON is YAML.
   await writeFile(file, JSON.stringify(boot));
-  const child = fork(new URL("sizing-child.ts", import.meta.url).pathname, [file], { execArgv: ["--expose-gc"] });
+  const child = fork(new URL("parts/sizing-child.ts", import.meta.url).pathname, [file], { execArgv: ["--expose-gc"] });
   await once(child, "message");
   return child;
 }

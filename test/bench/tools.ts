@@ -22,7 +22,7 @@ import { mayUse } from "../../runtime/policy/reach.ts";
 import { replay } from "../../runtime/tools/replay/replay.ts";
 import { checkedFrom } from "../support/config.ts";
 import { alice, asAlice } from "../support/facts.ts";
-import { formatTable, median } from "./table.ts";
+import { formatTable, median } from "./common/table.ts";
 
 const ROUNDS = 9;
 const ROUND_MS = 120;

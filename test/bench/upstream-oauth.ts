@@ -19,9 +19,9 @@ import { TEST_SHARED_SECRET } from "../support/config.ts";
 import { signInClient } from "../support/oauth-client.ts";
 import { freePort } from "../support/ports.ts";
 import { startUpstreamService } from "../support/upstream-service.ts";
-import { cpuNanoseconds } from "./cpu.ts";
-import { load } from "./load.ts";
-import { formatTable, median } from "./table.ts";
+import { cpuNanoseconds } from "./common/cpu.ts";
+import { load } from "./common/load.ts";
+import { formatTable, median } from "./common/table.ts";
 
 const { values } = parseArgs({
   options: {

@@ -1,4 +1,5 @@
 /** Operations a second with the faults below them, as SVG. */
+import { type Area, AXIS, bar, bottomAxis, COLOURS, legend, svg, text } from "../support/plot/frame.ts";
 import type { StoreReport } from "./report.ts";
 
 const WIDTH = 1200;
@@ -7,9 +8,12 @@ const TOP = 40;
 const HEIGHT = 260;
 const LANE = 18;
 
-/** Colours that people who cannot tell red from green can tell. */
-const COLOURS = { ok: "#4477aa", refused: "#ccbb44", unknown: "#ee6677" } as const;
-const NAMES = { ok: "done", refused: "refused", unknown: "no answer" } as const;
+const OUTCOMES = [
+  { outcome: "ok", name: "done", colour: COLOURS[0] },
+  { outcome: "refused", name: "refused", colour: COLOURS[3] },
+  { outcome: "unknown", name: "no answer", colour: COLOURS[1] },
+] as const;
+const FAULT = COLOURS[5];
 
 export function plotSvg(report: StoreReport): string {
   const { perSecond, faults } = report;
@@ -17,16 +21,15 @@ export function plotSvg(report: StoreReport): string {
   const most = Math.max(1, ...perSecond.map(({ ok, refused, unknown }) => ok + refused + unknown));
   const x = (second: number): number => LEFT + ((WIDTH - LEFT - 20) * second) / duration;
   const y = (count: number): number => TOP + HEIGHT - (HEIGHT * count) / most;
-  const outcomes = ["ok", "refused", "unknown"] as const;
+  const area: Area = { left: LEFT, top: TOP, right: WIDTH - 20, bottom: TOP + HEIGHT };
 
   const bars = perSecond.flatMap((counts, second) => {
     let below = 0;
-    return outcomes.map((outcome) => {
+    return OUTCOMES.map(({ outcome, colour }) => {
       const from = below;
       below += counts[outcome];
       if (counts[outcome] === 0) return "";
-      const size = [round(x(second)), round(y(below)), round(x(1) - x(0)), round(y(from) - y(below))];
-      return `<rect x="${size[0]}" y="${size[1]}" width="${size[2]}" height="${size[3]}" fill="${COLOURS[outcome]}"/>`;
+      return bar(x(second), y(below), x(1) - x(0), y(from) - y(below), colour);
     });
   });
   const names = [...new Set(faults.map(({ name }) => name))];
@@ -35,9 +38,9 @@ export function plotSvg(report: StoreReport): string {
     const [from, healed] = [x(beganMs / 1000), x((beganMs + lastedMs) / 1000)];
     const until = x((beganMs + lastedMs + (recoveredMs ?? 0)) / 1000);
     return [
-      `<rect x="${round(from)}" y="${TOP}" width="${round(healed - from)}" height="${HEIGHT}" fill="#000" opacity="0.06"/>`,
-      `<rect x="${round(from)}" y="${top}" width="${round(Math.max(2, healed - from))}" height="${LANE - 5}" fill="#aa3377"/>`,
-      `<rect x="${round(healed)}" y="${top}" width="${round(until - healed)}" height="${LANE - 5}" fill="#aa3377" opacity="0.35"/>`,
+      bar(from, TOP, healed - from, HEIGHT, "#000", 0.06),
+      bar(from, top, Math.max(2, healed - from), LANE - 5, FAULT),
+      bar(healed, top, until - healed, LANE - 5, FAULT, 0.35),
     ];
   });
   const lastLane = TOP + HEIGHT + 40 + names.length * LANE;
@@ -46,29 +49,23 @@ export function plotSvg(report: StoreReport): string {
     const at = x((first?.beganMs ?? 0) / 1000);
     const isRight = at > WIDTH / 2;
     const top = TOP + HEIGHT + 40 + index * LANE + LANE - 8;
-    return `<text x="${round(isRight ? at - 6 : at)}" y="${top}" text-anchor="${isRight ? "end" : "start"}" ${isRight ? "" : `dx="${round(labelShift(report, name, x))}"`}>${name}</text>`;
+    return isRight ? text(at - 6, top, name, { anchor: "end" }) : text(at + labelShift(report, name, x), top, name);
   });
   const step = [1, 2, 5, 10, 20, 30, 60, 120, 300].find((each) => duration / each <= 15) ?? 600;
-  const ticks = Array.from({ length: Math.floor(duration / step) + 1 }, (_, index) => index * step).map(
-    (second) =>
-      `<line x1="${round(x(second))}" x2="${round(x(second))}" y1="${TOP + HEIGHT}" y2="${TOP + HEIGHT + 5}" stroke="#555"/><text x="${round(x(second))}" y="${TOP + HEIGHT + 18}" text-anchor="middle">${second} s</text>`,
-  );
-  const legend = outcomes.map(
-    (outcome, index) =>
-      `<rect x="${LEFT + 420 + index * 110}" y="14" width="12" height="12" fill="${COLOURS[outcome]}"/><text x="${LEFT + 438 + index * 110}" y="24">${NAMES[outcome]}</text>`,
-  );
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${lastLane + 20}" width="${WIDTH}" height="${lastLane + 20}" font-family="sans-serif" font-size="12" fill="#222">
-<rect width="100%" height="100%" fill="#fff"/>
-<text x="${LEFT}" y="24" font-size="15">Operations a second: ${report.store}, ${report.replicas} replicas</text>
-${legend.join("\n")}
-<text x="${LEFT - 8}" y="${TOP + 4}" text-anchor="end">${most}</text><text x="${LEFT - 8}" y="${TOP + HEIGHT}" text-anchor="end">0</text>
-${bars.filter((bar) => bar !== "").join("\n")}
-<line x1="${LEFT}" x2="${WIDTH - 20}" y1="${TOP + HEIGHT}" y2="${TOP + HEIGHT}" stroke="#555"/>
-${ticks.join("\n")}
-${lanes.join("\n")}
-${labels.join("\n")}
-</svg>
-`;
+  const ticks = Array.from({ length: Math.floor(duration / step) + 1 }, (_, index) => index * step).map((second) => ({
+    at: x(second),
+    label: `${second} s`,
+  }));
+  return svg(WIDTH, lastLane + 20, [
+    text(LEFT, 24, `Operations a second: ${report.store}, ${report.replicas} replicas`, { size: 15 }),
+    ...legend(OUTCOMES, { x: LEFT + 420, y: 24, width: 500 }).elements,
+    text(LEFT - 8, TOP + 4, String(most), { anchor: "end", fill: AXIS }),
+    text(LEFT - 8, TOP + HEIGHT, "0", { anchor: "end", fill: AXIS }),
+    ...bars,
+    ...bottomAxis(area, ticks),
+    ...lanes,
+    ...labels,
+  ]);
 }
 
 /** Behind the last span of its lane. */
@@ -77,8 +74,4 @@ function labelShift({ faults }: StoreReport, name: string, x: (second: number) =
   const first = x((spans[0]?.beganMs ?? 0) / 1000);
   const ends = spans.map(({ beganMs, lastedMs, recoveredMs }) => x((beganMs + lastedMs + (recoveredMs ?? 0)) / 1000));
   return Math.max(...ends) - first + 6;
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
 }

@@ -4,7 +4,7 @@
  */
 import { connect, type Socket } from "node:net";
 
-import { answerLength } from "../load.ts";
+import { answerLength } from "../common/answers.ts";
 
 export interface HeldResult {
   /** Open now. */

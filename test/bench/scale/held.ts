@@ -5,7 +5,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { median } from "../table.ts";
+import { median } from "../common/table.ts";
 import type { HeldResult } from "./held-clients.ts";
 import { manyRoutes } from "./routes.ts";
 import { memoryOf, startWatched } from "./watched.ts";

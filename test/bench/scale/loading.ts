@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { startUpstream } from "../../support/marked-upstream.ts";
-import { threadTimes } from "../threads.ts";
+import { threadTimes } from "../common/threads.ts";
 import type { ProbeResult } from "./probe.ts";
 import { manyRoutes } from "./routes.ts";
 import { forgetPeak, memoryOf, startWatched, type Watched } from "./watched.ts";

@@ -1,7 +1,7 @@
 /** A client in a process of its own: asks once a millisecond over one connection and tells how long the slowest answer took. */
 import { connect } from "node:net";
 
-import { answerLength } from "../load.ts";
+import { answerLength } from "../common/answers.ts";
 
 export interface ProbeResult {
   readonly slowestMs: number;

@@ -8,10 +8,10 @@ import { connect } from "node:net";
 import { join } from "node:path";
 
 import { runGateway, type RunningGateway } from "../../support/run-gateway.ts";
-import { startChild } from "../child.ts";
-import { cpuNanoseconds } from "../cpu.ts";
-import { answerLength } from "../load.ts";
-import { median } from "../table.ts";
+import { startChild } from "../common/child.ts";
+import { cpuNanoseconds } from "../common/cpu.ts";
+import { answerLength } from "../common/answers.ts";
+import { median } from "../common/table.ts";
 import { manyRoutes } from "./routes.ts";
 
 export interface WorkersFigure {
@@ -37,7 +37,7 @@ const ROUTES = 1_000;
 const WARM_UP_REQUESTS = { "kept connections": 60_000, "a connection each": 6_000 } as const;
 
 export async function benchWorkers(options: WorkersOptions): Promise<WorkersFigure[]> {
-  const upstream = await startChild("any", process.execPath, [join(import.meta.dirname, "..", "upstream.ts")]);
+  const upstream = await startChild("any", process.execPath, [join(import.meta.dirname, "../common/upstream.ts")]);
   const gateways: RunningGateway[] = [];
   try {
     for (const workers of [1, 2]) {

@@ -11,7 +11,7 @@ import { connect, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { HAPROXY } from "../../bench/haproxy.ts";
+import { HAPROXY } from "../../bench/peers/haproxy.ts";
 import { freePort } from "../../support/ports.ts";
 
 export interface DatabaseBalancer {

@@ -11,13 +11,13 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 
-import { makeTestCertificate, openCertificateFolder } from "../support/certificates.ts";
-import { freePort } from "../support/ports.ts";
-import { startChild, type Child } from "./child.ts";
-import { cpuNanoseconds } from "./cpu.ts";
-import { load, type LoadResult } from "./load.ts";
-import { startNginx } from "./nginx.ts";
-import { median, percentiles } from "./table.ts";
+import { makeTestCertificate, openCertificateFolder } from "../../support/certificates.ts";
+import { freePort } from "../../support/ports.ts";
+import { startChild, type Child } from "../common/child.ts";
+import { cpuNanoseconds } from "../common/cpu.ts";
+import { load, type LoadResult } from "../common/load.ts";
+import { startNginx } from "../peers/nginx.ts";
+import { median, percentiles } from "../common/table.ts";
 
 export interface TransportFigures {
   /** CPU µs per request of the gateway's process, by protocol. */
@@ -54,9 +54,9 @@ export async function benchTransports(options: TransportOptions): Promise<Transp
     return child;
   };
   try {
-    const upstream = await start("rest", process.execPath, join(here, "upstream.ts"));
+    const upstream = await start("rest", process.execPath, join(here, "../common/upstream.ts"));
     const origin = `http://127.0.0.1:${upstream.port}`;
-    const bare = await start("target", process.execPath, join(here, "bare.ts"), origin);
+    const bare = await start("target", process.execPath, join(here, "../peers/bare.ts"), origin);
     const nginx = existsSync("/usr/sbin/nginx") ? await startNginx(directory, upstream.port, start) : undefined;
 
     const files = await folder.write("localhost", makeTestCertificate({ name: "localhost", dns: ["localhost"] }));
@@ -112,7 +112,7 @@ log_level: error
 `;
   await writeFile(`${config}.boot`, boot);
   await writeConfiguration(config, boot, { port, upstream, mark: "first", secure: files !== undefined });
-  const child = await start("target", process.execPath, join(here, "full.ts"), config);
+  const child = await start("target", process.execPath, join(here, "../common/full.ts"), config);
   return { ...child, port, config };
 }
 

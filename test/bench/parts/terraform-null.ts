@@ -4,10 +4,10 @@
  * What Terraform takes with it is Terraform's own time for so many routes; whatever our provider costs beyond is the
  * breadth of the schema and our work.
  */
-import { servePlugin } from "../../runtime/terraform/protocol/handshake.ts";
-import type { Provider, Resource } from "../../runtime/terraform/protocol/provider.ts";
-import type { SchemaBlock } from "../../runtime/terraform/schema/schema-model.ts";
-import { BUNDLE_TYPE, bundleSchema, providerBlock } from "../../runtime/terraform/schema/schema.ts";
+import { servePlugin } from "../../../runtime/terraform/protocol/handshake.ts";
+import type { Provider, Resource } from "../../../runtime/terraform/protocol/provider.ts";
+import type { SchemaBlock } from "../../../runtime/terraform/schema/schema-model.ts";
+import { BUNDLE_TYPE, bundleSchema, providerBlock } from "../../../runtime/terraform/schema/schema.ts";
 
 /** Paths of what `program()` in terraform.ts writes. */
 const WRITTEN = new Set([

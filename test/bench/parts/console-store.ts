@@ -1,11 +1,11 @@
 /** A store in which much has happened: ten thousand people with sessions, three replicas that counted for two days. */
-import { keepTraffic } from "../../runtime/control/health/keep-traffic.ts";
-import { createTraffic } from "../../runtime/control/health/traffic.ts";
-import { createRecords, identityTags, SESSIONS_TAG, userTag } from "../../runtime/identity/identity-records.ts";
-import { openRecords } from "../../runtime/record-kinds.ts";
-import { silentLog } from "../../runtime/shared/log.ts";
-import type { UserId } from "../../runtime/shared/user-id.ts";
-import type { Store } from "../../runtime/store/store.ts";
+import { keepTraffic } from "../../../runtime/control/health/keep-traffic.ts";
+import { createTraffic } from "../../../runtime/control/health/traffic.ts";
+import { createRecords, identityTags, SESSIONS_TAG, userTag } from "../../../runtime/identity/identity-records.ts";
+import { openRecords } from "../../../runtime/record-kinds.ts";
+import { silentLog } from "../../../runtime/shared/log.ts";
+import type { UserId } from "../../../runtime/shared/user-id.ts";
+import type { Store } from "../../../runtime/store/store.ts";
 
 const PEOPLE = 10_000;
 const REPLICAS = 3;

@@ -10,9 +10,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
-import { PROVIDER_SOURCE, ROUTE_BLOCK, ROUTES_ATTRIBUTE } from "../../runtime/terraform/schema/schema.ts";
-import { type ProcessCost, watchProcess } from "./process-watch.ts";
+import { writeDevMirror } from "../../../runtime/terraform/dev-mirror.ts";
+import { PROVIDER_SOURCE, ROUTE_BLOCK, ROUTES_ATTRIBUTE } from "../../../runtime/terraform/schema/schema.ts";
+import { type ProcessCost, watchProcess } from "../common/process-watch.ts";
 
 export interface StepFigure extends ProcessCost {
   readonly seconds: number;

@@ -33,6 +33,7 @@ export async function startChild(
     port,
     stop: () =>
       new Promise((resolve) => {
+        if (child.exitCode !== null || child.signalCode !== null) return resolve();
         const timer = setTimeout(() => child.kill("SIGKILL"), 3000);
         child.once("exit", () => {
           clearTimeout(timer);

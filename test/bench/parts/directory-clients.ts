@@ -1,7 +1,7 @@
 /** A provider that fills a directory for the first time, by several clients at once; they can be told to pause. */
 import { Agent, request as send } from "node:http";
 
-import { patchOf } from "../support/scim-client.ts";
+import { patchOf } from "../../support/scim-client.ts";
 
 export interface DirectoryClients {
   /** Before each of its requests a client waits until it may go on. */

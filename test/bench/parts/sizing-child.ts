@@ -1,6 +1,6 @@
 /** A gateway that tells what it uses: `node --expose-gc sizing-child.ts CONFIG`, over IPC. */
-import { startGateway } from "../../runtime/gateway.ts";
-import { createLog } from "../../runtime/shared/log.ts";
+import { startGateway } from "../../../runtime/gateway.ts";
+import { createLog } from "../../../runtime/shared/log.ts";
 
 export interface Usage {
   /** Bytes that live after a collection. */

@@ -1,7 +1,7 @@
 /** The process of steady-load.ts. Raw sockets, as load.ts has them. */
 import { connect, type Socket } from "node:net";
 
-import { answerLength } from "./load.ts";
+import { answerLength } from "./answers.ts";
 
 export interface SteadyOptions {
   readonly port: number;

@@ -6,7 +6,7 @@
  */
 import { createServer, type AddressInfo, type Socket } from "node:net";
 
-import { takeRequest } from "../support/victim.ts";
+import { takeRequest } from "../../support/victim.ts";
 
 const every = Number(process.argv[2]);
 const afterMs = Number(process.argv[3]);

@@ -1,10 +1,10 @@
 /** The initial load of directory.ts: in windows between which it pauses, each with the proxy's figures of its own. */
 import { setTimeout as delay } from "node:timers/promises";
 
-import { oktaUser } from "../support/scim-client.ts";
+import { oktaUser } from "../../support/scim-client.ts";
 import type { DirectoryClients } from "./directory-clients.ts";
-import type { SteadyLoad } from "./steady-load.ts";
-import { median } from "./table.ts";
+import type { SteadyLoad } from "../common/steady-load.ts";
+import { median } from "../common/table.ts";
 
 const GROUP_SIZE = 20;
 /** After the load has begun or ended, until what was under way is over. */

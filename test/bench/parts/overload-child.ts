@@ -9,8 +9,8 @@
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
-import { answerLength } from "./load.ts";
-import { percentiles } from "./table.ts";
+import { answerLength } from "../common/answers.ts";
+import { percentiles } from "../common/table.ts";
 
 export interface OverloadOptions {
   readonly port: number;

@@ -2,9 +2,9 @@
 import { Agent } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { type MarkedUpstream, openSlice, startUpstream, visit } from "../support/marked-upstream.ts";
-import { runGateway, type RunningGateway } from "../support/run-gateway.ts";
-import { median, percentiles } from "./table.ts";
+import { type MarkedUpstream, openSlice, startUpstream, visit } from "../../support/marked-upstream.ts";
+import { runGateway, type RunningGateway } from "../../support/run-gateway.ts";
+import { median, percentiles } from "../common/table.ts";
 
 export interface PublishFigure {
   readonly routes: number;

@@ -1,6 +1,7 @@
 /** A small load generator on raw sockets: fixed request bytes, keep-alive, one request in flight per connection. */
 import { connect, type Socket } from "node:net";
 
+import { AnswerReader } from "./answers.ts";
 import { percentiles } from "./table.ts";
 
 export interface LoadOptions {
@@ -14,6 +15,9 @@ export interface LoadOptions {
   /** Default: TCP to `port`. A TLS socket may be given instead. */
   readonly connect?: () => Socket;
 }
+
+/** For the last answer. */
+const PATIENCE_MS = 10_000;
 
 export interface LoadResult {
   readonly requests: number;
@@ -30,6 +34,8 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
   const end = Date.now() + options.durationMs;
   const latencies: number[] = [];
   let errors = 0;
+  const hung = new AbortController();
+  const timer = setTimeout(() => hung.abort(), options.durationMs + PATIENCE_MS);
   await Promise.all(
     Array.from({ length: options.connections }, () =>
       drive(
@@ -39,45 +45,40 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
           if (ok) latencies.push(micros);
           else errors += 1;
         },
+        hung.signal,
       ),
     ),
   );
+  clearTimeout(timer);
   const seconds = Number(process.hrtime.bigint() - started) / 1e9;
   return { requests: latencies.length, errors, seconds, ...percentiles(latencies) };
 }
 
-function drive(options: LoadOptions, goOn: () => boolean, done: (micros: number, ok: boolean) => void): Promise<void> {
+function drive(
+  options: LoadOptions,
+  goOn: () => boolean,
+  done: (micros: number, ok: boolean) => void,
+  hung: AbortSignal,
+): Promise<void> {
   return new Promise((resolve) => {
     const socket = options.connect?.() ?? connect({ port: options.port, host: "127.0.0.1", noDelay: true });
-    let sentAt = 0n;
-    let pending = "";
+    const answers = new AnswerReader();
+    let sentAt = 0;
     const send = () => {
-      sentAt = process.hrtime.bigint();
+      sentAt = performance.now();
       socket.write(options.request);
     };
     socket.on(options.connect ? "secureConnect" : "connect", send);
-    socket.on("data", (chunk) => {
-      pending += chunk.toString("latin1");
-      const length = answerLength(pending);
-      if (length === undefined || pending.length < length) return;
-      const ok = pending.startsWith("HTTP/1.1 2");
-      pending = pending.slice(length);
-      done(Number(process.hrtime.bigint() - sentAt) / 1000, ok);
+    socket.on("data", (chunk: Buffer) => {
+      const ok = answers.push(chunk);
+      if (ok === undefined) return;
+      done((performance.now() - sentAt) * 1000, ok);
       if (!goOn()) socket.end();
       else if (options.pauseMs === undefined) send();
       else setTimeout(send, options.pauseMs);
     });
+    hung.addEventListener("abort", () => socket.destroy(new Error("no answer")));
     socket.on("error", () => done(0, false));
     socket.on("close", () => resolve());
   });
-}
-
-/** Bytes of the first answer in `text`, or undefined while its end cannot be told. */
-export function answerLength(text: string): number | undefined {
-  const head = text.indexOf("\r\n\r\n");
-  if (head === -1) return undefined;
-  const length = /\r\ncontent-length: *(\d+)/i.exec(text.slice(0, head + 2));
-  if (length) return head + 4 + Number(length[1]);
-  const last = text.indexOf("0\r\n\r\n", head + 4);
-  return last === -1 ? undefined : last + 5;
 }

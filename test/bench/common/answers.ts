@@ -1,0 +1,36 @@
+/** Tells where answers end, for clients with one request in flight that need nothing else of them. */
+
+/** Bytes of the first answer in `text`, or undefined while its end cannot be told. */
+export function answerLength(text: string): number | undefined {
+  const head = text.indexOf("\r\n\r\n");
+  if (head === -1) return undefined;
+  const length = /\r\ncontent-length: *(\d+)/i.exec(text.slice(0, head + 2));
+  if (length) return head + 4 + Number(length[1]);
+  const last = text.indexOf("0\r\n\r\n", head + 4);
+  return last === -1 ? undefined : last + 5;
+}
+
+/** Of one connection. Large answers are counted, not kept. */
+export class AnswerReader {
+  #missing = 0;
+  #isOk = false;
+  #pending = "";
+
+  /** @returns whether the answer that ends with this chunk is 2xx; undefined while it has not ended */
+  push(chunk: Buffer): boolean | undefined {
+    if (this.#missing > 0) {
+      this.#missing -= chunk.length;
+      return this.#missing > 0 ? undefined : this.#isOk;
+    }
+    const text = this.#pending + chunk.toString("latin1");
+    const length = answerLength(text);
+    if (length === undefined) {
+      this.#pending = text;
+      return undefined;
+    }
+    this.#pending = "";
+    this.#isOk = text.startsWith("HTTP/1.1 2");
+    this.#missing = length - text.length;
+    return this.#missing > 0 ? undefined : this.#isOk;
+  }
+}

@@ -1,0 +1,129 @@
+/** A whole gateway with a provider of its own, at which somebody has signed in, with as many routes as one wants. */
+import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { type IdentityProviderOptions, startIdentityProvider } from "../../../examples/demo/identity-provider.ts";
+import { visit } from "../../../examples/demo/person.ts";
+import { createBrowser } from "../../support/browser.ts";
+import { signInClient } from "../../support/oauth-client.ts";
+import { freePort } from "../../support/ports.ts";
+import type { PeerStart } from "../peers/peer.ts";
+
+export const MANY_ROUTES = 1000;
+
+export interface GatewayStart {
+  readonly directory: string;
+  readonly name: string;
+  /** Origin. */
+  readonly upstream: string;
+  readonly start: PeerStart;
+  /** Boot settings beside the usual ones, YAML. */
+  readonly settings?: string;
+  /** Default "memory:". */
+  readonly storage?: string;
+  /** Default "warn". */
+  readonly logLevel?: string;
+  /** With a console for Alice, on 127.0.0.1. */
+  readonly hasConsole?: boolean;
+  /** Alice among them. */
+  readonly users?: IdentityProviderOptions["users"];
+  /** Beside those that are asked, each on a host of its own; default 1,000. */
+  readonly otherRoutes?: number;
+  /** Entries of `routes` before all others, YAML. */
+  readonly moreRoutes?: (port: number) => string;
+  /** Whose gateway runs; default this one. */
+  readonly checkout?: string;
+  /** Of Node. */
+  readonly flags?: readonly string[];
+}
+
+/** A whole gateway with a provider of its own, at which Alice has signed in. */
+export async function startGateway({
+  directory,
+  name,
+  upstream,
+  start,
+  settings = "",
+  storage,
+  logLevel = "warn",
+  hasConsole,
+  users,
+  otherRoutes = MANY_ROUTES,
+  moreRoutes,
+  checkout,
+  flags = [],
+}: GatewayStart) {
+  const port = await freePort();
+  const pages = `http://${hasConsole === true ? "127.0.0.1" : "localhost"}:${port}`;
+  const redirect = `${pages}/.gateway/callback`;
+  const more = hasConsole === true ? consoleSettings(pages) : "";
+  const provider = await startIdentityProvider({
+    clients: [{ client_id: "gateway", client_secret: "benchmark", redirect_uris: [redirect] }],
+    ...(users && { users }),
+  });
+  const config = join(directory, `${name}.yaml`);
+  const log = join(directory, `${name}.log`);
+  await writeFile(
+    config,
+    `log_level: ${logLevel}\n${settings}${more}` +
+      configuration({ port, upstream, issuer: provider.issuer, log, storage, otherRoutes, moreRoutes }),
+  );
+  // `gateway run` is quiet on standard output; the wrapper tells the port once it answers.
+  const args = [...flags, join(import.meta.dirname, "full.ts"), config, ...(checkout === undefined ? [] : [checkout])];
+  const child = { ...(await start("target", process.execPath, ...args)), port };
+  const browser = createBrowser();
+  await visit(browser, `http://localhost:${port}/web/`, { user: "alice@example.com" });
+  const client = await signInClient({ resource: `http://localhost:${port}/mcp`, user: "alice@example.com" });
+  return {
+    child,
+    cookie: browser.cookieHeader("localhost"),
+    bearer: `Bearer ${client.tokens.access_token}`,
+    /** Of the host of our own pages. */
+    pagesCookie: browser.cookieHeader(new URL(pages).hostname),
+    close: () => provider.close(),
+  };
+}
+
+function consoleSettings(pages: string): string {
+  return `authenticate_service_url: ${pages}\nconsole: { operator: { allow: { and: [{ email: { is: alice@example.com } }] } } }\n`;
+}
+
+interface Configuration {
+  readonly port: number;
+  readonly upstream: string;
+  readonly issuer: string;
+  readonly log: string;
+  readonly storage: string | undefined;
+  readonly otherRoutes: number;
+  readonly moreRoutes: ((port: number) => string) | undefined;
+}
+
+/** Many routes, so that finding one is part of the work; policy, header settings and records on. */
+function configuration(parts: Configuration): string {
+  const { port, upstream, issuer, log, storage = "memory:", otherRoutes, moreRoutes } = parts;
+  // One deny rule each, about what requests of that kind have.
+  const ofTools = "mcp_tool: { starts_with: delete_ }";
+  const route = (name: string, from: string, rest: string, denied = "http_method: { is: DELETE }") =>
+    `  - { name: ${name}, from: "${from}", to: "${upstream}", ${rest},\n` +
+    `      policy: [{ allow: { and: [{ domain: { is: example.com } }, { groups: { has: engineering } }] } }, { deny: { or: [{ ${denied} }] } }],\n` +
+    `      set_request_headers: { X-Team: platform }, remove_request_headers: [X-Debug], set_response_headers: { X-Served-By: gateway } }\n`;
+  const others = Array.from({ length: otherRoutes }, (_, index) =>
+    route(`other-${index}`, `http://app-${index}.localhost`, "prefix: /"),
+  );
+  const own = `http://localhost:${port}`;
+  return `address: 127.0.0.1:${port}
+admin_address: 127.0.0.1:0
+insecure_server: true
+development: true
+shared_secret: ${randomBytes(32).toString("base64")}
+storage_url: "${storage}"
+authorize_log: ${log}
+runtime_flags: { mcp: true }
+idp_provider_url: ${issuer}
+idp_client_id: gateway
+idp_client_secret: benchmark
+access_token_lifetime: 1h
+routes:
+${moreRoutes?.(port) ?? ""}${route("web", own, "prefix: /web")}${route("mcp", own, "prefix: /mcp, mcp: { server: { max_request_bytes: 65536 } }", ofTools)}${others.join("")}`;
+}

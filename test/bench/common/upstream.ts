@@ -1,0 +1,77 @@
+/**
+ * The fastest upstream Node gives: raw sockets, one fixed small JSON answer. `node upstream.ts` prints its port. What a path
+ * ends with may ask for more: `/bytes/N` for so many bytes, `/tools/N` for a list of so many MCP tools, `/events` for events
+ * every two seconds without end.
+ */
+import { createServer, type Socket } from "node:net";
+import type { AddressInfo } from "node:net";
+
+const EVENT_EVERY_MS = 2_000;
+const WANTED = /^[A-Z]+ \S*\/(bytes|tools|events)(?:\/(\d+))? /;
+
+const small = answerOf(
+  "application/json",
+  '{"ok":true,"items":[1,2,3],"message":"hello from the upstream of the benchmark"}',
+);
+const made = new Map<string, Buffer>();
+const streams = new Set<Socket>();
+
+function answerOf(type: string, body: string): Buffer {
+  return Buffer.from(
+    `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}\r\nconnection: keep-alive\r\n\r\n${body}`,
+  );
+}
+
+function make(what: string, count: number): Buffer {
+  if (what === "bytes") return answerOf("application/octet-stream", "x".repeat(count));
+  const text = { type: "string", description: "The name of the repository that is meant" };
+  const tools = Array.from({ length: count }, (_, index) => ({
+    name: `tool_${index}`,
+    title: `Tool number ${index}`,
+    description: "Reads issues of a repository, newest first, with their labels and who they are assigned to.",
+    inputSchema: { type: "object", properties: { owner: text, repo: text }, required: ["owner"] },
+  }));
+  return answerOf("application/json", JSON.stringify({ jsonrpc: "2.0", id: 1, result: { tools } }));
+}
+
+function answer(socket: Socket, head: string): void {
+  const [, what, count = ""] = WANTED.exec(head) ?? [];
+  if (what === undefined) {
+    socket.write(small);
+  } else if (what === "events") {
+    streams.add(socket);
+    socket.on("close", () => streams.delete(socket));
+    socket.write("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n");
+    tell(socket);
+  } else {
+    const key = `${what}/${count}`;
+    const bytes = made.get(key) ?? make(what, Number(count));
+    made.set(key, bytes);
+    socket.write(bytes);
+  }
+}
+
+function tell(socket: Socket): void {
+  const event = 'data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}\n\n';
+  socket.write(`${event.length.toString(16)}\r\n${event}\r\n`);
+}
+
+setInterval(() => streams.forEach(tell), EVENT_EVERY_MS);
+
+const server = createServer({ noDelay: true }, (socket) => {
+  let pending = "";
+  socket.on("data", (chunk) => {
+    pending += chunk.toString("latin1");
+    for (;;) {
+      const head = pending.indexOf("\r\n\r\n");
+      if (head === -1) return;
+      const length = /\r\ncontent-length: *(\d+)/i.exec(pending.slice(0, head + 2));
+      const end = head + 4 + (length ? Number(length[1]) : 0);
+      if (pending.length < end) return;
+      answer(socket, pending);
+      pending = pending.slice(end);
+    }
+  });
+  socket.on("error", () => socket.destroy());
+});
+server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, () => console.log((server.address() as AddressInfo).port));

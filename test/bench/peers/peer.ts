@@ -1,0 +1,28 @@
+/** What proxies that are not Node programs have in common: they are told their port, and have to be waited for. */
+import { connect } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { Child } from "../common/child.ts";
+
+export type PeerStart = (core: "target" | "rest", command: string, ...args: string[]) => Promise<Child>;
+
+const PATIENCE_MS = 10_000;
+
+/** @param name for the error */
+export async function untilListening(name: string, port: number): Promise<void> {
+  const until = performance.now() + PATIENCE_MS;
+  while (!(await isListening(port))) {
+    if (performance.now() > until)
+      throw new Error(`${name} does not listen on port ${port} after ${PATIENCE_MS / 1000} s`);
+    await delay(20);
+  }
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: "127.0.0.1" });
+    socket.on("connect", () => resolve(true));
+    socket.on("error", () => resolve(false));
+    socket.on("connect", () => socket.destroy());
+  });
+}
