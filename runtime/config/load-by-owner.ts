@@ -143,7 +143,7 @@ function unitsOf(
     [...kept.values()].flatMap(({ owner, sources: all }) => all.map(({ file }) => [file, owner] as const)),
   );
   const ownerOf = (file: string): string | undefined => named.get(file) ?? before.get(file);
-  const groups = Map.groupBy(files, (file) => ownerOf(file) ?? `${file}\n`);
+  const groups = Map.groupBy([...files].sort(compare), (file) => ownerOf(file) ?? `${file}\n`);
   const texts = new Map(slicesNow.map((source) => [source.file, source]));
   return [...groups.values()].map((group): Unit => {
     const owner = ownerOf(group[0] ?? "");
@@ -152,7 +152,7 @@ function unitsOf(
     const candidates: Candidate[] = [{ standing: "current", sources: current }];
     const last = owner === undefined ? undefined : kept.get(owner);
     if (last && !isSame(last, current)) candidates.push({ standing: "kept", sources: keptSources(last) });
-    return { owner, files: group.toSorted(compare), candidates, problems };
+    return { owner, files: group, candidates, problems };
   });
 }
 

@@ -64,7 +64,6 @@ export function readCertificateMatch(
   for (const name of HASHES) {
     if (!Object.hasOwn(data, name)) continue;
     const hashes = readHashes(data[name], name, `${path}.${name}`, fail);
-    if (!hashes) continue;
     match[name] = hashes;
     const wanted = new Set(hashes);
     tests.push((certificate) => wanted.has(name === "fingerprint" ? certificate.fingerprint : certificate.spkiHash));
@@ -88,12 +87,8 @@ export function readCertificateMatch(
   return valid ? { match, matches: (certificate) => tests.every((test) => test(certificate)) } : undefined;
 }
 
-function readHashes(
-  value: unknown,
-  name: (typeof HASHES)[number],
-  path: string,
-  fail: Report,
-): readonly string[] | undefined {
+/** @returns those that could be read; all else is reported */
+function readHashes(value: unknown, name: (typeof HASHES)[number], path: string, fail: Report): readonly string[] {
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
   if (items.length === 0) fail(path, "is an empty list, must have at least one hash");
   const hashes = items.map((item, index) => {
@@ -102,8 +97,7 @@ function readHashes(
     if (hash === undefined) fail(at, `is ${describe(item)}, must be ${EXPECTED_HASHES[name]}`);
     return hash;
   });
-  const good = hashes.filter((hash) => hash !== undefined);
-  return good.length === items.length && good.length > 0 ? [...new Set(good)].sort() : undefined;
+  return [...new Set(hashes.filter((hash) => hash !== undefined))].sort();
 }
 
 const EXPECTED_HASHES = {

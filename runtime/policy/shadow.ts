@@ -14,16 +14,16 @@ import { enforcedRules, isList, type PolicyDoc } from "./parse.ts";
 /** Candidates of one route. */
 export const MAX_CANDIDATES = 4;
 
-export const SHADOW_OUTCOMES = ["allow", "approve", "deny", "error"] as const;
+export type ShadowOutcome = "allow" | "approve" | "deny" | "error";
 /** What enforcing the candidate would do: nothing, let the request pass, or refuse it. An approval is between the two. */
-export const SHADOW_FLIPS = ["none", "gains", "loses"] as const;
+export type ShadowFlip = "none" | "gains" | "loses";
 /** What a candidate would replace, or add to. */
-export const CANDIDATE_KINDS = ["shadow_policy", "rule"] as const;
+export type CandidateKind = "shadow_policy" | "rule";
 
 export interface CandidateDoc {
   /** Where it stands in the route: "shadow_policy", "policy[2]". */
   readonly name: string;
-  readonly kind: (typeof CANDIDATE_KINDS)[number];
+  readonly kind: CandidateKind;
   /** All that would decide about the route, access keys included. */
   readonly policy: PolicyDoc;
 }
@@ -41,9 +41,9 @@ export interface Shadow {
 
 export interface ShadowDecision {
   readonly candidate: Candidate;
-  readonly outcome: (typeof SHADOW_OUTCOMES)[number];
+  readonly outcome: ShadowOutcome;
   /** "none" with the outcome `error`: nobody knows. */
-  readonly flip: (typeof SHADOW_FLIPS)[number];
+  readonly flip: ShadowFlip;
   /** Why it is allowed, or why not; sorted. */
   readonly reasons: readonly string[];
 }

@@ -118,9 +118,9 @@ function decode(value: unknown): Buffer | undefined {
   return isText && /^[A-Za-z0-9_-]+$/.test(value) ? Buffer.from(value, "base64url") : undefined;
 }
 
-function bitsOf(bytes: Buffer | undefined): number {
-  const first = bytes?.findIndex((byte) => byte !== 0) ?? -1;
-  return bytes === undefined || first === -1 ? 0 : (bytes.length - first) * 8 - (Math.clz32(bytes[first] ?? 0) - 24);
+function bitsOf(bytes: Buffer = Buffer.alloc(0)): number {
+  const first = bytes.findIndex((byte) => byte !== 0);
+  return first === -1 ? 0 : (bytes.length - first) * 8 - (Math.clz32(bytes[first] ?? 0) - 24);
 }
 
 function isOdd(bytes: Buffer | undefined): boolean {

@@ -17,7 +17,7 @@ const TAIL_BYTES = 300;
 
 /** @param line without its line end @returns undefined where it belongs to no run */
 export function positionOf(line: Buffer): LinePosition | undefined {
-  const tail = line.toString("latin1", Math.max(0, line.length - TAIL_BYTES));
+  const tail = line.subarray(-TAIL_BYTES).toString("latin1");
   const [, instance, seq, salt] = TAIL.exec(tail) ?? [];
   return instance === undefined ? undefined : { instance, seq: Number(seq), hasSalt: salt !== undefined };
 }

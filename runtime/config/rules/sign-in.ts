@@ -60,7 +60,10 @@ export function* idJagRules({ valid }: ReadRoute, settings: SettingsDoc): Iterab
     yield warningAt(path, 'works until a user\'s ID token ends: "idp_scopes" lacks "offline_access", which renews it');
 }
 
-/** A policy that asks for a provider that nobody comes from: an allow rule lets nobody in then, a deny rule keeps nobody out. */
+/**
+ * A policy that asks for a provider that nobody comes from: an allow rule lets nobody in then, a deny rule keeps nobody out,
+ * and no call waits for an approval.
+ */
 export function* providerNameRules(
   { doc }: ReadRoute,
   { identity_issuers: issuers = {} }: SettingsDoc,
@@ -83,8 +86,8 @@ export function* providerNameRules(
 /** Of the `idp` criteria of all its rules, those in shadow included. */
 function providersIn(policy: PolicyDoc): ReadonlySet<string> {
   const rules = (isList(policy) ? policy : [policy]).map((rule) => ({ ...rule, shadow: false }));
-  const { allow, deny } = compilePolicy(rules);
-  const leaves = [...allow, ...deny].flatMap((rule) => rule.leaves.filter(({ key }) => key === "idp"));
+  const { allow, deny, approve } = compilePolicy(rules);
+  const leaves = [...allow, ...deny, ...approve].flatMap((rule) => rule.leaves.filter(({ key }) => key === "idp"));
   return new Set(leaves.flatMap(({ data }) => namesIn(data as StringMatch)));
 }
 

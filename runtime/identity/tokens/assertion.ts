@@ -128,7 +128,7 @@ function namedClaims({ claims }: User, claimHeaders: ClaimHeaders): Readonly<Rec
 /** The public keys as upstreams fetch them, with the tag of this set. */
 export function renderJwks(keys: readonly AssertionKey[]): { readonly body: string; readonly etag: string } {
   const body = JSON.stringify({ keys: keys.map((key) => key.publicJwk) });
-  return { body, etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"` };
+  return { body, etag: `"${createHash("sha256").update(body).digest("base64url")}"` };
 }
 
 function base64url(text: string): string {

@@ -20,6 +20,15 @@ function routeFrom(lines: string, settings = "") {
 }
 
 describe("compileRoute()", () => {
+  test("takes the audiences of access tokens from the route before the settings", () => {
+    const settings =
+      "idp_provider_url: https://login.example.com\nidp_client_id: x\nidp_access_token_allowed_audiences: [all]";
+    const format = "to: http://app.internal:8080\nbearer_token_format: idp_access_token";
+    expect(routeFrom(format, settings).accessTokenAudiences).toEqual(["all"]);
+    const own = `${format}\nidp_access_token_allowed_audiences: [own]`;
+    expect(routeFrom(own, settings).accessTokenAudiences).toEqual(["own"]);
+  });
+
   test("fills in every default", () => {
     const route = routeFrom("to: http://app.internal:8080");
 

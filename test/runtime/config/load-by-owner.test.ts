@@ -316,6 +316,87 @@ describe("loadByOwner()", () => {
       { default: "kept" },
     ],
     [
+      "a route that is new is not there for as long as another one of its slice",
+      {
+        sources: [boot(), slice("a", { r: route("a"), s: route("x") }), slice("b", { r: route("x") })],
+        kept: new Map([kept(1, slice("a", { r: route("a") })), kept(2, slice("b", { r: route("x") }))]),
+      },
+      ["a/r a", "b/r x"],
+      { a: "kept", b: "current" },
+    ],
+    [
+      "what was in force and cannot be read any more keeps no place",
+      {
+        sources: [boot(), slice("a", { r: route("x") }), slice("b", { r: route("x") })],
+        kept: new Map<string, KeptSlice>([
+          ["a", { owner: "a", since: 1, sources: [{ file: "a.json", text: "{" }] }],
+          kept(2, slice("b", { r: route("x") })),
+        ]),
+      },
+      ["b/r x"],
+      { a: "absent", b: "current" },
+    ],
+    [
+      "another file with an owner's name is not that owner's",
+      {
+        sources: [boot(), slice("a", { r: route("a") }), { ...slice("a", { s: route("s") }), file: "b.json" }],
+        kept: new Map([kept(1, slice("a", { r: route("a") }))]),
+      },
+      ["a/r a"],
+      { a: "current", unknown: "absent" },
+    ],
+    [
+      "nor is it when the owner's file has changed, whatever the names of the files",
+      {
+        sources: [boot(), { ...slice("a", { s: route("s") }), file: "0.json" }, slice("a", { r: route("a2") })],
+        kept: new Map([kept(1, slice("a", { r: route("a") }))]),
+      },
+      ["a/r a2"],
+      { a: "current", unknown: "absent" },
+    ],
+    [
+      "nor when the owner's file does not say any more whose it is",
+      {
+        sources: [
+          boot(),
+          { ...slice("a", { r: route("a2") }), text: JSON.stringify({ version: 1, owner: 7, routes: {} }) },
+          { ...slice("a", { s: route("s") }), file: "b.json" },
+        ],
+        kept: new Map([kept(1, slice("a", { r: route("a") }))]),
+      },
+      ["a/r a"],
+      { a: "kept", unknown: "absent" },
+    ],
+    [
+      "a hand-written file beside those that were there is of the same owner",
+      {
+        sources: [
+          boot(),
+          { file: "one.json", boot: false, text: JSON.stringify({ routes: [route("one")] }) },
+          { file: "two.json", boot: false, text: JSON.stringify({ routes: [route("two")] }) },
+        ],
+        kept: new Map([kept(1, { file: "one.json", boot: false, text: JSON.stringify({ routes: [route("one")] }) })]),
+      },
+      ["default/one.example.com one", "default/two.example.com two"],
+      { default: "current" },
+    ],
+    ...[
+      ["a", "b", "c"],
+      ["m", "z", "n"],
+    ].map(([first = "", second = "", third = ""]): [string, OwnersInput, readonly string[], object] => {
+      const slices = [
+        slice(first, { r: route("x") }),
+        slice(second, { r: route("x"), s: route("y") }),
+        slice(third, { r: route("y") }),
+      ];
+      return [
+        `who gives way to the oldest is in nobody's way: ${first}, ${second}, ${third}`,
+        { sources: [boot(), ...slices], kept: new Map(slices.map((each, index) => kept(index + 1, each))) },
+        [`${first}/r x`, `${third}/r y`],
+        { [first]: "current", [second]: "absent", [third]: "current" },
+      ];
+    }),
+    [
       "tokens of a provider that nobody names concern the slice that takes them",
       { sources: [boot(), slice("a", { r: route("a", { bearer_token_format: "idp_access_token" }) }), slice("b", {})] },
       [],
@@ -325,6 +406,11 @@ describe("loadByOwner()", () => {
     const outcome = load(input);
     expect({ routes: hosts(outcome), standing: standings(outcome) }).toEqual({ routes: served, standing });
     for (const each of outcome.standings) expect(each.problems.length > 0).toBe(each.standing !== "current");
+  });
+
+  test("lists files of which nobody knows whose they are first, by name", () => {
+    const { standings: all } = load({ sources: [boot(), broken("y"), slice("b", {}), broken("z"), broken("x")] });
+    expect(all.map(({ files }) => files)).toEqual([["x.json"], ["y.json"], ["z.json"], ["b.json"]]);
   });
 
   test("names both of a conflict, with their places", () => {

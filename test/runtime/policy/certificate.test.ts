@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { readCertificateMatch } from "../../../runtime/policy/certificate-match.ts";
 import { compilePolicy, evaluate } from "../../../runtime/policy/evaluate.ts";
 import type { CertificateFacts, Facts } from "../../../runtime/policy/facts.ts";
 import { canonicalPolicy, parsePolicy, type PolicyDoc } from "../../../runtime/policy/parse.ts";
@@ -78,6 +79,8 @@ describe("client_certificate", () => {
       expect.stringMatching(/^allow\.and\[0\]\.client_certificate/),
     ]);
     expect(JSON.stringify(parsed)).toContain(message.replaceAll('"', '\\"'));
+    // Not in part either: nothing of it is compiled.
+    expect(readCertificateMatch(data, "", () => {})).toBeUndefined();
   });
 
   test("has one spelling: short fingerprints, sorted", () => {

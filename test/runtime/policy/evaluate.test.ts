@@ -499,6 +499,11 @@ describe("evaluate() is total and pure", () => {
     const compiled = compilePolicy({ allow: { or: [{ domain: "example.com" }] } });
     const decision = evaluate(compiled, asAlice());
     expect(evaluate(compiled, asAlice({ method: "tools/list" }))).toBe(decision);
+    const deny = { or: [{ email: "eve@example.com" }] };
+    const denying = compilePolicy({ allow: { or: [{ domain: "example.com" }] }, deny });
+    const first = evaluate(denying, asAlice());
+    expect(evaluate(denying, asUser({ email: "eve@example.com" })).denied).toBe(true);
+    expect(evaluate(denying, asAlice())).toBe(first);
     expect(() => (decision.allowWhyTrue as string[]).push("x")).toThrow(TypeError);
   });
 });

@@ -114,6 +114,9 @@ describe("compileListMatch()", () => {
 test.each([
   [{ in: ["a"] }, 'at.in: unknown operator "in"'],
   [{ has: ["a"] }, "at.has: is a list, must be text"],
+  [{ has: 5 }, "at.has: is the number 5, must be text"],
+  [{ exclude: true }, "at.exclude: is the boolean true, must be text"],
+  [5, "at: is the number 5, must be text or an object"],
   [["a"], "at: is a list"],
   [{}, "at: has no operator"],
 ])("parseListMatch() refuses %j", (value, problem) => {

@@ -65,6 +65,11 @@ describe("parsePolicy()", () => {
     [{ allow: { or: [{ source_ip: ["10.0.0.0/33"] }] } }, "allow.or[0].source_ip[0]: "],
     [{ allow: { or: [{ source_ip: "10.0.0.0/" }] } }, "must be an IP address or CIDR range"],
     [{ allow: { or: [{ source_ip: [] }] } }, "allow.or[0].source_ip: is an empty list"],
+    [
+      { allow: { or: [{ source_ip: 10 }] } },
+      "allow.or[0].source_ip: is the number 10, must be an IP address or CIDR range",
+    ],
+    [{ allow: { or: [{ source_ip: ["10.0.0.1:80"] }] } }, 'allow.or[0].source_ip[0]: is "10.0.0.1:80", must be'],
     [{ allow: { or: [{ __proto__: null, constructor: "x" }] } }, 'unknown criterion "constructor"'],
   ])("refuses %j", (value, problem) => {
     const problems = problemsOf(value);

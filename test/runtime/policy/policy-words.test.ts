@@ -93,6 +93,16 @@ describe("criterionWords()", () => {
     expect(parse(criterionWords(odd))).toEqual({ email: { is: "a", sounds_like: "b" } });
     const wild = { key: "claim/a: b\n", subPath: "a: b\n", data: 1, criterion: { name: "none" } };
     expect(parse(criterionWords(wild))).toEqual({ "claim/a: b\n": 1 });
+    const calls = { tool: { is: "pay" }, argument: "/amount" };
+    for (const more of [{ exists: "perhaps" }, { gt: true }, { only: "id" }, { only: ["id", 1] }, { odd: 1 }]) {
+      const call = {
+        key: "mcp_tool_argument",
+        subPath: "",
+        data: { ...calls, ...more },
+        criterion: { name: "mcp_tool_argument" },
+      };
+      expect(parse(criterionWords(call))).toEqual({ mcp_tool_argument: { ...calls, ...more } });
+    }
   });
 
   test("says how many more there are in a long list", () => {

@@ -53,6 +53,14 @@ describe("mayReachSomething()", () => {
     const denyOthers: PolicyDoc = { allow: { or: [{ accept: true }] }, deny: { or: [{ domain: "evil.example" }] } };
     expect(mayReachSomething(compilePolicy(denyOthers), user)).toBe(false);
   });
+
+  test("what the provider left out opens nothing, and stands in the way of nothing else", () => {
+    const user = { ...alice, groups: [], leftOut: { groups: true, claims: [] } };
+    const anybody = { or: [{ accept: true }] };
+    expect(mayReachSomething(compilePolicy({ allow: { or: [{ groups: "on-call" }] } }), user)).toBe(false);
+    expect(mayReachSomething(compilePolicy({ allow: anybody, deny: { or: [{ groups: "eve" }] } }), user)).toBe(false);
+    expect(mayReachSomething(compilePolicy({ allow: { or: [{ domain: "example.com" }] } }), user)).toBe(true);
+  });
 });
 
 describe("mayUse()", () => {

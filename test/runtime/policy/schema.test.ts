@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { CRITERIA } from "../../../runtime/policy/criteria.ts";
+import { SCALAR_LIST_MATCH_SCHEMA } from "../../../runtime/policy/match.ts";
 import { policyJsonSchema } from "../../../runtime/policy/schema.ts";
 
 describe("policyJsonSchema()", () => {
@@ -20,5 +21,18 @@ describe("policyJsonSchema()", () => {
       const found = takesPath ? criterion["patternProperties"]?.[`^${name}/.`] : criterion["properties"]?.[name];
       expect(found).toMatchObject({ description: doc });
     }
+  });
+
+  test("takes one criterion, and of data that is an object no members but its own", () => {
+    const { criterion } = policyJsonSchema() as { criterion: Record<string, unknown> };
+    expect(criterion).toMatchObject({ minProperties: 1, maxProperties: 1, additionalProperties: false });
+    for (const { name, schema } of CRITERIA) {
+      const forms = [schema, ...((schema["anyOf"] as (typeof schema)[] | undefined) ?? [])];
+      for (const { properties, ...form } of forms.filter((each) => each["properties"] !== undefined)) {
+        expect(properties, name).not.toEqual({});
+        expect(form, name).toMatchObject({ type: "object", additionalProperties: false });
+      }
+    }
+    expect(SCALAR_LIST_MATCH_SCHEMA["anyOf"]).toContainEqual({ type: ["string", "number", "boolean"] });
   });
 });

@@ -1,10 +1,12 @@
 /** Tokens of the identity provider: what becomes of a question that is under way when its user's access ends. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
-import type { AuthResult } from "../../../../runtime/identity/principal.ts";
+import type { Snapshot } from "../../../../runtime/config/snapshot.ts";
+import type { AuthResult, Principal } from "../../../../runtime/identity/principal.ts";
 import { objectIdTag } from "../../../../runtime/identity/identity-records.ts";
 import type { IdpTokenResult } from "../../../../runtime/identity/provider/idp-tokens.ts";
-import { createProgramCredentials } from "../../../../runtime/identity/tokens/program-credentials.ts";
+import { createProgramCredentials, FRESH_MS } from "../../../../runtime/identity/tokens/program-credentials.ts";
+import type { WorkloadCredentials } from "../../../../runtime/identity/tokens/workload-credentials.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { routeNamed, snapshotFrom } from "../../../support/config.ts";
@@ -19,38 +21,60 @@ const good = {
 } as const;
 const refused = { ok: false, reason: "unknown-user" } as const;
 
-/** Questions are answered when the test says so. */
-function start() {
-  const waiting: ((result: IdpTokenResult) => void)[] = [];
-  const revocations = createTestRevocations();
-  const snapshot = snapshotFrom(`
+function configured(format: string): Snapshot {
+  return snapshotFrom(`
 idp_provider_url: https://id.example.com
 idp_client_id: gateway
+identity_issuers:
+  ci: { issuer: "https://ci.example.net", uses: [workload], workload_rules: { main: { claims: { sub: [job] }, resources: ["https://api.example.com"] } } }
 routes:
-  - { name: api, from: "https://api.example.com", to: "http://127.0.0.1:9", bearer_token_format: idp_access_token, allow_any_authenticated_user: true }
+  - { name: api, from: "https://api.example.com", to: "http://127.0.0.1:9", bearer_token_format: ${format}, allow_any_authenticated_user: true }
 `);
+}
+
+/** Questions are answered when the test says so. */
+function start(format = "idp_access_token", workloads?: WorkloadCredentials) {
+  const waiting: ((result: IdpTokenResult) => void)[] = [];
+  const revocations = createTestRevocations();
+  const clock = createTestClock();
+  let snapshot = configured(format);
   const credentials = createProgramCredentials({
     authenticator: { bearer: () => ({ ok: false, reason: "malformed" }) },
     idpTokens: { verify: () => new Promise((resolve) => waiting.push(resolve)) },
     snapshots: { current: () => snapshot, subscribe: () => () => {} },
+    workloads,
     revocations,
-    clock: createTestClock(),
+    clock,
     log: silentLog(),
   });
   const route = routeNamed(snapshot, "api");
-  const present = async (): Promise<AuthResult | undefined> => {
-    const header = (name: string) => (name === "authorization" ? "Bearer token" : undefined);
-    return credentials.providerBearer(
-      { header, remoteAddress: "203.0.113.9", host: "api.example.com" } as never,
-      route,
-    );
+  const present = async (
+    token = "token",
+    remoteAddress = "203.0.113.9",
+    host = "api.example.com",
+  ): Promise<AuthResult | undefined> => {
+    const header = (name: string) => (name === "authorization" ? `Bearer ${token}` : undefined);
+    return credentials.providerBearer({ header, remoteAddress, host } as never, route);
   };
   /** The oldest question. */
   const answer = async (result: IdpTokenResult): Promise<void> => {
     waiting.shift()?.(result);
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { waiting, revocations, present, answer };
+  return {
+    waiting,
+    revocations,
+    clock,
+    credentials,
+    present,
+    answer,
+    configure: (next: Snapshot) => void (snapshot = next),
+  };
+}
+
+function principalOf(result: AuthResult | undefined): Principal {
+  if (!result?.ok) throw new Error("The token is refused");
+  return result.principal;
 }
 
 test.each([
@@ -93,9 +117,7 @@ test("what was known ends also for an answer that is about to begin, and the tok
   const known = async (): Promise<readonly string[]> => {
     const presented = present();
     await answer(good);
-    const result = await presented;
-    if (!result?.ok) throw new Error("The token is refused");
-    return result.principal.revocationKeys;
+    return principalOf(await presented).revocationKeys;
   };
   const keys = (await known()).filter((each) => !each.startsWith("user:"));
   expect(revocations.isRevoked(keys)).toBe(false);
@@ -103,4 +125,107 @@ test("what was known ends also for an answer that is about to begin, and the tok
   expect(revocations.isRevoked(keys)).toBe(true);
   const again = (await known()).filter((each) => !each.startsWith("user:"));
   expect(revocations.isRevoked(again)).toBe(false);
+});
+
+test("a token whose end comes before it is asked about again opens nothing from then on", async () => {
+  const { waiting, clock, present, answer } = start();
+  const presented = present();
+  const expiresAt = clock.now() / 1000 + 10;
+  await answer({ ...good, expiresAt });
+  expect(await presented).toMatchObject({ ok: true });
+  clock.advance(9_999);
+  expect(await present()).toMatchObject({ ok: true });
+  clock.advance(1);
+  expect(await present()).toEqual({ ok: false, reason: "expired" });
+  expect(waiting).toHaveLength(0);
+});
+
+test("a principal stays the same object while the provider says the same of it", async () => {
+  const { waiting, clock, present, answer } = start();
+  const next = async (result: IdpTokenResult): Promise<Principal> => {
+    clock.advance(FRESH_MS);
+    const presented = present();
+    expect(waiting).toHaveLength(1);
+    await answer(result);
+    return principalOf(await presented);
+  };
+  const first = await next(good);
+  expect(await next(good)).toBe(first);
+  const renamed = await next({ ...good, profile: { ...good.profile, name: "Pauline" } });
+  expect(renamed).not.toBe(first);
+  expect(renamed.user).toMatchObject({ name: "Pauline", version: 2 });
+});
+
+test.each([
+  ["idp_access_token", { accessToken: "token", idToken: "" }],
+  ["idp_identity_token", { accessToken: "", idToken: "token" }],
+])("a token of %s is passed on as what it is", async (format, tokens) => {
+  const { credentials, present, answer } = start(format);
+  const presented = present();
+  await answer(good);
+  expect(credentials.presentedBy(principalOf(await presented))).toEqual(tokens);
+});
+
+test("nobody is asked about a token once the configuration names no provider", async () => {
+  const { waiting, present, configure } = start();
+  configure(snapshotFrom("routes: []"));
+  expect(await present()).toEqual({ ok: false, reason: "unavailable" });
+  expect(waiting).toHaveLength(0);
+});
+
+test("strangers of one network have 16 questions under way, one more for each that ends, and 64 all together", async () => {
+  const { waiting, present, answer } = start();
+  const results: Promise<AuthResult | undefined>[] = [];
+  let tokens = 0;
+  const ask = (address: string): void => void results.push(present(`token${(tokens += 1)}`, address));
+  for (let index = 0; index < 20; index += 1) ask("203.0.113.9");
+  expect(waiting).toHaveLength(16);
+  expect(await results[16]).toEqual({ ok: false, reason: "unavailable" });
+  await answer(refused);
+  for (let index = 0; index < 3; index += 1) ask("203.0.113.9");
+  expect(waiting).toHaveLength(16);
+  for (let network = 1; network <= 4; network += 1)
+    for (let index = 0; index < 16; index += 1) ask(`198.51.${network}.1`);
+  expect(waiting).toHaveLength(64);
+  while (waiting.length > 0) await answer(refused);
+  for (let index = 0; index < 17; index += 1) ask("203.0.113.9");
+  expect(waiting).toHaveLength(16);
+});
+
+describe("a platform's token", () => {
+  const principal = { user: { id: userId("job") }, revocationKeys: ["workload-token:1"] } as unknown as Principal;
+  const asked: string[] = [];
+  const platform = (result: AuthResult): WorkloadCredentials => ({
+    principal: (token, origin) => {
+      asked.push(`${token} ${origin}`);
+      return result;
+    },
+  });
+
+  test("is asked about again at the host where it was presented", async () => {
+    const { credentials, present } = start("jwt", platform({ ok: true, principal }));
+    expect(principalOf(await present("job"))).toBe(principal);
+    expect(await credentials.again(principal)).toBe(principal);
+    expect(asked.splice(0)).toEqual(["job https://api.example.com", "job https://api.example.com"]);
+    expect(await credentials.again({ ...principal })).toBeUndefined();
+  });
+
+  test.each([
+    ["no host of ours", platform({ ok: true, principal }), "elsewhere.example.com"],
+    ["a gateway that trusts no platform", undefined, "api.example.com"],
+  ])("opens nothing at %s", async (_, workloads, host) => {
+    const { present } = start("jwt", workloads);
+    expect(await present("job", "203.0.113.9", host)).toEqual({ ok: false, reason: "wrong-audience" });
+    expect(asked).toEqual([]);
+  });
+
+  test("that was good before ends nothing while its issuer is away, and ends when it is refused", async () => {
+    let result: AuthResult = { ok: true, principal };
+    const { credentials, present } = start("jwt", { principal: () => result });
+    await present("job");
+    result = { ok: false, reason: "unavailable" };
+    expect(await credentials.again(principal)).toBe(principal);
+    result = { ok: false, reason: "revoked" };
+    expect(await credentials.again(principal)).toBeUndefined();
+  });
 });

@@ -34,10 +34,12 @@ function setUp() {
   const clock = createTestClock();
   const real = createIssuerKeys({ fetch: fakeIssuer().fetch, clock, log: silentLog() });
   const waiting: (() => void)[] = [];
+  const looks = { count: 0 };
   let isHeld = true;
   const issuerKeys: IssuerKeys = {
     ...real,
     async verify(issuer, token) {
+      looks.count += 1;
       if (isHeld) await new Promise<void>((resolve) => waiting.push(resolve));
       return real.verify(issuer, token);
     },
@@ -46,10 +48,12 @@ function setUp() {
   const snapshots = { current: () => snapshot };
   const credentials = createWorkloadCredentials({ issuerKeys, snapshots, clock, log: silentLog() });
   return {
-    token: () => signJob(jobClaims(clock.now(), { aud: APP }), key),
+    clock,
+    token: (claims = {}) => signJob(jobClaims(clock.now(), { aud: APP, ...claims }), key),
     present: async (token: string) => credentials.principal(token, APP, { base: "" }),
     configure: (next: Snapshot) => void (snapshot = next),
     waiting,
+    looks,
     release: () => {
       isHeld = false;
       for (const go of waiting.splice(0)) go();
@@ -86,4 +90,30 @@ describe("a token whose issuer's keys are slow", () => {
     for (const result of [await early, ...(await Promise.all(late))])
       expect(result).toMatchObject({ ok: true, principal: { kind: "workload" } });
   });
+});
+
+test("a good token is looked at again after a minute, a refused one after ten seconds, and none opens anything past its end", async () => {
+  const { clock, token, present, release, looks } = setUp();
+  release();
+  const short = await token({ exp: clock.now() / 1000 + 30 });
+  const good = await token();
+  const bad = await token({ repository_id: "43" });
+  expect(await present(good)).toMatchObject({ ok: true });
+  expect(await present(short)).toMatchObject({ ok: true });
+  expect(await present(bad)).toMatchObject({ ok: false });
+  expect(looks.count).toBe(3);
+  clock.advance(9_999);
+  expect(await present(bad)).toMatchObject({ ok: false });
+  expect(looks.count).toBe(3);
+  clock.advance(1);
+  expect(await present(bad)).toMatchObject({ ok: false });
+  expect(looks.count).toBe(4);
+  clock.advance(20_000);
+  expect(await present(short)).toEqual({ ok: false, reason: "expired" });
+  clock.advance(29_999);
+  expect(await present(good)).toMatchObject({ ok: true });
+  expect(looks.count).toBe(4);
+  clock.advance(1);
+  expect(await present(good)).toMatchObject({ ok: true });
+  expect(looks.count).toBe(5);
 });

@@ -1,0 +1,97 @@
+/** What is decided of a record that does not tell everything, with its reasons, and what it is said not to tell. */
+import { describe, expect, test } from "vitest";
+
+import { compilePolicy } from "../../../../runtime/policy/evaluate.ts";
+import type { PolicyDoc } from "../../../../runtime/policy/parse.ts";
+import {
+  decideRecorded,
+  forRecords,
+  needsOfAll,
+  type RecordedFacts,
+  untoldOf,
+} from "../../../../runtime/policy/recorded/decide-recorded.ts";
+import { canTell, standIn, Withheld } from "../../../../runtime/policy/recorded/withheld.ts";
+import { NumberToken } from "../../../../runtime/shared/canonical-json.ts";
+import { alice, plainHttp, toolCall } from "../../../support/facts.ts";
+
+const recorded = (doc: PolicyDoc) => forRecords(compilePolicy(doc));
+const about = (argument: string, tool: unknown = { is: "pay" }) => ({
+  mcp_tool_argument: { tool, argument, exists: true },
+});
+
+/** Neither claims nor certificate nor arguments are told. */
+const facts: RecordedFacts = {
+  user: alice,
+  http: plainHttp,
+  mcp: toolCall("pay"),
+  hasClaims: false,
+  isCertificateKnown: false,
+};
+
+describe("decideRecorded()", () => {
+  test("gives the reasons of an allowed request that hold whatever the claims were", () => {
+    const policy = recorded({ allow: { or: [{ "claim/team": "a" }, { domain: "example.com" }] } });
+    expect(decideRecorded(policy, facts)).toMatchObject({ allowed: true, allowWhyTrue: ["domain-ok", "mcp-tool-ok"] });
+  });
+
+  test("gives the reasons of a refused request that hold whatever the claims were", () => {
+    const policy = recorded({ allow: { and: [{ "claim/team": "a" }, { domain: "other.example" }] } });
+    expect(decideRecorded(policy, facts)).toMatchObject({ allowed: false, allowWhyFalse: ["domain-unauthorized"] });
+  });
+
+  test("says nothing where the claims decide", () => {
+    expect(decideRecorded(recorded({ allow: { and: [{ "claim/team": "a" }] } }), facts)).toBeUndefined();
+  });
+});
+
+test("untoldOf() names what the rules ask for and the record does not tell, each once", () => {
+  const policy = recorded({
+    allow: {
+      and: [
+        { "claim/team": "a" },
+        { client_certificate: { san_dns: "a" } },
+        { invalid_client_certificate: true },
+        about("/amount"),
+        about("", { starts_with: "pa" }),
+        about("/amount", { is: "refund" }),
+        { domain: "example.com" },
+      ],
+    },
+    deny: { or: [{ "claim/team": "b" }] },
+  });
+  expect(untoldOf(policy, facts)).toEqual([
+    "claim/team",
+    "the client's certificate",
+    "argument /amount of pay",
+    'the arguments of tools {"starts_with":"pa"}',
+  ]);
+  expect(untoldOf(policy, { ...facts, hasClaims: true, isCertificateKnown: true, mcp: toolCall("x") })).toEqual([]);
+});
+
+test("needsOfAll() is what any of the policies reads", () => {
+  const needs = needsOfAll([
+    recorded({ allow: { and: [{ "claim/team/name": "a" }] } }).needs,
+    recorded({ allow: { and: [about("/amount")] } }).needs,
+  ]);
+  expect([...needs.claims]).toEqual(["team/name", "team"]);
+  expect(["pay", "refund"].map((tool) => needs.argumentsOf(tool))).toEqual([true, false]);
+});
+
+describe("a value that a record keeps to itself", () => {
+  test.each<[object, Withheld, boolean]>([
+    [{ gt: 5 }, new Withheld("number", "digest"), false],
+    [{ gt: 5 }, new Withheld("string", "digest"), true],
+    [{ starts_with: "a" }, new Withheld("string", "digest"), false],
+    [{ starts_with: "a" }, new Withheld("number", "digest"), true],
+    [{ is: "a" }, new Withheld("string", "digest"), true],
+    [{ is: "a" }, new Withheld("string", undefined), false],
+    [{ is: "a" }, new Withheld("boolean", undefined), true],
+  ])("for %j, %j: canTell() is %s", (match, value, expected) => {
+    expect(canTell({ tool: {}, argument: "", ...match }, value)).toBe(expected);
+  });
+
+  test("is compared as one of its type", () => {
+    const all = (["boolean", "string", "number"] as const).map((type) => standIn(new Withheld(type, "digest")));
+    expect(all).toEqual([true, "\0digest", expect.any(NumberToken)]);
+  });
+});
