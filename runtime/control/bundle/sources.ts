@@ -71,6 +71,12 @@ export async function readTogether(path: string): Promise<Reading> {
   }
 }
 
+/** The signature alone, as `readTogether` would give it if nobody writes: nothing is read. */
+export async function readSignature(path: string): Promise<Pick<Reading, "signature">> {
+  const { signature } = await list(path, true);
+  return { signature };
+}
+
 /** Who writes without end keeps nobody else's files from being read. */
 function restless(
   path: string,

@@ -72,6 +72,8 @@ export interface ValidationReport {
   readonly currentOwners: number;
   /** Where a change would show. */
   readonly directories: readonly string[];
+  /** Of what was read, see `signatureOf`; undefined when it is to be read again though nothing changes. */
+  readonly signature: string | undefined;
 }
 
 export interface PublishedSource extends SliceSource {
@@ -161,4 +163,19 @@ export interface CandidateReport {
 /** Name of a published slice in messages. */
 export function publishedName(owner: string): string {
   return `published:${owner}`;
+}
+
+interface Signed {
+  /** Equal signatures mean equal sources; undefined when reading should be tried again though nothing changes. */
+  readonly signature: string | undefined;
+}
+
+/** Of files and published slices. */
+export function signatureWith({ signature }: Signed, { key }: Pick<PublishedSources, "key">): string | undefined {
+  return signature === undefined ? undefined : `${signature} ${key}`;
+}
+
+/** Of everything that a load depends on. */
+export function signatureOf({ signature }: Signed, { key }: Pick<Refusals, "key">): string | undefined {
+  return signature === undefined ? undefined : `${signature} ${key}`;
 }

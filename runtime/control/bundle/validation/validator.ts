@@ -1,24 +1,33 @@
-/** This side of the validating thread: asks for a load, takes chunks in, keeps the texts of all routes. */
+/**
+ * This side of validating: asks for a load, takes chunks in, keeps the texts of all routes.
+ *
+ * The first load of a process is done here, where nobody is served yet who could be held up; a thread would only load
+ * once more what is loaded here already, and keep the memory. The next one, and whatever comes from others, has a thread.
+ */
 import { randomBytes } from "node:crypto";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 
 import { errorText, GatewayError } from "../../../shared/errors.ts";
-import type {
-  CheckedSettings,
-  ValidationReport,
-  FromWorker,
-  CandidateReport,
-  KeptChanges,
-  ParsedChanges,
-  ParsedSlice,
-  PublishedSources,
-  Refusals,
-  RouteText,
-  SealedSlice,
-  ToWorker,
+import {
+  type CheckedSettings,
+  type ValidationReport,
+  type FromWorker,
+  type CandidateReport,
+  type KeptChanges,
+  type ParsedChanges,
+  type ParsedSlice,
+  type PublishedSources,
+  type Refusals,
+  type RouteText,
+  type SealedSlice,
+  signatureOf,
+  signatureWith,
+  type ToWorker,
 } from "./protocol.ts";
-import type { WorkerSettings } from "./validate-worker.ts";
+import { readSignature } from "../sources.ts";
+import { type Thread, validateHere } from "./validate-here.ts";
+import type { ValidationSettings } from "./validation.ts";
 
 export type Validation =
   | { readonly kind: "unchanged" }
@@ -81,30 +90,46 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
   let knowsKept = false;
   const texts = new Map<string, RouteText>();
   let sorted: readonly RouteText[] = [];
-  let worker: Worker | undefined;
+  let worker: Thread | undefined;
+  /** Nothing was asked yet; and what was is being done here. */
+  let [isFirst, isHere] = [true, false];
+  /** Of the last load. */
+  let signature: string | undefined;
   /** Key of the published slices that the thread has. */
   let sentKey = "";
   let lastAnswer = Promise.resolve();
   let closed = false;
 
   return {
-    load: (published, refusals = NO_REFUSALS) =>
-      ask((thread, resolve: (result: Validation) => void, reject) => {
-        // Text of megabytes, which most looks at the files do not need again.
+    async load(published, refusals = NO_REFUSALS) {
+      // Most looks at the files find nothing, for which nobody has to be asked, or even be there.
+      if (published && signature !== undefined) {
+        const now = signatureOf({ signature: signatureWith(await readSignature(path), published) }, refusals);
+        if (now === signature) return { kind: "unchanged" };
+      }
+      return ask("load", (thread, resolve: (result: Validation) => void, reject) => {
+        // Text of megabytes, which a thread that has it does not need again.
         const news = published && published.key !== sentKey ? { published } : {};
         sentKey = published?.key ?? sentKey;
-        const known = knowsKept ? {} : { kept: [...kept.values()] };
-        knowsKept = true;
-        converse(thread, { type: "load", refusals, ...news, ...known }, reject, loading(thread, resolve));
-      }),
+        converse(thread, { type: "load", refusals, ...news, ...keptOnce() }, reject, loading(thread, resolve));
+      });
+    },
     validate: (published, candidates, sealed) =>
-      askOnce({ type: "validate", published, candidates, ...(sealed && { kept: sealed }) }, (message) =>
-        message.type === "validated" ? message : undefined,
+      askOnce(
+        "validate",
+        () => ({ type: "validate", published, candidates, ...(sealed ? { kept: sealed } : keptOnce()) }),
+        (message) => (message.type === "validated" ? message : undefined),
       ),
     async inForce(at) {
-      const changes = await askOnce({ type: "in-force", at }, (message) =>
-        message.type === "kept" ? message : undefined,
+      // Who has loaded nothing has nothing new in force.
+      if (!worker) return { changed: [], removed: [] };
+      const changes = await askOnce(
+        "in-force",
+        () => ({ type: "in-force", at }),
+        (message) => (message.type === "kept" ? message : undefined),
       );
+      // From now on somebody is served.
+      if (isHere) worker = undefined;
       for (const owner of changes.removed) kept.delete(owner);
       for (const { owner, since, sealed = kept.get(owner)?.sealed } of changes.changed) {
         if (sealed !== undefined) kept.set(owner, { owner, since, sealed });
@@ -112,10 +137,16 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
       return changes;
     },
     parse: (text, owner) =>
-      askOnce({ type: "parse", text, owner }, (message) => (message.type === "parsed" ? message.slice : undefined)),
+      askOnce(
+        "parse",
+        () => ({ type: "parse", text, owner }),
+        (message) => (message.type === "parsed" ? message.slice : undefined),
+      ),
     parseChanges: (text) =>
-      askOnce({ type: "parse-changes", text }, (message) =>
-        message.type === "parsed-changes" ? message.changes : undefined,
+      askOnce(
+        "parse-changes",
+        () => ({ type: "parse-changes", text }),
+        (message) => (message.type === "parsed-changes" ? message.changes : undefined),
       ),
     routes: () => sorted,
     async close() {
@@ -125,11 +156,12 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
   };
 
   function ask<T>(
-    talk: (thread: Worker, resolve: (result: T) => void, reject: (error: Error) => void) => void,
+    what: ToWorker["type"],
+    talk: (thread: Thread, resolve: (result: T) => void, reject: (error: Error) => void) => void,
   ): Promise<T> {
     const answered = lastAnswer.then(() => {
       if (closed) throw new GatewayError("bundle.validator", "Cannot validate: it is closed");
-      const thread = (worker ??= start());
+      const thread = threadFor(what);
       return new Promise<T>((resolve, reject) => talk(thread, resolve, reject));
     });
     lastAnswer = answered.then(
@@ -140,9 +172,13 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
   }
 
   /** A question with one answer. */
-  function askOnce<T>(question: ToWorker, answerOf: (message: FromWorker) => T | undefined): Promise<T> {
-    return ask((thread, resolve: (result: T) => void, reject) => {
-      converse(thread, question, reject, (message, finish) => {
+  function askOnce<T>(
+    what: "validate" | "in-force" | "parse" | "parse-changes",
+    question: () => ToWorker,
+    answerOf: (message: FromWorker) => T | undefined,
+  ): Promise<T> {
+    return ask(what, (thread, resolve: (result: T) => void, reject) => {
+      converse(thread, question(), reject, (message, finish) => {
         const answer = answerOf(message);
         if (answer === undefined) return;
         finish();
@@ -152,7 +188,7 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
   }
 
   /** Takes chunks in until the load is done. */
-  function loading(thread: Worker, resolve: (result: Validation) => void): Receive {
+  function loading(thread: Thread, resolve: (result: Validation) => void): Receive {
     let good: Extract<FromWorker, { readonly type: "good" }> | undefined;
     return (message, finish) => {
       if (message.type === "chunk") {
@@ -165,9 +201,12 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
         if (message.fresh) texts.clear();
       } else {
         finish();
-        if (message.type === "unchanged") resolve({ kind: "unchanged" });
-        else if (message.type === "bad") resolve({ ...message, kind: "bad" });
-        else if (good) {
+        if (message.type === "unchanged") return resolve({ kind: "unchanged" });
+        if (message.type === "bad") {
+          ({ signature } = message);
+          resolve({ ...message, kind: "bad" });
+        } else if (good) {
+          ({ signature } = good);
           // Nearly sorted already, which makes sorting a single pass.
           sorted = [...texts.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
           resolve({ ...good, kind: "good" });
@@ -177,7 +216,7 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
   }
 
   /** Sends a question and gives everything that comes to `receive`, until that says it has what it wanted. */
-  function converse(thread: Worker, question: ToWorker, reject: (error: Error) => void, receive: Receive): void {
+  function converse(thread: Thread, question: ToWorker, reject: (error: Error) => void, receive: Receive): void {
     const timer = setTimeout(() => fail(new Error("it takes too long")), LOAD_TIMEOUT_MS);
     thread.on("message", listen).once("error", fail).once("exit", exited);
     send(thread, question);
@@ -192,7 +231,7 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
 
     function fail(error: Error): void {
       finish();
-      worker = undefined;
+      gone(thread);
       void thread.terminate();
       reject(new GatewayError("bundle.validator", `Cannot validate: ${errorText(error)}`, { cause: error }));
     }
@@ -203,22 +242,44 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
     }
   }
 
-  function start(): Worker {
-    // The published package has .js files beside each other, the source tree .ts files.
-    const url = new URL(`./validate-worker${extname(import.meta.url)}`, import.meta.url);
+  function threadFor(what: ToWorker["type"]): Thread {
+    const mayBeHere = isFirst && what === "load";
+    isFirst = false;
+    // What is in force now was found here.
+    if (isHere && what !== "in-force") worker = undefined;
+    if (worker) return worker;
+    isHere = mayBeHere;
     sentKey = "";
     knowsKept = false;
-    const settings: WorkerSettings = { path, keptKeys };
-    const thread = new Worker(url, { workerData: settings, name: "validate", resourceLimits: HEAP_LIMITS });
-    const gone = (): void => {
-      if (worker === thread) worker = undefined;
-    };
+    const thread = isHere ? validateHere({ path, keptKeys }) : startThread({ path, keptKeys });
     // Between two loads nobody listens otherwise: an unheard error would end the process, and an ended thread be waited for.
-    return thread.on("error", gone).on("exit", gone);
+    thread.on("error", () => gone(thread));
+    thread.on("exit", () => gone(thread));
+    return (worker = thread);
+  }
+
+  /** What it had found may not be in force yet: all is read again. */
+  function gone(thread: Thread): void {
+    if (worker !== thread) return;
+    worker = undefined;
+    signature = undefined;
+  }
+
+  /** For a thread that has not heard of them. */
+  function keptOnce(): { readonly kept?: readonly SealedSlice[] } {
+    if (knowsKept) return {};
+    knowsKept = true;
+    return { kept: [...kept.values()] };
   }
 }
 
-function send(thread: Worker, message: ToWorker): void {
+function startThread(settings: ValidationSettings): Thread {
+  // The published package has .js files beside each other, the source tree .ts files.
+  const url = new URL(`./validate-worker${extname(import.meta.url)}`, import.meta.url);
+  return new Worker(url, { workerData: settings, name: "validate", resourceLimits: HEAP_LIMITS });
+}
+
+function send(thread: Thread, message: ToWorker): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
   thread.postMessage(message);
 }
