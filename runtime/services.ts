@@ -2,7 +2,7 @@
 import { createApprovalModule } from "./approvals/module.ts";
 import { approvalSeries } from "./control/admin/approval-series.ts";
 import { limitSeries } from "./control/admin/limit-series.ts";
-import { PRESENCE_TAG } from "./control/bundle/presence.ts";
+import { readPresence } from "./control/bundle/presence.ts";
 import { createDevices } from "./identity/devices/device.ts";
 import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
 import { createIssuerKeys } from "./identity/issuers/issuer-keys.ts";
@@ -73,7 +73,7 @@ export async function createServices(ground: Ground, options: GatewayOptions, ow
     createUpstream({ ...common, browser, csrf, idJags, blocks, fetch, development, clientDocumentUrl, onRefresh }),
   );
   const issuer = own(createIssuer({ ...common, session, upstream, fetchClientDocument }));
-  const countProcesses = async (): Promise<number> => (await store.list(PRESENCE_TAG)).length;
+  const countProcesses = async (): Promise<number> => (await readPresence(store)).length;
   const limits = own(createRateLimits({ snapshots, store, countProcesses, log, clock }));
   metrics.register(limitSeries(() => limits.counts()));
   const servers = serverListEndpoints({

@@ -2,7 +2,7 @@
 import { text as readText } from "node:stream/consumers";
 
 import { refusalOf, type Scene } from "./scene.ts";
-import { until } from "./stage.ts";
+import { until } from "../demo/until.ts";
 
 export async function showChanges({ steps, stage, alice, bob, agents }: Scene): Promise<void> {
   const { page } = bob;

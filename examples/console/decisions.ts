@@ -1,6 +1,7 @@
 /** Decisions: as they come, by themselves, after the process that made them is gone; with names made to do harm. */
 import { refusalOf, type Scene } from "./scene.ts";
-import { MARKUP_TOOL, TURNED_TOOL, until } from "./stage.ts";
+import { until } from "../demo/until.ts";
+import { MARKUP_TOOL, TURNED_TOOL } from "./stage.ts";
 
 export async function showDecisions({ steps, stage, alice, bob, agents }: Scene): Promise<void> {
   const { page } = alice;

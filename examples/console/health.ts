@@ -1,6 +1,6 @@
 /** Health: what is wrong first, what each replica has in force, and what was counted. */
 import type { Scene } from "./scene.ts";
-import { until } from "./stage.ts";
+import { until } from "../demo/until.ts";
 
 /** An address that no route can have. */
 const BROKEN = `

@@ -1,6 +1,6 @@
 /** Servers, people and clients: who reaches what, and how somebody is put out. */
 import type { Scene } from "./scene.ts";
-import { until } from "./stage.ts";
+import { until } from "../demo/until.ts";
 
 /** Reads as "Trusted agent" where nothing is done about it. */
 const TURNED_CLIENT = "Trusted \u202Etnega";

@@ -8,7 +8,7 @@ import { parse, stringify } from "yaml";
 import { runCommand } from "../../test/support/run-command.ts";
 import { lockedDigests } from "../tool-policy/publisher.ts";
 import { refusalOf, type Scene } from "./scene.ts";
-import { until } from "./stage.ts";
+import { until } from "../demo/until.ts";
 
 const LARGE = { order: "A7", amount: 300 };
 

@@ -1,7 +1,6 @@
 /** Everything around the story, on loopback: the company's sign-in, two servers of tools, two replicas on one database behind a balancer. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { setTimeout as pause } from "node:timers/promises";
 
 import { parse } from "yaml";
 
@@ -175,16 +174,4 @@ interface Bundle {
 interface Slice {
   readonly owner: string;
   readonly digest: string;
-}
-
-const WITHIN_MS = 15_000;
-
-/** Asks again and again. @returns milliseconds that it took @throws Error */
-export async function until(holds: () => Promise<boolean>, what: string): Promise<number> {
-  const from = Date.now();
-  while (Date.now() - from < WITHIN_MS) {
-    if (await holds()) return Date.now() - from;
-    await pause(50);
-  }
-  throw new Error(`It took longer than ${WITHIN_MS} ms until ${what}`);
 }

@@ -9,7 +9,6 @@ import { request } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 
 import { parse } from "yaml";
 
@@ -17,6 +16,7 @@ import { makeTestCertificate } from "../../test/support/certificates.ts";
 import { findPort } from "../demo/stage.ts";
 import type { Bill } from "../../runtime/package/sbom.ts";
 import { createSteps } from "../demo/steps.ts";
+import { until } from "../demo/until.ts";
 import { type Container, inside, sealImage, startInside } from "./container.ts";
 import { buildStages, type Image, readDockerfile } from "./dockerfile.ts";
 
@@ -100,14 +100,6 @@ async function isReady(): Promise<number> {
   return (await fetch(`http://127.0.0.1:${adminPort}/readyz`)).status;
 }
 
-async function until(condition: () => Promise<boolean>, what: string): Promise<void> {
-  for (let count = 0; count < 1_200; count += 1) {
-    if (await condition().catch(() => false)) return;
-    await delay(50);
-  }
-  throw new Error(`${what} did not happen within a minute`);
-}
-
 let container: Container | undefined;
 try {
   const stages = (await steps.step("the Dockerfile can be read, and what it copies exists", () =>
@@ -160,7 +152,7 @@ try {
   void running.ended.then(() => (hasEnded = true));
   const isHealthy = () => startInside(image, image.healthcheck, [`127.0.0.1:${adminPort}`]).ended;
   await steps.step("the health check, the gateway's own command, turns good", async () => {
-    await until(async () => hasEnded || (await isReady()) === 200, "readiness");
+    await until(async () => hasEnded || (await isReady()) === 200, "it is ready", 60_000);
     if (hasEnded) throw new Error((await running.ended).output);
     const { code, output } = await isHealthy();
     steps.equal(code, 0);
@@ -178,7 +170,7 @@ try {
   await steps.step(
     "SIGTERM: first /readyz and the health check turn bad, while requests are still served",
     async () => {
-      await until(async () => (await isReady()) === 503, "503 on /readyz");
+      await until(async () => (await isReady()) === 503, "/readyz says 503", 60_000);
       steps.equal(await ask("/").whole, "200 begun done");
       steps.equal((await isHealthy()).code, 1);
       return "503, and 200 for users";
@@ -191,7 +183,8 @@ try {
           () => false,
           () => true,
         ),
-      "a refused connection",
+      "a connection is refused",
+      60_000,
     );
     steps.ok(!hasEnded, "it ended with a request under way");
     for (const response of waiting) response.end("done");

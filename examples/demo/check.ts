@@ -1,7 +1,6 @@
 /** The demo's story, unattended: a line per step, then "N passed, N failed". */
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 
 import { type Browser, createBrowser } from "../../test/support/browser.ts";
 import { freePort } from "../../test/support/ports.ts";
@@ -9,6 +8,7 @@ import { type ConnectedClient, connectClient, type Browse } from "./mcp-client.t
 import { visit } from "./person.ts";
 import { copyProgram, startStage, type Stage } from "./stage.ts";
 import { createSteps, type Steps } from "./steps.ts";
+import { until } from "./until.ts";
 
 const CLIENT = "http://127.0.0.1:33418/callback";
 
@@ -133,11 +133,13 @@ async function tell(steps: Steps, stage: Stage, program: string): Promise<void> 
 
   await steps.step("the console shows Alice, who is an administrator, both decisions", async () => {
     const console = `${stage.pagesOrigin}/.gateway/console/`;
-    const denied = await until(
-      () => visit(alice, `${console}decisions?outcome=denied`, { user: "alice@example.com" }),
-      ({ text }) => text.includes("delete_repo"),
-    );
-    steps.match(denied.text, /a deny rule holds: the tool</);
+    let denied = "";
+    // Records are kept a moment after the answers.
+    await until(async () => {
+      denied = (await visit(alice, `${console}decisions?outcome=denied`, { user: "alice@example.com" })).text;
+      return denied.includes("delete_repo");
+    }, "the console shows what was denied");
+    steps.match(denied, /a deny rule holds: the tool</);
     const allowed = await visit(alice, `${console}decisions?tool=list_repos`, { user: "alice@example.com" });
     steps.match(allowed.text, /the domain fits/);
     const bob = await visit(createBrowser(), console, { user: "bob@example.com" });
@@ -165,17 +167,6 @@ async function tell(steps: Steps, stage: Stage, program: string): Promise<void> 
   await steps.step("20 changes under load: no failed request", () => reloadUnderLoad(steps, stage, client, alice));
   await client.close();
 }
-
-/** Records are kept a moment after the answers. */
-async function until<T>(ask: () => Promise<T>, isGood: (answer: T) => boolean): Promise<T> {
-  for (let asked = 1; ; asked += 1) {
-    const answer = await ask();
-    if (isGood(answer) || asked === MAX_ASKED) return answer;
-    await delay(200);
-  }
-}
-
-const MAX_ASKED = 50;
 
 /** Alternates between two bundles while requests of both kinds go on. */
 async function reloadUnderLoad(steps: Steps, stage: Stage, client: ConnectedClient, browser: Browser): Promise<string> {

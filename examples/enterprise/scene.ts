@@ -1,5 +1,4 @@
 /** Who and what the acts of the story have in common. */
-import { setTimeout as pause } from "node:timers/promises";
 
 import * as oauth from "openid-client";
 
@@ -127,7 +126,7 @@ export function session({ stage }: Scene, { browser }: Person): Promise<Answer> 
 }
 
 /** The same at one replica and at the other. */
-export async function atEach({ stage }: Scene, run: (replica: Replica) => Promise<void>): Promise<void> {
+export async function atEach({ stage }: Scene, run: (replica: Replica) => Promise<unknown>): Promise<void> {
   for (const replica of REPLICAS) {
     stage.balancer.prefer(replica);
     await run(replica);
@@ -144,10 +143,4 @@ export const refusalOf = (work: Promise<unknown>): Promise<string> =>
 export function inTime<T>(work: Promise<T> | undefined): Promise<T | undefined> {
   const late = new Promise<undefined>((resolve) => setTimeout(resolve, WITHIN_MS, undefined).unref());
   return Promise.race([work, late]);
-}
-
-/** Asks again and again. @throws Error when it does not come about */
-export async function until(what: string, holds: () => Promise<boolean>, withinMs = WITHIN_MS): Promise<void> {
-  for (const end = Date.now() + withinMs; !(await holds()); await pause(withinMs / 200))
-    if (Date.now() > end) throw new Error(`it does not come about that ${what}`);
 }

@@ -11,14 +11,13 @@
  */
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { type Child, startChild } from "./common/child.ts";
 import { HAPROXY, startHaproxy } from "./peers/haproxy.ts";
-import { answerLength } from "./common/answers.ts";
+import { askInTurn } from "./common/closed-loop.ts";
 import { NGINX, startNginx } from "./peers/nginx.ts";
 import { formatTable } from "./common/table.ts";
 import { startGateway } from "./common/gateway.ts";
@@ -122,52 +121,15 @@ async function startTarget(
   return { port, request: messageRequest(port, "Bearer none") };
 }
 
-/** Each client sends its next POST when the last one was answered, over one connection as long as that lasts. */
 async function send(port: number, request: Buffer): Promise<Counts> {
   const counts: Counts = { refused: new Map(), unanswered: 0, last: 0, seconds: 0 };
-  let left = posts;
   const started = performance.now();
-  const drive = (resolve: () => void): void => {
-    const socket = connect({ port, host: "127.0.0.1", noDelay: true });
-    let isAsking = false;
-    let pending = "";
-    const next = (): void => {
-      if (left === 0) return void socket.end();
-      left -= 1;
-      isAsking = true;
-      socket.write(request);
-    };
-    socket.on("connect", next);
-    socket.on("data", (chunk) => {
-      pending += chunk.toString("latin1");
-      const length = answerLength(pending);
-      if (length === undefined || pending.length < length) return;
-      const status = pending.slice("HTTP/1.1 ".length, "HTTP/1.1 200".length);
-      const closes = /^connection: close\r$/im.test(pending.slice(0, length));
-      if (status !== "200") {
-        counts.refused.set(status, (counts.refused.get(status) ?? 0) + 1);
-        counts.last = posts - left;
-      }
-      pending = pending.slice(length);
-      isAsking = false;
-      if (closes) socket.end();
-      else next();
-    });
-    onceGone(socket, () => {
-      if (isAsking) {
-        counts.unanswered += 1;
-        counts.last = posts - left;
-      }
-      if (left === 0) resolve();
-      else drive(resolve);
-    });
-  };
-  await Promise.all(Array.from({ length: clients }, () => new Promise<void>(drive)));
+  await askInTurn({ port, request, requests: posts, clients }, (status, sent) => {
+    if (status === "200") return;
+    if (status === undefined) counts.unanswered += 1;
+    else counts.refused.set(status, (counts.refused.get(status) ?? 0) + 1);
+    counts.last = sent;
+  });
   counts.seconds = (performance.now() - started) / 1000;
   return counts;
-}
-
-function onceGone(socket: Socket, then: () => void): void {
-  socket.on("error", () => socket.destroy());
-  socket.once("close", then);
 }

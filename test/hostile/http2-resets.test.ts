@@ -10,6 +10,7 @@ import type { Upstream } from "../../runtime/features/connection/compiled.ts";
 import type { Transport, UpstreamCall } from "../../runtime/upstreams/transport-types.ts";
 import { createTransport } from "../../runtime/upstreams/transport.ts";
 import { ask, violations } from "../support/ask-upstream.ts";
+import { createRandom } from "../support/random.ts";
 import { ERROR, FLAG } from "../support/raw-h2.ts";
 import {
   data,
@@ -58,11 +59,7 @@ afterAll(async () => {
   await server.close();
 });
 
-let seed = 20_261_122;
-function random(): number {
-  seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
-  return seed / 2 ** 32;
-}
+const random = createRandom(20_261_122);
 const chance = (share: number): boolean => random() < share;
 function pick<T>(from: readonly T[], weights: readonly number[] = from.map(() => 1)): T {
   let left = random() * weights.reduce((sum, weight) => sum + weight, 0);

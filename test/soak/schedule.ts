@@ -11,7 +11,7 @@ import { type Aimed, between, type Fault } from "./faults/fault.ts";
 import { FAULTS } from "./faults/faults.ts";
 import type { Recorder } from "./history/history.ts";
 import type { Recovery } from "./recovery.ts";
-import type { Random } from "./world/types.ts";
+import type { Random } from "../support/random.ts";
 import type { SoakWorld } from "./world/world.ts";
 
 /** Between the recovery from one fault and the next one. */

@@ -117,7 +117,7 @@ describe("terraform-provider-gateway", () => {
     const socketPath = (await firstLine(shell)).split("|")[3] ?? "";
     expect(existsSync(socketPath)).toBe(true);
     shell.kill("SIGKILL");
-    await until(() => !existsSync(socketPath));
+    await expect.poll(() => existsSync(socketPath)).toBe(false);
   });
 });
 
@@ -423,12 +423,4 @@ function handshake(path: string, identity: { key?: string; cert?: string }): Pro
       end("refused");
     });
   });
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!holds()) {
-    if (Date.now() > deadline) throw new Error("it did not happen within 10 s");
-    await delay(50);
-  }
 }

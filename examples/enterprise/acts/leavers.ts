@@ -1,5 +1,6 @@
 /** Two people leave: one is signed out by the company's provider, the other is deactivated in its directory. */
 import { findForm } from "../../../test/support/browser.ts";
+import { until } from "../../demo/until.ts";
 import { requestStatement } from "../assistant.ts";
 import {
   atEach,
@@ -15,7 +16,6 @@ import {
   type Scene,
   session,
   speaker,
-  until,
 } from "../scene.ts";
 
 export async function leave(scene: Scene): Promise<void> {
@@ -88,7 +88,7 @@ async function deactivate(scene: Scene): Promise<void> {
     await isUnusedRefused();
     await endEverywhere(scene, carol, token);
     const again = createPerson(carol.user);
-    await until("she signs in", async () => (await open(scene, again, "/handbook")).text === "How we work");
+    await until(async () => (await open(scene, again, "/handbook")).text === "How we work", "she signs in");
     await endEverywhere(scene, carol, token);
     return "401, invalid_grant; 200 after a new sign-in";
   });
@@ -110,7 +110,7 @@ async function cutOff({ steps }: Scene, { assistant }: Person, leave: () => Prom
 function endEverywhere(scene: Scene, person: Person, token: string): Promise<void> {
   const list = () => call(token, mcpServer(scene, "builds"), "list_builds");
   return atEach(scene, async () => {
-    await until("the token has ended", async () => (await list()).status === 401);
-    await until("the session has ended", async () => (await session(scene, person)).status === 401);
+    await until(async () => (await list()).status === 401, "the token has ended");
+    await until(async () => (await session(scene, person)).status === 401, "the session has ended");
   });
 }

@@ -1,7 +1,8 @@
 /** The company's pipeline publishes a page and reports a build, with nothing but the token of its platform. */
 import { terraformMissing } from "../../../test/support/terraform.ts";
 import { publishBuild } from "../pipeline.ts";
-import { atEach, call, exchange, inTime, mcpServer, type Scene, send, until } from "../scene.ts";
+import { until } from "../../demo/until.ts";
+import { atEach, call, exchange, inTime, mcpServer, type Scene, send } from "../scene.ts";
 
 const MAIN = { repository: "acme/builds", ref: "refs/heads/main" };
 
@@ -65,7 +66,7 @@ async function publish(scene: Scene): Promise<void> {
     const headers = { cookie: alice.browser.cookieHeader("localhost"), accept: "text/plain" };
     const read = async (): Promise<string> => (await send({ method: "GET", url: `${origin}/latest`, headers })).text;
     // The other replica hears of it from the database.
-    await atEach(scene, () => until("it is there", async () => (await read()) === "build 7"));
+    await atEach(scene, () => until(async () => (await read()) === "build 7", "it is there"));
     return "build 7";
   });
 }

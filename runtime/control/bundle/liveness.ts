@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { Store } from "../../store/store.ts";
-import { PRESENCE_TAG, type PresenceRow } from "./presence.ts";
+import { type PresenceRow, readPresence } from "./presence.ts";
 
 export interface Laggard {
   readonly id: string;
@@ -53,10 +53,6 @@ export async function awaitLive(
     }
     await delay(waitedMs < 1_000 ? ASK_EVERY_MS : ASK_LATER_EVERY_MS);
   }
-}
-
-export async function readPresence(store: Pick<Store, "list">): Promise<readonly PresenceRow[]> {
-  return (await store.list<PresenceRow>(PRESENCE_TAG)).map(({ value }) => value);
 }
 
 /** Tells which of these processes have shown no sign of life since it saw them first, for so long. */

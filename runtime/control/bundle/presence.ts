@@ -51,6 +51,11 @@ const EXPIRES_AFTER_SECONDS = 20;
 const MAX_PROBLEMS = 5;
 const MAX_EXPLAINED = 50;
 
+/** Those that showed a sign of life of late. @throws GatewayError `store.unavailable` */
+export async function readPresence(store: Pick<Store, "list">): Promise<readonly PresenceRow[]> {
+  return (await store.list<PresenceRow>(PRESENCE_TAG)).map(({ value }) => value);
+}
+
 export function presenceKey(id: string): string {
   return `status:${id}`;
 }

@@ -11,8 +11,8 @@ import { GatewayError } from "../../shared/errors.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Store } from "../../store/store.ts";
 import type { ValidateCandidates, CandidateValidation } from "./validation/validate-candidates.ts";
-import { type Awaited, awaitLive, type Liveness, livenessOf, readPresence, watchSilence } from "./liveness.ts";
-import { SILENT_AFTER_MS } from "./presence.ts";
+import { type Awaited, awaitLive, type Liveness, livenessOf, watchSilence } from "./liveness.ts";
+import { readPresence, SILENT_AFTER_MS } from "./presence.ts";
 import {
   currentSlice,
   currentSlices,

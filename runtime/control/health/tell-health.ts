@@ -3,7 +3,7 @@ import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { type Closable, type Clock, epochSeconds } from "../../shared/clock.ts";
 import type { Store } from "../../store/store.ts";
-import { PRESENCE_TAG, type PresenceRow } from "../bundle/presence.ts";
+import { type PresenceRow, readPresence } from "../bundle/presence.ts";
 import type { ProcessReport } from "./process-report.ts";
 
 export interface TellHealthDeps {
@@ -73,8 +73,8 @@ export interface Processes {
 
 /** @throws GatewayError `store.unavailable` */
 export async function readProcesses(store: Pick<Store, "list">): Promise<Processes> {
-  const [told, present] = await Promise.all([store.list<ProcessReport>(TAG), store.list<PresenceRow>(PRESENCE_TAG)]);
+  const [told, present] = await Promise.all([store.list<ProcessReport>(TAG), readPresence(store)]);
   const reports = told.map(({ value }) => value);
   const known = new Set(reports.map(({ id }) => id));
-  return { reports, others: present.map(({ value }) => value).filter(({ id }) => !known.has(id)) };
+  return { reports, others: present.filter(({ id }) => !known.has(id)) };
 }

@@ -12,7 +12,7 @@ import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { firstFormats } from "../../store/formats.ts";
 import type { Store } from "../../store/store.ts";
-import { PRESENCE_TAG, type PresenceRow } from "../bundle/presence.ts";
+import { readPresence } from "../bundle/presence.ts";
 
 export const SECRET_FORMATS = firstFormats(["shared-secret"]);
 
@@ -71,11 +71,11 @@ export async function startSecretUse({ store, ids, clock, log }: SecretUseDeps):
   }
 
   async function compare(): Promise<void> {
-    for (const { value } of await store.list<PresenceRow>(PRESENCE_TAG)) {
-      const secret = value.secrets?.[0];
+    for (const row of await readPresence(store)) {
+      const secret = row.secrets?.[0];
       if (secret === undefined || ids.includes(secret) || told.has(secret)) continue;
       told.add(secret);
-      log.warn({ secret, process: value.id }, "another process uses a shared secret that this one does not have");
+      log.warn({ secret, process: row.id }, "another process uses a shared secret that this one does not have");
     }
   }
 }

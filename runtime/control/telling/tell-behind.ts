@@ -5,7 +5,7 @@ import type { Log } from "../../shared/log.ts";
 import { type Closable, type Clock, epochSeconds } from "../../shared/clock.ts";
 import type { Store } from "../../store/store.ts";
 import { livenessOf } from "../bundle/liveness.ts";
-import { PRESENCE_TAG, type PresenceRow } from "../bundle/presence.ts";
+import { readPresence } from "../bundle/presence.ts";
 import { readPublication } from "../bundle/published.ts";
 
 export interface TellBehindDeps {
@@ -48,7 +48,7 @@ export async function tellBehind({ store, notify, clock }: Omit<TellBehindDeps, 
   const { generation, owners } = publication;
   const changedAt = Math.max(0, ...owners.flatMap(({ versions }) => versions.at(-1)?.at ?? 0));
   if (generation === 0 || epochSeconds(clock) - changedAt < GRACE_SECONDS) return;
-  const rows = (await store.list<PresenceRow>(PRESENCE_TAG)).map(({ value }) => value);
+  const rows = await readPresence(store);
   // What an owner published and is refused is told by who refuses it.
   for (const { id, reason } of livenessOf(rows, generation, []).laggards) {
     const data = { replica: id, generation, reason: reason.slice(0, MAX_REASON) };

@@ -1,5 +1,5 @@
 /** Which shared secrets a configuration has, since when they are in use, and which running processes have them. */
-import { PRESENCE_TAG, type PresenceRow } from "../../control/bundle/presence.ts";
+import { type PresenceRow, readPresence } from "../../control/bundle/presence.ts";
 import { readBoot } from "../../control/bundle/boot.ts";
 import { readSources } from "../../control/bundle/sources.ts";
 import { SECRET_TAG, type SecretUse } from "../../control/keys/secret-use.ts";
@@ -61,7 +61,7 @@ export async function readKeyState(config: string): Promise<KeyState> {
   try {
     const keys = createKeys(settings.sharedSecrets);
     const ids = secretIds(keys);
-    const rows = (await store.list<PresenceRow>(PRESENCE_TAG)).map(({ value }) => value);
+    const rows = await readPresence(store);
     const listed = (await store.list<SecretUse>(SECRET_TAG)).map(({ value }) => value);
     const uses = new Map(listed.map((use) => [use.id, use]));
     const old = ids.slice(1).flatMap((id, index) => {

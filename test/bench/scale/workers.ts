@@ -4,13 +4,12 @@
  * Each worker gets as much as the one alone, so that all have compiled as much of their code and find as much work at a
  * time. Nobody is pinned: two workers on one core would only take the cache from each other.
  */
-import { connect } from "node:net";
 import { join } from "node:path";
 
 import { runGateway, type RunningGateway } from "../../support/run-gateway.ts";
 import { startChild } from "../common/child.ts";
 import { cpuNanoseconds } from "../common/cpu.ts";
-import { answerLength } from "../common/answers.ts";
+import { askInTurn } from "../common/closed-loop.ts";
 import { median } from "../common/table.ts";
 import { manyRoutes } from "./routes.ts";
 
@@ -80,49 +79,12 @@ async function measure(
   options: WorkersOptions,
 ): Promise<{ readonly micros: number; readonly errors: number }> {
   const pid = gateway.process.pid ?? 0;
-  const [wanted, connections] = [options.requests * workers, options.connections * workers];
+  const [requests, clients] = [options.requests * workers, options.connections * workers];
   const port = Number(new URL(gateway.origin).port);
   const end = what === "kept connections" ? "" : "Connection: close\r\n";
   const request = Buffer.from(`GET / HTTP/1.1\r\nHost: bench-0.example.com\r\n${end}\r\n`);
   const before = cpuNanoseconds(pid);
-  const errors = await ask(port, request, wanted, connections);
-  return { micros: (cpuNanoseconds(pid) - before) / 1000 / wanted, errors };
-}
-
-/** So many requests, so many at once; over connections that the gateway keeps or closes, as the request says. @returns errors */
-async function ask(port: number, request: Buffer, requests: number, connections: number): Promise<number> {
-  const count = { left: requests, errors: 0 };
-  const one = (): Promise<void> =>
-    new Promise((resolve) => {
-      let [pending, isAsking] = ["", false];
-      const socket = connect({ port, host: "127.0.0.1", noDelay: true });
-      const next = (): void => {
-        if (count.left <= 0) return void socket.end();
-        count.left -= 1;
-        isAsking = true;
-        socket.write(request);
-      };
-      socket.on("connect", next);
-      socket.on("data", (chunk) => {
-        pending += chunk.toString("latin1");
-        const length = answerLength(pending);
-        if (length === undefined || pending.length < length) return;
-        if (!pending.startsWith("HTTP/1.1 2")) count.errors += 1;
-        const isLast = /^connection: close\r$/im.test(pending.slice(0, length));
-        pending = pending.slice(length);
-        isAsking = false;
-        if (isLast) socket.end();
-        else next();
-      });
-      socket.on("error", () => {});
-      socket.on("close", () => {
-        if (isAsking) count.errors += 1;
-        resolve();
-      });
-    });
-  const loop = async (): Promise<void> => {
-    while (count.left > 0) await one();
-  };
-  await Promise.all(Array.from({ length: connections }, loop));
-  return count.errors;
+  let errors = 0;
+  await askInTurn({ port, request, requests, clients }, (status) => void (status?.startsWith("2") || (errors += 1)));
+  return { micros: (cpuNanoseconds(pid) - before) / 1000 / requests, errors };
 }

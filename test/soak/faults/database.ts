@@ -2,7 +2,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { until, type PostgresDatabase } from "../world/database.ts";
+import { until } from "../../../examples/demo/until.ts";
+import { type PostgresDatabase, WAITS_MS } from "../world/database.ts";
 import type { SoakWorld } from "../world/world.ts";
 import type { Fault } from "./fault.ts";
 
@@ -179,7 +180,7 @@ export const STORE_DISK_FULL: Fault = {
         // It ends itself when its write-ahead log finds no room.
         const node = database.primary();
         if (!node.running()) await node.start();
-        await until(async () => (await node.query("SELECT 1")).length === 1, "the database answers");
+        await until(async () => (await node.query("SELECT 1")).length === 1, "the database answers", WAITS_MS);
       },
     };
   },

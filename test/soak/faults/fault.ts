@@ -1,7 +1,7 @@
 /** What a fault is: chosen by the schedule, aimed by the seed, struck, and healed. */
 import type { Disturbance } from "../history/history.ts";
 import type { SoakGateway } from "../world/gateways.ts";
-import type { Random } from "../world/types.ts";
+import type { Random } from "../../support/random.ts";
 import type { SoakWorld } from "../world/world.ts";
 
 export interface Fault {

@@ -1,7 +1,8 @@
 /** Processes of the gateway that end or stand still. */
 import { setTimeout as delay } from "node:timers/promises";
 
-import { until } from "../world/database.ts";
+import { until } from "../../../examples/demo/until.ts";
+import { WAITS_MS } from "../world/database.ts";
 import type { SoakGateway } from "../world/gateways.ts";
 import { always, type Fault, oneOf } from "./fault.ts";
 
@@ -94,8 +95,12 @@ export const CLIENTS_CUT: Fault = {
 
 /** All of its workers serve. */
 export async function allServe(replica: SoakGateway): Promise<void> {
-  await until(async () => {
-    const workers = await replica.workers();
-    return workers.length > 0 && workers.every(({ serving }) => serving);
-  }, `all workers of ${replica.name} serve`);
+  await until(
+    async () => {
+      const workers = await replica.workers();
+      return workers.length > 0 && workers.every(({ serving }) => serving);
+    },
+    `all workers of ${replica.name} serve`,
+    WAITS_MS,
+  );
 }

@@ -1,9 +1,10 @@
 /** What all actors do alike: asking with a bound, telling what came of it, waiting. */
 import type { Answer, Browser, Page, Send, SentRequest } from "../../support/browser.ts";
 import { createBrowser, findForm, findLink } from "../../support/browser.ts";
+import type { Random } from "../../support/random.ts";
 import type { Outcome, Recorder } from "../history/history.ts";
 import type { Credential } from "../history/operations.ts";
-import type { Random, Replica, World } from "../world/types.ts";
+import type { Replica, World } from "../world/types.ts";
 
 /** Nobody waits longer for an answer: it counts as none. */
 export const PATIENCE_MS = 12_000;

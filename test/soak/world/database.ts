@@ -4,8 +4,8 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 
+import { until } from "../../../examples/demo/until.ts";
 import { findPostgres } from "../../support/postgres.ts";
 import { mountSmallDisk, type SmallDisk } from "../../support/small-disk.ts";
 import { type Forwarder, startForwarder } from "./forwarder.ts";
@@ -38,6 +38,8 @@ export interface PostgresDatabase {
 export type Database = SqliteDatabase | PostgresDatabase;
 
 const DISK_MEBIBYTES = 128;
+/** For databases and gateways to come back, on machines that do much else. */
+export const WAITS_MS = 600_000;
 
 export function openSqlite(directory: string): SqliteDatabase {
   const disk = mountSmallDisk(DISK_MEBIBYTES);
@@ -79,10 +81,10 @@ export async function openPostgres(
     const follower = standby();
     if (!follower) throw new Error("Cannot make a standby: there is one server");
     await follower.follow(primary());
-    await until(() => streams(primary()), "the standby follows");
+    await until(() => streams(primary()), "the standby follows", WAITS_MS);
     await primary().query("ALTER SYSTEM SET synchronous_standby_names = '*'");
     await primary().query("SELECT pg_reload_conf()");
-    await until(() => streams(primary(), "sync"), "the standby is synchronous");
+    await until(() => streams(primary(), "sync"), "the standby is synchronous", WAITS_MS);
   };
 
   try {
@@ -126,13 +128,4 @@ async function streams(primary: PostgresNode, state?: "sync"): Promise<boolean> 
     "SELECT sync_state FROM pg_stat_replication WHERE state = 'streaming'",
   );
   return rows.some(({ sync_state: is }) => state === undefined || is === state);
-}
-
-/** @throws Error after ten minutes */
-export async function until(holds: () => Promise<boolean>, what: string): Promise<void> {
-  const deadline = performance.now() + 600_000;
-  while (!(await holds().catch(() => false))) {
-    if (performance.now() > deadline) throw new Error(`Waited for ten minutes until ${what}`);
-    await delay(50);
-  }
 }

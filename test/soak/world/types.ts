@@ -5,11 +5,9 @@
 import type { DemoUser, IdentityProvider } from "../../../examples/demo/identity-provider.ts";
 import type { AdminClient } from "../../support/admin-client.ts";
 import type { Send } from "../../support/browser.ts";
+import type { Random } from "../../support/random.ts";
 import type { WorkerStatus } from "../../support/run-gateway.ts";
 import type { UpstreamService } from "../../support/upstream-service.ts";
-
-/** Numbers in [0, 1): the same ones for the same seed and name. */
-export type Random = () => number;
 
 export type StoreKind = "sqlite" | "postgres";
 

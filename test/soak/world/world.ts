@@ -16,12 +16,12 @@ import {
 import { createAdminClient } from "../../support/admin-client.ts";
 import { createSend } from "../../support/browser.ts";
 import { freePort } from "../../support/ports.ts";
+import { createRandom } from "../../support/random.ts";
 import { ADMIN_TOKEN } from "../../support/run-gateway.ts";
 import { startUpstreamService, type UpstreamService } from "../../support/upstream-service.ts";
 import { bootOf, LIFETIMES, publicAddresses, SERVICE_CLIENT } from "./configuration.ts";
 import { type Database, openPostgres, openSqlite } from "./database.ts";
 import { makeGateway, type SoakGateway } from "./gateways.ts";
-import { createRandom } from "./random.ts";
 import type { Replica, StoreKind, World } from "./types.ts";
 import { startMcpUpstream, startWebUpstream, type RunningUpstream } from "./upstreams.ts";
 
@@ -155,7 +155,7 @@ export async function openWorld(options: WorldOptions): Promise<SoakWorld> {
       },
       admin: ({ adminOrigin }) => createAdminClient(adminOrigin, ADMIN_TOKEN),
       command: (replica, args) => runCommand(options.program, replica, args),
-      random: (name) => createRandom(options.seed, name),
+      random: (name) => createRandom(`${options.seed} ${name}`),
       now,
       ended: ended.signal,
       sunk: () => receiver.records(),

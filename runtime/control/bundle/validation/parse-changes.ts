@@ -1,6 +1,7 @@
 /**
- * Several owners' slices in one step, in the validating thread as a single one is: `POST /config/slices`, for publishers that have many, such as the controller of
- * Kubernetes Ingresses. What goes from one owner to another is then never missing and never there twice.
+ * Several owners' slices in one step, in the validating thread as a single one is: `POST /config/slices`, for publishers that
+ * have many, such as the controller of Kubernetes Ingresses. What goes from one owner to another is then never missing and
+ * never there twice.
  *
  * Untrusted input: the body. Each change says what it believes to find, as `If-Match` does for one slice.
  */

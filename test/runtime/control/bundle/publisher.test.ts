@@ -8,8 +8,9 @@ import type {
 import {
   PRESENCE_TAG,
   presenceKey,
-  startPresence,
   type PresenceRow,
+  readPresence,
+  startPresence,
 } from "../../../../runtime/control/bundle/presence.ts";
 import { createPublishedSlices, sliceKey } from "../../../../runtime/control/bundle/published.ts";
 import { createPublisher, type Publisher, type PublishOutcome } from "../../../../runtime/control/bundle/publisher.ts";
@@ -252,7 +253,7 @@ describe("startPresence()", () => {
     reloads: { ok: 1, failed: 0 },
     published: { generation: 3, inForce: 3 },
   };
-  const rows = async (): Promise<unknown[]> => (await store.list<PresenceRow>(PRESENCE_TAG)).map(({ value }) => value);
+  const rows = (): Promise<readonly unknown[]> => readPresence(store);
 
   test("shows what is in force, follows it, and takes it back at the end", async () => {
     let current = status;

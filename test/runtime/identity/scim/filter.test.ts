@@ -6,6 +6,7 @@ import { isSelected, readListQuery, readSelection } from "../../../../runtime/id
 import { changesOf, patchResource, readOperations } from "../../../../runtime/identity/scim/patch.ts";
 import { matches, parseFilter, parsePath } from "../../../../runtime/identity/scim/path.ts";
 import { errorBody, ScimRefusal } from "../../../../runtime/identity/scim/refusal.ts";
+import { createRandom } from "../../../support/random.ts";
 
 const alice = {
   id: "u1",
@@ -96,17 +97,6 @@ test("errorBody() has the status as text", () => {
     detail: "Taken",
   });
 });
-
-/** The same numbers in every run (mulberry32). */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 test("whatever is sent is understood or refused, and never kept beyond what is known", () => {
   const random = createRandom(18);

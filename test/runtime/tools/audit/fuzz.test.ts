@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 import { beginRun, verifyBytes, writeRecords } from "../../../support/audit-run.ts";
+import { createRandom } from "../../../support/random.ts";
 
 interface Line {
   readonly run: string;
@@ -33,15 +34,6 @@ beforeAll(async () => {
   take();
 });
 afterAll(() => void vi.useRealTimers());
-
-/** The same numbers each time. */
-function randomNumbers(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
 
 function change(lines: readonly Line[], random: (below: number) => number): readonly Line[] {
   const at = random(lines.length);
@@ -77,7 +69,8 @@ test("changes at random are found, and nothing else is", () => {
   const wrong: unknown[] = [];
   let untouched = 0;
   for (let seed = 1; seed <= CASES; seed += 1) {
-    const random = randomNumbers(seed);
+    const draw = createRandom(seed);
+    const random = (below: number): number => Math.floor(draw() * below);
     let lines: readonly Line[] = written;
     for (let count = 1 + random(3); count > 0; count -= 1) lines = change(lines, random);
     const { result } = verifyBytes(Buffer.from(lines.map(({ text }) => text).join("")));
