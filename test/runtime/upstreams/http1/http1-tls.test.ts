@@ -127,10 +127,13 @@ describe("an upstream that is no TLS server", () => {
   ])("and %s fails each request once, and is not asked without end", async (_name, onConnection, failure) => {
     const server = await startUpstream(undefined, { raw: true, onConnection });
     await transport.close();
-    transport = createHttp1Transport({ connectTimeoutMs: 100 });
+    // Whoever says something has all the time it takes to be heard.
+    const connectTimeoutMs = failure === "connect-timeout" ? 100 : 25_000;
+    transport = createHttp1Transport({ connectTimeoutMs });
     const upstream = { ...server.upstream, origin: `https://127.0.0.1:${server.port}` };
     const all = await Promise.all([1, 2, 3].map(() => outcome(transport, upstream, { method: "POST" })));
     expect(all.map((each) => each.failure)).toEqual([failure, failure, failure]);
+    await expect.poll(() => server.connections).toBe(3);
     await loopTurns(20);
     expect(server.connections).toBe(3);
     await expect.poll(() => server.open.size).toBe(0);
