@@ -1,6 +1,7 @@
 /**
  * The program with the real terraform, a real gateway and live traffic. With `CDKTF` in the environment (the command of
- * cdktf-cli 0.21) its `synth`, `diff`, `deploy`, `output` and `destroy` are used; without it terraform does the same.
+ * cdktf-cli 0.21) its `synth`, `diff`, `deploy`, `output` and `destroy` do what terraform does without it, as far as the
+ * files that they leave: what follows from those is the same whoever made them.
  */
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -18,13 +19,14 @@ const steps = createSteps();
 const root = new URL("../../", import.meta.url).pathname;
 const stackFolder = join("cdktf.out", "stacks", "team");
 
-await steps.step("the policy tests pass", async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    "--test",
-    join(import.meta.dirname, "policies.test.ts"),
-  ]);
-  return /^. pass \d+$/m.exec(stdout)?.[0].slice(2) ?? "";
-});
+const command = process.env["CDKTF"];
+if (command === undefined) {
+  await steps.step("the policy tests pass", async () => {
+    const policies = join(import.meta.dirname, "policies.test.ts");
+    const { stdout } = await promisify(execFile)(process.execPath, ["--test", policies]);
+    return /^. pass \d+$/m.exec(stdout)?.[0].slice(2) ?? "";
+  });
+}
 const missing = terraformMissing();
 if (missing === undefined) await play();
 else console.log(`skipped: all further steps, ${missing}`);
@@ -42,28 +44,19 @@ interface Tool {
 
 async function play(): Promise<void> {
   const mirror = await mkdtemp(join(tmpdir(), "gateway-mirror-"));
-  const gateway = await startLiveGateway({
-    owners: {
-      team: {
-        allowed_refs: ["env:ISSUES_*"],
-        allowed_settings: ["*"],
-        allowed_tokens: ["provider"],
-        allow_local_upstreams: true,
-      },
-    },
-  });
+  const gateway = command === undefined ? await startGateway() : undefined;
+  const directory = gateway?.directory ?? (await mkdtemp(join(tmpdir(), "gateway-slices-")));
   const { cliConfigFile } = await writeDevMirror(mirror);
   const environment = {
     TF_CLI_CONFIG_FILE: cliConfigFile,
-    GATEWAY_ORIGIN: gateway.origin,
-    GATEWAY_UPSTREAM: gateway.upstream,
-    GATEWAY_DIRECTORY: gateway.directory,
+    GATEWAY_ORIGIN: gateway?.origin ?? "http://localhost:8080",
+    GATEWAY_UPSTREAM: gateway?.upstream ?? "http://127.0.0.1:8081",
+    GATEWAY_DIRECTORY: directory,
     CDKTF_DISABLE_PLUGIN_CACHE_ENV: "true",
   };
   // Of the gateway's environment: here that is this process.
   process.env["ISSUES_CLIENT_SECRET"] = "secret-of-the-check";
   const workspace = createWorkspace(environment);
-  const command = process.env["CDKTF"];
   const tool = command === undefined ? byTerraform(workspace, environment) : byCli(command, workspace, environment);
   try {
     await copyProgram(workspace.directory);
@@ -79,7 +72,8 @@ async function play(): Promise<void> {
       steps.ok(!plan.includes("secret-of-the-check"), "the secret is in the plan");
       steps.match(plan, /2 to add/);
     });
-    await steps.step("apply publishes, and live traffic follows", async () => {
+    await steps.step(gateway ? "apply publishes, and live traffic follows" : "deploy publishes", async () => {
+      if (!gateway) return tool.deploy().then(() => join(directory, "team.json"));
       await gateway.change(() => tool.deploy());
       const { status, seen, headers } = await gateway.get("/status/page");
       steps.equal(status, 200);
@@ -93,7 +87,7 @@ async function play(): Promise<void> {
     });
     await steps.step("the outputs tell the digest that is in force", async () => {
       const sha256 = /sha256 = "?([0-9a-f]{64})/.exec(await tool.output())?.[1] ?? "none";
-      const slice: unknown = JSON.parse(await readFile(join(gateway.directory, "team.json"), "utf8"));
+      const slice: unknown = JSON.parse(await readFile(join(directory, "team.json"), "utf8"));
       steps.equal(digestOf(slice), sha256);
       return sha256;
     });
@@ -101,23 +95,32 @@ async function play(): Promise<void> {
       const files = [join(stackFolder, "terraform.tfstate"), join(stackFolder, "cdk.tf.json")];
       const texts = [
         ...files.map((file) => workspace.read(file)),
-        await readFile(join(gateway.directory, "team.json"), "utf8"),
+        await readFile(join(directory, "team.json"), "utf8"),
       ];
       for (const text of texts) steps.ok(!text.includes("secret-of-the-check"), "found it");
       steps.match(texts.join(), /env:ISSUES_CLIENT_SECRET/);
     });
-    // What follows is the same whoever calls Terraform, and the command line takes three times as long for it.
-    if (command === undefined) await changes(workspace, gateway, tool);
+    if (gateway) await changes(workspace, gateway, tool);
     await steps.step("destroy removes the routes", async () => {
-      await gateway.change(() => tool.destroy());
-      steps.ok((await gateway.get("/status/")).status >= 400, "is still served");
-      steps.ok(!(await readdir(gateway.directory)).includes("team.json"), "the slice is still there");
+      await (gateway ? gateway.change(() => tool.destroy()) : tool.destroy());
+      if (gateway) steps.ok((await gateway.get("/status/")).status >= 400, "is still served");
+      steps.ok(!(await readdir(directory)).includes("team.json"), "the slice is still there");
     });
   } finally {
     workspace.close();
-    await gateway.close();
-    await rm(mirror, { recursive: true });
+    await gateway?.close();
+    for (const made of [mirror, directory]) await rm(made, { recursive: true, force: true });
   }
+}
+
+function startGateway(): Promise<LiveGateway> {
+  const team = {
+    allowed_refs: ["env:ISSUES_*"],
+    allowed_settings: ["*"],
+    allowed_tokens: ["provider"],
+    allow_local_upstreams: true,
+  };
+  return startLiveGateway({ owners: { team } });
 }
 
 /** Edits, drift and mistakes of what is live. */
@@ -190,13 +193,15 @@ function byCli(command: string, workspace: Workspace, environment: Environment):
   const cdktf = (...args: string[]): Promise<string> => run(command, args, workspace.directory, environment);
   // The CLI locks hashes of a registry's providers, and this one comes from a mirror.
   const noLock = "--skip-provider-lock";
+  // What has just been made is made again by none but the deployment.
+  const synthesized = "--skip-synth";
   return {
     name: "cdktf-cli",
     synth: () => cdktf("synth"),
-    diff: () => cdktf("diff", "team", noLock),
+    diff: () => cdktf("diff", "team", synthesized, noLock),
     deploy: () => cdktf("deploy", "team", "--auto-approve", noLock),
-    output: () => cdktf("output", "team", noLock),
-    destroy: () => cdktf("destroy", "team", "--auto-approve", noLock),
+    output: () => cdktf("output", "team", synthesized, noLock),
+    destroy: () => cdktf("destroy", "team", "--auto-approve", synthesized, noLock),
   };
 }
 

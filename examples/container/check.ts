@@ -1,6 +1,8 @@
 /**
  * The steps of the Dockerfile in a scratch directory, then the container's process: non-root, read-only, health check, and a
  * stop that loses no request. A line per step, then "N passed, N failed". The image itself is not built: its base has to be pulled.
+ *
+ *   --keep DIRECTORY   the stages are made there, a folder each, and stay
  */
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -9,6 +11,7 @@ import { request } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 
 import { parse } from "yaml";
 
@@ -22,7 +25,9 @@ import { buildStages, type Image, readDockerfile } from "./dockerfile.ts";
 
 const here = new URL("./", import.meta.url).pathname;
 const steps = createSteps();
-const scratch = await mkdtemp(join(tmpdir(), "gateway-container-"));
+const { values } = parseArgs({ options: { keep: { type: "string" } } });
+const scratch = values.keep ?? (await mkdtemp(join(tmpdir(), "gateway-container-")));
+await mkdir(scratch, { recursive: true });
 // Another user has to get in.
 await chmod(scratch, 0o755);
 const port = await findPort(18_443);
@@ -218,7 +223,7 @@ try {
   await container?.ended;
   application.closeAllConnections();
   application.close();
-  await rm(scratch, { recursive: true, force: true });
+  if (values.keep === undefined) await rm(scratch, { recursive: true, force: true });
 }
 console.log("The image itself was not built: docker build -f examples/container/Dockerfile -t gateway .");
 process.exitCode = steps.end();

@@ -10,7 +10,7 @@ import { terraformMissing } from "../support/terraform.ts";
 const root = new URL("../../", import.meta.url).pathname;
 
 test.skipIf(terraformMissing() !== undefined)(
-  "cdktf: cdktf-cli plays synth, diff, deploy, live traffic, output and destroy",
+  "cdktf: cdktf-cli plays synth, diff, deploy, output and destroy",
   { timeout: 420_000 },
   async (context: TestContext) => {
     const cli = await installCdktfCli();
@@ -25,6 +25,7 @@ test.skipIf(terraformMissing() !== undefined)(
       const { stdout } = await run.catch((error: unknown) => error as { stdout: string });
       expect(stdout.split("\n").filter((line) => line.startsWith("FAIL"))).toEqual([]);
       expect(stdout).toContain("pass  the plan shows a reviewer every route (cdktf-cli)");
+      expect(stdout).toContain("pass  the outputs tell the digest that is in force");
       expect(stdout).toContain("pass  destroy removes the routes");
       expect(stdout).toMatch(/^\d+ passed, 0 failed\n$/m);
     } finally {

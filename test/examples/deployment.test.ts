@@ -14,17 +14,6 @@ async function play(name: string): Promise<string> {
   return stdout;
 }
 
-test(
-  "container: the Dockerfile's steps, a process that is not root, a health check, and a stop that loses no request",
-  { timeout: 300_000 },
-  async () => {
-    const output = await play("container");
-    expect(output).toContain("pass  RUN npm ci");
-    expect(output).toContain("pass  the Ingress controller finds the Kubernetes client");
-    expect(output).toContain("pass  SIGTERM: first /readyz and the health check turn bad");
-  },
-);
-
 test("systemd: the unit is what systemd-analyze verify accepts", { timeout: 60_000 }, async () => {
   const output = await play("systemd");
   // Required where everything is, skipped with a reason elsewhere.

@@ -1,7 +1,19 @@
 /** The published package in a project of its own: bins, entry points, types, and the snippets of the README. */
-import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFile, execFileSync } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -11,6 +23,7 @@ import { type Framework, type InitProject, initProjects } from "../support/cdktf
 import { installPackage, type NpmProject, packCopy } from "../support/npm-project.ts";
 import { terraformMissing } from "../support/terraform.ts";
 
+const root = new URL("../../", import.meta.url).pathname;
 const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
 
 /** Code blocks of a language in the README. */
@@ -79,6 +92,20 @@ describe("the npm package", { timeout: 240_000 }, () => {
   }, 240_000);
   afterAll(() => project?.close());
 
+  let types: Promise<string> | undefined;
+  /** All programs are checked together: most of it is reading what they have in common. */
+  const checkTypes = (): Promise<string> => (types ??= writeAndCheck());
+  const writeAndCheck = (): Promise<string> => {
+    const programs = {
+      "main-cdktf.ts": app("cdktf"),
+      "main-cdktn.ts": app("cdktn"),
+      "verify.ts": VERIFY,
+      "readme.ts": app("cdktf", snippets("ts").join("\n")).replace("out-cdktf", "out-readme"),
+    };
+    for (const [name, text] of Object.entries(programs)) project.write(name, text);
+    return project.run("tsc", "-p", ".");
+  };
+
   const node = (...args: string[]): string =>
     execFileSync(process.execPath, args, { cwd: project.directory, encoding: "utf8", timeout: 60_000 });
 
@@ -123,9 +150,29 @@ describe("the npm package", { timeout: 240_000 }, () => {
     expect(bill.metadata).not.toHaveProperty("timestamp");
   });
 
-  test("has the same bytes when it is built and packed in another directory", async () => {
-    const packed = readFileSync(project.tarball);
-    expect((await packCopy()).equals(packed)).toBe(true);
+  describe("as the container's stages build it, in another directory and beside an installation of their own", () => {
+    let stages = "";
+    let output = "";
+    beforeAll(async () => {
+      stages = mkdtempSync(join(tmpdir(), "gateway stages-"));
+      const command = [join(root, "test/support/run-example.ts"), "container", "--keep", stages];
+      const run = promisify(execFile)(process.execPath, command, { cwd: root });
+      ({ stdout: output } = await run.catch((error: unknown) => error as { stdout: string }));
+    }, 300_000);
+    afterAll(() => rmSync(stages, { recursive: true, force: true }));
+
+    test("the Dockerfile's steps, a process that is not root, a health check, a stop that loses no request", () => {
+      expect(output.split("\n").filter((line) => line.startsWith("FAIL"))).toEqual([]);
+      expect(output).toMatch(/^\d+ passed, 0 failed$/m);
+      expect(output).toContain("pass  RUN npm ci");
+      expect(output).toContain("pass  the Ingress controller finds the Kubernetes client");
+      expect(output).toContain("pass  SIGTERM: first /readyz and the health check turn bad");
+    });
+
+    test("the package has the same bytes", async () => {
+      const packed = readFileSync(project.tarball);
+      expect((await packCopy(join(stages, "build/src/dist"))).equals(packed)).toBe(true);
+    });
   });
 
   test("the links in its pages lead to what it carries", () => {
@@ -165,10 +212,7 @@ describe("the npm package", { timeout: 240_000 }, () => {
   });
 
   test("entry points import, type-check and synthesize the same bundle on cdktf and cdktn", async () => {
-    project.write("main-cdktf.ts", app("cdktf"));
-    project.write("main-cdktn.ts", app("cdktn"));
-    project.write("verify.ts", VERIFY.replace("", ""));
-    await project.run("tsc", "-p", ".");
+    await checkTypes();
     for (const file of ["main-cdktf.ts", "main-cdktn.ts", "verify.ts"]) node(file);
     const read = (framework: string, name: string): string =>
       readFileSync(join(project.directory, `out-${framework}/stacks/main/${name}`), "utf8");
@@ -183,10 +227,8 @@ describe("the npm package", { timeout: 240_000 }, () => {
   });
 
   test("the README's constructs type-check, and synthesize the route of its YAML", async () => {
-    const all = snippets("ts").join("\n");
-    expect(all).toContain("new McpServerRoute(");
-    project.write("readme.ts", app("cdktf", all).replace("out-cdktf", "out-readme"));
-    await project.run("tsc", "-p", ".");
+    expect(snippets("ts").join("\n")).toContain("new McpServerRoute(");
+    await checkTypes();
     node("readme.ts");
     const bundle = readFileSync(join(project.directory, "out-readme/stacks/main/gateway.bundle.json"), "utf8");
     const [yaml = ""] = snippets("yaml");

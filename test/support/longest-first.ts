@@ -9,18 +9,17 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** Longest first, above 10 s on a quiet machine with two cores. */
 export const LONGEST = [
   "test/soak/soak.test.ts",
+  "test/package/npm-package.test.ts",
   "test/examples/cdktf-cli.test.ts",
   "test/cdktf/examples.test.ts",
   "test/runtime/control/workers/workers.test.ts",
   "test/conformance/client-adapter.test.ts",
   "test/terraform/process.test.ts",
   "test/terraform/http-target.test.ts",
-  "test/examples/deployment.test.ts",
   "test/pages/pages.test.ts",
   "test/flows/upstream-killed.test.ts",
   "test/hostile/sockets.test.ts",
   "test/conformance/conformance.test.ts",
-  "test/package/npm-package.test.ts",
 ];
 
 export class LongestFirst extends BaseSequencer {
