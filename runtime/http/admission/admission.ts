@@ -32,16 +32,17 @@ export interface Admission {
   readonly waiting: number;
 }
 
-/**
- * How long requests are begun in one turn of the event loop before what has arrived meanwhile is looked at: some fifty of them.
- * A turn that took longer for other things (handshakes, answers) gives requests as long, up to a bound: they would starve beside it.
- */
-const TURN_MS = 4;
-const MAX_TURN_MS = 10;
-/** Begun at once as they arrive. */
+/** Begun at once as they arrive, in one turn of the event loop. */
 export const BEGUN_AT_ONCE = 16;
+/**
+ * Of those that wait so many are begun in a turn, or one of each client where more clients wait. Most of a request's work comes in
+ * later turns (its upstream's answer), so turns must be short: whoever floods makes them all as long as this lets them be.
+ */
+export const BEGUN_IN_A_TURN = 8;
+/** Beginning them takes no longer than that. */
+export const MAX_TURN_MS = 4;
 /** A refusal costs a third of a request. So bounded it takes at most a tenth of the time; the others wait for it. */
-export const SHED_IN_A_TURN = 8;
+export const SHED_IN_A_TURN = 2;
 /** Before, something has waited for so many times as long: many that come together are served, late, where they are no lasting overload. */
 export const BURSTS = 2;
 /**
@@ -55,15 +56,12 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   const { queueTimeoutMs } = deps;
   let begun = 0;
   let isTurnOpen = false;
-  let turnBeganMs = 0;
-  let lastDoneMs = 0;
   let waitingSinceMs = 0;
   let isMemoryShort = false;
 
   const openTurn = (): void => {
     isTurnOpen = true;
     begun = 0;
-    turnBeganMs = deps.now();
     isMemoryShort = deps.isMemoryShort();
     deps.afterArrivals(endTurn);
   };
@@ -72,11 +70,11 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     isTurnOpen = false;
     if (queue.size === 0) return;
     openTurn();
-    const now = turnBeganMs;
-    const untilMs = now + Math.min(MAX_TURN_MS, Math.max(TURN_MS, now - lastDoneMs));
+    const now = deps.now();
+    const untilMs = now + MAX_TURN_MS;
     const overdueMs = now - waitingSinceMs < BURSTS * queueTimeoutMs ? -Infinity : now - queueTimeoutMs;
-    for (;;) {
-      const exchange = isMemoryShort ? undefined : queue.take(overdueMs);
+    for (let left = isMemoryShort ? 0 : Math.max(queue.clients, BEGUN_IN_A_TURN); left > 0; left -= 1) {
+      const exchange = queue.take(overdueMs);
       if (exchange === undefined) break;
       deps.begin(exchange);
       if (deps.now() >= untilMs) break;
@@ -88,7 +86,6 @@ export function createAdmission(deps: AdmissionDeps): Admission {
       if (exchange === undefined) break;
       deps.shed(exchange, isMemoryShort ? "memory" : "queue-timeout");
     }
-    lastDoneMs = deps.now();
   };
 
   return {
@@ -101,7 +98,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
         deps.shed(exchange, "memory");
         return;
       }
-      if (queue.size === 0 && begun < BEGUN_AT_ONCE && deps.now() - turnBeganMs < TURN_MS) {
+      if (queue.size === 0 && begun < BEGUN_AT_ONCE) {
         begun += 1;
         deps.begin(exchange);
         return;

@@ -122,7 +122,8 @@ class Http1Connection {
   readonly #begin: BeginRequest;
   /** What had been read when the connection was ready for a request. */
   readonly #bytesBefore: number;
-  /** Of the request that was begun last. */
+  #isFresh = true;
+  /** Of the request that was begun, until it is over: a connection that waits for the next one holds nothing of the last. */
   #current: ServerResponse | undefined;
   #waiting: Arrival[] | undefined;
   #takesNoMore = false;
@@ -137,7 +138,7 @@ class Http1Connection {
   }
 
   get isBusy(): boolean {
-    return this.#current !== undefined && !this.#current.closed;
+    return this.#current !== undefined;
   }
 
   /** Requests of which nothing was answered. */
@@ -155,8 +156,7 @@ class Http1Connection {
       return;
     }
     if (!this.isBusy && !this.#takesNoMore) {
-      this.#current = response;
-      this.#begin(request, response, expectation);
+      this.#answer({ request, response, expectation });
       return;
     }
     this.#waiting ??= [];
@@ -167,7 +167,14 @@ class Http1Connection {
     }
     this.#waiting.push({ request, response, expectation });
     this.#boundBody(request);
-    if (this.#waiting.length === 1) this.#current?.once("close", this.#next);
+  }
+
+  #answer({ request, response, expectation }: Arrival): void {
+    this.#isFresh = false;
+    this.#current = response;
+    // Before all others: those who hear of the end find the connection free.
+    response.on("close", this.#next);
+    this.#begin(request, response, expectation);
   }
 
   /**
@@ -180,7 +187,7 @@ class Http1Connection {
     // Of a request that is not whole the rest cannot come any more.
     if (this.#waiting?.at(-1)?.request.complete === false) this.#waiting.pop()?.request.resume();
     const last = this.#waiting?.at(-1)?.response ?? this.#current;
-    if (last === undefined || last.closed || !last.req.complete) return false;
+    if (last === undefined || !last.req.complete) return false;
     this.#takesNoMore = true;
     // Where its head has not left yet, node says `close` in it.
     last.shouldKeepAlive = false;
@@ -213,20 +220,20 @@ class Http1Connection {
   }
 
   cutFresh(): void {
-    if (this.#current === undefined && this.#socket.bytesRead === this.#bytesBefore) this.#socket.destroy();
+    if (this.#isFresh && this.#socket.bytesRead === this.#bytesBefore) this.#socket.destroy();
   }
 
   readonly #next = (): void => {
+    this.#current = undefined;
+    if (this.#waiting === undefined) return;
     // The answer was the last one: what came behind it is as if it had never come.
     if (this.#socket.writableEnded || this.#socket.destroyed) {
-      for (const { request } of this.#waiting ?? []) request.resume();
+      for (const { request } of this.#waiting) request.resume();
       this.#waiting = undefined;
       return;
     }
-    const arrival = this.#waiting?.shift();
-    if (arrival === undefined) return;
-    this.#current = arrival.response;
-    if (this.#waiting !== undefined && this.#waiting.length > 0) arrival.response.once("close", this.#next);
-    this.#begin(arrival.request, arrival.response, arrival.expectation);
+    const arrival = this.#waiting.shift();
+    if (arrival === undefined) this.#waiting = undefined;
+    else this.#answer(arrival);
   };
 }

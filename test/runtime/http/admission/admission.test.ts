@@ -2,8 +2,10 @@ import { describe, expect, test } from "vitest";
 
 import {
   BEGUN_AT_ONCE,
+  BEGUN_IN_A_TURN,
   BURSTS,
   createAdmission,
+  MAX_TURN_MS,
   MAX_WAITING,
   SHED_IN_A_TURN,
 } from "../../../../runtime/http/admission/admission.ts";
@@ -48,8 +50,6 @@ function startProcess({ queueTimeoutMs = 500, costMs = 0 } = {}) {
   };
 }
 
-/** Requests of 1 ms each that are begun in a turn. */
-const IN_A_TURN = 4;
 const ALICE = "192.0.2.1";
 const BOB = "192.0.2.2";
 
@@ -72,12 +72,10 @@ describe("createAdmission()", () => {
     const server = startProcess({ costMs: 1 });
     arriveMany(server, ALICE, 1_000);
     server.arrive(BOB);
-    expect(server.begun).toHaveLength(IN_A_TURN);
+    expect(server.begun).toHaveLength(BEGUN_AT_ONCE);
     server.turn();
     // One each in turn, behind what was begun before Bob came.
-    expect(server.begun.indexOf(BOB)).toBe(IN_A_TURN + 1);
-    server.turn();
-    expect(server.begun).toHaveLength(3 * IN_A_TURN);
+    expect(server.begun.indexOf(BOB)).toBe(BEGUN_AT_ONCE + 1);
     while (server.isTurning()) server.turn();
     expect(server.begun).toHaveLength(1_001);
     expect(server.shed).toEqual([]);
@@ -88,7 +86,7 @@ describe("createAdmission()", () => {
     for (let index = 0; index < 200; index += 1) server.arrive(`2001:db8:1:2::${index.toString(16)}`);
     server.arrive("2001:db8:1:3::1");
     server.turn();
-    expect(server.begun.indexOf("2001:db8:1:3::1")).toBe(IN_A_TURN + 1);
+    expect(server.begun.indexOf("2001:db8:1:3::1")).toBe(BEGUN_AT_ONCE + 1);
   });
 
   test("begins no more at once than it can stop, however cheap they are", () => {
@@ -99,27 +97,29 @@ describe("createAdmission()", () => {
     expect(server.begun).toHaveLength(BEGUN_AT_ONCE + 1);
   });
 
-  test("gives requests as long as everything else in a turn has taken, up to 10 ms", () => {
-    const server = startProcess({ costMs: 1 });
-    arriveMany(server, ALICE, 100);
+  test("begins a few of those that wait in a turn, or one of each client", () => {
+    const server = startProcess();
+    arriveMany(server, ALICE, BEGUN_AT_ONCE + 500);
     server.turn();
-    for (const [elseMs, begun] of [
-      [7, 7],
-      [500, 10],
-      [0, IN_A_TURN],
-    ] as const) {
-      const before = server.begun.length;
-      server.pass(elseMs);
-      server.turn();
-      expect(server.begun.length - before).toBe(begun);
-    }
+    expect(server.begun).toHaveLength(BEGUN_AT_ONCE + BEGUN_IN_A_TURN);
+    const others = Array.from({ length: 3 * BEGUN_IN_A_TURN }, (_, index) => `198.51.100.${index}`);
+    for (const other of others) server.arrive(other);
+    server.turn();
+    expect(server.begun.slice(BEGUN_AT_ONCE + BEGUN_IN_A_TURN).toSorted()).toEqual([ALICE, ...others].toSorted());
+  });
+
+  test("begins no more in a turn, of however many clients, than a few milliseconds allow", () => {
+    const server = startProcess({ costMs: 1 });
+    for (let index = 0; index < 100; index += 1) server.arrive(`198.51.100.${index}`);
+    server.turn();
+    expect(server.begun).toHaveLength(BEGUN_AT_ONCE + MAX_TURN_MS);
   });
 
   test("serves many that come together, however late", () => {
     const server = startProcess({ costMs: 10, queueTimeoutMs: 100 });
-    arriveMany(server, ALICE, 20);
+    arriveMany(server, ALICE, 36);
     while (server.isTurning()) server.turn();
-    expect(server.begun).toHaveLength(20);
+    expect(server.begun).toHaveLength(36);
     expect(server.shed).toEqual([]);
   });
 
@@ -131,8 +131,8 @@ describe("createAdmission()", () => {
       server.turn();
       expect(server.shed.length - before).toBeLessThanOrEqual(SHED_IN_A_TURN);
     }
-    // Those of twice the time.
-    const served = (BURSTS * 100) / 10 + 1;
+    // Those of twice the time, counted from when the first one waited.
+    const served = BEGUN_AT_ONCE + (BURSTS * 100) / 10;
     expect(server.begun).toEqual(Array.from({ length: served }, (_, index) => String(index)));
     expect(server.shed).toEqual(Array.from({ length: 50 - served }, (_, index) => `${index + served} queue-timeout`));
     expect(server.admission.waiting).toBe(0);
@@ -144,7 +144,7 @@ describe("createAdmission()", () => {
     server.pass(BURSTS * 100 + 1);
     server.arrive(BOB);
     server.turn();
-    expect(server.begun).toEqual([ALICE, ALICE, ALICE, ALICE, BOB]);
+    expect(server.begun.slice(BEGUN_AT_ONCE)).toEqual([BOB]);
     expect(server.shed).toHaveLength(SHED_IN_A_TURN);
   });
 
@@ -157,7 +157,7 @@ describe("createAdmission()", () => {
 
   test("does nothing for who has left", () => {
     const server = startProcess({ costMs: 1 });
-    arriveMany(server, ALICE, IN_A_TURN);
+    arriveMany(server, ALICE, BEGUN_AT_ONCE);
     const leave = server.arrive(BOB);
     leave();
     leave();
@@ -169,7 +169,7 @@ describe("createAdmission()", () => {
 
   test("leaves room for others where one client has all", () => {
     const server = startProcess({ costMs: 1 });
-    arriveMany(server, ALICE, IN_A_TURN + MAX_WAITING + 5);
+    arriveMany(server, ALICE, BEGUN_AT_ONCE + MAX_WAITING + 5);
     server.arrive(BOB);
     expect(server.shed).toEqual(Array.from({ length: 5 }, () => `${ALICE} queue-full`));
     expect(server.admission.waiting).toBe(MAX_WAITING + 1);
@@ -179,15 +179,15 @@ describe("createAdmission()", () => {
 
   test("takes nothing while memory is short, and what waits is refused", () => {
     const server = startProcess({ costMs: 1 });
-    arriveMany(server, ALICE, IN_A_TURN + 1);
+    arriveMany(server, ALICE, BEGUN_AT_ONCE + 1);
     server.shortOfMemory(true);
     server.turn();
     server.arrive(BOB);
     while (server.isTurning()) server.turn();
-    expect(server.begun).toHaveLength(IN_A_TURN);
+    expect(server.begun).toHaveLength(BEGUN_AT_ONCE);
     expect(server.shed).toEqual([`${ALICE} memory`, `${BOB} memory`]);
     server.shortOfMemory(false);
     server.arrive(ALICE);
-    expect(server.begun).toHaveLength(IN_A_TURN + 1);
+    expect(server.begun).toHaveLength(BEGUN_AT_ONCE + 1);
   });
 });
