@@ -7,23 +7,34 @@
  *   --no-terraform  --no-http  --no-transports  --no-publish  --no-issuer  --no-upstream-oauth
  *   --terraform-5000
  *
+ *   --report DIR   a report instead: DIR/report.html and report.json (rounds 7, seconds 1); --quick for a look of two minutes,
+ *                  --only compare,latency,curves,routes,memory,start
+ *   --guard OLD_CHECKOUT   this checkout's CPU a request beside another one's (rounds 4 of each of five starts, seconds 1); exit
+ *                  code 1 where the median is above 1.05 times as much
  *   --install   the other proxies, from Debian's packages; measures nothing
  */
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 
+import { runGuard } from "./guard/main.ts";
 import { benchAll } from "./parts/all.ts";
 import { installPeers } from "./peers/install.ts";
+import { makeReport, REPORT_PARTS } from "./report/main.ts";
 
 const PARTS = ["terraform", "http", "transports", "publish", "issuer", "upstream-oauth"] as const;
 
 const { values } = parseArgs({
   options: {
-    rounds: { type: "string", default: "7" },
-    seconds: { type: "string", default: "2" },
+    rounds: { type: "string" },
+    seconds: { type: "string" },
     connections: { type: "string", default: "64" },
     peers: { type: "string", default: "bare,fastify,nginx" },
     json: { type: "string" },
     install: { type: "boolean", default: false },
+    report: { type: "string" },
+    guard: { type: "string" },
+    quick: { type: "boolean", default: false },
+    only: { type: "string", default: REPORT_PARTS.join(",") },
     "no-terraform": { type: "boolean", default: false },
     "no-http": { type: "boolean", default: false },
     "no-transports": { type: "boolean", default: false },
@@ -34,14 +45,30 @@ const { values } = parseArgs({
   },
 });
 
+const { rounds, seconds, quick: isQuick } = values;
+const connections = Number(values.connections);
+
 if (values.install) installPeers();
-else
+if (values.report !== undefined) {
+  await makeReport({
+    directory: resolve(values.report),
+    rounds: Number(rounds ?? (isQuick ? 3 : 7)),
+    durationMs: Number(seconds ?? (isQuick ? 0.25 : 1)) * 1000,
+    connections,
+    isQuick,
+    only: values.only.split(","),
+  });
+} else if (values.guard !== undefined) {
+  const durationMs = Number(seconds ?? 1) * 1000;
+  await runGuard({ old: values.guard, rounds: Number(rounds ?? 4), durationMs, connections });
+} else if (!values.install) {
   await benchAll({
-    rounds: Number(values.rounds),
-    durationMs: Number(values.seconds) * 1000,
-    connections: Number(values.connections),
+    rounds: Number(rounds ?? 7),
+    durationMs: Number(seconds ?? 2) * 1000,
+    connections,
     peers: values.peers.split(","),
     without: new Set(PARTS.filter((part) => values[`no-${part}`])),
     hasLargestTerraform: values["terraform-5000"],
     json: values.json,
   });
+}

@@ -39,8 +39,10 @@ interface Start {
   readonly residentMebibytes: number;
 }
 
+/** Medians, and what each round took. */
 interface Figure extends Start {
   readonly what: string;
+  readonly starts: readonly Start[];
 }
 
 const programs = [values.program, ...(values.against === undefined ? [] : [values.against])];
@@ -80,7 +82,7 @@ try {
 }
 const figures = [...found].map(([what, starts]): Figure => {
   const of = (name: keyof Start): number => median(starts.map((each) => each[name]));
-  return { what, wallMs: of("wallMs"), cpuMs: of("cpuMs"), residentMebibytes: of("residentMebibytes") };
+  return { what, wallMs: of("wallMs"), cpuMs: of("cpuMs"), residentMebibytes: of("residentMebibytes"), starts };
 });
 const [bare] = figures;
 if (values.json) console.log(JSON.stringify(figures, null, 2));

@@ -31,6 +31,11 @@ function descendants(pid: number): number[] {
 
 /** Resident memory of the tree, MiB. */
 export function residentMebibytes(pid: number): number {
+  return Math.round(residentKibibytes(pid) / 1024);
+}
+
+/** Resident memory of the tree. */
+export function residentKibibytes(pid: number): number {
   let pages = 0;
   for (const id of [pid, ...descendants(pid)]) {
     try {
@@ -39,5 +44,5 @@ export function residentMebibytes(pid: number): number {
       // As above.
     }
   }
-  return Math.round((pages * 4096) / 1024 / 1024);
+  return pages * 4;
 }

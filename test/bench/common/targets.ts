@@ -23,6 +23,8 @@ export interface Target {
   readonly port: number;
   /** A line or more of headers that it takes for somebody; the plain ones pass on what the gateway gets. */
   readonly credential: string;
+  /** The whole value of `Authorization` for MCP routes. */
+  readonly bearer: string;
   /** Request bytes by workload; absent where the target cannot do it. */
   readonly requests: Readonly<Record<string, Buffer>>;
 }
@@ -48,10 +50,12 @@ export interface TargetOptions {
   /** Beside the gateway, see peers/peers.ts. */
   readonly peers: readonly string[];
   readonly moreRoutes?: (port: number, upstream: string) => string;
+  /** Of the gateway, beside the usual ones, YAML. */
+  readonly settings?: string;
   readonly say?: (line: string) => void;
 }
 
-export async function startTargets({ peers, moreRoutes, say }: TargetOptions): Promise<Bench> {
+export async function startTargets({ peers, moreRoutes, settings, say }: TargetOptions): Promise<Bench> {
   const directory = await mkdtemp(join(tmpdir(), "gateway-bench-"));
   const children: Child[] = [];
   const start = async (core: "target" | "rest", command: string, ...args: string[]): Promise<Child> => {
@@ -73,6 +77,9 @@ export async function startTargets({ peers, moreRoutes, say }: TargetOptions): P
       name: "gateway",
       upstream: origin,
       start,
+      // What it warns of is meant here.
+      logLevel: "error",
+      ...(settings !== undefined && { settings }),
       ...(moreRoutes && { moreRoutes: (port: number) => moreRoutes(port, origin) }),
     });
     closers.push(gateway.close);
@@ -102,6 +109,7 @@ function targetOf(
     pid,
     port,
     credential,
+    bearer,
     requests: {
       get: itemsRequest(port, credential),
       "mcp-get": mcpRequest(port, bearer),

@@ -1,13 +1,14 @@
 /**
  * The fastest upstream Node gives: raw sockets, one fixed small JSON answer. `node upstream.ts` prints its port. What a path
  * ends with may ask for more: `/bytes/N` for so many bytes, `/tools/N` for a list of so many MCP tools, `/events` for events
- * every two seconds without end.
+ * every two seconds without end; a POST, whose path may be fixed, asks by `x-answer: tools/N`.
  */
 import { createServer, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
 
 const EVENT_EVERY_MS = 2_000;
-const WANTED = /^[A-Z]+ \S*\/(bytes|tools|events)(?:\/(\d+))? /;
+const WANTED = /^GET \S*\/(bytes|tools|events)(?:\/(\d+))? /;
+const WANTED_BY_HEADER = /\r\nx-answer: (bytes|tools)\/(\d+)/i;
 
 const small = answerOf(
   "application/json",
@@ -35,7 +36,7 @@ function make(what: string, count: number): Buffer {
 }
 
 function answer(socket: Socket, head: string): void {
-  const [, what, count = ""] = WANTED.exec(head) ?? [];
+  const [, what, count = ""] = (head.startsWith("POST") ? WANTED_BY_HEADER : WANTED).exec(head) ?? [];
   if (what === undefined) {
     socket.write(small);
   } else if (what === "events") {
@@ -68,7 +69,7 @@ const server = createServer({ noDelay: true }, (socket) => {
       const length = /\r\ncontent-length: *(\d+)/i.exec(pending.slice(0, head + 2));
       const end = head + 4 + (length ? Number(length[1]) : 0);
       if (pending.length < end) return;
-      answer(socket, pending);
+      answer(socket, pending.slice(0, head));
       pending = pending.slice(end);
     }
   });

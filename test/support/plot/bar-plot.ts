@@ -32,12 +32,15 @@ export function barPlot({ title, xTitle, groups }: BarPlot): string {
   const right = WIDTH - 12 - Math.max(...notes.map(widthOf));
   const scale = linearScale(Math.max(...bars.map(({ value, high = value }) => high)));
   const x = (value: number): number => left + scale.place(value) * (right - left);
-  const height = groups.reduce((sum, group) => sum + GAP + group.bars.length * ROW, 0);
+  const height = groups.reduce((sum, group) => sum + (group.name === "" ? 0 : GAP) + group.bars.length * ROW, 0);
   const area: Area = { left, top: 36, right, bottom: 40 + height };
   let top = 40;
   const rows = groups.flatMap((group) => {
-    const found = [text(12, top + 17, group.name, { fill: "#555" })];
-    top += GAP;
+    const found: string[] = [];
+    if (group.name !== "") {
+      found.push(text(12, top + 17, group.name, { fill: "#555" }));
+      top += GAP;
+    }
     for (const each of group.bars) {
       const { name, colour, value, low, high } = each;
       const middle = top + ROW / 2 - 1;

@@ -1,0 +1,130 @@
+/** Memory against idle connections and event streams; each proxy is a process of its own that has done nothing else. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { pathToFileURL } from "node:url";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+import { linePlot } from "../../support/plot/line-plot.ts";
+import { residentKibibytes } from "../common/cpu.ts";
+import { load } from "../common/load.ts";
+import { itemsRequest } from "../common/requests.ts";
+import { slopeOf } from "../common/statistics.ts";
+import { startTargets, type Target } from "../common/targets.ts";
+import type { HeldTask } from "./held-child.ts";
+import { COLOUR_OF, fixed, type ReportOptions, type Section } from "./sections.ts";
+
+const PEERS = {
+  connections: ["nginx", "haproxy-jwt", "fastify"],
+  // @fastify/http-proxy keeps to the 128 connections that its configuration here gives it.
+  streams: ["nginx", "haproxy-jwt"],
+} as const;
+/** Of Node's, which otherwise show what the collector has not come to. */
+const COLLECTING = new Set(["gateway", "fastify"]);
+const SETTLE_MS = 700;
+/** All streams are Alice's. */
+const ONE_USER = "max_streams_per_user: 100000\n";
+
+export interface MemoryFigure {
+  readonly target: string;
+  readonly what: "connections" | "streams";
+  readonly points: readonly { readonly count: number; readonly open: number; readonly mebibytes: number }[];
+  /** What each one adds. */
+  readonly kibibytes: number;
+}
+
+export async function measureMemory(options: ReportOptions): Promise<Section> {
+  const { isQuick } = options;
+  const counts = {
+    connections: isQuick ? [0, 1000, 2000] : [0, 1000, 2000, 4000, 8000],
+    streams: isQuick ? [0, 200, 400] : [0, 250, 500, 1000, 2000],
+  } as const;
+  const figures: MemoryFigure[] = [];
+  for (const what of ["connections", "streams"] as const) {
+    const before = process.env["NODE_OPTIONS"];
+    const collector = pathToFileURL(join(import.meta.dirname, "../common/collect-on-signal.ts")).href;
+    process.env["NODE_OPTIONS"] = `${before ?? ""} --import=${collector}`.trim();
+    const bench = await startTargets({ peers: PEERS[what], settings: ONE_USER, say: () => {} });
+    if (before === undefined) delete process.env["NODE_OPTIONS"];
+    else process.env["NODE_OPTIONS"] = before;
+    try {
+      for (const target of bench.targets) figures.push(await measureTarget(target, what, counts[what], options));
+    } finally {
+      await bench.close();
+    }
+  }
+  return sectionOf(figures);
+}
+
+async function measureTarget(
+  target: Target,
+  what: MemoryFigure["what"],
+  counts: readonly number[],
+  { progress, isQuick }: ReportOptions,
+): Promise<MemoryFigure> {
+  const { name, pid, port, credential, requests } = target;
+  const get = requests["get"] ?? Buffer.alloc(0);
+  progress(`memory: ${name}, ${what}`);
+  // What is loaded, compiled and grown on the way is not the connections'.
+  await load({ port, request: get, connections: 64, durationMs: isQuick ? 1000 : 3000 });
+  const isStream = what === "streams";
+  const request = isStream ? itemsRequest(port, credential, "/web/events") : get;
+  const task: HeldTask = { port, request: request.toString("latin1"), isStream };
+  const program = new URL("held-child.ts", import.meta.url).pathname;
+  const child = fork(program, [JSON.stringify(task)]);
+  try {
+    const points = [];
+    for (const count of counts) {
+      const open = await reach(child, count);
+      await delay(SETTLE_MS);
+      if (COLLECTING.has(name)) process.kill(pid, "SIGUSR2");
+      await delay(SETTLE_MS);
+      points.push({ count, open, mebibytes: residentKibibytes(pid) / 1024 });
+    }
+    const slope = slopeOf(points.map(({ open, mebibytes }) => ({ x: open, y: mebibytes * 1024 })));
+    return { target: name, what, points, kibibytes: slope };
+  } finally {
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  }
+}
+
+async function reach(child: ChildProcess, count: number): Promise<number> {
+  child.send(count);
+  const [open] = (await once(child, "message")) as [number];
+  return open;
+}
+
+function sectionOf(figures: readonly MemoryFigure[]): Section {
+  const of = (what: MemoryFigure["what"]): readonly MemoryFigure[] => figures.filter((each) => each.what === what);
+  const plotOf = (what: MemoryFigure["what"], title: string): string =>
+    linePlot({
+      title,
+      xTitle: what === "streams" ? "open event streams" : "idle connections",
+      yTitle: "resident MiB",
+      xAxis: "linear",
+      yAxis: "linear",
+      lines: of(what).map(({ target, points }) => ({
+        name: target,
+        colour: COLOUR_OF[target] ?? 6,
+        points: points.map(({ open, mebibytes }) => ({ x: open, y: mebibytes })),
+      })),
+    });
+  const rows = figures.map(({ target, what, points, kibibytes }) => [
+    target,
+    what,
+    fixed(kibibytes, 1),
+    points.map(({ open, mebibytes }) => `${open.toLocaleString("en")}: ${fixed(mebibytes)}`).join(" · "),
+    String(points.reduce((sum, { count, open }) => sum + count - open, 0)),
+  ]);
+  return {
+    name: "memory",
+    title: "Memory of what is held open",
+    about: [
+      "Resident memory of the process tree after a warm-up: idle connections that had one answer each, and event streams through to the upstream (a connection on either side, an event every 2 s). The slope through the points, by least squares, is what one more takes. Node's programs are told to collect garbage before each reading; without that a reading shows what the collector has not come to yet.",
+    ],
+    tables: [{ header: ["", "what", "KiB each", "open: resident MiB", "lost"], rows }],
+    plots: [plotOf("connections", "Idle client connections"), plotOf("streams", "Event streams, both sides")],
+    figures,
+  };
+}
