@@ -40,12 +40,20 @@ export function placeOf({ segments, version }: VaultReference, { mounts }: Pick<
 export interface EntryDeps {
   readonly requests: Pick<VaultRequests, "ask">;
   readonly tokens: VaultTokens;
+  /** When an entry is not answered for so long, the server is asked for something else. */
+  readonly slowMs: number;
 }
 
-export async function readEntry({ requests, tokens }: EntryDeps, place: EntryPlace): Promise<EntryAnswer> {
+export async function readEntry({ requests, tokens, slowMs }: EntryDeps, place: EntryPlace): Promise<EntryAnswer> {
   const had = await tokens.token();
   if (!had.ok) return { ok: false, of: "server", failure: had.failure };
-  const ask = (token: string): Promise<VaultAnswer> => requests.ask({ method: "GET", path: place.path, token });
+  let looked: Promise<VaultAnswer> | undefined;
+  const ask = async (token: string): Promise<VaultAnswer> => {
+    const slow = setTimeout(() => (looked ??= lookUp(requests, token)), slowMs);
+    const answer = await requests.ask({ method: "GET", path: place.path, token });
+    clearTimeout(slow);
+    return answer;
+  };
   let answer = await ask(had.token);
   if (answer.ok && answer.status === 403) {
     // The token may have been revoked, or the server restored from a copy without it.
@@ -54,8 +62,9 @@ export async function readEntry({ requests, tokens }: EntryDeps, place: EntryPla
     if (other) answer = await ask(other.token);
   }
   if (answer.ok) return entryOf(answer.status, answer.body, place);
-  // One engine that is broken, or one entry that is too large, is no outage for whoever reads another.
-  const isServing = answer.isAnswered === true && (await lookUp(requests, had.token)).ok;
+  // One engine that is broken or hangs, or one entry that is too large, is no outage for whoever reads another.
+  if (answer.isAnswered === true) looked ??= lookUp(requests, had.token);
+  const isServing = looked !== undefined && (await looked).ok;
   return { ok: false, of: isServing ? "entry" : "server", failure: answer.failure };
 }
 

@@ -33,7 +33,7 @@ export interface VaultRequests {
   close(): Promise<void>;
 }
 
-const TIMEOUT_MS = 5_000;
+export const TIMEOUT_MS = 5_000;
 /** An entry has at most 1 MiB where the server is not told otherwise. */
 const MAX_BYTES = 2 * 1024 * 1024;
 /** From a standby to the active one, and once more while they change. */

@@ -16,7 +16,7 @@ import { createLimiter } from "../shared/limiter.ts";
 import { parseVaultReference, type VaultReference } from "../settings/vault-reference.ts";
 import { createVaultTokens, type TokenDeps } from "./login.ts";
 import { type EntryAnswer, type EntryPlace, type FieldValue, fieldOf, placeOf, readEntry } from "./read-entry.ts";
-import { createVaultRequests } from "./requests.ts";
+import { createVaultRequests, TIMEOUT_MS } from "./requests.ts";
 
 export type VaultSecret =
   | {
@@ -59,6 +59,8 @@ export interface VaultDeps extends Pick<TokenDeps, "secretId" | "clock"> {
   readonly clock: Clock;
   /** For one request. Default 5 s. */
   readonly timeoutMs?: number;
+  /** Before the server is asked whether it is there, when an entry is not answered. Default: half of that. */
+  readonly slowMs?: number;
   /** For all that one `read` waits for. Default 10 s. */
   readonly readMs?: number;
   /** Pause between tries of `readAtStart`, and before what failed is tried `again`. Default 1 s. */
@@ -108,7 +110,8 @@ const UNREAD = "is not answered yet";
 
 export function openVault(settings: VaultSettings, deps: VaultDeps): Vault {
   const { clock, secretId, readMs = READ_MS, againMs = AGAIN_MS, random = Math.random, ...times } = deps;
-  const requests = createVaultRequests(settings, times);
+  const { timeoutMs = TIMEOUT_MS, slowMs = timeoutMs / 2 } = times;
+  const requests = createVaultRequests(settings, { timeoutMs });
   const tokens = createVaultTokens(settings.login, { requests, clock, secretId });
   const limiter = createLimiter(AT_ONCE);
   const entries = new Map<string, Entry>();
@@ -232,7 +235,7 @@ export function openVault(settings: VaultSettings, deps: VaultDeps): Vault {
     const isShut = met !== undefined && clock.now() < (again ? met.atMs + againMs : met.untilMs);
     const answer: EntryAnswer = isShut
       ? { ok: false, of: "server", failure: met.failure }
-      : await readEntry({ requests, tokens }, entry.place);
+      : await readEntry({ requests, tokens, slowMs }, entry.place);
     if (closing.signal.aborted) return;
     const now = clock.now();
     if (!isShut) noteServer(answer, met, now);

@@ -54,6 +54,8 @@ export interface FakeVault {
   forbid(path: string): void;
   /** Its engine fails, and no other. */
   break(path: string, status: number): void;
+  /** Its engine does not answer, and all others do. */
+  hang(path: string): void;
   /** Ends the connections on which it hangs. */
   hangUp(): void;
   close(): Promise<void>;
@@ -66,6 +68,7 @@ export async function startFakeVault(options: FakeVaultOptions): Promise<FakeVau
   const entries = new Map<string, Version[]>();
   const forbidden = new Set<string>();
   const broken = new Map<string, number>();
+  const hanging = new Set<string>();
   const requests: string[] = [];
   const open = new Set<ServerResponse>();
 
@@ -132,6 +135,7 @@ export async function startFakeVault(options: FakeVaultOptions): Promise<FakeVau
   }
 
   function read(path: string, version: string | null, response: ServerResponse): void {
+    if (hanging.has(path)) return void open.add(response);
     const status = broken.get(path);
     if (status !== undefined) return refuse(response, status, "internal error");
     if (forbidden.has(path)) return refuse(response, 403, "1 error occurred:\n\t* permission denied\n\n");
@@ -181,6 +185,7 @@ export async function startFakeVault(options: FakeVaultOptions): Promise<FakeVau
     },
     forbid: (path) => void forbidden.add(path),
     break: (path, status) => void broken.set(path, status),
+    hang: (path) => void hanging.add(path),
     hangUp() {
       for (const response of open) response.destroy();
     },

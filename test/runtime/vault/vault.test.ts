@@ -422,6 +422,24 @@ describe("refreshing", () => {
     expect(vault.status().entries).toEqual({ current: 3, late: 0, unread: 0 });
   });
 
+  test("an entry that hangs is late alone where the server answers others", async () => {
+    const server = await startServer();
+    server.write("kv/data/b", { k: "one" });
+    const vault = open(server, {}, { slowMs: 1 });
+    await vault.read([APP, "vault:kv/b#k"]);
+    server.hang("kv/data/b");
+    clock.advance(400_000);
+    await vault.read(["vault:kv/b#k"]);
+    await expect.poll(() => server.requests.at(-1)).toBe("GET auth/token/lookup-self");
+    const told = new Promise<void>((resolve) => vault.onChange(resolve));
+    server.hangUp();
+    await told;
+    expect(vault.status()).toMatchObject({ reachable: true, entries: { current: 1, late: 1, unread: 0 } });
+    expect(await read(vault)).toEqual({ value: "one" });
+    const late = expect.stringContaining("cannot be reached (") as string;
+    expect(await read(vault, "vault:kv/b#k")).toEqual({ value: "one", late });
+  });
+
   test("a value that is too old is not given, until it is read again", async () => {
     const server = await startServer();
     const vault = open(server, { keepMs: 600_000 });
