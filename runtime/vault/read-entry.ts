@@ -48,11 +48,9 @@ export async function readEntry({ requests, tokens, slowMs }: EntryDeps, place: 
   const had = await tokens.token();
   if (!had.ok) return { ok: false, of: "server", failure: had.failure };
   let looked: Promise<VaultAnswer> | undefined;
-  const ask = async (token: string): Promise<VaultAnswer> => {
-    const slow = setTimeout(() => (looked ??= lookUp(requests, token)), slowMs);
-    const answer = await requests.ask({ method: "GET", path: place.path, token });
-    clearTimeout(slow);
-    return answer;
+  const ask = (token: string): Promise<VaultAnswer> => {
+    const slow = setTimeout(() => void (looked ??= lookUp(requests, token)), slowMs);
+    return requests.ask({ method: "GET", path: place.path, token }).finally(() => clearTimeout(slow));
   };
   let answer = await ask(had.token);
   if (answer.ok && answer.status === 403) {
