@@ -40,8 +40,12 @@ const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 100_000;
 const PAGE = 200;
 const EVERY_MS = 1_000;
-/** So late a record may come to the store, from whichever process. */
+/** So late a record comes to the store as a rule, from whichever process. */
 const LATE_MS = 5_000;
+/** So late from one that could not reach it for a while, or whose clock is behind. */
+const LATEST_MS = 5 * 60_000;
+/** Between looks for those: each reads all of these minutes again. */
+const LOOK_BACK_EVERY_MS = 30_000;
 const CLEAR = "\r\u001b[K";
 const HEADER = ["TIME", "OUTCOME", "USER", "ROUTE", "WHAT", "STATUS", "TOOK", "ID"];
 const WIDTHS = [24, 8, 28, 28, 28, 6, 10, 0];
@@ -54,11 +58,20 @@ export async function printRecords(options: RecordsOptions, io: RecordsIo): Prom
   const print = (record: KeptRecord): void =>
     void io.out.write(`${options.json === true ? JSON.stringify(record) : lineOf(record)}\n`);
   try {
-    const found = await lastOf(reader, query, readLimit(options.limit), io);
+    const limit = readLimit(options.limit);
+    const isFollowing = options.follow === true;
+    // What is there already and is not among the last ones is not wanted.
+    const seen = new Map<string, number>();
+    if (isFollowing) {
+      for await (const { id, timeMs } of allSince(reader, query, io.now() - LATEST_MS, io.signal)) seen.set(id, timeMs);
+    }
+    const found = await lastOf(reader, query, limit, io);
     if (options.json !== true && io.out.isTTY) io.out.write(`${columns(HEADER)}\n`);
     for (const record of found) print(record);
-    if (options.follow === true) await follow(reader, query, found, print, io);
-    else if (found.length === 0 && options.json !== true) io.err.write("no record is kept that fits\n");
+    if (isFollowing) {
+      for (const { id, timeMs } of found) seen.set(id, timeMs);
+      await follow(reader, query, seen, print, io);
+    } else if (found.length === 0 && options.json !== true) io.err.write("no record is kept that fits\n");
     return 0;
   } finally {
     await reader.close();
@@ -98,33 +111,53 @@ async function lastOf(
   return found.toReversed();
 }
 
-/** Each look goes a few seconds back, since records come late and not in order; what was printed is known by its id. */
+/** Oldest first, as far as the query asks for them. */
+async function* allSince(
+  reader: RecordReader,
+  query: Omit<RecordQuery, "limit" | "order">,
+  sinceMs: number,
+  signal: AbortSignal,
+): AsyncGenerator<KeptRecord> {
+  let cursor: string | undefined;
+  do {
+    const from = Math.max(query.sinceMs ?? 0, sinceMs);
+    const asked: RecordQuery = { ...query, sinceMs: from, order: "oldest", limit: PAGE };
+    const page = await reader.find(cursor === undefined ? asked : { ...asked, cursor });
+    yield* page.records;
+    cursor = page.next;
+  } while (cursor !== undefined && !signal.aborted);
+}
+
+/**
+ * Each look goes a few seconds back, and now and then some minutes, since records come late and not in order; what was printed
+ * is known by its id.
+ */
 async function follow(
   reader: RecordReader,
   query: Omit<RecordQuery, "limit" | "order">,
-  printed: readonly KeptRecord[],
+  known: ReadonlyMap<string, number>,
   print: (record: KeptRecord) => void,
   { now, signal, err }: RecordsIo,
 ): Promise<void> {
-  let seen = new Map(printed.map(({ id, timeMs }) => [id, timeMs]));
-  let sinceMs = Math.max(query.sinceMs ?? 0, now() - LATE_MS);
+  let seen = new Map(known);
+  let sinceMs = now() - LATE_MS;
+  let looksBackAtMs = now() + LOOK_BACK_EVERY_MS;
   let isAway = false;
   while (!signal.aborted) {
-    const next = now() - LATE_MS;
+    const nowMs = now();
+    const looksBack = nowMs >= looksBackAtMs;
     try {
-      let cursor: string | undefined;
-      do {
-        const asked: RecordQuery = { ...query, sinceMs, order: "oldest", limit: PAGE };
-        const page = await reader.find(cursor === undefined ? asked : { ...asked, cursor });
-        for (const record of page.records) {
-          if (!seen.has(record.id)) print(record);
-          seen.set(record.id, record.timeMs);
-        }
-        cursor = page.next;
-      } while (cursor !== undefined && !signal.aborted);
+      const from = looksBack ? Math.min(sinceMs, nowMs - LATEST_MS) : sinceMs;
+      for await (const record of allSince(reader, query, from, signal)) {
+        if (!seen.has(record.id)) print(record);
+        seen.set(record.id, record.timeMs);
+      }
       isAway = false;
-      sinceMs = Math.max(query.sinceMs ?? 0, next);
-      seen = new Map([...seen].filter(([, timeMs]) => timeMs >= sinceMs));
+      sinceMs = nowMs - LATE_MS;
+      if (looksBack) {
+        looksBackAtMs = nowMs + LOOK_BACK_EVERY_MS;
+        seen = new Map([...seen].filter(([, timeMs]) => timeMs >= nowMs - LATEST_MS));
+      }
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       // It comes back; what was recorded meanwhile is printed then.

@@ -7,9 +7,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { openRecordStore } from "../../../../runtime/record-store/record-store.ts";
+import { systemClock } from "../../../../runtime/shared/clock.ts";
 import type { KeptRecord } from "../../../../runtime/record-store/record-reader.ts";
 import { printRecords, type RecordsOptions } from "../../../../runtime/tools/commands/records.ts";
 import { startGateway, type TestGateway } from "../../../support/gateway.ts";
+import { copyOf } from "../../../support/record-copies.ts";
 
 const upstream = createServer((request, response) => {
   response.statusCode = request.url === "/broken" ? 503 : 200;
@@ -41,6 +44,7 @@ afterAll(async () => {
 async function run(
   options: Partial<RecordsOptions>,
   enough: (said: string) => boolean = () => false,
+  now = (_stop: () => void): number => Date.now(),
 ): Promise<{ code: number; out: string; err: string }> {
   const stop = new AbortController();
   const said = { out: "", err: "" };
@@ -52,7 +56,7 @@ async function run(
       return true;
     },
   });
-  const io = { out: stream("out"), err: stream("err"), now: () => Date.now(), signal: stop.signal };
+  const io = { out: stream("out"), err: stream("err"), now: () => now(() => stop.abort()), signal: stop.signal };
   const code = await printRecords({ config: gateway.configFile, ...options }, io);
   return { code, ...said };
 }
@@ -91,6 +95,41 @@ test("decisions are kept with what became of them, found by their fields, and fo
     return lines.length === 2;
   });
   expect(followed.out).toMatch(/ \/closed\/b [^]* \/closed\/c /);
+});
+
+test("who follows gets what comes a minute late, and once", async () => {
+  const place = { kind: "sqlite", path: join(directory, "records.db"), isTemporary: false } as const;
+  const bounds = { maxAgeMs: 3_600_000, maxRecords: 1000 };
+  const other = openRecordStore({ place, ...bounds }, { clock: systemClock, log: () => {}, flushMs: 5 });
+  try {
+    const add = (name: string): Promise<void> => {
+      other.take([copyOf(Date.now() - 60_000, name, { user: name })]);
+      return other.flush();
+    };
+    await add("early");
+    let [isAdded, isKept] = [false, false];
+    let looks = 0;
+    const followed = await run(
+      { follow: true, limit: "1" },
+      (said) => {
+        if (said !== "" && !isAdded) {
+          isAdded = true;
+          void add("late").then(() => (isKept = true));
+        }
+        return false;
+      },
+      (stop) => {
+        // By its clock it is time to look further back with each look from then on.
+        if (isKept) looks += 1;
+        if (looks > 3) stop();
+        return Date.now() + looks * 31_000;
+      },
+    );
+    expect(followed.out.match(/ late /g)).toHaveLength(1);
+    expect(followed.out).not.toContain(" early ");
+  } finally {
+    await other.close();
+  }
 });
 
 test("what cannot be read is refused", async () => {
