@@ -229,6 +229,7 @@ async function listen({ boot, bundle, metrics, log }: Ground, proxy: Proxy, own:
     insecure: boot.insecureServer,
     certificates,
     maxConnections: limits.public,
+    http1Server: boot.http1Server,
     sendTimeoutMs: boot.sendTimeoutMs,
     queueTimeoutMs: boot.queueTimeoutMs,
     proxyProtocol: boot.useProxyProtocol,

@@ -40,28 +40,15 @@ export function takeUpgrades(
     // As node does it for the connections that it keeps.
     socket.on("drain", () => response.emit("drain"));
     const exchange = accept(request, response);
-    if (exchange) begin(exchange, request, takeEarly);
+    if (exchange) begin(exchange, takeEarly);
   });
 
-  function begin(exchange: Http1Exchange, { rawHeaders }: IncomingMessage, takeEarly: () => Buffer): void {
-    const key = findHeader(rawHeaders, "sec-websocket-key");
+  function begin(exchange: Http1Exchange, takeEarly: () => Buffer): void {
     exchange.closesConnection = true;
-    if (findHeader(rawHeaders, "sec-websocket-version") !== WEBSOCKET_VERSION) {
-      respondError(
-        exchange,
-        426,
-        { code: "request.websocket-version", message: "This version of WebSocket is not supported" },
-        ["sec-websocket-version", WEBSOCKET_VERSION],
-      );
-    } else if (!isKey(key)) {
-      respondError(exchange, 400, {
-        code: "request.websocket-key",
-        message: "The WebSocket handshake has no valid key",
-      });
-    } else {
-      exchange.offerWebSocket(key.trim(), takeEarly);
-      handle(exchange);
-    }
+    const key = handshakeKey(exchange);
+    if (key === undefined) return;
+    exchange.offerWebSocket(key, takeEarly);
+    handle(exchange);
   }
 
   return {
@@ -69,6 +56,26 @@ export function takeUpgrades(
       for (const socket of open) socket.destroy();
     },
   };
+}
+
+/** @returns the key of an opening handshake; undefined when it cannot be met, and was answered */
+export function handshakeKey(exchange: Exchange): string | undefined {
+  const { rawHeaders } = exchange;
+  const key = findHeader(rawHeaders, "sec-websocket-key");
+  if (findHeader(rawHeaders, "sec-websocket-version") !== WEBSOCKET_VERSION) {
+    respondError(
+      exchange,
+      426,
+      { code: "request.websocket-version", message: "This version of WebSocket is not supported" },
+      ["sec-websocket-version", WEBSOCKET_VERSION],
+    );
+  } else if (!isKey(key)) {
+    respondError(exchange, 400, {
+      code: "request.websocket-key",
+      message: "The WebSocket handshake has no valid key",
+    });
+  } else return key.trim();
+  return undefined;
 }
 
 /** Reads on, so that a client that goes away is noticed. @returns takes what has come, and leaves the socket to its caller */

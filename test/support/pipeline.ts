@@ -26,6 +26,8 @@ export interface PipelineOptions extends Partial<Omit<ProxyDeps, "snapshots">> {
   readonly certificates?: Certificates;
   /** See `send_timeout`; no limit when absent. */
   readonly sendTimeoutMs?: number;
+  /** See `http1_server`; as the environment says when absent. */
+  readonly http1Server?: "node" | "own";
   /** A snapshot made elsewhere, instead of the YAML. */
   readonly snapshot?: Snapshot;
 }
@@ -78,6 +80,7 @@ export async function startPipeline(yaml: string, options: PipelineOptions = {})
     insecure: options.certificates === undefined,
     certificates: options.certificates,
     sendTimeoutMs: options.sendTimeoutMs,
+    http1Server: options.http1Server ?? (process.env["GATEWAY_HTTP1_SERVER"] === "own" ? "own" : "node"),
     log,
     handle: (exchange) => proxy.handle(exchange),
   });

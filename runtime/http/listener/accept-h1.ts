@@ -3,7 +3,8 @@ import { METHODS, type IncomingMessage, type ServerResponse } from "node:http";
 
 import type { Log } from "../../shared/log.ts";
 import type { Expectation } from "./connections-h1.ts";
-import { Http1Exchange, type ExchangeOwner } from "../exchange-h1.ts";
+import type { Exchange } from "../exchange.ts";
+import { Http1Exchange, type ExchangeOwner, type ExchangeTarget } from "../exchange-h1.ts";
 import type { StatusOf } from "../codes.ts";
 import { headerTraits, type HeaderTraits } from "../../shared/http/header-traits.ts";
 import { respondError } from "../respond.ts";
@@ -38,6 +39,68 @@ export const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 export const MAX_HEADER_COUNT = 200;
 export const MAX_TARGET_LENGTH = 8_192;
 
+/** What is checked of a request: as it was received, and what is known of each name. */
+export interface ReceivedHead {
+  readonly method: string;
+  readonly target: string;
+  readonly isHttp10: boolean;
+  readonly rawHeaders: readonly string[];
+  readonly traits: readonly HeaderTraits[];
+}
+
+export type CheckedHead =
+  | { readonly ok: true; readonly target: ExchangeTarget; readonly hasBody: boolean }
+  | { readonly ok: false; readonly status: RefusalStatus; readonly reason: RequestRefusal };
+
+/** Checks what can be known of a request by its head. */
+export function checkHead(head: ReceivedHead, secure: boolean, expectation: Expectation): CheckedHead {
+  const { method, target, rawHeaders: raw, traits } = head;
+  if (target.length > MAX_TARGET_LENGTH) return refusal(414, "target-too-long");
+  if (raw.length > 2 * MAX_HEADER_COUNT) return refusal(431, "too-many-headers");
+  if (method === "TRACE") return refusal(405, "method");
+  // Something else than 100-continue cannot be met (RFC 9110 §10.1.1).
+  if (expectation === "unmet") return refusal(417, "expectation");
+
+  let seen = 0;
+  let host: string | undefined;
+  let hasBody = false;
+  for (let index = 0; index < traits.length; index += 1) {
+    const { singleBit, lower } = traits[index] as HeaderTraits;
+    if (singleBit === 0) continue;
+    if ((seen & singleBit) !== 0) return refusal(400, "duplicate-header");
+    seen |= singleBit;
+    const value = raw[2 * index + 1] as string;
+    if (lower === "host") host = value;
+    else if (lower === "content-length") hasBody ||= value !== "0";
+    else if (lower === "transfer-encoding") {
+      // Another coding than chunked cannot be undone here, and HTTP/1.0 has none (RFC 9112 §6.1).
+      if (value.trim().toLowerCase() !== "chunked" || head.isHttp10) return refusal(400, "transfer-encoding");
+      hasBody = true;
+    }
+  }
+  const canonical = canonicalTarget(target, host, secure ? "443" : "80");
+  return canonical.ok ? { ok: true, target: canonical, hasBody } : refusal(400, canonical.reason);
+}
+
+function refusal(status: RefusalStatus, reason: RequestRefusal): CheckedHead {
+  return { ok: false, status, reason };
+}
+
+/** Answers a request that is not understood. @param exchange closes its connection */
+export function refuseRequest(
+  deps: AcceptDeps,
+  exchange: Exchange,
+  status: RefusalStatus,
+  reason: RequestRefusal,
+): void {
+  deps.onRefused?.(reason);
+  deps.log.debug({ request: exchange.id, reason, peer: exchange.remoteAddress }, "request refused");
+  respondError(exchange, status, {
+    code: `request.${reason}`,
+    message: "The gateway cannot understand this request",
+  });
+}
+
 /** @returns undefined when the request was answered here */
 export function acceptRequest(
   deps: AcceptDeps,
@@ -46,49 +109,20 @@ export function acceptRequest(
   owner: ExchangeOwner,
   expectation: Expectation,
 ): Http1Exchange | undefined {
-  const raw = request.rawHeaders;
-  const target = request.url ?? "";
-  if (target.length > MAX_TARGET_LENGTH) return refuse(414, "target-too-long");
-  if (raw.length > 2 * MAX_HEADER_COUNT) return refuse(431, "too-many-headers");
-  if (request.method === "TRACE") return refuse(405, "method");
-  // Something else than 100-continue cannot be met (RFC 9110 §10.1.1).
-  if (expectation === "unmet") return refuse(417, "expectation");
-
-  const known: HeaderTraits[] = [];
-  let seen = 0;
-  let host: string | undefined;
-  let hasBody = false;
-  for (let index = 0; index < raw.length; index += 2) {
-    const traits = headerTraits(raw[index] as string);
-    known.push(traits);
-    if (traits.singleBit === 0) continue;
-    if ((seen & traits.singleBit) !== 0) return refuse(400, "duplicate-header");
-    seen |= traits.singleBit;
-    const value = raw[index + 1] as string;
-    if (traits.lower === "host") host = value;
-    else if (traits.lower === "content-length") hasBody ||= value !== "0";
-    else if (traits.lower === "transfer-encoding") {
-      // Another coding than chunked cannot be undone here, and HTTP/1.0 has none (RFC 9112 §6.1).
-      if (value.trim().toLowerCase() !== "chunked" || request.httpVersionMinor === 0)
-        return refuse(400, "transfer-encoding");
-      hasBody = true;
-    }
+  const { method = "GET", url: target = "", rawHeaders } = request;
+  const traits: HeaderTraits[] = [];
+  for (let index = 0; index < rawHeaders.length; index += 2) traits.push(headerTraits(rawHeaders[index] as string));
+  const head = { method, target, isHttp10: request.httpVersionMinor === 0, rawHeaders, traits };
+  const checked = checkHead(head, owner.secure, expectation);
+  if (checked.ok) {
+    const { target: canonical, hasBody } = checked;
+    return new Http1Exchange(request, response, owner, canonical, traits, hasBody, expectation === "continue");
   }
-  const canonical = canonicalTarget(target, host, owner.secure ? "443" : "80");
-  if (!canonical.ok) return refuse(400, canonical.reason);
-  return new Http1Exchange(request, response, owner, canonical, known, hasBody, expectation === "continue");
-
-  function refuse(status: RefusalStatus, reason: RequestRefusal): undefined {
-    deps.onRefused?.(reason);
-    const exchange = new Http1Exchange(request, response, owner, NO_TARGET, [], true, false);
-    exchange.closesConnection = true;
-    deps.log.debug({ request: exchange.id, reason, peer: exchange.remoteAddress }, "request refused");
-    respondError(exchange, status, {
-      code: `request.${reason}`,
-      message: "The gateway cannot understand this request",
-    });
-    return undefined;
-  }
+  const exchange = new Http1Exchange(request, response, owner, NO_TARGET, [], true, false);
+  exchange.closesConnection = true;
+  refuseRequest(deps, exchange, checked.status, checked.reason);
+  return undefined;
 }
 
-const NO_TARGET = { path: "/", query: "", host: "" };
+/** Of requests that are refused. */
+export const NO_TARGET: ExchangeTarget = { path: "/", query: "", host: "" };

@@ -15,12 +15,16 @@ export interface TlsServer {
 
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
-/** The certificate is the one for the name that the client asks for. @param onHttp1 told of connections that chose HTTP/1.1 */
+/**
+ * The certificate is the one for the name that the client asks for.
+ *
+ * @param onHttp1 told of connections that chose HTTP/1.1; `serve` gives them to node:http
+ */
 export function createTlsServer(
   options: ServerOptions,
   certificates: Certificates,
   http2: Http2Sessions,
-  onHttp1: (socket: TLSSocket) => void,
+  onHttp1: (socket: TLSSocket, serve: () => void) => void,
   log: Log,
 ): TlsServer {
   const server = createServer({
@@ -43,8 +47,7 @@ export function createTlsServer(
       http2.serve(socket);
       return;
     }
-    onHttp1(socket);
-    serveHttp1?.call(server, socket);
+    onHttp1(socket, () => serveHttp1?.call(server, socket));
   });
   // node:https makes a `clientError` of it, as of a request that cannot be read; an answer would wait for the handshake.
   server.removeAllListeners("tlsClientError");

@@ -4,7 +4,7 @@
  * Untrusted input: everything. Promises to what stands behind: the message had one framing, headers that may stand once
  * do, host and path are canonical (target.ts). A request that does not meet this is answered here and goes no further.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 import { errorText, GatewayError } from "../../shared/errors.ts";
@@ -13,9 +13,8 @@ import { createAdmission, type ShedReason } from "../admission/admission.ts";
 import { boundConnections } from "../admission/connections.ts";
 import { memoryReader, watchMemory } from "../admission/memory.ts";
 import { createShedding } from "../admission/shed.ts";
-import { acceptRequest, type RequestRefusal } from "./accept-h1.ts";
+import type { RequestRefusal } from "./accept-h1.ts";
 import type { Certificates } from "./certificates.ts";
-import { takeInTurn, TCP_KEEP_ALIVE, type Expectation } from "./connections-h1.ts";
 import type { Exchange } from "../exchange.ts";
 import { readForwardedFor, type ForwardedForSettings } from "./forwarded-for.ts";
 import { listen, shownAddress } from "./listen.ts";
@@ -24,8 +23,13 @@ import { expectProxyHeaders } from "./proxied-connections.ts";
 import { respondError } from "../respond.ts";
 import { createHttp2Sessions } from "./server-h2.ts";
 import { createTlsServer } from "./server-tls.ts";
-import { takeUpgrades } from "../upgrade-h1.ts";
-import { asksForWebSocket } from "./websocket.ts";
+import {
+  HEADERS_TIMEOUT_MS,
+  KEEP_ALIVE_TIMEOUT_MS,
+  MAX_HEADER_BYTES,
+  serveByNode,
+  serveByOurselves,
+} from "./serve-h1.ts";
 
 export interface HttpServerOptions {
   /** "host:port", "[v6]:port" or ":port" for every address; port 0 = any free one. */
@@ -44,6 +48,8 @@ export interface HttpServerOptions {
   readonly forwardedFor?: ForwardedForSettings | undefined;
   /** Longest wait of a request for its turn, where more come than can be served; 0 or absent: no limit. */
   readonly queueTimeoutMs?: number | undefined;
+  /** Who reads and writes HTTP/1.1: node:http, or we ourselves (http1-server/). Default: "node". */
+  readonly http1Server?: "node" | "own" | undefined;
   /** Must not throw for a reason it knows; what it throws becomes a 500. */
   handle(exchange: Exchange): void;
   readonly log: Log;
@@ -65,26 +71,7 @@ export interface HttpServer {
   close(options?: { readonly timeoutMs?: number }): Promise<void>;
 }
 
-const MAX_HEADER_BYTES = 32_768;
-const HEADERS_TIMEOUT_MS = 30_000;
-/** Above the 60 s that load balancers keep idle connections, so that they close first. */
-const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const DEFAULT_DRAIN_MS = 10_000;
-
-const HTTP_OPTIONS = {
-  // llhttp's strict mode: no CL with TE, no obs-fold, no bare LF, no space before a colon.
-  insecureHTTPParser: false,
-  maxHeaderSize: MAX_HEADER_BYTES,
-  // We answer it ourselves, with a body.
-  requireHostHeader: false,
-  headersTimeout: HEADERS_TIMEOUT_MS,
-  // A long upload is not an attack; idle bodies are bounded where they are read.
-  requestTimeout: 0,
-  keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-  connectionsCheckingInterval: 5_000,
-  noDelay: true,
-  ...TCP_KEEP_ALIVE,
-} as const;
 
 /** What a listener without a certificate is told. */
 export const NO_CERTIFICATE_PROBLEM =
@@ -132,34 +119,18 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     maxHeaderBytes: MAX_HEADER_BYTES,
     idleTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
   });
-  const httpOptions = {
-    ...HTTP_OPTIONS,
-    // Behind a request that is not answered yet it is an ordinary one (RFC 9110 §7.8).
-    shouldUpgradeCallback: (request: IncomingMessage) => asksForWebSocket(request) && !http1.isBusy(request.socket),
-  };
-  const secure = certificates && createTlsServer(httpOptions, certificates, http2, (socket) => http1.add(socket), log);
-  const server = secure?.server ?? createServer(httpOptions);
-  // By default node drops headers past its limit and goes on; we count them ourselves and refuse.
-  server.maxHeadersCount = 0;
-  const accept = (request: IncomingMessage, response: ServerResponse, expectation: Expectation) =>
-    acceptRequest(options, request, response, owner, expectation);
-  const http1 = takeInTurn(
-    server,
-    true,
-    (request, response, expectation) => {
-      const exchange = accept(request, response, expectation);
-      if (exchange) handle(exchange);
-    },
-    options,
-  );
-  const upgrades = takeUpgrades(server, (request, response) => accept(request, response, "none"), handle);
+  const serving = { options, owner, handle };
+  const http1 = options.http1Server === "own" ? serveByOurselves(serving) : serveByNode(serving);
+  const secure = certificates && createTlsServer(http1.httpOptions, certificates, http2, http1.takeSecure, log);
+  const server = secure?.server ?? createServer(http1.httpOptions);
+  http1.attach(server);
   const undecided = secure
     ? undefined
     : expectPreface(server, {
         log,
         timeoutMs: HEADERS_TIMEOUT_MS,
         serveHttp2: (socket) => http2.serve(socket),
-        onHttp1: (socket, bytes) => http1.add(socket, bytes),
+        onHttp1: (socket, bytes) => http1.take(socket, bytes),
       });
   // A proxy that says who its clients are holds connections for all of them.
   const perClient = (forwardedFor?.trustedHops ?? 0) === 0;
@@ -182,9 +153,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       owner.draining = true;
       return new Promise((resolve) => {
         const timer = setTimeout(() => {
-          server.closeAllConnections();
+          http1.destroy();
           http2.destroy();
-          upgrades.destroy();
         }, timeoutMs);
         server.close(() => {
           clearTimeout(timer);
@@ -194,12 +164,11 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
           bounds.close();
           resolve();
         });
-        server.closeIdleConnections();
+        http1.drain();
         http2.drain();
         proxied?.cutWaiting();
         undecided?.cutWaiting();
         secure?.cutFresh();
-        http1.cutFresh();
       });
     },
   };

@@ -42,9 +42,13 @@ export function asksForWebSocket({ method, httpVersion, headers }: IncomingMessa
   return (
     method === "GET" &&
     httpVersion === "1.1" &&
-    headers.upgrade?.trim().toLowerCase() === "websocket" &&
-    connectionTokens(headers.connection ?? "").includes("upgrade") &&
     headers["transfer-encoding"] === undefined &&
-    (headers["content-length"] ?? "0") === "0"
+    (headers["content-length"] ?? "0") === "0" &&
+    isWebSocketOffer(headers.upgrade, headers.connection ?? "")
   );
+}
+
+/** The two fields that say so. */
+export function isWebSocketOffer(upgrade: string | undefined, connection: string): boolean {
+  return upgrade?.trim().toLowerCase() === "websocket" && connectionTokens(connection).includes("upgrade");
 }

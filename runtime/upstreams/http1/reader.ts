@@ -8,7 +8,8 @@
  *
  * @see RFC 9112 §2.2, §4, §5, §6, §7
  */
-import { parseFields, parseStatusLine, VALUE, type Framing } from "./head-lines.ts";
+import { HEX, parseFields, VALUE } from "../../shared/http/field-lines.ts";
+import { AnswerFields, parseStatusLine, TrailerFields } from "./head-lines.ts";
 
 /** Hears of one answer: head, data…, end. Nothing after a problem. */
 export interface AnswerSink {
@@ -184,11 +185,11 @@ export class AnswerReader {
   #parseHead(text: string, end: number, hasMore: boolean): string | undefined {
     const status = parseStatusLine(text);
     if (status < 0) return "it does not begin with a status line of HTTP/1";
-    const headers: string[] = [];
     const lineEnd = text.indexOf("\r\n");
     const isHttp10 = text.charCodeAt(7) === 0x30;
-    const fields: Framing = { length: -1, chunked: false, closes: false, keepsAlive: !isHttp10, idleMs: undefined };
-    const problem = lineEnd < end ? parseFields(text, lineEnd + 2, end + 2, headers, fields) : undefined;
+    const fields = new AnswerFields(!isHttp10);
+    const { headers } = fields;
+    const problem = lineEnd < end ? parseFields(text, lineEnd + 2, end + 2, fields) : undefined;
     if (problem !== undefined) return problem;
     if (headers.length > 2 * MAX_FIELDS) return "it has too many header fields";
     if (status < 200) {
@@ -277,8 +278,10 @@ export class AnswerReader {
     this.#text = "";
     let trailers: string[] | undefined;
     if (trailersEnd > 0) {
-      const problem = parseFields(text, 0, trailersEnd + 2, (trailers = []), undefined);
+      const fields = new TrailerFields();
+      const problem = parseFields(text, 0, trailersEnd + 2, fields);
       if (problem !== undefined) return problem;
+      trailers = fields.headers;
     }
     const next = start + trailersEnd + 4 - before;
     this.#end(next < end, trailers);
@@ -302,9 +305,3 @@ function problemOfLines(text: string, known: number): string | undefined {
   }
   return undefined;
 }
-
-/** What each byte is worth as a hexadecimal digit; -1 = it is none. */
-const HEX = Int8Array.from({ length: 256 }, (_, code) => {
-  const digit = Number.parseInt(String.fromCharCode(code), 16);
-  return Number.isNaN(digit) ? -1 : digit;
-});

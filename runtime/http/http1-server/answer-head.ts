@@ -1,0 +1,91 @@
+/**
+ * The head of an answer over HTTP/1.1.
+ *
+ * Promise: an answer has the fields that it was given, and those that are about its connection and its end.
+ *
+ * @see RFC 9112 §4, §6, §9
+ */
+import { STATUS_CODES } from "node:http";
+
+import { TOKEN, VALUE } from "../../shared/http/field-lines.ts";
+
+/** How the end of an answer shows. Plain numbers: Node runs our source as it stands, without enums. */
+export const NO_BODY = 0;
+export const OF_LENGTH = 1;
+export const CHUNKED = 2;
+export const UNTIL_CLOSE = 3;
+
+/** What was written of the fields, and what they say. */
+export interface FieldText {
+  text: string;
+  /** -1: not declared. */
+  length: number;
+  hasDate: boolean;
+}
+
+const BAD_FIELD = "a header field of the answer has a character that cannot stand there";
+const BAD_LENGTH = "the Content-Length of the answer is no number";
+const OWN_FIELD = "a header field of the answer is about its connection, which is not for its maker to say";
+
+/** @param headers flat @throws TypeError for what would be read as something else than it is; its text is not quoted */
+export function fieldText(headers: readonly string[]): FieldText {
+  const fields: FieldText = { text: "", length: -1, hasDate: false };
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] as string;
+    const value = headers[index + 1] as string;
+    if (name === "" || !isMadeOf(name, TOKEN) || !isMadeOf(value, VALUE)) throw new TypeError(BAD_FIELD);
+    // The length of the name rules out nearly all others.
+    switch (name.length) {
+      case 4:
+        if (name.toLowerCase() === "date") fields.hasDate = true;
+        break;
+      case 10:
+        if (name.toLowerCase() === "connection") throw new TypeError(OWN_FIELD);
+        break;
+      case 14:
+        if (name.toLowerCase() === "content-length") {
+          if (fields.length >= 0 || !/^[0-9]{1,15}$/.test(value)) throw new TypeError(BAD_LENGTH);
+          fields.length = Number(value);
+        }
+        break;
+      case 17:
+        if (name.toLowerCase() === "transfer-encoding") throw new TypeError(OWN_FIELD);
+        break;
+      default:
+    }
+    fields.text += `${name}: ${value}\r\n`;
+  }
+  return fields;
+}
+
+/** Written one byte for each character: a wider one has no place in the table, as little as a line feed. */
+function isMadeOf(text: string, table: Uint8Array): boolean {
+  for (let at = 0; at < text.length; at += 1) if (table[text.charCodeAt(at)] !== 1) return false;
+  return true;
+}
+
+/** @throws TypeError as `fieldText()` */
+export function trailerText(trailers: readonly string[]): string {
+  return fieldText(trailers).text;
+}
+
+const STATUS_LINES: Readonly<Record<number, string>> = Object.fromEntries(
+  Object.entries(STATUS_CODES).map(([status, text]) => [status, `HTTP/1.1 ${status} ${text}\r\n`]),
+);
+
+export function statusLine(status: number): string {
+  return STATUS_LINES[status] ?? `HTTP/1.1 ${status} unknown\r\n`;
+}
+
+let second = 0;
+let line = "";
+
+/** Made once a second. */
+export function dateLine(): string {
+  const now = Math.floor(Date.now() / 1_000);
+  if (now !== second) {
+    second = now;
+    line = `Date: ${new Date(now * 1_000).toUTCString()}\r\n`;
+  }
+  return line;
+}

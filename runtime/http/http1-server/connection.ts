@@ -1,0 +1,318 @@
+/**
+ * One connection of HTTP/1.1 that is read and written by ourselves: one state machine, one request at a time.
+ *
+ * Untrusted input: the client's bytes. Promises: a request begins only when the one before it has been answered; what comes
+ * meanwhile is kept as bytes, within bounds, and is as if it had never come where the answer says `close` (RFC 9112 §9.3.2, §9.6);
+ * nothing behind what cannot be read is looked at; each state that a client can keep up by silence has an end.
+ */
+import type { Duplex } from "node:stream";
+import type { Socket } from "node:net";
+
+import { ignore } from "../../shared/ignore.ts";
+import type { ExchangeOwner } from "../exchange-h1.ts";
+import { closeLingering, isLingering, MAX_DISCARDED_BYTES } from "../linger.ts";
+import { refuseConnection } from "../listener/refuse-connection.ts";
+import type { OwnExchange } from "./exchange.ts";
+import { countRequests, HeldBytes } from "./held-bytes.ts";
+import type { BodySource } from "./request-body.ts";
+import type { RequestHead } from "./request-head.ts";
+import { RequestReader, type RequestSink } from "./request-reader.ts";
+
+/** What a connection asks of the listener it belongs to. */
+export interface ConnectionOwner extends ExchangeOwner {
+  /** Milliseconds, a second late at most. */
+  readonly nowMs: number;
+  /** Makes a request of a head, and begins it. @param mayUpgrade it stands behind no other that was not answered yet */
+  begin(connection: Connection, head: RequestHead, isWhole: boolean, mayUpgrade: boolean): void;
+  /** It belongs to whoever took it: not counted among these any more, but cut with them. */
+  upgraded(connection: Connection): void;
+  /** @param unanswered requests of which nothing was answered */
+  closed(connection: Connection, unanswered: number): void;
+  unreadable(detail: string): void;
+}
+
+/** How long the head of a request may take, from its first byte, or from the connection. */
+export const HEAD_MS = 30_000;
+/** Above the 60 s that load balancers keep idle connections, so that they close first. */
+export const IDLE_MS = 65_000;
+/** Beyond what clients are told of it. */
+const IDLE_GRACE_MS = 1_000;
+/** How long a body that nobody wanted is read, before the connection is closed. */
+const DISCARD_MS = 5_000;
+/** So many requests are answered out of what was kept; the last of them is told `close`. */
+const MAX_WAITING = 32;
+
+/** What the deadline is for. */
+const NOTHING = 0;
+const FOR_HEAD = 1;
+const FOR_REQUEST = 2;
+const FOR_REST = 3;
+
+export class Connection implements RequestSink, BodySource {
+  readonly socket: Socket;
+  readonly owner: ConnectionOwner;
+  readonly #reader: RequestReader = new RequestReader(this);
+  /** Its answer or its body is not over. */
+  #exchange: OwnExchange | undefined;
+  /** Came behind a request that is not answered. */
+  #held: HeldBytes | undefined;
+  #answeredOfHeld = 0;
+  #due = FOR_HEAD;
+  #dueMs: number;
+  #discarded = 0;
+  /** Bytes are taken in a loop further up. */
+  #isTaking = false;
+  #isPaused = false;
+  /** More came than is kept: nothing behind the present request is looked at. */
+  #takesNoMore = false;
+  /** What comes is not read as requests any more. */
+  #isClosing = false;
+
+  constructor(socket: Socket, owner: ConnectionOwner) {
+    this.socket = socket;
+    this.owner = owner;
+    this.#dueMs = owner.nowMs + HEAD_MS;
+  }
+
+  /** A request is not over. */
+  get isBusy(): boolean {
+    return this.#exchange !== undefined || this.#reader.isInHead;
+  }
+
+  /** See `watchStalls()`. */
+  get writableLength(): number {
+    return this.socket.writableLength;
+  }
+
+  /** Ends it where its time has passed. */
+  look(nowMs: number): void {
+    if (this.#due === NOTHING || nowMs < this.#dueMs || this.#isClosing) return;
+    if (this.#due === FOR_HEAD) this.#refuse(408, "its head did not come in time");
+    else if (this.#due === FOR_REST) this.#close();
+    else this.socket.destroy();
+  }
+
+  take(bytes: Buffer): void {
+    if (this.#isClosing) return;
+    if (this.#held === undefined) this.#read(bytes);
+    else this.#hold(bytes);
+  }
+
+  /** The client has closed its half. Nobody waits for answers then, as with node:http. */
+  ended(): void {
+    if (this.#isClosing) return;
+    if (this.#exchange === undefined && this.#reader.isInHead) this.#refuse(400, "the connection ended in a head");
+    else this.#close();
+  }
+
+  drained(): void {
+    this.#exchange?.drained();
+  }
+
+  lost(): void {
+    const exchange = this.#exchange;
+    const waiting = this.#held === undefined ? 0 : countRequests(this.#held.take(), MAX_WAITING);
+    const isUnanswered = exchange !== undefined && !exchange.started;
+    this.#isClosing = true;
+    this.owner.closed(this, (isUnanswered ? 1 : 0) + waiting);
+    this.#exchange = undefined;
+    this.#held = undefined;
+    exchange?.lost();
+  }
+
+  onHead(head: RequestHead, isWhole: boolean): void {
+    this.#due = NOTHING;
+    this.owner.begin(this, head, isWhole, this.#answeredOfHeld === 0);
+  }
+
+  /** The request that was read last is this one, from now on. */
+  begun(exchange: OwnExchange): void {
+    this.#exchange = exchange;
+    if (this.#answeredOfHeld >= MAX_WAITING) exchange.closesConnection = true;
+  }
+
+  onData(chunk: Buffer): void {
+    const exchange = this.#exchange;
+    if (exchange === undefined || this.#isClosing) return;
+    if (!exchange.isEnded) {
+      exchange.takeBody(chunk);
+      return;
+    }
+    this.#discarded += chunk.length;
+    if (this.#discarded > MAX_DISCARDED_BYTES) this.#close();
+  }
+
+  onEnd(trailers: string[] | undefined): void {
+    const exchange = this.#exchange;
+    if (exchange === undefined) return;
+    exchange.finishBody(trailers);
+    if (exchange.isAnswered) this.#release();
+  }
+
+  pauseReading(): void {
+    if (this.#isClosing) return;
+    this.#isPaused = true;
+    this.socket.pause();
+  }
+
+  resumeReading(): void {
+    if (!this.#isPaused || this.#isClosing) return;
+    this.#isPaused = false;
+    this.socket.resume();
+  }
+
+  /** Writes text of an answer, one byte for each character. @returns false when "drain" is to be waited for */
+  write(text: string): boolean {
+    return this.#isClosing || this.socket.write(text, "latin1");
+  }
+
+  /** Writes bytes, with text before and behind them. */
+  writeBytes(before: string, bytes: Buffer, after = ""): boolean {
+    if (this.#isClosing) return true;
+    const { socket } = this;
+    if (before === "" && after === "") return socket.write(bytes);
+    socket.cork();
+    if (before !== "") socket.write(before, "latin1");
+    let takesMore = socket.write(bytes);
+    if (after !== "") takesMore = socket.write(after, "latin1");
+    socket.uncork();
+    return takesMore;
+  }
+
+  /** Writes the end of an answer. The exchange hears of it when the system has it all. */
+  finish(text: string, exchange: OwnExchange): void {
+    if (this.#isClosing) return;
+    const { socket } = this;
+    if (this.#reader.isInBody) this.#discardRest();
+    // Over TLS bytes are always taken later; in the clear nearly always at once, and then nobody has to be called back.
+    if (this.owner.secure) {
+      socket.write(text, "latin1", (error) => void (error ?? this.#answered(exchange)));
+      return;
+    }
+    if (text !== "") socket.write(text, "latin1");
+    if (socket.writableLength === 0) this.#answered(exchange);
+    else socket.write("", (error) => void (error ?? this.#answered(exchange)));
+  }
+
+  /** Gives the connection away, with what came behind the head. */
+  detach(): Duplex {
+    const { socket } = this;
+    const early = this.#held?.take();
+    this.#exchange = undefined;
+    this.#held = undefined;
+    this.#isClosing = true;
+    this.#due = NOTHING;
+    this.owner.upgraded(this);
+    socket.pause();
+    socket.on("error", ignore);
+    if (early !== undefined) socket.unshift(early);
+    return socket;
+  }
+
+  /** The answer cannot be given: what came is no request, or only the beginning of one. */
+  #refuse(status: 400 | 405 | 408 | 431, detail: string): void {
+    const exchange = this.#exchange;
+    const isBehind = this.#answeredOfHeld > 0 && exchange === undefined;
+    this.owner.unreadable(detail);
+    this.#isClosing = true;
+    this.#exchange = undefined;
+    this.#held = undefined;
+    // What cannot be read behind a good request does not take its answer away.
+    if (isBehind || exchange?.isEnded === true) closeLingering(this.socket);
+    else if (exchange?.started === true) this.socket.destroy();
+    else refuseConnection(this.socket, status);
+    exchange?.lost();
+  }
+
+  /** For a method that is not for us. */
+  refuseMethod(): void {
+    this.#refuse(405, "its method is CONNECT");
+  }
+
+  #read(bytes: Buffer): void {
+    const { length } = bytes;
+    let at = 0;
+    this.#isTaking = true;
+    while (at < length && !this.#isClosing) {
+      if (this.#exchange !== undefined && !this.#reader.isInBody) {
+        this.#hold(at === 0 ? bytes : bytes.subarray(at));
+        break;
+      }
+      at = this.#reader.read(bytes, at, length);
+      const { problem } = this.#reader;
+      if (problem !== undefined && !this.#isClosing) this.#refuse(problem.status, problem.detail);
+    }
+    this.#isTaking = false;
+    if (this.#exchange === undefined && this.#due !== FOR_HEAD && this.#reader.isInHead) this.#wait(FOR_HEAD, HEAD_MS);
+  }
+
+  /** @param bytes behind a request that is not answered */
+  #hold(bytes: Buffer): void {
+    if (this.#takesNoMore) return;
+    const exchange = this.#exchange;
+    this.#held ??= new HeldBytes();
+    // Without one these are read in the next tick.
+    if (this.#held.add(bytes) || exchange === undefined) return;
+    // A client that waits for the other protocol's yes has more in its own buffers.
+    if (exchange.upgrade !== undefined) {
+      this.socket.pause();
+      return;
+    }
+    // All of it is as if it had never come: this answer is the last. What still comes is read, or nobody would hear that the client leaves.
+    this.#held = undefined;
+    this.#takesNoMore = true;
+    exchange.closesConnection = true;
+  }
+
+  #answered(exchange: OwnExchange): void {
+    if (exchange !== this.#exchange) return;
+    exchange.over(true);
+    if (this.#isClosing) return;
+    if (exchange.closesConnection) this.#close();
+    else if (!this.#reader.isInBody) this.#release();
+  }
+
+  /** The next request may begin. */
+  #release(): void {
+    this.#exchange = undefined;
+    if (this.owner.draining) {
+      this.#close();
+      return;
+    }
+    this.#wait(FOR_REQUEST, IDLE_MS + IDLE_GRACE_MS);
+    if (this.#isPaused) this.resumeReading();
+    if (this.#held === undefined) this.#answeredOfHeld = 0;
+    else if (!this.#isTaking) process.nextTick(readHeld, this);
+  }
+
+  /** For `#release()`: in a stack of its own. */
+  readHeld(): void {
+    const held = this.#held;
+    if (held === undefined || this.#isClosing || this.#exchange !== undefined) return;
+    this.#held = undefined;
+    this.#answeredOfHeld += 1;
+    this.#read(held.take());
+  }
+
+  #wait(due: number, ms: number): void {
+    this.#due = due;
+    this.#dueMs = this.owner.nowMs + ms;
+  }
+
+  /** Reads on for a while after an early answer: closing at once would destroy the answer on its way (RFC 9112 §9.6). */
+  #discardRest(): void {
+    this.#discarded = 0;
+    this.#wait(FOR_REST, DISCARD_MS);
+    this.resumeReading();
+  }
+
+  /** Ends it so that what was written arrives. */
+  #close(): void {
+    this.#isClosing = true;
+    if (!isLingering(this.socket)) closeLingering(this.socket);
+  }
+}
+
+function readHeld(connection: Connection): void {
+  connection.readHeld();
+}

@@ -1,0 +1,174 @@
+/**
+ * All connections of a listener that we read and write ourselves, instead of node:http: the other way from bytes to Exchanges.
+ *
+ * What is refused, and how it is answered, is the same as over node:http, or stricter; see request-reader.ts.
+ */
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+
+import { ignore } from "../../shared/ignore.ts";
+import { allHeaders } from "../../shared/http/header-lookup.ts";
+import { breakOff } from "../break-off.ts";
+import type { Exchange } from "../exchange.ts";
+import type { ExchangeOwner } from "../exchange-h1.ts";
+import { checkHead, NO_TARGET, refuseRequest, type AcceptDeps } from "../listener/accept-h1.ts";
+import type { Expectation, Http1Options } from "../listener/connections-h1.ts";
+import { isWebSocketOffer } from "../listener/websocket.ts";
+import { watchStalls } from "../stalls.ts";
+import { handshakeKey } from "../upgrade-h1.ts";
+import { Connection, type ConnectionOwner } from "./connection.ts";
+import { OwnExchange } from "./exchange.ts";
+import type { RequestHead } from "./request-head.ts";
+
+export interface OwnConnections {
+  /** Takes care of a connection; nothing of it has been read, or it is told what was by a "data". */
+  add(socket: Socket): void;
+  /** Ends those on which no request is under way. */
+  closeIdle(): void;
+  /** Ends all, also those that became WebSockets. */
+  destroy(): void;
+  /** Once no connection is left. */
+  close(): void;
+}
+
+export interface OwnConnectionsDeps extends AcceptDeps, Http1Options {
+  /** Must not throw. */
+  handle(exchange: Exchange): void;
+}
+
+/** Between two looks at who is late. */
+const LOOK_MS = 1_000;
+
+/** Found by the functions that all sockets share: a closure for each event would be kept for each idle connection. */
+const CONNECTION = Symbol("connection");
+type OwnSocket = Socket & { [CONNECTION]?: Connection };
+
+/** @param peer of the listener; `draining` changes */
+export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwner): OwnConnections {
+  const { log } = deps;
+  const connections = new Set<Connection>();
+  const upgraded = new Set<Duplex>();
+  let nowMs = performance.now();
+  const owner: ConnectionOwner = {
+    secure: peer.secure,
+    asksForCertificates: peer.asksForCertificates,
+    get draining() {
+      return peer.draining;
+    },
+    get nowMs() {
+      return nowMs;
+    },
+    begin,
+    upgraded(connection) {
+      const { socket } = connection;
+      connections.delete(connection);
+      leave(socket);
+      upgraded.add(socket);
+      socket.once("close", () => upgraded.delete(socket));
+    },
+    closed(connection, unanswered) {
+      const { socket } = connection;
+      connections.delete(connection);
+      if (unanswered > 0)
+        deps.onUnanswered?.(socket.readableEnded || socket.errored ? "client" : "gateway", unanswered);
+    },
+    unreadable: (detail) => log.debug({ detail }, "request could not be read"),
+  };
+  const timer = setInterval(() => {
+    nowMs = performance.now();
+    for (const connection of connections) connection.look(nowMs);
+  }, LOOK_MS);
+  timer.unref();
+  const stopWatching = watchStalls({
+    stallMs: deps.sendTimeoutMs ?? 0,
+    writers: () => connections,
+    progressOf: ({ socket }) => socket.bytesWritten - socket.writableLength,
+    onStall({ socket }) {
+      log.debug({ peer: socket.remoteAddress }, "client takes nothing of what is sent to it");
+      breakOff(socket);
+    },
+  });
+
+  function begin(connection: Connection, head: RequestHead, isWhole: boolean, mayUpgrade: boolean): void {
+    if (head.method === "CONNECT") {
+      connection.refuseMethod();
+      return;
+    }
+    const expectation = expectationOf(head);
+    const checked = checkHead(head, owner.secure, expectation);
+    const target = checked.ok ? checked.target : NO_TARGET;
+    const exchange = new OwnExchange(connection, head, target, isWhole, expectation === "continue");
+    connection.begun(exchange);
+    if (!checked.ok) {
+      exchange.closesConnection = true;
+      refuseRequest(deps, exchange, checked.status, checked.reason);
+      return;
+    }
+    if (mayUpgrade && isWhole && head.upgrade !== undefined && asksForWebSocket(head)) {
+      exchange.closesConnection = true;
+      const key = handshakeKey(exchange);
+      if (key === undefined) return;
+      exchange.offerWebSocket(key);
+    }
+    deps.handle(exchange);
+  }
+
+  return {
+    add(socket: OwnSocket) {
+      const connection = new Connection(socket, owner);
+      socket[CONNECTION] = connection;
+      connections.add(connection);
+      socket.on("data", onData);
+      socket.on("drain", onDrain);
+      socket.on("end", onEnd);
+      socket.on("error", ignore);
+      socket.on("close", onClose);
+    },
+    closeIdle() {
+      for (const connection of connections) if (!connection.isBusy) connection.socket.destroy();
+    },
+    destroy() {
+      for (const { socket } of connections) socket.destroy();
+      for (const socket of upgraded) socket.destroy();
+    },
+    close() {
+      clearInterval(timer);
+      stopWatching();
+    },
+  };
+}
+
+function leave(socket: OwnSocket): void {
+  socket.off("data", onData);
+  socket.off("drain", onDrain);
+  socket.off("end", onEnd);
+  socket.off("close", onClose);
+  delete socket[CONNECTION];
+}
+
+function onData(this: OwnSocket, bytes: Buffer): void {
+  this[CONNECTION]?.take(bytes);
+}
+
+function onDrain(this: OwnSocket): void {
+  this[CONNECTION]?.drained();
+}
+
+function onEnd(this: OwnSocket): void {
+  this[CONNECTION]?.ended();
+}
+
+function onClose(this: OwnSocket): void {
+  this[CONNECTION]?.lost();
+}
+
+/** HTTP/1.0 has none (RFC 9110 §10.1.1). */
+function expectationOf({ expect, isHttp10 }: RequestHead): Expectation {
+  if (expect === undefined || isHttp10) return "none";
+  return expect.toLowerCase() === "100-continue" ? "continue" : "unmet";
+}
+
+/** Every other Upgrade is ignored (RFC 9110 §7.8). */
+function asksForWebSocket({ method, isHttp10, upgrade, rawHeaders }: RequestHead): boolean {
+  return method === "GET" && !isHttp10 && isWebSocketOffer(upgrade, allHeaders(rawHeaders, "connection").join(","));
+}

@@ -1,0 +1,321 @@
+/** The Exchange over one request on a connection of our own. What reaches it has been checked. */
+import type { Duplex, Readable } from "node:stream";
+import type { TLSSocket } from "node:tls";
+
+import type { AddedHeaders } from "../../features/headers/apply-added.ts";
+import type { HeaderTraits } from "../../shared/http/header-traits.ts";
+import { createRequestId } from "../../shared/http/request-id.ts";
+import { breakOff } from "../break-off.ts";
+import type { Exchange, UpgradeOffer } from "../exchange.ts";
+import type { ExchangeTarget } from "../exchange-h1.ts";
+import { clientCertificateOf, type ClientCertificate } from "../listener/client-certificate.ts";
+import type { ForwardedFor } from "../listener/forwarded-for.ts";
+import { acceptOf } from "../listener/websocket.ts";
+import { MAX_DISCARDED_BYTES } from "../linger.ts";
+import {
+  CHUNKED,
+  dateLine,
+  fieldText,
+  NO_BODY,
+  OF_LENGTH,
+  statusLine,
+  trailerText,
+  UNTIL_CLOSE,
+} from "./answer-head.ts";
+import { IDLE_MS, type Connection } from "./connection.ts";
+import { RequestBody } from "./request-body.ts";
+import type { RequestHead } from "./request-head.ts";
+
+/** Up to here what belongs together leaves in one write; copying is cheaper than a second one. */
+const ONE_WRITE_BYTES = 16_384;
+const CLOSE = "Connection: close\r\n\r\n";
+const KEEP_ALIVE = `Connection: keep-alive\r\nKeep-Alive: timeout=${IDLE_MS / 1_000}\r\n\r\n`;
+
+export class OwnExchange implements Exchange {
+  readonly id: string = createRequestId();
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly host: string;
+  readonly rawHeaders: readonly string[];
+  readonly headerTraits: readonly HeaderTraits[];
+  readonly hasBody: boolean;
+  upgrade: UpgradeOffer | undefined = undefined;
+  forwardedFor: ForwardedFor | undefined = undefined;
+  addedHeaders: AddedHeaders | undefined = undefined;
+  supportUrl: string | undefined = undefined;
+  meantStatus: number | undefined = undefined;
+  started = false;
+  status = 0;
+  trailers: readonly string[] = NONE;
+  /** The answer says `close`: nothing behind this request is looked at. */
+  closesConnection: boolean;
+  /** All of the answer has been written. */
+  isEnded = false;
+  /** And the system has taken it. */
+  isAnswered = false;
+  readonly #connection: Connection;
+  readonly #isHttp10: boolean;
+  #body: RequestBody | undefined = undefined;
+  #isBodyWhole: boolean;
+  #awaitsContinue: boolean;
+  /** Of the answer, not sent yet. */
+  #headText = "";
+  #framing = NO_BODY;
+  /** What is missing of an answer of known length. */
+  #left = 0;
+  #isOver = false;
+  #closeListeners: ((complete: boolean) => void)[] | undefined = undefined;
+  #drainListener: (() => void) | undefined = undefined;
+
+  /** @param isWhole there is no body */
+  constructor(
+    connection: Connection,
+    head: RequestHead,
+    target: ExchangeTarget,
+    isWhole: boolean,
+    awaitsContinue: boolean,
+  ) {
+    this.method = head.method;
+    this.path = target.path;
+    this.query = target.query;
+    this.host = target.host;
+    this.rawHeaders = head.rawHeaders;
+    this.headerTraits = head.traits;
+    this.hasBody = !isWhole;
+    this.closesConnection = head.closes || !head.keepsAlive;
+    this.#isBodyWhole = isWhole;
+    this.#isHttp10 = head.isHttp10;
+    this.#connection = connection;
+    this.#awaitsContinue = awaitsContinue && !isWhole;
+  }
+
+  get secure(): boolean {
+    return this.#connection.owner.secure;
+  }
+
+  get clientCertificate(): ClientCertificate | undefined {
+    const { owner, socket } = this.#connection;
+    return owner.asksForCertificates ? clientCertificateOf(socket as TLSSocket) : undefined;
+  }
+
+  get remoteAddress(): string {
+    return this.forwardedFor === undefined ? (this.#connection.socket.remoteAddress ?? "") : this.forwardedFor.address;
+  }
+
+  get httpVersion(): "1.0" | "1.1" {
+    return this.#isHttp10 ? "1.0" : "1.1";
+  }
+
+  /** The first look at the body tells a waiting client to send it (RFC 9110 §10.1.1). */
+  get body(): Readable {
+    if (this.#awaitsContinue) {
+      this.#awaitsContinue = false;
+      if (!this.started) this.#connection.write("HTTP/1.1 100 Continue\r\n\r\n");
+    }
+    return this.#openBody();
+  }
+
+  header(lowerName: string): string | undefined {
+    const { headerTraits: traits, rawHeaders } = this;
+    let value: string | undefined;
+    for (let index = 0; index < traits.length; index += 1) {
+      if ((traits[index] as HeaderTraits).lower !== lowerName) continue;
+      const next = rawHeaders[2 * index + 1] as string;
+      if (value !== undefined && value !== next) return undefined;
+      value = next;
+    }
+    return value;
+  }
+
+  headerValues(lowerName: string): readonly string[] {
+    const { headerTraits: traits, rawHeaders } = this;
+    return rawHeaders.filter((_, at) => at % 2 === 1 && (traits[(at - 1) / 2] as HeaderTraits).lower === lowerName);
+  }
+
+  start(status: number, headers: readonly string[]): void {
+    this.#head(status, headers);
+    // The body may come much later (a stream): the head must not wait for it, but may leave together with a first chunk.
+    process.nextTick(flushHead, this);
+  }
+
+  write(chunk: Buffer | string): boolean {
+    if (this.isEnded || this.#isOver || this.#framing === NO_BODY || chunk.length === 0) return true;
+    return this.#send(bytesOf(chunk));
+  }
+
+  onDrain(listener: () => void): void {
+    this.#drainListener = listener;
+  }
+
+  end(chunk?: Buffer | string, trailers: readonly string[] = NONE): void {
+    if (this.isEnded || this.#isOver) return;
+    if (chunk !== undefined && chunk.length > 0 && this.#framing !== NO_BODY) this.#send(bytesOf(chunk));
+    // Less than was declared must not look complete. More has broken it off already.
+    if (this.#framing === OF_LENGTH && this.#left !== 0) {
+      this.abort();
+      return;
+    }
+    const last = this.#framing === CHUNKED ? `${this.#headText}0\r\n${trailerText(trailers)}\r\n` : this.#headText;
+    this.#finish(last);
+  }
+
+  respond(status: number, headers: readonly string[], body?: Buffer | string): void {
+    // Of a body that will not be read to its end anyway the client is told at once.
+    if (!this.#isBodyWhole && Number(this.header("content-length") ?? 0) > MAX_DISCARDED_BYTES)
+      this.closesConnection = true;
+    this.#head(status, headers);
+    if (body === undefined || this.#framing !== OF_LENGTH || body.length > ONE_WRITE_BYTES) return this.end(body);
+    const bytes = bytesOf(body);
+    if (bytes.length !== this.#left) return this.end(bytes);
+    this.#left = 0;
+    this.#finish(this.#headText + bytes.toString("latin1"));
+  }
+
+  abort(): void {
+    const { socket } = this.#connection;
+    // A plain close would look like the end of an answer that is delimited by it.
+    if (this.started && !this.isAnswered) breakOff(socket);
+    else socket.destroy();
+  }
+
+  onClose(listener: (complete: boolean) => void): void {
+    if (this.#isOver) process.nextTick(listener, this.isAnswered);
+    else if (this.#closeListeners === undefined) this.#closeListeners = [listener];
+    else this.#closeListeners.push(listener);
+  }
+
+  /** Makes this the opening handshake of WebSocket. */
+  offerWebSocket(key: string): void {
+    this.upgrade = { protocol: "websocket", accept: (headers) => this.#acceptWebSocket(key, headers) };
+  }
+
+  /** For `start()`: the head alone, when nothing has been written with it by now. */
+  flush(): void {
+    if (this.#headText === "" || this.isEnded || this.#isOver) return;
+    this.#connection.write(this.#headText);
+    this.#headText = "";
+  }
+
+  drained(): void {
+    const listener = this.#drainListener;
+    this.#drainListener = undefined;
+    listener?.();
+  }
+
+  takeBody(chunk: Buffer): void {
+    this.#openBody().feed(chunk);
+  }
+
+  finishBody(trailers: readonly string[] = NONE): void {
+    this.trailers = trailers;
+    this.#isBodyWhole = true;
+    this.#openBody().feedEnd();
+  }
+
+  /** Nothing of the answer is missing, or nothing more of it can be sent. */
+  over(isAnswered: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.isAnswered = isAnswered;
+    this.#drainListener = undefined;
+    // Not in the stack of whoever answers.
+    if (this.#closeListeners !== undefined) process.nextTick(tellClosed, this);
+  }
+
+  /** The connection is lost. */
+  lost(): void {
+    this.over(false);
+    if (!this.#isBodyWhole) this.#body?.breakOff();
+  }
+
+  /** For `over()`. */
+  tellClosed(): void {
+    const listeners = this.#closeListeners ?? [];
+    this.#closeListeners = undefined;
+    for (const each of listeners) each(this.isAnswered);
+  }
+
+  #openBody(): RequestBody {
+    if (this.#body === undefined) {
+      this.#body = new RequestBody(this.#connection);
+      if (this.#isBodyWhole) this.#body.feedEnd();
+    }
+    return this.#body;
+  }
+
+  #finish(text: string): void {
+    this.#headText = "";
+    this.isEnded = true;
+    this.#connection.finish(text, this);
+  }
+
+  #send(chunk: Buffer): boolean {
+    const isShort = chunk.length <= ONE_WRITE_BYTES;
+    const head = this.#headText;
+    this.#headText = "";
+    if (this.#framing === CHUNKED) {
+      const before = `${head}${chunk.length.toString(16)}\r\n`;
+      return isShort
+        ? this.#connection.write(`${before}${chunk.toString("latin1")}\r\n`)
+        : this.#connection.writeBytes(before, chunk, "\r\n");
+    }
+    if (this.#framing === OF_LENGTH) {
+      this.#left -= chunk.length;
+      if (this.#left < 0) {
+        this.abort();
+        return true;
+      }
+    }
+    return isShort && head !== ""
+      ? this.#connection.write(head + chunk.toString("latin1"))
+      : this.#connection.writeBytes(head, chunk);
+  }
+
+  /** @throws TypeError for fields that cannot be written: nothing is started then */
+  #head(status: number, headers: readonly string[]): void {
+    if (this.started) throw new Error("Cannot answer twice");
+    const { text, length, hasDate } = fieldText(headers);
+    this.started = true;
+    this.status = status;
+    let more = hasDate ? "" : dateLine();
+    if (this.method === "HEAD" || status === 204 || status === 304) this.#framing = NO_BODY;
+    else if (length >= 0) {
+      this.#framing = OF_LENGTH;
+      this.#left = length;
+    } else if (this.#isHttp10) {
+      this.#framing = UNTIL_CLOSE;
+      this.closesConnection = true;
+    } else {
+      this.#framing = CHUNKED;
+      more += "Transfer-Encoding: chunked\r\n";
+    }
+    // A client that still waits for "100 Continue" may or may not send its body now: the next bytes have two readings.
+    if (this.#connection.owner.draining || this.#awaitsContinue) this.closesConnection = true;
+    this.#headText = statusLine(status) + text + more + (this.closesConnection ? CLOSE : KEEP_ALIVE);
+  }
+
+  #acceptWebSocket(key: string, headers: readonly string[]): Duplex {
+    const { text } = fieldText(headers);
+    this.started = true;
+    this.status = 101;
+    const socket = this.#connection.detach();
+    const head = `HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: ${acceptOf(key)}\r\n`;
+    socket.write(`${head}${text}\r\n`, "latin1");
+    return socket;
+  }
+}
+
+const NONE: readonly string[] = [];
+
+function bytesOf(chunk: Buffer | string): Buffer {
+  return typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+}
+
+function flushHead(exchange: OwnExchange): void {
+  exchange.flush();
+}
+
+function tellClosed(exchange: OwnExchange): void {
+  exchange.tellClosed();
+}

@@ -1,0 +1,147 @@
+/**
+ * The head of a request of HTTP/1.1, and what it says about where its body ends.
+ *
+ * Untrusted input: every character. Promise: a head that two readers could take for different things is refused.
+ *
+ * @see RFC 9112 §3, §5, §6
+ */
+import { METHODS } from "node:http";
+
+import {
+  isJustChunked,
+  noteConnection,
+  parseContentLength,
+  parseFields,
+  tableOf,
+  TOKEN,
+  type FieldTaker,
+  type Persistence,
+} from "../../shared/http/field-lines.ts";
+import type { HeaderTraits } from "../../shared/http/header-traits.ts";
+
+const CR = 13;
+const LF = 10;
+const SPACE = 32;
+const ZERO = 48;
+const ONE = 49;
+
+/** Old clients send one behind a body: it is passed over (RFC 9112 §2.2), once. */
+export const EMPTY_LINE = "\r\n";
+/** Each by itself, so that what is compared later is one string for all. */
+const KNOWN: ReadonlyMap<string, string> = new Map(METHODS.map((method) => [method, method]));
+const LONGEST_METHOD = Math.max(...METHODS.map(({ length }) => length));
+/** What may stand in a target is looked at where it is made canonical; nothing here may end it elsewhere. */
+const TARGET = tableOf((code) => code > SPACE && code !== 0x7f);
+
+export class RequestHead implements FieldTaker, Persistence {
+  readonly method: string;
+  readonly target: string;
+  readonly isHttp10: boolean;
+  /** Name, value, … as received, without the blanks around values. */
+  readonly rawHeaders: string[] = [];
+  /** Of each name, in their order. */
+  readonly traits: HeaderTraits[] = [];
+  /** Of the body; -1: not declared. */
+  length = -1;
+  isChunked = false;
+  closes = false;
+  keepsAlive: boolean;
+  expect: string | undefined = undefined;
+  upgrade: string | undefined = undefined;
+
+  constructor(method: string, target: string, isHttp10: boolean) {
+    this.method = method;
+    this.target = target;
+    this.isHttp10 = isHttp10;
+    this.keepsAlive = !isHttp10;
+  }
+
+  takeField(traits: HeaderTraits, value: string, raw: string): string | undefined {
+    this.rawHeaders.push(traits.name, value);
+    this.traits.push(traits);
+    switch (traits.lower) {
+      case "content-length":
+        if (this.length >= 0) return "it has two Content-Lengths";
+        this.length = parseContentLength(value, raw);
+        return this.length < 0 ? "its Content-Length is no number" : undefined;
+      case "transfer-encoding":
+        if (this.isChunked || !isJustChunked(value, raw)) return "its Transfer-Encoding is not just chunked";
+        this.isChunked = true;
+        return undefined;
+      case "connection":
+        noteConnection(this, value);
+        return undefined;
+      case "expect":
+        this.expect = value;
+        return undefined;
+      case "upgrade":
+        this.upgrade = value;
+        return undefined;
+      default:
+        return undefined;
+    }
+  }
+}
+
+/**
+ * @param text one character for each byte
+ * @param end of the last line, before its CR LF
+ * @returns a problem, or the head
+ */
+export function parseRequestHead(text: string, end: number): RequestHead | string {
+  const lineStart = text.startsWith(EMPTY_LINE) ? EMPTY_LINE.length : 0;
+  const methodEnd = text.indexOf(" ", lineStart);
+  if (methodEnd < 0 || methodEnd - lineStart > LONGEST_METHOD) return NO_REQUEST_LINE;
+  const method = KNOWN.get(text.slice(lineStart, methodEnd));
+  if (method === undefined) return NO_REQUEST_LINE;
+  const start = methodEnd + 1;
+  let at = start;
+  while (TARGET[text.charCodeAt(at)] === 1) at += 1;
+  if (at === start || !text.startsWith(" HTTP/1.", at)) return NO_REQUEST_LINE;
+  const target = text.slice(start, at);
+  const minor = text.charCodeAt(at + 8);
+  if (minor !== ZERO && minor !== ONE) return NO_REQUEST_LINE;
+  if (text.charCodeAt(at + 9) !== CR || text.charCodeAt(at + 10) !== LF) return NO_REQUEST_LINE;
+  const head = new RequestHead(method, target, minor === ZERO);
+  const problem = parseFields(text, at + 11, end + 2, head);
+  if (problem !== undefined) return problem;
+  if (head.isChunked && head.length >= 0) return "it has both Content-Length and Transfer-Encoding";
+  if (head.isChunked && head.isHttp10) return "it has a Transfer-Encoding in HTTP/1.0";
+  return head;
+}
+
+const NO_REQUEST_LINE = "it does not begin with a request line of HTTP/1";
+
+/** Of a head whose end has not come: refused now, not when the time is up. @param known so much of it was looked at before */
+export function problemOfBeginning(text: string, known: number): string | undefined {
+  if (known <= EMPTY_LINE.length + LONGEST_METHOD && !EMPTY_LINE.startsWith(text)) {
+    const start = text.startsWith(EMPTY_LINE) ? EMPTY_LINE.length : 0;
+    for (let at = start; at < text.length && text.charCodeAt(at) !== SPACE; at += 1) {
+      if (TOKEN[text.charCodeAt(at)] !== 1 || at - start === LONGEST_METHOD) return NO_REQUEST_LINE;
+    }
+  }
+  return problemOfLines(text, known);
+}
+
+/** From `known` on alone: it may come byte by byte, and each time from the beginning would be seconds. */
+export function problemOfLines(text: string, known: number): string | undefined {
+  for (let at = text.indexOf("\n", known); at >= 0; at = text.indexOf("\n", at + 1)) {
+    if (text.charCodeAt(at - 1) !== CR) return "a line does not end with CR LF";
+  }
+  for (let at = text.indexOf("\r", Math.max(0, known - 1)); at >= 0; at = text.indexOf("\r", at + 1)) {
+    if (at + 1 < text.length && text.charCodeAt(at + 1) !== LF) return "a line does not end with CR LF";
+  }
+  return undefined;
+}
+
+/** Takes trailers: where the message ends, or to whom it goes, is not theirs to say (RFC 9110 §6.5.1). */
+export class TrailerFields implements FieldTaker {
+  readonly raw: string[] = [];
+
+  takeField(traits: HeaderTraits, value: string): string | undefined {
+    this.raw.push(traits.name, value);
+    return FRAMING.has(traits.lower) ? "a trailer says where the message ends" : undefined;
+  }
+}
+
+const FRAMING: ReadonlySet<string> = new Set(["content-length", "transfer-encoding", "connection", "upgrade", "host"]);
