@@ -79,11 +79,6 @@ export class Connection implements RequestSink, BodySource {
     return this.#exchange !== undefined || this.#reader.isInHead;
   }
 
-  /** See `watchStalls()`. */
-  get writableLength(): number {
-    return this.socket.writableLength;
-  }
-
   /** Ends it where its time has passed. */
   look(nowMs: number): void {
     if (this.#due === NOTHING || nowMs < this.#dueMs || this.#isClosing) return;

@@ -4,7 +4,6 @@
  * What is refused, and how it is answered, is the same as over node:http, or stricter; see request-reader.ts.
  */
 import type { Socket } from "node:net";
-import type { Duplex } from "node:stream";
 
 import { ignore } from "../../shared/ignore.ts";
 import { allHeaders } from "../../shared/http/header-lookup.ts";
@@ -47,7 +46,7 @@ type OwnSocket = Socket & { [CONNECTION]?: Connection };
 export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwner): OwnConnections {
   const { log } = deps;
   const connections = new Set<Connection>();
-  const upgraded = new Set<Duplex>();
+  const upgraded = new Set<Socket>();
   let nowMs = performance.now();
   const owner: ConnectionOwner = {
     secure: peer.secure,
@@ -79,11 +78,15 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
     for (const connection of connections) connection.look(nowMs);
   }, LOOK_MS);
   timer.unref();
+  function* sockets(): Generator<Socket> {
+    for (const { socket } of connections) yield socket;
+    yield* upgraded;
+  }
   const stopWatching = watchStalls({
     stallMs: deps.sendTimeoutMs ?? 0,
-    writers: () => connections,
-    progressOf: ({ socket }) => socket.bytesWritten - socket.writableLength,
-    onStall({ socket }) {
+    writers: sockets,
+    progressOf: (socket) => socket.bytesWritten - socket.writableLength,
+    onStall(socket) {
       log.debug({ peer: socket.remoteAddress }, "client takes nothing of what is sent to it");
       breakOff(socket);
     },
@@ -128,8 +131,7 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
       for (const connection of connections) if (!connection.isBusy) connection.socket.destroy();
     },
     destroy() {
-      for (const { socket } of connections) socket.destroy();
-      for (const socket of upgraded) socket.destroy();
+      for (const socket of sockets()) socket.destroy();
     },
     close() {
       clearInterval(timer);

@@ -13,7 +13,6 @@ import {
   parseContentLength,
   parseFields,
   tableOf,
-  TOKEN,
   type FieldTaker,
   type Persistence,
 } from "../../shared/http/field-lines.ts";
@@ -116,9 +115,9 @@ const NO_REQUEST_LINE = "it does not begin with a request line of HTTP/1";
 export function problemOfBeginning(text: string, known: number): string | undefined {
   if (known <= EMPTY_LINE.length + LONGEST_METHOD && !EMPTY_LINE.startsWith(text)) {
     const start = text.startsWith(EMPTY_LINE) ? EMPTY_LINE.length : 0;
-    for (let at = start; at < text.length && text.charCodeAt(at) !== SPACE; at += 1) {
-      if (TOKEN[text.charCodeAt(at)] !== 1 || at - start === LONGEST_METHOD) return NO_REQUEST_LINE;
-    }
+    const methodEnd = text.indexOf(" ", start);
+    const method = text.slice(start, methodEnd < 0 ? undefined : methodEnd);
+    if (methodEnd < 0 ? !METHODS.some((each) => each.startsWith(method)) : !KNOWN.has(method)) return NO_REQUEST_LINE;
   }
   return problemOfLines(text, known);
 }
@@ -134,14 +133,11 @@ export function problemOfLines(text: string, known: number): string | undefined 
   return undefined;
 }
 
-/** Takes trailers: where the message ends, or to whom it goes, is not theirs to say (RFC 9110 §6.5.1). */
+/** Takes trailers; which of them mean anything is for others to say (shared/http/trailers.ts). */
 export class TrailerFields implements FieldTaker {
   readonly raw: string[] = [];
 
-  takeField(traits: HeaderTraits, value: string): string | undefined {
+  takeField(traits: HeaderTraits, value: string): undefined {
     this.raw.push(traits.name, value);
-    return FRAMING.has(traits.lower) ? "a trailer says where the message ends" : undefined;
   }
 }
-
-const FRAMING: ReadonlySet<string> = new Set(["content-length", "transfer-encoding", "connection", "upgrade", "host"]);
