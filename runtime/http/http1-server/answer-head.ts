@@ -15,6 +15,30 @@ export const OF_LENGTH = 1;
 export const CHUNKED = 2;
 export const UNTIL_CLOSE = 3;
 
+/** All but what it says of the connection, and the empty line. */
+export interface AnswerHead {
+  readonly text: string;
+  readonly framing: number;
+  /** Of the body; meaningful where that shows its end. */
+  readonly length: number;
+}
+
+/** @throws TypeError as `fieldText()` */
+export function answerHead(
+  status: number,
+  headers: readonly string[],
+  mayHaveBody: boolean,
+  isHttp10: boolean,
+): AnswerHead {
+  const { text, length, hasDate } = fieldText(headers);
+  const head = (STATUS_LINES[status] ?? `HTTP/1.1 ${status} unknown\r\n`) + text + (hasDate ? "" : dateLine());
+  if (!mayHaveBody) return { text: head, framing: NO_BODY, length: 0 };
+  if (length >= 0) return { text: head, framing: OF_LENGTH, length };
+  // An old client knows no chunks (RFC 9112 §6.1).
+  if (isHttp10) return { text: head, framing: UNTIL_CLOSE, length: 0 };
+  return { text: `${head}Transfer-Encoding: chunked\r\n`, framing: CHUNKED, length: 0 };
+}
+
 /** What was written of the fields, and what they say. */
 export interface FieldText {
   text: string;
@@ -73,15 +97,11 @@ const STATUS_LINES: Readonly<Record<number, string>> = Object.fromEntries(
   Object.entries(STATUS_CODES).map(([status, text]) => [status, `HTTP/1.1 ${status} ${text}\r\n`]),
 );
 
-export function statusLine(status: number): string {
-  return STATUS_LINES[status] ?? `HTTP/1.1 ${status} unknown\r\n`;
-}
-
 let second = 0;
 let line = "";
 
 /** Made once a second. */
-export function dateLine(): string {
+function dateLine(): string {
   const now = Math.floor(Date.now() / 1_000);
   if (now !== second) {
     second = now;

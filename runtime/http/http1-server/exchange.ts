@@ -4,6 +4,7 @@ import type { TLSSocket } from "node:tls";
 
 import type { AddedHeaders } from "../../features/headers/apply-added.ts";
 import type { HeaderTraits } from "../../shared/http/header-traits.ts";
+import { allHeaders, findKnownHeader } from "../../shared/http/header-lookup.ts";
 import { createRequestId } from "../../shared/http/request-id.ts";
 import { breakOff } from "../break-off.ts";
 import type { Exchange, UpgradeOffer } from "../exchange.ts";
@@ -12,16 +13,7 @@ import { clientCertificateOf, type ClientCertificate } from "../listener/client-
 import type { ForwardedFor } from "../listener/forwarded-for.ts";
 import { acceptOf } from "../listener/websocket.ts";
 import { MAX_DISCARDED_BYTES } from "../linger.ts";
-import {
-  CHUNKED,
-  dateLine,
-  fieldText,
-  NO_BODY,
-  OF_LENGTH,
-  statusLine,
-  trailerText,
-  UNTIL_CLOSE,
-} from "./answer-head.ts";
+import { answerHead, CHUNKED, fieldText, NO_BODY, OF_LENGTH, trailerText, UNTIL_CLOSE } from "./answer-head.ts";
 import { IDLE_MS, type Connection } from "./connection.ts";
 import { RequestBody } from "./request-body.ts";
 import type { RequestHead } from "./request-head.ts";
@@ -117,20 +109,11 @@ export class OwnExchange implements Exchange {
   }
 
   header(lowerName: string): string | undefined {
-    const { headerTraits: traits, rawHeaders } = this;
-    let value: string | undefined;
-    for (let index = 0; index < traits.length; index += 1) {
-      if ((traits[index] as HeaderTraits).lower !== lowerName) continue;
-      const next = rawHeaders[2 * index + 1] as string;
-      if (value !== undefined && value !== next) return undefined;
-      value = next;
-    }
-    return value;
+    return findKnownHeader(this.rawHeaders, this.headerTraits, lowerName);
   }
 
   headerValues(lowerName: string): readonly string[] {
-    const { headerTraits: traits, rawHeaders } = this;
-    return rawHeaders.filter((_, at) => at % 2 === 1 && (traits[(at - 1) / 2] as HeaderTraits).lower === lowerName);
+    return allHeaders(this.rawHeaders, lowerName);
   }
 
   start(status: number, headers: readonly string[]): void {
@@ -275,24 +258,16 @@ export class OwnExchange implements Exchange {
   /** @throws TypeError for fields that cannot be written: nothing is started then */
   #head(status: number, headers: readonly string[]): void {
     if (this.started) throw new Error("Cannot answer twice");
-    const { text, length, hasDate } = fieldText(headers);
+    const mayHaveBody = this.method !== "HEAD" && status !== 204 && status !== 304;
+    const head = answerHead(status, headers, mayHaveBody, this.#isHttp10);
     this.started = true;
     this.status = status;
-    let more = hasDate ? "" : dateLine();
-    if (this.method === "HEAD" || status === 204 || status === 304) this.#framing = NO_BODY;
-    else if (length >= 0) {
-      this.#framing = OF_LENGTH;
-      this.#left = length;
-    } else if (this.#isHttp10) {
-      this.#framing = UNTIL_CLOSE;
-      this.closesConnection = true;
-    } else {
-      this.#framing = CHUNKED;
-      more += "Transfer-Encoding: chunked\r\n";
-    }
+    this.#framing = head.framing;
+    this.#left = head.length;
     // A client that still waits for "100 Continue" may or may not send its body now: the next bytes have two readings.
-    if (this.#connection.owner.draining || this.#awaitsContinue) this.closesConnection = true;
-    this.#headText = statusLine(status) + text + more + (this.closesConnection ? CLOSE : KEEP_ALIVE);
+    const hasTwoReadings = this.#awaitsContinue;
+    if (this.#connection.owner.draining || hasTwoReadings || head.framing === UNTIL_CLOSE) this.closesConnection = true;
+    this.#headText = head.text + (this.closesConnection ? CLOSE : KEEP_ALIVE);
   }
 
   #acceptWebSocket(key: string, headers: readonly string[]): Duplex {

@@ -70,6 +70,13 @@ export class RequestHead implements FieldTaker, Persistence {
       case "connection":
         noteConnection(this, value);
         return undefined;
+      case "proxy-connection": {
+        // Means nothing (RFC 9110 §7.6.1), but who says it will wait for the end.
+        const said = { closes: false, keepsAlive: false };
+        noteConnection(said, value);
+        this.closes ||= said.closes;
+        return undefined;
+      }
       case "expect":
         this.expect = value;
         return undefined;
@@ -133,11 +140,14 @@ export function problemOfLines(text: string, known: number): string | undefined 
   return undefined;
 }
 
-/** Takes trailers; which of them mean anything is for others to say (shared/http/trailers.ts). */
+/** Takes trailers. Which of the others mean anything is for others to say (shared/http/trailers.ts). */
 export class TrailerFields implements FieldTaker {
   readonly raw: string[] = [];
 
-  takeField(traits: HeaderTraits, value: string): undefined {
-    this.raw.push(traits.name, value);
+  takeField({ name, lower }: HeaderTraits, value: string): string | undefined {
+    this.raw.push(name, value);
+    // MUST NOT (RFC 9110 §6.5.1): there are readers who would look for another end.
+    const isFraming = lower === "content-length" || lower === "transfer-encoding";
+    return isFraming ? "a trailer says where the message ends" : undefined;
   }
 }

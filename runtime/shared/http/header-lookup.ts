@@ -1,4 +1,5 @@
 /** Looks headers up in the flat form: name, value, name, value… */
+import type { HeaderTraits } from "./header-traits.ts";
 
 /** The value of a header that may stand once; undefined when absent or when it stands twice with different values. */
 export function findHeader(raw: readonly string[], lowerName: string): string | undefined {
@@ -7,6 +8,22 @@ export function findHeader(raw: readonly string[], lowerName: string): string | 
     const name = raw[index] as string;
     if (name.length !== lowerName.length || (name !== lowerName && name.toLowerCase() !== lowerName)) continue;
     const next = raw[index + 1] as string;
+    if (value !== undefined && value !== next) return undefined;
+    value = next;
+  }
+  return value;
+}
+
+/** The same, where the names were looked up already. @param traits of each name, in their order */
+export function findKnownHeader(
+  raw: readonly string[],
+  traits: readonly HeaderTraits[],
+  lowerName: string,
+): string | undefined {
+  let value: string | undefined;
+  for (let index = 0; index < traits.length; index += 1) {
+    if ((traits[index] as HeaderTraits).lower !== lowerName) continue;
+    const next = raw[2 * index + 1] as string;
     if (value !== undefined && value !== next) return undefined;
     value = next;
   }

@@ -79,7 +79,7 @@ function hear(pieces: readonly Buffer[]): Heard {
     },
   });
   for (const piece of pieces) {
-    for (let at = 0; at < piece.length; ) {
+    for (let at = 0; at < piece.length;) {
       if (refused !== undefined || (isLast && !reader.isInBody)) return { requests, problem: refused, isAtEnd: false };
       at = reader.read(piece, at, piece.length);
       refused ??= reader.problem?.detail;
