@@ -19,6 +19,7 @@ import { createProxy, type Proxy, type ProxyDeps } from "../../runtime/proxy/han
 import type { AuthResult, Principal } from "../../runtime/identity/principal.ts";
 import type { Authenticator, Revocations } from "../../runtime/identity/interfaces.ts";
 import { snapshotFrom } from "./config.ts";
+import { http1Server } from "./http1-server.ts";
 import { userId } from "./users.ts";
 
 export interface PipelineOptions extends Partial<Omit<ProxyDeps, "snapshots">> {
@@ -26,8 +27,6 @@ export interface PipelineOptions extends Partial<Omit<ProxyDeps, "snapshots">> {
   readonly certificates?: Certificates;
   /** See `send_timeout`; no limit when absent. */
   readonly sendTimeoutMs?: number;
-  /** See `http1_server`; as the environment says when absent. */
-  readonly http1Server?: "node" | "own";
   /** A snapshot made elsewhere, instead of the YAML. */
   readonly snapshot?: Snapshot;
 }
@@ -80,7 +79,7 @@ export async function startPipeline(yaml: string, options: PipelineOptions = {})
     insecure: options.certificates === undefined,
     certificates: options.certificates,
     sendTimeoutMs: options.sendTimeoutMs,
-    http1Server: options.http1Server ?? (process.env["GATEWAY_HTTP1_SERVER"] === "own" ? "own" : "node"),
+    http1Server: http1Server(),
     log,
     handle: (exchange) => proxy.handle(exchange),
   });

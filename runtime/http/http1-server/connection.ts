@@ -8,7 +8,6 @@
 import type { Duplex } from "node:stream";
 import type { Socket } from "node:net";
 
-import { ignore } from "../../shared/ignore.ts";
 import type { ExchangeOwner } from "../exchange-h1.ts";
 import { closeLingering, isLingering, MAX_DISCARDED_BYTES } from "../linger.ts";
 import { refuseConnection } from "../listener/refuse-connection.ts";
@@ -137,11 +136,12 @@ export class Connection implements RequestSink, BodySource {
     if (this.#discarded > MAX_DISCARDED_BYTES) this.#close();
   }
 
-  onEnd(trailers: string[] | undefined): void {
+  onEnd(trailers: string[] | undefined, closes: boolean): void {
     const exchange = this.#exchange;
     if (exchange === undefined) return;
+    exchange.closesConnection ||= closes;
     exchange.finishBody(trailers);
-    if (exchange.isAnswered) this.#release();
+    if (exchange.isAnswered) this.#goOn(exchange);
   }
 
   pauseReading(): void {
@@ -199,7 +199,6 @@ export class Connection implements RequestSink, BodySource {
     this.#due = NOTHING;
     this.owner.upgraded(this);
     socket.pause();
-    socket.on("error", ignore);
     if (early !== undefined) socket.unshift(early);
     return socket;
   }
@@ -263,17 +262,17 @@ export class Connection implements RequestSink, BodySource {
     if (exchange !== this.#exchange) return;
     exchange.over(true);
     if (this.#isClosing) return;
-    if (exchange.closesConnection) this.#close();
-    else if (!this.#reader.isInBody) this.#release();
+    if (exchange.closesConnection || !this.#reader.isInBody) this.#goOn(exchange);
+  }
+
+  #goOn({ closesConnection }: OwnExchange): void {
+    if (closesConnection || this.owner.draining) this.#close();
+    else this.#release();
   }
 
   /** The next request may begin. */
   #release(): void {
     this.#exchange = undefined;
-    if (this.owner.draining) {
-      this.#close();
-      return;
-    }
     this.#wait(FOR_REQUEST, IDLE_MS + IDLE_GRACE_MS);
     if (this.#isPaused) this.resumeReading();
     if (this.#held === undefined) this.#answeredOfHeld = 0;
@@ -287,6 +286,7 @@ export class Connection implements RequestSink, BodySource {
     this.#held = undefined;
     this.#answeredOfHeld += 1;
     this.#read(held.take());
+    if (this.#exchange === undefined) this.#answeredOfHeld = 0;
   }
 
   #wait(due: number, ms: number): void {

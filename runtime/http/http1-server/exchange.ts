@@ -157,8 +157,10 @@ export class OwnExchange implements Exchange {
 
   abort(): void {
     const { socket } = this.#connection;
+    // The connection may be another request's by now.
+    if (this.#isOver) return;
     // A plain close would look like the end of an answer that is delimited by it.
-    if (this.started && !this.isAnswered) breakOff(socket);
+    if (this.started) breakOff(socket);
     else socket.destroy();
   }
 

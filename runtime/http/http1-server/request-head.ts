@@ -29,6 +29,11 @@ export const EMPTY_LINE = "\r\n";
 /** Each by itself, so that what is compared later is one string for all. */
 const KNOWN: ReadonlyMap<string, string> = new Map(METHODS.map((method) => [method, method]));
 const LONGEST_METHOD = Math.max(...METHODS.map(({ length }) => length));
+/**
+ * Credentials, hosts and the like are kept by caches. As parts of the head they keep the whole head, which costs less than to
+ * copy each; of a longer one they are copied, or a client could choose how much memory a kept word takes.
+ */
+const KEPT_TEXT_BYTES = 4_096;
 /** What may stand in a target is looked at where it is made canonical; nothing here may end it elsewhere. */
 const TARGET = tableOf((code) => code > SPACE && code !== 0x7f);
 
@@ -47,8 +52,11 @@ export class RequestHead implements FieldTaker, Persistence {
   keepsAlive: boolean;
   expect: string | undefined = undefined;
   upgrade: string | undefined = undefined;
+  readonly #keepsText: boolean;
 
-  constructor(method: string, target: string, isHttp10: boolean) {
+  /** @param keepsText what is cut out of the text may keep all of it in memory */
+  constructor(method: string, target: string, isHttp10: boolean, keepsText: boolean) {
+    this.#keepsText = keepsText;
     this.method = method;
     this.target = target;
     this.isHttp10 = isHttp10;
@@ -56,7 +64,7 @@ export class RequestHead implements FieldTaker, Persistence {
   }
 
   takeField(traits: HeaderTraits, value: string, raw: string): string | undefined {
-    this.rawHeaders.push(traits.name, value);
+    this.rawHeaders.push(traits.name, this.#keepsText ? value : copyOf(value));
     this.traits.push(traits);
     switch (traits.lower) {
       case "content-length":
@@ -70,13 +78,9 @@ export class RequestHead implements FieldTaker, Persistence {
       case "connection":
         noteConnection(this, value);
         return undefined;
-      case "proxy-connection": {
-        // Means nothing (RFC 9110 §7.6.1), but who says it will wait for the end.
-        const said = { closes: false, keepsAlive: false };
-        noteConnection(said, value);
-        this.closes ||= said.closes;
+      case "proxy-connection":
+        this.closes ||= saysClose(value);
         return undefined;
-      }
       case "expect":
         this.expect = value;
         return undefined;
@@ -104,16 +108,22 @@ export function parseRequestHead(text: string, end: number): RequestHead | strin
   let at = start;
   while (TARGET[text.charCodeAt(at)] === 1) at += 1;
   if (at === start || !text.startsWith(" HTTP/1.", at)) return NO_REQUEST_LINE;
-  const target = text.slice(start, at);
+  const keepsText = text.length <= KEPT_TEXT_BYTES;
+  const target = keepsText ? text.slice(start, at) : copyOf(text.slice(start, at));
   const minor = text.charCodeAt(at + 8);
   if (minor !== ZERO && minor !== ONE) return NO_REQUEST_LINE;
   if (text.charCodeAt(at + 9) !== CR || text.charCodeAt(at + 10) !== LF) return NO_REQUEST_LINE;
-  const head = new RequestHead(method, target, minor === ZERO);
+  const head = new RequestHead(method, target, minor === ZERO, keepsText);
   const problem = parseFields(text, at + 11, end + 2, head);
   if (problem !== undefined) return problem;
   if (head.isChunked && head.length >= 0) return "it has both Content-Length and Transfer-Encoding";
   if (head.isChunked && head.isHttp10) return "it has a Transfer-Encoding in HTTP/1.0";
   return head;
+}
+
+/** With its own characters: a part of a text has those of the whole. */
+function copyOf(part: string): string {
+  return Buffer.from(part, "latin1").toString("latin1");
 }
 
 const NO_REQUEST_LINE = "it does not begin with a request line of HTTP/1";
@@ -143,11 +153,20 @@ export function problemOfLines(text: string, known: number): string | undefined 
 /** Takes trailers. Which of the others mean anything is for others to say (shared/http/trailers.ts). */
 export class TrailerFields implements FieldTaker {
   readonly raw: string[] = [];
+  closes = false;
 
   takeField({ name, lower }: HeaderTraits, value: string): string | undefined {
     this.raw.push(name, value);
+    if (lower === "connection" || lower === "proxy-connection") this.closes ||= saysClose(value);
     // MUST NOT (RFC 9110 §6.5.1): there are readers who would look for another end.
     const isFraming = lower === "content-length" || lower === "transfer-encoding";
     return isFraming ? "a trailer says where the message ends" : undefined;
   }
+}
+
+/** Where it means nothing (RFC 9110 §6.5.1, §7.6.1) there are still readers who take it for the end of the connection. */
+function saysClose(value: string): boolean {
+  const said = { closes: false, keepsAlive: false };
+  noteConnection(said, value);
+  return said.closes;
 }

@@ -24,8 +24,8 @@ export interface RequestSink {
   onHead(head: RequestHead, isWhole: boolean): void;
   /** @param chunk of the bytes that were given */
   onData(chunk: Buffer): void;
-  /** @param trailers flat, as received; undefined: none came */
-  onEnd(trailers: string[] | undefined): void;
+  /** @param trailers flat, as received; undefined: none came @param closes they say that nothing follows */
+  onEnd(trailers: string[] | undefined, closes: boolean): void;
 }
 
 /** Why nothing more is read. */
@@ -107,9 +107,9 @@ export class RequestReader {
     this.problem = { status, detail };
   }
 
-  #end(trailers: string[] | undefined): void {
+  #end(trailers: string[] | undefined, closes = false): void {
     this.#phase = HEAD;
-    this.#sink.onEnd(trailers);
+    this.#sink.onEnd(trailers, closes);
   }
 
   /** @returns where the head ends, or `end` */
@@ -197,7 +197,7 @@ export class RequestReader {
     const problem = trailersEnd > 0 ? parseFields(text, 0, trailersEnd + 2, fields) : undefined;
     if (problem !== undefined) this.#refuse(problem);
     else if (fields.raw.length > 2 * MAX_TRAILERS) this.#refuse("it has too many trailers", 431);
-    else this.#end(trailersEnd > 0 ? fields.raw : undefined);
+    else this.#end(trailersEnd > 0 ? fields.raw : undefined, fields.closes);
     return next;
   }
 }

@@ -120,10 +120,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     idleTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
   });
   const serving = { options, owner, handle };
-  const http1 =
-    (process.env["GATEWAY_HTTP1_SERVER"] ?? options.http1Server) === "own"
-      ? serveByOurselves(serving)
-      : serveByNode(serving);
+  const http1 = options.http1Server === "own" ? serveByOurselves(serving) : serveByNode(serving);
   const secure = certificates && createTlsServer(http1.httpOptions, certificates, http2, http1.takeSecure, log);
   const server = secure?.server ?? createServer(http1.httpOptions);
   http1.attach(server);

@@ -143,8 +143,9 @@ export function headerTraits(name: string): HeaderTraits {
 }
 
 function learn(name: string): HeaderTraits {
-  const traits = describe(name);
-  if (known.size < MAX_KNOWN && name.length <= MAX_KNOWN_LENGTH) known.set(name, traits);
+  // A copy: as a part of a head it would keep the whole head in memory.
+  const traits = describe(Buffer.from(name).toString());
+  if (known.size < MAX_KNOWN && name.length <= MAX_KNOWN_LENGTH) known.set(traits.name, traits);
   return traits;
 }
 

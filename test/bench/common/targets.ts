@@ -43,6 +43,8 @@ const WORKLOADS: readonly Workload[] = [
   { name: "mcp-get", title: "GET on an MCP route, small JSON, External Token" },
   { name: "mcp-post", title: "POST tools/call of 4 KiB, External Token" },
 ];
+/** The gateway with its own reader and writer of HTTP/1.1 (`http1_server`), beside itself. */
+const OWN_HTTP1 = "gateway-own";
 /** Not a workload of the first table. */
 export const DOWNLOAD = "download";
 
@@ -87,7 +89,15 @@ export async function startTargets({ peers, moreRoutes, settings, say }: TargetO
     const ownBearer = audienceBearer();
     const own = { credential: `authorization: ${ownBearer}`, bearer: ownBearer };
     const targets = [targetOf("gateway", gateway.child, session)];
-    for (const peer of findPeers(peers, say)) {
+    if (peers.includes(OWN_HTTP1)) {
+      const settings = "http1_server: own\n";
+      const other = await startGateway({ directory, name: OWN_HTTP1, upstream: origin, start, settings });
+      closers.push(other.close);
+      const person = { credential: `cookie: ${other.cookie}`, bearer: other.bearer };
+      targets.push(targetOf(OWN_HTTP1, other.child, person));
+    }
+    const strangers = peers.filter((name) => name !== OWN_HTTP1);
+    for (const peer of findPeers(strangers, say)) {
       const child = await peer.start(directory, upstream.port, start);
       // The same bytes as the gateway gets, unless it verifies a token of its own.
       targets.push(targetOf(peer.name, child, peer.verifiesToken ? own : session));

@@ -73,7 +73,8 @@ function hear(pieces: readonly Buffer[]): Heard {
       const request = refused === undefined ? requests.at(-1) : undefined;
       if (request) request.body += chunk.toString("latin1");
     },
-    onEnd(trailers = []) {
+    onEnd(trailers = [], closes) {
+      isLast ||= closes;
       const request = refused === undefined ? requests.at(-1) : undefined;
       if (request) Object.assign(request, { trailers, isWhole: true });
     },

@@ -1,0 +1,24 @@
+/**
+ * The suites about bytes on connections of HTTP/1.1, once more, over the gateway's own reader and writer (`http1_server`): each
+ * stands in its own file and is the same for both.
+ */
+import { describe } from "vitest";
+
+import { useOwnHttp1Server } from "../support/http1-server.ts";
+
+const SUITES = [
+  "pipelined",
+  "repeated-fields",
+  "same-request",
+  "smuggling",
+  "stalled-clients",
+  "trailers",
+  "../runtime/http/listener/unanswered",
+  "../runtime/proxy/forwarding/websocket",
+];
+
+describe.each(SUITES)("%s", async (name) => {
+  useOwnHttp1Server();
+  // Under another address: these may have been loaded for a run of their own.
+  await import(new URL(`${name}.test.ts?own`, import.meta.url).href);
+});

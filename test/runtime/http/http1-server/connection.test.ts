@@ -1,0 +1,216 @@
+/** Connections that we read and write ourselves: what ends each state that a client can keep up by silence, and what is bounded. */
+import { createServer, connect, type AddressInfo, type Server, type Socket } from "node:net";
+
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import {
+  Connection,
+  HEAD_MS,
+  IDLE_MS,
+  type ConnectionOwner,
+} from "../../../../runtime/http/http1-server/connection.ts";
+import { OwnExchange } from "../../../../runtime/http/http1-server/exchange.ts";
+
+const NO_TARGET = { path: "/", query: "", host: "a.example" };
+const get = (more = ""): string => `GET / HTTP/1.1\r\nhost: a.example\r\n${more}\r\n`;
+const OK = ["content-length", "2"];
+
+let server: Server;
+let client: Socket;
+let text: string;
+let connection: Connection;
+let exchanges: OwnExchange[];
+let closed: Promise<void>;
+const owner = { secure: false, asksForCertificates: false, draining: false, nowMs: 0 };
+
+beforeEach(async () => {
+  exchanges = [];
+  text = "";
+  const connected = new Promise<void>((resolve) => {
+    server = createServer({ allowHalfOpen: true }, (socket) => {
+      const full: ConnectionOwner = {
+        ...owner,
+        begin(each, head, isWhole) {
+          const exchange = new OwnExchange(each, head, NO_TARGET, isWhole, false);
+          each.begun(exchange);
+          exchanges.push(exchange);
+        },
+        upgraded() {},
+        closed() {},
+        unreadable() {},
+      };
+      connection = new Connection(socket, full);
+      socket.on("data", (bytes: Buffer) => connection.take(bytes));
+      socket.on("drain", () => connection.drained());
+      socket.on("end", () => connection.ended());
+      socket.on("error", () => {});
+      socket.on("close", () => connection.lost());
+      resolve();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  client = connect({ port: (server.address() as AddressInfo).port, host: "127.0.0.1" });
+  client.on("data", (bytes: Buffer) => (text += bytes.toString("latin1")));
+  client.on("error", () => {});
+  closed = new Promise((resolve) => client.once("close", () => resolve()));
+  await connected;
+});
+afterEach(async () => {
+  client.destroy();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+const begun = (count: number) => expect.poll(() => exchanges.length).toBe(count);
+const read = (bytes: number) => expect.poll(() => connection.socket.bytesRead).toBe(bytes);
+const heard = (what: string) => expect.poll(() => text).toContain(what);
+
+describe("silence", () => {
+  test("before anything, or in a head, is answered 408 when its time is over", async () => {
+    for (const beginning of ["", "GET / HT"]) {
+      if (beginning !== "") client.write(beginning);
+      await read(beginning.length);
+      connection.look(HEAD_MS - 1);
+      expect(connection.socket.writableEnded).toBe(false);
+    }
+    connection.look(HEAD_MS);
+    await closed;
+    expect(text).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test("behind an answer ends without a word", async () => {
+    client.write(get());
+    await begun(1);
+    connection.look(Infinity);
+    exchanges[0]?.respond(200, OK, "ok");
+    await heard("\r\n\r\nok");
+    connection.look(IDLE_MS);
+    expect(connection.socket.destroyed).toBe(false);
+    connection.look(IDLE_MS + 1_000);
+    await closed;
+    expect(text.match(/HTTP\//g)?.length).toBe(1);
+  });
+
+  test("behind an answer, in the next head, is answered 408", async () => {
+    client.write(`${get()}GET`);
+    await begun(1);
+    exchanges[0]?.respond(200, OK, "ok");
+    await heard("\r\n\r\nok");
+    connection.look(HEAD_MS);
+    await heard("HTTP/1.1 408 ");
+    await closed;
+  });
+
+  test("in a body that nobody wants ends behind its answer", async () => {
+    client.write(`POST / HTTP/1.1\r\nhost: a.example\r\ncontent-length: 9\r\n\r\nabc`);
+    await begun(1);
+    exchanges[0]?.respond(403, OK, "no");
+    await heard("\r\n\r\nno");
+    connection.look(5_000);
+    await closed;
+  });
+});
+
+describe("what is kept behind a request that is not answered", () => {
+  test.each([
+    ["in one piece", (bytes: string) => [bytes]],
+    ["byte by byte", (bytes: string) => [...bytes]],
+  ])("is bounded, %s, and what is more is as if it had never come", async (_how, cut) => {
+    client.write(get());
+    await begun(1);
+    for (const piece of cut(get("x: y\r\n").repeat(2_000))) connection.take(Buffer.from(piece));
+    exchanges[0]?.respond(200, OK, "ok");
+    await closed;
+    expect(text).toMatch(/connection: close/i);
+    expect(exchanges.length).toBe(1);
+  });
+
+  test("begins in its order, one at a time, and so many at most", async () => {
+    client.write(get().repeat(60));
+    for (let count = 1; count <= 33; count += 1) {
+      await begun(count);
+      exchanges.at(-1)?.respond(200, OK, "ok");
+    }
+    await closed;
+    expect(exchanges.length).toBe(33);
+    expect(text.match(/connection: close/gi)?.length).toBe(1);
+  });
+});
+
+test("a body waits for who reads it, and then goes on", async () => {
+  client.write(`POST / HTTP/1.1\r\nhost: a.example\r\ncontent-length: 5000000\r\n\r\n`);
+  await begun(1);
+  client.write(Buffer.alloc(5_000_000, "a"));
+  await expect.poll(() => connection.socket.isPaused()).toBe(true);
+  expect(connection.socket.bytesRead).toBeLessThan(1_000_000);
+  let size = 0;
+  for await (const chunk of exchanges[0]?.body ?? []) size += (chunk as Buffer).length;
+  expect(size).toBe(5_000_000);
+  exchanges[0]?.respond(200, OK, "ok");
+  client.write(get());
+  await begun(2);
+});
+
+describe("an answer", () => {
+  const asked = async (request: string): Promise<OwnExchange> => {
+    client.write(request);
+    await begun(1);
+    return exchanges[0] as OwnExchange;
+  };
+
+  test("of unknown length comes in chunks, to an old client until the end of the connection", async () => {
+    const exchange = await asked(get());
+    exchange.start(200, []);
+    exchange.write("ab");
+    exchange.end("c", ["x-sum", "1"]);
+    await heard("2\r\nab\r\n1\r\nc\r\n0\r\nx-sum: 1\r\n\r\n");
+    client.write("GET / HTTP/1.0\r\nconnection: keep-alive\r\n\r\n");
+    await begun(2);
+    text = "";
+    exchanges[1]?.start(200, []);
+    exchanges[1]?.write("ab");
+    exchanges[1]?.end("c");
+    await closed;
+    expect(text).toMatch(/\r\nConnection: close\r\n\r\nabc$/);
+  });
+
+  test.each([
+    ["HEAD", "HEAD", 200],
+    ["204", "GET", 204],
+    ["304", "GET", 304],
+  ])("to %s has no body", async (_name, method, status) => {
+    const exchange = await asked(get().replace("GET", method));
+    exchange.respond(status, status === 204 ? [] : OK, "ok");
+    client.write(get());
+    await begun(2);
+    exchanges[1]?.respond(200, OK, "ok");
+    await heard("ok");
+    expect(text).toMatch(/^HTTP\/1\.1 \d+ [^]*?\r\n\r\nHTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nok$/);
+  });
+
+  test("that is shorter or longer than it says is broken off", async () => {
+    const exchange = await asked(get());
+    exchange.start(200, ["content-length", "9"]);
+    let isComplete: boolean | undefined;
+    exchange.onClose((complete) => (isComplete = complete));
+    exchange.end("short");
+    await expect.poll(() => isComplete).toBe(false);
+    expect(connection.socket.destroyed).toBe(true);
+  });
+
+  test.each([
+    ["a line feed", ["x-a", "b\nc: d"]],
+    ["a wide character", ["x-a", "\u010a"]],
+    ["no name", ["", "b"]],
+    ["a blank in a name", ["x a", "b"]],
+    ["two lengths", ["content-length", "1", "content-length", "1"]],
+    ["a coding", ["transfer-encoding", "chunked"]],
+    ["an end of the connection", ["connection", "close"]],
+  ])("with %s is not begun", async (_what, headers) => {
+    const exchange = await asked(get());
+    expect(() => exchange.respond(200, headers)).toThrow(TypeError);
+    expect(exchange.started).toBe(false);
+    expect(() => exchange.respond(500, OK, "no")).not.toThrow();
+    expect(() => exchange.respond(500, OK, "no")).toThrow("twice");
+    await heard("HTTP/1.1 500 ");
+  });
+});
