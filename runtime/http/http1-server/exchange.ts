@@ -58,7 +58,7 @@ export class OwnExchange implements Exchange {
   #left = 0;
   #isOver = false;
   #closeListeners: ((complete: boolean) => void)[] | undefined = undefined;
-  #drainListener: (() => void) | undefined = undefined;
+  #drainListeners: readonly (() => void)[] = NO_LISTENERS;
 
   /** @param isWhole there is no body */
   constructor(
@@ -128,7 +128,7 @@ export class OwnExchange implements Exchange {
   }
 
   onDrain(listener: () => void): void {
-    this.#drainListener = listener;
+    this.#drainListeners = [...this.#drainListeners, listener];
   }
 
   end(chunk?: Buffer | string, trailers: readonly string[] = NONE): void {
@@ -183,9 +183,9 @@ export class OwnExchange implements Exchange {
   }
 
   drained(): void {
-    const listener = this.#drainListener;
-    this.#drainListener = undefined;
-    listener?.();
+    const listeners = this.#drainListeners;
+    this.#drainListeners = NO_LISTENERS;
+    for (const listener of listeners) listener();
   }
 
   takeBody(chunk: Buffer): void {
@@ -203,7 +203,7 @@ export class OwnExchange implements Exchange {
     if (this.#isOver) return;
     this.#isOver = true;
     this.isAnswered = isAnswered;
-    this.#drainListener = undefined;
+    this.#drainListeners = NO_LISTENERS;
     // Not in the stack of whoever answers.
     if (this.#closeListeners !== undefined) process.nextTick(tellClosed, this);
   }
@@ -284,6 +284,7 @@ export class OwnExchange implements Exchange {
 }
 
 const NONE: readonly string[] = [];
+const NO_LISTENERS: readonly never[] = [];
 
 function bytesOf(chunk: Buffer | string): Buffer {
   return typeof chunk === "string" ? Buffer.from(chunk) : chunk;
