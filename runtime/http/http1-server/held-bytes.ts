@@ -27,15 +27,16 @@ export class HeldBytes {
 
 /** How many requests have begun in these bytes. Nothing else is done about them. @param max more are not counted */
 export function countRequests(bytes: Buffer, max: number): number {
-  let count = 0;
+  const seen = { requests: 0 };
   const sink: RequestSink = {
-    onHead: () => void (count += 1),
+    onHead: () => void (seen.requests += 1),
     onData() {},
     onEnd() {},
   };
   const reader = new RequestReader(sink);
-  for (let at = 0; at < bytes.length && count < max && reader.problem === undefined;) {
+  let at = 0;
+  while (at < bytes.length && seen.requests < max && reader.problem === undefined) {
     at = reader.read(bytes, at, bytes.length);
   }
-  return count;
+  return seen.requests;
 }

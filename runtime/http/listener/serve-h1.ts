@@ -27,7 +27,7 @@ export interface Http1Side {
   /** Takes a connection in the clear that has shown to be HTTP/1.1. @param bytes have come already, and are told again */
   take(socket: Socket, bytes: number): void;
   /** Takes one that has agreed on HTTP/1.1. @param serve gives it to node:http */
-  takeSecure(socket: TLSSocket, serve: () => void): void;
+  readonly takeSecure: (socket: TLSSocket, serve: () => void) => void;
   /** Ends connections on which no request is under way. */
   drain(): void;
   /** Cuts all. */
@@ -40,7 +40,7 @@ export interface Http1Serving {
   readonly options: AcceptDeps & Http1Options;
   readonly owner: ExchangeOwner;
   /** Must not throw. */
-  handle(exchange: Exchange): void;
+  readonly handle: (exchange: Exchange) => void;
 }
 
 export const MAX_HEADER_BYTES = 32_768;
