@@ -306,6 +306,20 @@ describe("an assertion is refused", () => {
     expect((await world.desk.present(assertion)).status).toBe(200);
   });
 
+  test("by its user: one whom a sign-in knows by the address that is blocked, whatever the assertion says", async () => {
+    const world = await startWorld(config(entry()), {
+      blocks: {
+        ...NO_BLOCKS,
+        size: 1,
+        find: ({ user }) => (user?.email === "blocked@example.com" ? BLOCK : undefined),
+      },
+    });
+    const known = world.gateway.identities.users.get("alice");
+    if (known) world.gateway.identities.users.set(ALICE, { ...known, id: ALICE, email: "blocked@example.com" });
+    const answer = await world.desk.present(await world.sign());
+    expect([answer.status, answer.json()["error"]]).toEqual([400, "access_denied"]);
+  });
+
   test("by its client: one that is registered, but not named", async () => {
     const world = await startWorld();
     const other = await presenter(world.gateway);

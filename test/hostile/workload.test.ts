@@ -105,6 +105,14 @@ describe("without an issuer for this host", () => {
   });
 });
 
+test("no other grant goes without a client where platforms need none", async () => {
+  const { present } = await startWorld();
+  for (const grant_type of ["authorization_code", "refresh_token", "client_credentials"]) {
+    const answer = await present(undefined, { grant_type, code: "x", refresh_token: "x" });
+    expect([answer.status, answer.json()["error"]], grant_type).toEqual([400, "invalid_request"]);
+  }
+});
+
 test("the metadata names the grant type where an issuer is configured, no profile of people, and nobody's name", async () => {
   const { gateway } = await startWorld();
   for (const name of ["oauth-authorization-server", "openid-configuration"]) {

@@ -24,7 +24,7 @@ export const AREAS: readonly Area[] = [
       "test/runtime/oauth/server/**/*.test.ts",
       "test/flows/issuer*.test.ts",
       "test/flows/client-documents.test.ts",
-      "test/flows/{id-jag,workload,strangers}.test.ts",
+      "test/flows/{id-jag,workload,mcp-address,second-provider,upstream-connect}.test.ts",
       "test/hostile/{id-jag,id-jag-fuzz,workload,workload-fuzz,client-keys,budgets,differential-issuer}.test.ts",
     ],
   },
@@ -53,7 +53,7 @@ export const AREAS: readonly Area[] = [
     name: "chain",
     sources: ["runtime/audit/chain/*.ts"],
     tests: [
-      "test/runtime/audit/chain/chain.test.ts",
+      "test/runtime/audit/chain/{chain,checkpoint}.test.ts",
       "test/runtime/audit/*.test.ts",
       "test/runtime/tools/**/*.test.ts",
     ],

@@ -6,14 +6,15 @@
  *   --sample N       N of the mutants, spread by chance (default: all)  --seed S (1)
  *   --processes N    at once (2)
  *   --again          what survived in an earlier run is tried again
+ *   --survivors      tests the mutants that SCORES.md lists, and writes there what became of them
  *   --json           the report as JSON on standard output
- *   --scores         writes SCORES.md from all results that are known for the sources as they stand
+ *   --scores         writes SCORES.md: its folders of these sources from the results that are known for them as they stand
  *
  * Results are kept under test-artifacts/mutation, by source and change: a run that was ended goes on where it was, and what
  * survived is tried again with --again. Sources are changed in memory alone. Exit code 1 where a mutant survived that
  * equivalent.json does not explain, 2 where an entry there fits none any more.
  */
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
@@ -22,9 +23,10 @@ import { isMutantOf, outdated, readEquivalents } from "./equivalents.ts";
 import { applyMutant, findMutants, instrument, type Mutant, placeOf } from "./mutants.ts";
 import { startRunner } from "./pool.ts";
 import { measureReach } from "./reach.ts";
-import { type Result, scoresOf, scoreTable, survivorLines, type Verdict } from "./report.ts";
+import { inAll, type Result, scoresOf, scoreTable, survivorLines, type Verdict } from "./report.ts";
 import { root } from "./runner.ts";
 import { sampleOf } from "./sample.ts";
+import { mutantsOfLine, readScores, withResults, withSurvivorsAgain, writeScores } from "./scores-file.ts";
 
 const { values } = parseArgs({
   options: {
@@ -34,6 +36,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     processes: { type: "string", default: "2" },
     again: { type: "boolean", default: false },
+    survivors: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
     scores: { type: "boolean", default: false },
   },
@@ -83,7 +86,17 @@ for (const each of old)
 if (old.length > 0) process.exit(2);
 
 const isEquivalent = (mutant: Mutant): boolean => equivalents.some(isMutantOf(mutant));
-const chosen = values.sample === undefined ? all : sampleOf(all, Number(values.sample), Number(values.seed));
+/** Those that SCORES.md lists, by their lines there. */
+const listed = new Map(
+  (values.survivors ? readScores().survivors : [])
+    .filter((line) => texts.has(line.slice(0, line.indexOf(":"))))
+    .map((line) => [line, mutantsOfLine(line, all)] as const),
+);
+const chosen = values.survivors
+  ? [...new Set([...listed.values()].flat())]
+  : values.sample === undefined
+    ? all
+    : sampleOf(all, Number(values.sample), Number(values.seed));
 if (!values.scores) {
   for (const area of areas)
     await test(
@@ -97,11 +110,12 @@ function areaOf(file: string): string | undefined {
   return AREAS.find((area) => filesOf(area, root, [file]).sources.includes(file))?.name;
 }
 
-/** Runs what is not known yet of one area. */
+/** Runs what is not known yet of one area; with --again or --survivors what survived as well. */
 async function test(name: string, mutants: readonly Mutant[]): Promise<void> {
+  const isAgain = values.again || values.survivors;
   const isOpen = (mutant: Mutant): boolean => {
     const known = kept.get(mutant.id);
-    return !isEquivalent(mutant) && (!known || (values.again && ["survived", "unreached"].includes(known.verdict)));
+    return !isEquivalent(mutant) && (!known || (isAgain && ["survived", "unreached"].includes(known.verdict)));
   };
   const open = mutants.filter(isOpen);
   const area = AREAS.find((each) => each.name === name);
@@ -154,31 +168,24 @@ async function test(name: string, mutants: readonly Mutant[]): Promise<void> {
 }
 
 function report(mutants: readonly Mutant[]): void {
-  const results: Result[] = mutants.map((mutant) => {
+  const resultOf = (mutant: Mutant): Result => {
     const known = kept.get(mutant.id);
     const verdict = isEquivalent(mutant) ? "equivalent" : (known?.verdict ?? "unreached");
     return { mutant, verdict, ...(known?.by === undefined ? {} : { by: known.by }) };
-  });
+  };
+  const results = mutants.map(resultOf);
   const scores = scoresOf(results);
   const survivors = survivorLines(results);
   const sampled = { seed: Number(values.seed), mutants: all.length, tested: results.length };
-  if (values.scores) {
-    const text = [
-      "# Mutation scores\n",
-      "Made by `npm run mutation -- --scores`, from what runs of `npm run mutation` found out about the sources as they stand.",
-      `Of ${all.length} mutants ${results.length} were tested. What each change is: operators.ts; which tests run: areas.ts; why`,
-      "some cannot be told from the source: equivalent.json.\n",
-      scoreTable(scores),
-      "\n## Survivors\n",
-      ...survivors.map((each) => `- \`${each.replaceAll("`", "'")}\``),
-      "",
-    ];
-    writeFileSync(new URL("SCORES.md", import.meta.url), text.join("\n"));
+  if (values.scores) writeScores(withResults(readScores(), results));
+  if (values.survivors) {
+    const again = new Map([...listed].map(([line, ofLine]) => [line, ofLine.map(resultOf)]));
+    writeScores(withSurvivorsAgain(readScores(), again));
   }
   if (values.json) console.log(JSON.stringify({ ...sampled, scores, survivors }, null, 2));
   else
     console.log(
-      `\n${survivors.join("\n")}\n\n${scoreTable(scores)}\n\n${results.length} of ${all.length} mutants, seed ${sampled.seed}`,
+      `\n${survivors.join("\n")}\n\n${scoreTable([...scores, inAll(scores)])}\n\n${results.length} of ${all.length} mutants, seed ${sampled.seed}`,
     );
   process.exitCode = survivors.length > 0 ? 1 : 0;
 }

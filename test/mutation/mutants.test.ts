@@ -7,9 +7,10 @@ import { describe, expect, test } from "vitest";
 import { AREAS, filesOf } from "./areas.ts";
 import { outdated, readEquivalents } from "./equivalents.ts";
 import { applyMutant, findMutants, instrument, placeOf } from "./mutants.ts";
-import { scoresOf } from "./report.ts";
+import { type Result, scoresOf, scoreTable } from "./report.ts";
 import { root } from "./runner.ts";
 import { sampleOf } from "./sample.ts";
+import { formatScores, mutantsOfLine, parseScores, withResults, withSurvivorsAgain } from "./scores-file.ts";
 import { parseSource } from "./syntax.ts";
 
 const changed = (source: string): string[] => findMutants("a.ts", source).map((each) => applyMutant(source, each));
@@ -121,7 +122,34 @@ test("scoresOf() leaves equivalents out and counts what no test reaches as alive
     killed: 2,
     survived: 1,
     unreached: 1,
-    score: 0.5,
+    equivalent: 1,
+  });
+  expect(scoreTable(scoresOf(results))).toMatch(/ 50\.0 % \|$/);
+});
+
+test("survivors that are tested again move to what became of them, or leave with their line", () => {
+  const mutants = findMutants("f/a.ts", "a < b;\nc === d;");
+  const [late, killed, other] = mutants;
+  if (!late || !killed || !other) throw new Error("no mutants");
+  const results: Result[] = [late, killed, other].map((mutant) => ({ mutant, verdict: "survived" }));
+  const known = parseScores(formatScores(withResults({ folders: [], survivors: [] }, results)));
+  expect(known.survivors).toEqual([
+    "f/a.ts:1 [comparison] < → <=",
+    "f/a.ts:1 [comparison] < → >=",
+    "f/a.ts:2 [comparison] === → !==",
+  ]);
+  // The line has moved; the first one is there no more.
+  const now = findMutants("f/a.ts", "x;\na >= b;\nc === d;");
+  const again = new Map(
+    known.survivors.map((line) => [
+      line,
+      mutantsOfLine(line, now).map((mutant): Result => ({ mutant, verdict: "killed" })),
+    ]),
+  );
+  expect([...again.values()].map(({ length }) => length)).toEqual([0, 0, 1]);
+  expect(withSurvivorsAgain(known, again)).toEqual({
+    folders: [{ folder: "f", mutants: 1, killed: 1, late: 0, survived: 0, unreached: 0, equivalent: 0 }],
+    survivors: [],
   });
 });
 

@@ -12,16 +12,17 @@ export interface Result {
 
 export interface Score {
   readonly folder: string;
-  readonly mutants: number;
-  readonly killed: number;
+  mutants: number;
+  killed: number;
   /** Of the killed, those whose tests were not over in time: hung, as a rule. */
-  readonly late: number;
-  readonly survived: number;
-  readonly unreached: number;
-  readonly equivalent: number;
-  /** Of those that can be told from the source, the part that a test tells. */
-  readonly score: number;
+  late: number;
+  survived: number;
+  unreached: number;
+  equivalent: number;
 }
+
+/** Of those that can be told from the source, the part that a test tells. */
+const partOf = ({ killed, mutants, equivalent }: Score): number => killed / Math.max(1, mutants - equivalent);
 
 const folderOf = ({ file }: Mutant): string => file.slice(0, file.lastIndexOf("/"));
 
@@ -37,20 +38,31 @@ function scoreOf(folder: string, results: readonly Result[]): Score {
     survived: count("survived"),
     unreached: count("unreached"),
     equivalent,
-    score: killed / Math.max(1, results.length - equivalent),
   };
 }
 
-/** One line for each folder, then all of them. */
+/** One for each folder. */
 export function scoresOf(results: readonly Result[]): readonly Score[] {
   const folders = [...new Set(results.map(({ mutant }) => folderOf(mutant)))].toSorted();
-  const each = folders.map((name) =>
+  return folders.map((name) =>
     scoreOf(
       name,
       results.filter(({ mutant }) => folderOf(mutant) === name),
     ),
   );
-  return [...each, scoreOf("all", results)];
+}
+
+export function inAll(folders: readonly Score[]): Score {
+  const sum = (key: Exclude<keyof Score, "folder">): number => folders.reduce((all, each) => all + each[key], 0);
+  return {
+    folder: "all",
+    mutants: sum("mutants"),
+    killed: sum("killed"),
+    late: sum("late"),
+    survived: sum("survived"),
+    unreached: sum("unreached"),
+    equivalent: sum("equivalent"),
+  };
 }
 
 const percent = (score: number): string => `${(score * 100).toFixed(1)} %`;
@@ -60,15 +72,15 @@ export function scoreTable(scores: readonly Score[]): string {
     "| folder | mutants | killed | of them by time | survived | reached by no test | equivalent | score |\n| --- | --: | --: | --: | --: | --: | --: | --: |";
   const rows = scores.map(
     (each) =>
-      `| ${each.folder} | ${each.mutants} | ${each.killed} | ${each.late} | ${each.survived} | ${each.unreached} | ${each.equivalent} | ${percent(each.score)} |`,
+      `| ${each.folder} | ${each.mutants} | ${each.killed} | ${each.late} | ${each.survived} | ${each.unreached} | ${each.equivalent} | ${percent(partOf(each))} |`,
   );
   return [head, ...rows].join("\n");
 }
 
+export const survivorLine = ({ file, line, operator, change }: Mutant): string =>
+  `${file}:${line} [${operator}] ${change.replaceAll("`", "'")}`;
+
 export const survivorLines = (results: readonly Result[]): readonly string[] =>
   results
     .filter(({ verdict }) => verdict === "survived" || verdict === "unreached")
-    .map(
-      ({ mutant, verdict }) =>
-        `${mutant.file}:${mutant.line} [${mutant.operator}] ${mutant.change}${verdict === "unreached" ? " (no test)" : ""}`,
-    );
+    .map(({ mutant, verdict }) => `${survivorLine(mutant)}${verdict === "unreached" ? " (no test)" : ""}`);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { compilePolicy } from "../../../runtime/policy/evaluate.ts";
-import { explain, formatExplanation } from "../../../runtime/policy/explain.ts";
+import { denialDetails, explain, formatExplanation } from "../../../runtime/policy/explain.ts";
 import { anonymous, asAlice, asUser, toolCall } from "../../support/facts.ts";
 
 const policy = compilePolicy({
@@ -110,4 +110,12 @@ describe("formatExplanation()", () => {
       "anybody: denied\n\nno allow rule: nobody may pass",
     );
   });
+});
+
+test("denialDetails() says what was found, and nothing of what the rules ask for", () => {
+  const doc = { allow: { and: [{ reject: true }, { domain: "secret.example" }] } };
+  expect(denialDetails(compilePolicy(doc), asAlice())).toEqual([
+    ["Reasons", "domain-unauthorized, reject"],
+    ["Allow rule 1", 'all of: reject → false; domain "example.com" → false'],
+  ]);
 });

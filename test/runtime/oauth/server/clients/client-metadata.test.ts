@@ -65,6 +65,15 @@ describe("parseClientMetadata()", () => {
     expect(metadata.logo_uri).toBe("https://app.example.com/logo.png");
   });
 
+  test.each([
+    ["", false],
+    ["x".repeat(255), true],
+    ["x".repeat(256), false],
+  ])("takes names of one character and more, as long as a page shows: %#", (name, isTaken) => {
+    const metadata = parsed({ redirect_uris: [cb], client_name: name });
+    expect(metadata.client_name).toBe(isTaken ? name : undefined);
+  });
+
   test("keeps the known grant types of a list", () => {
     expect(parsed({ redirect_uris: [cb], grant_types: ["authorization_code", "urn:x"] }).grant_types).toEqual([
       "authorization_code",

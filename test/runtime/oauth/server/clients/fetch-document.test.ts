@@ -103,6 +103,7 @@ describe("freshness()", () => {
     [{ "cache-control": "no-cache, max-age=300" }, { maxAgeSeconds: 0, mustRevalidate: true }],
     [{ "cache-control": "max-age=300, must-revalidate" }, { maxAgeSeconds: 300, mustRevalidate: true }],
     [{ expires: "Fri, 20 Nov 2026 12:10:00 GMT", date }, { maxAgeSeconds: 600 }],
+    [{ expires: "Fri, 20 Nov 2026 12:10:00 GMT", date, age: "100" }, { maxAgeSeconds: 500 }],
     [{ expires: "0", date }, { maxAgeSeconds: 0 }],
     [{ "cache-control": "max-age=60", expires: "Fri, 20 Nov 2026 12:10:00 GMT", date }, { maxAgeSeconds: 60 }],
     [{ "cache-control": "max-age=abc" }, {}],
