@@ -80,9 +80,8 @@ export function loadByOwner(input: OwnersInput, memory?: RouteMemory): OwnersOut
   function outcome(isGood: boolean): OwnersOutcome {
     memory?.forgetOthers();
     const problems = byPlace([...units.flatMap((unit) => unit.problems), ...read.problems]);
-    const standings = units
-      .map(standingOf)
-      .sort((a, b) => compare(a.owner ?? "", b.owner ?? "") || compare(a.files[0] ?? "", b.files[0] ?? ""));
+    // The units are in the order of their files.
+    const standings = units.map(standingOf).sort((a, b) => compare(a.owner ?? "", b.owner ?? ""));
     return { problems, standings, owners, ...(isGood && { config: checkedConfig(read) }) };
   }
 }
