@@ -93,7 +93,9 @@ describe("countPlaces()", () => {
     const checkpoints = vi.fn<() => void>();
     const places = countPlaces(2, checkpoints);
     places.take();
-    vi.advanceTimersByTime(600);
+    vi.advanceTimersByTime(300);
+    places.take();
+    vi.advanceTimersByTime(300);
     places.take();
     vi.advanceTimersByTime(399);
     expect(checkpoints).not.toHaveBeenCalled();

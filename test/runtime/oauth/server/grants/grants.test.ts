@@ -6,7 +6,7 @@ test("endGrant() revokes the grant, and says in the log why", async () => {
   const done: unknown[] = [];
   await endGrant(
     {
-      revocations: { revoke: async (key: string) => void done.push(key) } as never,
+      revocations: { revoke: async (key) => void done.push(key) },
       log: { info: (about: object, message: string) => done.push(about, message) } as never,
     },
     "g1",
