@@ -5,8 +5,7 @@ import { createClientKeys } from "../../../../../runtime/oauth/server/clients/cl
 import type { ClientMetadata } from "../../../../../runtime/oauth/server/grant-records.ts";
 
 const address = "https://keys.example.com/jwks.json";
-const domain = parseDomainPattern("keys.example.com");
-const domains = domain.ok ? [domain.value] : [];
+const domains = [parseDomainPattern("keys.example.com")].filter((each) => each !== undefined);
 
 const metadata = { jwks_uri: address } as ClientMetadata;
 
