@@ -21,6 +21,7 @@ const [port, host = "", connections, streams] = [process.argv[2], process.argv[3
 const ASK_EVERY_MS = 45_000;
 /** So many open at a time, as many as a listener lets wait. */
 const AT_ONCE = 100;
+const ADDRESSES = 250;
 const head = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAccept: */*\r\n\r\n`;
 const counts = { connections: 0, streams: 0, lost: 0, events: 0, requests: 0 };
 
@@ -47,6 +48,7 @@ function openIdle(): Promise<void> {
     const socket = connectTo("connections");
     const ask = (): void => void socket.write(head("/"));
     socket.on("connect", ask);
+    socket.on("close", () => resolve());
     socket.on("data", (chunk) => {
       pending += chunk.toString("latin1");
       const length = answerLength(pending);
@@ -66,6 +68,7 @@ function openStream(): Promise<void> {
   return new Promise((resolve) => {
     const socket = connectTo("streams");
     socket.on("connect", () => void socket.write(head("/events")));
+    socket.on("close", () => resolve());
     socket.on("data", (chunk) => {
       if (!chunk.includes("data:")) return;
       counts.events += 1;
@@ -75,7 +78,9 @@ function openStream(): Promise<void> {
 }
 
 function connectTo(what: "connections" | "streams"): Socket {
-  const socket = connect({ port: Number(port), host: "127.0.0.1", noDelay: true });
+  // One address could hold half of the connections at most.
+  const localAddress = `127.0.4.${((counts.connections + counts.streams) % ADDRESSES) + 1}`;
+  const socket = connect({ port: Number(port), host: "127.0.0.1", localAddress, noDelay: true });
   counts[what] += 1;
   socket.on("error", () => {});
   socket.on("close", () => {
