@@ -4,10 +4,11 @@
  * Lines are gathered and written together. The queue is bounded: when it is full, `write` hands out a promise and the
  * request waits for it before it goes on. A failing write is reported and tried again from where it stopped.
  */
-import { closeSync, fstatSync, openSync, readSync, write as writeFile, writeSync } from "node:fs";
+import { write as writeFile } from "node:fs";
 
-import { GatewayError, errorText } from "../shared/errors.ts";
+import { GatewayError } from "../shared/errors.ts";
 import type { Closable } from "../shared/clock.ts";
+import { type LogFile, openLogFile } from "./log-file.ts";
 import type { DeclaredArguments } from "./redaction/plan.ts";
 import type { ConsumerStatus } from "./record-consumer.ts";
 import type { OutcomeInput } from "./outcome-record.ts";
@@ -66,8 +67,6 @@ export interface RecordWriterOptions {
   readonly destination: string | number;
   /** A write failed (reported at the first failure of a row), or lines were lost at close. `queued` counts bytes. */
   readonly onError: (error: GatewayError, queued: number) => void;
-  /** What a process that was killed left at the end of the file becomes a line of its own. */
-  readonly endsBrokenLine?: boolean;
   /** Bytes that may wait before `write` asks callers to wait. Default 8 Mi. */
   readonly maxQueued?: number;
   /** A batch is written when it has this many bytes (default 64 Ki) … */
@@ -100,10 +99,10 @@ export function createRecordWriter(options: RecordWriterOptions): LineWriter {
   const { destination, onError, maxQueued = 8 << 20, batchSize = 64 << 10, batchMs = 100, retryMs = 50 } = options;
   const { closeTimeoutMs = 5_000, writeTo = writeFile } = options;
   const path = typeof destination === "string" && destination !== "stdout" ? destination : undefined;
-  let fd = path === undefined ? (typeof destination === "number" ? destination : 1) : openLog(path);
-  if (path !== undefined && options.endsBrokenLine === true) endBrokenLine(path, fd);
+  let file = path === undefined ? undefined : openLogFile(path);
+  const descriptor = typeof destination === "number" ? destination : 1;
   /** Opened by `reopen`, taken into use between two batches. */
-  let nextFd: number | undefined;
+  let nextFile: LogFile | undefined;
   // Lines become bytes at once: joining thousands of small strings later costs more than the whole rest of a record.
   let filling: Buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   let filled = 0;
@@ -171,7 +170,7 @@ export function createRecordWriter(options: RecordWriterOptions): LineWriter {
     timer = undefined;
     const batch = takeBatch();
     isWriting = true;
-    if (nextFd !== undefined) useNextFile();
+    useNextFile();
     writeFrom(batch, 0, retryMs, () => {
       isWriting = false;
       done += batch.length;
@@ -187,33 +186,34 @@ export function createRecordWriter(options: RecordWriterOptions): LineWriter {
     });
   }
 
-  function writeFrom(bytes: Buffer, offset: number, waitMs: number, whenDone: () => void): void {
-    writeTo(fd, bytes, offset, bytes.length - offset, null, (error, written) => {
+  function writeFrom(lines: Buffer, from: number, waitMs: number, whenDone: () => void): void {
+    const { batch, offset } = file?.rest(lines, from) ?? { batch: lines, offset: from };
+    writeTo(file?.fd ?? descriptor, batch, offset, batch.length - offset, null, (error, written) => {
       if (isClosed) return;
       if (error) {
         // A pipe that is full for the moment is no failure.
         if (error.code !== "EAGAIN" && waitMs === retryMs) onError(writeError(error), total - done);
-        retryTimer = setTimeout(retry, waitMs, bytes, offset, Math.min(waitMs * 2, MAX_RETRY_MS), whenDone);
-      } else if (offset + written < bytes.length) {
-        writeFrom(bytes, offset + written, retryMs, whenDone);
-      } else {
-        whenDone();
+        retryTimer = setTimeout(retry, waitMs, lines, from, Math.min(waitMs * 2, MAX_RETRY_MS), whenDone);
+        return;
       }
+      file?.wrote(written);
+      if (offset + written < batch.length) writeFrom(batch, offset + written, retryMs, whenDone);
+      else whenDone();
     });
   }
 
-  function retry(bytes: Buffer, offset: number, waitMs: number, whenDone: () => void): void {
+  function retry(batch: Buffer, offset: number, waitMs: number, whenDone: () => void): void {
     if (isClosed) return;
     // The old file may never work again: a rotation is the way out.
-    if (nextFd !== undefined) useNextFile();
-    writeFrom(bytes, offset, waitMs, whenDone);
+    useNextFile();
+    writeFrom(batch, offset, waitMs, whenDone);
   }
 
   function useNextFile(): void {
-    if (nextFd === undefined) return;
-    closeSync(fd);
-    fd = nextFd;
-    nextFd = undefined;
+    if (nextFile === undefined) return;
+    file?.close();
+    file = nextFile;
+    nextFile = undefined;
   }
 
   function flush(): Promise<void> {
@@ -231,9 +231,9 @@ export function createRecordWriter(options: RecordWriterOptions): LineWriter {
     flush,
     reopen() {
       if (path === undefined || isClosed) return;
-      const opened = openLog(path);
-      if (nextFd !== undefined) closeSync(nextFd);
-      nextFd = opened;
+      const opened = openLogFile(path);
+      nextFile?.close();
+      nextFile = opened;
       if (!isWriting) useNextFile();
     },
     async close() {
@@ -246,42 +246,14 @@ export function createRecordWriter(options: RecordWriterOptions): LineWriter {
       const lost = total - done;
       if (!isDone) onError(lostError(), lost);
       for (const each of flushes) each.reject(lostError());
-      if (path === undefined) return;
-      if (nextFd !== undefined) closeSync(nextFd);
-      closeSync(fd);
+      nextFile?.close();
+      file?.close();
     },
   };
 }
 
-/** @throws GatewayError `record.open` */
-export function openLog(path: string): number {
-  try {
-    return openSync(path, "a", 0o640);
-  } catch (error) {
-    throw new GatewayError("record.open", `Cannot open the authorization log "${path}": ${errorText(error)}`, {
-      cause: error,
-    });
-  }
-}
-
 function lostError(): GatewayError {
   return new GatewayError("record.lost", "Cannot write the last authorization records");
-}
-
-function endBrokenLine(path: string, fd: number): void {
-  const { size } = fstatSync(fd);
-  // A pipe or a device has none.
-  if (size === 0) return;
-  let reading: number | undefined;
-  try {
-    reading = openSync(path, "r");
-    const last = Buffer.alloc(1);
-    if (readSync(reading, last, 0, 1, size - 1) === 1 && last[0] !== 0x0a) writeSync(fd, "\n");
-  } catch {
-    // A log that may only be written to: whoever reads it finds the line that is joined to the broken one.
-  } finally {
-    if (reading !== undefined) closeSync(reading);
-  }
 }
 
 function writeError(error: Error): GatewayError {

@@ -130,6 +130,14 @@ describe("ended-rights", () => {
           ["9000-9001", "request", request({ user: "u" })],
         ],
       ],
+      [
+        "a sign-in that lasted until the block was lifted",
+        [
+          ["0-100", "block", { user: "u" }],
+          ["3000-9000", "sign-in", { user: "u", session: "s" }],
+          ["8000-8100", "unblock", { user: "u" }],
+        ],
+      ],
     ]),
   )("lets pass: %s", (_, lines, faults) => {
     expect(found(ENDED_RIGHTS, lines, { faults })).toEqual([]);

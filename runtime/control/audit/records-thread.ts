@@ -4,7 +4,6 @@
  *
  * Nothing may go unrecorded: a thread that ends by itself takes the process with it.
  */
-import { closeSync } from "node:fs";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 
@@ -12,7 +11,8 @@ import { FIRST_PLACE } from "../../audit/chain/chain.ts";
 import { countPlaces } from "../../audit/chain/places.ts";
 import { CHECKPOINT_BYTES, outcomeBytes, putCheckpoint, putOutcome } from "../../audit/entries.ts";
 import type { OutcomeInput } from "../../audit/outcome-record.ts";
-import { openLog, type RecordsOfThread, type RecordWriter } from "../../audit/record-writer.ts";
+import { openLogFile } from "../../audit/log-file.ts";
+import type { RecordsOfThread, RecordWriter } from "../../audit/record-writer.ts";
 import { within } from "../../shared/clock.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
@@ -285,7 +285,7 @@ export async function startRecordThread(settings: RecordThreadSettings, deps: Re
     reopen() {
       if (isClosed || typeof destination !== "string" || destination === "stdout") return;
       // Whether it can be opened is known here and now.
-      closeSync(openLog(destination));
+      openLogFile(destination).close();
       sendBatch();
       send({ type: "reopen" });
     },

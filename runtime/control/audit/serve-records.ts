@@ -44,7 +44,6 @@ export function serveRecords(
     destination,
     closeTimeoutMs,
     batchMs: BATCH_MS,
-    endsBrokenLine: audit !== undefined,
     onError({ code, message }: GatewayError, queued) {
       isFailing = true;
       tell({ type: "error", code, message, queued });

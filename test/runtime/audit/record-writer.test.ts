@@ -1,4 +1,13 @@
-import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -223,6 +232,92 @@ describe("createRecordWriter() when writing fails", () => {
     expect(file.text).toBe("one\n");
     expect(errors).toEqual(["record.write 4"]);
     await writer.close();
+  });
+
+  test("processes that append to one file on a full disk lose no line, in whatever order they go on", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "records-"));
+    const path = join(directory, "authorize.log");
+    let room = 7;
+    const disk: WriteTo = (fd, buffer, offset, length, _position, done) => {
+      const written = room === 0 ? 0 : writeSync(fd, buffer, offset, Math.min(length, room));
+      room -= written;
+      const full = written === 0 ? Object.assign(new Error("ENOSPC"), { code: "ENOSPC" }) : null;
+      setImmediate(done, full, written);
+    };
+    const open = (retryMs: number) => {
+      const { errors, onError } = collectErrors();
+      const writer = createRecordWriter({ destination: path, onError, writeTo: disk, retryMs });
+      return { writer, errors };
+    };
+    const cut = open(20);
+    const others = [open(1), open(40)];
+    void cut.writer.write("first\n");
+    void cut.writer.write("cut\n");
+    const flushed = [cut.writer.flush()];
+    await until(() => cut.errors.length > 0);
+    expect(readFileSync(path, "utf8")).toBe("first\nc");
+    for (const [index, other] of others.entries()) {
+      void other.writer.write(`other ${index}\n`);
+      flushed.push(other.writer.flush());
+      await until(() => other.errors.length > 0);
+    }
+    room = Infinity;
+    await Promise.all(flushed);
+    const lines = readFileSync(path, "utf8").split("\n").slice(0, -1);
+    expect(lines.slice(0, 2)).toEqual(["first", "c"]);
+    expect(lines.slice(2).toSorted()).toEqual(["cut", "other 0", "other 1"]);
+    for (const { writer } of [cut, ...others]) await writer.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  test("a line that was cut while others wrote before it goes on where it stopped", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "records-"));
+    const path = join(directory, "authorize.log");
+    let room = 5;
+    const writeTo: WriteTo = (fd, buffer, offset, length, _position, done) => {
+      const written = Math.min(length, room);
+      if (room === 5) appendFileSync(path, "other\n");
+      room -= written;
+      if (written > 0) done(null, writeSync(fd, buffer, offset, written));
+      else done(Object.assign(new Error("ENOSPC"), { code: "ENOSPC" }), 0);
+    };
+    const { errors, onError } = collectErrors();
+    const writer = createRecordWriter({ destination: path, onError, writeTo, retryMs: 1 });
+    void writer.write("whole\n");
+    void writer.write("next\n");
+    const flushed = writer.flush();
+    await until(() => errors.length > 0);
+    room = Infinity;
+    await flushed;
+    expect(readFileSync(path, "utf8")).toBe("other\nwhole\nnext\n");
+    await writer.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  test("a line that was begun in the file before is whole in the next one", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "records-"));
+    const path = join(directory, "authorize.log");
+    let room = 7;
+    const writeTo: WriteTo = (fd, buffer, offset, length, _position, done) => {
+      const written = Math.min(length, room);
+      room -= written;
+      if (written > 0) done(null, writeSync(fd, buffer, offset, written));
+      else done(Object.assign(new Error("EIO"), { code: "EIO" }), 0);
+    };
+    const { errors, onError } = collectErrors();
+    const writer = createRecordWriter({ destination: path, onError, writeTo, retryMs: 1 });
+    void writer.write("first\n");
+    void writer.write("cut\n");
+    const flushed = writer.flush();
+    await until(() => errors.length > 0);
+    renameSync(path, `${path}.1`);
+    writer.reopen();
+    room = Infinity;
+    await flushed;
+    expect(readFileSync(`${path}.1`, "utf8")).toBe("first\nc");
+    expect(readFileSync(path, "utf8")).toBe("cut\n");
+    await writer.close();
+    rmSync(directory, { recursive: true });
   });
 
   test("a pipe that is full for the moment is tried again without a report", async () => {

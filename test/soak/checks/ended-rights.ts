@@ -29,8 +29,10 @@ interface Use {
   readonly id: number;
   readonly what: string;
   readonly replica: string | undefined;
-  /** It was decided no earlier. */
+  /** It was decided no earlier … */
   readonly at: number;
+  /** … and no later. */
+  readonly ended: number;
   /** Whose right let it in. */
   readonly by: Credential;
   /** Signing in, consenting, a grant's first tokens: only a block stands against them. */
@@ -39,14 +41,19 @@ interface Use {
 
 function usesOf(evidence: Evidence): readonly Use[] {
   return evidence.operations.filter(isDone).flatMap((operation): readonly Use[] => {
-    const { id, kind: what, replica, began: at } = operation;
-    const use = { id, what, replica, at, isNew: false };
+    const { id, kind: what, replica, began: at, ended } = operation;
+    const use = { id, what, replica, at, ended, isNew: false };
     switch (operation.kind) {
       case "request":
         return [{ ...use, by: operation.facts }];
       case "stream":
         // Let in when it began, and again with each byte.
-        return [at, operation.facts.lastByteAt ?? at].map((time) => ({ ...use, by: operation.facts, at: time }));
+        return [at, operation.facts.lastByteAt ?? at].map((time) => ({
+          ...use,
+          by: operation.facts,
+          at: time,
+          ended: time,
+        }));
       case "redeem":
         return [{ ...use, by: operation.facts, isNew: operation.facts.what === "code" }];
       case "sign-in":
@@ -118,7 +125,7 @@ function afterItsEnd(evidence: Evidence, { ends, born }: Rights, use: Use): read
 
 function whileBlocked(evidence: Evidence, { blocks }: Rights, use: Use): readonly Violation[] {
   return (blocks.get(use.by.user ?? "") ?? [])
-    .filter(({ until }) => use.at < until)
+    .filter(({ until }) => use.ended < until)
     .filter(({ block }) => use.at > knownBy(evidence.faults, use.replica, block.ended, evidence.slackMs))
     .map(({ block }) => violation(use, block, `${block.facts.user} was blocked`));
 }

@@ -121,7 +121,10 @@ export const SPOOL_DISK_FULL: Fault = {
   },
 };
 
-/** Tokens end sooner or later on this replica; what all replicas must agree on goes by the store's clock. */
+/**
+ * Tokens end sooner or later on this replica; what all replicas must agree on goes by the store's clock. SQLite has none of its own,
+ * and processes that share its file share their machine's.
+ */
 export const CLOCK_STEPPED: Fault = {
   name: "clock-stepped",
   disturbs: ["clock"],
@@ -129,13 +132,14 @@ export const CLOCK_STEPPED: Fault = {
   briefly: 2,
   missing: ({ replicas }) => (replicas.every(({ setClock }) => setClock) ? undefined : "libfaketime is not installed"),
   aim(world, random) {
-    const replica = oneOf(world.replicas, random);
+    const one = oneOf(world.replicas, random);
+    const replicas = world.store === "sqlite" ? world.replicas : [one];
     const seconds = Math.round(between([10, 120], random)) * (random() < 0.5 ? -1 : 1);
     return {
-      replicas: [replica],
+      replicas,
       detail: `${Math.abs(seconds)} s ${seconds < 0 ? "back" : "ahead"}`,
-      strike: async () => replica.setClock?.(seconds),
-      heal: async () => replica.setClock?.(0),
+      strike: async () => replicas.forEach((replica) => replica.setClock?.(seconds)),
+      heal: async () => replicas.forEach((replica) => replica.setClock?.(0)),
     };
   },
 };
