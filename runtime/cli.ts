@@ -6,14 +6,11 @@ import { Command, CommanderError, InvalidArgumentError } from "commander";
 
 import type { ReadyOptions } from "./tools/commands/ready.ts";
 import { addAdministration, addAuditCommands, addPolicyCommands } from "./tools/commands/program.ts";
-import { configJsonSchema } from "./config/surfaces/json-schema.ts";
 import { DEFAULT_OWNER } from "./features/process/owners.ts";
-import { configReference } from "./config/surfaces/reference.ts";
-import { readSources } from "./control/bundle/sources.ts";
 import { attempting, errorText, GatewayError } from "./shared/errors.ts";
-import { EXPLAIN_EXIT, type ExplainOptions, explainRequest } from "./tools/explain.ts";
+import type { ExplainOptions } from "./tools/explain.ts";
 import { addTools } from "./tools/lock/program.ts";
-import { IMPORT_FORMATS, importConfig } from "./tools/import/import.ts";
+import { IMPORT_FORMATS } from "./tools/import-formats.ts";
 import type { CertificateFacts } from "./policy/facts.ts";
 import type { TranslateCommand } from "./kubernetes/translate-command.ts";
 import type { WatchCommand } from "./kubernetes/controller/watch-command.ts";
@@ -103,6 +100,8 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .action(async (options: ExplainCommand) => {
       const { certificate: file, invalidCertificate = false } = options;
       const certificate = file === undefined ? undefined : await readCertificate(file, !invalidCertificate);
+      const { EXPLAIN_EXIT, explainRequest } = await import("./tools/explain.ts");
+      const { readSources } = await import("./control/bundle/sources.ts");
       const { text, answer } = explainRequest(await readSources([options.config]), options, certificate);
       console.log(text);
       exitCode = EXPLAIN_EXIT[answer];
@@ -136,12 +135,18 @@ export async function runCli(args: readonly string[]): Promise<number> {
   program
     .command("schema")
     .description("print the JSON Schema of configuration files, for editors")
-    .action(() => console.log(JSON.stringify(configJsonSchema(), null, 2)));
+    .action(async () => {
+      const { configJsonSchema } = await import("./config/surfaces/json-schema.ts");
+      console.log(JSON.stringify(configJsonSchema(), null, 2));
+    });
 
   program
     .command("reference")
     .description("print the reference of all settings as Markdown")
-    .action(() => console.log(configReference()));
+    .action(async () => {
+      const { configReference } = await import("./config/surfaces/reference.ts");
+      console.log(configReference());
+    });
 
   const ingress = program.command("ingress").description("Kubernetes Ingresses as configuration");
   withIngressOptions(ingress.command("translate"))
@@ -179,6 +184,8 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("--boot <file>", "write the gateway's own file there, with the settings that hold for all routes")
     .action(async (path: string, { boot: bootFile, ...options }: { to?: string; owner?: string; boot?: string }) => {
       const file = resolve(path);
+      const { importConfig } = await import("./tools/import/import.ts");
+      const { readSources } = await import("./control/bundle/sources.ts");
       const [source] = await readSources([file]);
       const { text, boot, report, ok } = importConfig(file, source?.text ?? "", {
         ...options,

@@ -1,6 +1,5 @@
 /** `gateway run`: serves until a signal says stop. */
-import { startGateway } from "./gateway.ts";
-import { startSupervisor } from "./control/workers/supervisor.ts";
+import type { Gateway } from "./gateway.ts";
 
 export interface RunOptions {
   readonly config: string;
@@ -10,7 +9,7 @@ export interface RunOptions {
 
 /** Resolves with the exit code after SIGTERM or SIGINT and a drain; a second signal ends the process at once. */
 export async function runUntilSignal({ config, workers }: RunOptions): Promise<number> {
-  const gateway = workers === 1 ? await startGateway({ config }) : await startSupervisor({ config, workers });
+  const gateway = workers === 1 ? await startAlone(config) : await startWithWorkers(config, workers);
   const by = workers === 1 ? "" : ` with ${workers} workers`;
   console.error(`gateway serves on ${gateway.origin}${by}, admin on ${gateway.adminOrigin}`);
   // Log rotation: the file was renamed, the next records go to a new one.
@@ -21,4 +20,17 @@ export async function runUntilSignal({ config, workers }: RunOptions): Promise<n
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => process.exit(1));
   await gateway.close();
   return 0;
+}
+
+type Served = Pick<Gateway, "origin" | "adminOrigin" | "reopenLogs" | "close">;
+
+// The one serves and the other has those who do: neither loads what only the other needs.
+async function startAlone(config: string): Promise<Served> {
+  const { startGateway } = await import("./gateway.ts");
+  return startGateway({ config });
+}
+
+async function startWithWorkers(config: string, workers: number): Promise<Served> {
+  const { startSupervisor } = await import("./control/workers/supervisor.ts");
+  return startSupervisor({ config, workers });
 }

@@ -207,7 +207,11 @@ const rules: Readonly<Record<string, Rule>> = {
     may: ["shared", "features", "http", "mcp"],
     why: "a client like any other, which keeps what it was shown",
   },
-  "tools/import": { may: ["shared", "policy", "settings", "features", "config"], why: "another product's text in" },
+  "tools/import-formats": { may: [], why: "names of them, for the command line" },
+  "tools/import": {
+    may: ["shared", "policy", "settings", "features", "config", "tools/import-formats"],
+    why: "another product's text in",
+  },
   "tools/explain": { may: ["policy", "config", "control/explain"], why: "a command over configuration and policy" },
   "tools/replay": {
     may: ["shared", "policy", "audit", "settings", "features", "config", "control/bundle"],
@@ -258,6 +262,7 @@ const rules: Readonly<Record<string, Rule>> = {
   ground: { may: ["*"], why: "the part of it that all others stand on" },
   run: { may: ["*"], why: "starts the composition root" },
   main: { may: ["*"], why: "starts the composition root" },
+  "compile-cache": { may: ["shared"], why: "is there before anything else is loaded" },
   cli: { may: ["*"], why: "text in and out" },
 };
 

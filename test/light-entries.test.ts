@@ -85,3 +85,40 @@ test("a gateway without a console loads nothing of it", async () => {
   expect(files.length).toBeGreaterThan(400);
   expect(files.filter((file) => ONLY_WHERE_SET.test(file))).toEqual([]);
 });
+
+/** Loaded where the boot file asks for it, or by other commands. */
+const NOT_FOR_ALL =
+  /^runtime\/(?:terraform|kubernetes|tools|package)\/|^runtime\/(?:cli|main|run)\.ts|^runtime\/store\/(?:postgres|sqlite)\/(?!sqlite-path)|^runtime\/record-store\/(?:postgres|sqlite)\/|^runtime\/control\/workers\/(?!descriptors)|^runtime\/tracing\/otlp/;
+
+/** Of packages, all that a gateway has that keeps its state in memory: no database, tracing, gRPC, Kubernetes or WebAuthn. */
+const GATEWAY_PACKAGES = [
+  "ipaddr.js",
+  "jose",
+  "oauth4webapi",
+  "openid-client",
+  "pino",
+  "prom-client",
+  "protobufjs/minimal.js",
+  "re2js",
+  "undici",
+  "yaml",
+  "zod",
+];
+
+test("a gateway that is asked for little loads no databases, workers, tracing, Terraform or Kubernetes", async () => {
+  const { files, packages } = await loads("runtime/gateway.ts");
+  expect(files.filter((file) => NOT_FOR_ALL.test(file))).toEqual([]);
+  expect(packages).toEqual(GATEWAY_PACKAGES);
+});
+
+test("a command loads what it is about, when it is given", async () => {
+  const { files, packages } = await loads("runtime/main.ts");
+  expect(files).toContain("runtime/compile-cache.ts");
+  expect(files.length).toBeLessThan(5);
+  expect(packages).toEqual([]);
+  const words = await loads("runtime/cli.ts");
+  expect(words.files.filter((file) => /^runtime\/(?:config|settings|policy|control|proxy|gateway)/.test(file))).toEqual(
+    [],
+  );
+  expect(words.packages).toEqual(["commander"]);
+});

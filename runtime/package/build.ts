@@ -1,7 +1,7 @@
 /**
  * `npm run build`: dist/ as the published package has it.
  *
- *   dist/runtime            JavaScript and declarations by tsc
+ *   dist/runtime            JavaScript and declarations by tsc; the gateway's programs as few files
  *   dist/constructs/cdktf   the constructs, and what they need of runtime/, as CommonJS
  *   dist/constructs/cdktn   the same constructs over the framework `cdktn`
  *   dist/provider           the Terraform provider as one file, with the licences of what is in it
@@ -22,6 +22,7 @@ import { fileURLToPath } from "node:url";
 import { writeProviderFile } from "../terraform/provider-file.ts";
 import { VERSION } from "../shared/version.ts";
 import { installedPackages, packagesOf, thirdPartyLicenses } from "./licenses.ts";
+import { writePrograms } from "./program-files.ts";
 import { readBill, refsOf, renderBill } from "./sbom.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -37,6 +38,7 @@ export async function build(): Promise<void> {
   compile(".tsconfig.build.json");
   compile(".tsconfig.constructs.json");
   await finishDeclarations(DIST);
+  await writePrograms(ROOT, join(DIST, "runtime"));
   const constructs = join(DIST, "constructs");
   await writeFile(join(constructs, "package.json"), '{ "type": "commonjs" }\n');
   await writeOtherFramework(join(constructs, "cdktf"), join(constructs, "cdktn"));

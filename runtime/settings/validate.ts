@@ -2,7 +2,7 @@
 import { memberNames } from "./secret-spellings.ts";
 import { isRecord } from "../shared/is-record.ts";
 import type { Field } from "./field.ts";
-import { type Schema, unknownMember } from "./types/registry.ts";
+import { type Schema, soundDocument, unknownMember } from "./types/registry.ts";
 import { errorAt, type UnplacedProblem, type ValuePath } from "./problem.ts";
 
 /** Validates a block against its schema. `valid` holds the members without problems. */
@@ -12,6 +12,8 @@ export function validate<T extends object>(
   fields: readonly Field[],
   report: (problem: UnplacedProblem) => void,
 ): { readonly complete: boolean; readonly valid: Partial<T> } {
+  const sound = soundDocument(schema, value);
+  if (sound) return { complete: true, valid: sound };
   const parsed = schema.safeParse(value);
   if (parsed.success) return { complete: true, valid: parsed.data };
   const bad = new Set<PropertyKey>();

@@ -3,9 +3,7 @@ import { errorText, GatewayError } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
 import type { Clock } from "../shared/clock.ts";
 import { createMemoryStore } from "./memory.ts";
-import { openPostgresStore } from "./postgres/postgres.ts";
 import { sqlitePath } from "./sqlite/sqlite-path.ts";
-import { openSqliteStore } from "./sqlite/sqlite.ts";
 import type { Store } from "./store.ts";
 
 export interface StoreDeps {
@@ -26,6 +24,8 @@ export async function openStore(url: string, deps: StoreDeps): Promise<Store> {
   if (scheme === "sqlite") {
     const path = sqlitePath(url);
     if (path === undefined) throw new GatewayError("store.url", `Cannot open store "${url}": ${EXPECTED}`);
+    // Each kind of store is loaded where it is asked for.
+    const { openSqliteStore } = await import("./sqlite/sqlite.ts");
     return openSqliteStore({ path, clock: deps.clock });
   }
   if (scheme === "postgres" || scheme === "postgresql") return openPostgres(url, deps);
@@ -34,6 +34,7 @@ export async function openStore(url: string, deps: StoreDeps): Promise<Store> {
 
 async function openPostgres(url: string, { log }: StoreDeps): Promise<Store> {
   try {
+    const { openPostgresStore } = await import("./postgres/postgres.ts");
     return await openPostgresStore({ url, log });
   } catch (error) {
     if (error instanceof GatewayError && error.code === "store.too-new") throw error;

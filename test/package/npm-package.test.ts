@@ -19,6 +19,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { loadSlices } from "../../runtime/config/load.ts";
 import type { Bill } from "../../runtime/package/sbom.ts";
+import { app, TSCONFIG, VERIFY } from "../support/package-programs.ts";
+import { runGateway } from "../support/run-gateway.ts";
 import { type Framework, type InitProject, initProjects } from "../support/cdktf-init.ts";
 import { installPackage, type NpmProject, packCopy } from "../support/npm-project.ts";
 import { terraformMissing } from "../support/terraform.ts";
@@ -30,59 +32,6 @@ const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8")
 function snippets(language: string): readonly string[] {
   return [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, "gm"))].map(([, text = ""]) => text);
 }
-
-const app = (framework: "cdktf" | "cdktn", body = ""): string => `
-import { writeFileSync } from "node:fs";
-import { App, LocalBackend, TerraformStack } from "${framework}";
-import * as gateform from "gateform/${framework}";
-import {
-  allow, deny, domain, Gateway, type GatewayProps, headerValue, gatewayToken, literal, McpServerRoute, mcpTool, Route,
-} from "gateform/${framework}";
-import { expectAllow, expectDeny, synthBundle } from "gateform/${framework}/testing";
-
-const app = new App({ outdir: "out-${framework}" });
-const stack = new TerraformStack(app, "main");
-new LocalBackend(stack, { path: "terraform.tfstate" });
-const settings: GatewayProps = { owner: "team", runtimeFlags: { mcp: true } };
-const gateway = new Gateway(stack, "gateway", settings);
-new Route(gateway, "wiki", {
-  from: "https://wiki.example.com",
-  to: "http://wiki.internal",
-  policy: [allow(domain.is("example.com"))],
-  setRequestHeaders: { "X-Token": headerValue\`Bearer \${gatewayToken.accessToken}\`, "X-Literal": literal("\${x} 100%") },
-});
-const tools = new McpServerRoute(gateway, "tools", {
-  from: "https://tools.example.com",
-  to: "http://tools.internal",
-  policy: [allow(domain.is("example.com")), deny(mcpTool.startsWith("delete_"))],
-});
-expectAllow(tools, { email: "a@example.com", tool: "read" });
-expectDeny(tools, { email: "a@example.com", tool: "delete_all" });
-const { routes } = synthBundle(stack);
-if (Object.keys(routes).join() !== "tools,wiki") throw new Error(JSON.stringify(routes));
-${body}
-app.synth();
-// @ts-expect-error -- types are known here: a wrong prop is an error
-export const wrong: gateform.RouteProps = { from: "https://a.example.com", to: "http://a", nonsense: true };
-`;
-
-const VERIFY = `
-import { type AssertionClaims, verifyAssertion } from "gateform/verify";
-export type Claims = AssertionClaims;
-if (typeof verifyAssertion !== "function") throw new Error("verifyAssertion");
-`;
-
-const TSCONFIG = {
-  compilerOptions: {
-    module: "nodenext",
-    target: "es2024",
-    lib: ["es2024", "dom"],
-    types: ["node"],
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    noEmit: true,
-  },
-};
 
 describe("the npm package", { timeout: 240_000 }, () => {
   let project: NpmProject;
@@ -209,6 +158,40 @@ describe("the npm package", { timeout: 240_000 }, () => {
     expect(await project.run("gateway", "--version")).toMatch(/^\d+\.\d+\.\d+/);
     expect(JSON.parse(await project.run("gateway", "schema"))).toHaveProperty("$defs");
     await expect(project.run("terraform-provider-gateway")).rejects.toThrow("This program is a Terraform plugin");
+  });
+
+  test("serves as few files: workers, threads for configurations, records and SQLite, and code kept for the next start", async () => {
+    const home = join(project.directory, "home");
+    mkdirSync(home);
+    const gateway = await runGateway({
+      program: [join(project.directory, "node_modules/gateform/runtime/bin/gateway.js")],
+      workers: 2,
+      boot: { record_store: {}, audit: true },
+      env: { HOME: home, XDG_CACHE_HOME: "", CACHE_DIRECTORY: "", NODE_COMPILE_CACHE: "" },
+    });
+    try {
+      const route = {
+        from: "http://a.example.com",
+        to: ["http://127.0.0.1:9"],
+        policy: [{ allow: { or: [{ accept: true }] } }],
+      };
+      const slice = JSON.stringify({ version: 1, owner: "team", routes: { a: route } });
+      expect(await gateway.admin.publish("team", slice)).toMatchObject({ body: { live: true } });
+    } finally {
+      await gateway.close();
+    }
+    expect(await gateway.ended).toBe(0);
+    expect(readdirSync(join(home, ".cache/gateform")).map((name) => name.replace(/-.*/, ""))).toEqual(["compiled"]);
+    const built = readdirSync(join(project.directory, "node_modules/gateform/dist/runtime"));
+    // Whatever is started as a thread or a process has a file of its own.
+    expect(built.filter((name) => /(^|-)worker\.js$/.test(name)).toSorted()).toEqual([
+      "draft-worker.js",
+      "records-worker.js",
+      "sqlite-reader-worker.js",
+      "sqlite-worker.js",
+      "validate-worker.js",
+      "worker.js",
+    ]);
   });
 
   test("entry points import, type-check and synthesize the same bundle on cdktf and cdktn", async () => {

@@ -13,6 +13,7 @@ import * as z from "zod";
 import type { Default, Field, Kind } from "../field.ts";
 import type { FieldGroup } from "../groups.ts";
 import { nearest } from "../nearest.ts";
+import { isRecord } from "../../shared/is-record.ts";
 
 /** What every setting tells about itself. */
 export interface About {
@@ -113,6 +114,37 @@ export type Schema<T> = z.ZodType<T>;
 export function unknownMember(name: string, known: Iterable<string>): string {
   const near = nearest(name, known);
   return near === undefined ? "is not a known setting" : `is not a known setting, did you mean "${near}"?`;
+}
+
+/**
+ * What a schema of a document makes of one that is sound; undefined when it is not, or may not be, which the schema itself
+ * is to say. Its own way is to ask for each of a hundred settings, of which a route has ten; this asks for those that are there.
+ */
+export function soundDocument<T extends object>(schema: Schema<T>, value: unknown): T | undefined {
+  if (!(schema instanceof z.ZodObject) || !isRecord(value)) return undefined;
+  // What is asked of the whole only the schema knows.
+  if ((schema.def.checks?.length ?? 0) > 0) return undefined;
+  const shape = schema.shape as Shape;
+  for (const name of Object.keys(value)) if (!Object.hasOwn(shape, name)) return undefined;
+  const sound: Record<string, unknown> = {};
+  // In the order of the schema, as it would give them.
+  for (const name of namesOf(shape)) {
+    const member = shape[name] as z.ZodType;
+    if (Object.hasOwn(value, name)) {
+      const parsed = member.safeParse(value[name]);
+      if (!parsed.success) return undefined;
+      sound[name] = parsed.data;
+    } else if (!(member instanceof z.ZodExactOptional)) return undefined;
+  }
+  return sound as T;
+}
+
+const shapeNames = new WeakMap<Shape, readonly string[]>();
+
+function namesOf(shape: Shape): readonly string[] {
+  const known = shapeNames.get(shape) ?? Object.keys(shape);
+  shapeNames.set(shape, known);
+  return known;
 }
 
 // Helpers below: small zod schemas with our messages.

@@ -3,13 +3,11 @@ import { HAND_WRITTEN_OWNER, DEFAULT_OWNER, isOwner, OWNER_EXPECTED } from "../.
 import { quote } from "../../settings/problem.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { convertConfig, type Converted } from "./convert.ts";
+import { IMPORT_FORMATS, type ImportFormat } from "../import-formats.ts";
 import { formatNotes } from "./note.ts";
 import { writeBoot } from "./write/write-boot.ts";
 import { writeHcl } from "../../config/write/write-hcl.ts";
 import { writeTypescript } from "../../config/write/write-typescript.ts";
-
-export const IMPORT_FORMATS = ["typescript", "hcl", "bundle"] as const;
-export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
 export interface Imported {
   /** The program, HCL or bundle. */

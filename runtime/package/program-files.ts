@@ -1,0 +1,64 @@
+/**
+ * The gateway's programs as few files: `main.js`, those of its threads and workers, and pieces that they share, beside the
+ * JavaScript that tsc made of each source. Of a start half the time was finding, reading and linking 1,300 modules.
+ *
+ * The packages that they need are in them, in the versions of the bill of materials; what is an optional peer is not.
+ */
+import { readdir, readFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+
+import { build } from "esbuild";
+
+/** How a source names the file of a thread or a worker, which has the same ending as itself. */
+const STARTED = /new URL\(`(\.\/[\w-]+)\$\{extname\(import\.meta\.url\)\}`, import\.meta\.url\)/g;
+
+/** Packages that people install where they want what needs them. */
+const LEFT_OUT = ["@kubernetes/client-node", "esbuild", "pg-native", "cdktf", "cdktn", "constructs"];
+
+/** CommonJS packages ask for Node's own modules, which ES modules have no word for. */
+const REQUIRE =
+  'import { createRequire as $createRequire } from "node:module";\nconst require = $createRequire(import.meta.url);';
+
+/**
+ * @param root of the checkout
+ * @param outdir `dist/runtime`: all files in one folder, so that what is started is beside whatever piece starts it
+ * @returns paths below `root` of all files that went into them
+ */
+export async function writePrograms(root: string, outdir: string): Promise<readonly string[]> {
+  const entries = ["runtime/main.ts", ...(await startedFiles(root))];
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: Object.fromEntries(entries.map((entry) => [basename(entry, ".ts"), entry])),
+    outdir,
+    entryNames: "[name]",
+    chunkNames: "part-[name]-[hash]",
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node24",
+    external: LEFT_OUT,
+    banner: { js: REQUIRE },
+    // The same bytes wherever the packages lie.
+    preserveSymlinks: true,
+    // Their licences are delivered as a file.
+    legalComments: "none",
+    metafile: true,
+    logLevel: "error",
+  });
+  return Object.keys(metafile.inputs);
+}
+
+/** Sources that others start as threads and processes. */
+async function startedFiles(root: string): Promise<readonly string[]> {
+  const files = await readdir(join(root, "runtime"), { recursive: true });
+  const found: string[] = [];
+  for (const file of files.filter((name) => name.endsWith(".ts")).toSorted()) {
+    const text = await readFile(join(root, "runtime", file), "utf8");
+    for (const [, name = ""] of text.matchAll(STARTED)) found.push(join("runtime", dirname(file), `${name}.ts`));
+  }
+  const names = found.map((file) => basename(file));
+  if (new Set(names).size !== names.length)
+    throw new Error(`Cannot put files of one name into one folder: ${names.join(", ")}`);
+  return found;
+}
