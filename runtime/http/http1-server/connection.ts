@@ -140,6 +140,8 @@ export class Connection implements RequestSink, BodySource {
     const exchange = this.#exchange;
     if (exchange === undefined) return;
     exchange.closesConnection ||= closes;
+    // The rest came: whoever takes the answer slowly has the time of any other answer.
+    this.#due = NOTHING;
     exchange.finishBody(trailers);
     if (exchange.isAnswered) this.#goOn(exchange);
   }
@@ -209,7 +211,6 @@ export class Connection implements RequestSink, BodySource {
     const isBehind = this.#answeredOfHeld > 0 && exchange === undefined;
     this.owner.unreadable(detail);
     this.#isClosing = true;
-    this.#exchange = undefined;
     this.#held = undefined;
     // What cannot be read behind a good request does not take its answer away.
     if (isBehind || exchange?.isEnded === true) closeLingering(this.socket);
@@ -266,8 +267,10 @@ export class Connection implements RequestSink, BodySource {
   }
 
   #goOn({ closesConnection }: OwnExchange): void {
-    if (closesConnection || this.owner.draining) this.#close();
-    else this.#release();
+    if (!closesConnection && !this.owner.draining) return this.#release();
+    // What came behind it is as if it had never come.
+    this.#held = undefined;
+    this.#close();
   }
 
   /** The next request may begin. */

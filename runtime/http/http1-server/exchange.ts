@@ -135,10 +135,7 @@ export class OwnExchange implements Exchange {
     if (this.isEnded || this.#isOver) return;
     if (chunk !== undefined && chunk.length > 0 && this.#framing !== NO_BODY) this.#send(bytesOf(chunk));
     // Less than was declared must not look complete. More has broken it off already.
-    if (this.#framing === OF_LENGTH && this.#left !== 0) {
-      this.abort();
-      return;
-    }
+    if (this.#framing === OF_LENGTH && this.#left !== 0) return this.abort();
     const last = this.#framing === CHUNKED ? `${this.#headText}0\r\n${trailerText(trailers)}\r\n` : this.#headText;
     this.#finish(last);
   }
@@ -193,9 +190,12 @@ export class OwnExchange implements Exchange {
   }
 
   finishBody(trailers: readonly string[] = NONE): void {
+    const body = this.#openBody();
     this.trailers = trailers;
     this.#isBodyWhole = true;
-    this.#openBody().feedEnd();
+    // Behind the answer it was thrown away: ended, it would look complete to whoever still reads it.
+    if (this.isEnded) body.breakOff();
+    else body.feedEnd();
   }
 
   /** Nothing of the answer is missing, or nothing more of it can be sent. */

@@ -110,6 +110,39 @@ describe("silence", () => {
   });
 });
 
+describe("a body behind its answer", () => {
+  const CHUNKED = "POST / HTTP/1.1\r\nhost: a.example\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n";
+  const REST = "3\r\ndef\r\n0\r\n\r\n";
+
+  test("breaks off for whoever still reads it: a part of it was thrown away", async () => {
+    client.write(CHUNKED);
+    await begun(1);
+    const seen: string[] = [];
+    const body = exchanges[0]?.body;
+    for (const event of ["end", "error"]) body?.on(event, () => seen.push(event));
+    body?.resume();
+    exchanges[0]?.respond(200, OK, "ok");
+    client.write(REST + get());
+    await begun(2);
+    await expect.poll(() => seen).toEqual(["error"]);
+  });
+
+  test("that has come to its end leaves a slow reader of the answer its time", async () => {
+    const page = Buffer.alloc(16_000_000);
+    client.pause();
+    client.write(CHUNKED);
+    await begun(1);
+    exchanges[0]?.respond(200, ["content-length", `${page.length}`], page);
+    client.write(REST);
+    await read(CHUNKED.length + REST.length);
+    connection.look(Infinity);
+    client.resume();
+    await expect.poll(() => text.length, { timeout: 5_000 }).toBeGreaterThan(page.length);
+    client.write(get());
+    await begun(2);
+  });
+});
+
 describe("what is kept behind a request that is not answered", () => {
   test.each([
     ["in one piece", (bytes: string) => [bytes]],

@@ -61,6 +61,21 @@ describe("HTTP/1.1", () => {
     expect(unanswered).toEqual([]);
   });
 
+  test("not what stands behind an answer that says close", async () => {
+    const last = openRaw(server.port, GET.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n") + GET);
+    await arrived(1);
+    exchanges[0]?.respond(200, ["content-length", "2"], "ok");
+    await last.closed;
+    await over();
+    expect(unanswered).toEqual([]);
+  });
+
+  test("one whose body cannot be read", async () => {
+    openRaw(server.port, GET.replace("\r\n\r\n", "\r\ntransfer-encoding: chunked\r\n\r\nno chunk"));
+    await arrived(1);
+    await told("client 1");
+  });
+
   test("not a WebSocket", async () => {
     const upgrade = "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n";
     const key = "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
