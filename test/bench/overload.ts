@@ -8,7 +8,9 @@
  *
  *   --rounds N (5; medians are taken)  --seconds S (2)  --only overload,FLOOD,…  --json
  *   --realtime  gateway, clients and upstream are scheduled before everything else on the machine (root alone): for figures
- *               while others work there
+ *               while others work there. Where the kernel bounds such processes (sched_rt_runtime_us), it stops the gateway for
+ *               50 ms of each second that it would be busy, which shows in every p99
+ *   --http1 own  by the gateway's own reader and writer instead of Node's server
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { spawn } from "node:child_process";
@@ -30,6 +32,7 @@ const { values } = parseArgs({
     only: { type: "string" },
     json: { type: "boolean", default: false },
     realtime: { type: "boolean", default: false },
+    http1: { type: "string", default: "node" },
   },
 });
 const rounds = Number(values.rounds);
@@ -70,7 +73,14 @@ async function measure(): Promise<void> {
   };
   const upstream = await start("rest", process.execPath, join(import.meta.dirname, "common/upstream.ts"));
   const origin = `http://127.0.0.1:${upstream.port}`;
-  const gateway = await startGateway({ directory, name: "gateway", upstream: origin, start, logLevel: "error" });
+  const gateway = await startGateway({
+    directory,
+    name: "gateway",
+    upstream: origin,
+    start,
+    logLevel: "error",
+    settings: `http1_server: ${values.http1}\n`,
+  });
   closers.unshift(gateway.close);
   const { port } = gateway.child;
   const requests = [webRequest(port, gateway.cookie), messageRequest(port, gateway.bearer)].map((each) =>

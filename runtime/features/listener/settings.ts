@@ -99,7 +99,7 @@ export const listenerShape = {
     default: "500ms",
   }),
   http1_server: choice(["node", "own"], {
-    doc: "Who reads and writes HTTP/1.1 on the public listener: Node's own server, or the gateway's reader and writer, which takes about a fifth less processor time for a request and refuses whatever Node's parser refuses. The latter is new: it has been fuzzed against Node's, and has not been attacked by others yet.",
+    doc: "Who reads and writes HTTP/1.1 on the public listener: Node's own server, or the gateway's reader and writer, which takes about a fifth less processor time for a request and refuses whatever Node's parser refuses. The latter is new: it has been fuzzed against Node's and attacked, and has not been run for long yet.",
     default: "node",
   }),
   send_timeout: duration({
