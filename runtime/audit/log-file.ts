@@ -9,8 +9,8 @@ import { GatewayError, errorText } from "../shared/errors.ts";
 export interface LogFile {
   readonly fd: number;
   /**
-   * What is written next of a batch of whole lines of which `offset` bytes have been written: the rest where nothing came behind
-   * those, else the line that was cut, once more from its beginning. What is unfinished in the file becomes a line of its own.
+   * What is written next of a batch of whole lines of which `offset` bytes have been written: the line that was cut once more from
+   * its beginning, and what follows. What is unfinished in the file becomes a line of its own.
    */
   rest(batch: Buffer, offset: number): { readonly batch: Buffer; readonly offset: number };
   /** So many bytes of it were appended. Not called where writing failed: `rest()` is asked for the same again. */
@@ -40,13 +40,11 @@ export function openLogFile(path: string): LogFile {
     rest(batch, offset) {
       if (reading === undefined) return { batch, offset };
       size = fstatSync(fd).size;
-      if (size === end) return { batch, offset };
       const lineStart = offset === 0 ? 0 : batch.lastIndexOf(LINE_END, offset - 1) + 1;
-      const begun = batch.subarray(lineStart, offset);
-      const tail = readTail(reading, size, Math.max(1, begun.length));
-      // What others wrote stands before it.
-      if (begun.length > 0 && tail.equals(begun)) return { batch, offset };
-      if (size === 0 || tail.at(-1) === LINE_END) return { batch, offset: lineStart };
+      // A line that was cut goes on nowhere: between a look at the file and the write others may write. But it must not be there twice.
+      const isCut = offset > lineStart && batch[offset] !== LINE_END;
+      if (!isCut && (size === end || offset > lineStart)) return { batch, offset };
+      if (!isLineOpen(reading, size)) return { batch, offset: lineStart };
       return { batch: Buffer.concat([Buffer.of(LINE_END), batch.subarray(lineStart)]), offset: 0 };
     },
     wrote: (bytes) => void (end = size + bytes),
@@ -57,13 +55,13 @@ export function openLogFile(path: string): LogFile {
   };
 }
 
-/** The last bytes, or as many as there are. Where they cannot be read the disk is worse than full, and writing will say so. */
-function readTail(reading: number, size: number, bytes: number): Buffer {
-  const tail = Buffer.alloc(Math.min(bytes, size));
+/** Where it cannot be read the disk is worse than full, and writing will say so. */
+function isLineOpen(reading: number, size: number): boolean {
+  const last = Buffer.alloc(1);
   try {
-    return tail.subarray(0, readSync(reading, tail, 0, tail.length, size - tail.length));
+    return size > 0 && readSync(reading, last, 0, 1, size - 1) === 1 && last[0] !== LINE_END;
   } catch {
-    return Buffer.of(LINE_END);
+    return false;
   }
 }
 

@@ -270,7 +270,7 @@ describe("createRecordWriter() when writing fails", () => {
     rmSync(directory, { recursive: true });
   });
 
-  test("a line that was cut while others wrote before it goes on where it stopped", async () => {
+  test("a line that lacks its end alone on a full disk is there once", async () => {
     const directory = mkdtempSync(join(tmpdir(), "records-"));
     const path = join(directory, "authorize.log");
     let room = 5;
@@ -290,6 +290,33 @@ describe("createRecordWriter() when writing fails", () => {
     room = Infinity;
     await flushed;
     expect(readFileSync(path, "utf8")).toBe("other\nwhole\nnext\n");
+    await writer.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  test("what others write between a look at the file and a write tears no line", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "records-"));
+    const path = join(directory, "authorize.log");
+    let room = 3;
+    let between = "";
+    const writeTo: WriteTo = (fd, buffer, offset, length, _position, done) => {
+      const written = Math.min(length, room);
+      if (room === Infinity && between !== "") appendFileSync(path, between);
+      between = "";
+      room -= written;
+      if (written > 0) done(null, writeSync(fd, buffer, offset, written));
+      else done(Object.assign(new Error("ENOSPC"), { code: "ENOSPC" }), 0);
+    };
+    const { errors, onError } = collectErrors();
+    const writer = createRecordWriter({ destination: path, onError, writeTo, retryMs: 1 });
+    void writer.write("whole\n");
+    const flushed = writer.flush();
+    await until(() => errors.length > 0);
+    // Another process saw the same file.
+    between = "\nother\n";
+    room = Infinity;
+    await flushed;
+    expect(readFileSync(path, "utf8")).toBe("who\nother\n\nwhole\n");
     await writer.close();
     rmSync(directory, { recursive: true });
   });
