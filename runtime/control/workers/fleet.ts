@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { forwardLines } from "./forward-lines.ts";
-import { closeUntaken } from "./handover.ts";
+import { createHandover } from "./handover.ts";
 import type { Answers, FromWorker, ToWorker } from "./protocol.ts";
 
 export interface FleetDeps {
@@ -70,6 +70,7 @@ export async function startFleet({ config, names, onGone, log }: FleetDeps): Pro
   const waiting = new Map<number, (value: Answers[keyof Answers] | undefined) => void>();
   const cooldowns = new Set<NodeJS.Timeout>();
   const forwarded = new Set<Promise<void>>();
+  const watchHandover = createHandover();
   let questions = 0;
   let origin = "";
   let started = false;
@@ -109,7 +110,7 @@ export async function startFleet({ config, names, onGone, log }: FleetDeps): Pro
       stdio: ["ignore", "pipe", "inherit", "ipc"],
     });
     const worker = cluster.fork();
-    closeUntaken(worker);
+    watchHandover(worker);
     const { stdout } = worker.process;
     const isForwarded = stdout ? forwardLines(stdout, process.stdout) : Promise.resolve();
     forwarded.add(isForwarded);

@@ -1,11 +1,12 @@
 /**
- * Connections that a worker was given and had not taken when it died.
+ * Connections that a worker was given and did not take: it died before, or had closed its listener.
  *
  * Node's round robin keeps its end of a connection until the worker says that it took it. When the worker dies before,
  * Node forgets that end and leaves it open (nodejs/node-v0.x-archive#7006): the client would wait for ever. Nor does it
- * take such a worker off its lists, since a channel that waits for an answer never says "disconnect".
+ * take such a worker off its lists, since a channel that waits for an answer never says "disconnect". And what the last one
+ * that listened sends back, because it has just closed, Node puts into a queue from which nobody takes any more.
  *
- * The messages are Node's own and documented nowhere; test/runtime/control/workers/workers.test.ts notices when they change.
+ * The messages are Node's own and documented nowhere; the tests of workers and handover notice when they change.
  */
 import type { Worker } from "node:cluster";
 
@@ -17,10 +18,14 @@ interface Handle {
 interface Message {
   readonly cmd?: string;
   readonly act?: string;
+  /** Of the listener that it is about. */
+  readonly key?: string;
   /** Of a connection that is handed over … */
   readonly seq?: number;
-  /** … and of the answer to it. */
+  /** … and of the answer to it, or to the wish to listen. */
   readonly ack?: number;
+  readonly accepted?: boolean;
+  readonly errno?: number;
 }
 
 /** A worker's process, as `cluster` uses it. */
@@ -29,25 +34,51 @@ interface Channel {
   on(event: "internalMessage", listener: (message: Message) => void): void;
 }
 
-/** Closes them when this worker ends: nobody else may have them, since it may have read from one before it could say so. */
-export function closeUntaken(worker: Worker): void {
-  const untaken = new Map<number, Handle>();
-  const channel = worker.process as unknown as Channel;
-  const send = channel.send.bind(channel);
-  channel.send = (message, handle, ...rest) => {
-    if (message.act === "newconn" && message.seq !== undefined && handle) untaken.set(message.seq, handle);
-    return send(message, handle, ...rest);
+interface Untaken {
+  readonly handle: Handle;
+  readonly key: string;
+}
+
+/** @returns watches what one of the workers is handed, from its start on */
+export function createHandover(): (worker: Worker) => void {
+  /** Workers, by what they listen on. */
+  const listeners = new Map<string, Set<Worker>>();
+
+  return (worker) => {
+    const untaken = new Map<number, Untaken>();
+    const channel = worker.process as unknown as Channel;
+    const send = channel.send.bind(channel);
+    channel.send = (message, handle, ...rest) => {
+      const { act, key, seq, ack, errno } = message;
+      if (act === "newconn" && key !== undefined && seq !== undefined && handle) untaken.set(seq, { handle, key });
+      else if (act === undefined && key !== undefined && ack !== undefined && !errno) listenersOn(key).add(worker);
+      return send(message, handle, ...rest);
+    };
+    // Hears of each message after Node, which gives back what was not accepted to those that listen.
+    channel.on("internalMessage", ({ ack, accepted, act, key, cmd }) => {
+      if (act === "close" && key !== undefined) listenersOn(key).delete(worker);
+      const given = ack === undefined ? undefined : untaken.get(ack);
+      if (given && ack !== undefined) {
+        untaken.delete(ack);
+        if (accepted === false && listenersOn(given.key).size === 0) given.handle.close();
+      }
+      // It had no descriptor left for the connection. Its channel stands still from here on, and it would get no other one, however
+      // many descriptors it has later: it finishes what it has, and another worker takes its place.
+      if (cmd === "NODE_HANDLE_NACK") worker.process.kill("SIGTERM");
+    });
+    // Nobody else may have them, since it may have read from one before it could say so.
+    worker.once("exit", () => {
+      for (const { handle } of untaken.values()) handle.close();
+      untaken.clear();
+      for (const each of listeners.values()) each.delete(worker);
+      // Takes it off the lists.
+      worker.disconnect();
+    });
   };
-  channel.on("internalMessage", ({ ack, cmd }) => {
-    if (ack !== undefined) untaken.delete(ack);
-    // It had no descriptor left for the connection. Its channel stands still from here on, and it would get no other one, however
-    // many descriptors it has later: it finishes what it has, and another worker takes its place.
-    if (cmd === "NODE_HANDLE_NACK") worker.process.kill("SIGTERM");
-  });
-  worker.once("exit", () => {
-    for (const handle of untaken.values()) handle.close();
-    untaken.clear();
-    // Takes it off the lists.
-    worker.disconnect();
-  });
+
+  function listenersOn(key: string): Set<Worker> {
+    const known = listeners.get(key) ?? new Set();
+    listeners.set(key, known);
+    return known;
+  }
 }
