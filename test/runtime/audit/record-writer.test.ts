@@ -15,7 +15,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { GatewayError } from "../../../runtime/shared/errors.ts";
 import { createRecordWriter } from "../../../runtime/audit/record-writer.ts";
-import type { RecordWriterOptions } from "../../../runtime/audit/record-writer.ts";
+import type { LineWriter, RecordWriterOptions } from "../../../runtime/audit/record-writer.ts";
 
 type WriteTo = NonNullable<RecordWriterOptions["writeTo"]>;
 
@@ -70,6 +70,39 @@ async function until(holds: () => boolean): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
   }
   throw new Error("Did not come about");
+}
+
+/** A log on a disk that has room for so many bytes. */
+function diskWith(bytes: number) {
+  const directory = mkdtempSync(join(tmpdir(), "records-"));
+  const path = join(directory, "authorize.log");
+  const writers: LineWriter[] = [];
+  const disk = {
+    path,
+    room: bytes,
+    /** Once. */
+    beforeWrite: () => {},
+    open(retryMs = 1) {
+      const { errors, onError } = collectErrors();
+      const writer = createRecordWriter({ destination: path, onError, writeTo, retryMs });
+      writers.push(writer);
+      return { writer, errors };
+    },
+    text: () => readFileSync(path, "utf8"),
+    async remove() {
+      for (const writer of writers) await writer.close();
+      rmSync(directory, { recursive: true });
+    },
+  };
+  const writeTo: WriteTo = (fd, buffer, offset, length, _position, done) => {
+    const { beforeWrite } = disk;
+    disk.beforeWrite = () => {};
+    beforeWrite();
+    const written = disk.room === 0 ? 0 : writeSync(fd, buffer, offset, Math.min(length, disk.room));
+    disk.room -= written;
+    setImmediate(done, written > 0 ? null : Object.assign(new Error("ENOSPC"), { code: "ENOSPC" }), written);
+  };
+  return disk;
 }
 
 describe("createRecordWriter() to a file", () => {
@@ -235,116 +268,69 @@ describe("createRecordWriter() when writing fails", () => {
   });
 
   test("processes that append to one file on a full disk lose no line, in whatever order they go on", async () => {
-    const directory = mkdtempSync(join(tmpdir(), "records-"));
-    const path = join(directory, "authorize.log");
-    let room = 7;
-    const disk: WriteTo = (fd, buffer, offset, length, _position, done) => {
-      const written = room === 0 ? 0 : writeSync(fd, buffer, offset, Math.min(length, room));
-      room -= written;
-      const full = written === 0 ? Object.assign(new Error("ENOSPC"), { code: "ENOSPC" }) : null;
-      setImmediate(done, full, written);
-    };
-    const open = (retryMs: number) => {
-      const { errors, onError } = collectErrors();
-      const writer = createRecordWriter({ destination: path, onError, writeTo: disk, retryMs });
-      return { writer, errors };
-    };
-    const cut = open(20);
-    const others = [open(1), open(40)];
+    const disk = diskWith(7);
+    const cut = disk.open(20);
+    const others = [disk.open(1), disk.open(40)];
     void cut.writer.write("first\n");
     void cut.writer.write("cut\n");
     const flushed = [cut.writer.flush()];
     await until(() => cut.errors.length > 0);
-    expect(readFileSync(path, "utf8")).toBe("first\nc");
+    expect(disk.text()).toBe("first\nc");
     for (const [index, other] of others.entries()) {
       void other.writer.write(`other ${index}\n`);
       flushed.push(other.writer.flush());
       await until(() => other.errors.length > 0);
     }
-    room = Infinity;
+    disk.room = Infinity;
     await Promise.all(flushed);
-    const lines = readFileSync(path, "utf8").split("\n").slice(0, -1);
+    const lines = disk.text().split("\n").slice(0, -1);
     expect(lines.slice(0, 2)).toEqual(["first", "c"]);
     expect(lines.slice(2).toSorted()).toEqual(["cut", "other 0", "other 1"]);
-    for (const { writer } of [cut, ...others]) await writer.close();
-    rmSync(directory, { recursive: true });
+    await disk.remove();
   });
 
   test("a line that lacks its end alone on a full disk is there once", async () => {
-    const directory = mkdtempSync(join(tmpdir(), "records-"));
-    const path = join(directory, "authorize.log");
-    let room = 5;
-    const writeTo: WriteTo = (fd, buffer, offset, length, _position, done) => {
-      const written = Math.min(length, room);
-      if (room === 5) appendFileSync(path, "other\n");
-      room -= written;
-      if (written > 0) done(null, writeSync(fd, buffer, offset, written));
-      else done(Object.assign(new Error("ENOSPC"), { code: "ENOSPC" }), 0);
-    };
-    const { errors, onError } = collectErrors();
-    const writer = createRecordWriter({ destination: path, onError, writeTo, retryMs: 1 });
+    const disk = diskWith(5);
+    disk.beforeWrite = () => appendFileSync(disk.path, "other\n");
+    const { writer, errors } = disk.open();
     void writer.write("whole\n");
     void writer.write("next\n");
     const flushed = writer.flush();
     await until(() => errors.length > 0);
-    room = Infinity;
+    disk.room = Infinity;
     await flushed;
-    expect(readFileSync(path, "utf8")).toBe("other\nwhole\nnext\n");
-    await writer.close();
-    rmSync(directory, { recursive: true });
+    expect(disk.text()).toBe("other\nwhole\nnext\n");
+    await disk.remove();
   });
 
   test("what others write between a look at the file and a write tears no line", async () => {
-    const directory = mkdtempSync(join(tmpdir(), "records-"));
-    const path = join(directory, "authorize.log");
-    let room = 3;
-    let between = "";
-    const writeTo: WriteTo = (fd, buffer, offset, length, _position, done) => {
-      const written = Math.min(length, room);
-      if (room === Infinity && between !== "") appendFileSync(path, between);
-      between = "";
-      room -= written;
-      if (written > 0) done(null, writeSync(fd, buffer, offset, written));
-      else done(Object.assign(new Error("ENOSPC"), { code: "ENOSPC" }), 0);
-    };
-    const { errors, onError } = collectErrors();
-    const writer = createRecordWriter({ destination: path, onError, writeTo, retryMs: 1 });
+    const disk = diskWith(3);
+    const { writer, errors } = disk.open();
     void writer.write("whole\n");
     const flushed = writer.flush();
     await until(() => errors.length > 0);
     // Another process saw the same file.
-    between = "\nother\n";
-    room = Infinity;
+    disk.beforeWrite = () => appendFileSync(disk.path, "\nother\n");
+    disk.room = Infinity;
     await flushed;
-    expect(readFileSync(path, "utf8")).toBe("who\nother\n\nwhole\n");
-    await writer.close();
-    rmSync(directory, { recursive: true });
+    expect(disk.text()).toBe("who\nother\n\nwhole\n");
+    await disk.remove();
   });
 
   test("a line that was begun in the file before is whole in the next one", async () => {
-    const directory = mkdtempSync(join(tmpdir(), "records-"));
-    const path = join(directory, "authorize.log");
-    let room = 7;
-    const writeTo: WriteTo = (fd, buffer, offset, length, _position, done) => {
-      const written = Math.min(length, room);
-      room -= written;
-      if (written > 0) done(null, writeSync(fd, buffer, offset, written));
-      else done(Object.assign(new Error("EIO"), { code: "EIO" }), 0);
-    };
-    const { errors, onError } = collectErrors();
-    const writer = createRecordWriter({ destination: path, onError, writeTo, retryMs: 1 });
+    const disk = diskWith(7);
+    const { writer, errors } = disk.open();
     void writer.write("first\n");
     void writer.write("cut\n");
     const flushed = writer.flush();
     await until(() => errors.length > 0);
-    renameSync(path, `${path}.1`);
+    renameSync(disk.path, `${disk.path}.1`);
     writer.reopen();
-    room = Infinity;
+    disk.room = Infinity;
     await flushed;
-    expect(readFileSync(`${path}.1`, "utf8")).toBe("first\nc");
-    expect(readFileSync(path, "utf8")).toBe("cut\n");
-    await writer.close();
-    rmSync(directory, { recursive: true });
+    expect(readFileSync(`${disk.path}.1`, "utf8")).toBe("first\nc");
+    expect(disk.text()).toBe("cut\n");
+    await disk.remove();
   });
 
   test("a pipe that is full for the moment is tried again without a report", async () => {

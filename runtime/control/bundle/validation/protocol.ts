@@ -72,7 +72,7 @@ export interface ValidationReport {
   readonly currentOwners: number;
   /** Where a change would show. */
   readonly directories: readonly string[];
-  /** Of what was read, see `signatureOf`; undefined when it is to be read again though nothing changes. */
+  /** Of what was read, see `signatureWith`; undefined when it is to be read again though nothing changes. */
   readonly signature: string | undefined;
 }
 
@@ -170,12 +170,7 @@ interface Signed {
   readonly signature: string | undefined;
 }
 
-/** Of files and published slices. */
-export function signatureWith({ signature }: Signed, { key }: Pick<PublishedSources, "key">): string | undefined {
-  return signature === undefined ? undefined : `${signature} ${key}`;
-}
-
-/** Of everything that a load depends on. */
-export function signatureOf({ signature }: Signed, { key }: Pick<Refusals, "key">): string | undefined {
+/** Of what was read so far, and of more that has a key: the published slices, then what was refused. */
+export function signatureWith({ signature }: Signed, { key }: { readonly key: string | number }): string | undefined {
   return signature === undefined ? undefined : `${signature} ${key}`;
 }

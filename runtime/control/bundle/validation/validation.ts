@@ -17,7 +17,6 @@ import { parseChanges } from "./parse-changes.ts";
 import { parseSlice } from "./parse-slice.ts";
 import {
   publishedName,
-  signatureOf,
   signatureWith,
   type DegradedOwner,
   type ValidationReport,
@@ -93,7 +92,7 @@ export function createValidation(
 
   async function load(): Promise<void> {
     const reading = await readAll(published);
-    const signature = signatureOf(reading, refusals);
+    const signature = signatureWith(reading, refusals);
     if (signature !== undefined && signature === lastSignature) return send({ type: "unchanged" });
     lastSignature = signature;
     const outcome = validateAll(reading);

@@ -21,7 +21,6 @@ import {
   type Refusals,
   type RouteText,
   type SealedSlice,
-  signatureOf,
   signatureWith,
   type ToWorker,
 } from "./protocol.ts";
@@ -104,8 +103,8 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
     async load(published, refusals = NO_REFUSALS) {
       // Most looks at the files find nothing, for which nobody has to be asked, or even be there.
       if (published && signature !== undefined) {
-        const now = signatureOf({ signature: signatureWith(await readSignature(path), published) }, refusals);
-        if (now === signature) return { kind: "unchanged" };
+        const read = { signature: signatureWith(await readSignature(path), published) };
+        if (signatureWith(read, refusals) === signature) return { kind: "unchanged" };
       }
       return ask("load", (thread, resolve: (result: Validation) => void, reject) => {
         // Text of megabytes, which a thread that has it does not need again.
