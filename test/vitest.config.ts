@@ -14,11 +14,12 @@ process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "gateway-test-compile-cache
  */
 const ALONE = [
   ...LONGEST,
-  "test/cdktf/cdktn.test.ts",
   "test/flows/strangers.test.ts",
   "test/flows/upstream-store-outage.test.ts",
   "test/hostile/upstream-pipeline.test.ts",
+  "test/flows/upstream-killed.test.ts",
   "test/runtime/control/bundle/retained.test.ts",
+  "test/runtime/http/listener/idle-connections.test.ts",
   "test/runtime/upstreams/http1/http1-limits.test.ts",
 ];
 const NEVER = ["**/node_modules/**"];
@@ -32,7 +33,7 @@ export default defineConfig({
     expect: { poll: { timeout: 15_000 } },
     pool: "forks",
     // On two cores: with one worker each, a fifth of the time both would wait for processes that tests start.
-    maxWorkers: 3,
+    maxWorkers: 4,
     fileParallelism: true,
     sequence: { sequencer: LongestFirst },
     projects: [
