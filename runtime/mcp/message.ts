@@ -64,6 +64,16 @@ export function toolArguments(message: McpMessage): string | undefined {
   return argumentsText(message.bytes, message.argumentsSpan);
 }
 
+/** Whether it stands in a message; the arguments of a tool, which may be long and mean nothing here, are not looked at. */
+export function isBesideArguments(
+  { bytes, argumentsSpan }: Pick<McpMessage, "bytes" | "argumentsSpan">,
+  text: Buffer | string,
+): boolean {
+  if (argumentsSpan === undefined) return bytes.includes(text);
+  const { start, end } = argumentsSpan;
+  return bytes.subarray(0, start).includes(text) || bytes.subarray(end).includes(text);
+}
+
 function argumentsText(bytes: Buffer, span: Span | undefined): string | undefined {
   return span?.kind === "object" ? bytes.toString("utf8", span.start, span.end) : undefined;
 }

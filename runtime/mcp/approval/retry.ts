@@ -6,7 +6,7 @@
  */
 import { canonicalJson, parseVerbatim } from "../../shared/canonical-json.ts";
 import { isRecord } from "../../shared/is-record.ts";
-import type { McpMessage } from "../message.ts";
+import { isBesideArguments, type McpMessage } from "../message.ts";
 import { isOwnState, OWN_STATE } from "./request-state.ts";
 
 /** Our one entry of `inputRequests`. */
@@ -19,10 +19,10 @@ export interface Retry {
 }
 
 /** @returns undefined for a message that is no retry of ours */
-export function readRetry({ bytes }: Pick<McpMessage, "bytes">): Retry | undefined {
+export function readRetry(message: Pick<McpMessage, "bytes" | "argumentsSpan">): Retry | undefined {
   // Nearly all calls are none, and are not read once more.
-  if (!bytes.includes(OWN_STATE)) return undefined;
-  const params = paramsOf(bytes);
+  if (!isBesideArguments(message, OWN_STATE)) return undefined;
+  const params = paramsOf(message.bytes);
   const requestState = params["requestState"];
   if (!isOwnState(requestState)) return undefined;
   const responses = params["inputResponses"];

@@ -7,7 +7,7 @@
 import { isRecord } from "../../shared/is-record.ts";
 import { spanAt } from "../../policy/mcp/argument-span.ts";
 import { foldCase } from "../../policy/mcp/fold-case.ts";
-import type { McpMessage } from "../message.ts";
+import { isBesideArguments, type McpMessage } from "../message.ts";
 import { replaceIn, type Replacement } from "./replace-texts.ts";
 import type { OpenedTask } from "./task-ids.ts";
 
@@ -28,8 +28,8 @@ export interface OpenedMessage {
 const MENTIONS = [Buffer.from("task"), Buffer.from("\\u")];
 
 /** Whether a message may name a task at all: most do not, and are not read for it. */
-export function mayNameTask({ facts, bytes }: McpMessage): boolean {
-  return isAboutTask(facts.method) || MENTIONS.some((each) => bytes.includes(each));
+export function mayNameTask(message: McpMessage): boolean {
+  return isAboutTask(message.facts.method) || MENTIONS.some((each) => isBesideArguments(message, each));
 }
 
 /** Methods that act on a task, those of later revisions too, in whatever case a server may read them. */
@@ -41,10 +41,10 @@ const TASKS_EXTENSION = Buffer.from("io.modelcontextprotocol/tasks");
 const TASK_MEMBER = Buffer.from('"task"');
 
 /** Whether the answer may be a task: of 2026-07-28 the client says that it takes them, before that it asks for one. */
-export function mayMakeTask({ kind, facts, isModern, bytes }: McpMessage): boolean {
-  return (
-    kind === "request" && facts.method === "tools/call" && bytes.includes(isModern ? TASKS_EXTENSION : TASK_MEMBER)
-  );
+export function mayMakeTask(message: McpMessage): boolean {
+  const { kind, facts, isModern } = message;
+  const isCall = kind === "request" && facts.method === "tools/call";
+  return isCall && isBesideArguments(message, isModern ? TASKS_EXTENSION : TASK_MEMBER);
 }
 
 /** @returns "unknown": it names a task that is none of the caller's */

@@ -193,4 +193,8 @@ test("mayMakeTask(): where the client takes tasks", () => {
   expect(mayMakeTask(modern(modernMeta()))).toBe(false);
   expect(mayMakeTask(read({ id: 1, method: "tools/call", params: { name: "x", task: {} } }))).toBe(true);
   expect(mayMakeTask(read(toolCallBody("x")))).toBe(false);
+  // In the arguments it is the tool's matter, wherever they stand.
+  const call = { name: "x", arguments: { task: "task" } };
+  expect(mayMakeTask(read({ id: 1, method: "tools/call", params: call }))).toBe(false);
+  expect(mayMakeTask(read({ id: 1, method: "tools/call", params: { ...call, task: {} } }))).toBe(true);
 });
