@@ -45,6 +45,8 @@ const IDLE_MS = 4_000;
 /** An upstream that names its end may be closing while we send: we end before it does. */
 const IDLE_MARGIN_MS = 1_000;
 const MAX_IDLE_MS = 600_000;
+/** So much at once is handed on in the buffer that it was read into; less would keep a whole buffer for little. */
+const LONG_READ_BYTES = FULL_READ_BYTES / 4;
 
 export class Connection implements AnswerSink, BodyEvents, BatchedWriter, SocketUser {
   /** Since `performance.now()` had this value it has been too old to be used; meaningful while idle. */
@@ -68,6 +70,9 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
   /** Of the present read, not yet handed on: small chunks go on together, or each would cost the client's side a write. */
   #piece: Buffer | undefined;
   #pieces: Buffer[] | undefined;
+  /** For a long body: a copy of each read costs more than a buffer for each. */
+  #ownBuffer: Buffer | undefined;
+  #isLongRead = false;
   /** For the connection, then for the head of an answer or its next bytes. */
   readonly #deadline: Deadline = new Deadline(() => this.#late());
   #idleTimeoutMs = 0;
@@ -212,7 +217,16 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     this.#release();
   }
 
+  bufferFor(shared: Buffer): Buffer {
+    const goesOn = this.#reader.isInBody && !this.#isGone;
+    if (!goesOn) this.#ownBuffer = undefined;
+    // The one before was handed on.
+    else if (this.#isLongRead) this.#ownBuffer = Buffer.allocUnsafeSlow(FULL_READ_BYTES);
+    return this.#ownBuffer ?? shared;
+  }
+
   read(bytes: Buffer, length: number): void {
+    this.#isLongRead = length >= LONG_READ_BYTES;
     if (this.#isGone) return;
     if (this.#user === undefined || this.#unsent !== undefined) {
       // Bytes that nobody asked for: a farewell, or the beginning of an answer for somebody else.
@@ -271,9 +285,10 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     const pieces = this.#pieces;
     this.#piece = undefined;
     this.#pieces = undefined;
+    const isKept = this.#secure || (this.#ownBuffer !== undefined && this.#isLongRead);
     // The receiver may keep it; the buffer it lies in is read into again.
     if (pieces !== undefined) this.#user?.onData(Buffer.concat(pieces));
-    else this.#user?.onData(this.#secure ? piece : Buffer.from(piece));
+    else this.#user?.onData(isKept ? piece : Buffer.from(piece));
   }
 
   /** Makes it free for the next request. */

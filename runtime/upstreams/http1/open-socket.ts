@@ -18,8 +18,10 @@ export interface Address extends UpstreamEndpoint {
 export interface SocketUser {
   /** Connected, and over TLS the peer is who it should be. */
   ready(): void;
-  /** @param bytes in the clear only valid during the call, and only up to `length` */
+  /** @param bytes only up to `length`; in the clear only valid during the call, unless they are read into a buffer of the user's */
   read(bytes: Buffer, length: number): void;
+  /** In the clear, before the first read and behind each: where the next one goes. @param shared for bytes that nobody keeps */
+  bufferFor(shared: Buffer): Buffer;
   ended(): void;
   /** @param error why, if not because somebody asked */
   closed(error: Error | undefined): void;
@@ -27,6 +29,7 @@ export interface SocketUser {
 
 /**
  * Clear connections read into one buffer: each read is finished with, or copied, before the next one of any connection.
+ * Long bodies are read into buffers of their own (`bufferFor()`).
  * Connections over TLS have chunks of their own, for decrypting may hand over bytes in the middle of a write.
  */
 const SHARED = Buffer.allocUnsafeSlow(65_536);
@@ -62,7 +65,7 @@ function openClear(target: Target, user: SocketUser): Socket {
   const socket = connectTcp({
     ...target,
     onread: {
-      buffer: SHARED,
+      buffer: () => user.bufferFor(SHARED),
       callback: (length, bytes) => {
         user.read(bytes as Buffer, length);
         return true;

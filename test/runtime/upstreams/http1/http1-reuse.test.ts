@@ -62,6 +62,25 @@ describe("a connection", () => {
     expect(server.connections).toBe(1);
   });
 
+  test("long answers at once stay what they are: what was handed on is not read over", async () => {
+    const bodies = [3, 2, 1].map((times) =>
+      Buffer.from(Array.from({ length: times * 100_000 }, (_, index) => `${times}:${index};`).join("")),
+    );
+    const server = await start((socket, { target }) => {
+      const body = bodies[Number(target.slice(1))] ?? Buffer.alloc(0);
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n`);
+      socket.write(body);
+    });
+    // A second time over the same connections, which have read into buffers of their own.
+    for (let round = 0; round < 2; round += 1) {
+      const found = await Promise.all(
+        bodies.map((_, index) => outcome(transport, server.upstream, { path: `/${index}` })),
+      );
+      for (const [index, { body }] of found.entries()) expect(body.equals(bodies[index] as Buffer)).toBe(true);
+    }
+    expect(server.connections).toBe(bodies.length);
+  });
+
   test("carries one request at a time", async () => {
     const waiting: Socket[] = [];
     const server = await start((socket) => void waiting.push(socket));
