@@ -176,6 +176,7 @@ describe("publish()", () => {
 
 describe("who has it in force", () => {
   test("is awaited: the answer comes when the last one shows it", async () => {
+    publisher = publisherOn(store, 3_600_000);
     await process({ id: "w1" });
     await process({ id: "w2" });
     const outcome = publish("a", "1");
