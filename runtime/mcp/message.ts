@@ -171,8 +171,8 @@ function validateHeaders(message: McpMessage, envelope: Envelope, headers: Messa
   return verdict === "modern" ? { ...message, isModern: true } : message;
 }
 
-/** Those that clients send, of all revisions: rules name them, and say what they may be about. */
-const METHODS: ReadonlySet<string> = new Set([
+/** Requests that clients send, of all revisions: rules name them, and say what they may be about. */
+export const METHODS: ReadonlySet<string> = new Set([
   "completion/complete",
   "initialize",
   "logging/setLevel",

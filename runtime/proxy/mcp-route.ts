@@ -18,6 +18,7 @@ import { answerWire } from "./answers/answer-wire.ts";
 import { bindingOf, openAddress } from "./announced-address.ts";
 import { answerRoutePreflight, classifyOrigin, routeCorsHeaders } from "./cors.ts";
 import { refuse, refuseUnavailable, type DecideDeps } from "./decide.ts";
+import { followOperation } from "./recording/operation.ts";
 import type { RequestContext } from "./request-context.ts";
 import { after, type Outcome, type Step } from "./steps.ts";
 
@@ -131,7 +132,9 @@ export function takeMessage(deps: DecideDeps & ChallengeDeps & { readonly revoca
     if (ended !== undefined) return refuseUnauthorized(deps, context, ended);
     const { message } = inspection;
     context.message = message;
-    if (message !== undefined) context.trace?.adopt(() => readTraceMeta(message.bytes));
+    if (message === undefined) return "next";
+    context.trace?.adopt(() => readTraceMeta(message.bytes));
+    followOperation(deps.metrics, context, message);
     return "next";
   };
 }
@@ -197,6 +200,7 @@ function refuseUnknownSession(
 ): Outcome | Promise<Outcome> {
   const data = { reason, request_id: context.exchange.id };
   const error = { code: -32001, message: SESSION_UNKNOWN[reason], data };
+  context.operation?.failed(error.code);
   return refuse(deps, context, reason, () => answer(context, 404, { jsonrpc: "2.0", error }));
 }
 

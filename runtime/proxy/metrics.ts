@@ -2,6 +2,7 @@
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { UpstreamFailure } from "../features/connection/failure.ts";
 import type { NoRouteReason } from "../features/routing/apply-host-routes.ts";
+import type { OperationLabels } from "../mcp/operations/operation.ts";
 import type { ToolDrift } from "../mcp/tool-locks/check-tools.ts";
 import type { Decision } from "../policy/facts.ts";
 import type { ShadowDecision } from "../policy/shadow.ts";
@@ -23,6 +24,8 @@ export interface ProxyMetrics {
   shadowDecided(decisions: readonly ShadowDecision[]): void;
   /** An answer to a list showed tools that differ from the lock of its route. */
   toolsDrifted(route: CompiledRoute, drifts: readonly ToolDrift[]): void;
+  /** A request or notification of an MCP client was answered, by an upstream or by the gateway. */
+  operated(route: CompiledRoute, operation: OperationLabels, durationMs: number): void;
   /** Refused before there was a route, or before its own checks. */
   refused(reason: NoRouteReason | "host-unknown" | "websocket"): void;
 }

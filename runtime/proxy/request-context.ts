@@ -7,6 +7,7 @@ import type { ProviderTokens } from "../identity/interfaces.ts";
 import type { AuthFailureReason, AuthResult, Principal } from "../identity/principal.ts";
 import type { Inspection } from "../mcp/inspect.ts";
 import type { McpMessage } from "../mcp/message.ts";
+import type { Operation } from "../mcp/operations/operation.ts";
 import type { OpenedMessage } from "../mcp/tasks/task-requests.ts";
 import type { Facts } from "../policy/facts.ts";
 import type { RequestTrace } from "../tracing/tracing.ts";
@@ -40,6 +41,8 @@ export interface RequestContext {
   inspection: Inspection | undefined;
   /** MCP server routes: the message that was understood; its bytes are the only body that may go upstream there. */
   message: McpMessage | undefined;
+  /** MCP server routes: what of the message and its answer is counted and traced. */
+  operation: Operation | undefined;
   /** MCP server routes: the call needs an approval. */
   approval: CallApproval | undefined;
   /** MCP server routes: the call was told before that input is required for this approval; dismissed: its user looked away. */
@@ -100,6 +103,7 @@ export function createRequestContext(
     messageAddress: undefined,
     inspection: undefined,
     message: undefined,
+    operation: undefined,
     approval: undefined,
     approvalRetry: undefined,
     tasks: undefined,

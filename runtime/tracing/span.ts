@@ -32,3 +32,11 @@ export interface SpanCounts {
   /** The receiver did not take them. */
   readonly failed: number;
 }
+
+/** Longest text in an attribute, in UTF-16 units. */
+const MAX_TEXT = 128;
+
+/** Text of a client, cut where it is long. */
+export function short(text: string): string {
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+}

@@ -1,7 +1,7 @@
 /**
  * Traces: which one each request belongs to, and what it did, as spans.
  *
- * Promises: a span carries what this file lists and nothing else, so no token, cookie, path, query or tool argument can be
+ * Promises: a span carries what this file and operation.ts list and nothing else, so no token, cookie, path, query or tool argument can be
  * in one; a request never waits for the receiver; without the `tracing` setting nothing of this is loaded.
  */
 import type { BootSettings, CompiledRoute } from "../config/compiled.ts";
@@ -11,7 +11,8 @@ import { createRequestId } from "../shared/http/request-id.ts";
 import type { Log } from "../shared/log.ts";
 import type { Decision, McpFacts } from "../policy/facts.ts";
 import type { Closable, TokenRefresh } from "../shared/clock.ts";
-import type { Span, SpanCounts, SpanSink } from "./span.ts";
+import { operationAttributes, type TracedOperation } from "./operation.ts";
+import { short, type Span, type SpanCounts, type SpanSink } from "./span.ts";
 import { formatTraceparent, parseTraceparent, parseTracestate } from "./trace-context.ts";
 
 export type TracingSettings = NonNullable<BootSettings["tracing"]>;
@@ -39,6 +40,8 @@ export interface RequestTrace {
   routed(route: CompiledRoute): void;
   /** The policy was asked. @param startMs `performance.now()` before */
   decided(startMs: number, decision: Decision, mcp: McpFacts | undefined): void;
+  /** It is an operation of an MCP client; looked at again at the end. */
+  operates(operation: TracedOperation): void;
   /** Refused before the policy was asked. @param reason one of ours */
   refused(reason: string): void;
   /** A request goes upstream: from here on `traceparent` names this sending. */
@@ -60,8 +63,6 @@ export interface Tracing extends Closable {
 const NO_COUNTS: SpanCounts = { exported: 0, dropped: 0, failed: 0 };
 /** Methods that everybody knows; others are the client's text. */
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"]);
-/** Longest text in an attribute, in UTF-16 units. */
-const MAX_TEXT = 128;
 
 /** @param sink absent: ids are made and passed on, spans are not recorded */
 export function createTracing(
@@ -152,6 +153,7 @@ class Trace implements RequestTrace {
   readonly #epochMs = Date.now() - this.#startMs;
   #attempts = 0;
   #route: CompiledRoute | undefined;
+  #operation: TracedOperation | undefined;
   #refused: string | undefined;
   #ended = false;
 
@@ -192,6 +194,10 @@ class Trace implements RequestTrace {
 
   routed(route: CompiledRoute): void {
     this.#route = route;
+  }
+
+  operates(operation: TracedOperation): void {
+    this.#operation = operation;
   }
 
   refused(reason: string): void {
@@ -236,13 +242,15 @@ class Trace implements RequestTrace {
     this.#ended = true;
     const method = knownMethod(this.#exchange.method);
     const route = this.#route;
-    const failed = status >= 500 || status === 0;
+    const operation = this.#operation?.labels(status);
+    const failed = status >= 500 || status === 0 || operation?.errorType !== undefined;
     this.#add(route === undefined ? method : `${method} ${route.key}`, "server", this.#spanId, this.#startMs, failed, {
       "http.request.method": method,
       "gateway.request_id": this.#exchange.id,
       ...(route !== undefined && { "gateway.route": route.key, "server.address": route.hostname }),
       ...(this.#refused !== undefined && { "gateway.refused": this.#refused }),
       ...answerOf(status, failed),
+      ...(operation && operationAttributes(operation)),
     });
   }
 
@@ -274,8 +282,4 @@ function knownMethod(method: string): string {
 
 function newSpanId(): string {
   return createRequestId().slice(16);
-}
-
-function short(text: string): string {
-  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
 }

@@ -83,6 +83,17 @@ describe("SDK v1", () => {
     expect(textOf(await client.callTool({ name: "list_repos", arguments: {} }))).toContain("gateway");
     await expect(client.callTool({ name: "delete_repo", arguments: { repo: "gateway" } })).rejects.toThrow(/denied/i);
     expect(textOf(await client.callTool({ name: "list_repos", arguments: {} }))).toContain("gateway");
+    const { adminOrigin, adminToken } = world.gateway;
+    const metrics = await fetch(`${adminOrigin}/metrics`, { headers: { authorization: `Bearer ${adminToken}` } });
+    const counts = (await metrics.text()).split("\n").filter((line) => /^mcp_server_operation\w+_count/.test(line));
+    const countOf = (...parts: readonly string[]) =>
+      counts.find((line) => parts.every((part) => line.includes(part)))?.replace(/^.* /, "");
+    expect(countOf('mcp_method_name="initialize"')).toBe("1");
+    expect(countOf('mcp_method_name="notifications/initialized"', 'mcp_protocol_version="20')).toBe("1");
+    expect(countOf('mcp_method_name="tools/list"')).toBe("1");
+    expect(countOf('gen_ai_tool_name="list_repos"', 'mcp_method_name="tools/call"')).toBe("2");
+    // No server has answered to its name.
+    expect(countOf('error_type="-31403"', 'gen_ai_tool_name="_OTHER"')).toBe("1");
     await client.close();
   });
 

@@ -68,14 +68,23 @@ test("requests, policy, upstream, token refreshes and reloads are spans, and no 
   expect(receiver.services).toEqual(receiver.services.map(() => "edge"));
   expect(receiver.headers[0]).toMatchObject({ "x-api-key": "receiver-key-sentinel" });
 
-  const policy = spans.find((span) => span.attributes["gen_ai.tool.name"] === "whoami");
+  const policy = spans.find((span) => span.name === "policy" && span.attributes["gen_ai.tool.name"] === "whoami");
   const trace = spans.filter(({ traceId }) => traceId === policy?.traceId);
   const server = trace.find(({ kind }) => kind === 2);
   expect(trace.map(({ name }) => name).toSorted()).toEqual(["POST default/static", "policy", "upstream"]);
   expect(trace.map(({ parentSpanId }) => parentSpanId)).toEqual(
     trace.map((span) => (span === server ? undefined : server?.spanId)),
   );
-  expect(server?.attributes).toMatchObject({ "gateway.route": "default/static", "http.response.status_code": 200 });
+  expect(server?.attributes).toMatchObject({
+    "gateway.route": "default/static",
+    "http.response.status_code": 200,
+    "mcp.method.name": "tools/call",
+    "gen_ai.operation.name": "execute_tool",
+    "gen_ai.tool.name": "whoami",
+    "network.transport": "tcp",
+    "network.protocol.name": "http",
+    "network.protocol.version": "1.1",
+  });
   expect(policy?.attributes).toMatchObject({ "gateway.allow": true, "mcp.method.name": "tools/call" });
   // Record and trace are found by one id.
   expect(records.find((record) => record["mcp-tool"] === "whoami")?.["trace-id"]).toBe(policy?.traceId);

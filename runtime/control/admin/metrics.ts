@@ -3,6 +3,7 @@ import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Decision } from "../../policy/facts.ts";
 import type { ShadowDecision } from "../../policy/shadow.ts";
 import type { SignOutResult, TokenRefresh } from "../../shared/clock.ts";
+import { type CountedOperation, createMcpOperations } from "./mcp-series.ts";
 import { createCounter, createSeriesRegistry, histogram, type MetricValues, type Series } from "./series.ts";
 
 /** Functions without `this`: they may be handed over singly. */
@@ -19,6 +20,8 @@ export interface Metrics {
   readonly shadowDecided: (decisions: readonly ShadowDecision[]) => void;
   /** A list showed tools that differ from the lock of its route. @param drifts with kinds that are ours */
   readonly toolsDrifted: (route: CompiledRoute, drifts: readonly { readonly kind: string }[]) => void;
+  /** A request or notification of an MCP client was answered. */
+  readonly operated: (route: CompiledRoute, operation: CountedOperation, durationMs: number) => void;
   /** A request was refused before it had a route. @param reason one of few, ours */
   readonly refused: (reason: string) => void;
   /** Connections were closed before anything of an answer was sent. @param by who ended it */
@@ -92,6 +95,7 @@ export function createMetrics(): Metrics {
     name: "gateway_token_refreshes_total",
     help: "Questions to token endpoints for fresh tokens, by whose (identity: the identity provider's, upstream: Internal Tokens) and result.",
   });
+  const operations = createMcpOperations();
   let requests = 0;
   let allowed = 0;
   let denied = 0;
@@ -131,6 +135,7 @@ export function createMetrics(): Metrics {
       const counts = countsOf(route);
       for (const { kind } of drifts) increment(counts.drifts, kind);
     },
+    operated: ({ key }, operation, durationMs) => operations.add(key, operation, durationMs),
     refused: (reason) => increment(refusals, reason),
     unanswered: (by, requests) => unanswered.add({ by }, requests),
     signedOut: (signOut) => signOuts.add(signOut),
@@ -139,6 +144,7 @@ export function createMetrics(): Metrics {
     keepRoutes(kept) {
       const keys = new Set(kept.map((route) => route.key));
       for (const key of routes.keys()) if (!keys.has(key)) routes.delete(key);
+      operations.keepRoutes(keys);
     },
     totals: () => ({ requests, allowed, denied, refused: sum(refusals.values()), openStreams }),
     contentType: registry.contentType,
@@ -223,6 +229,7 @@ export function createMetrics(): Metrics {
     yield unanswered.series;
     yield signOuts.series;
     yield refreshes.series;
+    yield operations.series;
     yield {
       name: "gateway_open_streams",
       help: "Answers held open: event streams and bodies of unknown end.",

@@ -12,7 +12,7 @@ export interface Sample {
 }
 
 export interface Series {
-  /** Begins with "gateway_"; counters end with "_total", other names with their unit. */
+  /** Begins with "gateway_", or is one of OpenTelemetry's; counters end with "_total", other names with their unit. */
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram";

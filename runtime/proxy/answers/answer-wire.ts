@@ -8,6 +8,7 @@ export function answerWire(context: RequestContext, wire: WireAnswer): void {
   const { exchange } = context;
   const cors = routeCorsHeaders(context.corsOrigin);
   const body = Buffer.from(wire.body);
+  context.operation?.see(body);
   respondBytes(
     exchange,
     wire.status,

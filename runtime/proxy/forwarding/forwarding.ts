@@ -157,6 +157,7 @@ export class Forwarding implements ListReceiver {
     this.#admission.failed("protocol");
     this.#admission.report("protocol", why, this.#upstream);
     this.#admission.finish(this.#status);
+    this.#context.operation?.see(last);
     exchange.end(last);
   }
 
@@ -198,6 +199,7 @@ export class Forwarding implements ListReceiver {
 
   onData(chunk: Buffer): void {
     if (this.#admission.isFinished) return;
+    this.#context.operation?.see(chunk);
     if (this.#held) {
       if (this.#heldChunk === undefined && chunk.length === this.#head?.length) {
         this.#heldChunk = chunk;

@@ -252,7 +252,11 @@ describe("/metrics", () => {
       expect(lines).toContain(line);
     }
     expect(answer.body).toMatch(/^gateway_process_resident_memory_bytes \d+$/m);
-    expect(lines.filter((line) => line !== "" && !/^(# (HELP|TYPE) )?gateway_/.test(line))).toEqual([]);
+    expect(
+      lines.filter(
+        (line) => line !== "" && !/^(# (HELP|TYPE) )?(gateway_|mcp_server_operation_duration_seconds )/.test(line),
+      ),
+    ).toEqual([]);
   });
 
   test("forgets routes that are gone", async () => {

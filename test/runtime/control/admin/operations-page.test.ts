@@ -29,6 +29,20 @@ const OTHER_LABELS: Readonly<Record<string, readonly string[]>> = {
   gateway_requests_unanswered_total: ["by"],
   gateway_sign_outs_total: ["kind", "result"],
   gateway_publishes_total: ["result"],
+  mcp_server_operation_duration_seconds: [
+    "gateway_route",
+    "mcp_method_name",
+    "gen_ai_operation_name",
+    "gen_ai_tool_name",
+    "gen_ai_prompt_name",
+    "error_type",
+    "rpc_response_status_code",
+    "mcp_protocol_version",
+    "network_transport",
+    "network_protocol_name",
+    "network_protocol_version",
+    "otel_metric_overflow",
+  ],
 };
 
 /** Of the Prometheus text form, without what prom-client tells of the process. */

@@ -1,0 +1,91 @@
+/**
+ * One request or notification of an MCP client, as OpenTelemetry's semantic conventions for MCP tell of it.
+ *
+ * Promise: what comes out of `labels()` is of few values, but for the names of tools and prompts, which the client gave.
+ *
+ * @see OpenTelemetry, Semantic conventions for Model Context Protocol, status: development
+ */
+import { type AnswerKind, answerKind } from "./answer-kind.ts";
+import { METHODS as REQUESTS, type McpMessage } from "../message.ts";
+
+export interface OperationLabels {
+  readonly method: string;
+  /** Of `tools/call`, as the client wrote it. */
+  readonly tool: string | undefined;
+  /** Of `prompts/get`, likewise. */
+  readonly prompt: string | undefined;
+  /** A revision of MCP; undefined where the request names none. */
+  readonly protocolVersion: string | undefined;
+  readonly httpVersion: string;
+  /** The answer was read, and is no failure. */
+  readonly isGood: boolean;
+  /** Of a JSON-RPC error. */
+  readonly code: string | undefined;
+  /** Present if and only if the operation failed. */
+  readonly errorType: string | undefined;
+}
+
+const OTHER = "_OTHER";
+const METHODS: ReadonlySet<string> = new Set([
+  ...REQUESTS,
+  "notifications/cancelled",
+  "notifications/initialized",
+  "notifications/progress",
+  "notifications/roots/list_changed",
+]);
+const REVISIONS: ReadonlySet<string> = new Set(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]);
+/** Those that JSON-RPC keeps for itself and for servers, MCP's among them, and our own; servers may send any number. */
+const CODE = /^-(?:32700|3260[0-3]|320[0-9]{2}|31403|31429)$/;
+
+export class Operation {
+  readonly #message: McpMessage;
+  readonly #method: string;
+  readonly #protocolVersion: string | undefined;
+  readonly #httpVersion: string;
+  #answer: AnswerKind | undefined;
+
+  /** @param protocolVersion as the request's header names it */
+  constructor(message: McpMessage, method: string, protocolVersion: string | undefined, httpVersion: string) {
+    this.#message = message;
+    this.#method = method;
+    this.#protocolVersion = protocolVersion;
+    this.#httpVersion = httpVersion;
+  }
+
+  /** A piece of the answer, on its way to the client. */
+  see(piece: Buffer): void {
+    if (this.#answer !== undefined || this.#message.kind !== "request") return;
+    this.#answer = answerKind(piece, this.#method === "tools/call");
+  }
+
+  /** The answer is a JSON-RPC error of the gateway's. */
+  failed(code: number): void {
+    this.#answer = String(code);
+  }
+
+  /** @param status of the answer; 0 when it was cut off */
+  labels(status: number): OperationLabels {
+    const { facts } = this.#message;
+    const method = this.#method;
+    const version = this.#protocolVersion;
+    const kind = this.#answer;
+    const isResult = kind === undefined || kind === "result" || kind === "tool_error";
+    const code = isResult ? undefined : CODE.test(kind) ? kind : OTHER;
+    const failure = code ?? (status >= 400 ? String(status) : kind === "tool_error" ? kind : undefined);
+    const errorType = status === 0 ? "cut" : failure;
+    return {
+      method: known(METHODS, method),
+      tool: method === "tools/call" ? facts.tool : undefined,
+      prompt: method === "prompts/get" ? facts.prompt : undefined,
+      protocolVersion: version === undefined ? undefined : known(REVISIONS, version),
+      httpVersion: this.#httpVersion,
+      isGood: kind === "result" && errorType === undefined,
+      code,
+      errorType,
+    };
+  }
+}
+
+function known(names: ReadonlySet<string>, name: string): string {
+  return names.has(name) ? name : OTHER;
+}
