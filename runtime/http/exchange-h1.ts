@@ -3,16 +3,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex, Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 
-import type { AddedHeaders } from "../features/headers/apply-added.ts";
 import { breakOff } from "./break-off.ts";
 import { clientCertificateOf, type ClientCertificate } from "./listener/client-certificate.ts";
-import type { Exchange, UpgradeOffer } from "./exchange.ts";
-import type { ForwardedFor } from "./listener/forwarded-for.ts";
-import { allHeaders, findHeader } from "../shared/http/header-lookup.ts";
+import type { Exchange } from "./exchange.ts";
 import type { HeaderTraits } from "../shared/http/header-traits.ts";
 import { closeLingering, MAX_DISCARDED_BYTES } from "./linger.ts";
-import { createRequestId } from "../shared/http/request-id.ts";
-import { acceptOf } from "./listener/websocket.ts";
+import { handshakeAnswer } from "./listener/websocket.ts";
+import { ReceivedRequest, type RequestTarget } from "./received-request.ts";
 import { ignore } from "../shared/ignore.ts";
 
 /** What the exchange asks of the server it belongs to. */
@@ -24,31 +21,12 @@ export interface ExchangeOwner {
   readonly draining: boolean;
 }
 
-export interface ExchangeTarget {
-  readonly path: string;
-  readonly query: string;
-  readonly host: string;
-}
-
 /** Up to here head and body leave in one write; copying them together is cheaper than a second write. */
 const ONE_WRITE_BYTES = 16_384;
 /** How long a body that nobody wanted is read, before the connection is closed. */
 const MAX_DISCARD_MS = 5_000;
 
-export class Http1Exchange implements Exchange {
-  readonly id: string = createRequestId();
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly host: string;
-  readonly rawHeaders: readonly string[];
-  readonly headerTraits: readonly HeaderTraits[];
-  readonly hasBody: boolean;
-  upgrade: UpgradeOffer | undefined;
-  forwardedFor: ForwardedFor | undefined;
-  addedHeaders: AddedHeaders | undefined;
-  supportUrl: string | undefined;
-  started = false;
+export class Http1Exchange extends ReceivedRequest implements Exchange {
   /** The answer says `close`: nothing behind this request is looked at. */
   closesConnection = false;
   readonly #request: IncomingMessage;
@@ -62,18 +40,12 @@ export class Http1Exchange implements Exchange {
     request: IncomingMessage,
     response: ServerResponse,
     owner: ExchangeOwner,
-    target: ExchangeTarget,
+    target: RequestTarget,
     traits: readonly HeaderTraits[],
     hasBody: boolean,
     awaitsContinue: boolean,
   ) {
-    this.method = request.method ?? "GET";
-    this.path = target.path;
-    this.query = target.query;
-    this.host = target.host;
-    this.rawHeaders = request.rawHeaders;
-    this.headerTraits = traits;
-    this.hasBody = hasBody;
+    super(request.method ?? "GET", target, request.rawHeaders, traits, hasBody);
     this.#request = request;
     this.#response = response;
     this.#owner = owner;
@@ -112,14 +84,6 @@ export class Http1Exchange implements Exchange {
       if (!this.started) this.#response.writeContinue();
     }
     return this.#request;
-  }
-
-  header(lowerName: string): string | undefined {
-    return findHeader(this.rawHeaders, lowerName);
-  }
-
-  headerValues(lowerName: string): readonly string[] {
-    return allHeaders(this.rawHeaders, lowerName);
   }
 
   start(status: number, headers: readonly string[]): void {
@@ -205,7 +169,7 @@ export class Http1Exchange implements Exchange {
     this.started = true;
     const { socket } = this.#request;
     this.#response.detachSocket(socket);
-    let head = `HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: ${acceptOf(key)}\r\n`;
+    let head = handshakeAnswer(key);
     for (let index = 0; index < headers.length; index += 2) head += `${headers[index]}: ${headers[index + 1]}\r\n`;
     socket.write(`${head}\r\n`, "latin1");
     if (rest.length > 0) socket.unshift(rest);

@@ -3,16 +3,13 @@ import { constants, type ServerHttp2Stream, type ServerStreamResponseOptions } f
 import type { Duplex, Readable } from "node:stream";
 
 import type { Http2Head } from "./listener/accept-h2.ts";
-import type { AddedHeaders } from "../features/headers/apply-added.ts";
 import type { ClientCertificate } from "./listener/client-certificate.ts";
-import type { Exchange, UpgradeOffer } from "./exchange.ts";
+import type { Exchange } from "./exchange.ts";
 import { trailerObject } from "../shared/http/trailers.ts";
 import { joinUnread } from "../shared/http/unread.ts";
-import type { ForwardedFor } from "./listener/forwarded-for.ts";
-import { allHeaders, findHeader } from "../shared/http/header-lookup.ts";
-import { headerTraits, type HeaderTraits } from "../shared/http/header-traits.ts";
+import { headerTraits } from "../shared/http/header-traits.ts";
 import { PendingWrites } from "../shared/http/pending-writes.ts";
-import { createRequestId } from "../shared/http/request-id.ts";
+import { ReceivedRequest } from "./received-request.ts";
 
 /** What the streams of one connection have in common. */
 export interface Http2Peer {
@@ -24,24 +21,10 @@ export interface Http2Peer {
 const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
 const NONE: readonly string[] = [];
 
-export class Http2Exchange implements Exchange {
-  readonly id: string = createRequestId();
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly host: string;
+export class Http2Exchange extends ReceivedRequest implements Exchange {
   readonly secure: boolean;
   readonly clientCertificate: ClientCertificate | undefined;
-  readonly rawHeaders: readonly string[];
-  readonly headerTraits: readonly HeaderTraits[];
-  readonly hasBody: boolean;
-  readonly upgrade: UpgradeOffer | undefined;
-  forwardedFor: ForwardedFor | undefined;
-  addedHeaders: AddedHeaders | undefined;
-  supportUrl: string | undefined;
-  started = false;
   status = 0;
-  meantStatus: number | undefined;
   readonly httpVersion = "2";
   trailers: readonly string[] = NONE;
   readonly #stream: ServerHttp2Stream;
@@ -52,17 +35,11 @@ export class Http2Exchange implements Exchange {
   #isEnded = false;
 
   constructor(stream: ServerHttp2Stream, peer: Http2Peer, head: Omit<Http2Head, "ok">, hasBody: boolean) {
-    this.method = head.method;
-    this.path = head.path;
-    this.query = head.query;
-    this.host = head.host;
-    this.rawHeaders = head.rawHeaders;
-    this.headerTraits = head.headerTraits;
+    // What follows an extended CONNECT are messages, not a body.
+    super(head.method, head, head.rawHeaders, head.headerTraits, hasBody && !head.isWebSocket);
     this.secure = peer.secure;
     this.#peerAddress = peer.remoteAddress;
     this.clientCertificate = peer.clientCertificate;
-    // What follows an extended CONNECT are messages, not a body.
-    this.hasBody = hasBody && !head.isWebSocket;
     this.#stream = stream;
     if (hasBody) guardInput(stream, this.hasBody);
     if (this.hasBody) {
@@ -80,14 +57,6 @@ export class Http2Exchange implements Exchange {
 
   get body(): Readable {
     return this.#stream;
-  }
-
-  header(lowerName: string): string | undefined {
-    return findHeader(this.rawHeaders, lowerName);
-  }
-
-  headerValues(lowerName: string): readonly string[] {
-    return allHeaders(this.rawHeaders, lowerName);
   }
 
   start(status: number, headers: readonly string[], mayTrail = false): void {

@@ -11,6 +11,7 @@ import type { Http1Exchange } from "./exchange-h1.ts";
 import type { Exchange } from "./exchange.ts";
 import { findHeader } from "../shared/http/header-lookup.ts";
 import { closeLingering } from "./linger.ts";
+import type { Http1Options } from "./listener/connections-h1.ts";
 import { respondError } from "./respond.ts";
 import { isKey, WEBSOCKET_VERSION } from "./listener/websocket.ts";
 import { ignore } from "../shared/ignore.ts";
@@ -28,18 +29,24 @@ export function takeUpgrades(
   server: Server | SecureServer,
   accept: (request: IncomingMessage, response: ServerResponse) => Http1Exchange | undefined,
   handle: (exchange: Exchange) => void,
+  options: Http1Options,
 ): Upgrades {
   const open = new Set<Duplex>();
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, rest: Buffer) => {
+    let exchange: Http1Exchange | undefined;
     open.add(socket);
-    socket.once("close", () => open.delete(socket));
+    socket.once("close", () => {
+      open.delete(socket);
+      if (exchange?.started === false)
+        options.onUnanswered?.(socket.readableEnded || socket.errored ? "client" : "gateway", 1);
+    });
     const response = new ServerResponse(request);
     const takeEarly = readEarly(socket, rest);
     response.assignSocket(request.socket);
     response.once("finish", () => closeLingering(socket));
     // As node does it for the connections that it keeps.
     socket.on("drain", () => response.emit("drain"));
-    const exchange = accept(request, response);
+    exchange = accept(request, response);
     if (exchange) begin(exchange, takeEarly);
   });
 

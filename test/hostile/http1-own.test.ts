@@ -13,6 +13,7 @@ const SUITES = [
   "smuggling",
   "stalled-clients",
   "trailers",
+  "../runtime/http/listener/prior-knowledge",
   "../runtime/http/listener/unanswered",
   "../runtime/proxy/forwarding/websocket",
 ];

@@ -8,27 +8,15 @@
 import type { Duplex } from "node:stream";
 import type { Socket } from "node:net";
 
-import type { ExchangeOwner } from "../exchange-h1.ts";
 import { closeLingering, isLingering, MAX_DISCARDED_BYTES } from "../linger.ts";
 import { refuseConnection } from "../listener/refuse-connection.ts";
+import { Backlog } from "./backlog.ts";
+import type { ConnectionOwner } from "./connection-owner.ts";
 import type { OwnExchange } from "./exchange.ts";
-import { countRequests, HeldBytes } from "./held-bytes.ts";
 import type { BodySource } from "./request-body.ts";
 import type { RequestHead } from "./request-head.ts";
-import { RequestReader, type RequestSink } from "./request-reader.ts";
-
-/** What a connection asks of the listener it belongs to. */
-export interface ConnectionOwner extends ExchangeOwner {
-  /** Milliseconds, a second late at most. */
-  readonly nowMs: number;
-  /** Makes a request of a head, and begins it. @param mayUpgrade it stands behind no other that was not answered yet */
-  begin(connection: Connection, head: RequestHead, isWhole: boolean, mayUpgrade: boolean): void;
-  /** It belongs to whoever took it: not counted among these any more, but cut with them. */
-  upgraded(connection: Connection): void;
-  /** @param unanswered requests of which nothing was answered */
-  closed(connection: Connection, unanswered: number): void;
-  unreadable(detail: string): void;
-}
+import { RequestReader, type ReadProblem, type RequestSink } from "./request-reader.ts";
+import { writeTogether } from "./write-together.ts";
 
 /** How long the head of a request may take, from its first byte, or from the connection. */
 export const HEAD_MS = 30_000;
@@ -38,8 +26,6 @@ export const IDLE_MS = 65_000;
 const IDLE_GRACE_MS = 1_000;
 /** How long a body that nobody wanted is read, before the connection is closed. */
 const DISCARD_MS = 5_000;
-/** So many requests are answered out of what was kept; the last of them is told `close`. */
-const MAX_WAITING = 32;
 
 /** What the deadline is for. */
 const NOTHING = 0;
@@ -54,18 +40,17 @@ export class Connection implements RequestSink, BodySource {
   /** Its answer or its body is not over. */
   #exchange: OwnExchange | undefined;
   /** Came behind a request that is not answered. */
-  #held: HeldBytes | undefined;
-  #answeredOfHeld = 0;
+  #backlog: Backlog | undefined;
   #due = FOR_HEAD;
   #dueMs: number;
   #discarded = 0;
   /** Bytes are taken in a loop further up. */
   #isTaking = false;
   #isPaused = false;
-  /** More came than is kept: nothing behind the present request is looked at. */
-  #takesNoMore = false;
   /** What comes is not read as requests any more. */
   #isClosing = false;
+  /** For it belongs to somebody else. */
+  #isDetached = false;
 
   constructor(socket: Socket, owner: ConnectionOwner) {
     this.socket = socket;
@@ -81,21 +66,22 @@ export class Connection implements RequestSink, BodySource {
   /** Ends it where its time has passed. */
   look(nowMs: number): void {
     if (this.#due === NOTHING || nowMs < this.#dueMs || this.#isClosing) return;
-    if (this.#due === FOR_HEAD) this.#refuse(408, "its head did not come in time");
+    if (this.#due === FOR_HEAD) this.#refuse({ status: 408, detail: "its head did not come in time" });
     else if (this.#due === FOR_REST) this.#close();
     else this.socket.destroy();
   }
 
   take(bytes: Buffer): void {
     if (this.#isClosing) return;
-    if (this.#held === undefined) this.#read(bytes);
+    if (this.#backlog === undefined) this.#read(bytes);
     else this.#hold(bytes);
   }
 
   /** The client has closed its half. Nobody waits for answers then, as with node:http. */
   ended(): void {
     if (this.#isClosing) return;
-    if (this.#exchange === undefined && this.#reader.isInHead) this.#refuse(400, "the connection ended in a head");
+    if (this.#exchange === undefined && this.#reader.isInHead)
+      this.#refuse({ status: 400, detail: "the connection ended in a head" });
     else this.#close();
   }
 
@@ -105,24 +91,24 @@ export class Connection implements RequestSink, BodySource {
 
   lost(): void {
     const exchange = this.#exchange;
-    const waiting = this.#held === undefined ? 0 : countRequests(this.#held.take(), MAX_WAITING);
+    const waiting = this.#backlog?.count() ?? 0;
     const isUnanswered = exchange !== undefined && !exchange.started;
     this.#isClosing = true;
     this.owner.closed(this, (isUnanswered ? 1 : 0) + waiting);
     this.#exchange = undefined;
-    this.#held = undefined;
+    this.#backlog = undefined;
     exchange?.lost();
   }
 
   onHead(head: RequestHead, isWhole: boolean): void {
     this.#due = NOTHING;
-    this.owner.begin(this, head, isWhole, this.#answeredOfHeld === 0);
+    this.owner.begin(this, head, isWhole, this.#backlog === undefined);
   }
 
   /** The request that was read last is this one, from now on. */
   begun(exchange: OwnExchange): void {
     this.#exchange = exchange;
-    if (this.#answeredOfHeld >= MAX_WAITING) exchange.closesConnection = true;
+    if (this.#backlog?.begins() === true) exchange.closesConnection = true;
   }
 
   onData(chunk: Buffer): void {
@@ -143,6 +129,8 @@ export class Connection implements RequestSink, BodySource {
     // The rest came: whoever takes the answer slowly has the time of any other answer.
     this.#due = NOTHING;
     exchange.finishBody(trailers);
+    // Whoever reads it may take his time; a connection that is not read does not tell of a client that goes away.
+    this.resumeReading();
     if (exchange.isAnswered) this.#goOn(exchange);
   }
 
@@ -165,15 +153,7 @@ export class Connection implements RequestSink, BodySource {
 
   /** Writes bytes, with text before and behind them. */
   writeBytes(before: string, bytes: Buffer, after = ""): boolean {
-    if (this.#isClosing) return true;
-    const { socket } = this;
-    if (before === "" && after === "") return socket.write(bytes);
-    socket.cork();
-    if (before !== "") socket.write(before, "latin1");
-    let takesMore = socket.write(bytes);
-    if (after !== "") takesMore = socket.write(after, "latin1");
-    socket.uncork();
-    return takesMore;
+    return this.#isClosing || writeTogether(this.socket, before, bytes, after);
   }
 
   /** Writes the end of an answer. The exchange hears of it when the system has it all. */
@@ -194,10 +174,11 @@ export class Connection implements RequestSink, BodySource {
   /** Gives the connection away, with what came behind the head. */
   detach(): Duplex {
     const { socket } = this;
-    const early = this.#held?.take();
+    const early = this.#backlog?.take();
     this.#exchange = undefined;
-    this.#held = undefined;
+    this.#backlog = undefined;
     this.#isClosing = true;
+    this.#isDetached = true;
     this.#due = NOTHING;
     this.owner.upgraded(this);
     socket.pause();
@@ -206,22 +187,22 @@ export class Connection implements RequestSink, BodySource {
   }
 
   /** The answer cannot be given: what came is no request, or only the beginning of one. */
-  #refuse(status: 400 | 405 | 408 | 431, detail: string): void {
+  #refuse({ status, detail, reason }: ReadProblem): void {
     const exchange = this.#exchange;
-    const isBehind = this.#answeredOfHeld > 0 && exchange === undefined;
-    this.owner.unreadable(detail);
+    const isBehind = this.#backlog !== undefined && exchange === undefined;
+    this.owner.unreadable(detail, reason);
     this.#isClosing = true;
-    this.#held = undefined;
+    this.#backlog = undefined;
     // What cannot be read behind a good request does not take its answer away.
-    if (isBehind || exchange?.isEnded === true) closeLingering(this.socket);
+    if ((isBehind && reason === undefined) || exchange?.isEnded === true) closeLingering(this.socket);
     else if (exchange?.started === true) this.socket.destroy();
-    else refuseConnection(this.socket, status);
+    else refuseConnection(this.socket, status, reason && `request.${reason}`);
     exchange?.lost();
   }
 
   /** For a method that is not for us. */
   refuseMethod(): void {
-    this.#refuse(405, "its method is CONNECT");
+    this.#refuse({ status: 405, detail: "its method is CONNECT" });
   }
 
   #read(bytes: Buffer): void {
@@ -230,33 +211,36 @@ export class Connection implements RequestSink, BodySource {
     this.#isTaking = true;
     while (at < length && !this.#isClosing) {
       if (this.#exchange !== undefined && !this.#reader.isInBody) {
-        this.#hold(at === 0 ? bytes : bytes.subarray(at));
+        this.#hold(at === 0 ? bytes : bytes.subarray(at), true);
         break;
       }
       at = this.#reader.read(bytes, at, length);
       const { problem } = this.#reader;
-      if (problem !== undefined && !this.#isClosing) this.#refuse(problem.status, problem.detail);
+      if (problem !== undefined && !this.#isClosing) this.#refuse(problem);
     }
     this.#isTaking = false;
+    if (this.#isDetached && at < length) this.socket.unshift(bytes.subarray(at));
     if (this.#exchange === undefined && this.#due !== FOR_HEAD && this.#reader.isInHead) this.#wait(FOR_HEAD, HEAD_MS);
   }
 
-  /** @param bytes behind a request that is not answered */
-  #hold(bytes: Buffer): void {
-    if (this.#takesNoMore) return;
+  /** @param bytes behind a request that is not answered @param isRest of what was read for it */
+  #hold(bytes: Buffer, isRest = false): void {
     const exchange = this.#exchange;
-    this.#held ??= new HeldBytes();
-    // Without one these are read in the next tick.
-    if (this.#held.add(bytes) || exchange === undefined) return;
-    // A client that waits for the other protocol's yes has more in its own buffers.
-    if (exchange.upgrade !== undefined) {
-      this.socket.pause();
+    // It is as if they had never come. They are read all the same, or nobody would hear that the client leaves.
+    if (exchange?.closesConnection === true && exchange.upgrade === undefined) {
+      this.#backlog = undefined;
       return;
     }
-    // All of it is as if it had never come: this answer is the last. What still comes is read, or nobody would hear that the client leaves.
-    this.#held = undefined;
-    this.#takesNoMore = true;
-    exchange.closesConnection = true;
+    if (isRest && this.#backlog !== undefined) return this.#backlog.giveBack(bytes);
+    this.#backlog ??= new Backlog();
+    // Without a request these are read in the next tick.
+    if (this.#backlog.add(bytes) || exchange === undefined) return;
+    // A client that waits for the other protocol's yes has more in its own buffers.
+    if (exchange.upgrade !== undefined) this.socket.pause();
+    else if (!this.#backlog.close()) {
+      this.#backlog = undefined;
+      exchange.closesConnection = true;
+    }
   }
 
   #answered(exchange: OwnExchange): void {
@@ -269,7 +253,7 @@ export class Connection implements RequestSink, BodySource {
   #goOn({ closesConnection }: OwnExchange): void {
     if (!closesConnection && !this.owner.draining) return this.#release();
     // What came behind it is as if it had never come.
-    this.#held = undefined;
+    this.#backlog = undefined;
     this.#close();
   }
 
@@ -278,18 +262,15 @@ export class Connection implements RequestSink, BodySource {
     this.#exchange = undefined;
     this.#wait(FOR_REQUEST, IDLE_MS + IDLE_GRACE_MS);
     if (this.#isPaused) this.resumeReading();
-    if (this.#held === undefined) this.#answeredOfHeld = 0;
-    else if (!this.#isTaking) process.nextTick(readHeld, this);
+    if (this.#backlog !== undefined && !this.#isTaking) process.nextTick(readBacklog, this);
   }
 
   /** For `#release()`: in a stack of its own. */
-  readHeld(): void {
-    const held = this.#held;
-    if (held === undefined || this.#isClosing || this.#exchange !== undefined) return;
-    this.#held = undefined;
-    this.#answeredOfHeld += 1;
-    this.#read(held.take());
-    if (this.#exchange === undefined) this.#answeredOfHeld = 0;
+  readBacklog(): void {
+    const backlog = this.#backlog;
+    if (backlog === undefined || this.#isClosing || this.#exchange !== undefined) return;
+    this.#read(backlog.take());
+    if (backlog.isEmpty) this.#backlog = undefined;
   }
 
   #wait(due: number, ms: number): void {
@@ -311,6 +292,6 @@ export class Connection implements RequestSink, BodySource {
   }
 }
 
-function readHeld(connection: Connection): void {
-  connection.readHeld();
+function readBacklog(connection: Connection): void {
+  connection.readBacklog();
 }

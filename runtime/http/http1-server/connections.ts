@@ -12,15 +12,17 @@ import type { Exchange } from "../exchange.ts";
 import type { ExchangeOwner } from "../exchange-h1.ts";
 import { checkHead, NO_TARGET, refuseRequest, type AcceptDeps } from "../listener/accept-h1.ts";
 import type { Expectation, Http1Options } from "../listener/connections-h1.ts";
+import { beginsWithPreface, leaveToHttp2 } from "../listener/prior-knowledge.ts";
 import { isWebSocketOffer } from "../listener/websocket.ts";
 import { watchStalls } from "../stalls.ts";
 import { handshakeKey } from "../upgrade-h1.ts";
-import { Connection, type ConnectionOwner } from "./connection.ts";
+import { Connection } from "./connection.ts";
+import type { ConnectionOwner } from "./connection-owner.ts";
 import { OwnExchange } from "./exchange.ts";
 import type { RequestHead } from "./request-head.ts";
 
 export interface OwnConnections {
-  /** Takes care of a connection; nothing of it has been read, or it is told what was by a "data". */
+  /** Takes care of a connection of which nothing has been read. */
   add(socket: Socket): void;
   /** Ends those on which no request is under way. */
   closeIdle(): void;
@@ -33,6 +35,8 @@ export interface OwnConnections {
 export interface OwnConnectionsDeps extends AcceptDeps, Http1Options {
   /** Must not throw. */
   handle(exchange: Exchange): void;
+  /** Takes a connection in the clear whose first unread bytes are the preface. */
+  serveHttp2(socket: Socket): void;
 }
 
 /** Between two looks at who is late. */
@@ -40,7 +44,9 @@ const LOOK_MS = 1_000;
 
 /** Found by the functions that all sockets share: a closure for each event would be kept for each idle connection. */
 const CONNECTION = Symbol("connection");
-type OwnSocket = Socket & { [CONNECTION]?: Connection };
+/** Its first bytes, where they may be the preface of HTTP/2 and are not whole. */
+const BEGINNING = Symbol("beginning");
+type OwnSocket = Socket & { [CONNECTION]?: Connection; [BEGINNING]?: Buffer | undefined };
 
 /** @param peer of the listener; `draining` changes */
 export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwner): OwnConnections {
@@ -71,7 +77,16 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
       if (unanswered > 0)
         deps.onUnanswered?.(socket.readableEnded || socket.errored ? "client" : "gateway", unanswered);
     },
-    unreadable: (detail) => log.debug({ detail }, "request could not be read"),
+    unreadable(detail, reason) {
+      if (reason !== undefined) deps.onRefused?.(reason);
+      log.debug({ detail }, "request could not be read");
+    },
+    turnedHttp2(connection, first) {
+      connections.delete(connection);
+      leave(connection.socket);
+      leaveToHttp2(connection.socket, first);
+      deps.serveHttp2(connection.socket);
+    },
   };
   const timer = setInterval(() => {
     nowMs = performance.now();
@@ -121,7 +136,8 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
       const connection = new Connection(socket, owner);
       socket[CONNECTION] = connection;
       connections.add(connection);
-      socket.on("data", onData);
+      // Over TLS the handshake has told the version.
+      socket.on("data", owner.secure ? onData : onBeginning);
       socket.on("drain", onDrain);
       socket.on("end", onEnd);
       socket.on("error", ignore);
@@ -142,6 +158,7 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
 
 function leave(socket: OwnSocket): void {
   socket.off("data", onData);
+  socket.off("data", onBeginning);
   socket.off("drain", onDrain);
   socket.off("end", onEnd);
   socket.off("close", onClose);
@@ -152,11 +169,29 @@ function onData(this: OwnSocket, bytes: Buffer): void {
   this[CONNECTION]?.take(bytes);
 }
 
+function onBeginning(this: OwnSocket, bytes: Buffer): void {
+  const beginning = this[BEGINNING];
+  const first = beginning === undefined ? bytes : Buffer.concat([beginning, bytes]);
+  const isPreface = beginsWithPreface(first);
+  this[BEGINNING] = isPreface === "partly" ? first : undefined;
+  if (isPreface === "partly") return;
+  const connection = this[CONNECTION];
+  if (isPreface === "yes") {
+    connection?.owner.turnedHttp2(connection, first);
+    return;
+  }
+  this.on("data", onData);
+  this.off("data", onBeginning);
+  connection?.take(first);
+}
+
 function onDrain(this: OwnSocket): void {
   this[CONNECTION]?.drained();
 }
 
 function onEnd(this: OwnSocket): void {
+  const beginning = this[BEGINNING];
+  if (beginning !== undefined) this[CONNECTION]?.take(beginning);
   this[CONNECTION]?.ended();
 }
 

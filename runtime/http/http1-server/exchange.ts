@@ -2,17 +2,12 @@
 import type { Duplex, Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 
-import type { AddedHeaders } from "../../features/headers/apply-added.ts";
-import type { HeaderTraits } from "../../shared/http/header-traits.ts";
-import { allHeaders, findKnownHeader } from "../../shared/http/header-lookup.ts";
-import { createRequestId } from "../../shared/http/request-id.ts";
 import { breakOff } from "../break-off.ts";
-import type { Exchange, UpgradeOffer } from "../exchange.ts";
-import type { ExchangeTarget } from "../exchange-h1.ts";
+import type { Exchange } from "../exchange.ts";
 import { clientCertificateOf, type ClientCertificate } from "../listener/client-certificate.ts";
-import type { ForwardedFor } from "../listener/forwarded-for.ts";
-import { acceptOf } from "../listener/websocket.ts";
+import { handshakeAnswer } from "../listener/websocket.ts";
 import { MAX_DISCARDED_BYTES } from "../linger.ts";
+import { ReceivedRequest, type RequestTarget } from "../received-request.ts";
 import { answerHead, CHUNKED, fieldText, NO_BODY, OF_LENGTH, trailerText, UNTIL_CLOSE } from "./answer-head.ts";
 import { IDLE_MS, type Connection } from "./connection.ts";
 import { RequestBody } from "./request-body.ts";
@@ -23,21 +18,7 @@ const ONE_WRITE_BYTES = 16_384;
 const CLOSE = "Connection: close\r\n\r\n";
 const KEEP_ALIVE = `Connection: keep-alive\r\nKeep-Alive: timeout=${IDLE_MS / 1_000}\r\n\r\n`;
 
-export class OwnExchange implements Exchange {
-  readonly id: string = createRequestId();
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly host: string;
-  readonly rawHeaders: readonly string[];
-  readonly headerTraits: readonly HeaderTraits[];
-  readonly hasBody: boolean;
-  upgrade: UpgradeOffer | undefined = undefined;
-  forwardedFor: ForwardedFor | undefined = undefined;
-  addedHeaders: AddedHeaders | undefined = undefined;
-  supportUrl: string | undefined = undefined;
-  meantStatus: number | undefined = undefined;
-  started = false;
+export class OwnExchange extends ReceivedRequest implements Exchange {
   status = 0;
   trailers: readonly string[] = NONE;
   /** The answer says `close`: nothing behind this request is looked at. */
@@ -64,17 +45,11 @@ export class OwnExchange implements Exchange {
   constructor(
     connection: Connection,
     head: RequestHead,
-    target: ExchangeTarget,
+    target: RequestTarget,
     isWhole: boolean,
     awaitsContinue: boolean,
   ) {
-    this.method = head.method;
-    this.path = target.path;
-    this.query = target.query;
-    this.host = target.host;
-    this.rawHeaders = head.rawHeaders;
-    this.headerTraits = head.traits;
-    this.hasBody = !isWhole;
+    super(head.method, target, head.rawHeaders, head.traits, !isWhole);
     this.closesConnection = head.closes || !head.keepsAlive;
     this.#isBodyWhole = isWhole;
     this.#isHttp10 = head.isHttp10;
@@ -106,14 +81,6 @@ export class OwnExchange implements Exchange {
       if (!this.started) this.#connection.write("HTTP/1.1 100 Continue\r\n\r\n");
     }
     return this.#openBody();
-  }
-
-  header(lowerName: string): string | undefined {
-    return findKnownHeader(this.rawHeaders, this.headerTraits, lowerName);
-  }
-
-  headerValues(lowerName: string): readonly string[] {
-    return allHeaders(this.rawHeaders, lowerName);
   }
 
   start(status: number, headers: readonly string[]): void {
@@ -277,8 +244,7 @@ export class OwnExchange implements Exchange {
     this.started = true;
     this.status = 101;
     const socket = this.#connection.detach();
-    const head = `HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: ${acceptOf(key)}\r\n`;
-    socket.write(`${head}${text}\r\n`, "latin1");
+    socket.write(`${handshakeAnswer(key)}${text}\r\n`, "latin1");
     return socket;
   }
 }

@@ -16,7 +16,9 @@ import {
   type FieldTaker,
   type Persistence,
 } from "../../shared/http/field-lines.ts";
+import { problemOfLines } from "../../shared/http/head-text.ts";
 import type { HeaderTraits } from "../../shared/http/header-traits.ts";
+import type { RequestRefusal } from "../listener/accept-h1.ts";
 
 const CR = 13;
 const LF = 10;
@@ -36,6 +38,17 @@ const LONGEST_METHOD = Math.max(...METHODS.map(({ length }) => length));
 const KEPT_TEXT_BYTES = 4_096;
 /** What may stand in a target is looked at where it is made canonical; nothing here may end it elsewhere. */
 const TARGET = tableOf((code) => code > SPACE && code !== 0x7f);
+
+const OTHER_CODING = "its Transfer-Encoding is not just chunked";
+const OLD_CODING = "it has a Transfer-Encoding in HTTP/1.0";
+const TWO_CODINGS = "it has two Transfer-Encodings";
+
+/** Problems that are told by a code of their own, as `checkHead()` would. */
+export const REASONS: ReadonlyMap<string, RequestRefusal> = new Map([
+  [OTHER_CODING, "transfer-encoding"],
+  [OLD_CODING, "transfer-encoding"],
+  [TWO_CODINGS, "duplicate-header"],
+]);
 
 export class RequestHead implements FieldTaker, Persistence {
   readonly method: string;
@@ -72,7 +85,8 @@ export class RequestHead implements FieldTaker, Persistence {
         this.length = parseContentLength(value, raw);
         return this.length < 0 ? "its Content-Length is no number" : undefined;
       case "transfer-encoding":
-        if (this.isChunked || !isJustChunked(value, raw)) return "its Transfer-Encoding is not just chunked";
+        if (this.isChunked) return TWO_CODINGS;
+        if (!isJustChunked(value, raw)) return OTHER_CODING;
         this.isChunked = true;
         return undefined;
       case "connection":
@@ -117,7 +131,7 @@ export function parseRequestHead(text: string, end: number): RequestHead | strin
   const problem = parseFields(text, at + 11, end + 2, head);
   if (problem !== undefined) return problem;
   if (head.isChunked && head.length >= 0) return "it has both Content-Length and Transfer-Encoding";
-  if (head.isChunked && head.isHttp10) return "it has a Transfer-Encoding in HTTP/1.0";
+  if (head.isChunked && head.isHttp10) return OLD_CODING;
   return head;
 }
 
@@ -137,17 +151,6 @@ export function problemOfBeginning(text: string, known: number): string | undefi
     if (methodEnd < 0 ? !METHODS.some((each) => each.startsWith(method)) : !KNOWN.has(method)) return NO_REQUEST_LINE;
   }
   return problemOfLines(text, known);
-}
-
-/** From `known` on alone: it may come byte by byte, and each time from the beginning would be seconds. */
-export function problemOfLines(text: string, known: number): string | undefined {
-  for (let at = text.indexOf("\n", known); at >= 0; at = text.indexOf("\n", at + 1)) {
-    if (text.charCodeAt(at - 1) !== CR) return "a line does not end with CR LF";
-  }
-  for (let at = text.indexOf("\r", Math.max(0, known - 1)); at >= 0; at = text.indexOf("\r", at + 1)) {
-    if (at + 1 < text.length && text.charCodeAt(at + 1) !== LF) return "a line does not end with CR LF";
-  }
-  return undefined;
 }
 
 /** Takes trailers. Which of the others mean anything is for others to say (shared/http/trailers.ts). */

@@ -7,12 +7,15 @@
  *
  * @see RFC 9112 §2.2, §3, §5, §6, §7
  */
+import { ChunkLines } from "../../shared/http/chunk-lines.ts";
 import { parseFields } from "../../shared/http/field-lines.ts";
-import { ChunkLines, LONG_EXTENSIONS } from "./chunk-lines.ts";
+import { HeadText, problemOfLines } from "../../shared/http/head-text.ts";
+import { LONG_EXTENSIONS, RequestExtensions } from "./chunk-extensions.ts";
+import type { RequestRefusal } from "../listener/accept-h1.ts";
 import {
+  REASONS,
   parseRequestHead,
   problemOfBeginning,
-  problemOfLines,
   TrailerFields,
   EMPTY_LINE,
   type RequestHead,
@@ -30,15 +33,15 @@ export interface RequestSink {
 
 /** Why nothing more is read. */
 export interface ReadProblem {
-  readonly status: 400 | 431;
+  readonly status: 400 | 405 | 408 | 431;
   readonly detail: string;
+  /** Set where it is a request, and only cannot be met. */
+  readonly reason?: RequestRefusal | undefined;
 }
 
 /** Request line and fields together, and the trailers again as much. */
 export const MAX_HEAD_BYTES = 32_768;
 export const MAX_TRAILERS = 200;
-/** Most heads are shorter: only so much is made text at first. */
-const USUAL_HEAD_BYTES = 2_048;
 
 /** Where the next byte belongs. */
 const HEAD = 0;
@@ -50,8 +53,8 @@ export class RequestReader {
   problem: ReadProblem | undefined;
   readonly #sink: RequestSink;
   #phase = HEAD;
-  /** The beginning of a head, or of trailers, whose end has not come. */
-  #text = "";
+  /** Of a head, or of trailers, whose end has not come. */
+  readonly #lines: HeadText = new HeadText(MAX_HEAD_BYTES);
   /** Bytes that are missing from the body. */
   #left = 0;
   #chunks: ChunkLines | undefined;
@@ -67,7 +70,7 @@ export class RequestReader {
 
   /** The beginning of a head has come, and its end has not. */
   get isInHead(): boolean {
-    return this.#phase === HEAD && !EMPTY_LINE.startsWith(this.#text);
+    return this.#phase === HEAD && !EMPTY_LINE.startsWith(this.#lines.text);
   }
 
   /**
@@ -104,7 +107,7 @@ export class RequestReader {
   }
 
   #refuse(detail: string, status: 400 | 431 = 400): void {
-    this.problem = { status, detail };
+    this.problem = { status, detail, reason: REASONS.get(detail) };
   }
 
   #end(trailers: string[] | undefined, closes = false): void {
@@ -112,41 +115,28 @@ export class RequestReader {
     this.#sink.onEnd(trailers, closes);
   }
 
-  /** @returns where the head ends, or `end` */
   #readHead(bytes: Buffer, start: number, end: number): number {
-    const before = this.#text.length;
-    let taken = Math.min(end, start + USUAL_HEAD_BYTES);
-    let text = bytes.toString("latin1", start, taken);
-    if (before > 0) text = this.#text + text;
-    // The end may lie across the border of what had come before.
-    let headEnd = text.indexOf("\r\n\r\n", Math.max(0, before - 3));
-    if (headEnd < 0 && taken < end) {
-      taken = Math.min(end, start + MAX_HEAD_BYTES + 4);
-      text = this.#text + bytes.toString("latin1", start, taken);
-      headEnd = text.indexOf("\r\n\r\n", Math.max(0, before - 3));
-    }
-    if (headEnd > MAX_HEAD_BYTES || (headEnd < 0 && text.length > MAX_HEAD_BYTES + 4)) {
-      this.#refuse("its head is too long", 431);
-      return end;
-    }
-    if (headEnd < 0) {
-      const problem = problemOfBeginning(text, before);
+    const lines = this.#lines;
+    const known = lines.text.length;
+    const next = lines.take(bytes, start, end);
+    if (lines.isTooLong) this.#refuse("its head is too long", 431);
+    else if (lines.end < 0) {
+      const problem = problemOfBeginning(lines.text, known);
       if (problem !== undefined) this.#refuse(problem);
-      this.#text = text;
-      return taken;
+    } else {
+      const head = parseRequestHead(lines.text, lines.end);
+      lines.clear();
+      if (typeof head === "string") this.#refuse(head);
+      else this.#begin(head);
     }
-    this.#text = "";
-    const head = parseRequestHead(text, headEnd);
-    if (typeof head === "string") this.#refuse(head);
-    else this.#begin(head);
-    return start + headEnd + 4 - before;
+    return next;
   }
 
   #begin(head: RequestHead): void {
     const isWhole = !head.isChunked && head.length <= 0;
     if (head.isChunked) {
       this.#phase = CHUNKS;
-      this.#chunks ??= new ChunkLines();
+      this.#chunks ??= new ChunkLines(new RequestExtensions());
       this.#chunks.begin();
     } else if (!isWhole) {
       this.#phase = BODY_OF_LENGTH;
@@ -157,47 +147,35 @@ export class RequestReader {
 
   #readChunks(bytes: Buffer, start: number, end: number): number {
     const chunks = this.#chunks as ChunkLines;
-    let at = start;
-    while (at < end) {
-      if (chunks.isInData) {
-        const next = Math.min(at + chunks.left, end);
-        chunks.took(next - at);
-        this.#sink.onData(bytes.subarray(at, next));
-        at = next;
-        continue;
-      }
-      const problem = chunks.take(bytes[at] as number);
-      at += 1;
-      if (problem !== undefined) {
-        this.#refuse(problem, problem === LONG_EXTENSIONS ? 431 : 400);
-        return at;
-      }
-      if (chunks.isOver) {
-        this.#phase = TRAILERS;
-        return at;
-      }
-    }
-    return at;
+    const next = chunks.read(bytes, start, end, this.#sink);
+    const { problem } = chunks;
+    if (problem !== undefined) this.#refuse(problem, problem === LONG_EXTENSIONS ? 431 : 400);
+    else if (chunks.isOver) this.#phase = TRAILERS;
+    return next;
   }
 
   #readTrailers(bytes: Buffer, start: number, end: number): number {
-    const before = this.#text.length;
-    const text = this.#text + bytes.toString("latin1", start, Math.min(end, start + MAX_HEAD_BYTES + 4));
-    const trailersEnd = text.startsWith("\r\n") ? -2 : text.indexOf("\r\n\r\n", Math.max(0, before - 3));
-    if (trailersEnd === -1) {
-      if (text.length > MAX_HEAD_BYTES) this.#refuse("its trailers are too long", 431);
-      const problem = problemOfLines(text, before);
+    const lines = this.#lines;
+    const known = lines.text.length;
+    const next = lines.take(bytes, start, end, true);
+    if (lines.isTooLong) this.#refuse("its trailers are too long", 431);
+    else if (lines.end < 0) {
+      const problem = problemOfLines(lines.text, known);
       if (problem !== undefined) this.#refuse(problem);
-      this.#text = text;
-      return end;
+    } else {
+      const { text, end: linesEnd } = lines;
+      lines.clear();
+      this.#endTrailers(text, linesEnd);
     }
-    this.#text = "";
-    const next = start + trailersEnd + 4 - before;
+    return next;
+  }
+
+  /** @param end of the last line; 0: there is none */
+  #endTrailers(text: string, end: number): void {
     const fields = new TrailerFields();
-    const problem = trailersEnd > 0 ? parseFields(text, 0, trailersEnd + 2, fields) : undefined;
+    const problem = end > 0 ? parseFields(text, 0, end + 2, fields) : undefined;
     if (problem !== undefined) this.#refuse(problem);
     else if (fields.raw.length > 2 * MAX_TRAILERS) this.#refuse("it has too many trailers", 431);
-    else this.#end(trailersEnd > 0 ? fields.raw : undefined, fields.closes);
-    return next;
+    else this.#end(end > 0 ? fields.raw : undefined, fields.closes);
   }
 }

@@ -4,9 +4,10 @@ import { METHODS, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Log } from "../../shared/log.ts";
 import type { Expectation } from "./connections-h1.ts";
 import type { Exchange } from "../exchange.ts";
-import { Http1Exchange, type ExchangeOwner, type ExchangeTarget } from "../exchange-h1.ts";
+import { Http1Exchange, type ExchangeOwner } from "../exchange-h1.ts";
 import type { StatusOf } from "../codes.ts";
 import { headerTraits, type HeaderTraits } from "../../shared/http/header-traits.ts";
+import type { RequestTarget } from "../received-request.ts";
 import { respondError } from "../respond.ts";
 import { canonicalTarget, type TargetRefusal } from "../../shared/http/target.ts";
 
@@ -49,7 +50,7 @@ export interface ReceivedHead {
 }
 
 export type CheckedHead =
-  | { readonly ok: true; readonly target: ExchangeTarget; readonly hasBody: boolean }
+  | { readonly ok: true; readonly target: RequestTarget; readonly hasBody: boolean }
   | { readonly ok: false; readonly status: RefusalStatus; readonly reason: RequestRefusal };
 
 /** Checks what can be known of a request by its head. */
@@ -118,11 +119,11 @@ export function acceptRequest(
     const { target: canonical, hasBody } = checked;
     return new Http1Exchange(request, response, owner, canonical, traits, hasBody, expectation === "continue");
   }
-  const exchange = new Http1Exchange(request, response, owner, NO_TARGET, [], true, false);
+  const exchange = new Http1Exchange(request, response, owner, NO_TARGET, traits, true, false);
   exchange.closesConnection = true;
   refuseRequest(deps, exchange, checked.status, checked.reason);
   return undefined;
 }
 
 /** Of requests that are refused. */
-export const NO_TARGET: ExchangeTarget = { path: "/", query: "", host: "" };
+export const NO_TARGET: RequestTarget = { path: "/", query: "", host: "" };

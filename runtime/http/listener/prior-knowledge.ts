@@ -32,6 +32,21 @@ export interface PriorKnowledgeOptions {
 
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
+/** How a connection begins. @returns "partly": what follows decides */
+export function beginsWithPreface(bytes: Buffer): "yes" | "no" | "partly" {
+  const known = Math.min(bytes.length, PREFACE.length);
+  if (bytes.compare(PREFACE, 0, known, 0, known) !== 0) return "no";
+  return known < PREFACE.length ? "partly" : "yes";
+}
+
+/** Makes a connection fit for node:http2. @param first bytes of it, read already */
+export function leaveToHttp2(socket: Socket, first: Buffer): void {
+  // Servers of HTTP/1.1 leave the other half open: node:http2 would wait for a client that has gone.
+  socket.allowHalfOpen = false;
+  socket.pause();
+  socket.unshift(first);
+}
+
 /**
  * Takes the place of what the server does with a new connection, and does that where it is HTTP/1.1. Call it when all
  * listeners for "connection" are there, and before `expectProxyHeaders()`.
@@ -85,18 +100,14 @@ class Undecided {
 
   readonly #onData = (chunk: Buffer): void => {
     const bytes = this.#bytes === undefined ? chunk : Buffer.concat([this.#bytes, chunk]);
-    const known = Math.min(bytes.length, PREFACE.length);
-    const isPreface = bytes.compare(PREFACE, 0, known, 0, known) === 0;
-    if (isPreface && known < PREFACE.length) {
+    const isPreface = beginsWithPreface(bytes);
+    if (isPreface === "partly") {
       this.#bytes = bytes;
       return;
     }
     this.#settle();
-    if (!isPreface) return this.#owner.serveHttp1(this.#socket, bytes);
-    // Servers of HTTP/1.1 leave the other half open: node:http2 would wait for a client that has gone.
-    this.#socket.allowHalfOpen = false;
-    this.#socket.pause();
-    this.#socket.unshift(bytes);
+    if (isPreface === "no") return this.#owner.serveHttp1(this.#socket, bytes);
+    leaveToHttp2(this.#socket, bytes);
     this.#owner.serveHttp2(this.#socket);
   };
 

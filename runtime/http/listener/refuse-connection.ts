@@ -14,7 +14,7 @@ export function statusOfParserError(code: string | undefined): number | undefine
 }
 
 /** Answers, and closes so that the answer arrives. */
-export function refuseConnection(socket: Duplex, status: number): void {
+export function refuseConnection(socket: Duplex, status: number, code: ErrorCode = "request.malformed"): void {
   // Half an answer may be on the wire already: a second status line would become part of it.
   const busy = (socket as { _httpMessage?: { headersSent?: boolean } | null })._httpMessage?.headersSent === true;
   if (!socket.writable || busy) {
@@ -23,7 +23,7 @@ export function refuseConnection(socket: Duplex, status: number): void {
   }
   const id = createRequestId();
   const body = JSON.stringify({
-    error: "request.malformed" satisfies ErrorCode,
+    error: code,
     message: "The gateway cannot understand this request",
     request_id: id,
   });

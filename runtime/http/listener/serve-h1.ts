@@ -16,16 +16,15 @@ import {
   type Http1Connections,
   type Http1Options,
 } from "./connections-h1.ts";
+import { expectPreface, type UndecidedConnections } from "./prior-knowledge.ts";
 import { asksForWebSocket } from "./websocket.ts";
 
 /** One way to serve HTTP/1.1. */
 export interface Http1Side {
   /** For the server that accepts connections. */
   readonly httpOptions: ServerOptions;
-  /** Call it once that is made, before it listens. */
+  /** Call it once that is made, before it listens. In the clear it takes what connects, and tells HTTP/2 by its preface. */
   attach(server: Server | SecureServer): void;
-  /** Takes a connection in the clear that has shown to be HTTP/1.1. @param bytes have come already, and are told again */
-  take(socket: Socket, bytes: number): void;
   /** Takes one that has agreed on HTTP/1.1. @param serve gives it to node:http */
   readonly takeSecure: (socket: TLSSocket, serve: () => void) => void;
   /** Ends connections on which no request is under way. */
@@ -41,6 +40,8 @@ export interface Http1Serving {
   readonly owner: ExchangeOwner;
   /** Must not throw. */
   readonly handle: (exchange: Exchange) => void;
+  /** Takes a connection in the clear whose first unread bytes are the preface. */
+  readonly serveHttp2: (socket: Socket) => void;
 }
 
 export const MAX_HEADER_BYTES = 32_768;
@@ -63,7 +64,8 @@ const HTTP_OPTIONS = {
   ...TCP_KEEP_ALIVE,
 } as const;
 
-export function serveByNode({ options, owner, handle }: Http1Serving): Http1Side {
+export function serveByNode({ options, owner, handle, serveHttp2 }: Http1Serving): Http1Side {
+  let undecided: UndecidedConnections | undefined;
   let http1: Http1Connections | undefined;
   let upgrades: Upgrades | undefined;
   let served: Server | SecureServer | undefined;
@@ -89,9 +91,15 @@ export function serveByNode({ options, owner, handle }: Http1Serving): Http1Side
         },
         options,
       );
-      upgrades = takeUpgrades(server, (request, response) => accept(request, response, "none"), handle);
+      upgrades = takeUpgrades(server, (request, response) => accept(request, response, "none"), handle, options);
+      if (owner.secure) return;
+      undecided = expectPreface(server, {
+        log: options.log,
+        timeoutMs: HEADERS_TIMEOUT_MS,
+        serveHttp2,
+        onHttp1: (socket, bytes) => http1?.add(socket, bytes),
+      });
     },
-    take: (socket, bytes) => http1?.add(socket, bytes),
     takeSecure(socket, serve) {
       http1?.add(socket);
       serve();
@@ -99,6 +107,7 @@ export function serveByNode({ options, owner, handle }: Http1Serving): Http1Side
     drain() {
       served?.closeIdleConnections();
       http1?.cutFresh();
+      undecided?.cutWaiting();
     },
     destroy() {
       served?.closeAllConnections();
@@ -109,15 +118,16 @@ export function serveByNode({ options, owner, handle }: Http1Serving): Http1Side
 }
 
 /** node:http accepts, and hears nothing more of what it has accepted. */
-export function serveByOurselves({ options, owner, handle }: Http1Serving): Http1Side {
-  const connections = createOwnConnections({ ...options, handle }, owner);
+export function serveByOurselves({ options, owner, handle, serveHttp2 }: Http1Serving): Http1Side {
+  const connections = createOwnConnections({ ...options, handle, serveHttp2 }, owner);
   return {
     httpOptions: HTTP_OPTIONS,
     attach(server) {
       // Over TLS the listener for "connection" begins the handshake.
-      if (!owner.secure) server.removeAllListeners("connection");
+      if (owner.secure) return;
+      server.removeAllListeners("connection");
+      server.on("connection", (socket: Socket) => connections.add(socket));
     },
-    take: (socket) => connections.add(socket),
     takeSecure: (socket) => connections.add(socket),
     drain: () => connections.closeIdle(),
     destroy: () => connections.destroy(),

@@ -18,6 +18,7 @@ import type { Exchange } from "../exchange.ts";
 import { respondError } from "../respond.ts";
 import { watchStalls } from "../stalls.ts";
 import { allHeaders, findHeader } from "../../shared/http/header-lookup.ts";
+import { headerTraits } from "../../shared/http/header-traits.ts";
 import { ignore } from "../../shared/ignore.ts";
 
 export interface Http2Deps extends AcceptDeps {
@@ -155,10 +156,14 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
 }
 
 /** What of a refused head is looked at all the same: whether a gRPC call is to be answered. */
-function formOf(raw: readonly string[]): Pick<Http2Head, "method" | "rawHeaders"> {
+function formOf(raw: readonly string[]): Pick<Http2Head, "method" | "rawHeaders" | "headerTraits"> {
   const isCall = findHeader(raw, ":method") === "POST";
-  const types = allHeaders(raw, "content-type").flatMap((type) => ["content-type", type]);
-  return { method: isCall ? "POST" : NO_HEAD.method, rawHeaders: types };
+  const types = allHeaders(raw, "content-type");
+  return {
+    method: isCall ? "POST" : NO_HEAD.method,
+    rawHeaders: types.flatMap((type) => ["content-type", type]),
+    headerTraits: types.map(() => headerTraits("content-type")),
+  };
 }
 
 const NO_HEAD = {

@@ -5,7 +5,7 @@
  * do, host and path are canonical (target.ts). A request that does not meet this is answered here and goes no further.
  */
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
@@ -18,18 +18,11 @@ import type { Certificates } from "./certificates.ts";
 import type { Exchange } from "../exchange.ts";
 import { readForwardedFor, type ForwardedForSettings } from "./forwarded-for.ts";
 import { listen, shownAddress } from "./listen.ts";
-import { expectPreface } from "./prior-knowledge.ts";
 import { expectProxyHeaders } from "./proxied-connections.ts";
 import { respondError } from "../respond.ts";
 import { createHttp2Sessions } from "./server-h2.ts";
 import { createTlsServer } from "./server-tls.ts";
-import {
-  HEADERS_TIMEOUT_MS,
-  KEEP_ALIVE_TIMEOUT_MS,
-  MAX_HEADER_BYTES,
-  serveByNode,
-  serveByOurselves,
-} from "./serve-h1.ts";
+import { KEEP_ALIVE_TIMEOUT_MS, MAX_HEADER_BYTES, serveByNode, serveByOurselves } from "./serve-h1.ts";
 
 export interface HttpServerOptions {
   /** "host:port", "[v6]:port" or ":port" for every address; port 0 = any free one. */
@@ -119,19 +112,11 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     maxHeaderBytes: MAX_HEADER_BYTES,
     idleTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
   });
-  const serving = { options, owner, handle };
+  const serving = { options, owner, handle, serveHttp2: (socket: Socket) => http2.serve(socket) };
   const http1 = options.http1Server === "own" ? serveByOurselves(serving) : serveByNode(serving);
   const secure = certificates && createTlsServer(http1.httpOptions, certificates, http2, http1.takeSecure, log);
   const server = secure?.server ?? createServer(http1.httpOptions);
   http1.attach(server);
-  const undecided = secure
-    ? undefined
-    : expectPreface(server, {
-        log,
-        timeoutMs: HEADERS_TIMEOUT_MS,
-        serveHttp2: (socket) => http2.serve(socket),
-        onHttp1: (socket, bytes) => http1.take(socket, bytes),
-      });
   // A proxy that says who its clients are holds connections for all of them.
   const perClient = (forwardedFor?.trustedHops ?? 0) === 0;
   const bounds = boundConnections(server, { max: options.maxConnections, perClient, log });
@@ -167,7 +152,6 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
         http1.drain();
         http2.drain();
         proxied?.cutWaiting();
-        undecided?.cutWaiting();
         secure?.cutFresh();
       });
     },

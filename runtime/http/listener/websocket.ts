@@ -25,6 +25,11 @@ export function acceptOf(key: string): string {
   return createHash("sha1").update(`${key}${MAGIC}`).digest("base64");
 }
 
+/** The yes over HTTP/1.1, up to where other fields may follow. */
+export function handshakeAnswer(key: string): string {
+  return `HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: ${acceptOf(key)}\r\n`;
+}
+
 export function newKey(): string {
   return randomBytes(16).toString("base64");
 }

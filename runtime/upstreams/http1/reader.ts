@@ -8,7 +8,10 @@
  *
  * @see RFC 9112 §2.2, §4, §5, §6, §7
  */
-import { HEX, parseFields, VALUE } from "../../shared/http/field-lines.ts";
+import { ChunkLines } from "../../shared/http/chunk-lines.ts";
+import { parseFields } from "../../shared/http/field-lines.ts";
+import { HeadText, problemOfLines } from "../../shared/http/head-text.ts";
+import { AnswerExtensions } from "./chunk-extensions.ts";
 import { AnswerFields, parseStatusLine, TrailerFields } from "./head-lines.ts";
 
 /** Hears of one answer: head, data…, end. Nothing after a problem. */
@@ -25,29 +28,16 @@ export interface AnswerSink {
 export const MAX_HEAD_BYTES = 65_536;
 /** What reads them behind us may look through all for each: 64 KiB have room for 16,000. */
 export const MAX_FIELDS = 1_000;
-/** Most heads are shorter: only so much is made text at first. */
-const USUAL_HEAD_BYTES = 2_048;
 /** Interim answers before the final one; each costs the upstream nothing. */
 export const MAX_INTERIM = 32;
-const MAX_CHUNK_EXTENSION_BYTES = 4_096;
-/** 13 hexadecimal digits are below 2^53. */
-const MAX_CHUNK_SIZE_DIGITS = 13;
 
 /** Where the next byte belongs. Plain numbers: Node runs our source as it stands, without enums. */
 const IDLE = 0;
 const HEAD = 1;
 const BODY_OF_LENGTH = 2;
 const BODY_UNTIL_CLOSE = 3;
-const CHUNK_SIZE = 4;
-const CHUNK_EXTENSION = 5;
-const CHUNK_SIZE_LF = 6;
-const CHUNK_DATA = 7;
-const CHUNK_DATA_CR = 8;
-const CHUNK_DATA_LF = 9;
-const TRAILERS = 10;
-
-const CR = 13;
-const LF = 10;
+const CHUNKS = 4;
+const TRAILERS = 5;
 
 export class AnswerReader {
   /** The connection may carry another request once the answer has ended. */
@@ -58,12 +48,11 @@ export class AnswerReader {
   #phase = IDLE;
   #isHeadRequest = false;
   #interim = 0;
-  /** The beginning of a head, or of trailers, whose end has not come. */
-  #text = "";
-  /** Bytes that are missing from the body, or from the chunk. */
+  /** Of a head, or of trailers, whose end has not come. */
+  readonly #lines: HeadText = new HeadText(MAX_HEAD_BYTES);
+  /** Bytes that are missing from the body. */
   #left = 0;
-  #digits = 0;
-  #extensionBytes = 0;
+  #chunks: ChunkLines | undefined;
 
   constructor(sink: AnswerSink) {
     this.#sink = sink;
@@ -74,7 +63,7 @@ export class AnswerReader {
     this.#phase = HEAD;
     this.#isHeadRequest = method === "HEAD";
     this.#interim = 0;
-    this.#text = "";
+    this.#lines.clear();
     this.keepsOpen = false;
     this.idleMs = undefined;
   }
@@ -100,30 +89,32 @@ export class AnswerReader {
           at = next;
           break;
         }
-        case BODY_OF_LENGTH:
-          at = this.#readData(bytes, at, end);
+        case BODY_OF_LENGTH: {
+          const next = Math.min(at + this.#left, end);
+          this.#left -= next - at;
+          this.#sink.onData(bytes.subarray(at, next));
+          at = next;
           if (this.#left === 0) this.#end(at < end);
           break;
+        }
         case BODY_UNTIL_CLOSE:
           this.#sink.onData(bytes.subarray(at, end));
           return undefined;
-        case CHUNK_DATA:
-          at = this.#readData(bytes, at, end);
-          if (this.#left === 0) this.#phase = CHUNK_DATA_CR;
+        case CHUNKS: {
+          const chunks = this.#chunks as ChunkLines;
+          at = chunks.read(bytes, at, end, this.#sink);
+          if (chunks.problem !== undefined) return chunks.problem;
+          if (chunks.isOver) this.#phase = TRAILERS;
           break;
+        }
         case TRAILERS: {
           const next = this.#readTrailers(bytes, at, end);
           if (typeof next === "string") return next;
           at = next;
           break;
         }
-        case IDLE:
+        default:
           return "there are bytes that belong to no request";
-        default: {
-          const problem = this.#readChunkByte(bytes[at] as number);
-          if (problem !== undefined) return problem;
-          at += 1;
-        }
       }
     }
     return undefined;
@@ -147,38 +138,16 @@ export class AnswerReader {
     this.#sink.onEnd(trailers);
   }
 
-  /** @returns where the next byte is that is no data of this body, or chunk; `end` when none is */
-  #readData(bytes: Buffer, start: number, end: number): number {
-    const next = Math.min(start + this.#left, end);
-    this.#left -= next - start;
-    this.#sink.onData(bytes.subarray(start, next));
-    return next;
-  }
-
-  /** @returns where the body begins, or `end` while the head goes on, or a problem */
+  /** @returns where the body begins, or how far the head goes on, or a problem */
   #readHead(bytes: Buffer, start: number, end: number): number | string {
-    const before = this.#text.length;
-    let taken = Math.min(end, start + USUAL_HEAD_BYTES);
-    let text = bytes.toString("latin1", start, taken);
-    if (before > 0) text = this.#text + text;
-    // The end may lie across the border of what had come before.
-    let headEnd = text.indexOf("\r\n\r\n", Math.max(0, before - 3));
-    if (headEnd < 0 && taken < end) {
-      taken = Math.min(end, start + MAX_HEAD_BYTES + 4);
-      text = this.#text + bytes.toString("latin1", start, taken);
-      headEnd = text.indexOf("\r\n\r\n", Math.max(0, before - 3));
-    }
-    if (headEnd < 0) {
-      // Refused now, not when the time is up: an end that is written otherwise would never be found.
-      const problem = problemOfBeginning(text, before);
-      if (problem !== undefined) return problem;
-      this.#text = text;
-      return taken;
-    }
-    if (headEnd > MAX_HEAD_BYTES) return HEAD_TOO_LARGE;
-    this.#text = "";
-    const problem = this.#parseHead(text, headEnd, start + headEnd + 4 - before < end);
-    return problem ?? start + headEnd + 4 - before;
+    const lines = this.#lines;
+    const known = lines.text.length;
+    const next = lines.take(bytes, start, end);
+    if (lines.isTooLong) return HEAD_TOO_LARGE;
+    if (lines.end < 0) return problemOfBeginning(lines.text, known) ?? next;
+    const { text, end: headEnd } = lines;
+    lines.clear();
+    return this.#parseHead(text, headEnd, next < end) ?? next;
   }
 
   /** @param end of the last field line, which the empty line follows */
@@ -210,8 +179,11 @@ export class AnswerReader {
       this.#end(hasMore);
       return undefined;
     }
-    if (fields.chunked) this.#startChunk();
-    else if (fields.length > 0) {
+    if (fields.chunked) {
+      this.#phase = CHUNKS;
+      this.#chunks ??= new ChunkLines(new AnswerExtensions());
+      this.#chunks.begin();
+    } else if (fields.length > 0) {
       this.#phase = BODY_OF_LENGTH;
       this.#left = fields.length;
     } else {
@@ -222,68 +194,22 @@ export class AnswerReader {
     return undefined;
   }
 
-  #startChunk(): void {
-    this.#phase = CHUNK_SIZE;
-    this.#left = 0;
-    this.#digits = 0;
-    this.#extensionBytes = 0;
-  }
-
-  #readChunkByte(byte: number): string | undefined {
-    switch (this.#phase) {
-      case CHUNK_SIZE: {
-        const digit = HEX[byte] as number;
-        if (digit >= 0) {
-          this.#left = this.#left * 16 + digit;
-          this.#digits += 1;
-          return this.#digits > MAX_CHUNK_SIZE_DIGITS ? "a chunk is too large" : undefined;
-        }
-        if (this.#digits === 0) return "a chunk has no size";
-        if (byte === CR) this.#phase = CHUNK_SIZE_LF;
-        else if (byte === 0x3b) this.#phase = CHUNK_EXTENSION;
-        else return "a chunk size is no hexadecimal number";
-        return undefined;
-      }
-      case CHUNK_EXTENSION:
-        if (byte === CR) this.#phase = CHUNK_SIZE_LF;
-        else if (VALUE[byte] === 0) return "a chunk extension has a control character";
-        this.#extensionBytes += 1;
-        return this.#extensionBytes > MAX_CHUNK_EXTENSION_BYTES ? "a chunk extension is too long" : undefined;
-      case CHUNK_SIZE_LF:
-        if (byte !== LF) return "a chunk size does not end with CR LF";
-        this.#phase = this.#left === 0 ? TRAILERS : CHUNK_DATA;
-        return undefined;
-      case CHUNK_DATA_CR:
-        if (byte !== CR) return "a chunk is longer than its size";
-        this.#phase = CHUNK_DATA_LF;
-        return undefined;
-      default:
-        if (byte !== LF) return "a chunk does not end with CR LF";
-        this.#startChunk();
-        return undefined;
-    }
-  }
-
   /** Checked like fields, and told apart from them: what is there may not mean what it would in a head (RFC 9110 §6.5.1). */
   #readTrailers(bytes: Buffer, start: number, end: number): number | string {
-    const before = this.#text.length;
-    const text = this.#text + bytes.toString("latin1", start, Math.min(end, start + MAX_HEAD_BYTES + 4));
-    const trailersEnd = text.startsWith("\r\n") ? -2 : text.indexOf("\r\n\r\n", Math.max(0, before - 3));
-    if (trailersEnd === -1) {
-      const problem = text.length > MAX_HEAD_BYTES ? HEAD_TOO_LARGE : problemOfLines(text, before);
-      if (problem !== undefined) return problem;
-      this.#text = text;
-      return end;
-    }
-    this.#text = "";
+    const lines = this.#lines;
+    const known = lines.text.length;
+    const next = lines.take(bytes, start, end, true);
+    if (lines.isTooLong) return HEAD_TOO_LARGE;
+    if (lines.end < 0) return problemOfLines(lines.text, known) ?? next;
+    const { text, end: linesEnd } = lines;
+    lines.clear();
     let trailers: string[] | undefined;
-    if (trailersEnd > 0) {
+    if (linesEnd > 0) {
       const fields = new TrailerFields();
-      const problem = parseFields(text, 0, trailersEnd + 2, fields);
+      const problem = parseFields(text, 0, linesEnd + 2, fields);
       if (problem !== undefined) return problem;
       trailers = fields.headers;
     }
-    const next = start + trailersEnd + 4 - before;
     this.#end(next < end, trailers);
     return next;
   }
@@ -293,15 +219,6 @@ export const HEAD_TOO_LARGE = `its header fields are longer than ${MAX_HEAD_BYTE
 
 /** Of a head that has not come whole. @param known so much of it was looked at before */
 function problemOfBeginning(text: string, known: number): string | undefined {
-  if (text.length > MAX_HEAD_BYTES) return HEAD_TOO_LARGE;
   if (!text.startsWith("HTTP/1.".slice(0, text.length))) return "it does not begin with a status line of HTTP/1";
   return problemOfLines(text, known);
-}
-
-/** From `known` on alone: it may come byte by byte, and each time from the beginning would be seconds. */
-function problemOfLines(text: string, known: number): string | undefined {
-  for (let at = text.indexOf("\n", known); at >= 0; at = text.indexOf("\n", at + 1)) {
-    if (text.charCodeAt(at - 1) !== CR) return "a line does not end with CR LF";
-  }
-  return undefined;
 }

@@ -3,12 +3,8 @@ import { createServer, connect, type AddressInfo, type Server, type Socket } fro
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import {
-  Connection,
-  HEAD_MS,
-  IDLE_MS,
-  type ConnectionOwner,
-} from "../../../../runtime/http/http1-server/connection.ts";
+import type { ConnectionOwner } from "../../../../runtime/http/http1-server/connection-owner.ts";
+import { Connection, HEAD_MS, IDLE_MS } from "../../../../runtime/http/http1-server/connection.ts";
 import { OwnExchange } from "../../../../runtime/http/http1-server/exchange.ts";
 
 const NO_TARGET = { path: "/", query: "", host: "a.example" };
@@ -21,10 +17,15 @@ let text: string;
 let connection: Connection;
 let exchanges: OwnExchange[];
 let closed: Promise<void>;
+let onBegun: (exchange: OwnExchange) => void;
+let leave: () => void;
+let refused: (string | undefined)[];
 const owner = { secure: false, asksForCertificates: false, draining: false, nowMs: 0 };
 
 beforeEach(async () => {
   exchanges = [];
+  refused = [];
+  onBegun = () => {};
   text = "";
   const connected = new Promise<void>((resolve) => {
     server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -34,17 +35,22 @@ beforeEach(async () => {
           const exchange = new OwnExchange(each, head, NO_TARGET, isWhole, false);
           each.begun(exchange);
           exchanges.push(exchange);
+          onBegun(exchange);
         },
-        upgraded() {},
+        upgraded: () => leave(),
+        turnedHttp2() {},
         closed() {},
-        unreadable() {},
+        unreadable: (_detail, reason) => void refused.push(reason),
       };
-      connection = new Connection(socket, full);
-      socket.on("data", (bytes: Buffer) => connection.take(bytes));
-      socket.on("drain", () => connection.drained());
-      socket.on("end", () => connection.ended());
+      const opened = new Connection(socket, full);
+      connection = opened;
+      const onData = (bytes: Buffer): void => opened.take(bytes);
+      leave = () => socket.off("data", onData);
+      socket.on("data", onData);
+      socket.on("drain", () => opened.drained());
+      socket.on("end", () => opened.ended());
       socket.on("error", () => {});
-      socket.on("close", () => connection.lost());
+      socket.on("close", () => opened.lost());
       resolve();
     });
   });
@@ -57,6 +63,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   client.destroy();
+  connection.socket.destroy();
   await new Promise((resolve) => server.close(resolve));
 });
 
@@ -151,10 +158,38 @@ describe("what is kept behind a request that is not answered", () => {
     client.write(get());
     await begun(1);
     for (const piece of cut(get("x: y\r\n").repeat(2_000))) connection.take(Buffer.from(piece));
+    onBegun = (exchange) => exchange.respond(200, OK, "ok");
     exchanges[0]?.respond(200, OK, "ok");
     await closed;
-    expect(text).toMatch(/connection: close/i);
-    expect(exchanges.length).toBe(1);
+    expect(exchanges.length).toBeLessThan(40);
+    expect(text.match(/HTTP\//g)?.length).toBe(exchanges.length);
+    expect(text.match(/connection: close/gi)?.length).toBe(1);
+  });
+
+  test("is answered as far as it came whole, where more comes than is kept", async () => {
+    const post = `POST / HTTP/1.1\r\nhost: a.example\r\ncontent-length: 20000\r\n\r\n${"a".repeat(20_000)}`;
+    client.write(get());
+    await begun(1);
+    connection.take(Buffer.from(post + post));
+    connection.take(Buffer.from(post.slice(0, 15_000)));
+    connection.take(Buffer.from(post.slice(15_000) + get()));
+    connection.take(Buffer.from(post + post.slice(0, 15_000)));
+    connection.take(Buffer.from(post.slice(15_000)));
+    onBegun = (exchange) => void exchange.body.resume().once("end", () => exchange.respond(200, OK, "ok"));
+    exchanges[0]?.respond(200, OK, "ok");
+    await closed;
+    expect(exchanges.map(({ method }) => method)).toEqual(["GET", "POST", "POST", "POST", "GET", "POST"]);
+    expect(text).toMatch(/Connection: close\r\n\r\nok$/);
+  });
+
+  test("goes on without end for a client that always has a few waiting", async () => {
+    onBegun = (exchange) => {
+      if (exchanges.length < 98) connection.take(Buffer.from(get()));
+      setImmediate(() => exchange.respond(200, OK, "ok"));
+    };
+    client.write(get().repeat(4));
+    await begun(101);
+    expect(text).not.toMatch(/connection: close/i);
   });
 
   test("begins in its order, one at a time, and so many at most", async () => {
@@ -167,6 +202,37 @@ describe("what is kept behind a request that is not answered", () => {
     expect(exchanges.length).toBe(33);
     expect(text.match(/connection: close/gi)?.length).toBe(1);
   });
+});
+
+test("what came with a handshake goes with the connection when it is accepted at once", async () => {
+  onBegun = (exchange) => {
+    exchange.offerWebSocket("dGhlIHNhbXBsZSBub25jZQ==");
+    const socket = exchange.upgrade?.accept([]);
+    socket?.on("data", (bytes: Buffer) => (early += bytes.toString()));
+    socket?.resume();
+  };
+  let early = "";
+  client.write(`${get()}early`);
+  await heard("HTTP/1.1 101 ");
+  client.write("-more");
+  await expect.poll(() => early).toBe("early-more");
+});
+
+test.each([
+  ["another coding", "transfer-encoding", "POST / HTTP/1.1\r\ntransfer-encoding: gzip, chunked\r\n\r\n"],
+  ["a coding in HTTP/1.0", "transfer-encoding", "POST / HTTP/1.0\r\ntransfer-encoding: chunked\r\n\r\n"],
+  [
+    "two codings",
+    "duplicate-header",
+    "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+  ],
+  ["garbage", undefined, "what is this\r\n\r\n"],
+])("%s is refused by its code", async (_what, reason, bytes) => {
+  client.write(bytes);
+  await closed;
+  expect(text).toMatch(/^HTTP\/1\.1 400 /);
+  expect(text).toContain(`"error":"request.${reason ?? "malformed"}"`);
+  expect(refused).toEqual([reason]);
 });
 
 test("a body waits for who reads it, and then goes on", async () => {

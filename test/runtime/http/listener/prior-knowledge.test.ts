@@ -9,6 +9,7 @@ import type { Exchange } from "../../../../runtime/http/exchange.ts";
 import { expectPreface } from "../../../../runtime/http/listener/prior-knowledge.ts";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "../../../../runtime/http/listener/server.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
+import { http1Server } from "../../../support/http1-server.ts";
 import { openRaw, sendRaw } from "../../../support/raw-client.ts";
 import { block, ERROR, FLAG, FRAME, frame, openHttp2, PREFACE } from "../../../support/raw-h2.ts";
 
@@ -22,6 +23,7 @@ async function serve(options: Partial<HttpServerOptions> = {}): Promise<HttpServ
   const server = await createHttpServer({
     address: "127.0.0.1:0",
     insecure: true,
+    http1Server: http1Server(),
     log: silentLog(),
     handle(exchange) {
       seen.push(exchange);

@@ -76,10 +76,20 @@ describe("HTTP/1.1", () => {
     await told("client 1");
   });
 
+  const HANDSHAKE = GET.replace(
+    "\r\n\r\n",
+    "\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+  );
+
+  test("a handshake that its client gives up", async () => {
+    const { socket } = openRaw(server.port, HANDSHAKE);
+    await arrived(1);
+    socket.end();
+    await told("client 1");
+  });
+
   test("not a WebSocket", async () => {
-    const upgrade = "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n";
-    const key = "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
-    const opened = openRaw(server.port, `GET / HTTP/1.1\r\nhost: a.example\r\n${upgrade}${key}\r\n`);
+    const opened = openRaw(server.port, HANDSHAKE);
     await arrived(1);
     const socket = exchanges[0]?.upgrade?.accept([]);
     await opened.contains("101");

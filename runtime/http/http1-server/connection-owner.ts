@@ -1,0 +1,20 @@
+/** What a connection asks of the listener it belongs to. */
+import type { ExchangeOwner } from "../exchange-h1.ts";
+import type { RequestRefusal } from "../listener/accept-h1.ts";
+import type { Connection } from "./connection.ts";
+import type { RequestHead } from "./request-head.ts";
+
+export interface ConnectionOwner extends ExchangeOwner {
+  /** Milliseconds, a second late at most. */
+  readonly nowMs: number;
+  /** Makes a request of a head, and begins it. @param mayUpgrade it stands behind no other that was not answered yet */
+  begin(connection: Connection, head: RequestHead, isWhole: boolean, mayUpgrade: boolean): void;
+  /** It belongs to whoever took it: not counted among these any more, but cut with them. */
+  upgraded(connection: Connection): void;
+  /** It begins with the preface of HTTP/2. @param first what has been read of it, and not been taken */
+  turnedHttp2(connection: Connection, first: Buffer): void;
+  /** @param unanswered requests of which nothing was answered */
+  closed(connection: Connection, unanswered: number): void;
+  /** @param reason where the request is one, and only cannot be met */
+  unreadable(detail: string, reason: RequestRefusal | undefined): void;
+}

@@ -1,0 +1,57 @@
+/** What an exchange knows of its request by the head, whichever way it came, and what is noted beside it. */
+import type { AddedHeaders } from "../features/headers/apply-added.ts";
+import { allHeaders, findKnownHeader } from "../shared/http/header-lookup.ts";
+import type { HeaderTraits } from "../shared/http/header-traits.ts";
+import { createRequestId } from "../shared/http/request-id.ts";
+import type { UpgradeOffer } from "./exchange.ts";
+import type { ForwardedFor } from "./listener/forwarded-for.ts";
+
+/** Canonical, as in an Exchange. */
+export interface RequestTarget {
+  readonly path: string;
+  readonly query: string;
+  readonly host: string;
+}
+
+/** The half of an Exchange that is the same for all. */
+export abstract class ReceivedRequest {
+  readonly id: string = createRequestId();
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly host: string;
+  readonly rawHeaders: readonly string[];
+  readonly headerTraits: readonly HeaderTraits[];
+  readonly hasBody: boolean;
+  upgrade: UpgradeOffer | undefined = undefined;
+  forwardedFor: ForwardedFor | undefined = undefined;
+  addedHeaders: AddedHeaders | undefined = undefined;
+  supportUrl: string | undefined = undefined;
+  meantStatus: number | undefined = undefined;
+  started = false;
+
+  /** @param headerTraits of each name, in their order */
+  constructor(
+    method: string,
+    { path, query, host }: RequestTarget,
+    rawHeaders: readonly string[],
+    headerTraits: readonly HeaderTraits[],
+    hasBody: boolean,
+  ) {
+    this.method = method;
+    this.path = path;
+    this.query = query;
+    this.host = host;
+    this.rawHeaders = rawHeaders;
+    this.headerTraits = headerTraits;
+    this.hasBody = hasBody;
+  }
+
+  header(lowerName: string): string | undefined {
+    return findKnownHeader(this.rawHeaders, this.headerTraits, lowerName);
+  }
+
+  headerValues(lowerName: string): readonly string[] {
+    return allHeaders(this.rawHeaders, lowerName);
+  }
+}
