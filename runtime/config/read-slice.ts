@@ -85,17 +85,9 @@ export function readSlice(
   memory?: RouteMemory,
 ): ReadSlice | undefined {
   const text = "text" in source ? readSource(source.file, source.text) : readValue(source.file, source.value);
-  if (text.problems.length > 0) {
-    for (const problem of text.problems) problems.push(problem);
-    return undefined;
-  }
-  const problemOf = placer(text);
-  const report: ReadSlice["report"] = (problem) => void problems.push(problemOf(problem));
-  if (!isRecord(text.value)) {
-    report(errorAt([], `is ${describe(text.value)}, must be a block of settings and routes`));
-    return undefined;
-  }
-  const outline = readOutline(text.value, report);
+  const opened = openSlice(text, problems);
+  if (opened === undefined) return undefined;
+  const { outline, report, problemOf } = opened;
   const settings = readSettings(outline, source, report);
   const routes: ReadRoute[] = [];
   const slice: ReadSlice = {
@@ -110,6 +102,31 @@ export function readSlice(
   };
   for (const entry of outline.routes) routes.push(placeRoute(slice, entry, memory));
   return slice;
+}
+
+/**
+ * The boot settings alone, before all is read: its routes are not looked at, and its text is not read a second time then.
+ *
+ * @returns undefined as `readSlice()`
+ */
+export function readBootFile(source: SliceSource, problems: Problem[]): BootDoc | undefined {
+  const opened = openSlice(readSource(source.file, source.text, { isAgain: true }), problems);
+  return opened && readSettings(opened.outline, source, opened.report).boot;
+}
+
+function openSlice(
+  text: SourceText,
+  problems: Problem[],
+): (Pick<ReadSlice, "report" | "problemOf"> & { readonly outline: Outline }) | undefined {
+  if (text.problems.length > 0) {
+    for (const problem of text.problems) problems.push(problem);
+    return undefined;
+  }
+  const problemOf = placer(text);
+  const report: ReadSlice["report"] = (problem) => void problems.push(problemOf(problem));
+  if (isRecord(text.value)) return { outline: readOutline(text.value, report), report, problemOf };
+  report(errorAt([], `is ${describe(text.value)}, must be a block of settings and routes`));
+  return undefined;
 }
 
 function readSettings(

@@ -49,7 +49,20 @@ const TOO_DEEP = `is nested too deeply, at most ${MAX_DEPTH} levels are read`;
 const PROTO_KEY = 'has the key "__proto__", which is no setting';
 const INEXACT = "is a number that JSON cannot carry exactly, must be smaller or text in quotes";
 
-export function readSource(file: string, text: string): SourceText {
+/** What is read again right behind, once: YAML costs a second for each megabyte. */
+let kept: { readonly text: string; readonly source: SourceText } | undefined;
+
+/** @param isAgain the same text is read again at once */
+export function readSource(file: string, text: string, { isAgain = false } = {}): SourceText {
+  const before = kept;
+  kept = undefined;
+  const isKnown = before !== undefined && before.source.file === file && before.text === text;
+  const source = isKnown ? before.source : read(file, text);
+  if (isAgain) kept = { text, source };
+  return source;
+}
+
+function read(file: string, text: string): SourceText {
   if (text.length > MAX_JSON_LENGTH) {
     return failed(file, [{ severity: "error", file, path: [], message: "is larger than 64 MiB" }]);
   }

@@ -9,7 +9,7 @@ import { type BootDoc, settingsFields } from "../../config/settings.ts";
 import { decodeSharedSecret } from "../../features/process/settings.ts";
 import { compileBoot } from "../../config/compile-settings.ts";
 import { formatProblem, loadSlices, type Problem } from "../../config/load.ts";
-import { readSlice } from "../../config/read-slice.ts";
+import { readBootFile } from "../../config/read-slice.ts";
 import { secretUses, secretValues } from "../../settings/secret-spellings.ts";
 import { isVaultReference } from "../../settings/vault-reference.ts";
 import { GatewayError } from "../../shared/errors.ts";
@@ -51,9 +51,9 @@ export async function readBoot(path: string, options: BootOptions = { env: proce
   const { sources, problems, unread } = await readTogether(path);
   const file = sources.find((source) => source.boot);
   const found: Problem[] = [];
-  const slice = file && readSlice(file, found);
+  const boot = file && readBootFile(file, found);
   const isBad = found.some(({ severity, path: where }) => severity === "error" && where[0] !== "routes");
-  if (slice && !isBad) return resolveBoot(slice.boot, options);
+  if (boot && !isBad) return resolveBoot(boot, options);
   const all = [...problems, ...unread, ...loadSlices(sources).problems];
   if (!file && problems.length === 0) {
     all.push({ severity: "error", file: path, path: [], message: "has no boot file, must have a gateway.yaml" });
