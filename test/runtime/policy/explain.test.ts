@@ -105,6 +105,15 @@ describe("formatExplanation()", () => {
     );
   });
 
+  test("leaves out what cannot be told of the request", () => {
+    const doc = { allow: { and: [{ accept: true }, { domain: "example.com" }] } };
+    expect(
+      formatExplanation("anybody", explain(compilePolicy(doc), anonymous()))
+        .split("\n")
+        .slice(3),
+    ).toEqual(["  true    accept true (accept)", '  unknown domain {"is":"example.com"} (user-unauthenticated)']);
+  });
+
   test("says so when nobody may pass", () => {
     expect(formatExplanation("anybody", explain(compilePolicy(undefined), anonymous()))).toBe(
       "anybody: denied\n\nno allow rule: nobody may pass",
@@ -117,5 +126,16 @@ test("denialDetails() says what was found, and nothing of what the rules ask for
   expect(denialDetails(compilePolicy(doc), asAlice())).toEqual([
     ["Reasons", "domain-unauthorized, reject"],
     ["Allow rule 1", 'all of: reject → false; domain "example.com" → false'],
+  ]);
+});
+
+test("denialDetails() tells of the deny rules that matched alone", () => {
+  const doc = [
+    { deny: { and: [{ email: "bob@example.com" }] } },
+    { deny: { and: [{ domain: "example.com" }] } },
+    { allow: { and: [{ accept: true }] } },
+  ];
+  expect(denialDetails(compilePolicy(doc), asAlice()).slice(1)).toEqual([
+    ["Deny rule 1", 'all of: domain "example.com" → true'],
   ]);
 });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import { CRITERIA } from "../../../runtime/policy/criteria.ts";
-import { SCALAR_LIST_MATCH_SCHEMA } from "../../../runtime/policy/match.ts";
+import { SCALAR_LIST_MATCH_SCHEMA, stringMatchSchema } from "../../../runtime/policy/match.ts";
+import { ARGUMENT_MATCH_SCHEMA, scalarsOf } from "../../../runtime/policy/mcp/argument-match.ts";
 import { policyJsonSchema } from "../../../runtime/policy/schema.ts";
 
 describe("policyJsonSchema()", () => {
@@ -35,4 +36,16 @@ describe("policyJsonSchema()", () => {
     }
     expect(SCALAR_LIST_MATCH_SCHEMA["anyOf"]).toContainEqual({ type: ["string", "number", "boolean"] });
   });
+});
+
+test("stringMatchSchema() asks for lists where several texts are compared, and for one text elsewhere", () => {
+  const schema = JSON.parse(JSON.stringify(stringMatchSchema(["is", "in"]))) as Readonly<Record<string, unknown>>;
+  const forms = [schema, ...((schema["anyOf"] as (typeof schema)[] | undefined) ?? [])];
+  const properties = forms.find((form) => form["properties"] !== undefined)?.["properties"];
+  expect(properties).toMatchObject({ is: { type: "string" }, in: { type: "array" } });
+});
+
+test("an argument is compared with what is named, of a tool and at a place that are", () => {
+  expect(ARGUMENT_MATCH_SCHEMA["required"]).toEqual(["tool", "argument"]);
+  expect(scalarsOf({ is: "a", in: ["b", 1] })).toEqual(["a", "b", 1]);
 });

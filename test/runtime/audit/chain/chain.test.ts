@@ -3,8 +3,13 @@ import { createHash } from "node:crypto";
 
 import { expect, test } from "vitest";
 
+import { FIRST_PLACE } from "../../../../runtime/audit/chain/chain.ts";
+import { AUDIT_KEY_NAME } from "../../../../runtime/audit/chain/checkpoint.ts";
+import { forgetOf, formatErased } from "../../../../runtime/audit/chain/erased-record.ts";
 import { createMerkleTree, leafHash } from "../../../../runtime/audit/chain/merkle-tree.ts";
 import { createNoteSigner, openNote, parseVerifierKey } from "../../../../runtime/audit/chain/signed-note.ts";
+
+import { beginRun } from "../../../support/audit-run.ts";
 
 /** RFC 6962 §2.1, as it is written there. */
 function rootOf(leaves: readonly string[]): Buffer {
@@ -42,6 +47,24 @@ test("parseVerifierKey() reads the published key of the Go checksum database, an
   expect(parseVerifierKey("")).toBeUndefined();
 });
 
+test("startChain() has a record stand behind the first line of the run and its checkpoint", () => {
+  const run = beginRun("gateway.1.a");
+  run.records.write('{"level":"info"}\n');
+  expect(run.lines.map((line) => (JSON.parse(line) as { readonly seq: number }).seq).slice(0, 3)).toEqual([0, 1, 2]);
+  expect(run.lines[FIRST_PLACE]).toContain('{"level":"info"');
+});
+
+test("forgetOf() takes a signed erasure for one, and none whose action is no text", () => {
+  const signer = createNoteSigner(AUDIT_KEY_NAME, Buffer.alloc(32, 1));
+  const verifier = parseVerifierKey(signer.verifierKey);
+  const at = { instance: "gateway.1.a", seq: 2, leaf: "abc" };
+  const line = formatErased("2026-01-01T00:00:00.000Z", { ...at, actionId: "5" }, signer);
+  const opened = [line, line.replace('"forget":"5"', '"forget":5')].map((each) =>
+    forgetOf(each, at, verifier ? [verifier] : []),
+  );
+  expect(opened).toEqual(["5", undefined]);
+});
+
 test("openNote() opens what a known key signed, and refuses a bad signature of one, whoever else signed", () => {
   const [ours, others] = [createNoteSigner("a", Buffer.alloc(32, 1)), createNoteSigner("b", Buffer.alloc(32, 2))];
   const verifiers = [ours].map(({ verifierKey }) => {
@@ -58,4 +81,6 @@ test("openNote() opens what a known key signed, and refuses a bad signature of o
   expect(openNote(note.replace("x", "z"), verifiers)).toEqual({ kind: "bad" });
   expect(openNote(note.replace("x", "z") + foreign, verifiers)).toEqual({ kind: "bad" });
   expect(openNote(text, verifiers)).toEqual({ kind: "bad" });
+  // No text, no empty line behind it.
+  expect(openNote(ours.sign(""), verifiers)).toEqual({ kind: "bad" });
 });
