@@ -238,6 +238,7 @@ const rules: Readonly<Record<string, Rule>> = {
       "audit",
       "control/audit",
       "control/blocking",
+      "control/drafts",
       "features",
       "config",
       "http",

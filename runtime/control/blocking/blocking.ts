@@ -5,6 +5,7 @@
 import type { AdminAction } from "../../audit/action-record.ts";
 import { liftBlock, putBlock, readBlocks } from "../../identity/block-records.ts";
 import { emailsOf } from "../../identity/users/emails-of.ts";
+import { idsOfEmail } from "../../identity/users/ids-of-email.ts";
 import { listSessions } from "../../identity/users/list-sessions.ts";
 import { listGrants } from "../../oauth/server/list-access.ts";
 import { addressesOf, BLOCK_KINDS, type Block, type BlockTarget } from "../../policy/blocks.ts";
@@ -113,6 +114,9 @@ export async function unblockTarget(deps: BlockingDeps, target: BlockTarget): Pr
  */
 async function resolveUsers({ store }: BlockingDeps, target: BlockTarget): Promise<readonly NamedTarget[]> {
   if (target.kind !== "user" || !isNamedByEmail(target.name)) return [target];
+  const ids = await idsOfEmail(store, target.name);
+  if (ids.length > 0) return ids.map((id) => ({ ...target, name: id, email: target.name }));
+  // Older programs wrote no tag that finds them: whoever has access is looked at.
   const owners = [...(await listSessions(store)), ...(await listGrants(store, {}))].map(({ userId }) => userId);
   const wanted = lowerAscii(target.name);
   const found = [...(await emailsOf(store, owners))].filter(([, email]) => lowerAscii(email) === wanted);

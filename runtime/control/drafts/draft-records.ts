@@ -38,7 +38,7 @@ const MAX_DRAFTS = 20;
 
 export function createDraftRecords({ store, clock }: { readonly store: Store; readonly clock: Clock }): DraftRecords {
   const list = async (author: string): Promise<readonly KeptDraft[]> => {
-    const rows = await store.list<Row>(tagOf(author));
+    const rows = await store.list<Row>(draftsTag(author));
     return rows.map(({ key, value }) => keptDraft(key.slice("draft:".length), value)).toSorted((a, b) => b.at - a.at);
   };
   const get = async (id: string): Promise<KeptDraft | undefined> => {
@@ -51,7 +51,7 @@ export function createDraftRecords({ store, clock }: { readonly store: Store; re
       const [id, at] = [randomSecret(15), epochSeconds(clock)];
       for (const old of (await list(author)).slice(MAX_DRAFTS - 1)) await store.delete(`draft:${old.id}`);
       const row: Row = { ...draft, author, at };
-      await store.put(`draft:${id}`, { ...row }, { tags: [tagOf(author)], expiresAt: at + KEPT_SECONDS });
+      await store.put(`draft:${id}`, { ...row }, { tags: [draftsTag(author)], expiresAt: at + KEPT_SECONDS });
       return id;
     },
     get,
@@ -66,7 +66,8 @@ export function createDraftRecords({ store, clock }: { readonly store: Store; re
 
 const ID = /^[A-Za-z0-9_-]{20}$/;
 
-function tagOf(author: string): string {
+/** Lists and ends the drafts of one person. */
+export function draftsTag(author: string): string {
   return `drafts:${author}`;
 }
 

@@ -6,10 +6,11 @@ import { AUDIT_KEY_NAME } from "../../audit/chain/checkpoint.ts";
 import { createNoteSigner } from "../../audit/chain/signed-note.ts";
 import { storedFacts } from "../../identity/claims-record.ts";
 import { listDevices, removeDevice } from "../../identity/devices/devices.ts";
-import { createRecords, emailTag, type IdentityRecord, userTag } from "../../identity/identity-records.ts";
+import { draftsTag } from "../../control/drafts/draft-records.ts";
+import { createRecords, userTag } from "../../identity/identity-records.ts";
+import { idsOfEmail } from "../../identity/users/ids-of-email.ts";
 import { forgetRecords } from "../../record-store/forget.ts";
 import { recordPlace } from "../../record-store/options.ts";
-import { lowerAscii } from "../../shared/ascii.ts";
 import { createKeys } from "../../shared/keys.ts";
 import { isNamedByEmail } from "../../shared/user-id.ts";
 import { type Administration, withAdministration } from "./administration.ts";
@@ -49,6 +50,7 @@ export function forgetUser(named: string, { config, records = [] }: ForgetOption
       for (const device of await listDevices({ store }, id)) await removeDevice(administration, device);
       await administration.revocations.revoke(userTag(id));
       for (const { key } of await store.list(userTag(id))) if (!key.startsWith(IDENTITY)) await store.delete(key);
+      await store.deleteByTag(draftsTag(id));
     }
     console.log(`${ended} records of sessions, grants, connections, devices and approvals ended and deleted`);
     const actionId = (await recordAs({ action: "forget", target: `user ${digest}`, after: null })) ?? digest;
@@ -74,9 +76,5 @@ export function forgetUser(named: string, { config, records = [] }: ForgetOption
 /** By id, or by email: of all issuers that know somebody by it. */
 async function userIdsOf({ store }: Administration, named: string): Promise<readonly string[]> {
   if (!isNamedByEmail(named) || (await store.list(userTag(named))).length > 0) return [named];
-  const tagged = await store.list<IdentityRecord>(emailTag(named));
-  const known = tagged.filter(
-    ({ key, value }) => key.startsWith("identity:") && lowerAscii(value.email) === lowerAscii(named),
-  );
-  return known.map(({ value }) => value.userId);
+  return idsOfEmail(store, named);
 }

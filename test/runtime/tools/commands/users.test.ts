@@ -8,6 +8,7 @@ import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import { formatAction } from "../../../../runtime/audit/action-record.ts";
 import { AUDIT_KEY_NAME } from "../../../../runtime/audit/chain/checkpoint.ts";
 import { createNoteSigner, parseVerifierKey } from "../../../../runtime/audit/chain/signed-note.ts";
+import { createDraftRecords } from "../../../../runtime/control/drafts/draft-records.ts";
 import { createRecords, emailTag, SESSIONS_TAG, userTag } from "../../../../runtime/identity/identity-records.ts";
 import { openRecords } from "../../../../runtime/record-kinds.ts";
 import { openRecordReader, openRecordStore } from "../../../../runtime/record-store/record-store.ts";
@@ -53,6 +54,8 @@ test("sessions, stored records and lines of files go, and the audit proves what 
         tags: [SESSIONS_TAG, userTag(user)],
       },
     );
+  const drafts = createDraftRecords({ store, clock: systemClock });
+  for (const user of ["alice", "bob"]) await drafts.put(user, { kind: "slice", owner: "team", text: "routes: []\n" });
   const place = { kind: "sqlite", path: join(directory, "gateway.records.db"), isTemporary: false } as const;
   const bounds = { place, maxAgeMs: 3600_000, maxRecords: 1000 };
   const kept = openRecordStore(bounds, { clock: systemClock, log: () => {} });
@@ -72,6 +75,7 @@ test("sessions, stored records and lines of files go, and the audit proves what 
 
   expect(await store.list(userTag("alice"))).toEqual([]);
   expect(await store.list(userTag("bob"))).toHaveLength(1);
+  expect([await drafts.list("alice"), await drafts.list("bob")]).toMatchObject([[], [{ author: "bob" }]]);
   const reader = openRecordReader(bounds);
   expect((await reader.find({ order: "newest", limit: 10 })).records.map(({ userId }) => userId)).toEqual(["bob"]);
   await reader.close();

@@ -1,0 +1,12 @@
+import { lowerAscii } from "../../shared/ascii.ts";
+import type { Store } from "../../store/store.ts";
+import { emailTag, type IdentityRecord } from "../identity-records.ts";
+
+/** Users who have an address, of all issuers that know somebody by it; those of today's records alone. */
+export async function idsOfEmail(store: Store, email: string): Promise<readonly string[]> {
+  const tagged = await store.list<IdentityRecord>(emailTag(email));
+  const wanted = lowerAscii(email);
+  return tagged
+    .filter(({ key, value }) => key.startsWith("identity:") && lowerAscii(value.email) === wanted)
+    .map(({ value }) => value.userId);
+}
