@@ -10,7 +10,7 @@
  *   --realtime  gateway, clients and upstream are scheduled before everything else on the machine (root alone): for figures
  *               while others work there. Where the kernel bounds such processes (sched_rt_runtime_us), it stops the gateway for
  *               50 ms of each second that it would be busy, which shows in every p99
- *   --http1 own  by the gateway's own reader and writer instead of Node's server
+ *   --http1 node  by Node's server instead of the gateway's own reader and writer
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { spawn } from "node:child_process";
@@ -32,7 +32,7 @@ const { values } = parseArgs({
     only: { type: "string" },
     json: { type: "boolean", default: false },
     realtime: { type: "boolean", default: false },
-    http1: { type: "string", default: "node" },
+    http1: { type: "string", default: "own" },
   },
 });
 const rounds = Number(values.rounds);

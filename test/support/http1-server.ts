@@ -1,17 +1,17 @@
-/** Who reads HTTP/1.1 where tests start the public listener: node's server, or the gateway's own. */
+/** Who reads HTTP/1.1 where tests start the public listener: the gateway itself, or node's server. */
 import { afterAll, beforeAll } from "vitest";
 
-let current: "node" | "own" = "node";
+let current: "node" | "own" = "own";
 
 /** For `createHttpServer()`. Ask when it is made. */
 export const http1Server = (): "node" | "own" => current;
 
-/** Inside a `describe()`: the servers that are made there are the gateway's own. */
-export function useOwnHttp1Server(): void {
+/** Inside a `describe()`: HTTP/1.1 is node's server's there. */
+export function useNodeHttp1Server(): void {
   beforeAll(() => {
-    current = "own";
+    current = "node";
   });
   afterAll(() => {
-    current = "node";
+    current = "own";
   });
 }

@@ -98,9 +98,9 @@ export const listenerShape = {
     doc: 'Longest time in which a request waits for its turn while more come than the process can serve, for longer than twice this time: then it is answered 503 with `Retry-After`, before anything else is done about it. Turns go from one client address to the next (an IPv6 network of 64 bits is one), so that a client that sends more than others waits longer. Keep it well below the time that clients wait for answers. "0s" means no limit.',
     default: "500ms",
   }),
-  http1_server: choice(["node", "own"], {
-    doc: "Who reads and writes HTTP/1.1 on the public listener: Node's own server, or the gateway's reader and writer, which takes about a fifth less processor time for a request and refuses whatever Node's parser refuses. The latter is new: it has been fuzzed against Node's and attacked, and has not been run for long yet.",
-    default: "node",
+  http1_server: choice(["own", "node"], {
+    doc: "Who reads and writes HTTP/1.1 on the public listener: the gateway itself (`own`), which takes about a fifth less processor time for a request and refuses whatever Node's parser refuses, or Node's server (`node`), to go back to.",
+    default: "own",
   }),
   send_timeout: duration({
     doc: 'Longest time in which a client may take nothing of what is sent to it. Then its connection is cut, over HTTP/2 the stream, and what it asked of an upstream is given up. Connections on which nothing is waiting to be taken (silent event streams, WebSocket) are idle and stay. "0s" means no limit.',

@@ -1,4 +1,4 @@
-/** Who reads and writes HTTP/1.1 on the public listener: node:http, or we ourselves. Both make the same Exchanges. */
+/** Who reads and writes HTTP/1.1 on the public listener: we ourselves, or node:http. Both make the same Exchanges. */
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
 import type { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";

@@ -41,7 +41,7 @@ export interface HttpServerOptions {
   readonly forwardedFor?: ForwardedForSettings | undefined;
   /** Longest wait of a request for its turn, where more come than can be served; 0 or absent: no limit. */
   readonly queueTimeoutMs?: number | undefined;
-  /** Who reads and writes HTTP/1.1: node:http, or we ourselves (http1-server/). Default: "node". */
+  /** Who reads and writes HTTP/1.1: we ourselves (http1-server/), or node:http. Default: "own". */
   readonly http1Server?: "node" | "own" | undefined;
   /** Must not throw for a reason it knows; what it throws becomes a 500. */
   handle(exchange: Exchange): void;
@@ -113,7 +113,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     idleTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
   });
   const serving = { options, owner, handle, serveHttp2: (socket: Socket) => http2.serve(socket) };
-  const http1 = options.http1Server === "own" ? serveByOurselves(serving) : serveByNode(serving);
+  const http1 = options.http1Server === "node" ? serveByNode(serving) : serveByOurselves(serving);
   const secure = certificates && createTlsServer(http1.httpOptions, certificates, http2, http1.takeSecure, log);
   const server = secure?.server ?? createServer(http1.httpOptions);
   http1.attach(server);

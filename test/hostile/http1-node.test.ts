@@ -1,10 +1,10 @@
 /**
- * The suites about bytes on connections of HTTP/1.1, once more, over the gateway's own reader and writer (`http1_server`): each
- * stands in its own file and is the same for both.
+ * The suites about bytes on connections of HTTP/1.1, once more, over Node's server (`http1_server: node`), which is the way
+ * back: each stands in its own file and is the same for both.
  */
 import { describe } from "vitest";
 
-import { useOwnHttp1Server } from "../support/http1-server.ts";
+import { useNodeHttp1Server } from "../support/http1-server.ts";
 
 const SUITES = [
   "pipelined",
@@ -19,7 +19,7 @@ const SUITES = [
 ];
 
 describe.each(SUITES)("%s", async (name) => {
-  useOwnHttp1Server();
+  useNodeHttp1Server();
   // Under another address: these may have been loaded for a run of their own.
-  await import(new URL(`${name}.test.ts?own`, import.meta.url).href);
+  await import(new URL(`${name}.test.ts?node`, import.meta.url).href);
 });
