@@ -26,6 +26,7 @@ export interface StoreBackEnd {
   /** Ordered by key. */
   list(tag: string): Promise<readonly RawRecord[]>;
   page(query: CheckedPage): Promise<readonly RawRecord[]>;
+  keys(query: CheckedPage): Promise<readonly string[]>;
   deleteByTag(tag: string): Promise<number>;
   /** @returns false when another holder has it */
   lease(name: string, holder: string, ttlMs: number): Promise<boolean>;
@@ -68,6 +69,9 @@ export function createCheckedStore(backEnd: StoreBackEnd, watch: FeedWatch): Sto
     async page<T>(query: PageQuery) {
       const found = await backEnd.page(checkPage(query));
       return found.map((raw) => toRecord<T>(raw));
+    },
+    async keys(query) {
+      return backEnd.keys(checkPage(query));
     },
     async deleteByTag(tag) {
       checkName("tag", tag);

@@ -94,6 +94,7 @@ function methodsOf(store: Store): Store {
     take: (key) => store.take(key),
     list: (tag) => store.list(tag),
     page: (query) => store.page(query),
+    keys: (query) => store.keys(query),
     deleteByTag: (tag) => store.deleteByTag(tag),
     lease: (name, ttlMs) => store.lease(name, ttlMs),
     allot: (key, request) => store.allot(key, request),

@@ -7,6 +7,7 @@
 import { GatewayError } from "../shared/errors.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
 import { allot, lastSecond, type CountEntry } from "./allotments.ts";
+import type { CheckedPage } from "./check.ts";
 import { createCheckedStore, type StoreBackEnd } from "./checked-store.ts";
 import { createFeedWatch } from "./feed-watch.ts";
 import { FEED_PAGE, type RawFeedEntry, type RawRecord } from "./record.ts";
@@ -58,18 +59,14 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
       return tagged(tag);
     },
 
-    async page({ tag, from, after, before, limit }) {
+    async page(query) {
       ready();
-      const isWithin = ({ key, tags }: RawRecord): boolean =>
-        compareBytes(key, from) >= 0 &&
-        compareBytes(key, after) > 0 &&
-        compareBytes(key, before) < 0 &&
-        (tag === undefined || tags.includes(tag));
-      return [...rows.keys()]
-        .flatMap((key) => live(key) ?? [])
-        .filter(isWithin)
-        .sort((a, b) => compareBytes(a.key, b.key))
-        .slice(0, limit);
+      return pageOf(query);
+    },
+
+    async keys(query) {
+      ready();
+      return pageOf(query).map(({ key }) => key);
     },
 
     async deleteByTag(tag) {
@@ -153,6 +150,19 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
   function live(key: string): RawRecord | undefined {
     const row = rows.get(key);
     return row && (row.expiresAt === null || row.expiresAt > epochSeconds(clock)) ? row : undefined;
+  }
+
+  function pageOf({ tag, from, after, before, limit }: CheckedPage): readonly RawRecord[] {
+    const isWithin = ({ key, tags }: RawRecord): boolean =>
+      compareBytes(key, from) >= 0 &&
+      compareBytes(key, after) > 0 &&
+      compareBytes(key, before) < 0 &&
+      (tag === undefined || tags.includes(tag));
+    return [...rows.keys()]
+      .flatMap((key) => live(key) ?? [])
+      .filter(isWithin)
+      .sort((a, b) => compareBytes(a.key, b.key))
+      .slice(0, limit);
   }
 
   function tagged(tag: string): RawRecord[] {

@@ -46,3 +46,17 @@ export async function* everyPage<R>(
     after = records.at(-1)?.key;
   }
 }
+
+/** The keys alone. */
+export async function* everyKey(
+  store: Pick<Store, "keys">,
+  prefix: string,
+  limit: number,
+): AsyncIterable<readonly string[]> {
+  for (let after: string | undefined; ;) {
+    const keys = await store.keys({ prefix, limit, ...(after === undefined ? {} : { after }) });
+    if (keys.length > 0) yield keys;
+    if (keys.length < limit) return;
+    after = keys.at(-1);
+  }
+}

@@ -43,6 +43,8 @@ export interface PageQuery {
   readonly limit: number;
 }
 
+export type KeysQuery = Omit<PageQuery, "tag">;
+
 export interface Lease {
   /** Extends the lease; false when it was lost (expired and taken by another). */
   renew(ttlMs: number): Promise<boolean>;
@@ -66,6 +68,8 @@ export interface Store {
   list<T = Json>(tag: string): Promise<readonly StoredRecord<T>[]>;
   /** Live records in the order of their keys' bytes; what it costs grows with the page alone. */
   page<T = Json>(query: PageQuery): Promise<readonly StoredRecord<T>[]>;
+  /** Of the same records the keys alone: of those that are counted, or of which most are not shown. */
+  keys(query: KeysQuery): Promise<readonly string[]>;
   deleteByTag(tag: string): Promise<number>;
   /** @returns undefined when another holder has it. `ttlMs` bounds how long a dead holder blocks others. */
   lease(name: string, ttlMs: number): Promise<Lease | undefined>;

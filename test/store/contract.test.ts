@@ -162,8 +162,11 @@ function contract(start: () => Promise<Backend>): void {
       for (const key of keys) await store.put(key, key, { tags: key.includes("a:a") ? ["t", "u"] : ["u"] });
       await store.put("a:gone", 1, { tags: ["t"], expiresAt: backend.now() + 1 });
       await backend.pass(1000);
-      const page = async (query: Omit<PageQuery, "prefix">): Promise<readonly string[]> =>
-        (await other.page({ prefix: "a:", ...query })).map((record) => record.key);
+      const page = async (query: Omit<PageQuery, "prefix">): Promise<readonly string[]> => {
+        const found = (await other.page({ prefix: "a:", ...query })).map((record) => record.key);
+        if (query.tag === undefined) expect(await other.keys({ prefix: "a:", ...query })).toEqual(found);
+        return found;
+      };
       expect(await page({ limit: 1000 })).toEqual(keys.slice(0, 7));
       expect(await page({ limit: 3 })).toEqual(["a:", "a:B", "a:a"]);
       expect(await page({ limit: 3, after: "a:a" })).toEqual(["a:aa", "a:b", "a:\uffee"]);
@@ -514,6 +517,7 @@ function contract(start: () => Promise<Backend>): void {
       ["a page with an end that no order tells", (s) => s.page({ prefix: "ä", limit: 1 })],
       ["a page of nothing", (s) => s.page({ prefix: "k", limit: 0 })],
       ["a page too long", (s) => s.page({ prefix: "k", limit: 1001 })],
+      ["too many keys", (s) => s.keys({ prefix: "k", limit: 1001 })],
       ["a page after a key with NUL", (s) => s.page({ prefix: "k", after: "k\0", limit: 1 })],
       ["too many tags", (s) => s.put("k", 1, { tags: Array.from({ length: 33 }, (_, i) => `t${i}`) })],
       ["undefined", (s) => s.put("k", undefined)],

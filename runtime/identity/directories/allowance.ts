@@ -4,7 +4,7 @@
  */
 import type { Directory } from "../../features/sign-in/directories.ts";
 import type { Clock } from "../../shared/clock.ts";
-import { everyPage } from "../../store/page-of.ts";
+import { everyKey } from "../../store/page-of.ts";
 import type { Store } from "../../store/store.ts";
 import { ScimRefusal } from "../scim/refusal.ts";
 import { type ResourceKind, resourcePrefix } from "./records.ts";
@@ -16,8 +16,7 @@ export interface Allowance {
   giveBack(directory: Directory, kind: ResourceKind): void;
 }
 
-/** What is read at once stops all other requests while it is parsed. */
-const PAGE = 200;
+const PAGE = 1000;
 /** After so many of its own a process counts what all have made. */
 const AGAIN_AFTER = 10_000;
 /** A full directory is counted again after this. */
@@ -36,7 +35,7 @@ export function createAllowance({ store, clock }: { readonly store: Store; reado
   const count = (prefix: string): Promise<Counted> => {
     const counting = (async () => {
       let total = 0;
-      for await (const { length } of everyPage(store, prefix, PAGE)) total += length;
+      for await (const { length } of everyKey(store, prefix, PAGE)) total += length;
       return { total, made: 0, atMs: clock.now() };
     })();
     known.set(prefix, counting);

@@ -3,7 +3,7 @@
  * so that the next page follows the last one and costs what it shows.
  */
 import type { Clock } from "../../shared/clock.ts";
-import { everyPage } from "../../store/page-of.ts";
+import { everyKey } from "../../store/page-of.ts";
 import type { Store } from "../../store/store.ts";
 import { type ResourceKind, resourcePrefix, type ResourceRecord } from "./records.ts";
 import type { Resource } from "./resources.ts";
@@ -20,8 +20,7 @@ export interface Listing {
   forget(directory: string, kind: ResourceKind): void;
 }
 
-/** What is read at once stops all other requests while it is parsed. */
-const PAGE = 200;
+const PAGE = 1000;
 /** A first page is read anew more often than the pages after it. */
 const FIRST_MS = 5_000;
 const KEPT_MS = 120_000;
@@ -36,8 +35,7 @@ export function createListing({ store, clock }: { readonly store: Store; readonl
 
   const readIds = async (prefix: string): Promise<readonly string[]> => {
     const ids: string[] = [];
-    for await (const records of everyPage(store, prefix, PAGE))
-      for (const { key } of records) ids.push(key.slice(prefix.length));
+    for await (const keys of everyKey(store, prefix, PAGE)) for (const key of keys) ids.push(key.slice(prefix.length));
     return ids;
   };
 

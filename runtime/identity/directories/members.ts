@@ -1,6 +1,6 @@
 /** Who is in which group of a directory. */
 import { createLimiter } from "../../shared/limiter.ts";
-import { everyPage } from "../../store/page-of.ts";
+import { everyKey } from "../../store/page-of.ts";
 import type { Store } from "../../store/store.ts";
 import type { MemberChanges } from "../scim/members.ts";
 import { type MemberRecord, memberPrefix, membershipsTag, resourcePrefix } from "./records.ts";
@@ -32,8 +32,7 @@ export function createMembers(store: Store): Members {
 
   async function* pages(directory: string, group: string): AsyncIterable<readonly string[]> {
     const prefix = memberPrefix(directory, group);
-    for await (const records of everyPage(store, prefix, PAGE))
-      yield records.map(({ key }) => key.slice(prefix.length));
+    for await (const keys of everyKey(store, prefix, PAGE)) yield keys.map((key) => key.slice(prefix.length));
   }
 
   const remove = (directory: string, group: string, users: Iterable<string>): Promise<void> =>

@@ -95,6 +95,13 @@ function createStore(database: Database, deps: PostgresDeps): Store {
       );
       return rows.map(toRaw);
     },
+    async keys({ from, after, before, limit }) {
+      const rows = await query<Pick<Row, "key">>(
+        `SELECT key FROM gateway_records WHERE key >= $1 AND key > $2 AND key < $3 AND ${LIVE} ORDER BY key LIMIT $4`,
+        [from, after, before, limit],
+      );
+      return rows.map(({ key }) => key);
+    },
     async deleteByTag(tag) {
       const rows = await query(`DELETE FROM gateway_records WHERE tags @> ARRAY[$1] AND ${LIVE} RETURNING 1`, [tag]);
       return rows.length;

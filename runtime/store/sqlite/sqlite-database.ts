@@ -88,6 +88,10 @@ export function sqliteOperations(database: DatabaseSync) {
     `SELECT ${RECORD} FROM gateway_records r
      WHERE r.key >= ? AND r.key > ? AND r.key < ? AND ${LIVE} ORDER BY r.key LIMIT ?`,
   );
+  const keysOfAll = sql(
+    `SELECT r.key FROM gateway_records r
+     WHERE r.key >= ? AND r.key > ? AND r.key < ? AND ${LIVE} ORDER BY r.key LIMIT ?`,
+  );
   const pageOfTagged = sql(
     `SELECT ${RECORD} FROM gateway_tags g JOIN gateway_records r USING (key)
      WHERE g.tag = ? AND g.key >= ? AND g.key > ? AND g.key < ? AND ${LIVE} ORDER BY g.key LIMIT ?`,
@@ -143,6 +147,9 @@ export function sqliteOperations(database: DatabaseSync) {
           ? pageOfAll.all(from, after, before, now, limit)
           : pageOfTagged.all(tag, from, after, before, now, limit);
       return rows.flatMap((row) => toRaw(row) ?? []);
+    },
+    keys({ from, after, before, limit }: CheckedPage, now: number): readonly string[] {
+      return keysOfAll.all(from, after, before, now, limit).map(({ key }) => String(key));
     },
     put(key: string, put: CheckedPut, now: number): PutResult {
       const stored = toRaw(find.get(key, now))?.version ?? 0;

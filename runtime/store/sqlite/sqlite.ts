@@ -40,6 +40,7 @@ export async function openSqliteStore({ path, clock, busyTimeoutMs = 5000 }: Sql
     take: (key) => call("take", key, now()),
     list: (tag) => call("list", tag, now()),
     page: (query) => call("page", query, now()),
+    keys: (query) => call("keys", query, now()),
     deleteByTag: (tag) => call("deleteByTag", tag, now()),
     lease: (name, holder, ttlMs) => call("lease", name, holder, clock.now() + ttlMs, clock.now()),
     renew: (name, holder, ttlMs) => call("renew", name, holder, clock.now() + ttlMs),

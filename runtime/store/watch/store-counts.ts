@@ -8,6 +8,7 @@ export type StoreOperation =
   | "take"
   | "list"
   | "page"
+  | "keys"
   | "delete_by_tag"
   | "lease"
   | "renew"

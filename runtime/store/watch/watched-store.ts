@@ -68,6 +68,7 @@ export function watchStore(store: Store, deps: { readonly clock: Clock }): Watch
       get: <T = Json>(key: string) => reading("get", store.get<T>(key)),
       list: <T = Json>(tag: string) => reading("list", store.list<T>(tag)),
       page: (query) => reading("page", store.page(query)),
+      keys: (query) => reading("keys", store.keys(query)),
       changesSince: (feed, sequence) => reading("changes_since", store.changesSince(feed, sequence)),
       put: (key, value, options) =>
         writing(
