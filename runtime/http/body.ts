@@ -49,6 +49,11 @@ export function readBodyInto(
     done({ ok: false, reason: "too-large" });
     return;
   }
+  const { wholeBody } = exchange;
+  if (wholeBody !== undefined) {
+    done(wholeBody.length > maxBytes ? { ok: false, reason: "too-large" } : { ok: true, bytes: wholeBody });
+    return;
+  }
   const body = exchange.body;
   let first: Buffer | undefined;
   let more: Buffer[] | undefined;

@@ -35,6 +35,8 @@ export interface Exchange {
   readonly httpVersion: "1.0" | "1.1" | "2";
   /** The request body. Not read unless somebody does; must be consumed or the connection is closed after the answer. */
   readonly body: Readable;
+  /** The body, where it came together with the head; `body` gives it, too. */
+  readonly wholeBody?: Buffer | undefined;
   /** True when the request can have a body (Content-Length above 0 or chunked). */
   readonly hasBody: boolean;
   /** What came behind the body, name, value, …; known once that has ended. Checked by nobody. */

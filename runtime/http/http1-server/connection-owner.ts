@@ -4,11 +4,20 @@ import type { RequestRefusal } from "../listener/accept-h1.ts";
 import type { Connection } from "./connection.ts";
 import type { RequestHead } from "./request-head.ts";
 
+/** A request, as far as it has come. */
+export interface Arrival {
+  readonly head: RequestHead;
+  /** Nothing of it follows. */
+  readonly isWhole: boolean;
+  /** It has one, and this is all of it. */
+  readonly body: Buffer | undefined;
+}
+
 export interface ConnectionOwner extends ExchangeOwner {
   /** Milliseconds, a second late at most. */
   readonly nowMs: number;
-  /** Makes a request of a head, and begins it. @param mayUpgrade it stands behind no other that was not answered yet */
-  begin(connection: Connection, head: RequestHead, isWhole: boolean, mayUpgrade: boolean): void;
+  /** Makes a request of what has come, and begins it. @param mayUpgrade it stands behind no other that was not answered yet */
+  begin(connection: Connection, arrival: Arrival, mayUpgrade: boolean): void;
   /** It belongs to whoever took it: not counted among these any more, but cut with them. */
   upgraded(connection: Connection): void;
   /** It begins with the preface of HTTP/2. @param first what has been read of it, and not been taken */

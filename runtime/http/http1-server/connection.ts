@@ -100,9 +100,9 @@ export class Connection implements RequestSink, BodySource {
     exchange?.lost();
   }
 
-  onHead(head: RequestHead, isWhole: boolean): void {
+  onHead(head: RequestHead, isWhole: boolean, body?: Buffer): void {
     this.#due = NOTHING;
-    this.owner.begin(this, head, isWhole, this.#backlog === undefined);
+    this.owner.begin(this, { head, isWhole, body }, this.#backlog === undefined);
   }
 
   /** The request that was read last is this one, from now on. */

@@ -17,7 +17,7 @@ import { isWebSocketOffer } from "../listener/websocket.ts";
 import { watchStalls } from "../stalls.ts";
 import { handshakeKey } from "../upgrade-h1.ts";
 import { Connection } from "./connection.ts";
-import type { ConnectionOwner } from "./connection-owner.ts";
+import type { Arrival, ConnectionOwner } from "./connection-owner.ts";
 import { OwnExchange } from "./exchange.ts";
 import type { RequestHead } from "./request-head.ts";
 
@@ -107,7 +107,8 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
     },
   });
 
-  function begin(connection: Connection, head: RequestHead, isWhole: boolean, mayUpgrade: boolean): void {
+  function begin(connection: Connection, arrival: Arrival, mayUpgrade: boolean): void {
+    const { head } = arrival;
     if (head.method === "CONNECT") {
       connection.refuseMethod();
       return;
@@ -115,14 +116,14 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
     const expectation = expectationOf(head);
     const checked = checkHead(head, owner.secure, expectation);
     const target = checked.ok ? checked.target : NO_TARGET;
-    const exchange = new OwnExchange(connection, head, target, isWhole, expectation === "continue");
+    const exchange = new OwnExchange(connection, arrival, target, expectation === "continue");
     connection.begun(exchange);
     if (!checked.ok) {
       exchange.closesConnection = true;
       refuseRequest(deps, exchange, checked.status, checked.reason);
       return;
     }
-    if (mayUpgrade && isWhole && head.upgrade !== undefined && asksForWebSocket(head)) {
+    if (mayUpgrade && !exchange.hasBody && head.upgrade !== undefined && asksForWebSocket(head)) {
       exchange.closesConnection = true;
       const key = handshakeKey(exchange);
       if (key === undefined) return;

@@ -10,8 +10,8 @@ import { MAX_DISCARDED_BYTES } from "../linger.ts";
 import { ReceivedRequest, type RequestTarget } from "../received-request.ts";
 import { answerHead, CHUNKED, fieldText, NO_BODY, OF_LENGTH, trailerText, UNTIL_CLOSE } from "./answer-head.ts";
 import { IDLE_MS, type Connection } from "./connection.ts";
+import type { Arrival } from "./connection-owner.ts";
 import { RequestBody } from "./request-body.ts";
-import type { RequestHead } from "./request-head.ts";
 
 /** Up to here what belongs together leaves in one write; copying is cheaper than a second one. */
 const ONE_WRITE_BYTES = 16_384;
@@ -19,6 +19,7 @@ const CLOSE = "Connection: close\r\n\r\n";
 const KEEP_ALIVE = `Connection: keep-alive\r\nKeep-Alive: timeout=${IDLE_MS / 1_000}\r\n\r\n`;
 
 export class OwnExchange extends ReceivedRequest implements Exchange {
+  readonly wholeBody: Buffer | undefined;
   status = 0;
   trailers: readonly string[] = NONE;
   /** The answer says `close`: nothing behind this request is looked at. */
@@ -41,15 +42,14 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
   #closeListeners: ((complete: boolean) => void)[] | undefined = undefined;
   #drainListeners: readonly (() => void)[] = NO_LISTENERS;
 
-  /** @param isWhole there is no body */
   constructor(
     connection: Connection,
-    head: RequestHead,
+    { head, isWhole, body }: Arrival,
     target: RequestTarget,
-    isWhole: boolean,
     awaitsContinue: boolean,
   ) {
-    super(head.method, target, head.rawHeaders, head.traits, !isWhole);
+    super(head.method, target, head.rawHeaders, head.traits, !isWhole || body !== undefined);
+    this.wholeBody = body;
     this.closesConnection = head.closes || !head.keepsAlive;
     this.#isBodyWhole = isWhole;
     this.#isHttp10 = head.isHttp10;
@@ -191,6 +191,7 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
   #openBody(): RequestBody {
     if (this.#body === undefined) {
       this.#body = new RequestBody(this.#connection);
+      if (this.wholeBody !== undefined) this.#body.feed(this.wholeBody);
       if (this.#isBodyWhole) this.#body.feedEnd();
     }
     return this.#body;

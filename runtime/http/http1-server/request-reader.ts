@@ -23,8 +23,8 @@ import {
 
 /** Hears of requests: head, data…, end. Nothing after a problem. */
 export interface RequestSink {
-  /** @param isWhole there is no body, and no end follows */
-  onHead(head: RequestHead, isWhole: boolean): void;
+  /** @param isWhole neither data nor an end follows @param body which has come with it, where it has one then */
+  onHead(head: RequestHead, isWhole: boolean, body?: Buffer): void;
   /** @param chunk of the bytes that were given */
   onData(chunk: Buffer): void;
   /** @param trailers flat, as received; undefined: none came @param closes they say that nothing follows */
@@ -127,22 +127,31 @@ export class RequestReader {
       const head = parseRequestHead(lines.text, lines.end);
       lines.clear();
       if (typeof head === "string") this.#refuse(head);
-      else this.#begin(head);
+      else return this.#begin(head, bytes, next, end);
     }
     return next;
   }
 
-  #begin(head: RequestHead): void {
-    const isWhole = !head.isChunked && head.length <= 0;
-    if (head.isChunked) {
+  /** @returns where it stopped */
+  #begin(head: RequestHead, bytes: Buffer, start: number, end: number): number {
+    const { length, isChunked, expect } = head;
+    const isWhole = !isChunked && length <= 0;
+    const bodyEnd = start + length;
+    // Small ones mostly come with their head. Who asks first whether to send one is answered by whoever looks at it.
+    if (!isChunked && length > 0 && bodyEnd <= end && expect === undefined) {
+      this.#sink.onHead(head, true, bytes.subarray(start, bodyEnd));
+      return bodyEnd;
+    }
+    if (isChunked) {
       this.#phase = CHUNKS;
       this.#chunks ??= new ChunkLines(new RequestExtensions());
       this.#chunks.begin();
     } else if (!isWhole) {
       this.#phase = BODY_OF_LENGTH;
-      this.#left = head.length;
+      this.#left = length;
     }
     this.#sink.onHead(head, isWhole);
+    return start;
   }
 
   #readChunks(bytes: Buffer, start: number, end: number): number {

@@ -52,6 +52,7 @@ export async function fuzz(data: Uint8Array): Promise<void> {
   if (isComplete) mustEqual(node.requests.length, ours.requests.length, "Node's parser reads more");
 }
 
+const NOTHING = Buffer.alloc(0);
 const headOf = ({ method, target, version, headers }: Request): unknown => [method, target, version, headers];
 
 /** As a connection does it: up to what is refused, or is the last request. */
@@ -60,12 +61,12 @@ function hear(pieces: readonly Buffer[]): Heard {
   let refused: string | undefined;
   let isLast = false;
   const reader = new RequestReader({
-    onHead(head, isWhole) {
+    onHead(head, isWhole, body = NOTHING) {
       const { method, target, isHttp10, rawHeaders: headers } = head;
       const checked = checkHead(head, false, "none");
       if (checked.ok) {
         const version = isHttp10 ? "1.0" : "1.1";
-        requests.push({ method, target, version, headers, body: "", trailers: [], isWhole });
+        requests.push({ method, target, version, headers, body: body.toString("latin1"), trailers: [], isWhole });
       } else refused = checked.reason;
       isLast = head.closes || !head.keepsAlive;
     },

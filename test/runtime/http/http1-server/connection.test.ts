@@ -31,8 +31,8 @@ beforeEach(async () => {
     server = createServer({ allowHalfOpen: true }, (socket) => {
       const full: ConnectionOwner = {
         ...owner,
-        begin(each, head, isWhole) {
-          const exchange = new OwnExchange(each, head, NO_TARGET, isWhole, false);
+        begin(each, arrival) {
+          const exchange = new OwnExchange(each, arrival, NO_TARGET, false);
           each.begun(exchange);
           exchanges.push(exchange);
           onBegun(exchange);
@@ -116,6 +116,26 @@ describe("silence", () => {
     await closed;
   });
 });
+
+test.each([
+  ["with its head", "", "abc"],
+  ["behind it", "abc", undefined],
+])(
+  "a body that came %s is read as a stream; only the one that came with it is there at once",
+  async (_how, later, whole) => {
+    const head = "POST / HTTP/1.1\r\nhost: a.example\r\ncontent-length: 3\r\n\r\n";
+    client.write(later === "" ? `${head}abc${get()}` : head);
+    await begun(1);
+    const [exchange] = exchanges;
+    expect(exchange?.hasBody).toBe(true);
+    expect(exchange?.wholeBody?.toString()).toBe(whole);
+    client.write(later);
+    expect(await exchange?.body.toArray()).toEqual([Buffer.from("abc")]);
+    exchange?.respond(200, OK, "ok");
+    if (later !== "") client.write(get());
+    await begun(2);
+  },
+);
 
 describe("a body behind its answer", () => {
   const CHUNKED = "POST / HTTP/1.1\r\nhost: a.example\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n";
