@@ -125,6 +125,39 @@ test("a body that nobody takes any more is read to its end, and the connection t
   expect((await answer).status).toBe(200);
 });
 
+test("what comes in pieces, or with more behind it, while it waits is served as it would have been at once", async () => {
+  await start(0);
+  const [first, pieces, large, two, silent] = (await openAll()) as [Socket, Socket, Socket, Socket, Socket];
+  const body = "x".repeat(100_000);
+  const bodies: number[] = [];
+  let begun = (): void => {};
+  const isBegun = new Promise<void>((resolve) => (begun = resolve));
+  onServe = (count) => {
+    if (count === 1) begun();
+    const { body: readable } = served[count - 1] as Exchange;
+    let length = 0;
+    readable.on("data", (chunk: Buffer) => (length += chunk.length));
+    readable.on("end", () => bodies.push(length));
+  };
+  // More than are begun at once, so that what comes behind them waits.
+  for (const client of sockets.slice(5)) client.write(REQUEST);
+  first.write(REQUEST);
+  await isBegun;
+  const answers = [pieces, large].map(answerOn);
+  let ofTwo = "";
+  two.on("data", (chunk: Buffer) => (ofTwo += chunk.toString("latin1")));
+  pieces.write(REQUEST.slice(0, 20));
+  pieces.write(REQUEST.slice(20));
+  large.write(`POST /mcp HTTP/1.1\r\nhost: app.example\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  two.write(REQUEST + REQUEST);
+  silent.write("GET");
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200]);
+  await expect.poll(() => ofTwo.match(/HTTP\/1\.1 200 /g)?.length).toBe(2);
+  await expect.poll(() => server.waiting).toBe(0);
+  expect(served).toHaveLength(REQUESTS);
+  expect(bodies.toSorted((a, b) => b - a).slice(0, 2)).toEqual([body.length, 0]);
+});
+
 /** @returns status, "reset" or, of a gRPC call, its own status; once the stream is over */
 function askStream(session: ClientHttp2Session, headers: Record<string, string> = {}, leaves = false): Promise<string> {
   return new Promise((resolve) => {

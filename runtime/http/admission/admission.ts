@@ -8,7 +8,7 @@
  */
 import { networkOf } from "../../shared/rate-limit.ts";
 import type { Exchange } from "../exchange.ts";
-import { createFairQueue } from "./fair-queue.ts";
+import { createFairQueue, type Queued } from "./fair-queue.ts";
 
 export type ShedReason = "queue-timeout" | "queue-full" | "memory";
 
@@ -26,8 +26,24 @@ export interface AdmissionDeps {
   afterArrivals(listener: () => void): void;
 }
 
+/** What came of a client before anything of it was read. */
+export interface Unread {
+  readonly remoteAddress: string;
+  /** Its turn: whatever request this gives to `take()` is begun, or refused, at once. */
+  read(): void;
+}
+
 export interface Admission {
   take(exchange: Exchange): void;
+  /** A request that came now would have to wait. */
+  readonly isCrowded: boolean;
+  /**
+   * Lets it wait as it came, while it is crowded: a request that was read is fifty objects, which the collector of garbage would
+   * copy, twice, for each one that waits.
+   */
+  hold(unread: Unread): Queued<unknown>;
+  /** It waits no longer; nothing to do for what had its turn. */
+  drop(queued: Queued<unknown>): void;
   /** Requests that wait for their turn. */
   readonly waiting: number;
 }
@@ -38,7 +54,7 @@ export const BEGUN_AT_ONCE = 16;
  * Of those that wait so many are begun in a turn, or one of each client where more clients wait. Most of a request's work comes in
  * later turns (its upstream's answer), so turns must be short: whoever floods makes them all as long as this lets them be.
  */
-export const BEGUN_IN_A_TURN = 8;
+export const BEGUN_IN_A_TURN = 4;
 /** Beginning them takes no longer than that. */
 export const MAX_TURN_MS = 4;
 /** A refusal costs a third of a request. So bounded it takes at most a tenth of the time; the others wait for it. */
@@ -52,12 +68,34 @@ export const BURSTS = 2;
 export const MAX_WAITING = 10_000;
 
 export function createAdmission(deps: AdmissionDeps): Admission {
-  const queue = createFairQueue<Exchange>();
+  const queue = createFairQueue<Exchange | Unread>();
   const { queueTimeoutMs } = deps;
   let begun = 0;
   let isTurnOpen = false;
   let waitingSinceMs = 0;
   let isMemoryShort = false;
+  /** What is done with the next request: it has waited unread. */
+  let verdict: "begin" | ShedReason | undefined;
+
+  const conclude = (exchange: Exchange, now: "begin" | ShedReason): void => {
+    if (now === "begin") deps.begin(exchange);
+    else deps.shed(exchange, now);
+  };
+
+  const endWaiting = (item: Exchange | Unread, now: "begin" | ShedReason): void => {
+    if (!("read" in item)) {
+      conclude(item, now);
+      return;
+    }
+    verdict = now;
+    try {
+      item.read();
+    } finally {
+      verdict = undefined;
+    }
+  };
+
+  const mustWait = (): boolean => queue.size > 0 || begun >= BEGUN_AT_ONCE;
 
   const openTurn = (): void => {
     isTurnOpen = true;
@@ -74,31 +112,48 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     const untilMs = now + MAX_TURN_MS;
     const overdueMs = now - waitingSinceMs < BURSTS * queueTimeoutMs ? -Infinity : now - queueTimeoutMs;
     for (let left = isMemoryShort ? 0 : Math.max(queue.clients, BEGUN_IN_A_TURN); left > 0; left -= 1) {
-      const exchange = queue.take(overdueMs);
-      if (exchange === undefined) break;
-      deps.begin(exchange);
+      const item = queue.take(overdueMs);
+      if (item === undefined) break;
+      endWaiting(item, "begin");
       if (deps.now() >= untilMs) break;
     }
     for (let shed = 0; ; shed += 1) {
       // What waits has memory, and nothing else is done.
       if (isMemoryShort ? deps.now() >= untilMs : shed === SHED_IN_A_TURN) break;
-      const exchange = queue.takeOldest(isMemoryShort ? now : overdueMs);
-      if (exchange === undefined) break;
-      deps.shed(exchange, isMemoryShort ? "memory" : "queue-timeout");
+      const item = queue.takeOldest(isMemoryShort ? now : overdueMs);
+      if (item === undefined) break;
+      endWaiting(item, isMemoryShort ? "memory" : "queue-timeout");
     }
+  };
+
+  const add = (client: string, item: Exchange | Unread): Queued<Exchange | Unread> => {
+    const now = deps.now();
+    if (queue.size === 0) waitingSinceMs = now;
+    return queue.add(client, item, now);
   };
 
   return {
     get waiting() {
       return queue.size;
     },
+    get isCrowded() {
+      return isTurnOpen && mustWait() && !isMemoryShort && queue.size < MAX_WAITING;
+    },
+    hold: (unread) => add(networkOf(unread.remoteAddress), unread),
+    drop: (queued) => queue.remove(queued as Queued<Exchange | Unread>),
     take(exchange) {
+      if (verdict !== undefined) {
+        const now = verdict;
+        verdict = undefined;
+        conclude(exchange, now);
+        return;
+      }
       if (!isTurnOpen) openTurn();
       if (isMemoryShort) {
         deps.shed(exchange, "memory");
         return;
       }
-      if (queue.size === 0 && begun < BEGUN_AT_ONCE) {
+      if (!mustWait()) {
         begun += 1;
         deps.begin(exchange);
         return;
@@ -109,9 +164,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
         deps.shed(exchange, "queue-full");
         return;
       }
-      const now = deps.now();
-      if (queue.size === 0) waitingSinceMs = now;
-      const queued = queue.add(client, exchange, now);
+      const queued = add(client, exchange);
       exchange.onClose(() => queue.remove(queued));
     },
   };

@@ -20,6 +20,7 @@ import { Connection } from "./connection.ts";
 import type { Arrival, ConnectionOwner } from "./connection-owner.ts";
 import { OwnExchange } from "./exchange.ts";
 import type { RequestHead } from "./request-head.ts";
+import { UnreadBytes, type UnreadQueue } from "./unread.ts";
 
 export interface OwnConnections {
   /** Takes care of a connection of which nothing has been read. */
@@ -37,6 +38,8 @@ export interface OwnConnectionsDeps extends AcceptDeps, Http1Options {
   handle(exchange: Exchange): void;
   /** Takes a connection in the clear whose first unread bytes are the preface. */
   serveHttp2(socket: Socket): void;
+  /** Where what comes may wait before it is read. */
+  readonly unread?: UnreadQueue | undefined;
 }
 
 /** Between two looks at who is late. */
@@ -46,7 +49,16 @@ const LOOK_MS = 1_000;
 const CONNECTION = Symbol("connection");
 /** Its first bytes, where they may be the preface of HTTP/2 and are not whole. */
 const BEGINNING = Symbol("beginning");
-type OwnSocket = Socket & { [CONNECTION]?: Connection; [BEGINNING]?: Buffer | undefined };
+/** What came and waits, as it came. */
+const UNREAD = Symbol("unread");
+/** Where it may wait. */
+const QUEUE = Symbol("queue");
+interface OwnSocket extends Socket {
+  [CONNECTION]?: Connection;
+  [BEGINNING]?: Buffer | undefined;
+  [UNREAD]?: UnreadBytes | undefined;
+  [QUEUE]?: UnreadQueue | undefined;
+}
 
 /** @param peer of the listener; `draining` changes */
 export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwner): OwnConnections {
@@ -74,8 +86,8 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
     closed(connection, unanswered) {
       const { socket } = connection;
       connections.delete(connection);
-      if (unanswered > 0)
-        deps.onUnanswered?.(socket.readableEnded || socket.errored ? "client" : "gateway", unanswered);
+      const count = unanswered + (isUnread(connection) ? 1 : 0);
+      if (count > 0) deps.onUnanswered?.(socket.readableEnded || socket.errored ? "client" : "gateway", count);
     },
     unreadable(detail, reason) {
       if (reason !== undefined) deps.onRefused?.(reason);
@@ -90,7 +102,8 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
   };
   const timer = setInterval(() => {
     nowMs = performance.now();
-    for (const connection of connections) connection.look(nowMs);
+    // Whoever waits for us is not late.
+    for (const connection of connections) if (!isUnread(connection)) connection.look(nowMs);
   }, LOOK_MS);
   timer.unref();
   function* sockets(): Generator<Socket> {
@@ -136,6 +149,7 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
     add(socket: OwnSocket) {
       const connection = new Connection(socket, owner);
       socket[CONNECTION] = connection;
+      socket[QUEUE] = deps.unread;
       connections.add(connection);
       // Over TLS the handshake has told the version.
       socket.on("data", owner.secure ? onData : onBeginning);
@@ -145,7 +159,7 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
       socket.on("close", onClose);
     },
     closeIdle() {
-      for (const connection of connections) if (!connection.isBusy) connection.socket.destroy();
+      for (const connection of connections) if (!connection.isBusy && !isUnread(connection)) connection.socket.destroy();
     },
     destroy() {
       for (const socket of sockets()) socket.destroy();
@@ -166,8 +180,25 @@ function leave(socket: OwnSocket): void {
   delete socket[CONNECTION];
 }
 
+function isUnread({ socket }: { readonly socket: OwnSocket }): boolean {
+  return socket[UNREAD] !== undefined;
+}
+
 function onData(this: OwnSocket, bytes: Buffer): void {
-  this[CONNECTION]?.take(bytes);
+  const connection = this[CONNECTION];
+  if (connection === undefined) return;
+  const unread = this[UNREAD];
+  const queue = this[QUEUE];
+  if (unread !== undefined) unread.add(bytes);
+  else if (queue?.isCrowded === true && !connection.isBusy) {
+    this[UNREAD] = new UnreadBytes(this, queue, readUnread);
+    this[UNREAD].add(bytes);
+  } else connection.take(bytes);
+}
+
+function readUnread(socket: OwnSocket, bytes: Buffer): void {
+  socket[UNREAD] = undefined;
+  socket[CONNECTION]?.take(bytes);
 }
 
 function onBeginning(this: OwnSocket, bytes: Buffer): void {
@@ -183,7 +214,7 @@ function onBeginning(this: OwnSocket, bytes: Buffer): void {
   }
   this.on("data", onData);
   this.off("data", onBeginning);
-  connection?.take(first);
+  onData.call(this, first);
 }
 
 function onDrain(this: OwnSocket): void {
@@ -198,6 +229,7 @@ function onEnd(this: OwnSocket): void {
 
 function onClose(this: OwnSocket): void {
   this[CONNECTION]?.lost();
+  this[UNREAD]?.leave();
 }
 
 /** HTTP/1.0 has none (RFC 9110 §10.1.1). */

@@ -7,6 +7,7 @@ import type { TLSSocket } from "node:tls";
 import type { Exchange } from "../exchange.ts";
 import type { ExchangeOwner } from "../exchange-h1.ts";
 import { createOwnConnections } from "../http1-server/connections.ts";
+import type { UnreadQueue } from "../http1-server/unread.ts";
 import { takeUpgrades, type Upgrades } from "../upgrade-h1.ts";
 import { acceptRequest, type AcceptDeps } from "./accept-h1.ts";
 import {
@@ -42,6 +43,8 @@ export interface Http1Serving {
   readonly handle: (exchange: Exchange) => void;
   /** Takes a connection in the clear whose first unread bytes are the preface. */
   readonly serveHttp2: (socket: Socket) => void;
+  /** Where what comes may wait before it is read. */
+  readonly unread?: UnreadQueue | undefined;
 }
 
 export const MAX_HEADER_BYTES = 32_768;
@@ -118,8 +121,8 @@ export function serveByNode({ options, owner, handle, serveHttp2 }: Http1Serving
 }
 
 /** node:http accepts, and hears nothing more of what it has accepted. */
-export function serveByOurselves({ options, owner, handle, serveHttp2 }: Http1Serving): Http1Side {
-  const connections = createOwnConnections({ ...options, handle, serveHttp2 }, owner);
+export function serveByOurselves({ options, owner, handle, serveHttp2, unread }: Http1Serving): Http1Side {
+  const connections = createOwnConnections({ ...options, handle, serveHttp2, unread }, owner);
   return {
     httpOptions: HTTP_OPTIONS,
     attach(server) {

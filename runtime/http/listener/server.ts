@@ -112,7 +112,14 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     maxHeaderBytes: MAX_HEADER_BYTES,
     idleTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
   });
-  const serving = { options, owner, handle, serveHttp2: (socket: Socket) => http2.serve(socket) };
+  const serving = {
+    options,
+    owner,
+    handle,
+    serveHttp2: (socket: Socket) => http2.serve(socket),
+    // Whose request it is stands in the request, where a proxy says so.
+    unread: forwardedFor === undefined ? admission : undefined,
+  };
   const http1 = options.http1Server === "node" ? serveByNode(serving) : serveByOurselves(serving);
   const secure = certificates && createTlsServer(http1.httpOptions, certificates, http2, http1.takeSecure, log);
   const server = secure?.server ?? createServer(http1.httpOptions);

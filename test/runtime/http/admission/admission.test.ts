@@ -38,6 +38,12 @@ function startProcess({ queueTimeoutMs = 500, costMs = 0 } = {}) {
       admission.take({ id, remoteAddress, onClose: (listener: () => void) => (leave = listener) } as never);
       return () => leave();
     },
+    /** Comes over a connection of our own. @returns makes its client go away */
+    arriveUnread(remoteAddress: string, id = remoteAddress): () => void {
+      if (!admission.isCrowded) return this.arrive(remoteAddress, id);
+      const queued = admission.hold({ remoteAddress, read: () => void this.arrive(remoteAddress, id) });
+      return () => admission.drop(queued);
+    },
     /** The end of this turn of the event loop; what arrives then is the next one's. */
     turn(): void {
       const due = turns;
@@ -189,5 +195,49 @@ describe("createAdmission()", () => {
     server.shortOfMemory(false);
     server.arrive(ALICE);
     expect(server.begun).toHaveLength(BEGUN_AT_ONCE + 1);
+  });
+
+  test("reads what waits unread at its turn, which is the same as that of what was read", () => {
+    const server = startProcess();
+    arriveMany(server, ALICE, BEGUN_AT_ONCE);
+    for (const id of ["1", "2", "3", "4", "5"]) server.arriveUnread(ALICE, id);
+    server.arrive(BOB);
+    expect(server.begun).toHaveLength(BEGUN_AT_ONCE);
+    expect(server.admission.waiting).toBe(6);
+    server.turn();
+    expect(server.begun.slice(BEGUN_AT_ONCE)).toEqual(["1", BOB, "2", "3"]);
+    server.turn();
+    expect(server.begun.slice(BEGUN_AT_ONCE + 4)).toEqual(["4", "5"]);
+    server.turn();
+    expect(server.isTurning()).toBe(false);
+  });
+
+  test("refuses what waited unread too long, does nothing for who has left, and nothing of it touches another request", () => {
+    const server = startProcess({ queueTimeoutMs: 100 });
+    arriveMany(server, ALICE, BEGUN_AT_ONCE);
+    server.arriveUnread(ALICE, "late");
+    const leave = server.arriveUnread(BOB, "left");
+    const queued = server.admission.hold({ remoteAddress: BOB, read: () => {} });
+    server.pass(BURSTS * 100 + 1);
+    leave();
+    server.turn();
+    expect(server.shed).toEqual(["late queue-timeout"]);
+    // Of the one that gave no request nothing is left for the next one.
+    server.admission.drop(queued);
+    server.turn();
+    server.arrive(BOB, "next");
+    expect(server.begun.slice(BEGUN_AT_ONCE)).toEqual(["next"]);
+    expect(server.admission.waiting).toBe(0);
+  });
+
+  test("is not crowded while memory is short: who comes then is told so at once", () => {
+    const server = startProcess();
+    arriveMany(server, ALICE, BEGUN_AT_ONCE + 1);
+    expect(server.admission.isCrowded).toBe(true);
+    server.shortOfMemory(true);
+    server.arriveUnread(BOB);
+    server.turn();
+    expect(server.admission.isCrowded).toBe(false);
+    expect(server.shed).toEqual([`${ALICE} memory`, `${BOB} memory`]);
   });
 });

@@ -1,0 +1,53 @@
+/** The beginning of a request that waits for its turn as it came, before anything of it was read. */
+import type { Socket } from "node:net";
+
+import type { Queued } from "../admission/fair-queue.ts";
+
+/** Where it waits; see Admission. */
+export interface UnreadQueue {
+  readonly isCrowded: boolean;
+  hold(unread: UnreadBytes): Queued<unknown>;
+  drop(queued: Queued<unknown>): void;
+}
+
+/** More is not read meanwhile, but for the piece that makes it more. */
+const MAX_BYTES = 16_384;
+/** What a piece costs beside its bytes, about: they may come one by one. */
+const PIECE_BYTES = 128;
+
+export class UnreadBytes {
+  readonly #socket: Socket;
+  readonly #onTurn: (socket: Socket, bytes: Buffer) => void;
+  readonly #pieces: Buffer[] = [];
+  #size = 0;
+  readonly #queue: UnreadQueue;
+  readonly #queued: Queued<unknown>;
+
+  constructor(socket: Socket, queue: UnreadQueue, onTurn: (socket: Socket, bytes: Buffer) => void) {
+    this.#socket = socket;
+    this.#onTurn = onTurn;
+    this.#queue = queue;
+    this.#queued = queue.hold(this);
+  }
+
+  get remoteAddress(): string {
+    return this.#socket.remoteAddress ?? "";
+  }
+
+  add(bytes: Buffer): void {
+    this.#pieces.push(bytes);
+    this.#size += bytes.length + PIECE_BYTES;
+    if (this.#size > MAX_BYTES) this.#socket.pause();
+  }
+
+  read(): void {
+    const socket = this.#socket;
+    this.#onTurn(socket, this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces));
+    if (this.#size > MAX_BYTES) socket.resume();
+  }
+
+  /** Its client has left. */
+  leave(): void {
+    this.#queue.drop(this.#queued);
+  }
+}
