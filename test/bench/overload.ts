@@ -9,7 +9,8 @@
  *   --rounds N (5; medians are taken)  --seconds S (2)  --only overload,FLOOD,…  --json
  *   --realtime  gateway, clients and upstream are scheduled before everything else on the machine (root alone): for figures
  *               while others work there. Where the kernel bounds such processes (sched_rt_runtime_us), it stops the gateway for
- *               50 ms of each second that it would be busy, which shows in every p99
+ *               50 ms of each second that it would be busy, which shows in every p99; so do V8's own threads, which take turns
+ *               of 100 ms with the gateway's first one then
  *   --http1 node  by Node's server instead of the gateway's own reader and writer
  */
 import { mkdtemp, rm } from "node:fs/promises";
@@ -120,7 +121,8 @@ async function measure(): Promise<void> {
   for (const flood of floods(gateway.cookie).filter(({ name }) => isChosen(name))) {
     const ratios: number[] = [];
     let told = "";
-    for (let round = 0; round < rounds; round += 1) {
+    // The first round warms its paths up: what is compiled and how large the heap is changes in it, and it is told, not counted.
+    for (let round = -1; round < rounds; round += 1) {
       const steady = { ...common, kind: "open", rate: QUIET_SHARE * capacity, connections: 400 } as const;
       const quiet = await ask(steady);
       const { connections, kind } = flood;
@@ -134,9 +136,10 @@ async function measure(): Promise<void> {
       const flooded = await ask(steady);
       stop();
       // Those that have no answer at all are slower than any.
-      ratios.push(flooded.good < 0.9 * quiet.good ? Infinity : flooded.p99 / quiet.p99);
+      const ratio = flooded.good < 0.9 * quiet.good ? Infinity : flooded.p99 / quiet.p99;
+      if (round >= 0) ratios.push(ratio);
       told = `p99 ${quiet.p99} µs, flooded ${flooded.p99} µs: ${describe(flooded)}`;
-      if (!values.json) console.log(ratios.at(-1)?.toFixed(2), told);
+      if (!values.json) console.log(ratio.toFixed(2), round < 0 ? "(warm-up)" : "", told);
     }
     tell(flood.name, ratios, median(ratios) <= MAX_P99_RATIO, `<= ${MAX_P99_RATIO} of quiet p99`, told);
   }
@@ -192,11 +195,14 @@ function ask(options: OverloadOptions): Promise<OverloadResult> {
 }
 
 function startFlood(options: Omit<OverloadOptions, "rate">): () => void {
-  const child = spawnClients({ ...options, rate: 0, warmupMs: 0, durationMs: 600_000, timeoutMs: 60_000 }, undefined);
+  const child = spawnClients(
+    { ...options, rate: 0, warmupMs: 0, durationMs: 600_000, timeoutMs: 60_000 },
+    values.realtime ? 0 : undefined,
+  );
   return () => void child.kill("SIGKILL");
 }
 
-/** @param priority see `runBeforeOthers`; undefined: none, behind those who measure */
+/** @param priority see `runBeforeOthers`; undefined: none. A flood comes behind those who measure */
 function spawnClients(options: OverloadOptions, priority: number | undefined) {
   const program = join(import.meta.dirname, "parts/overload-child.ts");
   const args = ["-c", REST_CORE, process.execPath, program, JSON.stringify(options)];
