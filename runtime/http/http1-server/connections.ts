@@ -159,7 +159,8 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
       socket.on("close", onClose);
     },
     closeIdle() {
-      for (const connection of connections) if (!connection.isBusy && !isUnread(connection)) connection.socket.destroy();
+      for (const connection of connections)
+        if (!connection.isBusy && !isUnread(connection)) connection.socket.destroy();
     },
     destroy() {
       for (const socket of sockets()) socket.destroy();
