@@ -94,7 +94,15 @@ describe("criterionWords()", () => {
     const wild = { key: "claim/a: b\n", subPath: "a: b\n", data: 1, criterion: { name: "none" } };
     expect(parse(criterionWords(wild))).toEqual({ "claim/a: b\n": 1 });
     const calls = { tool: { is: "pay" }, argument: "/amount" };
-    for (const more of [{ exists: "perhaps" }, { gt: true }, { only: "id" }, { only: ["id", 1] }, { odd: 1 }]) {
+    const nested = [{ some: { odd: 1 } }, { some: null }, { every: { odd: 1 } }, { every: [1] }];
+    for (const more of [
+      { exists: "perhaps" },
+      { gt: true },
+      { only: "id" },
+      { only: ["id", 1] },
+      { odd: 1 },
+      ...nested,
+    ]) {
       const call = {
         key: "mcp_tool_argument",
         subPath: "",
