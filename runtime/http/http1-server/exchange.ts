@@ -191,7 +191,8 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
   #openBody(): RequestBody {
     if (this.#body === undefined) {
       this.#body = new RequestBody(this.#connection);
-      if (this.wholeBody !== undefined) this.#body.feed(this.wholeBody);
+      // All of it is here: to stop reading the connection would only hide that its client leaves.
+      if (this.wholeBody !== undefined) this.#body.push(this.wholeBody);
       if (this.#isBodyWhole) this.#body.feedEnd();
     }
     return this.#body;

@@ -171,6 +171,19 @@ describe("a body behind its answer", () => {
 });
 
 describe("what is kept behind a request that is not answered", () => {
+  test("a body that waited whole does not stop the reading of its connection: a client that leaves is heard", async () => {
+    const request = `POST / HTTP/1.1\r\nhost: a.example\r\ncontent-length: 66000\r\n\r\n${"x".repeat(66_000)}`;
+    connection.take(Buffer.from(get()));
+    // Together they are more than is kept, and whole then.
+    connection.take(Buffer.from(request.slice(0, 60_000)));
+    connection.take(Buffer.from(request.slice(60_000)));
+    exchanges[0]?.respond(200, OK, "ok");
+    await begun(2);
+    expect(exchanges[1]?.wholeBody?.length).toBe(66_000);
+    expect(exchanges[1]?.body.readableLength).toBe(66_000);
+    expect(connection.socket.isPaused()).toBe(false);
+  });
+
   test.each([
     ["in one piece", (bytes: string) => [bytes]],
     ["byte by byte", (bytes: string) => bytes.split("")],
