@@ -42,8 +42,9 @@ export class UnreadBytes {
 
   read(): void {
     const socket = this.#socket;
-    this.#onTurn(socket, this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces));
+    // Before: whoever takes it may want to stop it.
     if (this.#size > MAX_BYTES) socket.resume();
+    this.#onTurn(socket, this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces));
   }
 
   /** Its client has left. */
