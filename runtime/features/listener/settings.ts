@@ -99,7 +99,7 @@ export const listenerShape = {
     default: "500ms",
   }),
   http1_server: choice(["own", "node"], {
-    doc: "Who reads and writes HTTP/1.1 on the public listener: the gateway itself (`own`), which takes about a fifth less processor time for a request and refuses whatever Node's parser refuses, or Node's server (`node`), to go back to.",
+    doc: "Who reads and writes HTTP/1.1 on the public listener: the gateway itself (`own`), which takes less processor time for a request and refuses whatever Node's parser refuses, or Node's server (`node`), to go back to.",
     default: "own",
   }),
   send_timeout: duration({
