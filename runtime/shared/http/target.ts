@@ -212,6 +212,9 @@ function byteProblem(byte: number): TargetRefusal | undefined {
   return undefined;
 }
 
+/** Also to servers that undo escapes more than once, or undo them and give the path to a parser of URLs, which undoes those of dots. */
+const DOT_SEGMENT = /^(?:\.|%25(?:25)*2[Ee]){1,2}(?:;|%(?:25)*3[Bb]|$)/;
+
 /** Looks at whole segments of a path whose unreserved characters are all decoded. */
 function segmentProblem(path: string): TargetRefusal | undefined {
   let start = 1;
@@ -221,9 +224,9 @@ function segmentProblem(path: string): TargetRefusal | undefined {
     // A trailing slash is a path of its own; two slashes in a row are one slash to some servers.
     if (end === start && end !== path.length) return "path-empty-segment";
     const first = path.charCodeAt(start);
-    if (first === 46 && /^\.{1,2}(?:;|%3B|$)/.test(path.slice(start, end))) return "path-dot-segment";
+    if ((first === 46 || first === PERCENT) && DOT_SEGMENT.test(path.slice(start, end))) return "path-dot-segment";
     // "/;x/admin" is "//admin" to servers that cut parameters off.
-    if ((first === 59 || first === 37) && /^(?:;|%3B)/.test(path.slice(start, end))) return "path-parameter";
+    if ((first === 59 || first === PERCENT) && /^(?:;|%3B)/.test(path.slice(start, end))) return "path-parameter";
     start = end + 1;
   }
   return undefined;
