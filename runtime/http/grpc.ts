@@ -94,9 +94,14 @@ export function grpcHead(
     const name = (headers[index] as string).toLowerCase();
     if (!isOfBody(name)) head.push(name, headers[index + 1] as string);
   }
-  head.push("grpc-status", String(grpcStatusOf(status, said?.code)));
-  head.push("grpc-message", encodeMessage(`${words(status, said)} (request ${exchange.id})`));
+  head.push(...grpcTrailers(exchange, status, said));
   return head;
+}
+
+/** What ends a call whose answer has begun, or the last fields of one that is trailers only; flat. */
+export function grpcTrailers(exchange: Exchange, status: number, said: ErrorParts | undefined): string[] {
+  const text = `${words(status, said)} (request ${exchange.id})`;
+  return ["grpc-status", String(grpcStatusOf(status, said?.code)), "grpc-message", encodeMessage(text)];
 }
 
 function words(status: number, said: ErrorParts | undefined): string {

@@ -10,7 +10,7 @@ import type { Readable } from "node:stream";
 import type { Upstream } from "../../features/connection/compiled.ts";
 import { TOO_MANY_TRAILERS } from "../../shared/http/trailers.ts";
 import { errorText } from "../../shared/errors.ts";
-import { isGrpcWebCall } from "../../http/grpc.ts";
+import { grpcTrailers, isGrpcWebCall } from "../../http/grpc.ts";
 import { respondError } from "../../http/respond.ts";
 import type { MessageAddresses } from "../../mcp/message-address.ts";
 import { announcementReader } from "../announced-address.ts";
@@ -255,14 +255,17 @@ export class Forwarding implements ListReceiver {
     else exchange.abort();
   }
 
-  /** The client's own deadline, which it mostly sees to by itself: no failure of the upstream, whatever it was doing. */
+  /**
+   * The client's own deadline, which it mostly sees to by itself: no failure of the upstream, whatever it was doing. Whose clock
+   * rings first is chance, so the call ends as the client or the server would have ended it, also in the middle of a message.
+   */
   #passDeadline(): void {
     if (this.#admission.isFinished) return;
     const { exchange } = this.#context;
     this.#giveUp(exchange.started ? 0 : 504);
-    const message = "The deadline of this call has passed";
-    if (exchange.started) exchange.abort();
-    else respondError(exchange, 504, { code: "request.deadline", message });
+    const said = { code: "request.deadline", message: "The deadline of this call has passed" } as const;
+    if (exchange.started) exchange.end(undefined, grpcTrailers(exchange, 504, said));
+    else respondError(exchange, 504, said);
   }
 
   /** An upload is as open as an answer is: its end, which makes the upstream act, may come long after the right to it. */
