@@ -27,6 +27,7 @@ import { RequestBody } from "./request-body.ts";
 import { ringAt, type GrpcCall } from "./grpc-call.ts";
 import { requestHeaders, type RequestHeaderDeps } from "./request-headers.ts";
 import { responseHeaders, type AnswerHead } from "./response-headers.ts";
+import { upstreamForRetry } from "./retry.ts";
 import { RequestLoop } from "./hop-count.ts";
 import { refuseEnded, StreamAdmission, type AdmissionDeps } from "./stream-admission.ts";
 import { announcedByClient, announcedByUpstream, requestTrailers, responseTrailers } from "./trailers.ts";
@@ -308,39 +309,17 @@ export class Forwarding implements ListReceiver {
     this.#admission.finish(status);
   }
 
-  /** Sends again when nothing can have happened yet, or when the request has no effects. */
+  /** Sends again where it may be. */
   #retry(failure: UpstreamFailure): boolean {
-    const { exchange, prepared } = this.#context;
+    const { exchange } = this.#context;
     if (exchange.started || this.#head !== undefined) return false;
-    const isUntaken = this.#body instanceof RequestBody ? !this.#body.taken : true;
-    if ((failure === "unreachable" || failure === "connect-timeout") && isUntaken) {
-      prepared.balancer.failed(this.#upstream, this.#deps.clock.now());
-      if (!this.#pickAnother()) return false;
-    } else if (failure === "overloaded" && isUntaken) {
-      if (!this.#pickAnother()) return false;
-    } else if (!isLost(failure) || this.#attempts > 1 || !isWithoutEffects(exchange.method) || exchange.hasBody) {
-      // A reset GET has most likely met a connection that the upstream was closing just then.
-      return false;
-    }
+    const isUntaken = !(this.#body instanceof RequestBody && this.#body.taken);
+    const failed = { failure, upstream: this.#upstream, attempts: this.#attempts, isUntaken };
+    const upstream = upstreamForRetry(this.#deps.clock, this.#context, failed);
+    if (upstream === undefined) return false;
+    this.#upstream = upstream;
     const again = this.#body instanceof RequestBody ? new RequestBody(exchange, this.#isGrpc) : this.#body;
     this.sendGuarded(again, this.#declaredLength);
     return true;
   }
-
-  #pickAnother(): boolean {
-    const { prepared } = this.#context;
-    if (this.#attempts >= prepared.route.to.length || this.#context.messageAddress !== undefined) return false;
-    const other = prepared.balancer.pick(this.#deps.clock, this.#context, this.#upstream);
-    if (other === undefined) return false;
-    this.#upstream = other;
-    return true;
-  }
-}
-
-function isLost(failure: UpstreamFailure): boolean {
-  return failure === "reset" || failure === "kept-closed";
-}
-
-function isWithoutEffects(method: string): boolean {
-  return method === "GET" || method === "HEAD" || method === "OPTIONS";
 }
