@@ -36,6 +36,7 @@ export interface StoreBackEnd {
   allot(key: string, request: AllotmentRequest): Promise<RawAllotment>;
   append(feed: string, text: string, expiresAt: number): Promise<number>;
   changesSince(feed: string, sequence: number): Promise<readonly RawFeedEntry[]>;
+  now(): Promise<number>;
   sweep(): Promise<number>;
   close(): Promise<void>;
 }
@@ -111,6 +112,7 @@ export function createCheckedStore(backEnd: StoreBackEnd, watch: FeedWatch): Sto
       checkName("feed", feed);
       return watch.onAppend(feed, listener);
     },
+    now: () => backEnd.now(),
     sweep: () => backEnd.sweep(),
     async close() {
       watch.close();

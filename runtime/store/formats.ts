@@ -101,6 +101,7 @@ function methodsOf(store: Store): Store {
     append: (feed, entry, expiresAt) => store.append(feed, entry, expiresAt),
     changesSince: (feed, sequence) => store.changesSince(feed, sequence),
     onAppend: (feed, listener) => store.onAppend(feed, listener),
+    now: () => store.now(),
     sweep: () => store.sweep(),
     close: () => store.close(),
   };

@@ -112,6 +112,11 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
       return row.sequence;
     },
 
+    async now() {
+      ready();
+      return epochSeconds(clock);
+    },
+
     async changesSince(feed, sequence) {
       ready();
       return (feeds.get(feed) ?? []).filter((row) => row.sequence > sequence).slice(0, FEED_PAGE);

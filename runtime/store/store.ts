@@ -81,6 +81,8 @@ export interface Store {
   changesSince(feed: string, sequence: number): Promise<readonly FeedEntry[]>;
   /** Calls back soon after another process or this one appended (a hint; may be spurious). @returns unsubscribe */
   onAppend(feed: string, listener: () => void): () => void;
+  /** Epoch seconds by the clock that all who share the store share: the database server's; of SQLite's the machine's. */
+  now(): Promise<number>;
   /** Removes expired records in small transactions. @returns how many */
   sweep(): Promise<number>;
   close(): Promise<void>;

@@ -252,6 +252,37 @@ describe("rotation", () => {
     },
   );
 
+  test.each([
+    ["ahead", 79_000],
+    ["behind", -79_000],
+  ])("of two replicas whose clocks differ, one %s, both answer a token that is sent to both", async (_, ms) => {
+    const clock = createTestClock();
+    const store = createMemoryStore({ clock });
+    const right = await start({ clock, store });
+    const wrong = await start({ clock: createTestClock(clock.now() + ms), store });
+    const client = await right.signIn();
+    const send = (replica: typeof right, token: string): Promise<Answer> =>
+      replica.oauth().sendToken({
+        grant_type: "refresh_token",
+        refresh_token: token,
+        ...clientProof(client.registration),
+      });
+    let [old, token] = ["", client.tokens.refresh_token ?? ""];
+    for (const [first, second] of [
+      [right, wrong],
+      [wrong, right],
+    ] as const) {
+      const answers = [await send(first, token), await send(second, token)];
+      expect(answers.map(outcome)).toEqual(["ok", "ok"]);
+      [old, token] = [token, newToken(answers[0] as Answer)];
+      expect(newToken(answers[1] as Answer)).toBe(token);
+    }
+    // Thirty seconds it is good for, by the clock that both share.
+    clock.advance(31_000);
+    expect(outcome(await send(wrong, old))).toBe("400 invalid_grant");
+    expect(outcome(await send(right, token))).toBe("400 invalid_grant");
+  });
+
   test("a token of many rotations ago ends the family too", async () => {
     const gateway = await start();
     const client = await gateway.signIn();

@@ -214,6 +214,13 @@ function contract(start: () => Promise<Backend>): void {
       expect((await store.get("f"))?.expiresAt).toBeUndefined();
     });
 
+    test("now() tells the time that it goes by, to all the same", async () => {
+      const before = backend.now();
+      const told = [await store.now(), await other.now()];
+      const after = backend.now();
+      for (const now of told) expect(now >= before && now <= after).toBe(true);
+    });
+
     test("sweep() removes what expired, in however many rows, and nothing else", async () => {
       const expiresAt = backend.now() + 1;
       const keys = Array.from({ length: 450 }, (_, index) => `gone:${index}`);

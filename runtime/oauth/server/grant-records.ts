@@ -139,7 +139,7 @@ export interface RefreshFamily {
 export interface RotatedToken {
   readonly generation: number;
   readonly hash: string;
-  /** Epoch seconds. */
+  /** Epoch seconds by the store's clock. */
   readonly rotatedAt: number;
   /** The answer that was given, sealed with a key derived from the old token. */
   readonly answer: string;

@@ -140,6 +140,12 @@ function createStore(database: Database, deps: PostgresDeps): Store {
       );
       return rows.map(({ sequence: position, text }) => ({ sequence: Number(position), text }));
     },
+    async now() {
+      const [row] = await query<{ now: string }>(`SELECT ${NOW} AS now`, []);
+      if (!row)
+        throw new GatewayError("store.unavailable", "Cannot read the clock: the database answered without a row");
+      return Number(row.now);
+    },
     async sweep() {
       let total = 0;
       for (const statement of SWEEPS) {

@@ -48,6 +48,7 @@ export async function openSqliteStore({ path, clock, busyTimeoutMs = 5000 }: Sql
     allot: (key, request) => call("allot", key, request, clock.now()),
     append: (feed, text, expiresAt) => call("append", feed, text, expiresAt),
     changesSince: (feed, sequence) => call("changesSince", feed, sequence),
+    now: async () => now(),
     async sweep() {
       let total = 0;
       for (;;) {

@@ -16,6 +16,7 @@ export type StoreOperation =
   | "allot"
   | "append"
   | "changes_since"
+  | "now"
   | "sweep";
 
 /** "refused": it answered, and somebody else was first: another version, another holder. */

@@ -70,6 +70,7 @@ export function watchStore(store: Store, deps: { readonly clock: Clock }): Watch
       page: (query) => reading("page", store.page(query)),
       keys: (query) => reading("keys", store.keys(query)),
       changesSince: (feed, sequence) => reading("changes_since", store.changesSince(feed, sequence)),
+      now: () => reading("now", store.now()),
       put: (key, value, options) =>
         writing(
           "put",

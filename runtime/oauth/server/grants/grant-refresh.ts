@@ -25,6 +25,7 @@ import {
 } from "../grant-records.ts";
 import {
   classifyRefreshToken,
+  isCurrentToken,
   mintRefreshToken,
   openRefreshToken,
   prolongReplay,
@@ -58,8 +59,8 @@ export async function refreshGrant(deps: TokenDeps, request: TokenRequest): Prom
   try {
     return await deps.refreshes.once(key, () => refreshShared(deps, request, { token, opened, owner }));
   } finally {
-    if (epochSeconds(deps.clock) - request.now > REPLAY_WINDOW_SECONDS)
-      await prolong(deps, request, opened).catch(ignore);
+    const took = epochSeconds(deps.clock) - request.now;
+    if (took > REPLAY_WINDOW_SECONDS) await prolong(deps, opened, took).catch(ignore);
   }
 }
 
@@ -67,9 +68,10 @@ export async function refreshGrant(deps: TokenDeps, request: TokenRequest): Prom
  * A process stood still before it could answer, and who sent the token may not have waited, and ask again: the 30 s of what
  * was rotated meanwhile begin now.
  */
-async function prolong(deps: TokenDeps, { now: since }: TokenRequest, opened: OpenedRefreshToken): Promise<void> {
+async function prolong(deps: TokenDeps, opened: OpenedRefreshToken, took: number): Promise<void> {
   const grant = await findGrant(deps.store, opened.grantId);
-  const refresh = grant && prolongReplay(grant.value.refresh, opened, { since, now: epochSeconds(deps.clock) });
+  const now = await deps.store.now();
+  const refresh = grant && prolongReplay(grant.value.refresh, opened, { since: now - took, now });
   if (refresh) await deps.store.put(grant.key, { ...grant.value, refresh } satisfies GrantRecord, keeping(grant));
 }
 
@@ -101,7 +103,10 @@ async function answerWithoutRefresh(
     await endGrant(deps, grantId, "refresh_token_absolute_lifetime");
     return badToken("past refresh_token_absolute_lifetime");
   }
-  const state = classifyRefreshToken(grant.value.refresh, attempt.opened, request.now);
+  const { refresh } = grant.value;
+  // A token that another process has just rotated would look stolen by a clock of ours that is half a minute wrong.
+  const now = isCurrentToken(refresh, attempt.opened) ? request.now : await deps.store.now();
+  const state = classifyRefreshToken(refresh, attempt.opened, now);
   if (state.kind === "unknown") return badToken("never issued");
   if (state.kind === "reused") {
     // Either party may be the thief, so neither keeps anything (OAuth 2.1 §4.3.1).
@@ -134,11 +139,7 @@ async function refreshAlone(
 ): Promise<Step<TokenAnswer> | undefined> {
   const { grantId } = attempt.opened;
   const grant = await findGrant(deps.store, grantId);
-  if (
-    !grant?.value.refresh ||
-    classifyRefreshToken(grant.value.refresh, attempt.opened, request.now).kind !== "current"
-  )
-    return undefined;
+  if (!grant?.value.refresh || !isCurrentToken(grant.value.refresh, attempt.opened)) return undefined;
 
   // The resource must be what was granted; a client whose route is gone must authorize anew.
   const audience = chooseAudience(request, grant.value.audience);
@@ -168,7 +169,7 @@ async function refreshAlone(
     : attempt.token;
   const answer = { ...access, scope: grant.value.scope, refreshToken };
   const refresh = rotates
-    ? rotateFamily(deps.keys, grant.value.refresh, attempt.token, answer, now)
+    ? rotateFamily(deps.keys, grant.value.refresh, attempt.token, answer, await deps.store.now())
     : grant.value.refresh;
 
   // One write: the old token stops and the new one begins together, or neither.

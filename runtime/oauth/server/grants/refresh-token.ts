@@ -65,21 +65,26 @@ export type RefreshTokenState =
   | { readonly kind: "reused" }
   | { readonly kind: "unknown" };
 
+/** Whether it is the newest one. */
+export function isCurrentToken(family: RefreshFamily | undefined, token: OpenedRefreshToken): boolean {
+  return family?.generation === token.generation && sameHash(token.hash, family.hash);
+}
+
+/** @param now epoch seconds by the store's clock, as all times of a family */
 export function classifyRefreshToken(
   family: RefreshFamily | undefined,
   token: OpenedRefreshToken,
   now: number,
 ): RefreshTokenState {
-  if (!family || token.generation > family.generation) return { kind: "unknown" };
-  if (token.generation === family.generation)
-    return { kind: sameHash(token.hash, family.hash) ? "current" : "unknown" };
+  if (isCurrentToken(family, token)) return { kind: "current" };
+  if (!family || token.generation >= family.generation) return { kind: "unknown" };
   const by = family.rotated.find((each) => each.generation === token.generation);
   return by && sameHash(token.hash, by.hash) && now - by.rotatedAt <= REPLAY_WINDOW_SECONDS
     ? { kind: "rotated", by }
     : { kind: "reused" };
 }
 
-/** The family after its current token was exchanged for the one in `answer`. */
+/** The family after its current token was exchanged for the one in `answer`. @param now by the store's clock */
 export function rotateFamily(
   keys: Keys,
   family: RefreshFamily,
@@ -101,7 +106,7 @@ export function rotateFamily(
   };
 }
 
-/** The family with its newest rotation dated anew, if it was of this token and since then; else undefined. Epoch seconds. */
+/** The family with its newest rotation dated anew, if it was of this token and since then; else undefined. Epoch seconds by the store's clock. */
 export function prolongReplay(
   family: RefreshFamily | undefined,
   token: OpenedRefreshToken,
