@@ -237,6 +237,8 @@ export class Connection implements RequestSink, BodySource {
     if (this.#backlog.add(bytes) || exchange === undefined) return;
     // A client that waits for the other protocol's yes has more in its own buffers.
     if (exchange.upgrade !== undefined) this.socket.pause();
+    // This answer did not say that the connection ends: what came is read once the system has taken it.
+    else if (exchange.isEnded) this.pauseReading();
     else if (!this.#backlog.close()) {
       this.#backlog = undefined;
       exchange.closesConnection = true;

@@ -215,6 +215,24 @@ describe("what is kept behind a request that is not answered", () => {
     expect(text).toMatch(/Connection: close\r\n\r\nok$/);
   });
 
+  test("is answered, however long, where the answer before it is on its way and has not said that the connection ends", async () => {
+    const page = Buffer.alloc(16_000_000);
+    const body = "x".repeat(200_000);
+    client.pause();
+    client.write(get());
+    await begun(1);
+    exchanges[0]?.respond(200, ["content-length", `${page.length}`], page);
+    expect(exchanges[0]?.isAnswered).toBe(false);
+    onBegun = (exchange) => void exchange.body.resume().once("end", () => exchange.respond(200, OK, "ok"));
+    client.write(`POST / HTTP/1.1\r\nhost: a.example\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+    await expect.poll(() => connection.socket.bytesRead).toBeGreaterThan(70_000);
+    expect(connection.socket.bytesRead).toBeLessThan(body.length);
+    client.resume();
+    await expect.poll(() => text.length, { timeout: 5_000 }).toBeGreaterThan(page.length);
+    await heard("\r\n\r\nok");
+    expect(exchanges.map(({ closesConnection }) => closesConnection)).toEqual([false, false]);
+  });
+
   test("goes on without end for a client that always has a few waiting", async () => {
     onBegun = (exchange) => {
       if (exchanges.length < 98) connection.take(Buffer.from(get()));
