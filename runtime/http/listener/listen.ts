@@ -10,6 +10,13 @@ export interface ListenAddress {
   readonly port: number;
 }
 
+/**
+ * Connections that the system keeps until they are accepted, which is one in a turn of the event loop; Node's 511 are few where
+ * clients of another process come over, or all come back: whom there is no room for tries again after 1, 3 and 7 seconds. Many
+ * more would be accepted when their clients have left. The system may allow less (net.core.somaxconn).
+ */
+const BACKLOG = 2_048;
+
 /** "host:port", "[v6]:port" or ":port". @throws GatewayError `http.address` */
 export function parseAddress(address: string): ListenAddress {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:]*)):([0-9]{1,5})$/.exec(address);
@@ -32,7 +39,7 @@ export function listen(server: Server, address: string, log: Log): Promise<void>
         new GatewayError("http.listen", `Cannot listen on ${JSON.stringify(address)}: ${cause.message}`, { cause }),
       );
     server.once("error", onError);
-    server.listen({ port, ...(host === undefined ? {} : { host }) }, () => {
+    server.listen({ port, backlog: BACKLOG, ...(host === undefined ? {} : { host }) }, () => {
       server.off("error", onError);
       goOnAfterErrors(server, log);
       resolve();
