@@ -13,7 +13,7 @@ import {
   createSecretKey,
   hash,
   hkdfSync,
-  randomBytes,
+  randomFillSync,
 } from "node:crypto";
 
 import { GatewayError } from "./errors.ts";
@@ -125,7 +125,7 @@ export function createSealer(keys: readonly Buffer[]): Sealer {
   };
   let nonceKey: Buffer | undefined;
   return {
-    seal: (plaintext, aad) => seal(plaintext, aad, randomBytes(NONCE_BYTES)),
+    seal: (plaintext, aad) => seal(plaintext, aad, drawRandom(NONCE_BYTES)),
     sealAlike(plaintext, aad) {
       // One nonce for one text and purpose, and no other: what GCM asks of a nonce (as in SIV modes, RFC 8452 §4).
       nonceKey ??= createHmac("sha256", keys[0] as Buffer)
@@ -183,9 +183,30 @@ export function hashSecret(secret: string): string {
   return hash("sha256", secret, "base64url");
 }
 
-/** Unguessable text of `bytes` random bytes, base64url. */
+/** Unguessable text of `bytes` random bytes, 4,096 at most, base64url. */
 export function randomSecret(bytes = 32): string {
-  return randomBytes(bytes).toString("base64url");
+  return drawRandom(bytes).toString("base64url");
+}
+
+const POOL_BYTES = 4_096;
+/** Memory of its own: nothing that others hold lies beside it. */
+const pool = Buffer.allocUnsafeSlow(POOL_BYTES);
+let poolAt = POOL_BYTES;
+
+/**
+ * Nobody gets a byte twice, and what was given away is not kept here. The system is asked for many at a time: asking makes an
+ * object that the collector of garbage has to end while everybody waits, and whoever floods with sign-ins needs three for each.
+ */
+function drawRandom(bytes: number): Buffer {
+  if (poolAt + bytes > POOL_BYTES) {
+    randomFillSync(pool);
+    poolAt = 0;
+  }
+  const end = poolAt + bytes;
+  const drawn = Buffer.from(pool.subarray(poolAt, end));
+  pool.fill(0, poolAt, end);
+  poolAt = end;
+  return drawn;
 }
 
 /** The same for what people type into commands: never begins with "-", which would be read as an option. */

@@ -1,11 +1,19 @@
 import { describe, expect, test } from "vitest";
 
-import { createKeys, createSealer, KEY_PURPOSES, randomHandle } from "../../../runtime/shared/keys.ts";
+import { createKeys, createSealer, KEY_PURPOSES, randomHandle, randomSecret } from "../../../runtime/shared/keys.ts";
 
 test("randomHandle() never looks like an option of a command", () => {
   const handles = Array.from({ length: 3_000 }, () => randomHandle(16));
   expect(handles.filter((handle) => !/^[A-Za-z0-9_][A-Za-z0-9_-]{21}$/.test(handle))).toEqual([]);
   expect(new Set(handles).size).toBe(3_000);
+});
+
+test("randomSecret() has as many bytes as are asked for, and none of them twice", () => {
+  const sizes = Array.from({ length: 3_000 }, (_, index) => 12 + (index % 37));
+  const secrets = [4_096, ...sizes, 4_096].map((size) => Buffer.from(randomSecret(size), "base64url"));
+  expect(secrets.map(({ length }) => length)).toEqual([4_096, ...sizes, 4_096]);
+  expect(new Set(secrets.map((bytes) => bytes.toString("hex", 0, 12))).size).toBe(secrets.length);
+  expect(new Set(secrets.map((bytes) => bytes.toString("hex", bytes.length - 12))).size).toBe(secrets.length);
 });
 
 describe("createKeys()", () => {
