@@ -39,6 +39,8 @@ export interface OverloadResult {
   readonly late: number;
   /** There was no connection left to send it over, or it broke. */
   readonly broken: number;
+  /** Longest time in which this process did nothing of what was due: somebody else had its core. */
+  readonly stoodStillMs: number;
   readonly p50: number;
   readonly p99: number;
 }
@@ -70,6 +72,7 @@ export class Clients {
   #failed = 0;
   #late = 0;
   #broken = 0;
+  #stoodStillMs = 0;
 
   constructor(options: OverloadOptions) {
     this.#options = options;
@@ -103,22 +106,19 @@ export class Clients {
     this.#again = kind !== "open";
     if (this.#again) for (const client of this.#idle.splice(0)) this.#ask(client, performance.now());
     let due = 0;
+    let lastMs = startedAt;
     await new Promise<void>((resolve) => {
       const timer = setInterval(() => {
         const now = performance.now();
+        this.#stoodStillMs = Math.max(this.#stoodStillMs, now - lastMs);
+        lastMs = now;
         this.#isCounting = now >= countsAt;
         if (kind === "open") {
           const until = Math.min(now, endsAt);
           for (; due < ((until - startedAt) / 1000) * rate; due += 1) this.#begin(startedAt + (due / rate) * 1000);
         }
-        // Sets keep the order in which requests were sent.
-        for (const client of this.#busy) {
-          if (now - client.dueAt < timeoutMs) break;
-          if (this.#counts(client.dueAt)) this.#late += 1;
-          client.isBusy = false;
-          this.#busy.delete(client);
-          client.socket.destroy();
-        }
+        // Behind the answers that have come: where this process stood still, they came in time, and were not read.
+        setImmediate(() => this.#giveUp(now));
         if (now < endsAt) return;
         this.#again = false;
         if (kind === "open" && this.#busy.size > 0 && now < endsAt + timeoutMs) return;
@@ -132,6 +132,7 @@ export class Clients {
       failed: this.#failed,
       late: this.#late,
       broken: this.#broken,
+      stoodStillMs: Math.round(this.#stoodStillMs),
     };
     return { seconds: durationMs / 1000, ...figures, ...percentiles(this.#micros) };
   }
@@ -141,11 +142,29 @@ export class Clients {
     return this.#isCounting && dueAt > 0;
   }
 
+  #giveUp(now: number): void {
+    // Sets keep the order in which requests were sent.
+    for (const client of this.#busy) {
+      if (now - client.dueAt < this.#options.timeoutMs) break;
+      if (this.#counts(client.dueAt)) this.#late += 1;
+      client.isBusy = false;
+      this.#busy.delete(client);
+      client.socket.destroy();
+    }
+  }
+
   #begin(dueAt: number): void {
     const client = this.#idle.pop();
     if (client !== undefined) this.#ask(client, dueAt);
-    else if (this.#open < this.#options.connections) this.#connect((fresh) => this.#ask(fresh, dueAt));
+    else if (this.#open < this.#options.connections) this.#connect((fresh) => this.#askInTime(fresh, dueAt));
     else if (this.#counts(dueAt)) this.#broken += 1;
+  }
+
+  /** Over a new connection. One that was long in coming is the next request's: nobody waits for this one any more. */
+  #askInTime(client: Client, dueAt: number): void {
+    if (performance.now() - dueAt < this.#options.timeoutMs) return this.#ask(client, dueAt);
+    if (this.#counts(dueAt)) this.#late += 1;
+    this.#idle.push(client);
   }
 
   #ask(client: Client, dueAt: number): void {
