@@ -1,12 +1,15 @@
 /** More requests than a process can serve: each is answered once or refused with a time to come back, and nobody is served who left. */
 import { connect as connectHttp2, constants, type ClientHttp2Session } from "node:http2";
 import { connect, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
 
 import { afterEach, expect, test } from "vitest";
 
 import type { Exchange } from "../../runtime/http/exchange.ts";
-import { createHttpServer, type HttpServer } from "../../runtime/http/listener/server.ts";
+import { createHttpServer, type HttpServer, type HttpServerOptions } from "../../runtime/http/listener/server.ts";
+import { ignore } from "../../runtime/shared/ignore.ts";
 import { createLog } from "../../runtime/shared/log.ts";
+import { openListenerCertificates } from "../support/certificates.ts";
 import { parseAnswer, type RawAnswer } from "../support/raw-client.ts";
 
 const QUEUE_TIMEOUT_MS = 20;
@@ -22,18 +25,24 @@ const logged: Record<string, unknown>[] = [];
 const sockets: Socket[] = [];
 /** Told how many it is, the one that begins among them. */
 let onServe = (_count: number): void => {};
+let onUpgraded = (_bytes: Buffer): void => {};
 
-async function start(queueTimeoutMs = QUEUE_TIMEOUT_MS): Promise<void> {
+async function start(queueTimeoutMs = QUEUE_TIMEOUT_MS, more: Partial<HttpServerOptions> = {}): Promise<void> {
   server = await createHttpServer({
     address: "127.0.0.1:0",
     insecure: true,
     queueTimeoutMs,
+    ...more,
     log: createLog({ destination: { write: (line: string) => void logged.push(JSON.parse(line) as never) } }),
     handle(exchange) {
       onServe(served.push(exchange));
       // The event loop is held, as by work.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, COST_MS);
-      exchange.respond(200, ["content-length", "2"], "ok");
+      const answer = (): void => exchange.respond(200, ["content-length", "2"], "ok");
+      if (exchange.upgrade !== undefined)
+        exchange.upgrade.accept([]).on("data", onUpgraded).on("error", ignore).resume();
+      else if (exchange.path === "/read") exchange.body.resume().once("end", answer);
+      else answer();
     },
     onRefused: (reason) => void refused.push(reason),
   });
@@ -43,6 +52,7 @@ afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
   await server.close({ timeoutMs: 0 });
   onServe = () => {};
+  onUpgraded = () => {};
   for (const list of [served, refused, logged]) list.length = 0;
 });
 
@@ -154,6 +164,87 @@ test("what comes in pieces, or with more behind it, while it waits is served as 
   const again = answerOn(large);
   large.write(REQUEST);
   expect((await again).status).toBe(200);
+});
+
+/** Once the first of many requests is served: what comes from now on waits. */
+function crowd(clients: readonly Socket[], request = REQUEST): Promise<void> {
+  return new Promise((resolve) => {
+    onServe = (count) => {
+      if (count === 1) resolve();
+    };
+    for (const client of clients) client.write(request);
+  });
+}
+
+test("what is refused, asks first or becomes a WebSocket does so as well when it waited", async () => {
+  await start(0);
+  const clients = await openAll();
+  const texts = new Map<string, string>();
+  let frames = "";
+  onUpgraded = (bytes) => (frames += bytes.toString());
+  const head = "/read HTTP/1.1\r\nhost: app.example\r\n";
+  const upgrade = "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n";
+  const cases = [
+    ["no request", "what is this\r\n\r\n", /^HTTP\/1\.1 400 /],
+    ["no host", "GET / HTTP/1.1\r\n\r\n", /^HTTP\/1\.1 400 /],
+    ["a tunnel", "CONNECT a:1 HTTP/1.1\r\nhost: a:1\r\n\r\n", /^HTTP\/1\.1 405 /],
+    ["a bad chunk", `POST ${head}transfer-encoding: chunked\r\n\r\n5\r\nabcdefg\r\n`, /^HTTP\/1\.1 400 /],
+    ["an expectation", `POST ${head}expect: 100-continue\r\ncontent-length: 2\r\n\r\n`, /^HTTP\/1\.1 100 /],
+    ["a handshake", `GET ${head}${upgrade}sec-websocket-key: ${"A".repeat(22)}==\r\n\r\nearly`, /^HTTP\/1\.1 101 /],
+  ] as const;
+  await crowd(clients.slice(cases.length));
+  cases.forEach(([name, bytes], index) => {
+    const client = clients[index] as Socket;
+    client.on("data", (chunk: Buffer) => texts.set(name, (texts.get(name) ?? "") + chunk.toString("latin1")));
+    client.write(bytes);
+  });
+  for (const [name, , expected] of cases) await expect.poll(() => texts.get(name)).toMatch(expected);
+  await expect.poll(() => frames).toBe("early");
+  expect(server.waiting).toBe(0);
+});
+
+test("clients that leave with more sent than is held take all of it along", async () => {
+  await start(0);
+  const [first, half, ...clients] = (await openAll()) as [Socket, Socket, ...Socket[]];
+  const post = `POST /left HTTP/1.1\r\nhost: app.example\r\ncontent-length: 100000\r\n\r\n${"x".repeat(100_000)}`;
+  await crowd([first, ...clients.slice(10)]);
+  for (const client of clients.slice(0, 10)) client.write(post, () => client.resetAndDestroy());
+  half.end(REQUEST.replace("/web", "/left"));
+  await expect.poll(() => server.waiting).toBe(0);
+  for (const socket of sockets) socket.destroy();
+  await expect.poll(() => server.connections()).toBe(0);
+});
+
+test("what waits over TLS behind a PROXY head is its client's, and is read whole at its turn", async () => {
+  const files = await openListenerCertificates("app.example");
+  await start(0, { insecure: false, certificates: files.certificates, proxyProtocol: true });
+  try {
+    const clients = await Promise.all(
+      Array.from(
+        { length: 30 },
+        (_, index) =>
+          new Promise<Socket>((resolve) => {
+            const raw = connect(server.port, "127.0.0.1", () => {
+              raw.write(`PROXY TCP4 192.0.2.${index + 1} 10.0.0.1 50000 443\r\n`);
+              const secure = connectTls({ socket: raw, servername: "app.example", rejectUnauthorized: false }, () =>
+                resolve(secure),
+              );
+              sockets.push(secure);
+            });
+          }),
+      ),
+    );
+    const [large, ...others] = clients as [Socket, ...Socket[]];
+    await crowd(others);
+    const body = "x".repeat(300_000);
+    const answer = answerOn(large);
+    large.write(`POST /read HTTP/1.1\r\nhost: app.example\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+    expect((await answer).status).toBe(200);
+    expect(served.find(({ path }) => path === "/read")?.remoteAddress).toBe("192.0.2.1");
+    expect(server.waiting).toBe(0);
+  } finally {
+    await files.close();
+  }
 });
 
 /** @returns status, "reset" or, of a gRPC call, its own status; once the stream is over */
