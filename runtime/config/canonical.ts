@@ -5,9 +5,10 @@ import type { RouteDoc } from "./route.ts";
 
 /**
  * @param name the route's name in its key; a `name` that only repeats it is dropped
+ * @param policyOf as `canonicalPolicy`
  * @returns the same meaning: origin normalised, `to` a list, no trailing slash on `prefix`, policy canonical
  */
-export function canonicalRoute(route: RouteDoc, name: string): RouteDoc {
+export function canonicalRoute(route: RouteDoc, name: string, policyOf = canonicalPolicy): RouteDoc {
   const { name: shown, prefix: written, ...rest } = route;
   const prefix = written === undefined ? undefined : canonicalPrefix(written);
   return {
@@ -16,8 +17,8 @@ export function canonicalRoute(route: RouteDoc, name: string): RouteDoc {
     ...(prefix === undefined ? {} : { prefix }),
     from: canonicalOrigin(route.from),
     ...(route.to === undefined ? {} : { to: typeof route.to === "string" ? [route.to] : route.to }),
-    ...(route.policy === undefined ? {} : { policy: canonicalPolicy(route.policy) }),
-    ...(route.shadow_policy === undefined ? {} : { shadow_policy: canonicalPolicy(route.shadow_policy) }),
+    ...(route.policy === undefined ? {} : { policy: policyOf(route.policy) }),
+    ...(route.shadow_policy === undefined ? {} : { shadow_policy: policyOf(route.shadow_policy) }),
   };
 }
 

@@ -17,9 +17,11 @@ import type { PlacedUpstream } from "./rules/own-addresses.ts";
 import { type PatternWork, patternWork } from "../features/routing/pattern-conflicts.ts";
 import { pathRules } from "../features/routing/path-rules.ts";
 import { limitRules, upstreamTlsRules } from "../features/connection/rules.ts";
-import type { UnplacedProblem } from "../settings/problem.ts";
+import type { UnplacedProblem, ValuePath } from "../settings/problem.ts";
 import { type RouteDoc, routeFields, routeSchema } from "./route.ts";
 import { routingRules } from "../features/routing/rules.ts";
+import type { MemberMemory } from "../settings/types/registry.ts";
+import { canonicalPolicy } from "../policy/parse.ts";
 import { secretRules } from "../settings/secret-spellings.ts";
 import { canonicalJson } from "../shared/canonical-json.ts";
 import { isRecord } from "../shared/is-record.ts";
@@ -49,22 +51,54 @@ export interface CanonicalRoute {
   readonly text: string;
 }
 
-/** Readings of routes, by what was written. */
-export interface RouteMemory {
+/** Readings of routes and of their members, by what was written: a team's routes, or a program's, have much in common. */
+export interface RouteMemory extends Known {
   /** The reading kept under these words, or what `read` makes of them now. */
   recall(words: string, read: () => RouteReading): RouteReading;
   /** Forgets what was not asked for since the last call. */
   forgetOthers(): void;
 }
 
+/** What is not made once more for what says the same. */
+interface Known {
+  readonly member: MemberMemory;
+  readonly upstreamsOf: typeof upstreamsOf;
+  readonly canonicalPolicy: typeof canonicalPolicy;
+}
+
+const NOTHING_KNOWN: Known = { member: (_name, _written, read) => read(), upstreamsOf, canonicalPolicy };
+
 export function createRouteMemory(): RouteMemory {
-  let before: ReadonlyMap<string, RouteReading> = new Map();
-  let asked = new Map<string, RouteReading>();
+  const readings = createGenerations<RouteReading>();
+  const members = createGenerations<object>();
+  return {
+    recall: (words, read) => readings.recall(words, read) as RouteReading,
+    member: (name, written, read) =>
+      members.recall(`${name} ${JSON.stringify(written)}`, read as () => object | undefined),
+    // Members that say the same are one object by then.
+    upstreamsOf: onceEach(upstreamsOf),
+    canonicalPolicy: onceEach(canonicalPolicy),
+    forgetOthers() {
+      readings.forgetOthers();
+      members.forgetOthers();
+    },
+  };
+}
+
+interface Generations<V> {
+  /** What `read` gives is kept, unless it is undefined. */
+  recall(words: string, read: () => V | undefined): V | undefined;
+  forgetOthers(): void;
+}
+
+function createGenerations<V>(): Generations<V> {
+  let before: ReadonlyMap<string, V> = new Map();
+  let asked = new Map<string, V>();
   return {
     recall(words, read) {
-      const reading = before.get(words) ?? asked.get(words) ?? read();
-      asked.set(words, reading);
-      return reading;
+      const value = before.get(words) ?? asked.get(words) ?? read();
+      if (value !== undefined) asked.set(words, value);
+      return value;
     },
     forgetOthers() {
       before = asked;
@@ -73,20 +107,30 @@ export function createRouteMemory(): RouteMemory {
   };
 }
 
+function onceEach<K extends object, V>(make: (of: K) => V): (of: K) => V {
+  const known = new WeakMap<K, V>();
+  return (of) => {
+    let made = known.get(of);
+    if (made === undefined) known.set(of, (made = make(of)));
+    return made;
+  };
+}
+
 /** @param publisher owner of a published slice; undefined for the boot file, which is the operator's */
 export function readRoute(value: unknown, publisher: string | undefined, memory?: RouteMemory): RouteReading {
-  const read = (): RouteReading => validateRoute(value, publisher);
+  const read = (): RouteReading => validateRoute(value, publisher, memory);
   if (!memory) return read();
   // As JSON, so that no owner's name, sound or not, is taken for another's, or for none.
   return memory.recall(`${JSON.stringify(publisher)} ${JSON.stringify(value)}`, read);
 }
 
-function validateRoute(value: unknown, publisher: string | undefined): RouteReading {
+function validateRoute(value: unknown, publisher: string | undefined, known: Known = NOTHING_KNOWN): RouteReading {
   const problems: UnplacedProblem[] = [];
-  const validated = validate(routeSchema, value, routeFields, (problem) => problems.push(problem));
+  const validated = validate(routeSchema, value, routeFields, (problem) => problems.push(problem), known.member);
   const route = validated.valid;
   const from = route.from === undefined ? undefined : accepted(parseFrom(route.from));
-  const upstreams = upstreamsOf(route);
+  const { to = NO_UPSTREAMS } = route;
+  const upstreams = typeof to === "string" ? [placeUpstream(to, ["to"])] : known.upstreamsOf(to);
   const pattern = route.regex === undefined ? undefined : patternWork(route.regex);
   const wrote = (name: keyof RouteDoc): boolean => isRecord(value) && Object.hasOwn(value, name);
   problems.push(...secretRules(routeFields, route, publisher));
@@ -112,7 +156,7 @@ function validateRoute(value: unknown, publisher: string | undefined): RouteRead
     problems,
     canonical(name) {
       if (last?.name === name) return last.canonical;
-      const doc = canonicalRoute(route as RouteDoc, name);
+      const doc = canonicalRoute(route as RouteDoc, name, known.canonicalPolicy);
       last = { name, canonical: { doc, text: canonicalJson(doc) } };
       return last.canonical;
     },
@@ -128,11 +172,13 @@ function tokenFor({ mcp }: Partial<RouteDoc>): "External" | "Internal" | undefin
   return mcp?.client ? "External" : mcp?.server?.upstream_oauth2 && "Internal";
 }
 
-function upstreamsOf({ to = [] }: Partial<RouteDoc>): readonly PlacedUpstream[] {
-  const items = typeof to === "string" ? [to] : to;
-  return items.map((text, index) => {
-    const { origin, hostname, port, protocol, pathname } = accepted(parseUpstream(text)).url;
-    const path = typeof to === "string" ? ["to"] : ["to", index];
-    return { origin, hostname, port: Number(port || (protocol === "https:" ? 443 : 80)), pathname, path };
-  });
+const NO_UPSTREAMS: readonly string[] = [];
+
+function upstreamsOf(to: readonly string[]): readonly PlacedUpstream[] {
+  return to.map((text, index) => placeUpstream(text, ["to", index]));
+}
+
+function placeUpstream(text: string, path: ValuePath): PlacedUpstream {
+  const { origin, hostname, port, protocol, pathname } = accepted(parseUpstream(text)).url;
+  return { origin, hostname, port: Number(port || (protocol === "https:" ? 443 : 80)), pathname, path };
 }

@@ -28,9 +28,9 @@ function countColons(text: string): number {
 export function countKeys(value: unknown, depth: number): number {
   if (typeof value !== "object" || value === null) return isSound(value) ? 0 : Number.NaN;
   if (depth > MAX_DEPTH || Object.hasOwn(value, "__proto__")) return Number.NaN;
-  const members: readonly unknown[] = Object.values(value);
+  const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
   let keys = Array.isArray(value) ? 0 : members.length;
-  for (const member of members) keys += countKeys(member, depth + 1);
+  for (const member of members) if (typeof member !== "string") keys += countKeys(member, depth + 1);
   return keys;
 }
 

@@ -83,19 +83,53 @@ export interface SecretUse {
 }
 
 /** Every secret written in a value, found by the Field tree; and every file that is read with them. */
-export function* secretUses(fields: readonly Field[], value: unknown, path: ValuePath = []): Iterable<SecretUse> {
-  if (typeof value !== "object" || value === null) return;
+export function secretUses(fields: readonly Field[], value: unknown, path: ValuePath = []): readonly SecretUse[] {
+  if (typeof value !== "object" || value === null) return NO_USES;
   const record = value as Readonly<Record<string, unknown>>;
-  for (const field of fields) {
-    if (field.kind === "secret") yield* usesOf(field.name, record, path);
-    const file = field.readsFile ? record[field.name] : undefined;
-    if (typeof file === "string")
-      yield { path: [...path, field.name], name: field.name, form: "ref", values: [`file:${file}`] };
-    if (!field.fields) continue;
-    for (const [step, part] of partsOf(field, record[field.name]) ?? []) {
-      yield* secretUses(field.fields, part, [...path, field.name, ...(step === undefined ? [] : [step])]);
-    }
+  let uses: SecretUse[] | undefined;
+  // Of thousands of routes few have one: for the others this is all there is to it.
+  for (const member of secretMembers(fields)) {
+    if (!Object.hasOwn(record, member.name)) continue;
+    for (const use of memberUses(member, record[member.name], path)) (uses ??= []).push(use);
   }
+  return uses ?? NO_USES;
+}
+
+const NO_USES: readonly SecretUse[] = [];
+
+function memberUses({ name, form, field }: SecretMember, written: unknown, path: ValuePath): readonly SecretUse[] {
+  const here = [...path, name];
+  if (form !== undefined) return [{ path: here, name: field.name, form, values: textsOf(written) }];
+  if (field.readsFile && typeof written === "string")
+    return [{ path: here, name, form: "ref", values: [`file:${written}`] }];
+  const { fields } = field;
+  if (!fields) return NO_USES;
+  return (partsOf(field, written) ?? []).flatMap(([step, part]) =>
+    secretUses(fields, part, step === undefined ? here : [...here, step]),
+  );
+}
+
+interface SecretMember {
+  /** As a document may have it. */
+  readonly name: string;
+  /** Of a secret itself. */
+  readonly form?: SecretForm;
+  readonly field: Field;
+}
+
+const known = new WeakMap<readonly Field[], readonly SecretMember[]>();
+
+/** Under which names something may stand that is read as a secret is, or that has such below it. */
+function secretMembers(fields: readonly Field[]): readonly SecretMember[] {
+  let members = known.get(fields);
+  if (!members) known.set(fields, (members = fields.flatMap(membersOf)));
+  return members;
+}
+
+function membersOf(field: Field): readonly SecretMember[] {
+  const { name, kind, readsFile, fields = [] } = field;
+  if (kind === "secret") return FORMS.map((form) => ({ name: name + ENDINGS[form], form, field }));
+  return readsFile || secretMembers(fields).length > 0 ? [{ name, field }] : [];
 }
 
 /**
@@ -159,22 +193,22 @@ export function secretValues(
   name: string,
   secrets: SecretSource,
 ): readonly string[] {
-  return [...usesOf(name, record, [])].flatMap(({ form, values }) =>
-    values.map((value) => {
-      if (form === "plain") return value;
-      const secret = form === "ref" ? secrets.resolve(value) : secrets.open(value);
-      if (secret === "") throw new GatewayError("config.secret", `Cannot use secret "${name}": it is empty`);
-      return secret;
-    }),
-  );
-}
-
-function* usesOf(name: string, record: Readonly<Record<string, unknown>>, path: ValuePath): Iterable<SecretUse> {
+  const values: string[] = [];
   for (const form of FORMS) {
     const spelling = name + ENDINGS[form];
-    if (!Object.hasOwn(record, spelling)) continue;
-    const written = record[spelling];
-    const values = (Array.isArray(written) ? written : [written]).filter((value) => typeof value === "string");
-    yield { path: [...path, spelling], name, form, values };
+    for (const value of Object.hasOwn(record, spelling) ? textsOf(record[spelling]) : []) {
+      if (form === "plain") {
+        values.push(value);
+        continue;
+      }
+      const secret = form === "ref" ? secrets.resolve(value) : secrets.open(value);
+      if (secret === "") throw new GatewayError("config.secret", `Cannot use secret "${name}": it is empty`);
+      values.push(secret);
+    }
   }
+  return values;
+}
+
+function textsOf(written: unknown): readonly string[] {
+  return (Array.isArray(written) ? written : [written]).filter((value) => typeof value === "string");
 }

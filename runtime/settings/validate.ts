@@ -2,17 +2,18 @@
 import { memberNames } from "./secret-spellings.ts";
 import { isRecord } from "../shared/is-record.ts";
 import type { Field } from "./field.ts";
-import { type Schema, soundDocument, unknownMember } from "./types/registry.ts";
+import { type MemberMemory, type Schema, soundDocument, unknownMember } from "./types/registry.ts";
 import { errorAt, type UnplacedProblem, type ValuePath } from "./problem.ts";
 
-/** Validates a block against its schema. `valid` holds the members without problems. */
+/** Validates a block against its schema. `valid` holds the members without problems. @param recall see `soundDocument` */
 export function validate<T extends object>(
   schema: Schema<T>,
   value: unknown,
   fields: readonly Field[],
   report: (problem: UnplacedProblem) => void,
+  recall?: MemberMemory,
 ): { readonly complete: boolean; readonly valid: Partial<T> } {
-  const sound = soundDocument(schema, value);
+  const sound = soundDocument(schema, value, recall);
   if (sound) return { complete: true, valid: sound };
   const parsed = schema.safeParse(value);
   if (parsed.success) return { complete: true, valid: parsed.data };

@@ -36,16 +36,21 @@ function keepNumber(_key: string, value: unknown, context?: { readonly source?: 
  * Of `parseVerbatim` numbers are equal when they were written alike: `1` and `1.0` are two, and no two large ones become one.
  */
 export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item)).join(",")}]`;
-  if (value instanceof NumberToken) return value.text;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  const record = value as Readonly<Record<string, unknown>>;
-  const members: string[] = [];
-  for (const key of Object.keys(record).sort()) {
-    // As JSON.stringify does: what is undefined is absent.
-    if (record[key] !== undefined) members.push(`${JSON.stringify(key)}:${canonicalJson(record[key])}`);
+  let text = "";
+  if (Array.isArray(value)) {
+    for (const item of value) text += `${text === "" ? "" : ","}${canonicalJson(item)}`;
+    return `[${text}]`;
   }
-  return `{${members.join(",")}}`;
+  if (value instanceof NumberToken) return value.text;
+  const record = value as Readonly<Record<string, unknown>>;
+  const keys = Object.keys(record);
+  for (const key of keys.length < 2 ? keys : keys.sort()) {
+    // As JSON.stringify does: what is undefined is absent.
+    if (record[key] !== undefined)
+      text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${canonicalJson(record[key])}`;
+  }
+  return `{${text}}`;
 }
 
 /** SHA-256 (hex) of the canonical JSON. */

@@ -60,7 +60,9 @@ export function validateBundle(bundle: Bundle): void {
 
 /** Every process holds them all. */
 function validateMaglevTables(slices: readonly ReadSlice[]): void {
-  const routes = slices.flatMap((slice) => slice.routes.map((route) => ({ doc: route.valid, owner: route })));
+  const all = slices.flatMap((slice) => slice.routes);
+  const maglev = all.filter(({ valid }) => valid.load_balancing_policy === "maglev");
+  const routes = maglev.map((route) => ({ doc: route.valid, owner: route }));
   if (!firstBeyondPlaces(routes)) return;
   const byAge = routes.toSorted((a, b) => routePrecedence(a.owner) - routePrecedence(b.owner) || 0);
   const route = firstBeyondPlaces(byAge);
@@ -149,7 +151,8 @@ function* claimHeaderRule(
   settings: SettingsDoc,
   slices: readonly ReadSlice[],
 ): Iterable<UnplacedProblem> {
-  const claims = new Set(Object.keys(settings.jwt_claims_headers ?? {}).map((name) => name.toLowerCase()));
+  if (!settings.jwt_claims_headers) return;
+  const claims = new Set(Object.keys(settings.jwt_claims_headers).map((name) => name.toLowerCase()));
   for (const [setting, name] of setNames(route.valid)) {
     if (!claims.has(name.toLowerCase())) continue;
     const problem = errorAt([setting, name], 'is one of "jwt_claims_headers", only the gateway may set it');

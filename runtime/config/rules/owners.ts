@@ -183,16 +183,13 @@ function* vaultShareProblems(slice: ReadSlice): Iterable<UnplacedProblem> {
 }
 
 function sliceUses(slice: ReadSlice): readonly SecretUse[] {
-  return [
-    ...settingUses(slice),
-    ...slice.routes.flatMap((route) => [...secretUses(routeFields, route.valid, route.path)]),
-  ];
+  return [...settingUses(slice), ...slice.routes.flatMap((route) => secretUses(routeFields, route.valid, route.path))];
 }
 
 function settingUses({ settings, certificates, settingsPath }: ReadSlice): readonly SecretUse[] {
   return [
     ...secretUses(settingsFields, settings, settingsPath),
-    ...certificates.flatMap(({ doc, path }) => [...secretUses(hostCertificateFields, doc, path)]),
+    ...certificates.flatMap(({ doc, path }) => secretUses(hostCertificateFields, doc, path)),
   ];
 }
 

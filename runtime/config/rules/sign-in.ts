@@ -68,9 +68,9 @@ export function* providerNameRules(
   { doc }: ReadRoute,
   { identity_issuers: issuers = {} }: SettingsDoc,
 ): Iterable<UnplacedProblem> {
-  const known = [FIRST_PROVIDER, ...Object.keys(issuers)];
   // Few policies ask: the others are not compiled for this.
-  if (!doc || ![...criteriaOf(doc)].some(({ name }) => name === "idp")) return;
+  if (!doc || criteriaOf(doc, (name) => name === "idp").length === 0) return;
+  const known = [FIRST_PROVIDER, ...Object.keys(issuers)];
   for (const name of ["policy", "shadow_policy"] as const) {
     const policy = doc[name];
     if (policy === undefined) continue;

@@ -1,8 +1,17 @@
 /** Rules between the access settings of a route, and between them and what else the route is. */
 import { ACCESS_KEYS } from "../../policy/access-keys.ts";
 import { hasCriteria } from "../../policy/validate-rules.ts";
-import { ACTIONS, type ActionDoc, isList, OPERATORS } from "../../policy/parse.ts";
-import { warningAt, errorAt, type UnplacedProblem, quote } from "../../settings/problem.ts";
+import {
+  type Action,
+  type ActionDoc,
+  ACTIONS,
+  isList,
+  type Operator,
+  OPERATORS,
+  type PolicyDoc,
+  type RulesDoc,
+} from "../../policy/parse.ts";
+import { warningAt, errorAt, type UnplacedProblem, quote, type ValuePath } from "../../settings/problem.ts";
 import type { AccessDoc } from "./settings.ts";
 import { shadowRules } from "./shadow-rules.ts";
 
@@ -39,11 +48,12 @@ export function* accessRules(
   }
   if (route.idp_access_token_allowed_audiences?.length === 0)
     yield errorAt(["idp_access_token_allowed_audiences"], "is an empty list, must have an audience or be left out");
-  yield* criteriaOfOthers(route, mcp === "server");
-  yield* approveRules(route, mcp === "server");
-  for (const { path, criteria, block } of listsOf(route)) {
-    if (criteria.length === 0 && hasCriteria(block))
-      yield warningAt(path, "is an empty list and adds nothing, should be left out");
+  const lists = listsOf(route);
+  yield* criteriaOfOthers(route, lists, mcp === "server");
+  yield* approveRules(lists, mcp === "server");
+  for (const list of lists) {
+    if (list.criteria.length === 0 && hasCriteria(list.block))
+      yield warningAt(pathOf(list), "is an empty list and adds nothing, should be left out");
   }
   yield* shadowRules(route);
 }
@@ -60,16 +70,21 @@ function* emptyList(
 }
 
 /** Criteria that can never hold on a route of this kind. */
-function* criteriaOfOthers(route: Partial<AccessDoc>, isMcpServer: boolean): Iterable<UnplacedProblem> {
-  for (const { path, name, action } of criteriaOf(route)) {
-    if (name.startsWith("mcp_") && !isMcpServer) {
+function* criteriaOfOthers(
+  route: Partial<AccessDoc>,
+  lists: readonly PlacedList[],
+  isMcpServer: boolean,
+): Iterable<UnplacedProblem> {
+  const isOfOthers = isMcpServer ? isOfBrowsers : isOfCalls;
+  for (const { path, name, action } of criteriaIn(lists, isOfOthers)) {
+    if (!isMcpServer) {
       const message = 'can never match: the route is no MCP server route, must have "mcp.server" beside the policy';
       // Under deny it does no harm where one policy serves routes of both kinds.
       yield action === "allow" ? errorAt(path, message) : warningAt(path, message);
     }
-    if (name === "device" && isMcpServer)
+    if (name === "device")
       yield warningAt(path, "can never be known: clients of MCP servers cannot prove a device, and are answered 450");
-    if (name === "cors_preflight" && isMcpServer) {
+    if (name === "cors_preflight") {
       yield warningAt(path, "can never match: preflight requests of MCP server routes are answered by the gateway");
     }
   }
@@ -79,31 +94,41 @@ function* criteriaOfOthers(route: Partial<AccessDoc>, isMcpServer: boolean): Ite
   }
 }
 
+function isOfCalls(name: string): boolean {
+  return name.startsWith("mcp_");
+}
+
+function isOfBrowsers(name: string): boolean {
+  return name === "device" || name === "cors_preflight";
+}
+
 const NO_CALLS: ReadonlySet<string> = new Set(["mcp_prompt", "mcp_resource", "mcp_method"]);
 
 /** Rules that ask for approvals are about tool calls: elsewhere they would look as if they held something back. */
-function* approveRules(route: Policies, isMcpServer: boolean): Iterable<UnplacedProblem> {
+function* approveRules(lists: readonly PlacedList[], isMcpServer: boolean): Iterable<UnplacedProblem> {
   if (!isMcpServer) {
-    const [first] = approvePlaces(route);
+    const first = approvePlace(lists);
     const message = 'asks for approvals of tool calls: the route is no MCP server route, must have "mcp.server"';
     if (first) yield errorAt(first, message);
     return;
   }
-  for (const { path, name, action } of criteriaOf(route)) {
-    if (action !== "approve" || !NO_CALLS.has(name)) continue;
-    yield errorAt(path, "is no criterion of tool calls, which alone are approved: must be left out");
+  for (const { path, action } of criteriaIn(lists, (name) => NO_CALLS.has(name))) {
+    if (action === "approve")
+      yield errorAt(path, "is no criterion of tool calls, which alone are approved: must be left out");
   }
 }
 
 /** Approvals are given on the host of sign-in pages, which no route's application shares. */
 export function* approvalPageRules(route: Policies, authenticateUrl: string | undefined): Iterable<UnplacedProblem> {
-  const [first] = approvePlaces(route);
+  const first = approvePlace(listsOf(route));
   if (first && authenticateUrl === undefined)
     yield errorAt(first, 'needs "authenticate_service_url", on whose host approvals are given');
 }
 
-function approvePlaces(route: Policies): readonly (readonly (string | number)[])[] {
-  return [...listsOf(route)].filter(({ action }) => action === "approve").map(({ path }) => path.slice(0, -1));
+/** The first block of rules that ask for approvals. */
+function approvePlace(lists: readonly PlacedList[]): ValuePath | undefined {
+  const first = lists.find(({ action }) => action === "approve");
+  return first && pathOf(first).slice(0, -1);
 }
 
 /** Criteria that need something of the file given to `gateway run`. */
@@ -111,9 +136,7 @@ export function* certificateRules(
   route: Partial<AccessDoc>,
   mtls: { readonly enforcement?: string } | undefined,
 ): Iterable<UnplacedProblem> {
-  for (const { path, name } of criteriaOf(route)) {
-    const isAboutCertificates = name === "client_certificate" || name === "invalid_client_certificate";
-    if (!isAboutCertificates) continue;
+  for (const { path, name } of criteriaOf(route, isAboutCertificates)) {
     if (!mtls)
       yield errorAt(path, 'can never be judged: clients are not asked for a certificate, needs "downstream_mtls"');
     else if (name === "invalid_client_certificate" && mtls.enforcement !== "policy") {
@@ -123,42 +146,75 @@ export function* certificateRules(
   }
 }
 
+function isAboutCertificates(name: string): boolean {
+  return name === "client_certificate" || name === "invalid_client_certificate";
+}
+
 type Policies = Partial<Pick<AccessDoc, "policy" | "shadow_policy">>;
 
-/** Every criterion of both policies, with where it stands in the route. */
-export function* criteriaOf(
-  route: Policies,
-): Iterable<{ readonly path: readonly (string | number)[]; readonly name: string; readonly action: string }> {
-  for (const { path, action, criteria } of listsOf(route)) {
-    for (const [position, criterion] of criteria.entries()) {
+interface PlacedCriterion {
+  readonly path: ValuePath;
+  readonly name: string;
+  readonly action: Action;
+}
+
+/** Criteria of both policies, with where they stand in the route. @param isMeant by their name; all when absent */
+export function criteriaOf(route: Policies, isMeant?: (name: string) => boolean): readonly PlacedCriterion[] {
+  return criteriaIn(listsOf(route), isMeant);
+}
+
+/** Few criteria are asked for where there are thousands: a path is made only for those. */
+function criteriaIn(
+  lists: readonly PlacedList[],
+  isMeant: (name: string) => boolean = () => true,
+): readonly PlacedCriterion[] {
+  const found: PlacedCriterion[] = [];
+  for (const list of lists) {
+    for (const [position, criterion] of list.criteria.entries()) {
       const [key = ""] = Object.keys(criterion);
-      yield { path: [...path, position, key], name: key.split("/")[0] ?? "", action };
+      const slash = key.indexOf("/");
+      const name = slash === -1 ? key : key.slice(0, slash);
+      if (isMeant(name)) found.push({ path: [...pathOf(list), position, key], name, action: list.action });
     }
   }
+  return found;
 }
 
 interface PlacedList {
-  readonly path: readonly (string | number)[];
-  readonly action: string;
+  readonly setting: keyof Policies;
+  /** Of the rule in the policy; absent where the policy is a single rule. */
+  readonly index: number | undefined;
+  readonly action: Action;
+  readonly operator: Operator;
   readonly block: ActionDoc;
   readonly criteria: readonly object[];
 }
 
-/** Every list of criteria, with where it stands in the route. */
-function* listsOf(route: Policies): Iterable<PlacedList> {
-  for (const name of ["policy", "shadow_policy"] as const) {
-    const policy = route[name];
-    if (policy === undefined) continue;
-    const rules = isList(policy) ? policy : [policy];
-    for (const [index, rule] of rules.entries()) {
-      const start = isList(policy) ? [name, index] : [name];
-      for (const action of ACTIONS) {
-        const block = rule[action];
-        for (const operator of OPERATORS) {
-          const criteria = block?.[operator];
-          if (block && criteria) yield { path: [...start, action, operator], action, block, criteria };
-        }
-      }
+/** Where it stands in the route. */
+function pathOf({ setting, index, action, operator }: PlacedList): ValuePath {
+  return [setting, ...(index === undefined ? [] : [index]), action, operator];
+}
+
+/** Every list of criteria. */
+function listsOf({ policy, shadow_policy: shadow }: Policies): readonly PlacedList[] {
+  const lists: PlacedList[] = [];
+  addLists("policy", policy, lists);
+  addLists("shadow_policy", shadow, lists);
+  return lists;
+}
+
+function addLists(setting: keyof Policies, policy: PolicyDoc = [], lists: PlacedList[]): void {
+  if (!isList(policy)) return addRule({ setting, index: undefined }, policy, lists);
+  for (const [index, rule] of policy.entries()) addRule({ setting, index }, rule, lists);
+}
+
+function addRule(place: Pick<PlacedList, "setting" | "index">, rule: RulesDoc, lists: PlacedList[]): void {
+  for (const action of ACTIONS) {
+    const block = rule[action];
+    if (!block) continue;
+    for (const operator of OPERATORS) {
+      const criteria = block[operator];
+      if (criteria) lists.push({ ...place, action, operator, block, criteria });
     }
   }
 }

@@ -26,8 +26,9 @@ export function* headerRules(
   yield* twiceNamed(Object.keys(route.set_request_headers ?? {}), "set_request_headers");
   yield* secretHeaders(route);
   yield* twiceNamed(Object.keys(route.set_response_headers ?? {}), "set_response_headers");
-  const set = new Set(setNames(route).map(([, name]) => name.toLowerCase()));
-  for (const [index, name] of (route.remove_request_headers ?? []).entries()) {
+  const { remove_request_headers: removed = [] } = route;
+  const set = new Set(removed.length === 0 ? [] : setNames(route).map(([, name]) => name.toLowerCase()));
+  for (const [index, name] of removed.entries()) {
     if (set.has(name.toLowerCase())) {
       const message = `is ${quote(name)}, which "set_request_headers" sets too; it is removed and never sent`;
       yield warningAt(["remove_request_headers", index], message);
@@ -39,6 +40,7 @@ export function* headerRules(
 
 /** Header names that stand twice in one map in different case. */
 export function* twiceNamed(names: readonly string[], setting: string): Iterable<UnplacedProblem> {
+  if (names.length < 2) return;
   const seen = new Map<string, string>();
   for (const name of names) {
     const first = seen.get(name.toLowerCase());
@@ -82,13 +84,14 @@ export function setNames(route: Partial<HeaderDoc>): readonly (readonly [setting
 }
 
 function* secretHeaders(route: Partial<HeaderDoc>): Iterable<UnplacedProblem> {
-  const secret = Object.keys(route.set_request_headers_secret ?? {});
+  if (!route.set_request_headers_secret) return;
+  const secret = Object.keys(route.set_request_headers_secret);
   yield* twiceNamed(secret, "set_request_headers_secret");
   const plain = new Set(Object.keys(route.set_request_headers ?? {}).map((name) => name.toLowerCase()));
   for (const name of secret) {
     const path = ["set_request_headers_secret", name];
     if (plain.has(name.toLowerCase())) yield errorAt(path, 'is in "set_request_headers" too, must be in one of them');
-    const value: object = route.set_request_headers_secret?.[name] ?? {};
+    const value: object = route.set_request_headers_secret[name] ?? {};
     if (Object.keys(value).length === 0) yield errorAt(path, 'is empty, must have "secret_ref" or "secret_sealed"');
   }
 }
@@ -97,6 +100,7 @@ function* authorizationRule(
   route: Partial<HeaderDoc>,
   token: "External" | "Internal" | undefined,
 ): Iterable<UnplacedProblem> {
+  if (token === undefined) return;
   const path = setNames(route).find(([, name]) => name.toLowerCase() === "authorization");
   if (path === undefined) return;
   if (token === "External")

@@ -79,7 +79,7 @@ export function fieldsOf(shape: Shape, scope: Field["scope"]): readonly Field[] 
  */
 export function withDefaults<S extends Shape>(shape: S, written: Partial<ShapeDoc<S>>): WithDefaults<S> {
   const filled: Record<string, unknown> = {};
-  for (const [name, schema] of Object.entries(shape)) {
+  for (const [name, { schema }] of membersOf(shape).members) {
     const value: unknown = written[name as keyof typeof written];
     const { default: fallback, kind, members } = registry.get(schema) ?? {};
     filled[name] =
@@ -119,31 +119,64 @@ export function unknownMember(name: string, known: Iterable<string>): string {
 /**
  * What a schema of a document makes of one that is sound; undefined when it is not, or may not be, which the schema itself
  * is to say. Its own way is to ask for each of a hundred settings, of which a route has ten; this asks for those that are there.
+ *
+ * @param recall of documents of this schema alone
  */
-export function soundDocument<T extends object>(schema: Schema<T>, value: unknown): T | undefined {
+export function soundDocument<T extends object>(
+  schema: Schema<T>,
+  value: unknown,
+  recall: MemberMemory = (_name, _written, read) => read(),
+): T | undefined {
   if (!(schema instanceof z.ZodObject) || !isRecord(value)) return undefined;
   // What is asked of the whole only the schema knows.
   if ((schema.def.checks?.length ?? 0) > 0) return undefined;
-  const shape = schema.shape as Shape;
-  for (const name of Object.keys(value)) if (!Object.hasOwn(shape, name)) return undefined;
+  const { members, required } = membersOf(schema.shape);
+  const written: Member[] = [];
+  for (const name of Object.keys(value)) {
+    const member = members.get(name);
+    if (member === undefined) return undefined;
+    written.push(member);
+  }
+  for (const name of required) if (!Object.hasOwn(value, name)) return undefined;
   const sound: Record<string, unknown> = {};
   // In the order of the schema, as it would give them.
-  for (const name of namesOf(shape)) {
-    const member = shape[name] as z.ZodType;
-    if (Object.hasOwn(value, name)) {
-      const parsed = member.safeParse(value[name]);
-      if (!parsed.success) return undefined;
-      sound[name] = parsed.data;
-    } else if (!(member instanceof z.ZodExactOptional)) return undefined;
+  for (const { name, schema: own } of written.sort((a, b) => a.place - b.place)) {
+    const member = value[name];
+    const read =
+      typeof member === "object" && member
+        ? recall(name, member, () => own.safeParse(member).data)
+        : own.safeParse(member).data;
+    if (read === undefined) return undefined;
+    sound[name] = read;
   }
   return sound as T;
 }
 
-const shapeNames = new WeakMap<Shape, readonly string[]>();
+/** What members were read as before. `read` is asked for what is not known, and gives undefined for what is not sound. */
+export type MemberMemory = (name: string, written: object, read: () => unknown) => unknown;
 
-function namesOf(shape: Shape): readonly string[] {
-  const known = shapeNames.get(shape) ?? Object.keys(shape);
-  shapeNames.set(shape, known);
+interface Member {
+  readonly name: string;
+  readonly schema: z.ZodType;
+  /** Among all of its shape. */
+  readonly place: number;
+}
+
+interface Members {
+  readonly members: ReadonlyMap<string, Member>;
+  readonly required: readonly string[];
+}
+
+const shapeMembers = new WeakMap<Shape, Members>();
+
+function membersOf(shape: Shape): Members {
+  let known = shapeMembers.get(shape);
+  if (!known) {
+    const entries = Object.entries(shape);
+    const members = new Map(entries.map(([name, schema], place) => [name, { name, schema, place }]));
+    const required = entries.flatMap(([name, schema]) => (schema instanceof z.ZodExactOptional ? [] : [name]));
+    shapeMembers.set(shape, (known = { members, required }));
+  }
   return known;
 }
 

@@ -169,8 +169,8 @@ async function secretProblems(
 ): Promise<readonly Problem[]> {
   const uses = [
     ...secretUses(settingsFields, settings),
-    ...certificates.flatMap(({ doc }) => [...secretUses(hostCertificateFields, doc)]),
-    ...routes.flatMap(({ doc }) => [...secretUses(routeFields, doc)]),
+    ...certificates.flatMap(({ doc }) => secretUses(hostCertificateFields, doc)),
+    ...routes.flatMap(({ doc }) => secretUses(routeFields, doc)),
   ];
   const secrets = await readSecrets(secretNeeds(uses), from);
   const holdsOwnersApart = boot.owners !== undefined;

@@ -66,7 +66,7 @@ async function findKey({ key }: ReplayOptions, { boot }: CheckedConfig, env: Rep
     const secrets = await readSecrets({ refs: [key], sealed: [] }, { env });
     return { key: decodeRecordKey(secrets.resolve(key)) };
   }
-  const uses = [...secretUses(settingsFields, boot)].filter(({ name }) => name === "authorize_log_key");
+  const uses = secretUses(settingsFields, boot).filter(({ name }) => name === "authorize_log_key");
   const vault = vaultOf(boot, { env });
   try {
     return { key: recordKey(boot, await readSecrets(secretNeeds(uses), { env, vault })) };

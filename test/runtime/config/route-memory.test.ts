@@ -137,6 +137,30 @@ describe("readRoute()", () => {
     expect(readRoute(route, "one", memory)).not.toBe(first);
   });
 
+  test("reads what members of routes say once, and what is wrong with them each time", () => {
+    const memory = createRouteMemory();
+    const read = (host: string, policy: unknown) =>
+      readRoute({ from: `http://${host}`, to: ["http://up.internal"], policy }, "one", memory);
+    const open = (criterion: object): object[] => [{ allow: { or: [criterion] } }];
+    const [one, other] = ["a.example.com", "b.example.com"].map((host) => read(host, open({ accept: true })));
+    expect(other?.valid.policy).toBe(one?.valid.policy);
+    expect(other?.upstreams).toBe(one?.upstreams);
+    expect(other?.canonical("x").doc.policy).toBe(one?.canonical("x").doc.policy);
+    expect(other?.canonical("x").doc.from).toBe("http://b.example.com");
+    const wrong = ["c.example.com", "d.example.com"].map((host) => read(host, open({ acept: true })).problems);
+    expect(wrong[0]).not.toEqual([]);
+    expect(wrong[1]).toEqual(wrong[0]);
+  });
+
+  test("tells members of the same words by their names", () => {
+    const memory = createRouteMemory();
+    const route = { from: "http://a.example.com", to: ["http://up.internal"], policy: [] };
+    const names = ["http://up.internal"];
+    expect(readRoute(route, "one", memory).problems).toEqual([]);
+    const problems = readRoute({ ...route, remove_request_headers: names }, "one", memory).problems;
+    expect(problems).toEqual([expect.objectContaining({ path: ["remove_request_headers", 0] })]);
+  });
+
   test("tells what one owner wrote from what another, or the operator, wrote", () => {
     const memory = createRouteMemory();
     const [, , , , secret] = routes;

@@ -58,3 +58,16 @@ test("what a schema asks of its document as a whole only the schema answers, and
   const whole = z.strictObject(shape).check(z.refine(() => false));
   expect(soundDocument(whole, { a: "" })).toBeUndefined();
 });
+
+test("only blocks and lists are recalled, under their names, and what is not sound is not", () => {
+  const asked: string[] = [];
+  const recall = (name: string, _written: object, read: () => unknown): unknown => {
+    asked.push(name);
+    return read();
+  };
+  const route = { from: "https://a.example.com", to: ["http://up.internal"], policy: [] };
+  expect(soundDocument(routeSchema, route, recall)).toEqual(route);
+  expect(asked.sort()).toEqual(["policy", "to"]);
+  expect(soundDocument(routeSchema, { ...route, policy: [{ alow: {} }] }, recall)).toBeUndefined();
+  expect(soundDocument(routeSchema, route, () => undefined)).toBeUndefined();
+});

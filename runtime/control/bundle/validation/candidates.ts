@@ -16,7 +16,7 @@ export function candidateParts({ file, text }: PublishedSource): Pick<CandidateR
   const { owner, settings, settingsPath, routes } = readOutline(value, () => {});
   const uses = [
     ...secretUses(settingsFields, settings, settingsPath),
-    ...routes.flatMap((route) => [...secretUses(routeFields, route.value, route.path)]),
+    ...routes.flatMap((route) => secretUses(routeFields, route.value, route.path)),
   ];
   const brought = isRecord(settings) ? settings[HOST_CERTIFICATES] : undefined;
   const certificates = Object.entries(isRecord(brought) ? brought : {}).map(([host, doc]): CandidateCertificate => {

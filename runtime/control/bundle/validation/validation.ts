@@ -104,8 +104,8 @@ export function createValidation(
     const certificates = config.certificates.map(({ key, owner, host, text }) => ({ key, owner, host, text }));
     const needs = secretNeeds([
       ...secretUses(settingsFields, settings),
-      ...config.certificates.flatMap(({ doc }) => [...secretUses(hostCertificateFields, doc)]),
-      ...config.routes.flatMap((route) => [...secretUses(routeFields, route.doc)]),
+      ...config.certificates.flatMap(({ doc }) => secretUses(hostCertificateFields, doc)),
+      ...config.routes.flatMap((route) => secretUses(routeFields, route.doc)),
     ]);
     send({ type: "good", boot, settings, certificates, digest, needs, fresh, ...report });
     fresh = false;

@@ -45,7 +45,7 @@ export function readAnnotation({ name, field }: AnnotationField, text: unknown):
     COMMA_LISTS.has(name) && typeof read.value === "string"
       ? read.value.split(",").map((item) => item.trim())
       : read.value;
-  const [secret] = [...secretUses([{ ...field, name: "value" }], { value })].filter(({ form }) => form === "plain");
+  const [secret] = secretUses([{ ...field, name: "value" }], { value }).filter(({ form }) => form === "plain");
   if (secret) return refuse(`holds the secret "${secret.name}", which no annotation may, must come from a Secret`);
   return { kind: "value", value };
 }
