@@ -65,6 +65,8 @@ export interface Exchange {
   start(status: number, headers: readonly string[], mayTrail?: boolean): void;
   /** @returns false when the caller should wait for `onDrain` */
   write(chunk: Buffer | string): boolean;
+  /** All that was written has left the process: nobody holds on to its memory. Absent: nobody knows. */
+  readonly isFlushed?: boolean;
   onDrain(listener: () => void): void;
   /** @param trailers flat, names in lower case; left out where the answer's framing has no place for them */
   end(chunk?: Buffer | string, trailers?: readonly string[]): void;

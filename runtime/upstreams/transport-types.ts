@@ -40,7 +40,8 @@ export function upstreamHeader(headers: UpstreamHeaders, lowerName: string): rea
 export interface UpstreamReceiver {
   /** @param isWhole true: the answer ends with its head, which HTTP/2 shows in the head itself (gRPC takes it for its trailers) */
   onHead(status: number, headers: UpstreamHeaders, isWhole?: boolean): void;
-  onData(chunk: Buffer): void;
+  /** @returns true when nobody holds on to the chunk any more: its memory will be used again */
+  onData(chunk: Buffer): boolean | void;
   /** @param trailers undefined: none came */
   onEnd(trailers?: UpstreamHeaders): void;
   onFailure(failure: UpstreamFailure, detail: string): void;

@@ -156,6 +156,11 @@ export class Connection implements RequestSink, BodySource {
     return this.#isClosing || writeTogether(this.socket, before, bytes, after);
   }
 
+  /** The system has taken, so copied, all that was written. Over TLS nobody can tell. */
+  get isFlushed(): boolean {
+    return !this.owner.secure && this.socket.writableLength === 0;
+  }
+
   /** Writes the end of an answer. The exchange hears of it when the system has it all. */
   finish(text: string, exchange: OwnExchange): void {
     if (this.#isClosing) return;

@@ -94,6 +94,10 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
     return this.#send(bytesOf(chunk));
   }
 
+  get isFlushed(): boolean {
+    return this.#connection.isFlushed;
+  }
+
   onDrain(listener: () => void): void {
     this.#drainListeners = [...this.#drainListeners, listener];
   }

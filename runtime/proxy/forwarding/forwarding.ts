@@ -198,25 +198,27 @@ export class Forwarding implements ListReceiver {
     if (!this.#held) this.#start();
   }
 
-  onData(chunk: Buffer): void {
-    if (this.#admission.isFinished) return;
+  onData(chunk: Buffer): boolean {
+    if (this.#admission.isFinished) return true;
+    const { exchange } = this.#context;
     this.#context.operation?.see(chunk);
     if (this.#held) {
       if (this.#heldChunk === undefined && chunk.length === this.#head?.length) {
         this.#heldChunk = chunk;
-        return;
+        return false;
       }
       this.#held = false;
-      if (!this.#start()) return;
+      if (!this.#start()) return true;
     }
     // One waiting is enough: an upstream's piece may come to the client in many.
-    if (this.#context.exchange.write(chunk) || this.#awaitsDrain) return;
+    if (exchange.write(chunk) || this.#awaitsDrain) return exchange.isFlushed === true;
     this.#awaitsDrain = true;
     this.#call?.pause();
-    this.#context.exchange.onDrain(() => {
+    exchange.onDrain(() => {
       this.#awaitsDrain = false;
       this.#call?.resume();
     });
+    return false;
   }
 
   onEnd(trailers?: UpstreamHeaders): void {

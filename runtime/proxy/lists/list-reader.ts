@@ -115,7 +115,7 @@ export class ListReader implements AnswerReader {
     this.#next.onHead(status, this.#mode === "events" ? withoutThose(headers) : headers, isWhole);
   }
 
-  onData(chunk: Buffer): void {
+  onData(chunk: Buffer): boolean | void {
     if (this.#isDone) return;
     if (this.#mode === "plain") return this.#next.onData(chunk);
     if (this.#mode === "events") return this.#readEvents(chunk);

@@ -55,7 +55,7 @@ export class StrayReader implements AnswerReader {
       this.#next.onHead(status, this.#mode === "events" ? withoutThose(headers) : headers, isWhole);
   }
 
-  onData(chunk: Buffer): void {
+  onData(chunk: Buffer): boolean | void {
     if (this.#isDone) return;
     if (this.#mode === "plain") return this.#next.onData(chunk);
     if (this.#mode === "watched") return this.#watch(chunk);

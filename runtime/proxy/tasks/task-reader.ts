@@ -77,7 +77,7 @@ class TaskReader implements StreamReceiver {
     } else this.#next.onHead(status, this.#mode === "events" ? withoutThose(headers) : headers, isWhole);
   }
 
-  onData(chunk: Buffer): void {
+  onData(chunk: Buffer): boolean | void {
     if (this.#mode === "plain") return this.#next.onData(chunk);
     if (this.#mode === "events") return this.#readEvents(chunk);
     this.#body.push(chunk);

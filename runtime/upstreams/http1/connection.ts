@@ -12,14 +12,16 @@ import { Deadline } from "../deadline.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { UpstreamRequest } from "../transport-types.ts";
 import { failureOfEstablished, failureOfOpening } from "../failure.ts";
+import { AnswerBytes, READ_BYTES } from "./answer-bytes.ts";
 import { writeSoon, type BatchedWriter } from "./write-batching.ts";
-import { FULL_READ_BYTES, openSocket, type Address, type SocketUser } from "./open-socket.ts";
+import { openSocket, type Address, type SocketUser } from "./open-socket.ts";
 import { AnswerReader, type AnswerSink } from "./reader.ts";
 import { bodySink, writeRequest, type WrittenRequest } from "./writer.ts";
 
 /** Whose request is on the connection. */
 export interface ConnectionUser extends AnswerSink {
   readonly request: UpstreamRequest;
+  onData(chunk: Buffer): boolean | void;
   /** The connection ended before anything was sent: another one will do. */
   onUnsent(): void;
   fail(failure: UpstreamFailure, detail: string): void;
@@ -45,8 +47,6 @@ const IDLE_MS = 4_000;
 /** An upstream that names its end may be closing while we send: we end before it does. */
 const IDLE_MARGIN_MS = 1_000;
 const MAX_IDLE_MS = 600_000;
-/** So much at once is handed on in the buffer that it was read into; less would keep a whole buffer for little. */
-const LONG_READ_BYTES = FULL_READ_BYTES / 4;
 
 export class Connection implements AnswerSink, BodyEvents, BatchedWriter, SocketUser {
   /** Since `performance.now()` had this value it has been too old to be used; meaningful while idle. */
@@ -67,12 +67,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
   #isGone = false;
   #isPaused = false;
   #mayHoldMore = false;
-  /** Of the present read, not yet handed on: small chunks go on together, or each would cost the client's side a write. */
-  #piece: Buffer | undefined;
-  #pieces: Buffer[] | undefined;
-  /** For a long body: a copy of each read costs more than a buffer for each. */
-  #ownBuffer: Buffer | undefined;
-  #isLongRead = false;
+  readonly #bytes: AnswerBytes = new AnswerBytes();
   /** For the connection, then for the head of an answer or its next bytes. */
   readonly #deadline: Deadline = new Deadline(() => this.#late());
   #idleTimeoutMs = 0;
@@ -154,8 +149,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
   destroy(): void {
     this.#user = undefined;
     this.#unsent = undefined;
-    this.#piece = undefined;
-    this.#pieces = undefined;
+    this.#bytes.drop();
     this.#socket.destroy();
     this.#gone();
   }
@@ -177,12 +171,11 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
   }
 
   onData(chunk: Buffer): void {
-    if (this.#piece === undefined) this.#piece = chunk;
-    else (this.#pieces ??= [this.#piece]).push(chunk);
+    this.#bytes.add(chunk);
   }
 
   onEnd(trailers: string[] | undefined): void {
-    this.#handOn();
+    this.#bytes.handOn(this.#user, this.#secure);
     const user = this.#user;
     if (user === undefined) return;
     this.#user = undefined;
@@ -218,15 +211,11 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
   }
 
   bufferFor(shared: Buffer): Buffer {
-    const goesOn = this.#reader.isInBody && !this.#isGone;
-    if (!goesOn) this.#ownBuffer = undefined;
-    // The one before was handed on.
-    else if (this.#isLongRead) this.#ownBuffer = Buffer.allocUnsafeSlow(FULL_READ_BYTES);
-    return this.#ownBuffer ?? shared;
+    return this.#bytes.bufferFor(shared, this.#reader.isInBody && !this.#isGone);
   }
 
   read(bytes: Buffer, length: number): void {
-    this.#isLongRead = length >= LONG_READ_BYTES;
+    this.#bytes.begin(length);
     if (this.#isGone) return;
     if (this.#user === undefined || this.#unsent !== undefined) {
       // Bytes that nobody asked for: a farewell, or the beginning of an answer for somebody else.
@@ -234,10 +223,10 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
       return;
     }
     if (!this.#isPaused) this.#extend();
-    this.#mayHoldMore = length === FULL_READ_BYTES;
+    this.#mayHoldMore = length === READ_BYTES;
     try {
       const problem = this.#reader.read(bytes, length);
-      if (problem === undefined) this.#handOn();
+      if (problem === undefined) this.#bytes.handOn(this.#user, this.#secure);
       else this.fail("protocol", `the upstream's answer is refused: ${problem}`);
     } catch (error) {
       // A mistake of ours in handling one answer ends that answer, not the process.
@@ -277,18 +266,6 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
   /** Before anything is sent again because of it. */
   #tellOfClose(): void {
     if (!this.#reader.isInBody) this.#owner.onClosedByUpstream(performance.now() - this.answeredAt);
-  }
-
-  #handOn(): void {
-    const piece = this.#piece;
-    if (piece === undefined) return;
-    const pieces = this.#pieces;
-    this.#piece = undefined;
-    this.#pieces = undefined;
-    const isKept = this.#secure || (this.#ownBuffer !== undefined && this.#isLongRead);
-    // The receiver may keep it; the buffer it lies in is read into again.
-    if (pieces !== undefined) this.#user?.onData(Buffer.concat(pieces));
-    else this.#user?.onData(isKept ? piece : Buffer.from(piece));
   }
 
   /** Makes it free for the next request. */

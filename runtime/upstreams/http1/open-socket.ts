@@ -5,6 +5,7 @@ import { connect as connectTls } from "node:tls";
 import type { UpstreamConnect } from "../../features/connection/compiled.ts";
 import type { UpstreamEndpoint } from "../endpoint.ts";
 import type { ConnectGuard } from "../reach.ts";
+import { READ_BYTES } from "./answer-bytes.ts";
 
 /** What all connections of one upstream have in common. */
 export interface Address extends UpstreamEndpoint {
@@ -32,11 +33,8 @@ export interface SocketUser {
  * Long bodies are read into buffers of their own (`bufferFor()`).
  * Connections over TLS have chunks of their own, for decrypting may hand over bytes in the middle of a write.
  */
-const SHARED = Buffer.allocUnsafeSlow(65_536);
+const SHARED = Buffer.allocUnsafeSlow(READ_BYTES);
 const PROBE_AFTER_MS = 60_000;
-
-/** A read of so much may have left more behind. */
-export const FULL_READ_BYTES: number = SHARED.length;
 
 /** @throws for TLS settings that cannot be used at all, and for addresses that may not be connected to */
 export function openSocket(address: Address, user: SocketUser): Socket {

@@ -218,8 +218,8 @@ class Call implements ConnectionUser, UpstreamCall, WaitingCall {
     if (!this.#isOver) this.#receiver.onHead(status, headers);
   }
 
-  onData(chunk: Buffer): void {
-    if (!this.#isOver) this.#receiver.onData(chunk);
+  onData(chunk: Buffer): boolean | void {
+    return this.#isOver || this.#receiver.onData(chunk);
   }
 
   onEnd(trailers: string[] | undefined): void {

@@ -81,6 +81,61 @@ describe("a connection", () => {
     expect(server.connections).toBe(bodies.length);
   });
 
+  test.each([
+    ["of known length", false],
+    ["in chunks", true],
+  ])("a long answer %s is read over where its receiver is done with it, and only there", async (_, isChunked) => {
+    const piece = (index: number): Buffer => Buffer.alloc(50_000, `${index};`);
+    const all = Buffer.concat(Array.from({ length: 40 }, (_, index) => piece(index)));
+    const server = await start((socket) => {
+      const framing = isChunked ? "transfer-encoding: chunked" : `content-length: ${all.length}`;
+      socket.write(`HTTP/1.1 200 OK\r\n${framing}\r\n\r\n`);
+      if (!isChunked) return void socket.write(all);
+      // More than one chunk, and their lines, in each read.
+      for (let at = 0; at < all.length; at += 5_000)
+        socket.write(Buffer.concat([Buffer.from("1388\r\n"), all.subarray(at, at + 5_000), Buffer.from("\r\n")]));
+      return void socket.write("0\r\n\r\n");
+    });
+    const read = (keeps: (index: number) => boolean) => {
+      const { promise, resolve, reject } = Promise.withResolvers<{ body: Buffer; memory: readonly unknown[] }>();
+      const kept: Buffer[] = [];
+      const memory: unknown[] = [];
+      transport.send(
+        {
+          upstream: single(server),
+          method: "GET",
+          path: "/",
+          headers: ["host", "app.example"],
+          body: undefined,
+          headTimeoutMs: 10_000,
+          idleTimeoutMs: 10_000,
+        },
+        {
+          onHead() {},
+          onData(chunk) {
+            const isKept = keeps(kept.length);
+            kept.push(isKept ? chunk : Buffer.from(chunk));
+            if (chunk.length >= READ_BYTES / 4) memory.push(chunk.buffer);
+            return !isKept;
+          },
+          onEnd: () => resolve({ body: Buffer.concat(kept), memory }),
+          onFailure: (_, detail) => reject(new Error(detail)),
+        },
+      );
+      return promise;
+    };
+    for (let round = 0; round < 2; round += 1) {
+      const done = await read(() => false);
+      expect(done.body.equals(all)).toBe(true);
+      expect(new Set(done.memory).size).toBe(1);
+      const kept = await read(() => true);
+      expect(kept.body.equals(all)).toBe(true);
+      expect(new Set(kept.memory).size).toBe(kept.memory.length);
+      const both = await read((index) => index % 3 === 0);
+      expect(both.body.equals(all)).toBe(true);
+    }
+  });
+
   test("carries one request at a time", async () => {
     const waiting: Socket[] = [];
     const server = await start((socket) => void waiting.push(socket));
