@@ -52,7 +52,7 @@ const QUIET_SHARE = 0.2;
 const TIMEOUT_MS = 1_000;
 /** Where others on the machine took more of it away, figures say nothing of the gateway: they are taken again, so many times at most. */
 const MAX_STOOD_STILL_MS = 250;
-const MAX_WAITED_SHARE = 0.25;
+const MAX_WAITED_SHARE = 0.15;
 const MAX_AGAIN = 3;
 
 interface Flood {
