@@ -19,14 +19,17 @@ const bytes = Buffer.from(request, "latin1");
 /** As many as a listener lets wait. */
 const AT_ONCE = 64;
 const PATIENCE_MS = 5_000;
+/** One address alone may not hold them all. */
+const ADDRESSES = 250;
 let open = 0;
+let begun = 0;
 let wanted = 0;
 
 process.on("message", (count: number) => void reach(count));
 
 async function reach(count: number): Promise<void> {
   wanted = count;
-  let begun = open;
+  begun = open;
   await Promise.all(
     Array.from({ length: AT_ONCE }, async () => {
       while (begun < wanted) {
@@ -41,7 +44,8 @@ async function reach(count: number): Promise<void> {
 /** Resolves with its answer, or with its first event. */
 function openOne(): Promise<void> {
   return new Promise((resolve) => {
-    const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+    const localAddress = `127.0.4.${1 + (begun % ADDRESSES)}`;
+    const socket = connect({ port, host: "127.0.0.1", localAddress, noDelay: true });
     const answers = new AnswerReader();
     let isOpen = false;
     // Refused, or never answered: it is not open, which the caller sees from the count.
