@@ -198,6 +198,7 @@ let poolAt = POOL_BYTES;
  * object that the collector of garbage has to end while everybody waits, and whoever floods with sign-ins needs three for each.
  */
 function drawRandom(bytes: number): Buffer {
+  if (bytes > POOL_BYTES) throw new RangeError(`Cannot draw ${bytes} random bytes at once: ${POOL_BYTES} at most`);
   if (poolAt + bytes > POOL_BYTES) {
     randomFillSync(pool);
     poolAt = 0;
