@@ -163,7 +163,7 @@ function validateHeaders(message: McpMessage, envelope: Envelope, headers: Messa
     method: message.facts.method,
     version: textOf(bytes, envelope.version),
     hasVersion: envelope.version !== undefined,
-    name: textOf(bytes, envelope.name),
+    name: message.facts.tool ?? textOf(bytes, envelope.name),
     uri: textOf(bytes, envelope.uri),
     taskId: textOf(bytes, envelope.taskId),
   });

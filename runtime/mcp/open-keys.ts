@@ -3,7 +3,7 @@ import { ScanError } from "./scan-error.ts";
 
 /** Members of all objects that are open at once. */
 const MAX_OPEN_MEMBERS = 10_000;
-/** Up to here keys are compared one with the other; past it by a Set, so that many keys do not cost their square. */
+/** Up to here keys are compared one with the other; past it by Sets, so that many keys do not cost their square. */
 const MAX_COMPARED = 16;
 
 /** Positions instead of texts: most keys are never needed as text. */
@@ -16,7 +16,9 @@ export class OpenKeys {
   private readonly starts = new Int32Array(MAX_OPEN_MEMBERS);
   /** Negative for a key with escapes. */
   private readonly ends = new Int32Array(MAX_OPEN_MEMBERS);
-  /** Keys of an object with more than MAX_COMPARED members, by its depth. */
+  /** Of an object with more than MAX_COMPARED members, by its depth: their hashes. */
+  private readonly hashSets: (Set<number> | undefined)[] = [];
+  /** And its keys themselves, once two hashes were the same. */
   private readonly sets: (Set<string> | undefined)[] = [];
 
   start(bytes: Buffer): void {
@@ -26,6 +28,7 @@ export class OpenKeys {
 
   /** An object begins. @returns its mark: where its keys begin */
   open(depth: number): number {
+    this.hashSets[depth] = undefined;
     this.sets[depth] = undefined;
     return this.count;
   }
@@ -97,6 +100,17 @@ export class OpenKeys {
   }
 
   private lookUp(mark: number, index: number, depth: number): void {
+    let hashes = this.hashSets[depth];
+    if (!hashes) {
+      hashes = new Set(this.hashes.subarray(mark, index));
+      this.hashSets[depth] = hashes;
+    }
+    // Another hash is another key, and no text has to be made to see that.
+    if (this.sets[depth] !== undefined || hashes.has(this.hash)) this.lookUpText(mark, index, depth);
+    else hashes.add(this.hash);
+  }
+
+  private lookUpText(mark: number, index: number, depth: number): void {
     let set = this.sets[depth];
     if (!set) {
       set = new Set();

@@ -8,6 +8,7 @@
  */
 import { OpenKeys, nextHash } from "./open-keys.ts";
 import { ScanError } from "./scan-error.ts";
+import { behindEscape, behindNumber, behindWord } from "./scan-tokens.ts";
 
 /** Where a value stands in the bytes; for text without its quotes. */
 export interface Span {
@@ -21,6 +22,8 @@ export interface Span {
 export type ValueKind = "object" | "array" | "text" | "number" | "true" | "false" | "null";
 
 const MAX_DEPTH = 64;
+/** In place of an object's mark. */
+const ARRAY = -1;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -33,6 +36,8 @@ export class JsonScanner {
   private depth = 0;
   private escaped = false;
   private readonly keys = new OpenKeys();
+  /** Of what `skipValue()` is in, by its depth. */
+  private readonly marks = new Int32Array(MAX_DEPTH + 1);
 
   start(bytes: Buffer): void {
     this.bytes = bytes;
@@ -49,39 +54,33 @@ export class JsonScanner {
 
   /** What the next value is, going by its first byte; undefined at the end or at something that begins no value. */
   peek(): ValueKind | undefined {
-    this.skipSpace();
+    this.pos = this.behindSpace(this.pos);
     return kindOf(this.pos < this.end ? (this.bytes[this.pos] as number) : 0);
   }
 
   /** Enters an object. @returns its mark for `nextKey` */
   openObject(): number {
     this.pos++;
-    if (++this.depth > MAX_DEPTH) throw new ScanError("too-deep");
+    this.enter();
     return this.keys.open(this.depth);
   }
 
   /** Goes on to the next member and stands before its value. @returns false when the object ended */
   nextKey(mark: number): boolean {
-    this.skipSpace();
-    let byte = this.byte();
+    let pos = this.behindSpace(this.pos);
+    let byte = this.byteAt(pos);
     if (byte === 0x7d) {
-      this.pos++;
+      this.pos = pos + 1;
       this.keys.close(mark);
       this.depth--;
       return false;
     }
     if (this.keys.count > mark) {
       if (byte !== 0x2c) throw new ScanError("malformed-json");
-      this.pos++;
-      this.skipSpace();
-      byte = this.byte();
+      pos = this.behindSpace(pos + 1);
+      byte = this.byteAt(pos);
     }
-    if (byte !== QUOTE) throw new ScanError("malformed-json");
-    this.pos++;
-    this.readKey(mark);
-    this.skipSpace();
-    if (this.byte() !== 0x3a) throw new ScanError("malformed-json");
-    this.pos++;
+    this.pos = this.behindKey(pos, mark);
     return true;
   }
 
@@ -116,53 +115,81 @@ export class JsonScanner {
       : { kind, start, end: this.pos, isEscaped: false };
   }
 
-  /** Walks over the next value, whatever it is. */
+  /** Walks over the next value, whatever it is: one loop for all that is in it, or a call for each would cost more than it. */
   skipValue(): void {
-    this.skipSpace();
-    const byte = this.byte();
-    if (byte === QUOTE) {
-      this.pos++;
-      this.skipText();
-    } else if (byte === 0x7b) {
-      const mark = this.openObject();
-      while (this.nextKey(mark)) this.skipValue();
-    } else if (byte === 0x5b) {
-      this.skipArray();
-    } else if (byte === 0x2d || (byte >= 0x30 && byte <= 0x39)) {
-      this.skipNumber();
-    } else if (byte === 0x74) {
-      this.skipWord("true");
-    } else if (byte === 0x66) {
-      this.skipWord("false");
-    } else if (byte === 0x6e) {
-      this.skipWord("null");
-    } else {
-      throw new ScanError("malformed-json");
+    const { bytes, end, marks } = this;
+    const outer = this.depth;
+    let pos = this.pos;
+    for (;;) {
+      pos = this.behindSpace(pos);
+      const first = pos < end ? (bytes[pos] as number) : 0;
+      if (first === QUOTE) {
+        pos = this.behindText(pos + 1);
+      } else if (first === 0x7b || first === 0x5b) {
+        const next = this.behindSpace(pos + 1);
+        const isObject = first === 0x7b;
+        this.enter();
+        // Behind "{" and "[" stand "}" and "]", two further on.
+        if (this.byteAt(next) === first + 2) {
+          this.depth--;
+          pos = next + 1;
+        } else {
+          const mark = isObject ? this.keys.open(this.depth) : ARRAY;
+          marks[this.depth] = mark;
+          pos = isObject ? this.behindKey(next, mark) : next;
+          continue;
+        }
+      } else if (first === 0x2d || (first >= 0x30 && first <= 0x39)) {
+        pos = behindNumber(bytes, pos, end);
+      } else {
+        pos = behindWord(bytes, pos, end);
+      }
+      // Behind a value: what it stands in goes on, or ends.
+      for (;;) {
+        if (this.depth === outer) {
+          this.pos = pos;
+          return;
+        }
+        pos = this.behindSpace(pos);
+        const byte = this.byteAt(pos);
+        const mark = marks[this.depth] as number;
+        pos++;
+        if (byte === 0x2c) {
+          if (mark !== ARRAY) pos = this.behindKey(this.behindSpace(pos), mark);
+          break;
+        }
+        if (byte !== (mark === ARRAY ? 0x5d : 0x7d)) throw new ScanError("malformed-json");
+        if (mark !== ARRAY) this.keys.close(mark);
+        this.depth--;
+      }
     }
   }
 
   /** Nothing but white space may be left. */
   finish(): void {
-    this.skipSpace();
+    this.pos = this.behindSpace(this.pos);
     if (this.pos !== this.end) throw new ScanError("malformed-json");
   }
 
-  /** The next byte; the end of the bytes is never a good place to be. */
-  private byte(): number {
-    if (this.pos >= this.end) throw new ScanError("malformed-json");
-    return this.bytes[this.pos] as number;
+  private enter(): void {
+    if (++this.depth > MAX_DEPTH) throw new ScanError("too-deep");
   }
 
-  private skipSpace(): void {
+  /** The byte there; the end of the bytes is never a good place to be. */
+  private byteAt(pos: number): number {
+    if (pos >= this.end) throw new ScanError("malformed-json");
+    return this.bytes[pos] as number;
+  }
+
+  private behindSpace(pos: number): number {
     const { bytes, end } = this;
-    let pos = this.pos;
     while (pos < end) {
       const byte = bytes[pos] as number;
       // The first comparison alone settles nearly every call.
       if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) break;
       pos++;
     }
-    this.pos = pos;
+    return pos;
   }
 
   /** Where the next value begins, or what was just read has ended. */
@@ -172,10 +199,9 @@ export class JsonScanner {
 
   /** Enters an array, and stands before its first element. @returns false when it is empty, and was left */
   openArray(): boolean {
-    this.pos++;
-    if (++this.depth > MAX_DEPTH) throw new ScanError("too-deep");
-    this.skipSpace();
-    if (this.byte() !== 0x5d) return true;
+    this.enter();
+    this.pos = this.behindSpace(this.pos + 1);
+    if (this.byteAt(this.pos) !== 0x5d) return true;
     this.pos++;
     this.depth--;
     return false;
@@ -183,36 +209,26 @@ export class JsonScanner {
 
   /** Behind an element: goes on to the next one. @returns false when the array ended */
   nextElement(): boolean {
-    this.skipSpace();
-    const byte = this.byte();
-    this.pos++;
+    const pos = this.behindSpace(this.pos);
+    const byte = this.byteAt(pos);
+    this.pos = pos + 1;
     if (byte === 0x2c) return true;
     if (byte !== 0x5d) throw new ScanError("malformed-json");
     this.depth--;
     return false;
   }
 
-  private skipArray(): void {
-    if (!this.openArray()) return;
-    do this.skipValue();
-    while (this.nextElement());
-  }
-
   /** From behind the opening quote to behind the closing one. */
-  private skipText(): void {
+  private behindText(pos: number): number {
     const { bytes, end } = this;
-    let pos = this.pos;
     this.escaped = false;
     while (pos < end) {
       const byte = bytes[pos] as number;
       pos++;
-      if (byte === QUOTE) {
-        this.pos = pos;
-        return;
-      }
+      if (byte === QUOTE) return pos;
       if (byte === BACKSLASH) {
         this.escaped = true;
-        pos = this.skipEscape(pos);
+        pos = behindEscape(bytes, pos, end);
       } else if (byte < 0x20) {
         break;
       }
@@ -220,76 +236,31 @@ export class JsonScanner {
     throw new ScanError("malformed-json");
   }
 
-  /** @param pos behind the backslash @returns the position behind the escape */
-  private skipEscape(pos: number): number {
+  /** From a key's opening quote to behind its colon; refuses a key that this object has already. */
+  private behindKey(pos: number, mark: number): number {
+    if (this.byteAt(pos) !== QUOTE) throw new ScanError("malformed-json");
     const { bytes, end } = this;
-    if (pos >= end) throw new ScanError("malformed-json");
-    const byte = bytes[pos] as number;
-    if (byte !== 0x75) {
-      if (!SIMPLE_ESCAPES.has(byte)) throw new ScanError("malformed-json");
-      return pos + 1;
-    }
-    if (pos + 5 > end) throw new ScanError("malformed-json");
-    for (let i = pos + 1; i < pos + 5; i++) if (!isHex(bytes[i] as number)) throw new ScanError("malformed-json");
-    return pos + 5;
-  }
-
-  /** RFC 8259 §6: no leading zeros, no plus, digits on both sides of the point. */
-  private skipNumber(): void {
-    if (this.byte() === 0x2d) this.pos++;
-    if (this.byte() === 0x30) this.pos++;
-    else this.skipDigits();
-    if (this.pos < this.end && this.bytes[this.pos] === 0x2e) {
-      this.pos++;
-      this.skipDigits();
-    }
-    const exponent = this.pos < this.end ? (this.bytes[this.pos] as number) : 0;
-    if (exponent === 0x65 || exponent === 0x45) {
-      this.pos++;
-      const sign = this.byte();
-      if (sign === 0x2b || sign === 0x2d) this.pos++;
-      this.skipDigits();
-    }
-  }
-
-  private skipDigits(): void {
-    const first = this.pos;
-    while (this.pos < this.end) {
-      const byte = this.bytes[this.pos] as number;
-      if (byte < 0x30 || byte > 0x39) break;
-      this.pos++;
-    }
-    if (this.pos === first) throw new ScanError("malformed-json");
-  }
-
-  private skipWord(word: "true" | "false" | "null"): void {
-    const end = this.pos + word.length;
-    if (end > this.end || this.bytes.toString("latin1", this.pos, end) !== word) throw new ScanError("malformed-json");
-    this.pos = end;
-  }
-
-  /** From behind the opening quote to behind the closing one; refuses a key that this object has already. */
-  private readKey(mark: number): void {
-    const { bytes, end } = this;
-    const start = this.pos;
-    let pos = start;
+    const start = pos + 1;
+    let at = start;
     let hash = 0;
     let isEscaped = false;
     for (;;) {
-      if (pos >= end) throw new ScanError("malformed-json");
-      const byte = bytes[pos] as number;
+      if (at >= end) throw new ScanError("malformed-json");
+      const byte = bytes[at] as number;
       if (byte === QUOTE) break;
       if (byte === BACKSLASH) {
         isEscaped = true;
-        pos = this.skipEscape(pos + 1);
+        at = behindEscape(bytes, at + 1, end);
         continue;
       }
       if (byte < 0x20) throw new ScanError("malformed-json");
       hash = nextHash(hash, byte);
-      pos++;
+      at++;
     }
-    this.pos = pos + 1;
-    this.keys.add(start, pos, isEscaped, hash, mark, this.depth);
+    this.keys.add(start, at, isEscaped, hash, mark, this.depth);
+    const colon = this.behindSpace(at + 1);
+    if (this.byteAt(colon) !== 0x3a) throw new ScanError("malformed-json");
+    return colon + 1;
   }
 }
 
@@ -297,12 +268,6 @@ export class JsonScanner {
 export function spanText(bytes: Buffer, span: Span): string {
   const text = bytes.toString("utf8", span.start, span.end);
   return span.isEscaped ? (JSON.parse(`"${text}"`) as string) : text;
-}
-
-const SIMPLE_ESCAPES: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
-
-function isHex(byte: number): boolean {
-  return (byte >= 0x30 && byte <= 0x39) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
 }
 
 function kindOf(byte: number): ValueKind | undefined {

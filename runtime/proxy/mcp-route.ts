@@ -96,7 +96,8 @@ export function readMessage({ blocks }: MessageDeps): Step {
     const { exchange, prepared } = context;
     const { route } = prepared;
     const maxBytes = route.mcp?.kind === "server" ? route.mcp.maxRequestBytes : 0;
-    const timer = exchange.hasBody ? setTimeout(() => exchange.abort(), MESSAGE_TIMEOUT_MS) : undefined;
+    const isAwaited = exchange.hasBody && exchange.wholeBody === undefined;
+    const timer = isAwaited ? setTimeout(() => exchange.abort(), MESSAGE_TIMEOUT_MS) : undefined;
     // Where rules or scopes speak of tools, names that an upstream might fold or trim into another one are refused.
     const limitsTools = route.rateLimits?.some(({ tools }) => tools !== undefined) === true;
     const hasScopes = route.mcp?.kind === "server" && route.mcp.toolScopes !== undefined;

@@ -18,6 +18,9 @@ function scan(text: string | Buffer): string {
   }
 }
 
+/** More than are compared one with the other. */
+const MANY_KEYS = Array.from({ length: 60 }, (_, index) => `"k${index}":1`).join(",");
+
 function parses(text: string): boolean {
   try {
     JSON.parse(text);
@@ -112,6 +115,15 @@ describe("JsonScanner grammar (RFC 8259)", () => {
     "\ufeff{}",
     '{"a":1}}',
     "[[1]",
+    "[}",
+    "{]",
+    "[1}",
+    '{"a":1]',
+    '[{"a":[1}]]',
+    '{"a":[1}',
+    '[1,"a":2]',
+    '[{"a":1},"b":2]',
+    '{"a":[],1}',
   ];
   test.each(bad)("refuses %j", (text) => {
     expect(scan(text)).toBe("malformed-json");
@@ -140,6 +152,10 @@ describe("JsonScanner duplicate keys", () => {
     `{${Array.from({ length: 100 }, (_, index) => `"k${index}":1`).join(",")},"k7":2}`,
     `{${Array.from({ length: 100 }, (_, index) => `"k${index}":1`).join(",")},"k\\u0037":2}`,
     `{${Array.from({ length: 100 }, (_, index) => `"k${index}":1`).join(",")},"k99":2}`,
+    // The same hash among many keys, then a real duplicate of one before it, of one behind it, and of itself.
+    ...["k3", "k50", "last", "Aa", "BB"].map(
+      (again) => `{${MANY_KEYS},"Aa":1,"BB":1,"last":{${MANY_KEYS},"Aa":1,"BB":1},"${again}":1}`,
+    ),
   ])("are refused: %s", (text) => {
     expect(scan(text)).toBe("duplicate-key");
     expect(parses(text)).toBe(true);
@@ -153,6 +169,7 @@ describe("JsonScanner duplicate keys", () => {
     '{"AaAa":1,"AaBB":2,"BBAa":3,"BBBB":4}',
     '{"a":1,"A":2}',
     '{"a":1,"a ":2,"a\\u0000":3}',
+    `{${MANY_KEYS},"Aa":{${MANY_KEYS},"Aa":1},"b":{${MANY_KEYS}},"BB":{${MANY_KEYS},"Aa":1,"BB":1},"Aa ":1}`,
     `[{${Array.from({ length: 40 }, (_, index) => `"k${index}":{"k0":1}`).join(",")}},{"k0":1}]`,
   ])("are told from keys that only resemble: %s", (text) => {
     expect(scan(text)).toBe("ok");
