@@ -6,16 +6,22 @@ import type { RouteDoc } from "./route.ts";
 /**
  * @param name the route's name in its key; a `name` that only repeats it is dropped
  * @param policyOf as `canonicalPolicy`
+ * @param origin of its `from`, normalised
  * @returns the same meaning: origin normalised, `to` a list, no trailing slash on `prefix`, policy canonical
  */
-export function canonicalRoute(route: RouteDoc, name: string, policyOf = canonicalPolicy): RouteDoc {
+export function canonicalRoute(
+  route: RouteDoc,
+  name: string,
+  policyOf = canonicalPolicy,
+  origin = canonicalOrigin(route.from),
+): RouteDoc {
   const { name: shown, prefix: written, ...rest } = route;
   const prefix = written === undefined ? undefined : canonicalPrefix(written);
   return {
     ...rest,
     ...(shown === undefined || shown === name ? {} : { name: shown }),
     ...(prefix === undefined ? {} : { prefix }),
-    from: canonicalOrigin(route.from),
+    from: origin,
     ...(route.to === undefined ? {} : { to: typeof route.to === "string" ? [route.to] : route.to }),
     ...(route.policy === undefined ? {} : { policy: policyOf(route.policy) }),
     ...(route.shadow_policy === undefined ? {} : { shadow_policy: policyOf(route.shadow_policy) }),

@@ -9,7 +9,7 @@ import { compilePolicy } from "../policy/evaluate.ts";
 import { compileShadow } from "../policy/shadow.ts";
 import { accessShape } from "../features/access/settings.ts";
 import { websocketShape } from "../features/connection/settings.ts";
-import { withDefaults } from "../settings/types/registry.ts";
+import { withDefault } from "../settings/types/registry.ts";
 import type { CompiledRoute, LiveSettings } from "./compiled.ts";
 import { compileBalancing } from "../features/balancing/compile.ts";
 import { accepted, timerMs } from "../settings/values.ts";
@@ -55,14 +55,14 @@ export function compileRoute(
     allowsAnonymous: policy.mayAllowAnonymous,
     bearerTokenFormat: doc.mcp ? "default" : (doc.bearer_token_format ?? settings.bearerTokenFormat),
     accessTokenAudiences: doc.idp_access_token_allowed_audiences ?? settings.accessTokenAudiences,
-    showErrorDetails: withDefaults(accessShape, doc).show_error_details,
+    showErrorDetails: withDefault(accessShape, "show_error_details", doc),
     hostRule: compileHostRule(doc),
     requestHeaders: compileRequestHeaders(doc, secrets),
     responseHeaders: compileResponseHeaders(doc, settings),
     passIdentityHeaders: doc.pass_identity_headers ?? settings.passIdentityHeaders,
     timeoutMs: compileTimeout(doc, settings),
     idleTimeoutMs: doc.idle_timeout === undefined ? undefined : timerMs(doc.idle_timeout),
-    allowWebsockets: withDefaults(websocketShape, doc).allow_websockets,
+    allowWebsockets: withDefault(websocketShape, "allow_websockets", doc),
     mcp: compileMcp(doc, from.origin + base, secrets),
   };
 }

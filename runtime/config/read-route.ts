@@ -5,7 +5,7 @@
  * nothing but the text of the route and whose it is.
  */
 import { rateLimitRules } from "../features/limits/rules.ts";
-import { accessRules } from "../features/access/rules.ts";
+import { accessRules, criteriaLists, type PlacedList } from "../features/access/rules.ts";
 import { balancingRules } from "../features/balancing/settings.ts";
 import { canonicalRoute, derivedName } from "./canonical.ts";
 import { extraPathRules } from "../features/mcp/extra-paths.ts";
@@ -35,6 +35,8 @@ export interface RouteReading {
   readonly from: From | undefined;
   /** `valid.to`, each with its path in the route. */
   readonly upstreams: readonly PlacedUpstream[];
+  /** Of `valid.policy` and `valid.shadow_policy`. */
+  readonly criteria: readonly PlacedList[];
   /** Of `valid.regex`, where there is one. */
   readonly pattern: PatternWork | undefined;
   /** For a route without a label; undefined when nothing in it gives one. */
@@ -64,9 +66,16 @@ interface Known {
   readonly member: MemberMemory;
   readonly upstreamsOf: typeof upstreamsOf;
   readonly canonicalPolicy: typeof canonicalPolicy;
+  /** Canonical JSON. */
+  readonly textOf: (member: object) => string;
 }
 
-const NOTHING_KNOWN: Known = { member: (_name, _written, read) => read(), upstreamsOf, canonicalPolicy };
+const NOTHING_KNOWN: Known = {
+  member: (_name, _written, read) => read(),
+  upstreamsOf,
+  canonicalPolicy,
+  textOf: canonicalJson,
+};
 
 export function createRouteMemory(): RouteMemory {
   const readings = createGenerations<RouteReading>();
@@ -78,6 +87,7 @@ export function createRouteMemory(): RouteMemory {
     // Members that say the same are one object by then.
     upstreamsOf: onceEach(upstreamsOf),
     canonicalPolicy: onceEach(canonicalPolicy),
+    textOf: onceEach(canonicalJson),
     forgetOthers() {
       readings.forgetOthers();
       members.forgetOthers();
@@ -143,7 +153,8 @@ function validateRoute(value: unknown, publisher: string | undefined, known: Kno
   problems.push(...upstreamTlsRules(route));
   problems.push(...balancingRules(route), ...limitRules(route));
   problems.push(...rateLimitRules(route, mcpKind(route) === "server"));
-  if (validated.complete) problems.push(...accessRules(route, wrote, mcpKind(route)));
+  const criteria = criteriaLists(route);
+  if (validated.complete) problems.push(...accessRules(route, wrote, mcpKind(route), criteria));
   const isValid = validated.complete && problems.every(({ severity }) => severity !== "error");
   let last: { readonly name: string; readonly canonical: CanonicalRoute } | undefined;
   return {
@@ -151,16 +162,27 @@ function validateRoute(value: unknown, publisher: string | undefined, known: Kno
     ...(isValid && { doc: route as RouteDoc }),
     from,
     upstreams,
+    criteria,
     pattern,
     ownName: route.name ?? (from && derivedName(route, from.host)),
     problems,
     canonical(name) {
       if (last?.name === name) return last.canonical;
-      const doc = canonicalRoute(route as RouteDoc, name, known.canonicalPolicy);
-      last = { name, canonical: { doc, text: canonicalJson(doc) } };
+      const doc = canonicalRoute(route as RouteDoc, name, known.canonicalPolicy, from?.origin);
+      last = { name, canonical: { doc, text: canonicalText(doc, known) } };
       return last.canonical;
     },
   };
+}
+
+/** As `canonicalJson`. */
+function canonicalText(doc: RouteDoc, { textOf }: Known): string {
+  const members = Object.entries(doc).sort(([a], [b]) => (a < b ? -1 : 1));
+  const texts = members.map(
+    ([name, member]) =>
+      `${JSON.stringify(name)}:${typeof member === "object" ? textOf(member) : canonicalJson(member)}`,
+  );
+  return `{${texts.join(",")}}`;
 }
 
 function mcpKind({ mcp }: Partial<RouteDoc>): "server" | "client" | undefined {

@@ -30,7 +30,11 @@ export function countKeys(value: unknown, depth: number): number {
   if (depth > MAX_DEPTH || Object.hasOwn(value, "__proto__")) return Number.NaN;
   const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
   let keys = Array.isArray(value) ? 0 : members.length;
-  for (const member of members) if (typeof member !== "string") keys += countKeys(member, depth + 1);
+  // Not `for … of`, which makes an object for each member until it is compiled.
+  for (let at = 0; at < members.length; at++) {
+    const member = members[at];
+    if (typeof member !== "string") keys += countKeys(member, depth + 1);
+  }
   return keys;
 }
 

@@ -86,13 +86,12 @@ export interface SecretUse {
 export function secretUses(fields: readonly Field[], value: unknown, path: ValuePath = []): readonly SecretUse[] {
   if (typeof value !== "object" || value === null) return NO_USES;
   const record = value as Readonly<Record<string, unknown>>;
-  let uses: SecretUse[] | undefined;
+  const members = secretMembers(fields);
   // Of thousands of routes few have one: for the others this is all there is to it.
-  for (const member of secretMembers(fields)) {
-    if (!Object.hasOwn(record, member.name)) continue;
-    for (const use of memberUses(member, record[member.name], path)) (uses ??= []).push(use);
-  }
-  return uses ?? NO_USES;
+  if (!Object.keys(record).some((name) => members.has(name))) return NO_USES;
+  return [...members.values()].flatMap((member) =>
+    Object.hasOwn(record, member.name) ? memberUses(member, record[member.name], path) : NO_USES,
+  );
 }
 
 const NO_USES: readonly SecretUse[] = [];
@@ -117,19 +116,20 @@ interface SecretMember {
   readonly field: Field;
 }
 
-const known = new WeakMap<readonly Field[], readonly SecretMember[]>();
+const known = new WeakMap<readonly Field[], ReadonlyMap<string, SecretMember>>();
 
-/** Under which names something may stand that is read as a secret is, or that has such below it. */
-function secretMembers(fields: readonly Field[]): readonly SecretMember[] {
+/** By name: what may stand in a document and is read as a secret is, or has such below it. */
+function secretMembers(fields: readonly Field[]): ReadonlyMap<string, SecretMember> {
   let members = known.get(fields);
-  if (!members) known.set(fields, (members = fields.flatMap(membersOf)));
+  if (!members)
+    known.set(fields, (members = new Map(fields.flatMap(membersOf).map((member) => [member.name, member]))));
   return members;
 }
 
 function membersOf(field: Field): readonly SecretMember[] {
   const { name, kind, readsFile, fields = [] } = field;
   if (kind === "secret") return FORMS.map((form) => ({ name: name + ENDINGS[form], form, field }));
-  return readsFile || secretMembers(fields).length > 0 ? [{ name, field }] : [];
+  return readsFile || secretMembers(fields).size > 0 ? [{ name, field }] : [];
 }
 
 /**

@@ -104,8 +104,8 @@ function* routeRules(
   }
   if (listeners) yield* ownAddressRules(upstreams, listeners);
   yield* ownHostRules(upstreams, origins);
-  if (boot) yield* certificateRules(route.valid, boot.downstream_mtls);
-  if (boot) yield* approvalPageRules(route.valid, settings.authenticate_service_url);
+  if (boot) yield* certificateRules(route.criteria, boot.downstream_mtls);
+  if (boot) yield* approvalPageRules(route.criteria, settings.authenticate_service_url);
   // Without a provider nobody signs in anywhere, which has a warning of its own.
   if (boot && hasProvider(settings)) {
     for (const problem of signInRules(route, settings)) {

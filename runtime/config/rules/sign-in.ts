@@ -3,7 +3,7 @@
  * plant a cookie otherwise (identity/sign-in/sign-in.ts refuses it). What loads must not need what run time refuses.
  */
 import { type BootDoc, type SettingsDoc } from "../settings.ts";
-import { criteriaOf } from "../../features/access/rules.ts";
+import { criteriaIn } from "../../features/access/rules.ts";
 import { routePolicy } from "../../policy/access-keys.ts";
 import { compilePolicy } from "../../policy/evaluate.ts";
 import type { StringMatch } from "../../policy/match.ts";
@@ -65,11 +65,11 @@ export function* idJagRules({ valid }: ReadRoute, settings: SettingsDoc): Iterab
  * and no call waits for an approval.
  */
 export function* providerNameRules(
-  { doc }: ReadRoute,
+  { doc, criteria }: ReadRoute,
   { identity_issuers: issuers = {} }: SettingsDoc,
 ): Iterable<UnplacedProblem> {
   // Few policies ask: the others are not compiled for this.
-  if (!doc || criteriaOf(doc, (name) => name === "idp").length === 0) return;
+  if (!doc || criteriaIn(criteria, (name) => name === "idp").length === 0) return;
   const known = [FIRST_PROVIDER, ...Object.keys(issuers)];
   for (const name of ["policy", "shadow_policy"] as const) {
     const policy = doc[name];

@@ -6,7 +6,7 @@ import { block, labelled } from "../../settings/types/block.ts";
 import { policy } from "../../settings/types/policy.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { matchesOwner, ownerPatternProblem } from "../process/owners.ts";
-import { certificateRules, criteriaOf } from "./rules.ts";
+import { certificateRules, criteriaIn, criteriaLists } from "./rules.ts";
 
 export const CONSOLE_ROLES = ["viewer", "operator", "approver", "auditor"] as const;
 export type ConsoleRole = (typeof CONSOLE_ROLES)[number];
@@ -100,8 +100,9 @@ function* policyProblems(
   doc: PolicyDoc,
   mtls: { readonly enforcement?: string } | undefined,
 ): Iterable<UnplacedProblem> {
-  yield* certificateRules({ policy: doc }, mtls);
-  for (const { path, name, action } of criteriaOf({ policy: doc })) {
+  const lists = criteriaLists({ policy: doc });
+  yield* certificateRules(lists, mtls);
+  for (const { path, name, action } of criteriaIn(lists)) {
     if (action === "approve") {
       yield errorAt(path.slice(0, -3), "asks for approvals of tool calls: of the console nothing is asked");
       return;

@@ -22,11 +22,13 @@ const WIDE = ["allow_public_unauthenticated_access", "allow_any_authenticated_us
 /**
  * @param wrote whether the author wrote a member, sound or not
  * @param mcp   what the route is in MCP
+ * @param lists of the same route, see `criteriaLists`
  */
 export function* accessRules(
   route: Partial<AccessDoc>,
   wrote: (name: keyof AccessDoc) => boolean,
   mcp: "server" | "client" | undefined,
+  lists: readonly PlacedList[] = criteriaLists(route),
 ): Iterable<UnplacedProblem> {
   if (!wrote("policy") && !ACCESS_KEYS.some((key) => wrote(key))) {
     yield warningAt([], 'has no "policy", so everything is denied');
@@ -48,7 +50,6 @@ export function* accessRules(
   }
   if (route.idp_access_token_allowed_audiences?.length === 0)
     yield errorAt(["idp_access_token_allowed_audiences"], "is an empty list, must have an audience or be left out");
-  const lists = listsOf(route);
   yield* criteriaOfOthers(route, lists, mcp === "server");
   yield* approveRules(lists, mcp === "server");
   for (const list of lists) {
@@ -119,8 +120,11 @@ function* approveRules(lists: readonly PlacedList[], isMcpServer: boolean): Iter
 }
 
 /** Approvals are given on the host of sign-in pages, which no route's application shares. */
-export function* approvalPageRules(route: Policies, authenticateUrl: string | undefined): Iterable<UnplacedProblem> {
-  const first = approvePlace(listsOf(route));
+export function* approvalPageRules(
+  lists: readonly PlacedList[],
+  authenticateUrl: string | undefined,
+): Iterable<UnplacedProblem> {
+  const first = approvePlace(lists);
   if (first && authenticateUrl === undefined)
     yield errorAt(first, 'needs "authenticate_service_url", on whose host approvals are given');
 }
@@ -133,10 +137,10 @@ function approvePlace(lists: readonly PlacedList[]): ValuePath | undefined {
 
 /** Criteria that need something of the file given to `gateway run`. */
 export function* certificateRules(
-  route: Partial<AccessDoc>,
+  lists: readonly PlacedList[],
   mtls: { readonly enforcement?: string } | undefined,
 ): Iterable<UnplacedProblem> {
-  for (const { path, name } of criteriaOf(route, isAboutCertificates)) {
+  for (const { path, name } of criteriaIn(lists, isAboutCertificates)) {
     if (!mtls)
       yield errorAt(path, 'can never be judged: clients are not asked for a certificate, needs "downstream_mtls"');
     else if (name === "invalid_client_certificate" && mtls.enforcement !== "policy") {
@@ -158,29 +162,26 @@ interface PlacedCriterion {
   readonly action: Action;
 }
 
-/** Criteria of both policies, with where they stand in the route. @param isMeant by their name; all when absent */
-export function criteriaOf(route: Policies, isMeant?: (name: string) => boolean): readonly PlacedCriterion[] {
-  return criteriaIn(listsOf(route), isMeant);
-}
-
-/** Few criteria are asked for where there are thousands: a path is made only for those. */
-function criteriaIn(
+/**
+ * Criteria with where they stand in the route. Few are asked for where there are thousands: a path is made only for those.
+ *
+ * @param isMeant by their name; all when absent
+ */
+export function criteriaIn(
   lists: readonly PlacedList[],
   isMeant: (name: string) => boolean = () => true,
 ): readonly PlacedCriterion[] {
-  const found: PlacedCriterion[] = [];
-  for (const list of lists) {
-    for (const [position, criterion] of list.criteria.entries()) {
-      const [key = ""] = Object.keys(criterion);
-      const slash = key.indexOf("/");
-      const name = slash === -1 ? key : key.slice(0, slash);
-      if (isMeant(name)) found.push({ path: [...pathOf(list), position, key], name, action: list.action });
-    }
-  }
-  return found;
+  return lists.flatMap((list) => {
+    if (!list.names.some(isMeant)) return [];
+    return list.criteria.flatMap((criterion, position) => {
+      const name = list.names[position] ?? "";
+      const path = [...pathOf(list), position, keyOf(criterion)];
+      return isMeant(name) ? [{ path, name, action: list.action }] : [];
+    });
+  });
 }
 
-interface PlacedList {
+export interface PlacedList {
   readonly setting: keyof Policies;
   /** Of the rule in the policy; absent where the policy is a single rule. */
   readonly index: number | undefined;
@@ -188,6 +189,18 @@ interface PlacedList {
   readonly operator: Operator;
   readonly block: ActionDoc;
   readonly criteria: readonly object[];
+  /** Of the criteria, without what follows a slash. */
+  readonly names: readonly string[];
+}
+
+function keyOf(criterion: object): string {
+  return Object.keys(criterion)[0] ?? "";
+}
+
+function nameOf(criterion: object): string {
+  const key = keyOf(criterion);
+  const slash = key.indexOf("/");
+  return slash === -1 ? key : key.slice(0, slash);
 }
 
 /** Where it stands in the route. */
@@ -195,8 +208,8 @@ function pathOf({ setting, index, action, operator }: PlacedList): ValuePath {
   return [setting, ...(index === undefined ? [] : [index]), action, operator];
 }
 
-/** Every list of criteria. */
-function listsOf({ policy, shadow_policy: shadow }: Policies): readonly PlacedList[] {
+/** Every list of criteria of both policies. */
+export function criteriaLists({ policy, shadow_policy: shadow }: Policies): readonly PlacedList[] {
   const lists: PlacedList[] = [];
   addLists("policy", policy, lists);
   addLists("shadow_policy", shadow, lists);
@@ -214,7 +227,7 @@ function addRule(place: Pick<PlacedList, "setting" | "index">, rule: RulesDoc, l
     if (!block) continue;
     for (const operator of OPERATORS) {
       const criteria = block[operator];
-      if (criteria) lists.push({ ...place, action, operator, block, criteria });
+      if (criteria) lists.push({ ...place, action, operator, block, criteria, names: criteria.map(nameOf) });
     }
   }
 }

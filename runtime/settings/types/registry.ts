@@ -88,6 +88,17 @@ export function withDefaults<S extends Shape>(shape: S, written: Partial<ShapeDo
   return filled as WithDefaults<S>;
 }
 
+/** One setting as written, or its default. */
+export function withDefault<S extends Shape, N extends keyof S & string>(
+  shape: S,
+  name: N,
+  written: Partial<ShapeDoc<S>>,
+): WithDefaults<S>[N] {
+  const value: unknown = written[name as keyof typeof written];
+  const schema = shape[name] as z.ZodType;
+  return (value === undefined ? registry.get(schema)?.default : value) as WithDefaults<S>[N];
+}
+
 /** The same settings, which Terraform has in an optional block. @throws TypeError for one that a route must have */
 export function grouped<S extends Shape>(group: FieldGroup, shape: S): S {
   for (const [name, schema] of Object.entries(shape)) {
