@@ -4,9 +4,8 @@ import { CONSOLE_HOST_PROBLEM } from "../../features/access/console.ts";
 import { approvalPageRules, certificateRules } from "../../features/access/rules.ts";
 import { matchesDomain, parseDomainPattern } from "../../settings/domains.ts";
 import { setNames } from "../../features/headers/rules.ts";
-import { routePrecedence } from "../in-force.ts";
 import { hostCertificateProblems } from "./host-certificates.ts";
-import { firstBeyondPlaces, MAX_MAGLEV_PLACES } from "../../features/balancing/rules.ts";
+import { maglevTableProblems } from "./maglev-tables.ts";
 import { usesDiscovery } from "../../features/mcp/rules.ts";
 import { ownerProblems, vaultReferenceProblems } from "./owners.ts";
 import { below, warningAt, errorAt, type UnplacedProblem, quote } from "../../settings/problem.ts";
@@ -54,24 +53,8 @@ export function validateBundle(bundle: Bundle): void {
       for (const problem of routeRules(route, bundle, addresses)) report(route, problem);
     }
   }
-  validateMaglevTables(slices);
+  for (const { route, problem } of maglevTableProblems(slices)) report(route, problem);
   validateSettings(bundle);
-}
-
-/** Every process holds them all. */
-function validateMaglevTables(slices: readonly ReadSlice[]): void {
-  const all = slices.flatMap((slice) => slice.routes);
-  const maglev = all.filter(({ valid }) => valid.load_balancing_policy === "maglev");
-  const routes = maglev.map((route) => ({ doc: route.valid, owner: route }));
-  if (!firstBeyondPlaces(routes)) return;
-  const byAge = routes.toSorted((a, b) => routePrecedence(a.owner) - routePrecedence(b.owner) || 0);
-  const route = firstBeyondPlaces(byAge);
-  if (!route) return;
-  const problem = `above ${MAX_MAGLEV_PLACES} places in all, must share upstreams or have a smaller "table_size"`;
-  report(
-    route,
-    errorAt(["load_balancing_policy"], `is "maglev" with a table that brings those of the bundle ${problem}`),
-  );
 }
 
 /** Addresses that users visit; wildcards, which no upstream can be, left out. */
