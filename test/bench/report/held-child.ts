@@ -1,6 +1,6 @@
 /**
  * Holds connections and event streams: `node held-child.ts JSON`. Told over IPC how many there shall be, it opens what is
- * missing, asks once on each, and tells how many are open.
+ * missing and asks once on each; then, and whenever it is asked, it tells how many are open.
  */
 import { connect } from "node:net";
 
@@ -14,22 +14,28 @@ export interface HeldTask {
   readonly isStream: boolean;
 }
 
+/** Answered by a number. */
+export type HeldQuestion = { readonly reach: number } | "tell";
+
 const { port, request, isStream } = JSON.parse(process.argv[2] ?? "") as HeldTask;
 const bytes = Buffer.from(request, "latin1");
 /** As many as a listener lets wait. */
 const AT_ONCE = 64;
 const PATIENCE_MS = 5_000;
-/** One address alone may not hold them all. */
+/** One address could hold half of the connections at most. */
 const ADDRESSES = 250;
+let opened = 0;
 let open = 0;
-let begun = 0;
 let wanted = 0;
 
-process.on("message", (count: number) => void reach(count));
+process.on("message", (question: HeldQuestion) => {
+  if (question === "tell") process.send?.(open);
+  else void reach(question.reach);
+});
 
 async function reach(count: number): Promise<void> {
   wanted = count;
-  begun = open;
+  let begun = open;
   await Promise.all(
     Array.from({ length: AT_ONCE }, async () => {
       while (begun < wanted) {
@@ -44,7 +50,7 @@ async function reach(count: number): Promise<void> {
 /** Resolves with its answer, or with its first event. */
 function openOne(): Promise<void> {
   return new Promise((resolve) => {
-    const localAddress = `127.0.4.${1 + (begun % ADDRESSES)}`;
+    const localAddress = `127.0.5.${(opened++ % ADDRESSES) + 1}`;
     const socket = connect({ port, host: "127.0.0.1", localAddress, noDelay: true });
     const answers = new AnswerReader();
     let isOpen = false;

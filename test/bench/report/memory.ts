@@ -11,7 +11,7 @@ import { load } from "../common/load.ts";
 import { itemsRequest } from "../common/requests.ts";
 import { slopeOf } from "../common/statistics.ts";
 import { startTargets, type Target } from "../common/targets.ts";
-import type { HeldTask } from "./held-child.ts";
+import type { HeldQuestion, HeldTask } from "./held-child.ts";
 import { COLOUR_OF, fixed, type ReportOptions, type Section } from "./sections.ts";
 
 const PEERS = {
@@ -22,12 +22,13 @@ const PEERS = {
 /** Of Node's, which otherwise show what the collector has not come to. */
 const COLLECTING = new Set(["gateway", "fastify"]);
 const SETTLE_MS = 700;
-/** All streams are Alice's. */
-const ONE_USER = "max_streams_per_user: 100000\n";
+/** All streams are Alice's, and of the connections nobody's share may run out: who has more than are free gets no other one. */
+const SETTINGS = "max_streams_per_user: 100000\nmax_connections: 10000\n";
 
 export interface MemoryFigure {
   readonly target: string;
   readonly what: "connections" | "streams";
+  /** `open` when memory was read, of the `count` that there should have been. */
   readonly points: readonly { readonly count: number; readonly open: number; readonly mebibytes: number }[];
   /** What each one adds. */
   readonly kibibytes: number;
@@ -44,7 +45,7 @@ export async function measureMemory(options: ReportOptions): Promise<Section> {
     const before = process.env["NODE_OPTIONS"];
     const collector = pathToFileURL(join(import.meta.dirname, "../common/collect-on-signal.ts")).href;
     process.env["NODE_OPTIONS"] = `${before ?? ""} --import=${collector}`.trim();
-    const bench = await startTargets({ peers: PEERS[what], settings: ONE_USER, say: () => {} });
+    const bench = await startTargets({ peers: PEERS[what], settings: SETTINGS, say: () => {} });
     if (before === undefined) delete process.env["NODE_OPTIONS"];
     else process.env["NODE_OPTIONS"] = before;
     try {
@@ -60,7 +61,7 @@ async function measureTarget(
   target: Target,
   what: MemoryFigure["what"],
   counts: readonly number[],
-  { progress, isQuick }: ReportOptions,
+  { progress, say, isQuick }: ReportOptions,
 ): Promise<MemoryFigure> {
   const { name, pid, port, credential, requests } = target;
   const get = requests["get"] ?? Buffer.alloc(0);
@@ -75,11 +76,16 @@ async function measureTarget(
   try {
     const points = [];
     for (const count of counts) {
-      const open = await reach(child, count);
+      await ask(child, { reach: count });
       await delay(SETTLE_MS);
       if (COLLECTING.has(name)) process.kill(pid, "SIGUSR2");
       await delay(SETTLE_MS);
-      points.push({ count, open, mebibytes: residentKibibytes(pid) / 1024 });
+      const mebibytes = residentKibibytes(pid) / 1024;
+      points.push({ count, open: await ask(child, "tell"), mebibytes });
+    }
+    for (const line of lostLines(name, what, points)) {
+      say(line);
+      process.exitCode = 1;
     }
     const slope = slopeOf(points.map(({ open, mebibytes }) => ({ x: open, y: mebibytes * 1024 })));
     return { target: name, what, points, kibibytes: slope };
@@ -89,8 +95,20 @@ async function measureTarget(
   }
 }
 
-async function reach(child: ChildProcess, count: number): Promise<number> {
-  child.send(count);
+/** A line for each point at which fewer were open than there should have been. */
+export function lostLines(
+  target: string,
+  what: MemoryFigure["what"],
+  points: MemoryFigure["points"],
+): readonly string[] {
+  return points
+    .filter(({ count, open }) => open !== count)
+    .map(({ count, open }) => `"memory" is not to be believed: ${target} held ${open} of ${count} ${what}`);
+}
+
+/** @returns how many are open */
+async function ask(child: ChildProcess, question: HeldQuestion): Promise<number> {
+  child.send(question);
   const [open] = (await once(child, "message")) as [number];
   return open;
 }
@@ -121,7 +139,7 @@ function sectionOf(figures: readonly MemoryFigure[]): Section {
     name: "memory",
     title: "Memory of what is held open",
     about: [
-      "Resident memory of the process tree after a warm-up: idle connections that had one answer each, and event streams through to the upstream (a connection on either side, an event every 2 s). The slope through the points, by least squares, is what one more takes. Node's programs are told to collect garbage before each reading; without that a reading shows what the collector has not come to yet.",
+      "Resident memory of the process tree after a warm-up: idle connections that had one answer each, and event streams through to the upstream (a connection on either side, an event every 2 s), from many client addresses. The slope through the points, by least squares, is what one more takes. Node's programs are told to collect garbage before each reading; without that a reading shows what the collector has not come to yet.",
     ],
     tables: [{ header: ["", "what", "KiB each", "open: resident MiB", "lost"], rows }],
     plots: [plotOf("connections", "Idle client connections"), plotOf("streams", "Event streams, both sides")],

@@ -9,6 +9,7 @@ import { medianInterval, pairedRatios, quantile, slopeOf, spreadOf } from "../co
 import { judge, verdictOf } from "../guard/verdict.ts";
 import { goalRows, goalSection, reached } from "./goals.ts";
 import { renderReport } from "./html.ts";
+import { lostLines } from "./memory.ts";
 import { OpenLoop } from "./open-loop.ts";
 
 describe("OpenLoop", () => {
@@ -134,6 +135,14 @@ test("a goal is reached by the median, in its own direction; what was not measur
   expect(of(/p50/)).toBe("goal");
   expect(of(/p99/)).toBe("moonshot");
   expect(of(/^MCP GET/)).toBe("–");
+});
+
+test("lostLines() tells each point at which connections were missing", () => {
+  const points = [0, 4000, 8000].map((count) => ({ count, open: Math.min(count, 4001), mebibytes: 100 }));
+  expect(lostLines("gateway", "connections", points)).toEqual([
+    '"memory" is not to be believed: gateway held 4001 of 8000 connections',
+  ]);
+  expect(lostLines("gateway", "streams", points.slice(0, 2))).toEqual([]);
 });
 
 describe("plots", () => {
