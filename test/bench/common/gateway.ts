@@ -3,6 +3,8 @@ import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
+import { parse } from "yaml";
+
 import { type IdentityProviderOptions, startIdentityProvider } from "../../../examples/demo/identity-provider.ts";
 import { visit } from "../../../examples/demo/person.ts";
 import { createBrowser } from "../../support/browser.ts";
@@ -62,13 +64,13 @@ export async function startGateway({
     clients: [{ client_id: "gateway", client_secret: "benchmark", redirect_uris: [redirect] }],
     ...(users && { users }),
   });
-  const config = join(directory, `${name}.yaml`);
+  const config = join(directory, `${name}.json`);
   const log = join(directory, `${name}.log`);
-  await writeFile(
-    config,
-    `log_level: ${logLevel}\n${settings}${more}` +
-      configuration({ port, upstream, issuer: provider.issuer, log, storage, otherRoutes, moreRoutes }),
-  );
+  const text = configuration({ port, upstream, issuer: provider.issuer, log, storage, moreRoutes });
+  const document = parse(`log_level: ${logLevel}\n${settings}${more}${text}`) as { readonly routes: object[] };
+  const others = Array.from({ length: otherRoutes }, (_, index) => otherRoute(index, upstream));
+  // Plain JSON may be larger than YAML.
+  await writeFile(config, JSON.stringify({ ...document, routes: [...document.routes, ...others] }));
   // `gateway run` is quiet on standard output; the wrapper tells the port once it answers.
   const args = [...flags, join(import.meta.dirname, "full.ts"), config, ...(checkout === undefined ? [] : [checkout])];
   const child = { ...(await start("target", process.execPath, ...args)), port };
@@ -95,22 +97,18 @@ interface Configuration {
   readonly issuer: string;
   readonly log: string;
   readonly storage: string | undefined;
-  readonly otherRoutes: number;
   readonly moreRoutes: ((port: number) => string) | undefined;
 }
 
-/** Many routes, so that finding one is part of the work; policy, header settings and records on. */
+/** Policy, header settings and records on. */
 function configuration(parts: Configuration): string {
-  const { port, upstream, issuer, log, storage = "memory:", otherRoutes, moreRoutes } = parts;
+  const { port, upstream, issuer, log, storage = "memory:", moreRoutes } = parts;
   // One deny rule each, about what requests of that kind have.
   const ofTools = "mcp_tool: { starts_with: delete_ }";
   const route = (name: string, from: string, rest: string, denied = "http_method: { is: DELETE }") =>
     `  - { name: ${name}, from: "${from}", to: "${upstream}", ${rest},\n` +
     `      policy: [{ allow: { and: [{ domain: { is: example.com } }, { groups: { has: engineering } }] } }, { deny: { or: [{ ${denied} }] } }],\n` +
     `      set_request_headers: { X-Team: platform }, remove_request_headers: [X-Debug], set_response_headers: { X-Served-By: gateway } }\n`;
-  const others = Array.from({ length: otherRoutes }, (_, index) =>
-    route(`other-${index}`, `http://app-${index}.localhost`, "prefix: /"),
-  );
   const own = `http://localhost:${port}`;
   return `address: 127.0.0.1:${port}
 admin_address: 127.0.0.1:0
@@ -125,5 +123,22 @@ idp_client_id: gateway
 idp_client_secret: benchmark
 access_token_lifetime: 1h
 routes:
-${moreRoutes?.(port) ?? ""}${route("web", own, "prefix: /web")}${route("mcp", own, "prefix: /mcp, mcp: { server: { max_request_bytes: 65536 } }", ofTools)}${others.join("")}`;
+${moreRoutes?.(port) ?? ""}${route("web", own, "prefix: /web")}${route("mcp", own, "prefix: /mcp, mcp: { server: { max_request_bytes: 65536 } }", ofTools)}`;
+}
+
+/** One of many, so that finding one is part of the work. */
+function otherRoute(index: number, upstream: string): object {
+  return {
+    name: `other-${index}`,
+    from: `http://app-${index}.localhost`,
+    to: upstream,
+    prefix: "/",
+    policy: [
+      { allow: { and: [{ domain: { is: "example.com" } }, { groups: { has: "engineering" } }] } },
+      { deny: { or: [{ http_method: { is: "DELETE" } }] } },
+    ],
+    set_request_headers: { "X-Team": "platform" },
+    remove_request_headers: ["X-Debug"],
+    set_response_headers: { "X-Served-By": "gateway" },
+  };
 }

@@ -129,8 +129,9 @@ function runOpenLoop(task: OpenLoopTask): Promise<OpenLoopFigures> {
     let found: OpenLoopFigures | undefined;
     child.on("message", (message: OpenLoopFigures) => (found = message));
     child.once("error", reject);
-    child.once("exit", (code) =>
-      found ? resolve(found) : reject(new Error(`The client of the open loop ended with ${code} and told nothing`)),
+    // Behind its last message, which its exit is not.
+    child.once("disconnect", () =>
+      found ? resolve(found) : reject(new Error("The client of the open loop ended and told nothing")),
     );
   });
 }

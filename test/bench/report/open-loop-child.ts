@@ -42,12 +42,13 @@ const sockets = await Promise.all(Array.from({ length: task.connections }, open)
 await run(task.warmUpMs);
 const found = await run(task.durationMs);
 for (const socket of sockets) socket.destroy();
-process.send?.({
+const figures: OpenLoopFigures = {
   latencyMillis: Float64Array.from(found.latencies),
   latenessMillis: Float64Array.from(found.lateness),
   errors: found.errors,
-} satisfies OpenLoopFigures);
-process.disconnect?.();
+};
+// What is more than the pipe holds would be lost by an earlier farewell.
+process.send?.(figures, () => process.disconnect?.());
 
 function run(durationMs: number): Promise<OpenLoop<Socket>> {
   const startMs = performance.now() + 5;
