@@ -11,12 +11,14 @@ export interface RunOptions {
 export async function runUntilSignal({ config, workers }: RunOptions): Promise<number> {
   const gateway = workers === 1 ? await startAlone(config) : await startWithWorkers(config, workers);
   const by = workers === 1 ? "" : ` with ${workers} workers`;
-  console.error(`gateway serves on ${gateway.origin}${by}, admin on ${gateway.adminOrigin}`);
-  // Log rotation: the file was renamed, the next records go to a new one.
-  process.on("SIGHUP", () => gateway.reopenLogs());
-  await new Promise<void>((resolve) => {
+  // Before it says that it serves: whoever waits for that may send a signal at once.
+  const stopped = new Promise<void>((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => resolve());
   });
+  // Log rotation: the file was renamed, the next records go to a new one.
+  process.on("SIGHUP", () => gateway.reopenLogs());
+  console.error(`gateway serves on ${gateway.origin}${by}, admin on ${gateway.adminOrigin}`);
+  await stopped;
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => process.exit(1));
   await gateway.close();
   return 0;
