@@ -10,7 +10,7 @@
 import { lookup as systemLookup, type LookupAddress } from "node:dns";
 import { isIP } from "node:net";
 
-import { Client } from "undici";
+import type { Client } from "undici";
 
 import type { UpstreamReach } from "../../features/connection/compiled.ts";
 import { findDomain, type DomainPattern } from "../../settings/domains.ts";
@@ -177,22 +177,25 @@ async function exchange(
   addresses: readonly LookupAddress[],
   signal: AbortSignal,
 ): Promise<SafeAnswer> {
-  // A connection of its own: a pooled one would go to an address checked for an earlier request.
-  const client = new Client(url.origin, {
-    maxHeaderSize: MAX_HEADER_BYTES,
-    pipelining: 0,
-    allowH2: false,
-    connect: {
-      timeout: request.timeoutMs ?? DEFAULT_TIMEOUT_MS,
-      // Only what was checked above: asking again could give another answer.
-      lookup: (_hostname, options, callback) => {
-        const [first] = addresses;
-        if (options.all === true) callback(null, [...addresses]);
-        else callback(null, first?.address ?? "", first?.family);
-      },
-    },
-  });
+  let client: Client | undefined;
   try {
+    // Loaded at the first request: a start that asks nobody does without.
+    const undici = await import("undici");
+    // A connection of its own: a pooled one would go to an address checked for an earlier request.
+    client = new undici.Client(url.origin, {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      pipelining: 0,
+      allowH2: false,
+      connect: {
+        timeout: request.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+        // Only what was checked above: asking again could give another answer.
+        lookup: (_hostname, options, callback) => {
+          const [first] = addresses;
+          if (options.all === true) callback(null, [...addresses]);
+          else callback(null, first?.address ?? "", first?.family);
+        },
+      },
+    });
     const response = await client.request({
       path: url.pathname + url.search,
       method: request.method ?? "GET",
@@ -221,7 +224,7 @@ async function exchange(
     if (signal.aborted) return refuse("timeout", `${url.host} did not answer in time`);
     return refuse("unreachable", `${url.host}: ${(error as NodeJS.ErrnoException).code ?? "no valid answer"}`);
   } finally {
-    await client.destroy();
+    await client?.destroy();
   }
 }
 

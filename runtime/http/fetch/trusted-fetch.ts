@@ -4,7 +4,7 @@
  * Trusted input: the address, the authorities. Untrusted input: the answer. Promises: bounded in time, headers and body; no
  * redirect is followed and no content coding undone; nothing is thrown, and no refusal quotes the answer.
  */
-import { Agent } from "undici";
+import type { Agent } from "undici";
 
 import { readAnswer } from "./read-answer.ts";
 import { ignore } from "../../shared/ignore.ts";
@@ -47,17 +47,24 @@ const MAX_HEADER_BYTES = 16_384;
 const CONNECTIONS = 8;
 
 export function createTrustedFetch({ ca, timeoutMs, maxBytes }: TrustedFetchOptions): TrustedFetch {
-  const agent = new Agent({
-    connections: CONNECTIONS,
-    maxHeaderSize: MAX_HEADER_BYTES,
-    pipelining: 1,
-    allowH2: false,
-    connect: { timeout: timeoutMs, ...(ca !== undefined && { ca }) },
-  });
+  let opening: Promise<Agent> | undefined;
+  // Loaded where there is such a server. One that is closed unused must refuse afterwards, too.
+  const open = (): Promise<Agent> =>
+    (opening ??= import("undici").then(
+      (undici) =>
+        new undici.Agent({
+          connections: CONNECTIONS,
+          maxHeaderSize: MAX_HEADER_BYTES,
+          pipelining: 1,
+          allowH2: false,
+          connect: { timeout: timeoutMs, ...(ca !== undefined && { ca }) },
+        }),
+    ));
 
   async function ask({ url, method, headers, body }: TrustedRequest): Promise<TrustedAnswer> {
     const signal = AbortSignal.timeout(timeoutMs);
     try {
+      const agent = await open();
       const answer = await agent.request({
         origin: url.origin,
         path: url.pathname + url.search,
@@ -88,5 +95,8 @@ export function createTrustedFetch({ ca, timeoutMs, maxBytes }: TrustedFetchOpti
       return { ok: false, problem: `cannot be reached (${code})` };
     }
   }
-  return Object.assign(ask, { close: () => agent.destroy(), retire: () => agent.close() });
+  return Object.assign(ask, {
+    close: async () => (await open()).destroy(),
+    retire: async () => (await open()).close(),
+  });
 }

@@ -1,0 +1,97 @@
+/** What the built program reads before it serves: none of what only later requests need. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { writePrograms } from "../../runtime/package/program-files.ts";
+
+const root = new URL("../../", import.meta.url).pathname;
+
+/** Names all that was loaded: its own files, and what of Node's. */
+const WITNESS = `
+const { writeFileSync } = require("node:fs");
+const files = [];
+require("node:module").registerHooks({
+  load(url, context, next) {
+    files.push(url);
+    return next(url, context);
+  },
+});
+process.on("exit", () =>
+  writeFileSync(process.env.WITNESS_FILE, JSON.stringify({ files, builtins: process.moduleLoadList })));
+`;
+
+describe("the built program, started with one route", { timeout: 120_000 }, () => {
+  let directory = "";
+  let files: readonly string[] = [];
+  let builtins: readonly string[] = [];
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), "gateway-start-"));
+    const programs = join(directory, "dist/runtime");
+    mkdirSync(programs, { recursive: true });
+    copyFileSync(join(root, "package.json"), join(directory, "package.json"));
+    await writePrograms(root, programs);
+    ({ files, builtins } = await startAndEnd(join(programs, "main.js")));
+  }, 120_000);
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  test("loads no client for requests of its own", () => {
+    const withCodeOf = (name: string) => {
+      const own = files.filter((url) => url.startsWith("file:")).map((url) => fileURLToPath(url));
+      return own.filter((path) => readFileSync(path, "utf8").includes(`// node_modules/${name}/`));
+    };
+    expect(withCodeOf("zod")).not.toEqual([]);
+    expect(withCodeOf("undici")).toEqual([]);
+  });
+
+  test("does not load Node's own fetch", () => {
+    expect(builtins).toContain("NativeModule http");
+    expect(builtins.filter((name) => name.includes("undici"))).toEqual([]);
+  });
+
+  async function startAndEnd(program: string) {
+    const witness = join(directory, "witness.cjs");
+    writeFileSync(witness, WITNESS);
+    const config = join(directory, "config");
+    mkdirSync(config);
+    const boot = {
+      shared_secret: Buffer.alloc(32, 7).toString("base64"),
+      storage_url: "memory:",
+      insecure_server: true,
+      address: "127.0.0.1:0",
+      admin_address: "127.0.0.1:0",
+      authorize_log: join(directory, "authorize.log"),
+    };
+    const route = {
+      from: "http://a.example.com",
+      to: ["http://127.0.0.1:9"],
+      allow_public_unauthenticated_access: true,
+    };
+    writeFileSync(join(config, "gateway.json"), JSON.stringify(boot));
+    writeFileSync(join(config, "main.json"), JSON.stringify({ version: 1, owner: "main", routes: { a: route } }));
+    const report = join(directory, "loaded.json");
+    const child = spawn(process.execPath, ["--require", witness, program, "run", "--config", config], {
+      stdio: ["ignore", "ignore", "pipe"],
+      env: { ...process.env, WITNESS_FILE: report, NODE_DISABLE_COMPILE_CACHE: "1" },
+    });
+    let text = "";
+    let serves = false;
+    child.stderr.on("data", (chunk: Buffer) => {
+      text += chunk.toString("utf8");
+      if (serves || !text.includes("gateway serves on")) return;
+      serves = true;
+      child.kill("SIGTERM");
+    });
+    const [code] = (await once(child, "close")) as [number | null];
+    if (code !== 0) throw new Error(`The gateway ended with ${code}: ${text}`);
+    return JSON.parse(readFileSync(report, "utf8")) as {
+      readonly files: readonly string[];
+      readonly builtins: readonly string[];
+    };
+  }
+});
