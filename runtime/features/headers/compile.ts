@@ -43,21 +43,37 @@ function secretHeader(name: string, value = ""): string {
   return value.replaceAll("$", "$$$$");
 }
 
-export function compileResponseHeaders(
-  doc: HeaderDoc,
-  settings: { readonly setResponseHeaders: readonly (readonly [name: string, value: string])[] },
-): ResponseHeaderRules {
-  const own = Object.entries(doc.set_response_headers ?? {}).map(
-    ([name, value]) => [name, parseStaticValue(value)] as const,
+export function compileResponseHeaders(doc: HeaderDoc, settings: SettingsOfAll): ResponseHeaderRules {
+  const own = Object.entries(doc.set_response_headers ?? {}).map(([name, value]) =>
+    setHeader(name, parseStaticValue(value)),
   );
-  const overridden = new Set(own.map(([name]) => name.toLowerCase()));
-  const inherited = settings.setResponseHeaders.filter(([name]) => !overridden.has(name.toLowerCase()));
+  const ofAll = headersOfAll(settings);
   return {
-    set: [...inherited, ...own].map(([name, value]) => ({ name, lower: name.toLowerCase(), value })),
+    set: own.length === 0 ? ofAll : [...ofAll.filter(({ lower }) => own.every((each) => each.lower !== lower)), ...own],
     rewrite: (doc.rewrite_response_headers ?? []).map((rule) => ({
       lower: rule.header.toLowerCase(),
       prefix: rule.prefix,
       value: parseStaticValue(rule.value),
     })),
   };
+}
+
+interface SettingsOfAll {
+  readonly setResponseHeaders: readonly (readonly [name: string, value: string])[];
+}
+
+const preparedOfAll = new WeakMap<SettingsOfAll, ResponseHeaderRules["set"]>();
+
+/** Once for all routes. */
+function headersOfAll(settings: SettingsOfAll): ResponseHeaderRules["set"] {
+  let prepared = preparedOfAll.get(settings);
+  if (prepared === undefined) {
+    prepared = settings.setResponseHeaders.map(([name, value]) => setHeader(name, value));
+    preparedOfAll.set(settings, prepared);
+  }
+  return prepared;
+}
+
+function setHeader(name: string, value: string): ResponseHeaderRules["set"][number] {
+  return { name, lower: name.toLowerCase(), value };
 }
