@@ -100,7 +100,6 @@ const GATEWAY_PACKAGES = [
   "prom-client",
   "protobufjs/minimal.js",
   "re2js",
-  "undici",
   "yaml",
   "zod",
 ];
