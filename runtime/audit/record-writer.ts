@@ -69,7 +69,7 @@ export interface RecordWriterOptions {
   readonly onError: (error: GatewayError, queued: number) => void;
   /** Bytes that may wait before `write` asks callers to wait. Default 8 Mi. */
   readonly maxQueued?: number;
-  /** A batch is written when it has this many bytes (default 64 Ki) … */
+  /** A batch is written when it has this many bytes (default 256 Ki: each write delays the requests of that moment) … */
   readonly batchSize?: number;
   /** … or when this time has passed since its first line (default 100). */
   readonly batchMs?: number;
@@ -92,11 +92,11 @@ type WriteTo = (
 
 const MAX_RETRY_MS = 5_000;
 /** Room for the lines that come while a batch is on its way. */
-const CHUNK_BYTES = 128 << 10;
+const CHUNK_BYTES = 384 << 10;
 
 /** @throws GatewayError `record.open` when the file cannot be opened */
 export function createRecordWriter(options: RecordWriterOptions): LineWriter {
-  const { destination, onError, maxQueued = 8 << 20, batchSize = 64 << 10, batchMs = 100, retryMs = 50 } = options;
+  const { destination, onError, maxQueued = 8 << 20, batchSize = 256 << 10, batchMs = 100, retryMs = 50 } = options;
   const { closeTimeoutMs = 5_000, writeTo = writeFile } = options;
   const path = typeof destination === "string" && destination !== "stdout" ? destination : undefined;
   let file = path === undefined ? undefined : openLogFile(path);
