@@ -17,7 +17,7 @@ import type { PlacedUpstream } from "./rules/own-addresses.ts";
 import { type PatternWork, patternWork } from "../features/routing/pattern-conflicts.ts";
 import { pathRules } from "../features/routing/path-rules.ts";
 import { limitRules, upstreamTlsRules } from "../features/connection/rules.ts";
-import type { UnplacedProblem, ValuePath } from "../settings/problem.ts";
+import type { UnplacedProblem, ValuePath, Report } from "../settings/problem.ts";
 import { type RouteDoc, routeFields, routeSchema } from "./route.ts";
 import { routingRules } from "../features/routing/rules.ts";
 import type { MemberMemory } from "../settings/types/registry.ts";
@@ -136,25 +136,27 @@ export function readRoute(value: unknown, publisher: string | undefined, memory?
 
 function validateRoute(value: unknown, publisher: string | undefined, known: Known = NOTHING_KNOWN): RouteReading {
   const problems: UnplacedProblem[] = [];
-  const validated = validate(routeSchema, value, routeFields, (problem) => problems.push(problem), known.member);
+  const report: Report = (problem) => void problems.push(problem);
+  const validated = validate(routeSchema, value, routeFields, report, known.member);
   const route = validated.valid;
   const from = route.from === undefined ? undefined : accepted(parseFrom(route.from));
   const { to = NO_UPSTREAMS } = route;
   const upstreams = typeof to === "string" ? [placeUpstream(to, ["to"])] : known.upstreamsOf(to);
   const pattern = route.regex === undefined ? undefined : patternWork(route.regex);
   const wrote = (name: keyof RouteDoc): boolean => isRecord(value) && Object.hasOwn(value, name);
-  problems.push(...secretRules(routeFields, route, publisher));
-  problems.push(...headerRules(route, wrote, tokenFor(route)));
-  if (route.mcp) problems.push(...mcpRules(route.mcp));
-  problems.push(...pathRules(route, wrote));
-  problems.push(...extraPathRules(route));
+  secretRules(routeFields, route, publisher, report);
+  headerRules(route, wrote, tokenFor(route), report);
+  if (route.mcp) mcpRules(route.mcp, report);
+  pathRules(route, wrote, report);
+  extraPathRules(route, report);
   if (isRecord(value))
-    problems.push(...routingRules({ ...route, parsed: { from, upstreams, pattern } }, wrote, Object.keys(value)));
-  problems.push(...upstreamTlsRules(route));
-  problems.push(...balancingRules(route), ...limitRules(route));
-  problems.push(...rateLimitRules(route, mcpKind(route) === "server"));
+    routingRules({ ...route, parsed: { from, upstreams, pattern } }, wrote, Object.keys(value), report);
+  upstreamTlsRules(route, report);
+  balancingRules(route, report);
+  limitRules(route, report);
+  rateLimitRules(route, mcpKind(route) === "server", report);
   const criteria = criteriaLists(route);
-  if (validated.complete) problems.push(...accessRules(route, wrote, mcpKind(route), criteria));
+  if (validated.complete) accessRules(route, wrote, mcpKind(route), criteria, report);
   const isValid = validated.complete && problems.every(({ severity }) => severity !== "error");
   let last: { readonly name: string; readonly canonical: CanonicalRoute } | undefined;
   return {
@@ -177,12 +179,13 @@ function validateRoute(value: unknown, publisher: string | undefined, known: Kno
 
 /** As `canonicalJson`. */
 function canonicalText(doc: RouteDoc, { textOf }: Known): string {
-  const members = Object.entries(doc).sort(([a], [b]) => (a < b ? -1 : 1));
-  const texts = members.map(
-    ([name, member]) =>
-      `${JSON.stringify(name)}:${typeof member === "object" ? textOf(member) : canonicalJson(member)}`,
-  );
-  return `{${texts.join(",")}}`;
+  let text = "";
+  for (const name of Object.keys(doc).sort()) {
+    const member = doc[name as keyof RouteDoc];
+    const own = typeof member === "object" ? textOf(member) : canonicalJson(member);
+    text += `${text === "" ? "" : ","}${JSON.stringify(name)}:${own}`;
+  }
+  return `{${text}}`;
 }
 
 function mcpKind({ mcp }: Partial<RouteDoc>): "server" | "client" | undefined {

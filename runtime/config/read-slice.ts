@@ -14,6 +14,7 @@ import {
   formatPath,
   type Problem,
   type ValuePath,
+  type Report,
 } from "../settings/problem.ts";
 import { readRoute, type RouteMemory, type RouteReading } from "./read-route.ts";
 import { secretRules } from "../settings/secret-spellings.ts";
@@ -146,10 +147,11 @@ function readSettings(
     else
       report(errorAt([...path, name], "belongs in the file given to `gateway run`, a published slice cannot set it"));
   }
-  for (const problem of secretRules(settingsFields, valid, publisher)) report(below(path, problem));
-  for (const problem of settingsRules(valid)) report(below(path, problem));
+  const reportBelow: Report = (problem) => report(below(path, problem));
+  secretRules(settingsFields, valid, publisher, reportBelow);
+  for (const problem of settingsRules(valid)) reportBelow(problem);
   for (const name of ["set_response_headers", "jwt_claims_headers"] as const) {
-    for (const problem of twiceNamed(Object.keys(valid[name] ?? {}), name)) report(below(path, problem));
+    twiceNamed(Object.keys(valid[name] ?? {}), name, reportBelow);
   }
   const certificates = Object.entries(valid.host_certificates ?? {}).map(([host, doc]) => {
     return { host, doc, path: [...path, HOST_CERTIFICATES, host] };

@@ -53,8 +53,10 @@ export function accessRules(keys: AccessKeys): readonly RulesDoc[] {
 
 /** All that decides about a route; undefined when nothing was written, which lets nobody in. */
 export function routePolicy(route: AccessKeys & { readonly policy?: PolicyDoc }): PolicyDoc | undefined {
-  const rules = accessRules(route);
   const { policy } = route;
+  // Few routes have one.
+  if (!ACCESS_KEYS.some((key) => route[key] !== undefined)) return policy;
+  const rules = accessRules(route);
   if (rules.length === 0) return policy;
   return [...rules, ...(policy === undefined ? [] : isList(policy) ? policy : [policy])];
 }

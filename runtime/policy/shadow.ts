@@ -56,13 +56,15 @@ export interface ShadowKeys extends AccessKeys {
 
 /** @returns candidates in the order in which they are recorded; [] for a route that tries nothing */
 export function candidatesOf(route: ShadowKeys): readonly CandidateDoc[] {
-  const { policy = [], shadow_policy: whole, ...keys } = route;
+  const { policy = [], shadow_policy: whole } = route;
+  const rules = isList(policy) ? policy : [policy];
+  if (whole === undefined && !rules.some(({ shadow }) => shadow === true)) return [];
   const found: CandidateDoc[] = [];
   const add = (name: string, kind: CandidateDoc["kind"], replacing: PolicyDoc): void =>
-    void found.push({ name, kind, policy: routePolicy({ ...keys, policy: replacing }) ?? [] });
+    void found.push({ name, kind, policy: routePolicy({ ...route, policy: replacing }) ?? [] });
   if (whole !== undefined) add("shadow_policy", "shadow_policy", whole);
-  for (const [index, { shadow, ...rules }] of (isList(policy) ? policy : [policy]).entries()) {
-    if (shadow === true) add(`policy[${index}]`, "rule", [...enforcedRules(policy), rules]);
+  for (const [index, { shadow, ...rule }] of rules.entries()) {
+    if (shadow === true) add(`policy[${index}]`, "rule", [...enforcedRules(policy), rule]);
   }
   return found;
 }

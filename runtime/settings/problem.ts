@@ -20,6 +20,9 @@ export type ValuePath = readonly (string | number)[];
 /** A problem before it is known where in which file it stands. */
 export type UnplacedProblem = Omit<Problem, "file" | "line" | "column">;
 
+/** Gets what rules find. A callback, not an iterator: each of thousands of routes is asked by some thirty of them. */
+export type Report = (problem: UnplacedProblem) => void;
+
 /** The other side of a conflict. */
 export interface Rival {
   readonly file: string;

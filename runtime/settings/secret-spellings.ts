@@ -1,7 +1,7 @@
 /** Secrets and their spellings, for every surface: `x`, `x_ref`, `x_sealed`, in Terraform `x_wo` and `x_wo_version`. */
 import { GatewayError } from "../shared/errors.ts";
 import type { Field } from "./field.ts";
-import type { UnplacedProblem, ValuePath } from "./problem.ts";
+import type { ValuePath, Report } from "./problem.ts";
 import { partsOf } from "./shapes.ts";
 
 /** What stands behind the name of a secret, by what is written under it. */
@@ -138,22 +138,25 @@ function membersOf(field: Field): readonly SecretMember[] {
  *
  * @param publisher owner of a published slice; undefined for the boot file, which is the operator's
  */
-export function* secretRules(
+export function secretRules(
   fields: readonly Field[],
   value: unknown,
   publisher: string | undefined,
-): Iterable<UnplacedProblem> {
+  report: Report,
+): void {
+  const uses = secretUses(fields, value);
+  if (uses.length === 0) return;
   const first = new Map<string, string>();
-  for (const use of secretUses(fields, value)) {
+  for (const use of uses) {
     const spelling = String(use.path.at(-1));
     const place = JSON.stringify([...use.path.slice(0, -1), use.name]);
     const other = first.get(place);
     if (other !== undefined) {
-      yield {
+      report({
         severity: "error",
         path: use.path,
         message: `cannot stand beside "${other}", must be written in one form`,
-      };
+      });
     }
     first.set(place, other ?? spelling);
     if (publisher === undefined) continue;
@@ -161,12 +164,12 @@ export function* secretRules(
       const owner = sealedFor(sealed);
       if (owner === undefined || owner === publisher) continue;
       const message = `was sealed for owner ${JSON.stringify(owner)}, must be sealed for ${JSON.stringify(publisher)}`;
-      yield { severity: "error", path: use.path, message };
+      report({ severity: "error", path: use.path, message });
     }
     if (use.form === "plain") {
       const [, reference, sealed] = secretNames(use.name);
       const message = `is plain text in a published slice, should be "${reference}" or "${sealed}"`;
-      yield { severity: "warning", path: use.path, message };
+      report({ severity: "warning", path: use.path, message });
     }
   }
 }
@@ -194,9 +197,9 @@ export function secretValues(
   secrets: SecretSource,
 ): readonly string[] {
   const values: string[] = [];
-  for (const form of FORMS) {
-    const spelling = name + ENDINGS[form];
-    for (const value of Object.hasOwn(record, spelling) ? textsOf(record[spelling]) : []) {
+  for (const { form, spelling } of spellingsOf(name)) {
+    if (!Object.hasOwn(record, spelling)) continue;
+    for (const value of textsOf(record[spelling])) {
       if (form === "plain") {
         values.push(value);
         continue;
@@ -207,6 +210,20 @@ export function secretValues(
     }
   }
   return values;
+}
+
+interface Spelling {
+  readonly form: SecretForm;
+  readonly spelling: string;
+}
+
+/** By name of the secret, of which there are some thirty. */
+const spellings = new Map<string, readonly Spelling[]>();
+
+function spellingsOf(name: string): readonly Spelling[] {
+  let known = spellings.get(name);
+  if (!known) spellings.set(name, (known = FORMS.map((form) => ({ form, spelling: name + ENDINGS[form] }))));
+  return known;
 }
 
 function textsOf(written: unknown): readonly string[] {

@@ -8,7 +8,7 @@ import { hostCertificateProblems } from "./host-certificates.ts";
 import { maglevTableProblems } from "./maglev-tables.ts";
 import { usesDiscovery } from "../../features/mcp/rules.ts";
 import { ownerProblems, vaultReferenceProblems } from "./owners.ts";
-import { below, warningAt, errorAt, type UnplacedProblem, quote } from "../../settings/problem.ts";
+import { below, warningAt, errorAt, type UnplacedProblem, quote, type Report } from "../../settings/problem.ts";
 import { ownAddressRules, ownHostRules, type OwnListener, ownListeners } from "./own-addresses.ts";
 import type { ReadRoute, ReadSlice } from "../read-slice.ts";
 import { directoryProblems } from "../../features/sign-in/directories.ts";
@@ -50,7 +50,7 @@ export function validateBundle(bundle: Bundle): void {
     // Without the boot file nobody knows all that will be there.
     if (boot) for (const problem of hostCertificateProblems(slice, boot, slices)) slice.report(problem);
     for (const route of slice.routes) {
-      for (const problem of routeRules(route, bundle, addresses)) report(route, problem);
+      routeRules(route, bundle, addresses, (problem) => report(route, problem));
     }
   }
   for (const { route, problem } of maglevTableProblems(slices)) report(route, problem);
@@ -72,40 +72,41 @@ interface Addresses {
   readonly authenticateHost: string | undefined;
 }
 
-function* routeRules(
+function routeRules(
   route: ReadRoute,
   { boot, settings, slices }: Bundle,
   { origins, listeners, authenticateHost }: Addresses,
-): Iterable<UnplacedProblem> {
+  report: Report,
+): void {
   const { from, upstreams } = route;
   if (from) {
-    if (!acceptsHttp(boot) && from.scheme === "http") yield errorAt(["from"], HTTPS_PROBLEM);
+    if (!acceptsHttp(boot) && from.scheme === "http") report(errorAt(["from"], HTTPS_PROBLEM));
     if (from.host === authenticateHost) {
       const problem = errorAt(["from"], 'has the host of "authenticate_service_url", which serves no route');
-      yield against(problem, route, slices, "authenticate_service_url", () => true);
+      report(against(problem, route, slices, "authenticate_service_url", () => true));
     }
   }
-  if (listeners) yield* ownAddressRules(upstreams, listeners);
-  yield* ownHostRules(upstreams, origins);
-  if (boot) yield* certificateRules(route.criteria, boot.downstream_mtls);
-  if (boot) yield* approvalPageRules(route.criteria, settings.authenticate_service_url);
+  if (listeners) ownAddressRules(upstreams, listeners, report);
+  ownHostRules(upstreams, origins, report);
+  if (boot) certificateRules(route.criteria, boot.downstream_mtls, report);
+  if (boot) approvalPageRules(route.criteria, settings.authenticate_service_url, report);
   // Without a provider nobody signs in anywhere, which has a warning of its own.
   if (boot && hasProvider(settings)) {
-    for (const problem of signInRules(route, settings)) {
+    signInRules(route, settings, (problem) => {
       const source = settings.idp_provider_url === undefined ? "identity_issuers" : "idp_provider_url";
-      yield against(problem, route, slices, source, () => true);
-    }
+      report(against(problem, route, slices, source, () => true));
+    });
   }
   if (boot && !boot.owners && route.valid.mcp?.server?.allowed_applications) {
     const message = 'holds nobody back: the boot file has no "owners", so every application may call this server';
-    yield warningAt(["mcp", "server", "allowed_applications"], message);
+    report(warningAt(["mcp", "server", "allowed_applications"], message));
   }
-  if (boot) yield* providerNameRules(route, settings);
-  if (route.valid.mcp) yield* mcpBundleRules(route, settings, acceptsHttp(boot));
-  if (boot) yield* idJagRules(route, settings);
-  yield* claimHeaderRule(route, settings, slices);
+  if (boot) providerNameRules(route, settings, report);
+  if (route.valid.mcp) mcpBundleRules(route, settings, acceptsHttp(boot), report);
+  if (boot) idJagRules(route, settings, report);
+  claimHeaderRule(route, settings, slices, report);
   const bearer = bearerProblem(route.valid, { boot, settings });
-  if (bearer !== undefined) yield errorAt(["bearer_token_format"], bearer);
+  if (bearer !== undefined) report(errorAt(["bearer_token_format"], bearer));
 }
 
 /** Tokens that are taken where there is nobody whose they could be. */
@@ -129,18 +130,16 @@ function isHttp(url: string | undefined): boolean {
 }
 
 /** Setting a claim header as well would send the setting instead of the claim. */
-function* claimHeaderRule(
-  route: ReadRoute,
-  settings: SettingsDoc,
-  slices: readonly ReadSlice[],
-): Iterable<UnplacedProblem> {
+function claimHeaderRule(route: ReadRoute, settings: SettingsDoc, slices: readonly ReadSlice[], report: Report): void {
   if (!settings.jwt_claims_headers) return;
   const claims = new Set(Object.keys(settings.jwt_claims_headers).map((name) => name.toLowerCase()));
   for (const [setting, name] of setNames(route.valid)) {
     if (!claims.has(name.toLowerCase())) continue;
     const problem = errorAt([setting, name], 'is one of "jwt_claims_headers", only the gateway may set it');
-    yield against(problem, route, slices, "jwt_claims_headers", (headers) =>
-      Object.keys(headers).some((other) => other.toLowerCase() === name.toLowerCase()),
+    report(
+      against(problem, route, slices, "jwt_claims_headers", (headers) =>
+        Object.keys(headers).some((other) => other.toLowerCase() === name.toLowerCase()),
+      ),
     );
   }
 }
@@ -165,13 +164,13 @@ function against<Name extends keyof SettingsDoc>(
   };
 }
 
-function* mcpBundleRules(route: ReadRoute, settings: SettingsDoc, plainHttp: boolean): Iterable<UnplacedProblem> {
+function mcpBundleRules(route: ReadRoute, settings: SettingsDoc, plainHttp: boolean, report: Report): void {
   const server = route.valid.mcp?.server;
   if (!server) return;
   const endpoint = server.upstream_oauth2?.endpoint;
   for (const name of ["auth_url", "token_url"] as const) {
     if (!plainHttp && endpoint?.[name].toLowerCase().startsWith("http:") === true) {
-      yield errorAt(["mcp", "server", "upstream_oauth2", "endpoint", name], HTTPS_PROBLEM);
+      report(errorAt(["mcp", "server", "upstream_oauth2", "endpoint", name], HTTPS_PROBLEM));
     }
   }
   if (!usesDiscovery(server)) return;
@@ -179,9 +178,11 @@ function* mcpBundleRules(route: ReadRoute, settings: SettingsDoc, plainHttp: boo
   const setting = '"mcp_allowed_as_metadata_domains"';
   for (const { hostname, path } of route.upstreams) {
     if (!matchesDomain(listed, hostname)) {
-      yield warningAt(
-        path,
-        `has the host ${quote(hostname)}, which ${setting} does not list, so upstream OAuth is not discovered`,
+      report(
+        warningAt(
+          path,
+          `has the host ${quote(hostname)}, which ${setting} does not list, so upstream OAuth is not discovered`,
+        ),
       );
     }
   }
@@ -189,7 +190,7 @@ function* mcpBundleRules(route: ReadRoute, settings: SettingsDoc, plainHttp: boo
   const host = fallback === undefined ? "" : new URL(fallback).hostname;
   if (fallback !== undefined && !matchesDomain(listed, host)) {
     const path = ["mcp", "server", "authorization_server_url"];
-    yield warningAt(path, `has the host ${quote(host)}, which ${setting} does not list, so it is never asked`);
+    report(warningAt(path, `has the host ${quote(host)}, which ${setting} does not list, so it is never asked`));
   }
 }
 

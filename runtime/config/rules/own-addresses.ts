@@ -4,7 +4,7 @@ import { type BootDoc } from "../settings.ts";
 import ipaddr from "ipaddr.js";
 
 import { canonicalHost } from "../../settings/domains.ts";
-import { warningAt, errorAt, type UnplacedProblem, quote } from "../../settings/problem.ts";
+import { warningAt, errorAt, quote, type Report } from "../../settings/problem.ts";
 import { accepted, isLoopbackHost, parseListener } from "../../settings/values.ts";
 
 export interface PlacedUpstream {
@@ -45,28 +45,28 @@ export function ownListeners(boot: BootDoc): readonly OwnListener[] {
 }
 
 /** What is certain: addresses of this machine. A name may lead elsewhere from here. */
-export function* ownAddressRules(
+export function ownAddressRules(
   upstreams: readonly PlacedUpstream[],
   listeners: readonly OwnListener[],
-): Iterable<UnplacedProblem> {
+  report: Report,
+): void {
   for (const { hostname, port, path } of upstreams) {
     for (const listener of listeners) {
       // The port first: it tells most of them apart, and hosts take long to read.
-      if (port === listener.port && leadsTo(hostname, listener.host)) yield errorAt(path, listener.message);
+      if (port === listener.port && leadsTo(hostname, listener.host)) report(errorAt(path, listener.message));
     }
   }
 }
 
 /** @param origins of all routes */
-export function* ownHostRules(
-  upstreams: readonly PlacedUpstream[],
-  origins: ReadonlySet<string>,
-): Iterable<UnplacedProblem> {
+export function ownHostRules(upstreams: readonly PlacedUpstream[], origins: ReadonlySet<string>, report: Report): void {
   for (const { origin, path } of upstreams) {
     if (!origins.has(origin)) continue;
-    yield warningAt(
-      path,
-      `is ${quote(origin)}, which a route serves: unless that name leads elsewhere from here, requests go round in circles`,
+    report(
+      warningAt(
+        path,
+        `is ${quote(origin)}, which a route serves: unless that name leads elsewhere from here, requests go round in circles`,
+      ),
     );
   }
 }

@@ -9,7 +9,7 @@ import { compilePolicy } from "../../policy/evaluate.ts";
 import type { StringMatch } from "../../policy/match.ts";
 import { isList, type PolicyDoc } from "../../policy/parse.ts";
 import { hasProvider } from "../../features/sign-in/issuer-sign-in.ts";
-import { errorAt, quote, type UnplacedProblem, warningAt } from "../../settings/problem.ts";
+import { errorAt, quote, warningAt, type Report } from "../../settings/problem.ts";
 import { FIRST_PROVIDER } from "../../shared/user-id.ts";
 import type { ReadRoute } from "../read-slice.ts";
 import { hasSecret } from "../../settings/secret-spellings.ts";
@@ -29,7 +29,7 @@ export function authenticateServiceProblem({ authenticate_service_url: text }: S
 }
 
 /** A route that only somebody who is signed in may use, at an address where nobody can be. */
-export function* signInRules(route: ReadRoute, settings: SettingsDoc): Iterable<UnplacedProblem> {
+export function signInRules(route: ReadRoute, settings: SettingsDoc, report: Report): void {
   const { from, doc } = route;
   if (!from || !doc || isTlsOrLoopback({ protocol: `${from.scheme}:`, hostname: from.hostname })) return;
   // MCP clients show tokens, and people sign in for them on the authenticate host.
@@ -40,34 +40,41 @@ export function* signInRules(route: ReadRoute, settings: SettingsDoc): Iterable<
   const { allow, mayAllowAnonymous } = compilePolicy(routePolicy(doc));
   // A route that lets nobody in has a warning of its own.
   if (allow.length === 0 || mayAllowAnonymous) return;
-  yield errorAt(["from"], `${PLAIN_HTTP_PROBLEM}, or the route must be open to everybody`);
+  report(errorAt(["from"], `${PLAIN_HTTP_PROBLEM}, or the route must be open to everybody`));
 }
 
 /** Routes whose users' ID tokens are exchanged at the identity provider: it must be there, know us, and renew them. */
-export function* idJagRules({ valid }: ReadRoute, settings: SettingsDoc): Iterable<UnplacedProblem> {
+export function idJagRules({ valid }: ReadRoute, settings: SettingsDoc, report: Report): void {
   if (!valid.mcp?.server?.upstream_oauth2?.id_jag) return;
   const path = ["mcp", "server", "upstream_oauth2", "id_jag"];
   if (!hasProvider(settings)) {
-    yield errorAt(path, 'needs "idp_provider_url", or an issuer with the use "sign_in", where ID tokens are exchanged');
+    report(
+      errorAt(path, 'needs "idp_provider_url", or an issuer with the use "sign_in", where ID tokens are exchanged'),
+    );
     return;
   }
   if (settings.idp_provider_url === undefined) return;
   if (!hasSecret(settings, "idp_client_secret"))
-    yield warningAt(path, 'needs "idp_client_secret" at most providers, which exchange tokens of known clients alone');
+    report(
+      warningAt(path, 'needs "idp_client_secret" at most providers, which exchange tokens of known clients alone'),
+    );
   // Google knows the parameter instead of the scope.
   const isOffline = settings.idp_request_params?.["access_type"] === "offline";
   if (settings.idp_scopes && !settings.idp_scopes.includes("offline_access") && !isOffline)
-    yield warningAt(path, 'works until a user\'s ID token ends: "idp_scopes" lacks "offline_access", which renews it');
+    report(
+      warningAt(path, 'works until a user\'s ID token ends: "idp_scopes" lacks "offline_access", which renews it'),
+    );
 }
 
 /**
  * A policy that asks for a provider that nobody comes from: an allow rule lets nobody in then, a deny rule keeps nobody out,
  * and no call waits for an approval.
  */
-export function* providerNameRules(
+export function providerNameRules(
   { doc, criteria }: ReadRoute,
   { identity_issuers: issuers = {} }: SettingsDoc,
-): Iterable<UnplacedProblem> {
+  report: Report,
+): void {
   // Few policies ask: the others are not compiled for this.
   if (!doc || criteriaIn(criteria, (name) => name === "idp").length === 0) return;
   const known = [FIRST_PROVIDER, ...Object.keys(issuers)];
@@ -78,7 +85,7 @@ export function* providerNameRules(
       // "" is said of machines.
       if (provider === "" || known.includes(provider)) continue;
       const message = `asks for the provider ${quote(provider)}, which is none, must be one of ${known.join(", ")}`;
-      yield warningAt([name], message);
+      report(warningAt([name], message));
     }
   }
 }

@@ -101,7 +101,9 @@ function* policyProblems(
   mtls: { readonly enforcement?: string } | undefined,
 ): Iterable<UnplacedProblem> {
   const lists = criteriaLists({ policy: doc });
-  yield* certificateRules(lists, mtls);
+  const found: UnplacedProblem[] = [];
+  certificateRules(lists, mtls, (problem) => found.push(problem));
+  yield* found;
   for (const { path, name, action } of criteriaIn(lists)) {
     if (action === "approve") {
       yield errorAt(path.slice(0, -3), "asks for approvals of tool calls: of the console nothing is asked");

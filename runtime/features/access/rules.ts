@@ -11,7 +11,7 @@ import {
   type PolicyDoc,
   type RulesDoc,
 } from "../../policy/parse.ts";
-import { warningAt, errorAt, type UnplacedProblem, quote, type ValuePath } from "../../settings/problem.ts";
+import { warningAt, errorAt, quote, type ValuePath, type Report } from "../../settings/problem.ts";
 import type { AccessDoc } from "./settings.ts";
 import { shadowRules } from "./shadow-rules.ts";
 
@@ -24,74 +24,77 @@ const WIDE = ["allow_public_unauthenticated_access", "allow_any_authenticated_us
  * @param mcp   what the route is in MCP
  * @param lists of the same route, see `criteriaLists`
  */
-export function* accessRules(
+export function accessRules(
   route: Partial<AccessDoc>,
   wrote: (name: keyof AccessDoc) => boolean,
   mcp: "server" | "client" | undefined,
-  lists: readonly PlacedList[] = criteriaLists(route),
-): Iterable<UnplacedProblem> {
+  lists: readonly PlacedList[],
+  report: Report,
+): void {
   if (!wrote("policy") && !ACCESS_KEYS.some((key) => wrote(key))) {
-    yield warningAt([], 'has no "policy", so everything is denied');
+    report(warningAt([], 'has no "policy", so everything is denied'));
   }
   const [isPublic, isAnybody] = WIDE;
   if (route[isPublic] === true && route[isAnybody] === true)
-    yield errorAt([isAnybody], `cannot stand beside "${isPublic}", must be one of them`);
+    report(errorAt([isAnybody], `cannot stand beside "${isPublic}", must be one of them`));
   for (const list of LISTS) {
     const values = route[list];
     if (values === undefined) continue;
     const wide = WIDE.find((each) => route[each] === true);
-    if (wide !== undefined) yield errorAt([list], `cannot stand beside "${wide}", which lets everybody pass anyway`);
-    yield* emptyList(list, values);
+    if (wide !== undefined) report(errorAt([list], `cannot stand beside "${wide}", which lets everybody pass anyway`));
+    emptyList(list, values, report);
   }
   for (const name of ["bearer_token_format", "idp_access_token_allowed_audiences", "show_error_details"] as const) {
     const isOrdinary = name === "show_error_details" ? mcp !== "server" : mcp === undefined;
     if (!isOrdinary && wrote(name))
-      yield errorAt([name], "cannot stand on an MCP route, whose callers show External Tokens");
+      report(errorAt([name], "cannot stand on an MCP route, whose callers show External Tokens"));
   }
   if (route.idp_access_token_allowed_audiences?.length === 0)
-    yield errorAt(["idp_access_token_allowed_audiences"], "is an empty list, must have an audience or be left out");
-  yield* criteriaOfOthers(route, lists, mcp === "server");
-  yield* approveRules(lists, mcp === "server");
+    report(errorAt(["idp_access_token_allowed_audiences"], "is an empty list, must have an audience or be left out"));
+  criteriaOfOthers(route, lists, mcp === "server", report);
+  approveRules(lists, mcp === "server", report);
   for (const list of lists) {
     if (list.criteria.length === 0 && hasCriteria(list.block))
-      yield warningAt(pathOf(list), "is an empty list and adds nothing, should be left out");
+      report(warningAt(pathOf(list), "is an empty list and adds nothing, should be left out"));
   }
-  yield* shadowRules(route);
+  shadowRules(route, report);
 }
 
-function* emptyList(
+function emptyList(
   name: string,
   values: readonly string[] | Readonly<Record<string, readonly string[]>>,
-): Iterable<UnplacedProblem> {
+  report: Report,
+): void {
   const message = "is empty and lets nobody in, must have at least one value or be left out";
-  if (Object.keys(values).length === 0) yield errorAt([name], message);
+  if (Object.keys(values).length === 0) report(errorAt([name], message));
   for (const [claim, of] of Object.entries(values) as (readonly [string, unknown])[]) {
-    if (Array.isArray(of) && of.length === 0) yield errorAt([name, claim], message);
+    if (Array.isArray(of) && of.length === 0) report(errorAt([name, claim], message));
   }
 }
 
 /** Criteria that can never hold on a route of this kind. */
-function* criteriaOfOthers(
+function criteriaOfOthers(
   route: Partial<AccessDoc>,
   lists: readonly PlacedList[],
   isMcpServer: boolean,
-): Iterable<UnplacedProblem> {
+  report: Report,
+): void {
   const isOfOthers = isMcpServer ? isOfBrowsers : isOfCalls;
   for (const { path, name, action } of criteriaIn(lists, isOfOthers)) {
     if (!isMcpServer) {
       const message = 'can never match: the route is no MCP server route, must have "mcp.server" beside the policy';
       // Under deny it does no harm where one policy serves routes of both kinds.
-      yield action === "allow" ? errorAt(path, message) : warningAt(path, message);
+      report(action === "allow" ? errorAt(path, message) : warningAt(path, message));
     }
     if (name === "device")
-      yield warningAt(path, "can never be known: clients of MCP servers cannot prove a device, and are answered 450");
+      report(warningAt(path, "can never be known: clients of MCP servers cannot prove a device, and are answered 450"));
     if (name === "cors_preflight") {
-      yield warningAt(path, "can never match: preflight requests of MCP server routes are answered by the gateway");
+      report(warningAt(path, "can never match: preflight requests of MCP server routes are answered by the gateway"));
     }
   }
   if (route.cors_allow_preflight === true && isMcpServer) {
     const message = "changes nothing on an MCP server route, whose preflight requests the gateway answers";
-    yield warningAt(["cors_allow_preflight"], message);
+    report(warningAt(["cors_allow_preflight"], message));
   }
 }
 
@@ -106,27 +109,28 @@ function isOfBrowsers(name: string): boolean {
 const NO_CALLS: ReadonlySet<string> = new Set(["mcp_prompt", "mcp_resource", "mcp_method"]);
 
 /** Rules that ask for approvals are about tool calls: elsewhere they would look as if they held something back. */
-function* approveRules(lists: readonly PlacedList[], isMcpServer: boolean): Iterable<UnplacedProblem> {
+function approveRules(lists: readonly PlacedList[], isMcpServer: boolean, report: Report): void {
   if (!isMcpServer) {
     const first = approvePlace(lists);
     const message = 'asks for approvals of tool calls: the route is no MCP server route, must have "mcp.server"';
-    if (first) yield errorAt(first, message);
+    if (first) report(errorAt(first, message));
     return;
   }
   for (const { path, action } of criteriaIn(lists, (name) => NO_CALLS.has(name))) {
     if (action === "approve")
-      yield errorAt(path, "is no criterion of tool calls, which alone are approved: must be left out");
+      report(errorAt(path, "is no criterion of tool calls, which alone are approved: must be left out"));
   }
 }
 
 /** Approvals are given on the host of sign-in pages, which no route's application shares. */
-export function* approvalPageRules(
+export function approvalPageRules(
   lists: readonly PlacedList[],
   authenticateUrl: string | undefined,
-): Iterable<UnplacedProblem> {
+  report: Report,
+): void {
   const first = approvePlace(lists);
   if (first && authenticateUrl === undefined)
-    yield errorAt(first, 'needs "authenticate_service_url", on whose host approvals are given');
+    report(errorAt(first, 'needs "authenticate_service_url", on whose host approvals are given'));
 }
 
 /** The first block of rules that ask for approvals. */
@@ -136,16 +140,19 @@ function approvePlace(lists: readonly PlacedList[]): ValuePath | undefined {
 }
 
 /** Criteria that need something of the file given to `gateway run`. */
-export function* certificateRules(
+export function certificateRules(
   lists: readonly PlacedList[],
   mtls: { readonly enforcement?: string } | undefined,
-): Iterable<UnplacedProblem> {
+  report: Report,
+): void {
   for (const { path, name } of criteriaIn(lists, isAboutCertificates)) {
     if (!mtls)
-      yield errorAt(path, 'can never be judged: clients are not asked for a certificate, needs "downstream_mtls"');
+      report(errorAt(path, 'can never be judged: clients are not asked for a certificate, needs "downstream_mtls"'));
     else if (name === "invalid_client_certificate" && mtls.enforcement !== "policy") {
       const enforcement = quote(mtls.enforcement ?? "policy_with_default_deny");
-      yield warningAt(path, `never matches: "downstream_mtls.enforcement" ${enforcement} refuses such requests before`);
+      report(
+        warningAt(path, `never matches: "downstream_mtls.enforcement" ${enforcement} refuses such requests before`),
+      );
     }
   }
 }

@@ -2,30 +2,30 @@
 import { type CandidateDoc, candidatesOf, MAX_CANDIDATES, type ShadowKeys } from "../../policy/shadow.ts";
 import { canonicalPolicy, enforcedRules, isList, type PolicyDoc } from "../../policy/parse.ts";
 import { ACCESS_KEYS, routePolicy } from "../../policy/access-keys.ts";
-import { errorAt, type UnplacedProblem, warningAt } from "../../settings/problem.ts";
+import { errorAt, warningAt, type Report } from "../../settings/problem.ts";
 import { canonicalJson } from "../../shared/canonical-json.ts";
 
-export function* shadowRules(route: ShadowKeys): Iterable<UnplacedProblem> {
+export function shadowRules(route: ShadowKeys, report: Report): void {
   const { policy, shadow_policy: whole = [] } = route;
   const nested = (isList(whole) ? whole : [whole]).findIndex(({ shadow }) => shadow === true);
   if (nested !== -1) {
     const message = "cannot stand in a candidate, which is in shadow as a whole, must be left out";
-    yield errorAt(["shadow_policy", ...(isList(whole) ? [nested] : []), "shadow"], message);
+    report(errorAt(["shadow_policy", ...(isList(whole) ? [nested] : []), "shadow"], message));
     return;
   }
   const candidates = candidatesOf(route);
   if (candidates.length > MAX_CANDIDATES)
-    yield errorAt([], `has ${candidates.length} candidates in shadow, must be at most ${MAX_CANDIDATES}`);
+    report(errorAt([], `has ${candidates.length} candidates in shadow, must be at most ${MAX_CANDIDATES}`));
   // Of thousands of routes few have a candidate.
   const [first] = candidates;
   const inForce = first && canonicalTexts(routePolicy({ ...route, policy: enforcedRules(policy ?? []) }) ?? []);
   for (const candidate of candidates) {
     if (canonicalTexts(candidate.policy) === inForce)
-      yield warningAt(placeOf(candidate, policy), "is in shadow and decides as what is in force, should be left out");
+      report(warningAt(placeOf(candidate, policy), "is in shadow and decides as what is in force, should be left out"));
   }
   const hasRules = policy !== undefined && (!isList(policy) || policy.length > 0);
   if (hasRules && enforcedRules(policy).length === 0 && !ACCESS_KEYS.some((key) => route[key] !== undefined))
-    yield warningAt(["policy"], "has all its rules in shadow, so everything is denied");
+    report(warningAt(["policy"], "has all its rules in shadow, so everything is denied"));
 }
 
 /** Rules in any order, and twice, decide alike. */

@@ -3,7 +3,7 @@ import { quotedProblem, readable } from "../../settings/types/checks.ts";
 import { block, blockList } from "../../settings/types/block.ts";
 import { count, duration, text } from "../../settings/types/scalar.ts";
 import type { DocOf } from "../../settings/types/registry.ts";
-import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
+import { errorAt, type UnplacedProblem, type Report } from "../../settings/problem.ts";
 import { parseHostHeader, parseRoutePath } from "../../settings/values.ts";
 
 /** More would ask each upstream without end. */
@@ -114,44 +114,43 @@ type PayloadDoc = NonNullable<NonNullable<HealthCheckDoc["tcp_health_check"]>["s
 
 const KINDS = ["http_health_check", "tcp_health_check", "grpc_health_check"] as const;
 
-export function* healthCheckRules(checks: readonly HealthCheckDoc[]): Iterable<UnplacedProblem> {
+export function healthCheckRules(checks: readonly HealthCheckDoc[], report: Report): void {
   if (checks.length > MAX_CHECKS)
-    yield errorAt(["health_checks"], `has ${checks.length} checks, must have at most ${MAX_CHECKS}`);
+    report(errorAt(["health_checks"], `has ${checks.length} checks, must have at most ${MAX_CHECKS}`));
   for (const [index, check] of checks.entries()) {
     const path = ["health_checks", index];
     const [first, ...more] = KINDS.filter((kind) => check[kind] !== undefined);
     if (first === undefined)
-      yield errorAt(path, 'must have "http_health_check", "tcp_health_check" or "grpc_health_check"');
-    for (const other of more) yield errorAt([...path, other], `cannot stand beside "${first}"`);
+      report(errorAt(path, 'must have "http_health_check", "tcp_health_check" or "grpc_health_check"'));
+    for (const other of more) report(errorAt([...path, other], `cannot stand beside "${first}"`));
     for (const [at, { start, end }] of (check.http_health_check?.expected_statuses ?? []).entries()) {
       if (start >= end)
-        yield errorAt(
-          [...path, "http_health_check", "expected_statuses", at, "end"],
-          `is ${end}, must be above "start", which is ${start}`,
+        report(
+          errorAt(
+            [...path, "http_health_check", "expected_statuses", at, "end"],
+            `is ${end}, must be above "start", which is ${start}`,
+          ),
         );
     }
-    yield* tcpRules(check, [...path, "tcp_health_check"]);
+    tcpRules(check, [...path, "tcp_health_check"], report);
   }
 }
 
-function* tcpRules(
-  { tcp_health_check: tcp }: HealthCheckDoc,
-  path: UnplacedProblem["path"],
-): Iterable<UnplacedProblem> {
+function tcpRules({ tcp_health_check: tcp }: HealthCheckDoc, path: UnplacedProblem["path"], report: Report): void {
   const { send, receive = [] } = tcp ?? {};
   if (send && receive.length === 0)
-    yield errorAt([...path, "send"], 'needs "receive" beside it: without an answer it says nothing');
+    report(errorAt([...path, "send"], 'needs "receive" beside it: without an answer it says nothing'));
   if (receive.length > MAX_PAYLOADS)
-    yield errorAt([...path, "receive"], `has ${receive.length} parts, must have at most ${MAX_PAYLOADS}`);
-  if (send) yield* payloadRules(send, [...path, "send"]);
-  for (const [at, each] of receive.entries()) yield* payloadRules(each, [...path, "receive", at]);
+    report(errorAt([...path, "receive"], `has ${receive.length} parts, must have at most ${MAX_PAYLOADS}`));
+  if (send) payloadRules(send, [...path, "send"], report);
+  for (const [at, each] of receive.entries()) payloadRules(each, [...path, "receive", at], report);
 }
 
-function* payloadRules(doc: PayloadDoc, path: UnplacedProblem["path"]): Iterable<UnplacedProblem> {
-  if (doc.hex === undefined && doc.utf8 === undefined) yield errorAt(path, 'must have "hex" or "utf8"');
-  if (doc.hex !== undefined && doc.utf8 !== undefined) yield errorAt([...path, "utf8"], 'cannot stand beside "hex"');
+function payloadRules(doc: PayloadDoc, path: UnplacedProblem["path"], report: Report): void {
+  if (doc.hex === undefined && doc.utf8 === undefined) report(errorAt(path, 'must have "hex" or "utf8"'));
+  if (doc.hex !== undefined && doc.utf8 !== undefined) report(errorAt([...path, "utf8"], 'cannot stand beside "hex"'));
   const bytes = payloadHex(doc).length / 2;
-  if (bytes > MAX_PAYLOAD_BYTES) yield errorAt(path, `has ${bytes} bytes, must have at most ${MAX_PAYLOAD_BYTES}`);
+  if (bytes > MAX_PAYLOAD_BYTES) report(errorAt(path, `has ${bytes} bytes, must have at most ${MAX_PAYLOAD_BYTES}`));
 }
 
 /** The bytes in hexadecimal digits. */

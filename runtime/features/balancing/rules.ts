@@ -1,5 +1,5 @@
 /** What Maglev tables may be like, each by itself and all together. */
-import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
+import { errorAt, type Report } from "../../settings/problem.ts";
 import { parseUpstream, upstreamAddress } from "../../settings/values.ts";
 import { maglevKey, maglevMembers } from "./maglev-members.ts";
 import type { BalancingDoc } from "./settings.ts";
@@ -16,16 +16,19 @@ export type MaglevDoc = Partial<Pick<BalancingDoc, "load_balancing_policy" | "ma
 };
 
 /** @param route its sound members */
-export function* maglevRules(route: MaglevDoc): Iterable<UnplacedProblem> {
+export function maglevRules(route: MaglevDoc, report: Report): void {
   const { maglev_lb_config: config } = route;
+  if (config === undefined && route.load_balancing_policy !== "maglev") return;
   if (config !== undefined && route.load_balancing_policy !== "maglev")
-    yield errorAt(["maglev_lb_config"], 'needs "load_balancing_policy" to be "maglev" beside it');
+    report(errorAt(["maglev_lb_config"], 'needs "load_balancing_policy" to be "maglev" beside it'));
   const size = config?.table_size ?? MAGLEV_TABLE_SIZE;
   if (!isPrime(size))
-    yield errorAt(["maglev_lb_config", "table_size"], `is ${size}, must be a prime number such as ${primeAbove(size)}`);
+    report(
+      errorAt(["maglev_lb_config", "table_size"], `is ${size}, must be a prime number such as ${primeAbove(size)}`),
+    );
   const upstreams = toList(route).length;
   if (route.load_balancing_policy === "maglev" && upstreams > size)
-    yield errorAt(["to"], `has ${upstreams} upstreams, must have at most the ${size} of the table`);
+    report(errorAt(["to"], `has ${upstreams} upstreams, must have at most the ${size} of the table`));
 }
 
 /** @returns the first route whose table is one too many */

@@ -4,7 +4,7 @@ import { block } from "../../settings/types/block.ts";
 import { choice, count, duration } from "../../settings/types/scalar.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { MAX_MAGLEV_TABLE_SIZE, type MaglevDoc, maglevRules } from "./rules.ts";
-import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
+import { errorAt, type Report } from "../../settings/problem.ts";
 
 export const BALANCING_POLICIES = ["round_robin", "random", "least_request", "ring_hash", "maglev"] as const;
 
@@ -79,10 +79,10 @@ export const balancingShape = {
 /** What of a route is about which upstream takes a request. */
 export type BalancingDoc = ShapeDoc<typeof balancingShape>;
 
-export function* balancingRules(route: Partial<BalancingDoc> & MaglevDoc): Iterable<UnplacedProblem> {
-  yield* maglevRules(route);
-  yield* healthCheckRules(route.health_checks ?? []);
+export function balancingRules(route: Partial<BalancingDoc> & MaglevDoc, report: Report): void {
+  maglevRules(route, report);
+  healthCheckRules(route.health_checks ?? [], report);
   const outliers = route.outlier_detection;
   if (outliers?.consecutive_5xx === 0 && (outliers.consecutive_gateway_failure ?? 0) === 0)
-    yield errorAt(["outlier_detection"], "looks at nothing, must have a threshold above 0");
+    report(errorAt(["outlier_detection"], "looks at nothing, must have a threshold above 0"));
 }

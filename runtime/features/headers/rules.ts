@@ -1,6 +1,6 @@
 /** Rules between the header settings of a route. @see test/requirements.ts, "Header behavior on proxied requests"; DECISIONS.md D6 */
 import { groupCount, highestGroup, parsePattern, parseSubstitution } from "../../shared/re2.ts";
-import { warningAt, errorAt, type UnplacedProblem, quote } from "../../settings/problem.ts";
+import { warningAt, errorAt, quote, type Report } from "../../settings/problem.ts";
 import type { HeaderDoc } from "./settings.ts";
 
 /**
@@ -10,42 +10,46 @@ import type { HeaderDoc } from "./settings.ts";
  * @param wrote  whether the author wrote a member, sound or not
  * @param token  which of our tokens the upstream gets in Authorization
  */
-export function* headerRules(
+export function headerRules(
   route: Partial<HeaderDoc>,
   wrote: (name: keyof HeaderDoc) => boolean,
   token: "External" | "Internal" | undefined,
-): Iterable<UnplacedProblem> {
+  report: Report,
+): void {
   const forms = hostForms(route, wrote);
   if (forms.length > 1) {
-    yield errorAt(
-      [forms[1] ?? ""],
-      `cannot be combined with "${forms[0]}", at most one setting may choose the Host header`,
+    report(
+      errorAt(
+        [forms[1] ?? ""],
+        `cannot be combined with "${forms[0]}", at most one setting may choose the Host header`,
+      ),
     );
   }
-  yield* regexPair(route, wrote);
-  yield* twiceNamed(Object.keys(route.set_request_headers ?? {}), "set_request_headers");
-  yield* secretHeaders(route);
-  yield* twiceNamed(Object.keys(route.set_response_headers ?? {}), "set_response_headers");
+  regexPair(route, wrote, report);
+  twiceNamed(Object.keys(route.set_request_headers ?? {}), "set_request_headers", report);
+  secretHeaders(route, report);
+  twiceNamed(Object.keys(route.set_response_headers ?? {}), "set_response_headers", report);
   const { remove_request_headers: removed = [] } = route;
-  const set = new Set(removed.length === 0 ? [] : setNames(route).map(([, name]) => name.toLowerCase()));
+  if (removed.length === 0) return authorizationRule(route, token, report);
+  const set = new Set(setNames(route).map(([, name]) => name.toLowerCase()));
   for (const [index, name] of removed.entries()) {
     if (set.has(name.toLowerCase())) {
       const message = `is ${quote(name)}, which "set_request_headers" sets too; it is removed and never sent`;
-      yield warningAt(["remove_request_headers", index], message);
+      report(warningAt(["remove_request_headers", index], message));
     }
   }
-  yield* authorizationRule(route, token);
-  yield* removedTokenRule(route, token);
+  authorizationRule(route, token, report);
+  removedTokenRule(route, token, report);
 }
 
 /** Header names that stand twice in one map in different case. */
-export function* twiceNamed(names: readonly string[], setting: string): Iterable<UnplacedProblem> {
+export function twiceNamed(names: readonly string[], setting: string, report: Report): void {
   if (names.length < 2) return;
   const seen = new Map<string, string>();
   for (const name of names) {
     const first = seen.get(name.toLowerCase());
     if (first !== undefined)
-      yield errorAt([setting, name], `names the same header as ${quote(first)}, must be written once`);
+      report(errorAt([setting, name], `names the same header as ${quote(first)}, must be written once`));
     seen.set(name.toLowerCase(), name);
   }
 }
@@ -60,19 +64,21 @@ function hostForms(route: Partial<HeaderDoc>, wrote: (name: keyof HeaderDoc) => 
   return forms;
 }
 
-function* regexPair(route: Partial<HeaderDoc>, wrote: (name: keyof HeaderDoc) => boolean): Iterable<UnplacedProblem> {
+function regexPair(route: Partial<HeaderDoc>, wrote: (name: keyof HeaderDoc) => boolean, report: Report): void {
   const [pattern, substitution] = ["host_path_regex_rewrite_pattern", "host_path_regex_rewrite_substitution"] as const;
   if (wrote(pattern) !== wrote(substitution)) {
     const [present, absent] = wrote(pattern) ? [pattern, substitution] : [substitution, pattern];
-    yield errorAt([present], `needs "${absent}" beside it`);
+    report(errorAt([present], `needs "${absent}" beside it`));
   }
   if (route[pattern] === undefined || route[substitution] === undefined) return;
   const groups = groupCount(parsePattern(route[pattern]));
   const wanted = highestGroup(parseSubstitution(route[substitution]));
   if (wanted > groups) {
-    yield errorAt(
-      [substitution],
-      `names group \\${wanted}, but the pattern has ${groups === 0 ? "no groups" : `only ${groups}`}`,
+    report(
+      errorAt(
+        [substitution],
+        `names group \\${wanted}, but the pattern has ${groups === 0 ? "no groups" : `only ${groups}`}`,
+      ),
     );
   }
 }
@@ -83,39 +89,41 @@ export function setNames(route: Partial<HeaderDoc>): readonly (readonly [setting
   return settings.flatMap((setting) => Object.keys(route[setting] ?? {}).map((name) => [setting, name] as const));
 }
 
-function* secretHeaders(route: Partial<HeaderDoc>): Iterable<UnplacedProblem> {
+function secretHeaders(route: Partial<HeaderDoc>, report: Report): void {
   if (!route.set_request_headers_secret) return;
   const secret = Object.keys(route.set_request_headers_secret);
-  yield* twiceNamed(secret, "set_request_headers_secret");
+  twiceNamed(secret, "set_request_headers_secret", report);
   const plain = new Set(Object.keys(route.set_request_headers ?? {}).map((name) => name.toLowerCase()));
   for (const name of secret) {
     const path = ["set_request_headers_secret", name];
-    if (plain.has(name.toLowerCase())) yield errorAt(path, 'is in "set_request_headers" too, must be in one of them');
+    if (plain.has(name.toLowerCase())) report(errorAt(path, 'is in "set_request_headers" too, must be in one of them'));
     const value: object = route.set_request_headers_secret[name] ?? {};
-    if (Object.keys(value).length === 0) yield errorAt(path, 'is empty, must have "secret_ref" or "secret_sealed"');
+    if (Object.keys(value).length === 0) report(errorAt(path, 'is empty, must have "secret_ref" or "secret_sealed"'));
   }
 }
 
-function* authorizationRule(
+function authorizationRule(
   route: Partial<HeaderDoc>,
   token: "External" | "Internal" | undefined,
-): Iterable<UnplacedProblem> {
+  report: Report,
+): void {
   if (token === undefined) return;
   const path = setNames(route).find(([, name]) => name.toLowerCase() === "authorization");
   if (path === undefined) return;
   if (token === "External")
-    yield errorAt(path, "cannot be set on an MCP client route, where it carries the External Token");
+    report(errorAt(path, "cannot be set on an MCP client route, where it carries the External Token"));
   if (token === "Internal") {
-    yield errorAt(path, 'cannot be set beside "mcp.server.upstream_oauth2", where it carries the Internal Token');
+    report(errorAt(path, 'cannot be set beside "mcp.server.upstream_oauth2", where it carries the Internal Token'));
   }
 }
 
 /** Legal, since removal always wins, but it takes away what the route is for. */
-function* removedTokenRule(
+function removedTokenRule(
   { remove_request_headers: removed = [] }: Partial<HeaderDoc>,
   token: "External" | "Internal" | undefined,
-): Iterable<UnplacedProblem> {
+  report: Report,
+): void {
   const index = removed.findIndex((name) => name.toLowerCase() === "authorization");
   if (token === undefined || index === -1) return;
-  yield warningAt(["remove_request_headers", index], `removes the ${token} Token, so the upstream never gets it`);
+  report(warningAt(["remove_request_headers", index], `removes the ${token} Token, so the upstream never gets it`));
 }

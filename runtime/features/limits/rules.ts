@@ -1,5 +1,5 @@
 /** Rules between the members of a route's `rate_limits`, and between them and what else the route is. */
-import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
+import { errorAt, type UnplacedProblem, type Report } from "../../settings/problem.ts";
 import { parseDuration } from "../../settings/values.ts";
 import type { LimitsDoc } from "./settings.ts";
 
@@ -12,46 +12,50 @@ const LONGEST_WINDOW_MS = 30 * 86_400_000;
 type LimitDoc = NonNullable<LimitsDoc["rate_limits"]>[number];
 
 /** @param isMcpServer the route is an MCP server's */
-export function* rateLimitRules(
-  { rate_limits: limits = [] }: LimitsDoc,
-  isMcpServer: boolean,
-): Iterable<UnplacedProblem> {
+export function rateLimitRules({ rate_limits: limits = [] }: LimitsDoc, isMcpServer: boolean, report: Report): void {
   if (limits.length > MAX_LIMITS)
-    yield errorAt(["rate_limits"], `has ${limits.length} limits, must have at most ${MAX_LIMITS}`);
+    report(errorAt(["rate_limits"], `has ${limits.length} limits, must have at most ${MAX_LIMITS}`));
   const names = new Set<string>();
   for (const [index, limit] of limits.entries()) {
     const path = ["rate_limits", index];
     // One that was refused is not here.
     const { name }: Partial<LimitDoc> = limit;
     if (name !== undefined && names.has(name))
-      yield errorAt([...path, "name"], `is "${name}", the name of another limit`);
+      report(errorAt([...path, "name"], `is "${name}", the name of another limit`));
     if (name !== undefined) names.add(name);
-    yield* countRules(limit, path);
-    yield* toolRules(limit, path, isMcpServer);
+    countRules(limit, path, report);
+    toolRules(limit, path, isMcpServer, report);
   }
 }
 
-function* countRules({ requests, concurrency, window }: LimitDoc, path: UnplacedProblem["path"]) {
-  if (requests === undefined && concurrency === undefined) yield errorAt(path, 'must have "requests" or "concurrency"');
+function countRules({ requests, concurrency, window }: LimitDoc, path: UnplacedProblem["path"], report: Report): void {
+  if (requests === undefined && concurrency === undefined)
+    report(errorAt(path, 'must have "requests" or "concurrency"'));
   if (requests !== undefined && concurrency !== undefined)
-    yield errorAt([...path, "concurrency"], 'cannot stand beside "requests", must be a limit of its own');
+    report(errorAt([...path, "concurrency"], 'cannot stand beside "requests", must be a limit of its own'));
   if (window === undefined) return;
   if (concurrency !== undefined)
-    yield errorAt([...path, "window"], 'is of "requests", cannot stand beside "concurrency"');
+    report(errorAt([...path, "window"], 'is of "requests", cannot stand beside "concurrency"'));
   const parsed = parseDuration(window);
   if (parsed.ok && (parsed.value < SHORTEST_WINDOW_MS || parsed.value > LONGEST_WINDOW_MS))
-    yield errorAt([...path, "window"], `is "${window}", must be from "1s" to "30d"`);
+    report(errorAt([...path, "window"], `is "${window}", must be from "1s" to "30d"`));
 }
 
-function* toolRules({ per = [], tools }: LimitDoc, path: UnplacedProblem["path"], isMcpServer: boolean) {
+function toolRules(
+  { per = [], tools }: LimitDoc,
+  path: UnplacedProblem["path"],
+  isMcpServer: boolean,
+  report: Report,
+): void {
   for (const [at, key] of per.entries())
-    if (per.indexOf(key) !== at) yield errorAt([...path, "per", at], `"${key}" stands there twice`);
+    if (per.indexOf(key) !== at) report(errorAt([...path, "per", at], `"${key}" stands there twice`));
   if (tools === undefined) {
     // Callers choose what they call: a count for each name that somebody thinks of would be no limit.
-    if (per.includes("tool")) yield errorAt([...path, "per"], 'has "tool", needs "tools", the names that are counted');
+    if (per.includes("tool"))
+      report(errorAt([...path, "per"], 'has "tool", needs "tools", the names that are counted'));
     return;
   }
-  if (!isMcpServer) yield errorAt([...path, "tools"], 'cannot stand on a route that has no "mcp.server"');
+  if (!isMcpServer) report(errorAt([...path, "tools"], 'cannot stand on a route that has no "mcp.server"'));
   if (tools.length === 0 || tools.length > MAX_TOOLS)
-    yield errorAt([...path, "tools"], `has ${tools.length} names, must have 1 to ${MAX_TOOLS}`);
+    report(errorAt([...path, "tools"], `has ${tools.length} names, must have 1 to ${MAX_TOOLS}`));
 }

@@ -7,7 +7,7 @@
 import { quotedProblem, readable } from "../../settings/types/checks.ts";
 import { OWN_PREFIXES } from "../routing/own-paths.ts";
 import { pathTextProblem } from "../routing/path-rewrite.ts";
-import { errorAt, type UnplacedProblem, quote } from "../../settings/problem.ts";
+import { errorAt, quote, type Report } from "../../settings/problem.ts";
 import type { McpDoc } from "./settings.ts";
 import { parseRoutePath } from "../../settings/values.ts";
 
@@ -39,15 +39,16 @@ export function extraPathProblem(text: string): string | undefined {
 }
 
 /** Rules between the entries, and with the route. */
-export function* extraPathRules(
+export function extraPathRules(
   route: Partial<McpDoc> & { readonly prefix?: string; readonly path?: string },
-): Iterable<UnplacedProblem> {
+  report: Report,
+): void {
   const { extra_paths: entries, path = "" } = route.mcp?.server ?? {};
   if (!entries) return;
   const place = ["mcp", "server", "extra_paths"];
   if (route.path !== undefined)
-    yield errorAt(place, 'needs a route with "prefix" or a whole host: nothing lies below "path" of the route');
-  if (entries.length > MAX_EXTRA_PATHS) yield errorAt(place, `has more than ${MAX_EXTRA_PATHS} entries`);
+    report(errorAt(place, 'needs a route with "prefix" or a whole host: nothing lies below "path" of the route'));
+  if (entries.length > MAX_EXTRA_PATHS) report(errorAt(place, `has more than ${MAX_EXTRA_PATHS} entries`));
   const isWholeHost = (route.prefix ?? "/") === "/" && route.path === undefined;
   const seen = new Set<string>();
   for (const [index, entry] of entries.entries()) {
@@ -55,9 +56,9 @@ export function* extraPathRules(
       ? OWN_PREFIXES.find((prefix) => entry === prefix || entry.startsWith(`${prefix}/`))
       : undefined;
     if (own !== undefined)
-      yield errorAt([...place, index], `is ${quote(entry)}, but the gateway itself answers below "${own}"`);
-    if (entry === path) yield errorAt([...place, index], `is ${quote(entry)}, which is "path" and served already`);
-    if (seen.has(entry)) yield errorAt([...place, index], `is ${quote(entry)}, which stands there twice`);
+      report(errorAt([...place, index], `is ${quote(entry)}, but the gateway itself answers below "${own}"`));
+    if (entry === path) report(errorAt([...place, index], `is ${quote(entry)}, which is "path" and served already`));
+    if (seen.has(entry)) report(errorAt([...place, index], `is ${quote(entry)}, which stands there twice`));
     seen.add(entry);
   }
 }

@@ -4,7 +4,7 @@ import { TREATMENTS, type DeclaredArguments, type Treatment } from "../../audit/
 import { block } from "../../settings/types/block.ts";
 import { textListMap } from "../../settings/types/map.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
-import { errorAt, quote, type UnplacedProblem } from "../../settings/problem.ts";
+import { errorAt, quote, type Report } from "../../settings/problem.ts";
 import type { McpRoute } from "./compiled.ts";
 
 const MAX_NAME = 256;
@@ -51,7 +51,7 @@ export const recordArgumentsBlock = block(recordArgumentsShape, {
 const MAX_POINTERS = 100;
 
 /** @returns problems with paths below the block */
-export function* recordArgumentsRules(doc: RecordArgumentsDoc): Iterable<UnplacedProblem> {
+export function recordArgumentsRules(doc: RecordArgumentsDoc, report: Report): void {
   const found = new Map<string, Treatment>();
   const counts = new Map<string, number>();
   for (const treatment of TREATMENTS) {
@@ -59,13 +59,13 @@ export function* recordArgumentsRules(doc: RecordArgumentsDoc): Iterable<Unplace
       for (const pointer of new Set(pointers)) {
         const place = JSON.stringify([tool, pointer]);
         const other = found.get(place);
-        if (other !== undefined) yield errorAt([treatment, tool], `has ${quote(pointer)}, which "${other}" has, too`);
+        if (other !== undefined) report(errorAt([treatment, tool], `has ${quote(pointer)}, which "${other}" has, too`));
         found.set(place, treatment);
       }
       const before = counts.get(tool) ?? 0;
       counts.set(tool, before + pointers.length);
       if (before <= MAX_POINTERS && before + pointers.length > MAX_POINTERS)
-        yield errorAt([treatment, tool], `is one of more than ${MAX_POINTERS} pointers of this tool`);
+        report(errorAt([treatment, tool], `is one of more than ${MAX_POINTERS} pointers of this tool`));
     }
   }
 }

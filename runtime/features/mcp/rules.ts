@@ -1,5 +1,5 @@
 /** Rules between the members of a route's `mcp` block, D5. */
-import { below, errorAt, type UnplacedProblem, warningAt } from "../../settings/problem.ts";
+import { below, errorAt, warningAt, type Report } from "../../settings/problem.ts";
 import { toolScopesProblem } from "./tool-scopes.ts";
 import type { McpDoc, McpServerDoc } from "./settings.ts";
 import { recordArgumentsRules } from "./record-arguments.ts";
@@ -8,53 +8,55 @@ import type { UpstreamOAuthDoc } from "./upstream-oauth.ts";
 import { hasSecret } from "../../settings/secret-spellings.ts";
 
 /** Rules between the members of the block. */
-export function* mcpRules(mcp: NonNullable<McpDoc["mcp"]>): Iterable<UnplacedProblem> {
-  if (mcp.server && mcp.client) yield errorAt(["mcp"], 'has both "server" and "client", must have exactly one');
-  if (!mcp.server && !mcp.client) yield errorAt(["mcp"], 'is empty, must have "server" or "client"');
+export function mcpRules(mcp: NonNullable<McpDoc["mcp"]>, report: Report): void {
+  if (mcp.server && mcp.client) report(errorAt(["mcp"], 'has both "server" and "client", must have exactly one'));
+  if (!mcp.server && !mcp.client) report(errorAt(["mcp"], 'is empty, must have "server" or "client"'));
   const lock = mcp.server?.tool_lock;
-  if (lock) for (const problem of toolLockRules(lock)) yield below(["mcp", "server", "tool_lock"], problem);
+  if (lock) toolLockRules(lock, (problem) => report(below(["mcp", "server", "tool_lock"], problem)));
   const scopes = mcp.server?.tool_scopes && toolScopesProblem(mcp.server.tool_scopes);
-  if (scopes !== undefined) yield errorAt(["mcp", "server", "tool_scopes"], scopes);
+  if (scopes !== undefined) report(errorAt(["mcp", "server", "tool_scopes"], scopes));
   const recorded = mcp.server?.record_arguments;
   if (recorded)
-    for (const problem of recordArgumentsRules(recorded)) yield below(["mcp", "server", "record_arguments"], problem);
+    recordArgumentsRules(recorded, (problem) => report(below(["mcp", "server", "record_arguments"], problem)));
   const oauth = mcp.server?.upstream_oauth2;
-  if (oauth) for (const problem of oauthRules(oauth)) yield below(OAUTH, problem);
+  if (oauth) oauthRules(oauth, (problem) => report(below(OAUTH, problem)));
 }
 
 const OAUTH = ["mcp", "server", "upstream_oauth2"];
 
-function* oauthRules(oauth: UpstreamOAuthDoc): Iterable<UnplacedProblem> {
+function oauthRules(oauth: UpstreamOAuthDoc, report: Report): void {
   const hasClient = oauth.client_id !== undefined;
   const credentials = ["client_secret", "client_key"].filter((name) => hasSecret(oauth, name));
-  if (credentials.length > 0 && !hasClient) yield errorAt([], `has "${credentials[0]}" but no "client_id"`);
-  if (credentials.length > 1) yield errorAt([], 'has "client_secret" and "client_key", must have one of them');
+  if (credentials.length > 0 && !hasClient) report(errorAt([], `has "${credentials[0]}" but no "client_id"`));
+  if (credentials.length > 1) report(errorAt([], 'has "client_secret" and "client_key", must have one of them'));
   if (oauth.endpoint && !hasClient && !oauth.workload) {
-    yield errorAt(["endpoint"], 'needs "client_id" beside it, or must be left out so that everything is discovered');
+    report(errorAt(["endpoint"], 'needs "client_id" beside it, or must be left out so that everything is discovered'));
   }
   const [direct, ...others] = DIRECT.filter((name) => oauth[name] !== undefined && oauth[name] !== false);
-  for (const other of others) yield errorAt([other], `stands beside "${direct}", must be the only one of them`);
+  for (const other of others) report(errorAt([other], `stands beside "${direct}", must be the only one of them`));
   if (direct === undefined) {
-    if (oauth.resource !== undefined) yield errorAt(["resource"], 'is for "workload" and "client_credentials" alone');
+    if (oauth.resource !== undefined) report(errorAt(["resource"], 'is for "workload" and "client_credentials" alone'));
     return;
   }
   if (oauth.authorization_url_params)
-    yield errorAt(["authorization_url_params"], `is for users who connect, whom "${direct}" does without`);
+    report(errorAt(["authorization_url_params"], `is for users who connect, whom "${direct}" does without`));
   if (direct !== "workload" && !hasClient)
-    yield errorAt([direct], 'needs "client_id" beside it, as whom the gateway asks for tokens');
+    report(errorAt([direct], 'needs "client_id" beside it, as whom the gateway asks for tokens'));
   if (direct === "client_credentials" && hasClient && credentials.length === 0)
-    yield errorAt([direct], 'needs "client_secret" or "client_key" beside it');
-  if (oauth.workload && !hasSecret(oauth.workload, "assertion")) yield errorAt(["workload"], 'lacks "assertion"');
+    report(errorAt([direct], 'needs "client_secret" or "client_key" beside it'));
+  if (oauth.workload && !hasSecret(oauth.workload, "assertion")) report(errorAt(["workload"], 'lacks "assertion"'));
   if (!oauth.id_jag) return;
   // Whoever may write a route could have users' assertions for one server sent to another one, and tokens to any upstream.
   for (const name of ["endpoint", "resource"] as const)
-    if (oauth[name] !== undefined) yield errorAt([name], 'stands beside "id_jag", for which it is always discovered');
+    if (oauth[name] !== undefined) report(errorAt([name], 'stands beside "id_jag", for which it is always discovered'));
   const { scopes: granted } = oauth.id_jag;
   const beyond = granted === undefined ? [] : (oauth.scopes ?? []).filter((scope) => !granted.includes(scope));
   if (beyond.length > 0)
-    yield warningAt(["scopes"], `asks the upstream for ${quotedList(beyond)}, which "id_jag.scopes" does not ask for`);
+    report(
+      warningAt(["scopes"], `asks the upstream for ${quotedList(beyond)}, which "id_jag.scopes" does not ask for`),
+    );
   if (credentials.length === 0)
-    yield warningAt(["id_jag"], 'has no "client_secret" or "client_key" beside it: most servers refuse such clients');
+    report(warningAt(["id_jag"], 'has no "client_secret" or "client_key" beside it: most servers refuse such clients'));
 }
 
 /** Ways without a user who connects. */

@@ -3,7 +3,7 @@ import { block } from "../../settings/types/block.ts";
 import { textListMap } from "../../settings/types/map.ts";
 import { choice, file } from "../../settings/types/scalar.ts";
 import { withDefaults, type ShapeDoc } from "../../settings/types/registry.ts";
-import { errorAt, quote, type UnplacedProblem } from "../../settings/problem.ts";
+import { errorAt, quote, type Report } from "../../settings/problem.ts";
 import type { SecretSource } from "../../settings/secret-spellings.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { digestsOf, parseToolLock, type LockedTool, type ToolLockReading } from "./tool-lock-file.ts";
@@ -45,16 +45,18 @@ export interface ToolLock {
 }
 
 /** @returns problems with paths below the block */
-export function* toolLockRules(lock: ToolLockDoc): Iterable<UnplacedProblem> {
+export function toolLockRules(lock: ToolLockDoc, report: Report): void {
   if ((lock.tools === undefined) === (lock.file === undefined))
-    yield errorAt(
-      [],
-      lock.file === undefined
-        ? 'is empty, must have "tools" or "file"'
-        : 'has both "tools" and "file", must have one of them',
+    report(
+      errorAt(
+        [],
+        lock.file === undefined
+          ? 'is empty, must have "tools" or "file"'
+          : 'has both "tools" and "file", must have one of them',
+      ),
     );
   for (const [name, digests] of Object.entries(lock.tools ?? {}))
-    if (digests.length === 0) yield errorAt(["tools", name], "is an empty list, must have a digest");
+    if (digests.length === 0) report(errorAt(["tools", name], "is an empty list, must have a digest"));
 }
 
 /** @param address of the server, as its users know it @throws GatewayError `config.secret`, `config.tool-lock` */

@@ -25,7 +25,15 @@ const WILDCARD = /^(https?:\/\/)\*\.(?!\*)/i;
 /** A host that stands in for the star while the rest is read. */
 const STAND_IN = "gateway-wildcard.";
 
+/** A schema asks whether it is sound, and whoever goes on with it asks again right behind. */
+let last: { readonly text: string; readonly reading: Reading<From> } | undefined;
+
 export function parseFrom(text: string): Reading<From> {
+  if (last?.text !== text) last = { text, reading: readFrom(text) };
+  return last.reading;
+}
+
+function readFrom(text: string): Reading<From> {
   const isWildcard = WILDCARD.test(text);
   const read = parseOrigin(isWildcard ? text.replace(WILDCARD, `$1${STAND_IN}`) : text);
   if (!read.ok) {

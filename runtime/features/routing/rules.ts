@@ -2,7 +2,7 @@
 import type { From } from "./from.ts";
 import type { PatternWork } from "./pattern-conflicts.ts";
 import { rewritePairProblem } from "./path-rewrite.ts";
-import { warningAt, errorAt, type UnplacedProblem, quote, type ValuePath } from "../../settings/problem.ts";
+import { warningAt, errorAt, quote, type ValuePath, type Report } from "../../settings/problem.ts";
 import type { RoutingDoc } from "./settings.ts";
 
 /** True for settings that say how an upstream is asked, which an answer of the route itself leaves without effect. */
@@ -44,100 +44,100 @@ const OF_UPSTREAMS =
  * @param wrote  whether the author wrote a member, sound or not
  * @param names  everything the author wrote
  */
-export function* routingRules(route: Routed, wrote: Wrote, names: readonly string[]): Iterable<UnplacedProblem> {
-  yield* patternRules(route, wrote);
-  yield* rewriteRules(route, wrote);
-  yield* answerRules(wrote, names);
-  if (route.redirect) yield* redirectRules(route, route.redirect);
+export function routingRules(route: Routed, wrote: Wrote, names: readonly string[], report: Report): void {
+  patternRules(route, wrote, report);
+  rewriteRules(route, wrote, report);
+  answerRules(wrote, names, report);
+  if (route.redirect) redirectRules(route, route.redirect, report);
   const { status, body = "" } = route.response ?? {};
   if (status !== undefined && BODILESS.includes(status) && body !== "") {
-    yield errorAt(["response", "body"], `cannot stand beside status ${status}, whose answers have no body`);
+    report(errorAt(["response", "body"], `cannot stand beside status ${status}, whose answers have no body`));
   }
-  yield* hostRules(route);
+  hostRules(route, report);
 }
 
-function* patternRules(route: Routed, wrote: Wrote): Iterable<UnplacedProblem> {
+function patternRules(route: Routed, wrote: Wrote, report: Report): void {
   if (wrote("regex")) {
     for (const other of ["prefix", "path"] as const) {
-      if (wrote(other)) yield errorAt(["regex"], `cannot stand beside "${other}", must be one of them`);
+      if (wrote(other)) report(errorAt(["regex"], `cannot stand beside "${other}", must be one of them`));
     }
     if (route.mcp)
-      yield errorAt(["regex"], 'cannot stand beside "mcp", whose address is told to clients; write "prefix" or "path"');
-    yield* costRule(route.parsed.pattern ?? {});
+      report(
+        errorAt(["regex"], 'cannot stand beside "mcp", whose address is told to clients; write "prefix" or "path"'),
+      );
+    costRule(route.parsed.pattern ?? {}, report);
   } else if (wrote("regex_priority_order")) {
-    yield errorAt(["regex_priority_order"], 'needs "regex" beside it');
+    report(errorAt(["regex_priority_order"], 'needs "regex" beside it'));
   }
 }
 
 /** Legal and bounded, but strangers choose the paths. */
-function* costRule({ work: size = 0 }: Partial<PatternWork>): Iterable<UnplacedProblem> {
+function costRule({ work: size = 0 }: Partial<PatternWork>, report: Report): void {
   if (size <= COSTLY_PATTERN) return;
   const problem =
     "so a long path may hold the gateway for tens of milliseconds; should have fewer or smaller repetitions";
-  yield warningAt(["regex"], `is a large pattern (${size} instructions), ${problem}`);
+  report(warningAt(["regex"], `is a large pattern (${size} instructions), ${problem}`));
 }
 
-function* rewriteRules(route: Routed, wrote: Wrote): Iterable<UnplacedProblem> {
+function rewriteRules(route: Routed, wrote: Wrote, report: Report): void {
   const [pattern, substitution] = ["regex_rewrite_pattern", "regex_rewrite_substitution"] as const;
   if (wrote(pattern) !== wrote(substitution)) {
     const [present, absent] = wrote(pattern) ? [pattern, substitution] : [substitution, pattern];
-    yield errorAt([present], `needs "${absent}" beside it`);
+    report(errorAt([present], `needs "${absent}" beside it`));
   }
   if (route[pattern] !== undefined && route[substitution] !== undefined) {
     const problem = rewritePairProblem(route[pattern], route[substitution]);
-    if (problem !== undefined) yield errorAt([substitution], problem);
+    if (problem !== undefined) report(errorAt([substitution], problem));
   }
   if (wrote("prefix_rewrite") && wrote(pattern)) {
-    yield errorAt([pattern], 'cannot stand beside "prefix_rewrite", must be one of them');
+    report(errorAt([pattern], 'cannot stand beside "prefix_rewrite", must be one of them'));
   }
   const rewrite = wrote("prefix_rewrite") ? "prefix_rewrite" : wrote(pattern) ? pattern : undefined;
   if (rewrite === undefined) return;
   if (route.mcp?.server) {
-    yield errorAt(
-      [rewrite],
-      'cannot stand beside "mcp.server", whose base is cut off and replaced by the path of "to"',
+    report(
+      errorAt([rewrite], 'cannot stand beside "mcp.server", whose base is cut off and replaced by the path of "to"'),
     );
   }
   // Which of the two paths comes first is answered differently elsewhere: one way of saying it is enough.
   for (const { pathname, path } of route.parsed.upstreams) {
     if (pathname === "/") continue;
-    yield errorAt(path, `has a path, which cannot stand beside "${rewrite}"; write the whole path there`);
+    report(errorAt(path, `has a path, which cannot stand beside "${rewrite}"; write the whole path there`));
   }
 }
 
 /** Exactly one thing answers. */
-function* answerRules(wrote: Wrote, names: readonly string[]): Iterable<UnplacedProblem> {
+function answerRules(wrote: Wrote, names: readonly string[], report: Report): void {
   if (wrote("redirect") && wrote("response"))
-    yield errorAt(["response"], 'cannot stand beside "redirect", must be one of them');
+    report(errorAt(["response"], 'cannot stand beside "redirect", must be one of them'));
   const answer = wrote("redirect") ? "redirect" : wrote("response") ? "response" : undefined;
   if (answer === undefined) {
     if (!wrote("to"))
-      yield errorAt(["to"], 'is missing, must be a URL or a list of URLs; or write "redirect" or "response"');
+      report(errorAt(["to"], 'is missing, must be a URL or a list of URLs; or write "redirect" or "response"'));
     return;
   }
   for (const name of names) {
-    if (asksUpstream(name)) yield errorAt([name], `cannot stand beside "${answer}", which asks no upstream`);
+    if (asksUpstream(name)) report(errorAt([name], `cannot stand beside "${answer}", which asks no upstream`));
   }
 }
 
-function* redirectRules(route: Routed, redirect: NonNullable<RoutingDoc["redirect"]>): Iterable<UnplacedProblem> {
+function redirectRules(route: Routed, redirect: NonNullable<RoutingDoc["redirect"]>, report: Report): void {
   const { response_code: code } = redirect;
   if (code !== undefined && !REDIRECT_CODES.includes(code)) {
-    yield errorAt(["redirect", "response_code"], `is ${code}, must be 301, 302, 303, 307 or 308`);
+    report(errorAt(["redirect", "response_code"], `is ${code}, must be 301, 302, 303, 307 or 308`));
   }
   if (redirect.https_redirect !== undefined && redirect.scheme_redirect !== undefined) {
-    yield errorAt(["redirect", "scheme_redirect"], 'cannot stand beside "https_redirect", must be one of them');
+    report(errorAt(["redirect", "scheme_redirect"], 'cannot stand beside "https_redirect", must be one of them'));
   }
   if (redirect.path_redirect !== undefined && redirect.prefix_rewrite !== undefined) {
-    yield errorAt(["redirect", "prefix_rewrite"], 'cannot stand beside "path_redirect", must be one of them');
+    report(errorAt(["redirect", "prefix_rewrite"], 'cannot stand beside "path_redirect", must be one of them'));
   }
   if (Object.keys(route.set_response_headers ?? {}).some((name) => name.toLowerCase() === "location")) {
-    yield errorAt(["set_response_headers"], 'cannot set "Location" beside "redirect", which sets it');
+    report(errorAt(["set_response_headers"], 'cannot set "Location" beside "redirect", which sets it'));
   }
   if (leadsBack(route, redirect)) {
-    yield errorAt(
-      ["redirect"],
-      "leads back to where the request came from, must change the scheme, host, port or path",
+    report(
+      errorAt(["redirect"], "leads back to where the request came from, must change the scheme, host, port or path"),
     );
   }
 }
@@ -158,12 +158,12 @@ function leadsBack(route: Routed, redirect: NonNullable<RoutingDoc["redirect"]>)
   return redirect.prefix_rewrite === (route.path ?? (route.regex === undefined ? (route.prefix ?? "/") : undefined));
 }
 
-function* hostRules(route: Routed): Iterable<UnplacedProblem> {
+function hostRules(route: Routed, report: Report): void {
   if (route.parsed.from?.isWildcard !== true || !route.mcp) return;
   const what = route.mcp.server
     ? "is issuer and audience of the tokens of its clients"
     : "is the audience of its tokens";
-  yield errorAt(["from"], `is ${quote(route.from)}, but the host of an MCP route ${what}, must name one host`);
+  report(errorAt(["from"], `is ${quote(route.from)}, but the host of an MCP route ${what}, must name one host`));
 }
 
 function defaultPort(scheme: "http" | "https"): number {

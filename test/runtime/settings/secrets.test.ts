@@ -8,6 +8,7 @@ import {
   type SecretSource,
 } from "../../../runtime/settings/secret-spellings.ts";
 import { settingsFields } from "../../../runtime/config/settings.ts";
+import type { UnplacedProblem } from "../../../runtime/settings/problem.ts";
 
 const source: SecretSource = { resolve: (reference) => `read ${reference}`, open: (sealed) => `opened ${sealed}` };
 
@@ -36,9 +37,15 @@ describe("secretUses()", () => {
   });
 });
 
+const problemsOf = (value: object, publisher: string | undefined): readonly UnplacedProblem[] => {
+  const found: UnplacedProblem[] = [];
+  secretRules(settingsFields, value, publisher, (problem) => found.push(problem));
+  return found;
+};
+
 describe("secretRules()", () => {
   const severities = (value: object, published: boolean) =>
-    [...secretRules(settingsFields, value, published ? "team" : undefined)].map(({ severity }) => severity);
+    problemsOf(value, published ? "team" : undefined).map(({ severity }) => severity);
 
   test.each([
     [{}, false, []],
@@ -61,7 +68,7 @@ describe("secretRules()", () => {
 describe("seals for an owner", () => {
   const sealedFor = (header: object): string => `${Buffer.from(JSON.stringify(header)).toString("base64url")}.a.b.c.d`;
   const messages = (sealed: string, publisher: string | undefined) =>
-    [...secretRules(settingsFields, { idp_client_secret_sealed: sealed }, publisher)].map(({ message }) => message);
+    problemsOf({ idp_client_secret_sealed: sealed }, publisher).map(({ message }) => message);
 
   test("are refused in a published slice of another owner", () => {
     expect(messages(sealedFor({ owner: "team" }), "other")).toEqual([
