@@ -47,7 +47,8 @@ const slice = (mark: string, routes = 1): string => openSlice("team", mark, upst
 const ask = (gateway: RunningGateway, times = 8): Promise<Seen[]> =>
   Promise.all(Array.from({ length: times }, () => visit(gateway.origin, "team-0.example.com")));
 const PRLIMIT = "/usr/bin/prlimit";
-const MAX_CONNECTIONS = 20;
+/** Of each worker, half of them for one client: all that any test opens at once may come to one worker. */
+const MAX_CONNECTIONS = 60;
 const FEW_CONNECTIONS = { workers: 2, boot: { max_connections: MAX_CONNECTIONS } };
 const soon = { timeout: 20_000, interval: 50 };
 
