@@ -95,8 +95,8 @@ export const listenerShape = {
     max: 1_000_000,
   }),
   queue_timeout: duration({
-    doc: 'Longest time in which a request waits for its turn while more come than the process can serve, for longer than twice this time: then it is answered 503 with `Retry-After`, before anything else is done about it. Turns go from one client address to the next (an IPv6 network of 64 bits is one), so that a client that sends more than others waits longer. Keep it well below the time that clients wait for answers. "0s" means no limit.',
-    default: "500ms",
+    doc: 'Longest time in which a request waits for its turn while more come than the process can serve at once: then it gets 503 with `Retry-After`, before anything else is done about it. Requests that come in a burst are served within this time. In an overload, where the queue does not shrink, requests wait 500 ms at most. Turns go from one client address to the next (an IPv6 network of 64 bits is one), so that a client that sends more than others waits longer. Keep it below the time that clients wait for responses. "0s" means no limit.',
+    default: "30s",
   }),
   http1_server: choice(["own", "node"], {
     doc: "Who reads and writes HTTP/1.1 on the public listener: the gateway itself (`own`), which takes less processor time for a request and refuses whatever Node's parser refuses, or Node's server (`node`), to go back to.",

@@ -1,6 +1,7 @@
 /**
  * When a request is begun. As long as the process keeps up, at once; where more come than it can serve, they wait for their
- * turn, which goes from client to client, and who would wait too long is answered 503 before anything is known of it.
+ * turn, which goes from client to client. A burst is served to its end; in an overload (see overload.ts) requests that wait too
+ * long get 503 before anything else is done about them.
  *
  * Untrusted input: how many requests come, from whom. Promises: a client that sends more than the others delays itself and not
  * them; nothing waits longer than its time and is served then for somebody who has left; what waits is bounded, and so is what
@@ -9,11 +10,12 @@
 import { networkOf } from "../../shared/rate-limit.ts";
 import type { Exchange } from "../exchange.ts";
 import { createFairQueue, type Queued } from "./fair-queue.ts";
+import { createOverload, STANDING_MS } from "./overload.ts";
 
 export type ShedReason = "queue-timeout" | "queue-full" | "memory";
 
 export interface AdmissionDeps {
-  /** Longest wait of a request that is served then, in an overload that lasts; Infinity: no limit. */
+  /** Longest wait of a request that is served; Infinity: no limit, in an overload either. */
   readonly queueTimeoutMs: number;
   begin(exchange: Exchange): void;
   /** Answers it. */
@@ -59,8 +61,6 @@ export const BEGUN_IN_A_TURN = 4;
 export const MAX_TURN_MS = 4;
 /** A refusal costs a third of a request. So bounded it takes at most a tenth of the time; the others wait for it. */
 export const SHED_IN_A_TURN = 2;
-/** Before, something has waited for so many times as long: many that come together are served, late, where they are no lasting overload. */
-export const BURSTS = 2;
 /**
  * More than that are refused at once, but of clients that have less than their part of it: those make it twice as many at most.
  * Over HTTP/1.1 one waits for each connection.
@@ -69,10 +69,12 @@ export const MAX_WAITING = 10_000;
 
 export function createAdmission(deps: AdmissionDeps): Admission {
   const queue = createFairQueue<Exchange | Unread>();
+  const overload = createOverload();
   const { queueTimeoutMs } = deps;
   let begun = 0;
   let isTurnOpen = false;
-  let waitingSinceMs = 0;
+  /** What came then or before is refused. It never goes back: what an overload has passed over is not served after it. */
+  let overdueMs = -Infinity;
   let isMemoryShort = false;
   /** What is done with the next request: it has waited unread. */
   let verdict: "begin" | ShedReason | undefined;
@@ -110,10 +112,14 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     openTurn();
     const now = deps.now();
     const untilMs = now + MAX_TURN_MS;
-    const overdueMs = now - waitingSinceMs < BURSTS * queueTimeoutMs ? -Infinity : now - queueTimeoutMs;
+    overload.look(now, queue);
+    const longestMs =
+      overload.isOn && queueTimeoutMs !== Infinity ? Math.min(STANDING_MS, queueTimeoutMs) : queueTimeoutMs;
+    overdueMs = Math.max(overdueMs, now - longestMs);
     for (let left = isMemoryShort ? 0 : Math.max(queue.clients, BEGUN_IN_A_TURN); left > 0; left -= 1) {
       const item = queue.take(overdueMs);
       if (item === undefined) break;
+      overload.begins();
       endWaiting(item, "begin");
       if (deps.now() >= untilMs) break;
     }
@@ -128,8 +134,14 @@ export function createAdmission(deps: AdmissionDeps): Admission {
 
   const add = (client: string, item: Exchange | Unread): Queued<Exchange | Unread> => {
     const now = deps.now();
-    if (queue.size === 0) waitingSinceMs = now;
+    overload.arrives(now, queue.size === 0);
     return queue.add(client, item, now);
+  };
+
+  const drop = (queued: Queued<Exchange | Unread>): void => {
+    if (queued.item === undefined) return;
+    overload.leaves(deps.now() - queued.arrivedMs);
+    queue.remove(queued);
   };
 
   return {
@@ -140,7 +152,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
       return isTurnOpen && mustWait() && !isMemoryShort && queue.size < MAX_WAITING;
     },
     hold: (unread) => add(networkOf(unread.remoteAddress), unread),
-    drop: (queued) => queue.remove(queued as Queued<Exchange | Unread>),
+    drop: (queued) => drop(queued as Queued<Exchange | Unread>),
     take(exchange) {
       if (verdict !== undefined) {
         const now = verdict;
@@ -165,7 +177,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
         return;
       }
       const queued = add(client, exchange);
-      exchange.onClose(() => queue.remove(queued));
+      exchange.onClose(() => drop(queued));
     },
   };
 }

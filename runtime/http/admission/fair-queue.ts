@@ -25,6 +25,8 @@ interface ClientQueue<T> {
 export interface FairQueue<T> {
   /** All that wait. */
   readonly size: number;
+  /** When the one that has waited longest came; Infinity: nothing waits. */
+  readonly oldestMs: number;
   /** Clients that have something waiting. */
   readonly clients: number;
   waitingOf(client: string): number;
@@ -63,6 +65,9 @@ export function createFairQueue<T>(): FairQueue<T> {
   return {
     get size() {
       return size;
+    },
+    get oldestMs() {
+      return byAge.first()?.arrivedMs ?? Infinity;
     },
     get clients() {
       return clients.size;

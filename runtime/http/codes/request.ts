@@ -10,7 +10,7 @@ export const REQUEST_CODES = {
   "request.overloaded": {
     status: 503,
     means:
-      "More requests come than the process can serve, and this one waited for `queue_timeout`; or its memory is short",
+      "More requests come than the process can serve: this one waited for `queue_timeout`, or for 500 ms in an overload; or memory is short",
     remedy: "See [Overload](#overload)",
   },
   "request.target-too-long": {

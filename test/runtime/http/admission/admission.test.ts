@@ -3,15 +3,15 @@ import { describe, expect, test } from "vitest";
 import {
   BEGUN_AT_ONCE,
   BEGUN_IN_A_TURN,
-  BURSTS,
   createAdmission,
   MAX_TURN_MS,
   MAX_WAITING,
   SHED_IN_A_TURN,
 } from "../../../../runtime/http/admission/admission.ts";
+import { STANDING_MS } from "../../../../runtime/http/admission/overload.ts";
 
 /** A process whose time and event loop are the test's. `costMs`: of each request that is begun. */
-function startProcess({ queueTimeoutMs = 500, costMs = 0 } = {}) {
+function startProcess({ queueTimeoutMs = 30_000, costMs = 0 } = {}) {
   let now = 0;
   let isMemoryShort = false;
   let turns: (() => void)[] = [];
@@ -51,6 +51,7 @@ function startProcess({ queueTimeoutMs = 500, costMs = 0 } = {}) {
       for (const each of due) each();
     },
     isTurning: () => turns.length > 0,
+    now: () => now,
     pass: (ms: number) => void (now += ms),
     shortOfMemory: (isShort: boolean) => void (isMemoryShort = isShort),
   };
@@ -121,15 +122,15 @@ describe("createAdmission()", () => {
     expect(server.begun).toHaveLength(BEGUN_AT_ONCE + MAX_TURN_MS);
   });
 
-  test("serves many that come together, however late", () => {
-    const server = startProcess({ costMs: 10, queueTimeoutMs: 100 });
-    arriveMany(server, ALICE, 36);
+  test("serves a burst to its end, within the time that requests may wait", () => {
+    const server = startProcess({ costMs: 10 });
+    arriveMany(server, ALICE, 2_500);
     while (server.isTurning()) server.turn();
-    expect(server.begun).toHaveLength(36);
+    expect(server.begun).toHaveLength(2_500);
     expect(server.shed).toEqual([]);
   });
 
-  test("refuses what has waited too long in an overload that lasts, a few in a turn, and begins nothing of it", () => {
+  test("refuses what has waited too long, a few in a turn, and begins nothing of it", () => {
     const server = startProcess({ costMs: 10, queueTimeoutMs: 100 });
     for (let index = 0; index < 50; index += 1) server.arrive(ALICE, String(index));
     while (server.isTurning()) {
@@ -137,21 +138,65 @@ describe("createAdmission()", () => {
       server.turn();
       expect(server.shed.length - before).toBeLessThanOrEqual(SHED_IN_A_TURN);
     }
-    // Those of twice the time, counted from when the first one waited.
-    const served = BEGUN_AT_ONCE + (BURSTS * 100) / 10;
+    // Those whose turn came in time, counted from when the first one waited.
+    const served = BEGUN_AT_ONCE + 100 / 10;
     expect(server.begun).toEqual(Array.from({ length: served }, (_, index) => String(index)));
     expect(server.shed).toEqual(Array.from({ length: 50 - served }, (_, index) => `${index + served} queue-timeout`));
     expect(server.admission.waiting).toBe(0);
   });
 
-  test("serves who came in time while it still refuses others", () => {
-    const server = startProcess({ costMs: 1, queueTimeoutMs: 100 });
-    arriveMany(server, ALICE, 500);
-    server.pass(BURSTS * 100 + 1);
-    server.arrive(BOB);
+  test("keeps the wait short in an overload, and serves the next burst to its end again", () => {
+    const server = startProcess({ costMs: 10 });
+    const arrivals = new Map<string, number>();
+    const waits: number[] = [];
+    let asked = 0;
+    const ask = (): void => {
+      asked += 1;
+      arrivals.set(String(asked), server.now());
+      server.arrive(ALICE, String(asked));
+    };
+    // Three times what it can serve.
+    while (server.now() < 20_000) {
+      const before = server.begun.length;
+      while (asked < (3 * server.now()) / 10 + BEGUN_AT_ONCE + 1) ask();
+      server.turn();
+      for (const id of server.begun.slice(before)) waits.push(server.now() - Number(arrivals.get(id)));
+    }
+    expect(server.shed.length).toBeGreaterThan(0);
+    expect(Math.max(...waits.slice(-500))).toBeLessThanOrEqual(STANDING_MS + 100);
+    // Capacity is used.
+    expect(server.begun.length).toBeGreaterThan(1_900);
+    while (server.isTurning()) server.turn();
+    const shed = server.shed.length;
+    arriveMany(server, BOB, 1_000);
+    while (server.isTurning()) server.turn();
+    expect(server.shed).toHaveLength(shed);
+  });
+
+  test("refuses what an overload has passed over even when the overload is over, and serves the rest", () => {
+    const server = startProcess({ costMs: 1 });
+    const turn = (count: number): void => {
+      for (let index = 0; index < count; index += 1) server.turn();
+    };
+    for (let index = 0; index < 100; index += 1) server.arrive(ALICE, "early");
+    const leaving = Array.from({ length: 50 }, () => server.arrive(BOB));
+    turn(10);
+    server.pass(STANDING_MS);
+    for (const leave of leaving) leave();
+    for (let index = 0; index < 100; index += 1) server.arrive(ALICE, "late");
+    server.pass(STANDING_MS - 100);
     server.turn();
-    expect(server.begun.slice(BEGUN_AT_ONCE)).toEqual([BOB]);
-    expect(server.shed).toHaveLength(SHED_IN_A_TURN);
+    expect(server.shed).toEqual([]);
+    // The queue has not shrunk, and clients have left it: an overload.
+    server.pass(70);
+    turn(5);
+    expect(server.shed).toEqual(Array.from({ length: 5 * SHED_IN_A_TURN }, () => "early queue-timeout"));
+    // No request arrives: it is over.
+    server.pass(2 * STANDING_MS);
+    while (server.isTurning()) server.turn();
+    expect(server.begun.filter((id) => id === "late")).toHaveLength(100);
+    expect(server.begun.length + server.shed.length).toBe(200 + server.begun.filter((id) => id === BOB).length);
+    expect(new Set(server.shed)).toEqual(new Set(["early queue-timeout"]));
   });
 
   test("without a limit of time refuses nobody", () => {
@@ -218,7 +263,7 @@ describe("createAdmission()", () => {
     server.arriveUnread(ALICE, "late");
     const leave = server.arriveUnread(BOB, "left");
     const queued = server.admission.hold({ remoteAddress: BOB, read: () => {} });
-    server.pass(BURSTS * 100 + 1);
+    server.pass(101);
     leave();
     server.turn();
     expect(server.shed).toEqual(["late queue-timeout"]);

@@ -1,0 +1,76 @@
+/**
+ * Tells a burst from an overload. Both make requests wait; but the queue of a burst shrinks, and that of an overload does not. A
+ * burst is served to its end. An overload must not keep all requests waiting for as long as clients bear it, so its queue is kept
+ * short.
+ */
+export interface Overload {
+  /** It lasts, as of the last look. */
+  readonly isOn: boolean;
+  /** A request must wait. @param isFirst no other request waits: earlier counts are over */
+  arrives(nowMs: number, isFirst: boolean): void;
+  /** A request that waited has its turn. */
+  begins(): void;
+  /** A client gave up while its request waited. */
+  leaves(waitedMs: number): void;
+  /** Call it in every turn while requests wait. */
+  look(nowMs: number, queue: { readonly size: number; readonly oldestMs: number }): void;
+}
+
+/** Longest wait of a request that is served in an overload: clients that give up after a second still have half of it. */
+export const STANDING_MS = 500;
+/** Ordinary clients wait this long, so a queue is no overload before, unless clients leave it. */
+export const PATIENCE_MS = 5_000;
+/** Shortest time over which the queue is judged. */
+export const WINDOW_MS = 1_000;
+/** Less than one of so many is noise: requests by which the queue shrinks, and clients that give up. */
+export const ONE_OF = 16;
+
+export function createOverload(): Overload {
+  let isOn = false;
+  let windowMs = 0;
+  let arrived = 0;
+  let begun = 0;
+  let gaveUp = 0;
+  /** Requests that must have their turn while the queue does not shrink: all that waited when it was first seen not to. Undefined: it shrinks. */
+  let turnsLeft: number | undefined;
+
+  const openWindow = (nowMs: number): void => {
+    windowMs = nowMs;
+    arrived = 0;
+    begun = 0;
+    gaveUp = 0;
+  };
+
+  return {
+    get isOn() {
+      return isOn;
+    },
+    arrives(nowMs, isFirst) {
+      if (isFirst) {
+        isOn = false;
+        turnsLeft = undefined;
+        openWindow(nowMs);
+      }
+      arrived += 1;
+    },
+    begins() {
+      begun += 1;
+    },
+    leaves(waitedMs) {
+      if (waitedMs >= STANDING_MS) gaveUp += 1;
+    },
+    look(nowMs, { size, oldestMs }) {
+      // A slow process must have served enough to be judged.
+      if (nowMs - windowMs < WINDOW_MS || begun < ONE_OF) return;
+      // Clients that leave make a queue shorter, too, but nothing is served by that.
+      if ((begun - arrived) * ONE_OF >= begun) {
+        isOn = false;
+        turnsLeft = undefined;
+      } else {
+        turnsLeft = turnsLeft === undefined ? size : turnsLeft - begun;
+        isOn ||= gaveUp * ONE_OF >= begun || (turnsLeft <= 0 && nowMs - oldestMs >= PATIENCE_MS);
+      }
+      openWindow(nowMs);
+    },
+  };
+}
