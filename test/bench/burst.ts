@@ -165,7 +165,7 @@ async function startNginx(pass: string, secure?: string): Promise<Child> {
   await writeFile(
     join(prefix, "nginx.conf"),
     `daemon off; master_process off; pid ${prefix}/pid; error_log ${prefix}/error.log; worker_rlimit_nofile ${OPEN_FILES};
-events { worker_connections ${OPEN_FILES / 2}; }
+events { worker_connections ${OPEN_FILES}; }
 http { access_log off; client_body_temp_path ${prefix}/body; proxy_temp_path ${prefix}/proxy; fastcgi_temp_path ${prefix}/f;
   uwsgi_temp_path ${prefix}/u; scgi_temp_path ${prefix}/s;
   server { listen ${listen}; ${secure ?? ""} location / { ${pass} proxy_http_version 1.1; proxy_set_header Connection ""; } } }

@@ -5,6 +5,7 @@ import type { TLSSocket } from "node:tls";
 
 import type { Log } from "../../shared/log.ts";
 import type { Certificates } from "./certificates.ts";
+import { HEAD_MS } from "../http1-server/connection.ts";
 import type { Http2Sessions } from "./server-h2.ts";
 
 export interface TlsServer {
@@ -12,8 +13,6 @@ export interface TlsServer {
   /** Cuts connections that have not sent anything yet. */
   cutFresh(): void;
 }
-
-const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /**
  * The certificate is the one for the name that the client asks for.
@@ -34,7 +33,8 @@ export function createTlsServer(
     requestCert: certificates.clients !== undefined,
     // Otherwise the policy decides, and the client gets an answer it can show.
     rejectUnauthorized: certificates.clients?.rejectConnection === true,
-    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    // As in the clear. It also bounds what the process itself may take: in a burst all handshakes end late, and together.
+    handshakeTimeout: HEAD_MS,
     ALPNProtocols: ["h2", "http/1.1"],
     SNICallback: (name, done) => done(null, certificates.find(name.toLowerCase())),
   });

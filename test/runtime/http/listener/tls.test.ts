@@ -2,10 +2,12 @@
 import { request as httpsRequest } from "node:https";
 import { request as httpRequest } from "node:http";
 import { rename, writeFile } from "node:fs/promises";
-import { connect, type TLSSocket } from "node:tls";
+import { Socket } from "node:net";
+import { connect, TLSSocket } from "node:tls";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
+import { HEAD_MS } from "../../../../runtime/http/http1-server/connection.ts";
 import { openCertificates, type Certificates } from "../../../../runtime/http/listener/certificates.ts";
 import { startRedirectServer, type RedirectServer } from "../../../../runtime/http/listener/redirect-server.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
@@ -65,6 +67,17 @@ async function handshake(
   socket.destroy();
   return answer;
 }
+
+test("a handshake has as much time as the head of a request: in a burst it waits for the process", async () => {
+  const setTimeout = vi.spyOn(Socket.prototype, "setTimeout");
+  try {
+    await handshake("app.example");
+    const limits = setTimeout.mock.calls.filter((_, index) => setTimeout.mock.contexts[index] instanceof TLSSocket);
+    expect(limits.map(([ms]) => ms).filter((ms) => ms > 0)).toEqual([HEAD_MS]);
+  } finally {
+    setTimeout.mockRestore();
+  }
+});
 
 describe("the TLS listener", () => {
   test.each([
