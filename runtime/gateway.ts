@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 
-import { createAdmin, createPages } from "./control/admin/admin.ts";
+import { createAdmin, createPages, type PagesDeps } from "./control/admin/admin.ts";
 import { createPublishCounter } from "./control/admin/bundle-series.ts";
 import type { AdminPages } from "./control/admin/listener.ts";
 import type { Metrics } from "./control/admin/metrics.ts";
@@ -89,6 +89,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
   const { worker } = options;
   let draining = false;
+  let listening = false;
 
   try {
     const ground = await openGround(options, own);
@@ -98,7 +99,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const { admin, pages, adminCertificates } = await openAdmin(
       ground,
       proxy,
-      { worker, isDraining: () => draining },
+      { worker, isDraining: () => draining, isListening: () => listening },
       own,
     );
     // Before the first request: whoever publishes waits for those who show signs of life, and nobody serves without.
@@ -108,6 +109,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     if (current !== undefined) own(await startSecretUse({ store, ids: [current, ...earlier], clock, log }));
     own(await startPresence({ store, id: ground.id, bundle, secrets, clock, log }));
     const { server, certificates } = await listen(ground, proxy, own);
+    listening = true;
     if (ground.webhook) {
       const hosts = () => bundle.current().certificates ?? [];
       own(startTellingEnding({ public: certificates, admin: adminCertificates, hosts }, ground.notify, clock));
@@ -181,13 +183,18 @@ async function openAdmin(
     recordAction,
   }: Ground,
   proxy: Proxy,
-  { worker, isDraining }: { readonly worker: string | undefined; readonly isDraining: () => boolean },
+  {
+    worker,
+    isDraining,
+    isListening,
+  }: { readonly worker: string | undefined } & Pick<PagesDeps, "isDraining" | "isListening">,
   own: Own,
 ) {
   const pagesDeps = {
     bundle,
     metrics,
     isDraining,
+    isListening,
     storeHealth,
     storeCounts,
     upstreams: () => proxy.upstreams(),

@@ -116,16 +116,53 @@ describe("createFileTarget()", () => {
   test("neither replaces nor removes a slice of another owner", async () => {
     writeFileSync(path(), text({}, "other"));
     await expect(target().write(text(), digest(text({}, "other")))).rejects.toMatchObject({ code: "publish.foreign" });
-    await expect(target().remove()).rejects.toMatchObject({ code: "publish.foreign" });
+    await expect(target().remove(digest(text({}, "other")))).rejects.toMatchObject({ code: "publish.foreign" });
     expect(readFileSync(path(), "utf8")).toBe(text({}, "other"));
   });
 
   test("removes its slice, once and again", async () => {
     await target().write(text(), null);
-    await target().remove();
-    await target().remove();
+    await target().remove(digest(text()));
+    await target().remove(digest(text()));
     expect(readdirSync(directory)).toEqual([]);
     expect(await target().read()).toEqual({ kind: "absent" });
+  });
+
+  test("removes no slice that another state replaced meanwhile", async () => {
+    await target().write(text({ a: {} }), null);
+    await expect(target().remove(digest(text()))).rejects.toMatchObject({ code: "publish.conflict" });
+    expect(readFileSync(path(), "utf8")).toBe(text({ a: {} }));
+    // Found damaged: the plan that removes it has seen that.
+    await target().remove("");
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  test("of several states that write at the same time exactly one succeeds, and the others are told", async () => {
+    let expected: string | null = null;
+    for (let round = 0; round < 5; round++) {
+      const texts = Array.from({ length: 8 }, (_, writer) => text({ [`r${round}`]: { writer } }));
+      const outcomes = await Promise.allSettled(texts.map((each) => target().write(each, expected)));
+      const won = outcomes.flatMap(({ status }, index) => (status === "fulfilled" ? [texts[index] as string] : []));
+      expect(won).toEqual([readFileSync(path(), "utf8")]);
+      for (const outcome of outcomes)
+        if (outcome.status === "rejected") expect(outcome.reason).toMatchObject({ code: "publish.conflict" });
+      expected = digest(won[0] as string);
+    }
+    expect(readdirSync(directory)).toEqual(["team.json"]);
+  });
+
+  test("waits for another apply that holds the lock, and not for one that was killed", async () => {
+    const lock = `${path()}.lock`;
+    writeFileSync(lock, `another-machine - 1 abcdefgh`);
+    const waiting = target().write(text(), null);
+    await expect.poll(() => readdirSync(directory).length).toBeGreaterThan(0);
+    expect(readdirSync(directory)).not.toContain("team.json");
+    rmSync(lock);
+    await waiting;
+    writeFileSync(lock, `another-machine - 1 abcdefgh`);
+    utimesSync(lock, 1, 1);
+    await target().write(text({ a: {} }), digest(text()));
+    expect(readdirSync(directory)).toEqual(["team.json"]);
   });
 
   test("replaces a link and not the file that it leads to", async () => {

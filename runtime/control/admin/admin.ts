@@ -18,6 +18,8 @@ export interface PagesDeps {
   readonly bundle: Pick<Bundle, "current" | "status" | "subscribe" | "sealKey">;
   readonly metrics: Metrics;
   readonly isDraining: () => boolean;
+  /** The public listener accepts connections. */
+  readonly isListening: () => boolean;
   readonly storeHealth: StoreHealth;
   readonly storeCounts: StoreCounts;
   /** What is known of upstreams; absent: nothing is shown. */
@@ -67,7 +69,7 @@ function followBundle({ bundle, metrics, storeHealth, storeCounts, upstreams, re
 }
 
 function processPages(deps: PagesDeps): AdminPages {
-  const { bundle, metrics, isDraining, storeHealth } = deps;
+  const { bundle, metrics, isDraining, isListening, storeHealth } = deps;
   const about = processFacts(isDraining, storeHealth);
 
   return {
@@ -78,7 +80,7 @@ function processPages(deps: PagesDeps): AdminPages {
       const kept = canPass(deps.records);
       // As long as it serves those whom it has verified: a balancer that asks all replicas of a store that is away would
       // have none left.
-      const ready = !draining && store.serves && generation > 0 && kept;
+      const ready = isListening() && !draining && store.serves && generation > 0 && kept;
       // Nothing refused makes this process unready: it serves the last good configuration, and the other owners.
       return {
         ready,

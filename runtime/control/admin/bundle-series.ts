@@ -6,7 +6,7 @@ import { createCounter, type Series } from "./series.ts";
 export const createPublishCounter = () =>
   createCounter<"result">({
     name: "gateway_publishes_total",
-    help: "Publications and rollbacks by result: live in every process, behind in some when the answer was given, silent: live but for processes that had shown no sign of life for 5 seconds.",
+    help: "Publications and rollbacks by result: live in every process, behind in some when the answer was given, silent: live except in processes without a heartbeat for 5 seconds.",
   });
 
 export function bundleSeries(bundle: Pick<Bundle, "status" | "current">): readonly Series[] {

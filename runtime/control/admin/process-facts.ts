@@ -3,7 +3,7 @@ import type { StoreHealth } from "../../store/watch/store-health.ts";
 import { VERSION } from "../../shared/version.ts";
 import { storeStatus } from "./store/store-status.ts";
 
-/** @returns facts of the moment, from a process that has started now; never rejects and answers within two seconds */
+/** @returns facts of the moment, from a process that has started now; never rejects and answers within 50 ms */
 export function processFacts(isDraining: () => boolean, storeHealth: Pick<StoreHealth, "look">) {
   const startedMs = performance.now();
   return async () => ({

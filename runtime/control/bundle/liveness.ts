@@ -1,8 +1,13 @@
-/** Whether every process that shows signs of life has a publication in force. */
+/**
+ * Whether every process that may serve has a publication in force.
+ *
+ * A process without a heartbeat is either dead or cut off from the store, and then it serves what it had for some minutes.
+ * So a publisher does not wait for it longer than some seconds, and names it as a laggard until its record expires.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { Store } from "../../store/store.ts";
-import { type PresenceRow, readPresence } from "./presence.ts";
+import { hasEnded, type PresenceRow, readAllPresence } from "./presence.ts";
 
 export interface Laggard {
   readonly id: string;
@@ -10,13 +15,13 @@ export interface Laggard {
 }
 
 export interface Liveness {
-  /** Processes that show signs of life. */
+  /** Processes that may serve. */
   readonly replicas: number;
   /** Those that do not have it in force (yet). */
   readonly laggards: readonly Laggard[];
 }
 
-/** What waiting came to. "silent": it is in force but at processes that showed no sign of life meanwhile. */
+/** What waiting came to. "silent": it is in force except at processes without a heartbeat. */
 export type Awaited = "live" | "behind" | "silent";
 
 export interface AwaitLive {
@@ -39,7 +44,7 @@ export async function awaitLive(
 ): Promise<Liveness> {
   const startedMs = performance.now();
   for (;;) {
-    const rows = await readPresence(store);
+    const rows = (await readAllPresence(store)).filter((row) => !hasEnded(row, Date.now() / 1000));
     const waitedMs = performance.now() - startedMs;
     const silent = findSilent(rows);
     const present = rows.filter((row) => !silent.has(row));
@@ -49,7 +54,7 @@ export async function awaitLive(
     if (refused || waitedMs >= waitMs) {
       const wasAwaited = [...silent].some((row) => isBehind(row, generation, owners));
       onAwaited?.(behind.length > 0 ? "behind" : wasAwaited ? "silent" : "live");
-      return livenessOf(present, generation, owners);
+      return livenessOf(rows, generation, owners, silent);
     }
     await delay(waitedMs < 1_000 ? ASK_EVERY_MS : ASK_LATER_EVERY_MS);
   }
@@ -76,10 +81,24 @@ export function watchSilence(silentMs: number): FindSilent {
   };
 }
 
-export function livenessOf(rows: readonly PresenceRow[], generation: number, owners: readonly string[]): Liveness {
+/** @param silent those of `rows` without a heartbeat, as far as the caller knows */
+export function livenessOf(
+  rows: readonly PresenceRow[],
+  generation: number,
+  owners: readonly string[],
+  silent: ReadonlySet<PresenceRow> = new Set(),
+): Liveness {
   const behind = rows.filter((row) => isBehind(row, generation, owners));
-  return { replicas: rows.length, laggards: behind.map((row) => laggardOf(row, generation, owners)) };
+  const laggards = behind.map((row) => {
+    const { id, reason } = laggardOf(row, generation, owners);
+    return { id, reason: silent.has(row) ? `${reason}${NO_HEARTBEAT}` : reason };
+  });
+  return { replicas: rows.length, laggards };
 }
+
+/** Why a laggard may stay one for minutes, and what then. */
+const NO_HEARTBEAT =
+  ", without a heartbeat: it is gone, or cut off from the store and serves that; no longer counted 5 minutes after its last heartbeat";
 
 export function isBehind(
   { published, degraded = [] }: PresenceRow,

@@ -1,7 +1,8 @@
 /**
  * A sign of life of this process in the store, with what it has in force: by it a publisher knows that a change is live.
  *
- * The record ends by itself soon after the process does, so that nobody waits for the dead.
+ * The record outlives a process that was killed by as long as a process serves without the store, since a publisher
+ * cannot tell the two apart. Everybody else counts a process for 20 s.
  */
 import { hostname } from "node:os";
 
@@ -10,6 +11,7 @@ import { randomSecret } from "../../shared/keys.ts";
 import type { Log } from "../../shared/log.ts";
 import { epochSeconds, type Closable, type Clock } from "../../shared/clock.ts";
 import type { Store } from "../../store/store.ts";
+import { WITHOUT_STORE_MS } from "../../store/watch/store-health.ts";
 import type { Bundle } from "./bundle.ts";
 import { publishedName } from "./validation/protocol.ts";
 import type { DegradedStatus } from "./report.ts";
@@ -45,15 +47,50 @@ export const PRESENCE_TAG = "status";
 const BEAT_EVERY_MS = 2_000;
 /** Two beats may be lost before whoever publishes waits no longer for a process. */
 export const SILENT_AFTER_MS = 5_000;
-/** For everybody else it is there for longer: a store that was away for a moment has lost nobody. */
-const EXPIRES_AFTER_SECONDS = 20;
+/** All other readers count a process for longer: a short outage of the store loses no process. */
+const COUNTED_SECONDS = 20;
+/** Until then a process that cannot reach the store may serve what it had, so a publisher must name it. */
+const EXPIRES_AFTER_SECONDS = WITHOUT_STORE_MS / 1000 + COUNTED_SECONDS;
+/** The beat that looks for predecessors again: the record of one that was killed just before our start is too young then. */
+const SECOND_LOOK_AT_BEAT = 4;
 /** What an operator needs to see why; the rest is in that process's log. */
 const MAX_PROBLEMS = 5;
 const MAX_EXPLAINED = 50;
 
-/** Those that showed a sign of life of late. @throws GatewayError `store.unavailable` */
-export async function readPresence(store: Pick<Store, "list">): Promise<readonly PresenceRow[]> {
+/** Processes heard of in the last 20 s. @throws GatewayError `store.unavailable` */
+export async function readPresence(store: Pick<Store, "list" | "now">): Promise<readonly PresenceRow[]> {
+  const [rows, now] = await Promise.all([readAllPresence(store), store.now()]);
+  return rows.filter(({ seen }) => now - seen < COUNTED_SECONDS);
+}
+
+/** Processes that may serve, those that have not been heard of for minutes included. @throws GatewayError `store.unavailable` */
+export async function readAllPresence(store: Pick<Store, "list">): Promise<readonly PresenceRow[]> {
   return (await store.list<PresenceRow>(PRESENCE_TAG)).map(({ value }) => value);
+}
+
+/**
+ * Whether a process of this machine has certainly ended: its record is old, and no process has its number.
+ *
+ * @param own name of the calling process; an old record with its process number is of an earlier container of this host
+ */
+export function hasEnded({ id, seen }: PresenceRow, nowSeconds: number, own?: string): boolean {
+  const prefix = `${hostname()}-`;
+  if (!id.startsWith(prefix) || nowSeconds - seen < SILENT_AFTER_MS / 1000) return false;
+  const named = /^(\d+)-[\w-]{4}(?:\/\d+)?$/.exec(id.slice(prefix.length));
+  if (!named) return false;
+  const pid = Number(named[1]);
+  if (pid === process.pid) return own !== undefined && baseOf(id) !== baseOf(own);
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ESRCH";
+  }
+}
+
+/** Of a worker's name, that of its supervisor. */
+function baseOf(id: string): string {
+  return id.replace(/\/\d+$/, "");
 }
 
 export function presenceKey(id: string): string {
@@ -70,10 +107,12 @@ export async function startPresence({ store, id, bundle, secrets, clock, log }: 
   let closed = false;
   let writing = Promise.resolve();
   let queued = false;
+  let beats = 0;
   const unsubscribe = bundle.onReport(() => void beat());
   const timer = setInterval(() => void beat(), BEAT_EVERY_MS);
   timer.unref();
   await beat();
+  await removeEnded();
 
   return {
     async close() {
@@ -93,6 +132,8 @@ export async function startPresence({ store, id, bundle, secrets, clock, log }: 
     return (writing = writing.then(async () => {
       queued = false;
       if (closed) return;
+      beats += 1;
+      if (beats === SECOND_LOOK_AT_BEAT) void removeEnded();
       try {
         await store.put(presenceKey(id), row(), {
           tags: [PRESENCE_TAG],
@@ -102,6 +143,16 @@ export async function startPresence({ store, id, bundle, secrets, clock, log }: 
         log.debug({ reason: errorText(error) }, "sign of life not written");
       }
     }));
+  }
+
+  /** A process that was killed leaves its record. Publishers would name it as a laggard until the record expires. */
+  async function removeEnded(): Promise<void> {
+    try {
+      for (const each of await readAllPresence(store))
+        if (hasEnded(each, nowSeconds(), id)) await store.delete(presenceKey(each.id));
+    } catch (error) {
+      log.debug({ reason: errorText(error) }, "records of ended processes not removed");
+    }
   }
 
   function row(): PresenceRow {

@@ -3,8 +3,8 @@
  *
  * Untrusted input: the texts; whoever may publish is a team, not the gateway's operator. Promises: what was not validated
  * good is never stored; a change that others made meanwhile is never overwritten unseen; a change is stored whole or
- * not at all, whatever dies in between; `live` means that every process that shows signs of life has it in force: who
- * shows none for some seconds while it is awaited is gone, although its record may outlive it.
+ * not at all, whatever dies in between; `live` means that every process that may serve has it in force. A process without a
+ * heartbeat is waited for some seconds and then named as a laggard, until it can no longer serve.
  */
 import type { Problem } from "../../config/load.ts";
 import { GatewayError } from "../../shared/errors.ts";
@@ -12,7 +12,7 @@ import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Store } from "../../store/store.ts";
 import type { ValidateCandidates, CandidateValidation } from "./validation/validate-candidates.ts";
 import { type Awaited, awaitLive, type Liveness, livenessOf, watchSilence } from "./liveness.ts";
-import { readPresence, SILENT_AFTER_MS } from "./presence.ts";
+import { readAllPresence, SILENT_AFTER_MS } from "./presence.ts";
 import {
   currentSlice,
   currentSlices,
@@ -135,7 +135,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
         if (!plan.ok) return { ok: false, reason: "no-such-generation", message: plan.reason };
         return { ok: true, wanted: plan.changes, texts: new Map() };
       }),
-    liveness: async (generation, owners) => livenessOf(await readPresence(store), generation, owners),
+    liveness: async (generation, owners) => livenessOf(await readAllPresence(store), generation, owners),
   };
 
   function publishAll(changes: readonly SliceChange[], who?: Publishing): Promise<PublishOutcome> {

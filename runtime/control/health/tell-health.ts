@@ -72,7 +72,7 @@ export interface Processes {
 }
 
 /** @throws GatewayError `store.unavailable` */
-export async function readProcesses(store: Pick<Store, "list">): Promise<Processes> {
+export async function readProcesses(store: Pick<Store, "list" | "now">): Promise<Processes> {
   const [told, present] = await Promise.all([store.list<ProcessReport>(TAG), readPresence(store)]);
   const reports = told.map(({ value }) => value);
   const known = new Set(reports.map(({ id }) => id));

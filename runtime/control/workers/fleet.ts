@@ -12,7 +12,8 @@ import { GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { forwardLines } from "./forward-lines.ts";
 import { createHandover } from "./handover.ts";
-import type { Answers, FromWorker, ToWorker } from "./protocol.ts";
+import { within } from "../../shared/clock.ts";
+import type { Answers, FromWorker, ToWorker, WorkerReport } from "./protocol.ts";
 
 export interface FleetDeps {
   /** Path of the configuration. */
@@ -38,12 +39,18 @@ export interface Fleet {
   members(): readonly MemberStatus[];
   /** Answers of all that serve and answer in time, by name. */
   ask<What extends keyof Answers>(what: What): Promise<ReadonlyMap<string, Answers[What]>>;
+  /** Reports of all that serve: within 50 ms new ones, of busy workers their last one while it is recent. For probes. */
+  recentReports(): Promise<readonly WorkerReport[]>;
   tell(message: ToWorker): void;
   /** Lets every worker drain, and ends those that take longer than `timeoutMs`. */
   stop(timeoutMs: number): Promise<void>;
 }
 
 const ANSWER_WITHIN_MS = 2_000;
+/** Probes wait a second for us, and a worker may be busy for some hundred milliseconds. */
+const PROBE_WITHIN_MS = 50;
+/** A worker that has not answered for longer does not serve. */
+const REPORT_COUNTS_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 30_000;
 /** Who has lived this long did not fail by starting. */
@@ -56,6 +63,8 @@ interface Member {
   restarts: number;
   /** In a row. */
   failures: number;
+  /** Absent before it has answered, and since it ended. */
+  last?: { readonly report: WorkerReport; readonly atMs: number } | undefined;
 }
 
 /** Resolves when all workers serve. @throws GatewayError `workers.start` when one cannot; none is left then */
@@ -96,6 +105,10 @@ export async function startFleet({ config, names, onGone, log }: FleetDeps): Pro
         return { name, serving, restarts, ...(pid !== undefined && { pid }) };
       }),
     ask,
+    async recentReports() {
+      const reports = await Promise.all(members.map((member) => recentReport(member)));
+      return reports.filter((report) => report !== undefined);
+    },
     tell(message) {
       for (const { worker } of members) if (worker?.isConnected()) worker.send(message);
     },
@@ -141,6 +154,7 @@ export async function startFleet({ config, names, onGone, log }: FleetDeps): Pro
         const was = member.serving;
         member.worker = undefined;
         member.serving = false;
+        member.last = undefined;
         onGone(member.name);
         reject(new GatewayError("workers.start", failure ?? `Cannot start a worker: it ended with ${signal ?? code}`));
         if (stopping || !started) return;
@@ -174,6 +188,20 @@ export async function startFleet({ config, names, onGone, log }: FleetDeps): Pro
       }),
     );
     return answers;
+  }
+
+  async function recentReport(member: Member): Promise<WorkerReport | undefined> {
+    const { worker, serving } = member;
+    if (!worker?.isConnected() || !serving) return undefined;
+    const asked = askOne(worker, "report").then((value) => {
+      const report = value as WorkerReport | undefined;
+      if (report && member.worker === worker) member.last = { report, atMs: performance.now() };
+      return report;
+    });
+    const { last } = member;
+    if (!last) return asked;
+    const isRecent = performance.now() - last.atMs < REPORT_COUNTS_MS;
+    return within(PROBE_WITHIN_MS, asked, () => (isRecent ? last.report : undefined));
   }
 
   /** @returns undefined when the worker does not answer in time */

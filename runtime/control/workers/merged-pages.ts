@@ -48,7 +48,7 @@ export function mergedPages({ fleet, storeHealth, sealKey, isDraining, series }:
 
   return {
     async readiness() {
-      const reports = [...(await fleet.ask("report")).values()];
+      const reports = await fleet.recentReports();
       // The workers serve; of the supervisor's own store nobody but publishers has anything.
       const store = worstStoreStatus(reports.map((report) => report.store)) ?? storeStatus(await storeHealth.look());
       const draining = isDraining();

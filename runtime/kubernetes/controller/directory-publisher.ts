@@ -37,24 +37,26 @@ export function createDirectoryPublisher(directory: string, owner: string): Slic
       const kept = new Set(slices.map((slice) => slice.owner));
       // The slice of all namespaces serves those that could not be written.
       if (failures.length > 0) kept.add(owner);
-      for (const sliceOwner of await ownSlices()) if (!kept.has(sliceOwner)) await targetOf(sliceOwner).remove();
+      for (const [sliceOwner, digest] of await ownSlices())
+        if (!kept.has(sliceOwner)) await targetOf(sliceOwner).remove(digest);
       if (failures.length > 0) throw failures[0];
       return { kind: "published" };
     },
     sealKey: async () => undefined,
   };
 
-  /** Owners of the files that this controller, or an earlier version of it, made. */
-  async function ownSlices(): Promise<readonly string[]> {
+  /** Files that this controller, or an earlier version of it, made: owner and digest. */
+  async function ownSlices(): Promise<readonly (readonly [owner: string, digest: string])[]> {
     const owners = (await fileNames()).flatMap((name) => /^(.+)\.json$/.exec(name)?.[1] ?? []);
     const candidates = owners.filter((each) => each === owner || namespaceIn(owner, each) !== undefined);
     const removable = await Promise.all(
       candidates.map(async (each) => {
         const found = await targetOf(each).read();
-        return found.kind === "slice" && found.document["owner"] === each && isMadeHere(owner, each, found.document);
+        const isOwn = found.kind === "slice" && found.document["owner"] === each;
+        return isOwn && isMadeHere(owner, each, found.document) ? ([[each, found.digest]] as const) : [];
       }),
     );
-    return candidates.filter((_, index) => removable[index]);
+    return removable.flat();
   }
 
   async function fileNames(): Promise<readonly string[]> {

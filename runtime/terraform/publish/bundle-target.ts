@@ -16,18 +16,24 @@ export async function publishBundle(
 ): Promise<readonly Diagnostic[]> {
   const target = targetOf(state, connection);
   const previous = prior ? targetOf(prior, connection) : undefined;
-  const seen = typeof prior?.["sha256"] === "string" ? prior["sha256"] : null;
+  const seen = publishedDigest(prior);
   await target?.write(textOf(state["bundle_json"]), seen);
   if (!previous || target?.place === previous.place) return [];
   // Two names of one place (a link, a mount): removing "the old one" would remove what was just published.
   try {
     if (target && (await target.identity()) === (await previous.identity())) return [];
-    await previous.remove();
+    await previous.remove(seen ?? "");
     return [];
   } catch (error) {
     const detail = `The bundle is published, but its earlier place still holds it. ${errorText(error)}`;
     return [{ severity: "warning", summary: "Earlier slice not removed", detail }];
   }
+}
+
+/** Digest of what was published last, "" when it was found damaged since; null: never published. */
+export function publishedDigest(state: ValueMap | null): string | null {
+  const digest = state?.["sha256"];
+  return typeof digest === "string" ? digest : null;
 }
 
 /** Where a bundle is published; undefined when nowhere, or not known yet. */

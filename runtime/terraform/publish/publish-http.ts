@@ -103,10 +103,12 @@ export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions):
       if (answer.status === 422) throw refusal(owner, base, answer);
       throw failure("publish", answer);
     },
-    async remove() {
-      const answer = await ask("DELETE", { "if-match": "*" });
+    async remove(expected) {
+      const answer = await ask("DELETE", preconditionOf(expected));
       const isGone = answer.body?.["digest"] === null;
-      if (isGone && (answer.status === 200 || answer.status === 202)) return;
+      // 412 without a digest: there is none any longer.
+      if (isGone && (answer.status === 200 || answer.status === 202 || answer.status === 412)) return;
+      if (answer.status === 412) throw conflict(owner, place, expected, answer, "remove");
       throw answer.status === 422 ? refusal(owner, base, answer) : failure("remove", answer);
     },
   };
@@ -124,11 +126,17 @@ function stored(store: string | undefined): { readonly store?: string } {
   return store === undefined ? {} : { store };
 }
 
-function conflict(owner: string, place: string, expected: string | null, answer: GatewayAnswer): GatewayError {
+function conflict(
+  owner: string,
+  place: string,
+  expected: string | null,
+  answer: GatewayAnswer,
+  verb = "replace",
+): GatewayError {
   const text =
     expected === null
       ? `Cannot create "${place}": a slice of owner "${owner}" is there already; take it over with: terraform import <address> ${place}`
-      : `Cannot replace "${place}": it was changed outside Terraform after this plan was made; make a new plan and review it`;
+      : `Cannot ${verb} "${place}": it was changed outside Terraform after this plan was made; make a new plan and review it`;
   return new GatewayError("publish.conflict", `${text}\n\n${reasonOf(answer)}`);
 }
 

@@ -3,14 +3,16 @@
  * says which content it believes to find.
  *
  * The file target promises whole files: a reader sees the old slice or the new one, also when this process or the
- * machine dies in between. Slices of other owners are never touched.
+ * machine dies in between. Slices of other owners are never touched. Of several writers that expect the same content one
+ * succeeds, and the others are told.
  */
-import { readFile, stat } from "node:fs/promises";
+import { mkdir, readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 
 import { digestOf } from "../../shared/canonical-json.ts";
 import { readSource } from "../../settings/source.ts";
 import { attempting, errorText, GatewayError } from "../../shared/errors.ts";
+import { withFileLock } from "./file-lock.ts";
 import { removeFile, replaceFile } from "./replace-file.ts";
 
 export interface PublishedSlice {
@@ -50,8 +52,13 @@ export interface Target {
    *   `publish.not-live` it is published all the same
    */
   write(text: string, expected: string | null): Promise<void>;
-  /** Removes the owner's slice; it is fine when there is none. @throws GatewayError `publish.foreign`, `publish.write` */
-  remove(): Promise<void>;
+  /**
+   * Removes the owner's slice; it is fine when there is none.
+   *
+   * @param expected digest that the caller last saw; "" when it was damaged
+   * @throws GatewayError `publish.conflict`, `publish.foreign`, `publish.write`
+   */
+  remove(expected: string): Promise<void>;
 }
 
 export interface FileTargetOptions {
@@ -85,6 +92,16 @@ export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: File
     );
   }
 
+  /** What the work finds is what it replaces: no other process changes the file meanwhile. */
+  async function locked(verb: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await withFileLock(path, work);
+    } catch (error) {
+      if (error instanceof GatewayError) throw error;
+      throw new GatewayError("publish.write", `Cannot ${verb} "${path}": ${errorText(error)}`, { cause: error });
+    }
+  }
+
   return {
     place: path,
     read,
@@ -95,21 +112,27 @@ export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: File
     async write(text, expected) {
       if (!isPublishable(owner))
         throw new GatewayError("publish.foreign", `Cannot publish to "${path}": ${RESERVED_OWNER}`);
-      const published = await read();
-      refuseForeign(published);
-      refuseStale(published, { path, owner, expected, next: text });
-      await attempting("publish.write", `Cannot publish to "${path}"`, () => replaceFile(path, text, mode));
+      await attempting("publish.write", `Cannot publish to "${path}"`, () => mkdir(directory, { recursive: true }));
+      await locked("publish to", async () => {
+        const published = await read();
+        refuseForeign(published);
+        refuseStale(published, { path, owner, expected, next: text });
+        await replaceFile(path, text, mode);
+      });
     },
-    async remove() {
-      const published = await read();
-      if (published.kind === "absent") return;
-      refuseForeign(published);
-      try {
+    async remove(expected) {
+      if ((await read()).kind === "absent") return;
+      await locked("remove", async () => {
+        const published = await read();
+        if (published.kind === "absent") return;
+        refuseForeign(published);
+        if (published.kind === "slice" && expected !== "" && published.digest !== expected)
+          throw new GatewayError(
+            "publish.conflict",
+            `Cannot remove "${path}": it was changed outside Terraform after this plan was made; make a new plan and review it`,
+          );
         await removeFile(path);
-      } catch (error) {
-        if (isMissing(error)) return;
-        throw new GatewayError("publish.write", `Cannot remove "${path}": ${errorText(error)}`, { cause: error });
-      }
+      });
     },
   };
 }

@@ -1,18 +1,17 @@
 /** Files that are replaced as a whole: a reader meets the old content or the new one, and a power cut keeps either. */
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
+import { type FileHandle, open, readdir, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 /**
- * Writes beside the path, flushes, renames, flushes the directory, which is made if it is not there.
+ * Writes beside the path, flushes, renames, flushes the directory.
  *
  * @param mode permission bits, whatever the umask says
  * @throws errors of node:fs; the path then has its earlier content
  */
 export async function replaceFile(path: string, text: string, mode: number): Promise<void> {
   const temporary = `${path}.tmp-${randomBytes(6).toString("hex")}`;
-  await mkdir(dirname(path), { recursive: true });
   let file: FileHandle | undefined;
   try {
     file = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
@@ -51,7 +50,11 @@ const LEFTOVER_AGE_MS = 3_600_000;
 async function removeLeftovers(path: string): Promise<void> {
   for (const name of await readdir(dirname(path)).catch(() => [])) {
     // The whole name is compared: "a.json.tmp-x.json" is the slice of an owner whom nobody should have called that.
-    if (!name.startsWith(basename(path)) || !/^\.tmp-[0-9a-f]{12}$/.test(name.slice(basename(path).length))) continue;
+    if (
+      !name.startsWith(basename(path)) ||
+      !/^\.(?:tmp-[0-9a-f]{12}|lock-[\w-]{8})$/.test(name.slice(basename(path).length))
+    )
+      continue;
     const leftover = join(dirname(path), name);
     const info = await stat(leftover).catch(() => undefined);
     if (info && Date.now() - info.mtimeMs > LEFTOVER_AGE_MS) await unlink(leftover).catch(() => {});

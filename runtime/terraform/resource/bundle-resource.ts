@@ -14,7 +14,7 @@ import { bundleIdentity } from "./bundle-identity.ts";
 import { importBundle } from "./bundle-import.ts";
 import { moveBundle } from "./bundle-move.ts";
 import { publishingProblems } from "./bundle-rules.ts";
-import { publishBundle, targetOf } from "../publish/bundle-target.ts";
+import { publishBundle, publishedDigest, targetOf } from "../publish/bundle-target.ts";
 import { bundleSecrets, type PlanContext, planValues, routeSecrets, sealValues } from "./bundle-values.ts";
 import type { AttributePath, Diagnostic } from "../protocol/diagnostics.ts";
 import { noStandIn } from "../schema/document.ts";
@@ -52,7 +52,7 @@ export function createBundleResource(connection: Connection): Resource {
 
     async apply(prior, planned, config) {
       if (planned === null) {
-        if (prior) await targetOf(prior, connection)?.remove();
+        if (prior) await targetOf(prior, connection)?.remove(publishedDigest(prior) ?? "");
         return { state: null, diagnostics: [] };
       }
       const bundle = await sealBundle(planned, config ?? planned);

@@ -14,7 +14,7 @@ import type { UpstreamRequest } from "../transport-types.ts";
 import { failureOfEstablished, failureOfOpening } from "../failure.ts";
 import { AnswerBytes, READ_BYTES } from "./answer-bytes.ts";
 import { writeSoon, type BatchedWriter } from "./write-batching.ts";
-import { openSocket, type Address, type SocketUser } from "./open-socket.ts";
+import { openSocket, readAfterFailedWrite, type Address, type SocketUser } from "./open-socket.ts";
 import { AnswerReader, type AnswerSink } from "./reader.ts";
 import { bodySink, writeRequest, type WrittenRequest } from "./writer.ts";
 
@@ -67,6 +67,9 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
   #isGone = false;
   #isPaused = false;
   #mayHoldMore = false;
+  #readsAfterFailedWrite = false;
+  /** A write failed. */
+  #mustEnd = false;
   readonly #bytes: AnswerBytes = new AnswerBytes();
   /** For the connection, then for the head of an answer or its next bytes. */
   readonly #deadline: Deadline = new Deadline(() => this.#late());
@@ -127,7 +130,17 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
       socket.uncork();
     }
     const { stream, streamLength: length } = written;
-    if (stream) this.#sender = new BodySender(bodySink(socket, length), stream, length, request.trailers, this);
+    if (!stream) return;
+    if (!this.#readsAfterFailedWrite) readAfterFailedWrite(socket, () => this.#sendNoMore());
+    this.#readsAfterFailedWrite = true;
+    this.#sender = new BodySender(bodySink(socket, length), stream, length, request.trailers, this);
+  }
+
+  /** The upstream takes no more. What it has sent before is read all the same, and the connection's end follows. */
+  #sendNoMore(): void {
+    this.#mustEnd = true;
+    this.#sender?.stop();
+    this.#sender = undefined;
   }
 
   pause(): void {
@@ -181,7 +194,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     this.#user = undefined;
     // An answer that came before the request was sent is the last one here: what is left would be read as the next request.
     const isWhole = this.#sender === undefined && !this.#socket.writableNeedDrain;
-    if (!this.#reader.keepsOpen || !isWhole || this.#mayHoldMore) this.destroy();
+    if (!this.#reader.keepsOpen || !isWhole || this.#mayHoldMore || this.#mustEnd) this.destroy();
     user.onEnd(trailers);
     // After its user, so that a mistake there is no concern of the next one.
     this.#release();

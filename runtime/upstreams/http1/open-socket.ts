@@ -54,6 +54,30 @@ export function openSocket(address: Address, user: SocketUser): Socket {
   return socket;
 }
 
+/**
+ * From now on a write that fails does not end the socket. An upstream may answer and close before it has taken the whole
+ * request; what it sent is still to be read then, and reading tells the end.
+ *
+ * @param onFailed called once; nothing more may be written
+ * @see RFC 9112 §9.6
+ */
+export function readAfterFailedWrite(socket: Socket, onFailed: () => void): void {
+  let failed = false;
+  const reading =
+    (done: (error?: Error | null) => void) =>
+    (error?: Error | null): void => {
+      if (!error) done();
+      else if (!failed) {
+        failed = true;
+        onFailed();
+      }
+    };
+  const write = socket._write.bind(socket);
+  const writev = socket._writev?.bind(socket);
+  socket._write = (chunk, encoding, done) => write(chunk, encoding, reading(done));
+  if (writev) socket._writev = (chunks, done) => writev(chunks, reading(done));
+}
+
 interface Target {
   readonly host: string;
   readonly port: number;

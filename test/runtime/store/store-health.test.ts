@@ -15,7 +15,7 @@ const soon = { timeout: 15_000, interval: 20 };
 let clock: TestClock;
 let watched: WatchedStore;
 /** "full": what changes something fails; "suspicious": only what is written to find out does. */
-let state: "ok" | "full" | "suspicious" | "away";
+let state: "ok" | "full" | "suspicious" | "away" | "hangs";
 let asked: string[];
 
 beforeEach(() => {
@@ -30,6 +30,7 @@ beforeEach(() => {
         asked.push(name);
         const isWrite = WRITES.includes(name);
         const isOwn = args[0] === "status:health";
+        if (state === "hangs") return new Promise(() => {});
         if (state === "away" || (isWrite && (state === "full" || (state === "suspicious" && isOwn))))
           return Promise.reject(new GatewayError("store.unavailable", `Cannot use the store: it is ${state}`));
         return (target[name] as (...args: unknown[]) => Promise<unknown>)(...args);
@@ -64,6 +65,16 @@ describe("watchStore()", () => {
     state = "ok";
     await watched.store.put("k", 3);
     expect(known()).toEqual({ store: "ok", serves: true });
+  });
+
+  test("tells what is known while the store hangs, long before a probe would give up", async () => {
+    await watched.store.get("any");
+    state = "hangs";
+    const late = setTimeout(() => asked.push("late"), 900);
+    expect(await watched.health.look()).toEqual({ store: "ok", serves: true });
+    clearTimeout(late);
+    expect(asked).not.toContain("late");
+    await expect.poll(known, soon).toMatchObject({ store: "down", serves: true });
   });
 
   test("takes nothing for a write that changed nothing", async () => {

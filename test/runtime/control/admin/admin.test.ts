@@ -29,6 +29,7 @@ let clock: TestClock;
 let snapshot: Snapshot;
 let status: Partial<BundleStatus>;
 let draining: boolean;
+let listening: boolean;
 const listeners = new Set<(next: Snapshot, previous: Snapshot) => void>();
 
 async function start(
@@ -42,6 +43,7 @@ async function start(
     storeHealth: watched.health,
     storeCounts: watched.counts,
     isDraining: () => draining,
+    isListening: () => listening,
     log: silentLog(),
     bundle: {
       current: () => snapshot,
@@ -73,6 +75,7 @@ beforeEach(async () => {
   snapshot = snapshotFrom(YAML);
   status = {};
   draining = false;
+  listening = true;
   admin = await start();
 });
 afterEach(async () => {
@@ -136,6 +139,13 @@ describe("health", () => {
     const answer = await ask("/readyz");
     expect(answer.status).toBe(503);
     expect(json(answer)).toMatchObject({ ready: false, draining: true });
+  });
+
+  test("/readyz is 503 before the public listener accepts connections", async () => {
+    listening = false;
+    expect(await readiness()).toEqual([503, { ready: false, store: "ok" }]);
+    listening = true;
+    expect(await readiness()).toEqual([200, { ready: true, store: "ok" }]);
   });
 
   test("/readyz is 503 in a process that never reached the store", async () => {

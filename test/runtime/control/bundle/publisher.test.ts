@@ -1,4 +1,7 @@
 /** Publishing to a store, with validates and processes played by the test. */
+import { spawnSync } from "node:child_process";
+import { hostname } from "node:os";
+
 import { beforeEach, describe, expect, test } from "vitest";
 
 import type {
@@ -74,7 +77,7 @@ function beating(id: string, published = () => 1): Store {
 /** A process that shows this sign of life. */
 async function process(row: Partial<PresenceRow> & { id: string }): Promise<void> {
   const full: PresenceRow = { digest: "", published: 0, seen: 0, ...row };
-  await store.put(presenceKey(row.id), full, { tags: [PRESENCE_TAG], expiresAt: clock.now() / 1000 + 20 });
+  await store.put(presenceKey(row.id), full, { tags: [PRESENCE_TAG], expiresAt: clock.now() / 1000 + 320 });
 }
 
 describe("publish()", () => {
@@ -205,22 +208,47 @@ describe("who has it in force", () => {
     });
   });
 
-  test("does not include the dead: their sign of life ends", async () => {
+  test("does not include the dead: their record expires when a process could no longer serve", async () => {
     publisher = publisherOn(store, 3_600_000);
     await process({ id: "dead" });
     const outcome = publish("a", "1");
     await expect.poll(async () => (await store.get("slices"))?.version).toBe(1);
-    clock.advance(21_000);
+    clock.advance(321_000);
     expect(await outcome).toMatchObject({ replicas: 0, laggards: [] });
   });
 
-  test("does not include who shows no sign of life while it is awaited, long before its record ends", async () => {
-    publisher = publisherOn(beating("w1"), 2_000, 100);
-    await process({ id: "killed" });
+  test("waits some seconds for a process without a heartbeat, then names it: it may serve the old slice", async () => {
+    publisher = publisherOn(beating("w1"), 3_600_000, 100);
+    await process({ id: "cut-off" });
+    const laggard = { id: "cut-off", reason: expect.stringMatching(/^is at generation 0, without a heartbeat: /) };
+    expect(await publish("a", "1")).toMatchObject({ replicas: 2, laggards: [laggard] });
+    expect(awaited).toEqual(["silent"]);
+  });
+
+  test("waits for a process that is heard of again after an outage of the store", async () => {
+    let published = 0;
+    const rounds: number[] = [];
+    const back: Store = {
+      ...store,
+      async list(tag) {
+        // Its record is as old as the outage; some looks later it reads the publication and says so.
+        if (tag === PRESENCE_TAG && rounds.push(0) === 4)
+          await process({ id: "w2", published: (published = 1), seen: 9 });
+        return store.list(tag);
+      },
+    };
+    await process({ id: "w2", seen: -60 });
+    publisher = publisherOn(back, 3_600_000, 60_000);
     expect(await publish("a", "1")).toMatchObject({ replicas: 1, laggards: [] });
-    // Known by then, whatever the next wait would be.
-    expect(await replace("a", "2")).toMatchObject({ replicas: 1, laggards: [{ id: "w1" }] });
-    expect(awaited).toEqual(["silent", "behind"]);
+    expect(published).toBe(1);
+  });
+
+  test("does not include a process of this machine that has ended", async () => {
+    const ended = spawnSync("true").pid;
+    await process({ id: `${hostname()}-${ended}-abcd`, seen: 0 });
+    await process({ id: `${hostname()}-${ended}-abcd/2`, seen: 0 });
+    await process({ id: `another-host-${ended}-abcd`, seen: 0, published: 1 });
+    expect(await publish("a", "1")).toMatchObject({ replicas: 1, laggards: [] });
   });
 
   test("is awaited of whoever is slow and shows signs of life", async () => {
@@ -279,6 +307,21 @@ describe("startPresence()", () => {
       .toMatchObject([{ published: 3, refused: { generation: 5, problems: ["one", "two", "three", "four", "five"] } }]);
     await presence.close();
     expect(await rows()).toEqual([]);
+  });
+
+  test("removes the record of a predecessor that was killed, and no other", async () => {
+    const own = `${hostname()}-${globalThis.process.pid}-own1`;
+    const predecessor = `${hostname()}-${globalThis.process.pid}-old1`;
+    const seen = Math.floor(clock.now() / 1000);
+    await process({ id: predecessor, seen: seen - 60 });
+    await process({ id: `${hostname()}-${globalThis.process.pid}-new1`, seen });
+    await process({ id: `other-host-${globalThis.process.pid}-old1`, seen: seen - 60 });
+    const bundle = { status: () => status, onReport: () => () => {} };
+    const presence = await startPresence({ store, id: own, bundle, clock, log: silentLog() });
+    const left = (await store.list<PresenceRow>(PRESENCE_TAG)).map(({ value }) => value.id);
+    expect(left).not.toContain(predecessor);
+    expect(left).toHaveLength(3);
+    await presence.close();
   });
 
   test("does not mind a store that is away", async () => {
