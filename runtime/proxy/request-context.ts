@@ -53,7 +53,7 @@ export interface RequestContext {
   upstreamSession: string | undefined;
   /** MCP server routes: the user's token for the upstream. */
   internalToken: InternalToken | undefined;
-  /** The client says that it reads trailers; never on MCP server routes. */
+  /** The client says that it keeps trailers, which the upstream hears; never on MCP server routes. */
   takesTrailers: boolean;
   /** The request came through a gateway before: its mark, brought forward. */
   hopCount: string | undefined;

@@ -30,7 +30,7 @@ import { responseHeaders, type AnswerHead } from "./response-headers.ts";
 import { upstreamForRetry } from "./retry.ts";
 import { RequestLoop } from "./hop-count.ts";
 import { refuseEnded, StreamAdmission, type AdmissionDeps } from "./stream-admission.ts";
-import { announcedByClient, announcedByUpstream, requestTrailers, responseTrailers } from "./trailers.ts";
+import { announcedByClient, announcedByUpstream, mayTrail, requestTrailers, responseTrailers } from "./trailers.ts";
 import { upstreamPath } from "./upstream-path.ts";
 
 export interface ForwardDeps extends RequestHeaderDeps, AdmissionDeps, ListDeps, TaskDeps {
@@ -101,9 +101,7 @@ export class Forwarding implements ListReceiver {
     this.#admission.attempt(this.#upstream);
     const headers = requestHeaders(this.#deps, this.#context, this.#upstream);
     if (declaredLength !== undefined) headers.push("content-length", declaredLength);
-    // Both ends know of them in HTTP/2, and nobody has to ask.
-    const isHttp2 = exchange.httpVersion === "2" && this.#upstream.connect?.http2 === true;
-    this.#mayTrail = this.#context.takesTrailers || (isHttp2 && !prepared.isMcpServer);
+    this.#mayTrail = mayTrail(this.#context, this.#upstream);
     const announced = this.#mayTrail && declaredLength === undefined ? announcedByClient(this.#context) : "";
     if (announced !== "") headers.push("trailer", announced);
     const isStream =
@@ -282,8 +280,12 @@ export class Forwarding implements ListReceiver {
   /** @returns false when the answer was refused */
   #start(): boolean {
     const refused = this.#admission.admit();
-    if (refused === undefined) this.#context.exchange.start(this.#status, this.#head?.headers ?? [], this.#mayTrail);
-    else this.#giveUp(refused);
+    if (refused !== undefined) this.#giveUp(refused);
+    else {
+      // Behind a body of known length HTTP/1.1 has no place for trailers; over HTTP/2 to wait for them costs a turn.
+      const mayFollow = this.#mayTrail && (this.#head?.length === undefined || this.#upstream.connect?.http2 === true);
+      this.#context.exchange.start(this.#status, this.#head?.headers ?? [], mayFollow);
+    }
     return refused === undefined;
   }
 

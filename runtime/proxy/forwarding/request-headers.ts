@@ -28,6 +28,7 @@ import { addConfiguredHeaders } from "../../features/headers/apply-request.ts";
 import type { HopCounter } from "./hop-count.ts";
 import type { RequestContext } from "../request-context.ts";
 import { asksForTrailers } from "../../shared/http/trailers.ts";
+import { mayTrail } from "./trailers.ts";
 
 export interface RequestHeaderDeps {
   readonly assertions: Assertions;
@@ -78,7 +79,7 @@ function addClientHeaders(headers: string[], deps: RequestHeaderDeps, context: R
       continue;
     }
     if (traits.special === "te") {
-      context.takesTrailers ||= takesTrailers(context, value);
+      context.takesTrailers ||= mayTrail(context) && asksForTrailers(value);
       continue;
     }
     if (traits.dropFromRequest || prepared.notFromClient.has(traits.folded)) continue;
@@ -86,13 +87,6 @@ function addClientHeaders(headers: string[], deps: RequestHeaderDeps, context: R
     if (kept !== undefined) headers.push(traits.name, kept);
   }
   return listed;
-}
-
-/** HTTP/1.0 has no place for them. Messages of MCP servers are passed on as they were inspected, with nothing behind. */
-function takesTrailers({ exchange, prepared }: RequestContext, te: string): boolean {
-  return (
-    exchange.httpVersion !== "1.0" && !prepared.isMcpServer && !prepared.notFromClient.has("te") && asksForTrailers(te)
-  );
 }
 
 /** What a proxy before us says of the client, where the settings vouch for it. */

@@ -1,10 +1,25 @@
 /** Trailers on their way through a route: what its header settings say of a header holds for them, too. */
+import type { Upstream } from "../../features/connection/compiled.ts";
 import { rewriteValue } from "../../features/headers/apply-response.ts";
 import { allowedTrailers, announcedTrailers, TOO_MANY_TRAILERS } from "../../shared/http/trailers.ts";
 import { connectionTokens } from "../../shared/http/header-traits.ts";
 import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import type { RequestContext } from "../request-context.ts";
 import { bodyError } from "./request-body.ts";
+
+/**
+ * Whether trailers pass, either way. They need not be asked for: TE is about what a client does with those of responses, every
+ * recipient of HTTP/1.1 can read them, and ours have names that mean nothing else. HTTP/1.0 has no place for them. Messages of
+ * MCP servers are passed on as they were inspected, with nothing after them. A route that removes TE wants none, except where
+ * both sides speak HTTP/2: gRPC has its status there.
+ *
+ * @see RFC 9110 §6.5, §10.1.4
+ */
+export function mayTrail({ exchange, prepared }: RequestContext, upstream?: Upstream): boolean {
+  if (exchange.httpVersion === "1.0" || prepared.isMcpServer) return false;
+  const isHttp2 = exchange.httpVersion === "2" && upstream?.connect?.http2 === true;
+  return isHttp2 || !prepared.notFromClient.has("te");
+}
 
 /** Once the body has been read. @throws for too many, which breaks the request off */
 export function requestTrailers(context: RequestContext): readonly string[] {
