@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import { defineConfig } from "vitest/config";
 
+import { HOOK_MS, POLL_MS, TEST_MS } from "./support/limits.ts";
 import { LONGEST, LongestFirst } from "./support/longest-first.ts";
 
 // Tests start some thousand processes of ours: each would compile the same modules anew, most of what a short one does.
@@ -27,10 +28,9 @@ const NEVER = ["**/node_modules/**"];
 export default defineConfig({
   test: {
     root: new URL("..", import.meta.url).pathname,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    // A poll ends when its condition holds; the bound is for machines under load.
-    expect: { poll: { timeout: 15_000 } },
+    testTimeout: TEST_MS,
+    hookTimeout: HOOK_MS,
+    expect: { poll: { timeout: POLL_MS } },
     pool: "forks",
     // On two cores: with one worker each, a fifth of the time both would wait for processes that tests start.
     maxWorkers: 4,

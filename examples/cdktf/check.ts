@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify, stripVTControlCharacters } from "node:util";
 
+import { LONG_MS } from "../../test/support/limits.ts";
 import { digestOf } from "../../runtime/shared/canonical-json.ts";
 import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
 import { type LiveGateway, startLiveGateway } from "../../test/support/live-gateway.ts";
@@ -212,7 +213,7 @@ async function run(command: string, args: readonly string[], cwd: string, enviro
   const env = { PATH: path, HOME: cwd, CHECKPOINT_DISABLE: "1", CI: "1", ...environment };
   const plain = (text: unknown): string => stripVTControlCharacters(String(text));
   try {
-    const { stdout, stderr } = await promisify(execFile)(command, args, { cwd, env, timeout: 120_000 });
+    const { stdout, stderr } = await promisify(execFile)(command, args, { cwd, env, timeout: LONG_MS });
     return plain(stdout + stderr);
   } catch (error) {
     const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };

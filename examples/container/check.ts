@@ -15,6 +15,7 @@ import { parseArgs } from "node:util";
 
 import { parse } from "yaml";
 
+import { HOOK_MS } from "../../test/support/limits.ts";
 import { makeTestCertificate } from "../../test/support/certificates.ts";
 import { findPort } from "../demo/stage.ts";
 import type { Bill } from "../../runtime/package/sbom.ts";
@@ -157,7 +158,7 @@ try {
   void running.ended.then(() => (hasEnded = true));
   const isHealthy = () => startInside(image, image.healthcheck, [`127.0.0.1:${adminPort}`]).ended;
   await steps.step("the health check, the gateway's own command, turns good", async () => {
-    await until(async () => hasEnded || (await isReady()) === 200, "it is ready", 60_000);
+    await until(async () => hasEnded || (await isReady()) === 200, "it is ready", HOOK_MS);
     if (hasEnded) throw new Error((await running.ended).output);
     const { code, output } = await isHealthy();
     steps.equal(code, 0);
@@ -175,7 +176,7 @@ try {
   await steps.step(
     "SIGTERM: first /readyz and the health check turn bad, while requests are still served",
     async () => {
-      await until(async () => (await isReady()) === 503, "/readyz says 503", 60_000);
+      await until(async () => (await isReady()) === 503, "/readyz says 503", HOOK_MS);
       steps.equal(await ask("/").whole, "200 begun done");
       steps.equal((await isHealthy()).code, 1);
       return "503, and 200 for users";
@@ -189,7 +190,7 @@ try {
           () => true,
         ),
       "a connection is refused",
-      60_000,
+      HOOK_MS,
     );
     steps.ok(!hasEnded, "it ended with a request under way");
     for (const response of waiting) response.end("done");

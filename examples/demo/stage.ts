@@ -9,6 +9,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { LONG_MS } from "../../test/support/limits.ts";
 import { startGateway, type Gateway } from "../../runtime/gateway.ts";
 import { createLog } from "../../runtime/shared/log.ts";
 import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
@@ -187,7 +188,7 @@ function run(command: string, args: readonly string[], cwd: string, env: Record<
       cwd,
       env: { ...inherited, ...env },
       stdio: ["ignore", "pipe", "pipe"],
-      timeout: 120_000,
+      timeout: LONG_MS,
     });
     let output = "";
     const collect = (chunk: Buffer) => void (output += chunk.toString("utf8"));

@@ -1,12 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 
+import { POLL_MS } from "../../test/support/limits.ts";
+
 /**
  * Asks again and again; a question that fails is a no.
  *
  * @returns milliseconds that it took
  * @throws Error when it does not come about
  */
-export async function until(holds: () => Promise<boolean>, what: string, withinMs = 15_000): Promise<number> {
+export async function until(holds: () => Promise<boolean>, what: string, withinMs = POLL_MS): Promise<number> {
   const beganAt = performance.now();
   let cause: unknown;
   const ask = (): Promise<boolean> =>

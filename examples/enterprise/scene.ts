@@ -2,6 +2,7 @@
 
 import * as oauth from "openid-client";
 
+import { POLL_MS } from "../../test/support/limits.ts";
 import { type Answer, type Browser, createBrowser, createSend, type Page } from "../../test/support/browser.ts";
 import type { DemoUser } from "../demo/identity-provider.ts";
 import { visit } from "../demo/person.ts";
@@ -34,7 +35,6 @@ export const createPerson = (user: DemoUser, browser = createBrowser()): Person 
 
 export const COMPANY = "Example Corp";
 /** Long before whatever ends by itself. */
-const WITHIN_MS = 10_000;
 
 export const mcpServer = ({ stage }: Pick<Scene, "stage">, name: "builds" | "code"): string =>
   `${stage.origin}/${name}/mcp`;
@@ -141,6 +141,6 @@ export const refusalOf = (work: Promise<unknown>): Promise<string> =>
 
 /** @returns undefined for what does not come about */
 export function inTime<T>(work: Promise<T> | undefined): Promise<T | undefined> {
-  const late = new Promise<undefined>((resolve) => setTimeout(resolve, WITHIN_MS, undefined).unref());
+  const late = new Promise<undefined>((resolve) => setTimeout(resolve, POLL_MS, undefined).unref());
   return Promise.race([work, late]);
 }

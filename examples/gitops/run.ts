@@ -2,6 +2,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
+import { LONG_MS } from "../../test/support/limits.ts";
+
 export type Environment = Readonly<Record<string, string>>;
 
 /** @returns what it printed. @throws Error with the same when it fails */
@@ -20,7 +22,7 @@ export async function run(
     ...environment,
   };
   try {
-    const running = promisify(execFile)(command, args, { cwd, env, timeout: 120_000, maxBuffer: 64 * 1024 * 1024 });
+    const running = promisify(execFile)(command, args, { cwd, env, timeout: LONG_MS, maxBuffer: 64 * 1024 * 1024 });
     running.child.stdin?.end(input);
     const { stdout, stderr } = await running;
     return stdout + stderr;

@@ -13,6 +13,7 @@ import { type RunningMcpServer, startMcpServer } from "../../examples/demo/mcp-s
 import { startWebApp } from "../../examples/demo/web-app.ts";
 import { exampleNames, runExample } from "../support/run-example.ts";
 import { terraformMissing } from "../support/terraform.ts";
+import { LONG_MS } from "../support/limits.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
@@ -29,7 +30,7 @@ describe("npm run example", () => {
   // Each mostly waits for processes of its own.
   test.concurrent.each(["header-settings", "policy", "upstream-oauth", "mcp-client-app", "demo"])(
     "%s prints a line per step and only passes",
-    { timeout: 120_000 },
+    { timeout: LONG_MS },
     async (name) => {
       const run = promisify(execFile)(process.execPath, ["test/support/run-example.ts", name], { cwd: root });
       const lines = (await run).stdout.trim().split("\n");
@@ -42,7 +43,7 @@ describe("npm run example", () => {
   // Without terraform they play what they can, and say what they leave out.
   test.concurrent.each(["cdktf", "terraform", "gitops"])(
     "%s plays plan, apply, live traffic, drift and destroy",
-    { timeout: 240_000 },
+    { timeout: LONG_MS },
     async (name) => {
       const run = promisify(execFile)(process.execPath, ["test/support/run-example.ts", name], { cwd: root });
       const { stdout } = await run.catch((error: unknown) => error as { stdout: string });

@@ -29,6 +29,7 @@ import { digestOf } from "../../runtime/shared/canonical-json.ts";
 import { parseTemplate, renderTemplate, type TemplateValues } from "../../runtime/features/headers/template.ts";
 import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
 import { createWorkspace, terraformMissing, type Workspace } from "../support/terraform.ts";
+import { LONG_MS } from "../support/limits.ts";
 
 const missing = terraformMissing();
 if (missing !== undefined) console.log(`skipped: test/cdktf/terraform.test.ts, ${missing}`);
@@ -82,7 +83,7 @@ async function apply(app: App, name: string, check: (terraform: Workspace) => Pr
   }
 }
 
-describe.skipIf(missing !== undefined)("terraform", { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)("terraform", { timeout: LONG_MS }, () => {
   test("publishes the bytes of gateway.bundle.json: the demo program", async () => {
     const app = buildDemo({
       origin: "http://localhost:8080",

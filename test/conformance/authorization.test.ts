@@ -59,7 +59,7 @@ async function runAuthorizationSuite(world: McpGateway): Promise<readonly Check[
 describe.each([
   ["pages on the host of the routes", false],
   ["pages on a host of their own", true],
-])("conformance suite, authorization server, %s", { timeout: 60_000 }, (_, authenticateHost) => {
+])("conformance suite, authorization server, %s", (_, authenticateHost) => {
   let world: McpGateway;
 
   beforeAll(async () => {

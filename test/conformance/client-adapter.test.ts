@@ -9,6 +9,7 @@ import { availableParallelism } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { startClientAdapter, type ClientAdapter } from "./client-adapter.ts";
+import { LONG_MS } from "../support/limits.ts";
 
 const cli = new URL("../../node_modules/@modelcontextprotocol/conformance/dist/index.js", import.meta.url).pathname;
 const client = new URL("client-command.mjs", import.meta.url).pathname;
@@ -70,7 +71,7 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
 }
 
 describe("conformance suite, clients: the gateway as an OAuth client toward upstreams", () => {
-  test.concurrent.each(SCENARIOS)("auth/%s", { timeout: 600_000 }, async (scenario) => {
+  test.concurrent.each(SCENARIOS)("auth/%s", { timeout: LONG_MS }, async (scenario) => {
     const { exitCode, output } = await inTurn(() => runScenario(`auth/${scenario}`));
     expect(output).toContain("OVERALL: PASSED");
     expect(exitCode).toBe(0);
@@ -81,7 +82,7 @@ function runScenario(scenario: string): Promise<{ readonly exitCode: number | nu
   const command = `${process.execPath} ${client} ${adapter.socketPath}`;
   const args = [cli, "client", "--command", command, "--scenario", scenario, "--timeout", "90000"];
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"], timeout: 120_000 });
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"], timeout: LONG_MS });
     let output = "";
     const collect = (chunk: Buffer): void => void (output += chunk.toString("utf8"));
     child.stdout.on("data", collect);

@@ -66,7 +66,7 @@ routes:
     token: String(metadata["token_endpoint"]),
     introspection: String(metadata["introspection_endpoint"]),
   };
-}, 60_000);
+});
 
 afterAll(async () => {
   await world?.close();

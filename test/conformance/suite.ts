@@ -4,6 +4,8 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { LONG_MS } from "../support/limits.ts";
+
 export interface SuiteResult {
   /** 0 when every required scenario passed. */
   readonly exitCode: number | null;
@@ -37,7 +39,7 @@ export async function runServerSuite(url: string, requirements: string): Promise
 
 function run(args: readonly string[]): Promise<{ exitCode: number | null; output: string }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"], timeout: 120_000 });
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"], timeout: LONG_MS });
     let output = "";
     const collect = (chunk: Buffer) => void (output += chunk.toString("utf8"));
     child.stdout.on("data", collect);

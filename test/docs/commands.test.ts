@@ -12,6 +12,7 @@ import { openPageShell, type PageShell } from "../support/page-shell.ts";
 import { blocksOf, blockWith, readPage, type PageBlock } from "../support/page-blocks.ts";
 import { exampleNames } from "../support/run-example.ts";
 import { createWorkspace, serveInProcess, terraformMissing } from "../support/terraform.ts";
+import { LONG_MS } from "../support/limits.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
@@ -161,7 +162,7 @@ test("`gateway …` names commands and options that exist, in text and in blocks
   expect(wrong).toEqual([]);
 });
 
-describe("run as they stand", { timeout: 60_000 }, () => {
+describe("run as they stand", () => {
   test("README: keys, check, explain, and a gateway that challenges an MCP client", async () => {
     await withShell(async (shell) => {
       const readme = readPage("README.md");
@@ -297,7 +298,7 @@ describe("configuration", () => {
     return [together?.join("\n") ?? "", ...(alone ?? [])];
   };
 
-  test.skipIf(terraformMissing() !== undefined)("HCL validates", { timeout: 120_000 }, async () => {
+  test.skipIf(terraformMissing() !== undefined)("HCL validates", { timeout: LONG_MS }, async () => {
     const provider = await serveInProcess();
     const workspace = createWorkspace(provider.env);
     try {

@@ -71,7 +71,7 @@ beforeAll(async () => {
   );
   await world.reconfigure(`routes:\n${routes.join("\n")}`);
   browser = createBrowser();
-}, 60_000);
+});
 
 afterAll(async () => {
   for (const { process: child } of programs.values()) {

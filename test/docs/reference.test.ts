@@ -21,7 +21,7 @@ beforeAll(async () => {
     startMcpGateway({ authenticateHost: true, boot: { console: { viewer: [] } } }),
     runGateway(),
   ]);
-}, 60_000);
+});
 afterAll(async () => {
   await world?.close();
   await running?.close();

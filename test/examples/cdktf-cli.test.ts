@@ -6,12 +6,13 @@ import { expect, test, type TestContext } from "vitest";
 
 import { installCdktfCli } from "../support/cdktf-cli.ts";
 import { terraformMissing } from "../support/terraform.ts";
+import { LONG_MS } from "../support/limits.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
 test.skipIf(terraformMissing() !== undefined)(
   "cdktf: cdktf-cli plays synth, diff, deploy, output and destroy",
-  { timeout: 420_000 },
+  { timeout: LONG_MS },
   async (context: TestContext) => {
     const cli = await installCdktfCli();
     if (typeof cli === "string") {
@@ -20,7 +21,7 @@ test.skipIf(terraformMissing() !== undefined)(
     }
     try {
       const env = { ...process.env, CDKTF: cli.command };
-      const options = { cwd: root, env, timeout: 240_000 };
+      const options = { cwd: root, env, timeout: LONG_MS };
       const run = promisify(execFile)(process.execPath, ["test/support/run-example.ts", "cdktf"], options);
       const { stdout } = await run.catch((error: unknown) => error as { stdout: string });
       expect(stdout.split("\n").filter((line) => line.startsWith("FAIL"))).toEqual([]);

@@ -5,10 +5,11 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 
 import { missingChromium } from "../support/chromium.ts";
+import { LONG_MS } from "../support/limits.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
-test("console: every screen, driven by those whom it is for", { timeout: 300_000 }, async () => {
+test("console: every screen, driven by those whom it is for", { timeout: LONG_MS }, async () => {
   const run = promisify(execFile)(process.execPath, ["test/support/run-example.ts", "console"], { cwd: root });
   const { stdout } = await run.catch((error: unknown) => error as { stdout: string });
   expect(stdout.split("\n").filter((line) => line.startsWith("FAIL"))).toEqual([]);

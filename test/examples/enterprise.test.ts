@@ -8,11 +8,12 @@ import { parse } from "yaml";
 
 import { findPostgres } from "../support/postgres.ts";
 import { terraformMissing } from "../support/terraform.ts";
+import { LONG_MS } from "../support/limits.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
 // Most of the time is the secret store's, which is away for as long as it takes both replicas to say so.
-test("people, the agent and the pipeline get in and out: all steps pass", { timeout: 300_000 }, async () => {
+test("people, the agent and the pipeline get in and out: all steps pass", { timeout: LONG_MS }, async () => {
   const run = promisify(execFile)(process.execPath, ["test/support/run-example.ts", "enterprise"], { cwd: root });
   const { stdout } = await run.catch((error: unknown) => error as { stdout: string });
   const lines = stdout.trim().split("\n");

@@ -43,7 +43,7 @@ beforeAll(async () => {
       .replaceAll("https://grpc.example.com", `https://localhost:${port}`)
       .replaceAll(":50051", `:${greeter.port}`),
   });
-}, 60_000);
+});
 afterAll(async () => {
   for (const client of clients) client.close();
   await gateway?.close();

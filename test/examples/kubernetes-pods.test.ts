@@ -6,6 +6,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
+import { POLL_MS } from "../support/limits.ts";
 import { makeTestCertificate } from "../support/certificates.ts";
 import { type KubeApi, startKubeApi } from "../support/kube-api.ts";
 import { example, type Files, findManifest, rendered, secretKeys } from "../support/kube-example.ts";
@@ -75,12 +76,12 @@ async function untilReady(pod: Pod, manifests: readonly Manifest[], container: R
   const look = async (): Promise<void> => {
     expect(hasEnded ? container.said() : await probe(pod, manifests, "readinessProbe")).toBe(200);
   };
-  await vi.waitFor(look, { timeout: 20_000 });
+  await vi.waitFor(look, { timeout: POLL_MS });
   expect(await probe(pod, manifests, "startupProbe")).toBe(200);
   expect(await probe(pod, manifests, "livenessProbe")).toBe(200);
 }
 
-test("the gateway alone serves its slices, and takes others without a restart", { timeout: 60_000 }, async () => {
+test("the gateway alone serves its slices, and takes others without a restart", async () => {
   const manifests = rendered("gateway");
   await using pod = disposable(await createPod(manifests, secretFiles("memory:")));
   await untilReady(pod, manifests, pod.start("gateway"));

@@ -6,10 +6,11 @@ import { expect, test } from "vitest";
 
 import { missingChromium } from "../support/chromium.ts";
 import { terraformMissing } from "../support/terraform.ts";
+import { LONG_MS } from "../support/limits.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
-test("tool-policy: lists, arguments, approval, limits, shadow, replay, diff", { timeout: 180_000 }, async () => {
+test("tool-policy: lists, arguments, approval, limits, shadow, replay, diff", { timeout: LONG_MS }, async () => {
   const run = promisify(execFile)(process.execPath, ["test/support/run-example.ts", "tool-policy"], { cwd: root });
   const { stdout } = await run.catch((error: unknown) => error as { stdout: string });
   expect(stdout.split("\n").filter((line) => line.startsWith("FAIL"))).toEqual([]);

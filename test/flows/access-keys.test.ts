@@ -25,7 +25,7 @@ ${route("public", "allow_public_unauthenticated_access: true")}${route("anybody"
     await browser.signIn(`${world.gateway.origin}/.gateway/`, user);
     browsers.set(user.slice(0, user.indexOf("@")), browser);
   }
-}, 60_000);
+});
 afterAll(async () => {
   await world?.close();
   await upstream?.close();

@@ -19,7 +19,7 @@ let world: McpGateway;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "gateway-commands-"));
   world = await startMcpGateway({ boot: { storage_url: `sqlite:${join(directory, "gateway.db")}` } });
-}, 30_000);
+});
 afterAll(async () => {
   await world?.close();
   await rm(directory, { recursive: true, force: true });

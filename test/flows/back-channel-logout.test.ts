@@ -19,7 +19,7 @@ const WITHIN_2_S = { timeout: 2000, interval: 20 };
 const COMPANY = "https://company.example.com";
 const ALICE = "alice@example.com";
 
-describe.skipIf("missing" in found)("a logout at the provider", { timeout: 60_000 }, () => {
+describe.skipIf("missing" in found)("a logout at the provider", () => {
   let postgres: Postgres;
   let live: LiveUpstream;
   let world: SignInGateway;
@@ -48,7 +48,7 @@ routes:
       `identity_issuers: { staff: { issuer: "${issuer}", uses: [logout]${more} }, company: ${company} }\n${routes(here.origin)}`;
     await world.reconfigure(withTrust());
     there = await startGateway({ boot, yaml: world.withProvider(withTrust()) });
-  }, 60_000);
+  });
   afterAll(async () => {
     await there?.close();
     await world?.close();

@@ -68,7 +68,7 @@ routes:
 ${route("web", people)}${route("access", `${people}, bearer_token_format: idp_access_token, set_request_headers: { X-Token: "\${gateway.access_token}" }`)}${route("id", `${people}, bearer_token_format: idp_identity_token`)}${route("public", "allow_public_unauthenticated_access: true")}${route("machines", 'allowed_users: ["service-account:ci"], show_error_details: true')}${route("mcp", `${people}, mcp: { server: {} }`)}`,
   });
   store = await openRecords(storageUrl, { clock, log: silentLog() });
-}, 60_000);
+});
 afterAll(async () => {
   await store?.close();
   await gateway?.close();

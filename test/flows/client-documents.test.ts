@@ -18,7 +18,7 @@ beforeAll(async () => {
   host = await startDocumentHost();
   const clock = { now: () => Date.now() + serial * 60_000 };
   world = await startMcpGateway({ settings: 'mcp_allowed_client_id_domains: ["localhost"]', clock });
-}, 30_000);
+});
 afterAll(async () => {
   await world?.close();
   await host?.close();

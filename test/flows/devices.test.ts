@@ -56,7 +56,7 @@ beforeAll(async () => {
   const provider = `idp_provider_url: ${issuer}\nidp_client_id: gateway\nidp_client_secret: secret\n`;
   const yaml = `runtime_flags: { mcp: true }\n${provider}${routes(OPEN).replaceAll("{origin}", world.gateway.origin)}`;
   replica = await startGateway({ boot, yaml });
-}, 60_000);
+});
 afterAll(async () => {
   await replica?.close();
   await world?.close();

@@ -98,7 +98,7 @@ beforeAll(async () => {
       { "grpc.default_authority": `${host}:${port}`, "grpc.ssl_target_name_override": host },
     );
   }
-}, 60_000);
+});
 afterAll(async () => {
   for (const client of Object.values(clients)) client.close();
   await store?.close();

@@ -48,7 +48,7 @@ beforeAll(async () => {
   });
   clients["TLS"] = connect("localhost");
   clients["h2c"] = connect("plain.localhost");
-}, 60_000);
+});
 afterAll(async () => {
   for (const client of Object.values(clients)) client.close();
   await gateway?.close();

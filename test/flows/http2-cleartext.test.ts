@@ -30,7 +30,7 @@ beforeAll(async () => {
     yaml: `routes: ${JSON.stringify([{ ...route, allow_public_unauthenticated_access: true }])}`,
   });
   client = createNotesClient(`127.0.0.1:${port}`, undefined, { "grpc.default_authority": `localhost:${port}` });
-}, 60_000);
+});
 afterAll(async () => {
   client?.close();
   await gateway?.close();

@@ -50,7 +50,7 @@ beforeAll(async () => {
   inForce = settings(false);
   world = await startSignInGateway({ yaml: inForce });
   ({ origin } = world.gateway);
-}, 60_000);
+});
 
 afterAll(async () => {
   await world?.close();

@@ -93,7 +93,7 @@ routes:
   application = await createOAuthClient({ resource: `${origin}/tools/mcp` }).register({
     token_endpoint_auth_method: "client_secret_basic",
   });
-}, 60_000);
+});
 
 afterAll(async () => {
   await world?.close();

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { startMcpGateway, type McpGateway } from "../support/mcp-gateway.ts";
 import { runClient, type Finished } from "../support/terminal-client.ts";
+import { LONG_MS } from "../support/limits.ts";
 
 const LAUNCHER = new URL(
   "../../node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js",
@@ -55,7 +56,7 @@ function inspect(home: string, era: string, ...args: readonly string[]): Promise
 
 describe.each(["legacy", "auto", "modern"])(
   "the Inspector's command line, protocol era %s",
-  { timeout: 120_000 },
+  { timeout: LONG_MS },
   (era) => {
     test("connects through a scripted sign-in, lists and calls a tool, and signs in once", async () => {
       const home = await newHome();

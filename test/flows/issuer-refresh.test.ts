@@ -13,7 +13,7 @@ import { createBreakableStore } from "../support/store.ts";
 import { ONE_SERVER, ORIGIN, RESOURCE, SESSION_SECONDS, testUser, useIssuers } from "../support/issuer.ts";
 
 const start = useIssuers();
-const soon = { timeout: 20_000, interval: 5 };
+const soon = { interval: 5 };
 
 /** Sends a refresh with this token (default: the newest) and answers what came. */
 function refresh(

@@ -12,6 +12,7 @@ import { findPostgres, startPostgres } from "../support/postgres.ts";
 import { type Person, type ReplicaWorld, startReplicaWorld } from "../support/replica-world.ts";
 import { rotateSecret } from "../support/rotate-secret.ts";
 import { runCommand } from "../support/run-command.ts";
+import { LONG_MS } from "../support/limits.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -115,53 +116,61 @@ async function auditIsWhole(world: ReplicaWorld, before: KeyState): Promise<void
   expect([verified.code, verified.out]).toEqual([0, expect.any(String)]);
 }
 
-test("SQLite: sessions, refresh tokens, upstream tokens and the audit go on through a rotation on two replicas", async () => {
-  const { world, alice, idle, before } = await rotated(undefined);
-  // Taken away at last: what was made since needs it no more.
-  const { shared_secret: current } = world.configured();
-  world.configure({ audit: true, shared_secret: current });
-  await world.replicas.pop()?.close();
-  await world.restart(0);
-  await idle.client.refresh();
-  // What was made before is worth nothing now, as the command had said.
-  expect((await world.ask(alice)).isSignedIn).toBe(false);
-  await auditIsWhole(world, before);
-  const alone = await runCommand("audit", "verify", world.authorizeLog, "--config", world.directory);
-  expect(alone.code).not.toBe(0);
-}, 180_000);
+test(
+  "SQLite: sessions, refresh tokens, upstream tokens and the audit go on through a rotation on two replicas",
+  async () => {
+    const { world, alice, idle, before } = await rotated(undefined);
+    // Taken away at last: what was made since needs it no more.
+    const { shared_secret: current } = world.configured();
+    world.configure({ audit: true, shared_secret: current });
+    await world.replicas.pop()?.close();
+    await world.restart(0);
+    await idle.client.refresh();
+    // What was made before is worth nothing now, as the command had said.
+    expect((await world.ask(alice)).isSignedIn).toBe(false);
+    await auditIsWhole(world, before);
+    const alone = await runCommand("audit", "verify", world.authorizeLog, "--config", world.directory);
+    expect(alone.code).not.toBe(0);
+  },
+  LONG_MS,
+);
 
 const found = findPostgres();
 describe.skipIf("missing" in found)("PostgreSQL", () => {
-  test("the same; a replica that missed steps goes on with the others, one with the old file alone lets nobody in and ends nothing", async () => {
-    if ("missing" in found) return;
-    const server = await startPostgres(found.bin);
-    const { world, alice, idle, before } = await rotated(server.url);
-    onTestFinished(() => server.close());
+  test(
+    "the same; a replica that missed steps goes on with the others, one with the old file alone lets nobody in and ends nothing",
+    async () => {
+      if ("missing" in found) return;
+      const server = await startPostgres(found.bin);
+      const { world, alice, idle, before } = await rotated(server.url);
+      onTestFinished(() => server.close());
 
-    // Stopped before a rotation, and back after it.
-    await world.replicas.pop()?.close();
-    const stale = world.configured();
-    await rotateSecret([{ directory: world.directory, restart: () => world.restart(0) }]);
-    const bob = await world.signIn("bob@example.com");
-    await world.start();
-    for (const person of [alice, idle, bob]) await world.goesOn(person);
-    await assertionsAreGood(world, bob);
+      // Stopped before a rotation, and back after it.
+      await world.replicas.pop()?.close();
+      const stale = world.configured();
+      await rotateSecret([{ directory: world.directory, restart: () => world.restart(0) }]);
+      const bob = await world.signIn("bob@example.com");
+      await world.start();
+      for (const person of [alice, idle, bob]) await world.goesOn(person);
+      await assertionsAreGood(world, bob);
 
-    // It never heard of the newest secret, by which all that bob has was made.
-    const fresh = world.configured();
-    world.configure(stale);
-    const behind = await world.start();
-    world.configure(fresh);
-    const by = world.sendTo(behind);
-    world.replicas.pop();
-    onTestFinished(() => behind.close());
-    expect(await world.ask(bob, by)).toEqual({ call: 401, isSignedIn: false });
-    expect((await world.refreshAt(bob, by)).json()).toMatchObject({ error: "invalid_grant" });
-    // Of before it knows the session and not what is sealed in the records since: it changes nothing of them.
-    await world.ask(alice, by);
-    for (const person of [alice, idle, bob]) await world.goesOn(person);
-    expect(behind.log()).toContain("another process uses a shared secret that this one does not have");
-    await behind.close();
-    await auditIsWhole(world, before);
-  }, 180_000);
+      // It never heard of the newest secret, by which all that bob has was made.
+      const fresh = world.configured();
+      world.configure(stale);
+      const behind = await world.start();
+      world.configure(fresh);
+      const by = world.sendTo(behind);
+      world.replicas.pop();
+      onTestFinished(() => behind.close());
+      expect(await world.ask(bob, by)).toEqual({ call: 401, isSignedIn: false });
+      expect((await world.refreshAt(bob, by)).json()).toMatchObject({ error: "invalid_grant" });
+      // Of before it knows the session and not what is sealed in the records since: it changes nothing of them.
+      await world.ask(alice, by);
+      for (const person of [alice, idle, bob]) await world.goesOn(person);
+      expect(behind.log()).toContain("another process uses a shared secret that this one does not have");
+      await behind.close();
+      await auditIsWhole(world, before);
+    },
+    LONG_MS,
+  );
 });

@@ -28,7 +28,7 @@ beforeAll(async () => {
   ({ origin } = world.gateway);
   const metadata = { token_endpoint_auth_method: "client_secret_post" };
   agent = await createOAuthClient({ resource: `${origin}/live` }).register(metadata);
-}, 60_000);
+});
 afterAll(async () => {
   await world?.close();
   await live?.close();

@@ -51,27 +51,23 @@ async function startHost(): Promise<Host> {
   return { client, watch };
 }
 
-test(
-  "mcp-remote connects through a scripted sign-in, lists and calls a tool; a denied tool is an error and the next call works",
-  { timeout: 60_000 },
-  async () => {
-    const { client, watch } = await startHost();
-    try {
-      expect(watch.asked).toHaveLength(1);
-      expect(new URL(watch.asked[0] ?? "").searchParams.get("resource")).toBe(world.resource);
-      const { tools } = await client.listTools();
-      expect(tools.map((tool) => tool.name)).toContain("list_repos");
-      expect(JSON.stringify(await client.callTool({ name: "list_repos", arguments: {} }))).toContain("gateway");
-      await expect(client.callTool({ name: "delete_repo", arguments: { repo: "gateway" } })).rejects.toThrow(/denied/i);
-      expect(JSON.stringify(await client.callTool({ name: "list_repos", arguments: {} }))).toContain("gateway");
-    } finally {
-      await client.close();
-    }
-    expect(world.mcpServer.calls.map(({ tool }) => tool)).not.toContain("delete_repo");
-  },
-);
+test("mcp-remote connects through a scripted sign-in, lists and calls a tool; a denied tool is an error and the next call works", async () => {
+  const { client, watch } = await startHost();
+  try {
+    expect(watch.asked).toHaveLength(1);
+    expect(new URL(watch.asked[0] ?? "").searchParams.get("resource")).toBe(world.resource);
+    const { tools } = await client.listTools();
+    expect(tools.map((tool) => tool.name)).toContain("list_repos");
+    expect(JSON.stringify(await client.callTool({ name: "list_repos", arguments: {} }))).toContain("gateway");
+    await expect(client.callTool({ name: "delete_repo", arguments: { repo: "gateway" } })).rejects.toThrow(/denied/i);
+    expect(JSON.stringify(await client.callTool({ name: "list_repos", arguments: {} }))).toContain("gateway");
+  } finally {
+    await client.close();
+  }
+  expect(world.mcpServer.calls.map(({ tool }) => tool)).not.toContain("delete_repo");
+});
 
-test("mcp-remote comes back with what it kept, without asking anybody", { timeout: 60_000 }, async () => {
+test("mcp-remote comes back with what it kept, without asking anybody", async () => {
   const { client, watch } = await startHost();
   try {
     expect(watch.asked).toEqual([]);

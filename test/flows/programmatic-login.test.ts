@@ -24,7 +24,7 @@ beforeAll(async () => {
   - { name: other, from: "{origin-ip}", to: "${upstream.origin}", allowed_domains: [example.com] }
 `,
   });
-}, 60_000);
+});
 afterAll(async () => {
   await world?.close();
   await upstream?.close();

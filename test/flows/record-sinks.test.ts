@@ -61,7 +61,7 @@ test("each record reaches every sink with all its fields, whatever the log has; 
     const before = http.seen.length;
     for (const path of ["/one", "/two"]) await send({ method: "GET", url: `${gateway.origin}${path}` });
     // A second is waited for more.
-    await expect.poll(() => records().length, { timeout: 10_000 }).toBe(4);
+    await expect.poll(() => records().length).toBe(4);
     const checks = records().filter(({ message }) => message === "authorize check");
     expect(checks).toMatchObject([
       { allow: true, route: "default/open", method: "GET", path: "/one", ip: "127.0.0.1", seq: 0 },
@@ -70,13 +70,13 @@ test("each record reaches every sink with all its fields, whatever the log has; 
     // What the log has is what it was.
     expect(Object.keys((await gateway.records())[0] ?? {})).not.toContain("path");
     expect(http.seen[before]?.headers).toMatchObject({ authorization: `Bearer ${SECRET}` });
-    await expect.poll(() => otlp.logs.length, { timeout: 10_000 }).toBe(4);
+    await expect.poll(() => otlp.logs.length).toBe(4);
     expect(otlp.logs.map(({ body }) => body)).toEqual(records());
 
     const admin = createAdminClient(gateway.adminOrigin, gateway.adminToken);
     const ok = { away: false, waiting: 0, taken: 4, lost: 0, last_error: null };
     await expect
-      .poll(async () => (await admin.get("/status")).body["record_sinks"], { timeout: 10_000 })
+      .poll(async () => (await admin.get("/status")).body["record_sinks"])
       .toMatchObject([
         { name: "siem", kind: "http", ...ok },
         { name: "otel", kind: "otlp", ...ok },
@@ -121,7 +121,7 @@ describe("with audit_required", () => {
       // No file can be made where there is no directory.
       renameSync(slot, `${slot}-away`);
       expect((await ask(gateway)).status).toBe(200);
-      await expect.poll(async () => (await ask(gateway)).status, { timeout: 10_000 }).toBe(503);
+      await expect.poll(async () => (await ask(gateway)).status).toBe(503);
       const passed = upstream.seen.length;
       const refused = await ask(gateway);
       expect(refused.headers["retry-after"]).toBeDefined();
@@ -130,7 +130,7 @@ describe("with audit_required", () => {
       expect(await readiness(admin)).toEqual([503, "unavailable"]);
       expect((await admin.get("/metrics")).text).toContain("gateway_records_unavailable 1");
       renameSync(`${slot}-away`, slot);
-      await expect.poll(async () => (await ask(gateway)).status, { timeout: 10_000 }).toBe(200);
+      await expect.poll(async () => (await ask(gateway)).status).toBe(200);
       expect(await readiness(admin)).toEqual([200, undefined]);
       const seen = (): unknown[] =>
         http.seen
@@ -138,7 +138,7 @@ describe("with audit_required", () => {
           .flatMap(({ body }) => body.split("\n").slice(0, -1))
           .map((line) => JSON.parse(line) as Record<string, unknown>)
           .filter(({ message }) => message === "authorize check");
-      await expect.poll(() => seen().length, { timeout: 10_000 }).toBe(upstream.seen.length - passedBefore);
+      await expect.poll(() => seen().length).toBe(upstream.seen.length - passedBefore);
     } finally {
       await gateway.close();
     }
@@ -151,11 +151,11 @@ describe("with audit_required", () => {
     try {
       const admin = createAdminClient(gateway.adminOrigin, gateway.adminToken);
       expect((await ask(gateway)).status).toBe(200);
-      await expect.poll(async () => (await ask(gateway)).status, { timeout: 10_000 }).toBe(503);
+      await expect.poll(async () => (await ask(gateway)).status).toBe(503);
       expect(await readiness(admin)).toEqual([503, "unavailable"]);
       unlinkSync(log);
       gateway.runtime.reopenLogs();
-      await expect.poll(async () => (await ask(gateway)).status, { timeout: 10_000 }).toBe(200);
+      await expect.poll(async () => (await ask(gateway)).status).toBe(200);
       expect(await readiness(admin)).toEqual([200, undefined]);
     } finally {
       await gateway.close();

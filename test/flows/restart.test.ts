@@ -16,6 +16,7 @@ import { startGatewayProcess } from "../support/run-gateway.ts";
 import { clientProof, createPkce, REDIRECT_URI, signInClient } from "../support/oauth-client.ts";
 import { freePort } from "../support/ports.ts";
 import { findPostgres, startPostgres } from "../support/postgres.ts";
+import { LONG_MS } from "../support/limits.ts";
 
 function killed(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
@@ -167,10 +168,14 @@ async function temporaryDirectory(): Promise<string> {
   return directory;
 }
 
-test("killing and restarting the proxy on SQLite loses no session, client, grant, consent or approval, and makes no call twice", async () => {
-  const directory = await temporaryDirectory();
-  await survives(`sqlite:${join(directory, "gateway.db")}`, directory);
-}, 120_000);
+test(
+  "killing and restarting the proxy on SQLite loses no session, client, grant, consent or approval, and makes no call twice",
+  async () => {
+    const directory = await temporaryDirectory();
+    await survives(`sqlite:${join(directory, "gateway.db")}`, directory);
+  },
+  LONG_MS,
+);
 
 const postgres = findPostgres();
 test.skipIf("missing" in postgres)(

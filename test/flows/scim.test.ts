@@ -61,7 +61,7 @@ beforeAll(async () => {
   company = createScimClient(`${origin}/.gateway/scim/v2/company`, TOKEN);
   // By the other replica.
   people = createScimClient(`${origin}/.gateway/scim/v2/people`, `${TOKEN}-2`, second.port);
-}, 60_000);
+});
 afterAll(async () => {
   await second?.close();
   await world?.close();
@@ -198,7 +198,7 @@ describe("whoever leaves", () => {
       expect(await call(await tokenOf(sub, 6), ports()[1])).toBe(200);
       expect(world.gateway.log()).toContain("a directory ended everything of a user");
       await expect
-        .poll(() => world.gateway.records(), { timeout: 10_000 })
+        .poll(() => world.gateway.records())
         .toContainEqual(
           expect.objectContaining({
             message: "administrative action",

@@ -45,7 +45,7 @@ ${mcp("live", live.origin, "{}", "{ allow: { and: [authenticated_user: true] } }
   world = await startSignInGateway({ yaml: corp.settings("", "email_domains: [typed.example]") + routes });
   ({ origin } = world.gateway);
   await corp.idp.allowRedirects("gateway-at-corp", [`${origin}/.gateway/callback/corp`]);
-}, 60_000);
+});
 afterAll(async () => {
   await world?.close();
   await Promise.all([upstream?.close(), live?.close(), mcpServer?.close(), corp?.idp.close()]);

@@ -331,7 +331,7 @@ describe("without a first provider", () => {
 
 const found = findPostgres();
 if ("missing" in found) console.warn(`a second provider on PostgreSQL: skipped, ${found.missing}`);
-describe.skipIf("missing" in found)("on PostgreSQL", { timeout: 60_000 }, () => {
+describe.skipIf("missing" in found)("on PostgreSQL", () => {
   let server: Postgres;
   let stored: SessionBench;
   beforeAll(async () => {
@@ -339,7 +339,7 @@ describe.skipIf("missing" in found)("on PostgreSQL", { timeout: 60_000 }, () => 
     server = await startPostgres(found.bin);
     const store = await openPostgresStore({ url: server.url, log: silentLog() });
     stored = await startSessionBench({ idp: { users: HERE }, settings: corp.settings(), store });
-  }, 60_000);
+  });
   afterAll(async () => {
     await stored?.close();
     await server?.close();

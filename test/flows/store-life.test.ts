@@ -18,6 +18,7 @@ import { oldProgram } from "../support/old-program.ts";
 import { findPostgres, startPostgres, type Postgres } from "../support/postgres.ts";
 import { createDatabase, startReplicaWorld, type Person, type ReplicaWorld } from "../support/replica-world.ts";
 import { runGateway } from "../support/run-gateway.ts";
+import { LONG_MS } from "../support/limits.ts";
 
 const REFUSED = { call: 401, isSignedIn: false };
 const run = promisify(execFile);
@@ -115,94 +116,102 @@ async function revoke(world: ReplicaWorld, { client }: Person, index: number): P
 
 const kinds = [["SQLite", sqlite] as const, ...("bin" in found ? [["PostgreSQL", postgres] as const] : [])];
 describe.each(kinds)("%s", (name, kind) => {
-  test("the program of before serves on, and starts again, while the new one brings the tables up to date and serves", async () => {
-    const world = await startReplicaWorld(await kind.newStore("versions"), onTestFinished);
-    const old = oldProgram();
-    onTestFinished(() => old.close());
-    const startOld = async (): Promise<void> => {
-      const running = await runGateway({ replicaOf: world, program: old.program });
-      const close = (): Promise<void> => running.close();
-      world.replicas[0] = { port: Number(new URL(running.origin).port), log: () => running.log(), close };
-      kill = () => {
-        running.process.kill("SIGKILL");
-        return close();
+  test(
+    "the program of before serves on, and starts again, while the new one brings the tables up to date and serves",
+    async () => {
+      const world = await startReplicaWorld(await kind.newStore("versions"), onTestFinished);
+      const old = oldProgram();
+      onTestFinished(() => old.close());
+      const startOld = async (): Promise<void> => {
+        const running = await runGateway({ replicaOf: world, program: old.program });
+        const close = (): Promise<void> => running.close();
+        world.replicas[0] = { port: Number(new URL(running.origin).port), log: () => running.log(), close };
+        kill = () => {
+          running.process.kill("SIGKILL");
+          return close();
+        };
       };
-    };
-    let kill = async (): Promise<void> => {};
-    await startOld();
-    const alice = await world.signIn("alice@example.com");
-    const bob = await world.signIn("bob@example.com");
-    expect(await kind.tables(world)).not.toContain("gateway_allotments");
+      let kill = async (): Promise<void> => {};
+      await startOld();
+      const alice = await world.signIn("alice@example.com");
+      const bob = await world.signIn("bob@example.com");
+      expect(await kind.tables(world)).not.toContain("gateway_allotments");
 
-    // Each refresh needs what the one before wrote.
-    const refreshing = keep(() => alice.client.refresh());
-    await world.start();
-    expect(await refreshing.stop()).toBeGreaterThan(0);
-    expect(await kind.tables(world)).toEqual(expect.arrayContaining(["gateway_allotments", "gateway_steps"]));
-    const carol = await world.signIn("carol@example.com");
-    for (const person of [alice, bob, carol]) await world.goesOn(person);
+      // Each refresh needs what the one before wrote.
+      const refreshing = keep(() => alice.client.refresh());
+      await world.start();
+      expect(await refreshing.stop()).toBeGreaterThan(0);
+      expect(await kind.tables(world)).toEqual(expect.arrayContaining(["gateway_allotments", "gateway_steps"]));
+      const carol = await world.signIn("carol@example.com");
+      for (const person of [alice, bob, carol]) await world.goesOn(person);
 
-    const asked = (person: Person, index: number) =>
-      world.ask(person, world.replicas[index] && world.sendTo(world.replicas[index]));
-    await revoke(world, alice, 0);
-    await revoke(world, bob, 1);
-    await expect.poll(async () => (await asked(alice, 1)).call, { timeout: 30_000 }).toBe(401);
-    await expect.poll(async () => (await asked(bob, 0)).call, { timeout: 30_000 }).toBe(401);
+      const asked = (person: Person, index: number) =>
+        world.ask(person, world.replicas[index] && world.sendTo(world.replicas[index]));
+      await revoke(world, alice, 0);
+      await revoke(world, bob, 1);
+      await expect.poll(async () => (await asked(alice, 1)).call).toBe(401);
+      await expect.poll(async () => (await asked(bob, 0)).call).toBe(401);
 
-    if (name === "SQLite") return;
-    await kill();
-    await startOld();
-    await world.goesOn(carol);
-    expect([(await asked(alice, 0)).call, (await asked(bob, 0)).call]).toEqual([401, 401]);
-  }, 180_000);
+      if (name === "SQLite") return;
+      await kill();
+      await startOld();
+      await world.goesOn(carol);
+      expect([(await asked(alice, 0)).call, (await asked(bob, 0)).call]).toEqual([401, 401]);
+    },
+    LONG_MS,
+  );
 
-  test("a backup made while replicas serve has all that was confirmed before; after a restore nothing comes back that was ended", async () => {
-    vi.spyOn(console, "log").mockImplementation(() => {});
-    const world = await startReplicaWorld(await kind.newStore("restored"), onTestFinished);
-    await world.start();
-    const alice = await world.signIn("alice@example.com");
-    const bob = await world.signIn("bob@example.com");
-    const store = await openRecords(world.storageUrl, { clock: systemClock, log: silentLog() });
-    let confirmed = 0;
-    const writing = keep(async (times) => {
-      await store.put(`test:${String(times).padStart(8, "0")}`, { text: "x".repeat(1_000) });
-      confirmed = times + 1;
-    });
-    const refreshing = keep(() => alice.client.refresh());
-    await expect.poll(() => confirmed, { timeout: 30_000 }).toBeGreaterThan(50);
-    const before = confirmed;
-    await kind.backUp(world);
-    await writing.stop();
-    expect(await refreshing.stop()).toBeGreaterThan(0);
-    await store.close();
+  test(
+    "a backup made while replicas serve has all that was confirmed before; after a restore nothing comes back that was ended",
+    async () => {
+      vi.spyOn(console, "log").mockImplementation(() => {});
+      const world = await startReplicaWorld(await kind.newStore("restored"), onTestFinished);
+      await world.start();
+      const alice = await world.signIn("alice@example.com");
+      const bob = await world.signIn("bob@example.com");
+      const store = await openRecords(world.storageUrl, { clock: systemClock, log: silentLog() });
+      let confirmed = 0;
+      const writing = keep(async (times) => {
+        await store.put(`test:${String(times).padStart(8, "0")}`, { text: "x".repeat(1_000) });
+        confirmed = times + 1;
+      });
+      const refreshing = keep(() => alice.client.refresh());
+      await expect.poll(() => confirmed).toBeGreaterThan(50);
+      const before = confirmed;
+      await kind.backUp(world);
+      await writing.stop();
+      expect(await refreshing.stop()).toBeGreaterThan(0);
+      await store.close();
 
-    // What the backup does not know: a rotation, two ends, somebody who came and went.
-    await world.goesOn(alice);
-    const carol = await world.signIn("carol@example.com");
-    await revoke(world, carol, 0);
-    await Promise.all(world.replicas.splice(0).map((each) => each.close()));
-    await kind.putBack(world);
+      // What the backup does not know: a rotation, two ends, somebody who came and went.
+      await world.goesOn(alice);
+      const carol = await world.signIn("carol@example.com");
+      await revoke(world, carol, 0);
+      await Promise.all(world.replicas.splice(0).map((each) => each.close()));
+      await kind.putBack(world);
 
-    const restored = await openRecords(world.storageUrl, { clock: systemClock, log: silentLog() });
-    const kept = (await restored.page({ prefix: "test:", limit: 1000 })).map(({ key }) => Number(key.slice(5)));
-    await restored.close();
-    expect(kept.length).toBeGreaterThanOrEqual(Math.min(before, 1000));
-    // Of what was written meanwhile it has a beginning, without a gap.
-    expect(kept).toEqual(kept.map((_, index) => index));
+      const restored = await openRecords(world.storageUrl, { clock: systemClock, log: silentLog() });
+      const kept = (await restored.page({ prefix: "test:", limit: 1000 })).map(({ key }) => Number(key.slice(5)));
+      await restored.close();
+      expect(kept.length).toBeGreaterThanOrEqual(Math.min(before, 1000));
+      // Of what was written meanwhile it has a beginning, without a gap.
+      expect(kept).toEqual(kept.map((_, index) => index));
 
-    await world.start();
-    // Sessions, grants and connections of then; nothing of whom it does not know.
-    await world.goesOn(bob);
-    expect(await world.ask(carol)).toEqual(REFUSED);
-    expect(await revokeSessions([], { config: world.directory, all: true })).toBe(0);
-    expect(await revokeGrants([], { config: world.directory, all: true })).toBe(0);
-    for (const person of [alice, bob, carol]) {
-      await expect.poll(() => world.ask(person), { timeout: 30_000 }).toEqual(REFUSED);
-      // Of carol not even the client is known.
-      await expect(person.client.refresh()).rejects.toThrow(person === carol ? "invalid_client" : "invalid_grant");
-    }
-    // Connected and registered as before.
-    const again = await world.signIn("alice@example.com", alice.client.registration);
-    await world.goesOn(again);
-  }, 180_000);
+      await world.start();
+      // Sessions, grants and connections of then; nothing of whom it does not know.
+      await world.goesOn(bob);
+      expect(await world.ask(carol)).toEqual(REFUSED);
+      expect(await revokeSessions([], { config: world.directory, all: true })).toBe(0);
+      expect(await revokeGrants([], { config: world.directory, all: true })).toBe(0);
+      for (const person of [alice, bob, carol]) {
+        await expect.poll(() => world.ask(person)).toEqual(REFUSED);
+        // Of carol not even the client is known.
+        await expect(person.client.refresh()).rejects.toThrow(person === carol ? "invalid_client" : "invalid_grant");
+      }
+      // Connected and registered as before.
+      const again = await world.signIn("alice@example.com", alice.client.registration);
+      await world.goesOn(again);
+    },
+    LONG_MS,
+  );
 });

@@ -13,6 +13,7 @@ import {
   signInClient,
   type OAuthClient,
 } from "../support/oauth-client.ts";
+import { LONG_MS } from "../support/limits.ts";
 
 /** Keys that the gateway under test has written, by kind. */
 const written = vi.hoisted(() => new Map<string, Set<string>>());
@@ -43,7 +44,7 @@ beforeAll(async () => {
   world = await startMcpGateway({ clock });
   oauth = createOAuthClient({ resource: world.resource });
   clientId = (await oauth.register()).client_id;
-}, 60_000);
+});
 beforeEach(() => written.clear());
 afterAll(() => world?.close());
 
@@ -84,17 +85,17 @@ const authorizeUrl = (parameters: Readonly<Record<string, string>>): string => {
 };
 
 describe("10,000 anonymous requests do not grow the store", () => {
-  test("authorization requests, each with the sign-in that follows", { timeout: 120_000 }, async () => {
+  test("authorization requests, each with the sign-in that follows", { timeout: LONG_MS }, async () => {
     await repeat(5_000, (index) => authorizeUrl({ state: `state-${index}` }));
     expect(writtenKinds()).toEqual([]);
   });
 
-  test("sign-ins", { timeout: 120_000 }, async () => {
+  test("sign-ins", { timeout: LONG_MS }, async () => {
     await repeat(5_000, (index) => `${world.gateway.origin}/.gateway/sign_in?return_to=/${index}`);
     expect(writtenKinds()).toEqual([]);
   });
 
-  test("but for a few that are too long to travel: those wait, limited by peer", { timeout: 120_000 }, async () => {
+  test("but for a few that are too long to travel: those wait, limited by peer", { timeout: LONG_MS }, async () => {
     const long = "x".repeat(2_000);
     const signIns = await repeat(500, (index) => `${world.gateway.origin}/.gateway/sign_in?return_to=/${index}${long}`);
     expect(countOf("sign-in")).toBeLessThanOrEqual(35);

@@ -7,7 +7,7 @@ import { findPostgres, type Postgres, startPostgres } from "../support/postgres.
 
 const found = findPostgres();
 
-describe.skipIf("missing" in found)("two gateways on PostgreSQL", { timeout: 60_000 }, () => {
+describe.skipIf("missing" in found)("two gateways on PostgreSQL", () => {
   let postgres: Postgres;
   let world: CompanyWorld;
   let replica: TestGateway;
@@ -22,7 +22,7 @@ describe.skipIf("missing" in found)("two gateways on PostgreSQL", { timeout: 60_
       boot,
       yaml: world.front.withProvider(world.frontYaml()).replaceAll("{origin}", origin),
     });
-  }, 60_000);
+  });
   afterAll(async () => {
     await replica?.close();
     await world?.close();

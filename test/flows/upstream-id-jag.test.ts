@@ -21,7 +21,7 @@ let idTokenSeconds = 3600;
 beforeAll(async () => {
   clock = createTestClock(Math.floor(Date.now() / 1000) * 1000);
   world = await startCompanyWorld({ clock, idTokenSeconds: () => idTokenSeconds });
-}, 60_000);
+});
 afterAll(() => world?.close());
 beforeEach(() => {
   world.decide();

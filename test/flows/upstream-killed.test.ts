@@ -20,6 +20,7 @@ import { startGatewayProcess } from "../support/run-gateway.ts";
 import { type SignedInClient, signInClient } from "../support/oauth-client.ts";
 import { freePort } from "../support/ports.ts";
 import { startUpstreamService, type UpstreamService } from "../support/upstream-service.ts";
+import { LONG_MS } from "../support/limits.ts";
 
 const ALICE = "alice@example.com";
 const send = createSend();
@@ -135,7 +136,7 @@ function killAfterAnswer(world: World): Promise<void> {
   });
 }
 
-describe.concurrent("the gateway killed between an upstream's answer and keeping it", { timeout: 150_000 }, () => {
+describe.concurrent("the gateway killed between an upstream's answer and keeping it", { timeout: LONG_MS }, () => {
   test("where the upstream rotated: the old token is tried once, then connected is false and the challenge correct, without a loop or a 500", async (context) => {
     const world = await startWorld(context);
     const { service } = world;

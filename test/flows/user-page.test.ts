@@ -19,7 +19,7 @@ const BOB = "bob@example.com";
 let world: McpGateway;
 beforeAll(async () => {
   world = await startMcpGateway();
-}, 30_000);
+});
 afterAll(() => world?.close());
 
 const send = createSend();

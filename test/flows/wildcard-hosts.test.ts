@@ -27,7 +27,7 @@ routes:
     redirect: { path_redirect: /api/v1/home, response_code: 302 }
     policy: { allow: { and: [{ domain: example.com }] } }
 `);
-}, 30_000);
+});
 afterAll(async () => {
   await world.close();
   await upstream.close();

@@ -39,7 +39,7 @@ beforeAll(async () => {
   const boot = { storage_url: `sqlite:${join(directory, "gateway.db")}` };
   gateway = await startGateway({ yaml: settings(), boot });
   ({ origin } = gateway);
-}, 60_000);
+});
 
 afterAll(async () => {
   await gateway?.close();

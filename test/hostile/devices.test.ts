@@ -20,7 +20,7 @@ const statusOf = (visitor: DeviceVisitor, url?: string): Promise<number> => worl
 
 beforeAll(async () => {
   world = await startDeviceWorld();
-}, 30_000);
+});
 afterAll(() => world?.close());
 beforeEach(async () => {
   alice = createDeviceVisitor(world.pages);

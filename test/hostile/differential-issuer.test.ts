@@ -82,7 +82,7 @@ const fill = (parameters: Parameters, values: Readonly<Record<string, string>>):
     ]),
   ).toString();
 
-describe("differences between our authorization server and oidc-provider", { timeout: 60_000 }, () => {
+describe("differences between our authorization server and oidc-provider", () => {
   test("authorization requests: every difference is explained by a named rule", async () => {
     const seen: Seen[] = [];
     const targets: string[] = [];

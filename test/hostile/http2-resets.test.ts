@@ -135,4 +135,4 @@ test(`${CALLS} calls, ${AT_ONCE} at once: each hears one end, and the process go
   expect(violations).toEqual([]);
   for (const end of ["ended", "reset", "timeout", "request-body", "overloaded", "given up"])
     expect(ends.get(end) ?? 0, end).toBeGreaterThan(0);
-}, 60_000);
+});

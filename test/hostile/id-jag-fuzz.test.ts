@@ -176,7 +176,7 @@ const goOn = (): void => gateway.clock.advance(5000);
 const grants = async (): Promise<number> => (await gateway.store.list("grants")).length;
 const settings = { seed: SEED, endOnFailure: true } as const;
 
-describe("generated ID-JAGs", { timeout: 60_000 }, () => {
+describe("generated ID-JAGs", () => {
   test("are exchanged exactly where the drafts say so", async () => {
     const answers = new Map<string, number>();
     const property = fc.asyncProperty(drafts, async (draft) => {

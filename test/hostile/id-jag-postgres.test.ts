@@ -12,7 +12,7 @@ import { type SignInGateway, startSignInGateway } from "../support/sign-in-gatew
 
 const found = findPostgres();
 
-describe.skipIf("missing" in found)("an ID-JAG at two gateways on PostgreSQL", { timeout: 60_000 }, () => {
+describe.skipIf("missing" in found)("an ID-JAG at two gateways on PostgreSQL", () => {
   let postgres: Postgres;
   let upstream: EchoUpstream;
   let world: SignInGateway;
@@ -41,7 +41,7 @@ routes:
     client = await createOAuthClient({ resource: `${origin}/live` }).register({
       token_endpoint_auth_method: "client_secret_post",
     });
-  }, 60_000);
+  });
   afterAll(async () => {
     await gateways[1]?.close();
     await world?.close();
@@ -93,7 +93,7 @@ routes:
     }
     // Both are back before the one is presented again: used it would be, too, if only what comes after failed.
     for (const gateway of gateways)
-      await expect.poll(async () => (await present(gateway, await sign())).status, { timeout: 20_000 }).toBe(200);
+      await expect.poll(async () => (await present(gateway, await sign())).status).toBe(200);
     const statuses: number[] = [];
     for (const gateway of gateways) statuses.push((await present(gateway, assertion)).status);
     expect(statuses).toEqual([200, 400]);

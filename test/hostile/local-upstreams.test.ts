@@ -165,7 +165,7 @@ describe("a health check", () => {
       await publish("team", { to: at(host), health_checks: [{ ...CHECK, [kind]: probe }] });
 
       await expect
-        .poll(() => gateway.log().slice(seen), { timeout: 10_000 })
+        .poll(() => gateway.log().slice(seen))
         .toMatch(/an address of the gateway's own machine.*upstream is unhealthy/);
 
       expect(victim.connections).toBe(0);

@@ -11,6 +11,7 @@ import { createAdminClient, type AdminClient } from "../support/admin-client.ts"
 import { TEST_SHARED_SECRET } from "../support/config.ts";
 import { findPostgres, startPostgres } from "../support/postgres.ts";
 import { ADMIN_TOKEN, runGateway } from "../support/run-gateway.ts";
+import { LONG_MS } from "../support/limits.ts";
 
 let directory: string;
 const running = new Set<Gateway>();
@@ -368,7 +369,7 @@ describe("publishing over http while another owner's slice is bad", () => {
 const postgres = findPostgres();
 test.skipIf("missing" in postgres)(
   "replicas that share PostgreSQL serve the others alike, and one that starts later serves what was kept",
-  { timeout: 120_000 },
+  { timeout: LONG_MS },
   async () => {
     if ("missing" in postgres) return;
     const server = await startPostgres(postgres.bin);
@@ -390,7 +391,7 @@ test.skipIf("missing" in postgres)(
   },
 );
 
-test("workers start with a bad slice beside them, and take what others publish", { timeout: 60_000 }, async () => {
+test("workers start with a bad slice beside them, and take what others publish", async () => {
   const gateway = await runGateway({ workers: 2, boot: { development: false } });
   onTestFinished(() => gateway.close());
   gateway.write("a.json", BROKEN);

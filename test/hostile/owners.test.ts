@@ -57,7 +57,7 @@ routes:
   });
   await published("other.one", { wide: { mcp: { server: { allowed_applications: ["*"] } } } });
   await published("other.two", { some: { mcp: { server: { allowed_applications: ["other.*"] } } } });
-}, 60_000);
+});
 
 afterAll(async () => {
   await world?.close();

@@ -62,7 +62,7 @@ ${routes.join("")}  - { name: kept, from: "{origin}", prefix: /kept, to: "${upst
   const externalTokens = createExternalTokens({ keys: createKeys([Buffer.alloc(32)]), clock });
   machine = mintServiceAccountToken(externalTokens, made, EVERY_SERVER, expiresAt);
   await store.close();
-}, 60_000);
+});
 afterAll(async () => {
   await gateway?.close();
   await rm(directory, { recursive: true, force: true });

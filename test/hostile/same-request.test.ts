@@ -91,4 +91,4 @@ test("method, host and path in the record are those the victim received", async 
   );
   // Were everything refused, the property would say nothing.
   expect(passed).toBeGreaterThan(15);
-}, 60_000);
+});

@@ -16,7 +16,7 @@ const ROUTES = `routes:
   - { name: app, from: "{origin}", prefix: /app, to: "{upstream}", policy: { allow: { and: [authenticated_user: true] } } }
 `;
 
-describe.skipIf("missing" in found)("sign-out at one of two gateways on PostgreSQL", { timeout: 60_000 }, () => {
+describe.skipIf("missing" in found)("sign-out at one of two gateways on PostgreSQL", () => {
   let postgres: Postgres;
   let upstream: EchoUpstream;
   let world: SignInGateway;
@@ -37,7 +37,7 @@ describe.skipIf("missing" in found)("sign-out at one of two gateways on PostgreS
     here = world.gateway;
     const provider = `idp_provider_url: ${world.identityProvider.issuer}\nidp_client_id: gateway\nidp_client_secret: secret\n`;
     there = await startGateway({ boot, yaml: provider + yaml.replace("{origin}", here.origin) });
-  }, 60_000);
+  });
   afterAll(async () => {
     await there?.close();
     await world?.close();

@@ -42,7 +42,7 @@ beforeAll(async () => {
     use_proxy_protocol: true,
     http_redirect_address: `127.0.0.1:${redirectPort}`,
   });
-}, 60_000);
+});
 afterAll(async () => {
   await Promise.all([...gateways.values()].map((each) => each.close()));
   await upstream?.close();
@@ -187,9 +187,7 @@ async function expectNoneLeft(
     await expect.poll(() => asking.filter(({ text }) => !text().startsWith("HTTP/1.1 ")).length).toBe(0);
     for (const { text, title, status } of asking) expect(text(), title).toContain(`HTTP/1.1 ${status} `);
     // A few more may stay: connections to upstreams and of this very look.
-    await expect
-      .poll(() => openDescriptors(gatewayOf(name)), { timeout: 25_000, interval: 200 })
-      .toBeLessThanOrEqual(before + 12);
+    await expect.poll(() => openDescriptors(gatewayOf(name)), { interval: 200 }).toBeLessThanOrEqual(before + 12);
   } finally {
     for (const { socket } of [...asking, ...silent]) socket.destroy();
   }
@@ -241,7 +239,6 @@ const PRLIMIT = "/usr/bin/prlimit";
 
 test.skipIf(!existsSync(PRLIMIT))(
   "without a descriptor left newcomers are closed, it is said once, and then they are served again",
-  { timeout: 60_000 },
   async () => {
     const gateway = gatewayOf("plain");
     const pid = gateway.process.pid ?? 0;
@@ -255,7 +252,7 @@ test.skipIf(!existsSync(PRLIMIT))(
       strangers.push(each);
       return each;
     };
-    const soon = { timeout: 20_000, interval: 100 };
+    const soon = { interval: 100 };
     try {
       limitTo(String(readdirSync(`/proc/${pid}/fd`).length));
       await expect

@@ -98,7 +98,7 @@ routes:
   } finally {
     await store.close();
   }
-}, 60_000);
+});
 
 afterAll(async () => {
   await world?.close();

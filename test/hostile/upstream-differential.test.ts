@@ -292,7 +292,7 @@ test("answers: every difference is explained by a named rule, and every rule exp
   // Enough of both kinds that the comparison says something.
   expect(seen.filter(({ ours }) => ours.kind === "read").length).toBeGreaterThan(ANSWERS / 5);
   expect(seen.filter(({ ours }) => ours.kind === "refused").length).toBeGreaterThan(ANSWERS / 5);
-}, 30_000);
+});
 
 function isSame({ ours, theirs }: SeenAnswer): boolean {
   if (ours.kind === "refused" || theirs.kind === "refused") return ours.kind === theirs.kind;

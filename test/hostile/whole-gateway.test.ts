@@ -45,7 +45,7 @@ beforeAll(async () => {
   pages = `127.0.0.1:${gateway.port}`;
   await world.reconfigure(routes(gateway.origin, `http://${otherHost}`));
   credentials = await collectCredentials();
-}, 60_000);
+});
 
 afterAll(async () => {
   await world?.close();

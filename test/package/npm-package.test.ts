@@ -19,6 +19,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { loadSlices } from "../../runtime/config/load.ts";
 import type { Bill } from "../../runtime/package/sbom.ts";
+import { LONG_MS } from "../support/limits.ts";
 import { app, TSCONFIG, VERIFY } from "../support/package-programs.ts";
 import { runGateway } from "../support/run-gateway.ts";
 import { type Framework, type InitProject, initProjects } from "../support/cdktf-init.ts";
@@ -33,12 +34,12 @@ function snippets(language: string): readonly string[] {
   return [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, "gm"))].map(([, text = ""]) => text);
 }
 
-describe("the npm package", { timeout: 240_000 }, () => {
+describe("the npm package", { timeout: LONG_MS }, () => {
   let project: NpmProject;
   beforeAll(async () => {
     project = await installPackage(["cdktf", "cdktn", "constructs", "typescript", "@types/node"]);
     project.write("tsconfig.json", JSON.stringify(TSCONFIG));
-  }, 240_000);
+  }, LONG_MS);
   afterAll(() => project?.close());
 
   let types: Promise<string> | undefined;
@@ -56,7 +57,7 @@ describe("the npm package", { timeout: 240_000 }, () => {
   };
 
   const node = (...args: string[]): string =>
-    execFileSync(process.execPath, args, { cwd: project.directory, encoding: "utf8", timeout: 60_000 });
+    execFileSync(process.execPath, args, { cwd: project.directory, encoding: "utf8", timeout: LONG_MS });
 
   test("carries what it needs and nothing else", () => {
     const files = readdirSync(join(project.directory, "node_modules/gateform"), { recursive: true }).map(String);
@@ -107,7 +108,7 @@ describe("the npm package", { timeout: 240_000 }, () => {
       const command = [join(root, "test/support/run-example.ts"), "container", "--keep", stages];
       const run = promisify(execFile)(process.execPath, command, { cwd: root });
       ({ stdout: output } = await run.catch((error: unknown) => error as { stdout: string }));
-    }, 300_000);
+    }, LONG_MS);
     afterAll(() => rmSync(stages, { recursive: true, force: true }));
 
     test("the Dockerfile's steps, a process that is not root, a health check, a stop that loses no request", () => {
@@ -231,7 +232,7 @@ describe("the npm package", { timeout: 240_000 }, () => {
       const made = await initProjects(project.directory);
       if (typeof made === "string") console.log(`skipped: ${made}`);
       else projects = made;
-    }, 240_000);
+    }, LONG_MS);
 
     test.for(["cdktf", "cdktn"] as const)("%s: compiles and synthesizes as CommonJS", async (framework, context) => {
       const made = projects?.[framework];
@@ -268,7 +269,7 @@ ${text.replace("// define resources here", body)}`,
   test.skipIf(missing !== undefined)("gives Terraform the provider, and a lock file that holds elsewhere", async () => {
     const bin = "node_modules/gateform/runtime/bin/terraform-provider-gateway.js";
     const stack = "out-cdktn/stacks/main";
-    const run = { encoding: "utf8", timeout: 60_000 } as const;
+    const run = { encoding: "utf8", timeout: LONG_MS } as const;
     const terraformIn = (home: string, cwd: string): ((...args: string[]) => string) => {
       const env = {
         PATH: process.env["PATH"],

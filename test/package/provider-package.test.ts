@@ -20,6 +20,7 @@ import { PROVIDER_VERSION } from "../../runtime/terraform/version.ts";
 import { createGpgHome, type GpgHome, gpgMissing } from "../support/gpg.ts";
 import { type RegistryRelease, startProviderRegistry } from "../support/provider-registry.ts";
 import { bundleConfig, createWorkspace, terraformMissing } from "../support/terraform.ts";
+import { LONG_MS } from "../support/limits.ts";
 
 const missing = terraformMissing();
 if (missing !== undefined) console.log(`skipped: installing the packaged provider, ${missing}`);
@@ -28,14 +29,14 @@ if (gpgGone !== undefined) console.log(`skipped: signatures of a release, ${gpgG
 
 const OTHER: Platform = thisPlatform() === "linux_arm64" ? "linux_amd64" : "linux_arm64";
 
-describe("package:provider", { timeout: 120_000 }, () => {
+describe("package:provider", { timeout: LONG_MS }, () => {
   let root = "";
   let release: Release;
   beforeAll(async () => {
     root = mkdtempSync(join(tmpdir(), "gateform-release-"));
     const platform = thisPlatform();
     release = await packageProvider(join(root, "release"), [...(platform ? [platform] : []), OTHER]);
-  }, 120_000);
+  }, LONG_MS);
   afterAll(() => rmSync(root, { recursive: true }));
 
   const archives = (...parts: string[]): string => join(release.directory, "archives", ...parts);

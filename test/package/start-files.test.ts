@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { writePrograms } from "../../runtime/package/program-files.ts";
+import { LONG_MS } from "../support/limits.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
@@ -26,7 +27,7 @@ process.on("exit", () =>
   writeFileSync(process.env.WITNESS_FILE, JSON.stringify({ files, builtins: process.moduleLoadList })));
 `;
 
-describe("the built program, started with one route", { timeout: 120_000 }, () => {
+describe("the built program, started with one route", { timeout: LONG_MS }, () => {
   let directory = "";
   let files: readonly string[] = [];
   let builtins: readonly string[] = [];
@@ -37,7 +38,7 @@ describe("the built program, started with one route", { timeout: 120_000 }, () =
     copyFileSync(join(root, "package.json"), join(directory, "package.json"));
     await writePrograms(root, programs);
     ({ files, builtins } = await startAndEnd(join(programs, "main.js")));
-  }, 120_000);
+  }, LONG_MS);
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   test("loads no client for requests of its own", () => {

@@ -42,7 +42,7 @@ routes:
   });
   await corp.idp.allowRedirects("gateway-at-corp", [`${world.gateway.origin}/.gateway/callback/corp`]);
   browser = await launchChromium();
-}, 60_000);
+});
 afterAll(async () => {
   await browser?.close();
   await world?.close();
@@ -70,7 +70,7 @@ async function other(page: Page): Promise<void> {
   await page.goto(`${world.gateway.origin}/corp/`);
 }
 
-describe.skipIf(missing !== undefined)("the choice of a provider in Chromium", { timeout: 60_000 }, () => {
+describe.skipIf(missing !== undefined)("the choice of a provider in Chromium", () => {
   test.each([
     ["choose-provider", choose],
     ["choose-other-provider", other],

@@ -16,7 +16,7 @@ if (missing !== undefined) console.log(`the console is not driven: ${missing}`);
 let world: ConsoleWorld;
 beforeAll(async () => {
   if (missing === undefined) world = await startConsoleWorld();
-}, 60_000);
+});
 afterAll(() => world?.close());
 
 describe.skipIf(missing !== undefined)("the console", () => {

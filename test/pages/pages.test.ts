@@ -267,7 +267,7 @@ async function withVisitor(options: VisitorOptions, visit: (visitor: Visitor) =>
   }
 }
 
-describe.skipIf(missing !== undefined)("pages in Chromium", { timeout: 60_000 }, () => {
+describe.skipIf(missing !== undefined)("pages in Chromium", () => {
   test.each(pages)(
     "%s is accessible in light and dark, breaks no policy of its own and fits a narrow screen",
     async (name, heading, go) => {

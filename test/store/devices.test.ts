@@ -58,7 +58,7 @@ function contract(start: () => Promise<Backend>): void {
   beforeAll(async () => {
     backend = await start();
     [store, other] = backend.stores;
-  }, 60_000);
+  });
   afterAll(() => backend?.close());
 
   /** A user of their own for each test. */

@@ -8,6 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
+import { LONG_MS } from "./limits.ts";
+
 export interface CdktfCli {
   /** Path of the command, for `CDKTF` of examples/cdktf/check.ts. */
   readonly command: string;
@@ -16,8 +18,6 @@ export interface CdktfCli {
 
 const CLI = "cdktf-cli@0.21.0";
 const NODE_VERSION = "22.23.3";
-/** Most of it is the download, where npm's cache is cold. */
-const INSTALL_WITHIN_MS = 180_000;
 
 /**
  * Installs it into a directory of its own: nobody else needs its half gigabyte.
@@ -35,7 +35,7 @@ export async function installCdktfCli(): Promise<CdktfCli | string> {
     const options = ["--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund", "--no-package-lock"];
     await promisify(execFile)("npm", ["install", ...options, CLI, `${node}@${NODE_VERSION}`], {
       cwd: directory,
-      timeout: INSTALL_WITHIN_MS,
+      timeout: LONG_MS,
     });
     const modules = join(directory, "node_modules");
     const command = join(directory, "cdktf");

@@ -7,11 +7,11 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { promisify } from "node:util";
 
+import { LONG_MS } from "./limits.ts";
+
 /** Their templates ask for TypeScript 5, or for any; ts-node does not run with another. jest itself is left out. */
 const TOOLS = ["typescript@5.9", "ts-node@10", "@types/jest@30"];
 const COMMAND_LINES = { cdktf: "cdktf-cli@0.21.0", cdktn: "cdktn-cli@0.24.0" } as const;
-/** Most of it is the download, where npm's cache is cold. */
-const INSTALL_WITHIN_MS = 180_000;
 const TEMPLATE = "package/bundle/templates/typescript";
 
 export type Framework = keyof typeof COMMAND_LINES;
@@ -32,7 +32,7 @@ export async function initProjects(parent: string): Promise<Readonly<Record<Fram
   mkdirSync(home);
   writeFileSync(join(home, "package.json"), JSON.stringify({ private: true }));
   const npm = (...args: string[]): Promise<unknown> =>
-    promisify(execFile)("npm", [...args, "--prefer-offline", "--silent"], { cwd: home, timeout: INSTALL_WITHIN_MS });
+    promisify(execFile)("npm", [...args, "--prefer-offline", "--silent"], { cwd: home, timeout: LONG_MS });
   try {
     await npm("install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", ...TOOLS);
     return { cdktf: await initProject("cdktf", home, npm), cdktn: await initProject("cdktn", home, npm) };
@@ -65,7 +65,7 @@ async function initProject(
     directory,
     async run(bin, args, env = {}) {
       try {
-        const options = { cwd: directory, env: { ...process.env, ...env }, timeout: 120_000 };
+        const options = { cwd: directory, env: { ...process.env, ...env }, timeout: LONG_MS };
         return (await run(join(home, "node_modules/.bin", bin), args, options)).stdout;
       } catch (error) {
         const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };

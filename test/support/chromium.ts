@@ -6,6 +6,8 @@ import { join } from "node:path";
 
 import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
 
+import { POLL_MS } from "./limits.ts";
+
 const EXECUTABLE = "/usr/bin/chromium";
 const FLAGS = [
   "--no-sandbox",
@@ -18,7 +20,6 @@ const FLAGS = [
   // Whatever a page would ask for elsewhere finds nothing.
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE *.localhost, EXCLUDE 127.0.0.1",
 ];
-const TIMEOUT_MS = 10_000;
 /** Pictures of the pages; not kept in the repository. */
 const ARTIFACTS = new URL("../../test-artifacts/pages/", import.meta.url).pathname;
 
@@ -31,7 +32,7 @@ export function missingChromium(): string | undefined {
 }
 
 export async function launchChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath: EXECUTABLE, args: FLAGS, headless: true, timeout: 30_000 });
+  return chromium.launch({ executablePath: EXECUTABLE, args: FLAGS, headless: true, timeout: POLL_MS });
 }
 
 export interface Visitor {
@@ -60,7 +61,7 @@ export async function newVisitor(browser: Browser, options: VisitorOptions = {})
     ...(options.storageState && { storageState: options.storageState }),
     ...(options.timezoneId !== undefined && { timezoneId: options.timezoneId }),
   });
-  context.setDefaultTimeout(TIMEOUT_MS);
+  context.setDefaultTimeout(POLL_MS);
   const page = await context.newPage();
   const consoleErrors: string[] = [];
   page.on("console", (message) => {

@@ -16,6 +16,8 @@ import { tmpdir } from "node:os";
 import { basename, join, relative } from "node:path";
 import { promisify } from "node:util";
 
+import { LONG_MS } from "./limits.ts";
+
 const root = new URL("../../", import.meta.url).pathname;
 const execute = promisify(execFile);
 
@@ -177,7 +179,7 @@ function npm(cwd: string, ...args: string[]): Promise<{ stdout: string }> {
 
 async function start(command: string, args: readonly string[], cwd: string): Promise<{ stdout: string }> {
   try {
-    return await execute(command, args, { cwd, timeout: 120_000, maxBuffer: 64 * 1024 * 1024 });
+    return await execute(command, args, { cwd, timeout: LONG_MS, maxBuffer: 64 * 1024 * 1024 });
   } catch (error) {
     const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
     throw new Error(`Cannot run "${command} ${args.join(" ")}":\n${stdout}\n${stderr}`, { cause: error });

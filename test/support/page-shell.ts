@@ -4,6 +4,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { HOOK_MS } from "./limits.ts";
+
 const MAIN = new URL("../../runtime/main.ts", import.meta.url).pathname;
 
 export interface PageShell {
@@ -54,7 +56,7 @@ export function openPageShell(): PageShell {
             // It has ended already.
           }
         };
-        const timer = setTimeout(end, 50_000);
+        const timer = setTimeout(end, HOOK_MS);
         const read = (chunk: Buffer): void => {
           output += chunk.toString("utf8");
           const match = isAsked ? null : (until?.says.exec(output) ?? null);

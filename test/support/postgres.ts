@@ -11,6 +11,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "pg";
 
+import { POLL_MS } from "./limits.ts";
+
 export interface Postgres {
   /** postgres://…, password included. */
   readonly url: string;
@@ -24,9 +26,8 @@ export interface Postgres {
 
 const PREFIX = "gateform-postgres-";
 /** No test run lasts longer. */
-const ABANDONED_AFTER_MS = 30 * 60_000;
+const ABANDONED_AFTER_MS = 4 * 3_600_000;
 const PASSWORD = "correct-horse-battery";
-const START_TIMEOUT_MS = 30_000;
 
 /** Directory of the newest server installed here, the reason why there is none, or an error where one is required. */
 export function findPostgres(): { readonly bin: string } | { readonly missing: string } {
@@ -145,7 +146,7 @@ function removeAbandoned(): void {
 
 /** @throws Error when it ends, or does not answer in time */
 export async function untilReady(url: string, server: ChildProcess): Promise<void> {
-  const deadline = performance.now() + START_TIMEOUT_MS;
+  const deadline = performance.now() + POLL_MS;
   for (;;) {
     if (server.exitCode !== null) throw new Error(`PostgreSQL ended at once with code ${server.exitCode}`);
     const client = new Client({ connectionString: url });

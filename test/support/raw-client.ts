@@ -19,7 +19,7 @@ export function sendRaw(port: number, bytes: string, quietMs = 150): Promise<Raw
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");
     let text = "";
-    let timer = setTimeout(() => socket.destroy(), 5_000);
+    let timer = setTimeout(() => socket.destroy(), 20_000);
     socket.on("data", (chunk: Buffer) => {
       text += chunk.toString("latin1");
       clearTimeout(timer);

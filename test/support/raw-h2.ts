@@ -2,6 +2,8 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect } from "node:tls";
 
+import { POLL_MS } from "./limits.ts";
+
 export const FRAME = {
   data: 0,
   headers: 1,
@@ -134,7 +136,7 @@ export async function openHttp2(
 
   const until = <T>(look: () => T | undefined): Promise<T> =>
     new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`nothing of it came: ${describe(frames)}`)), 5_000);
+      const timer = setTimeout(() => reject(new Error(`nothing of it came: ${describe(frames)}`)), POLL_MS);
       const check = (): void => {
         const found = look();
         if (found === undefined) return;

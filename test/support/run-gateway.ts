@@ -9,6 +9,7 @@ import { join } from "node:path";
 
 import { stringify } from "yaml";
 
+import { HOOK_MS, POLL_MS } from "./limits.ts";
 import { createAdminClient, type AdminClient } from "./admin-client.ts";
 import { TEST_SHARED_SECRET } from "./config.ts";
 
@@ -57,7 +58,6 @@ export interface WorkerStatus {
 }
 
 export const ADMIN_TOKEN = "admin-token-of-the-tests";
-const START_WITHIN_MS = 60_000;
 const MAIN = new URL("../../runtime/main.ts", import.meta.url).pathname;
 
 interface Spawned {
@@ -131,14 +131,14 @@ export async function runGateway(options: RunOptions = {}): Promise<RunningGatew
   });
   const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
   const close = async (): Promise<void> => {
-    const timer = setTimeout(() => child.kill("SIGKILL"), 10_000);
+    const timer = setTimeout(() => child.kill("SIGKILL"), POLL_MS);
     if (child.exitCode === null) child.kill("SIGTERM");
     await ended;
     clearTimeout(timer);
     if (!options.replicaOf) rmSync(directory, { recursive: true, force: true });
   };
 
-  const timer = setTimeout(() => child.kill("SIGKILL"), START_WITHIN_MS);
+  const timer = setTimeout(() => child.kill("SIGKILL"), HOOK_MS);
   const [, origin = "", adminOrigin = ""] = await serves
     .catch(async (error: unknown) => {
       await close();

@@ -8,6 +8,7 @@
  */
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 
+import { POLL_MS } from "./limits.ts";
 import { createJar, type Jar } from "./cookie-jar.ts";
 import { findForms, findLinks } from "./html-forms.ts";
 
@@ -67,7 +68,6 @@ export interface BrowserOptions {
 }
 
 const MAX_HOPS = 20;
-const TIMEOUT_MS = 20_000;
 
 export function createBrowser(options: BrowserOptions = {}): Browser {
   const jar = createJar();
@@ -194,7 +194,7 @@ function exchange(
       });
     });
     const giveUp = (): void => void outgoing.destroy(new Error(`no answer to ${method} ${headers["host"]}${path}`));
-    outgoing.setTimeout(TIMEOUT_MS, giveUp);
+    outgoing.setTimeout(POLL_MS, giveUp);
     outgoing.on("error", reject);
     outgoing.end(body);
   });

@@ -7,10 +7,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable } from "node:stream";
 
+import { HOOK_MS } from "./limits.ts";
 import { createBrowser, findForm, findLink } from "./browser.ts";
 
 const AUTHORIZE_URL = /https?:\/\/\S+\/\.gateway\/mcp\/authorize\?[\w%.~&=+-]+/;
-const TIMEOUT_MS = 60_000;
 
 /** Environment of a client program: its files below `home`, and whatever it starts as a browser does nothing. */
 export function clientEnvironment(home: string): Record<string, string> {
@@ -72,7 +72,7 @@ export async function runClient(
 ): Promise<Finished> {
   const child = spawn(process.execPath, args, {
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: TIMEOUT_MS,
+    timeout: HOOK_MS,
     env: { ...clientEnvironment(options.home), ...options.env },
   });
   let stdout = "";

@@ -9,6 +9,8 @@ import {
   type Workspace,
 } from "./terraform.ts";
 
+import { LONG_MS } from "./limits.ts";
+
 export interface TerraformSuite {
   /** Of the test that runs. */
   readonly workspace: Workspace;
@@ -27,14 +29,10 @@ interface Slice extends Readonly<Record<string, unknown>> {
 }
 
 /** Describes them; they are skipped where there is no Terraform. */
-export function describeTerraform(
-  name: string,
-  options: { readonly timeout?: number },
-  body: (terraform: TerraformSuite) => void,
-): void {
+export function describeTerraform(name: string, body: (terraform: TerraformSuite) => void): void {
   const missing = terraformMissing();
   if (missing !== undefined) console.log(`skipped: ${name}, ${missing}`);
-  describe.skipIf(missing !== undefined)(name, options, () => {
+  describe.skipIf(missing !== undefined)(name, { timeout: LONG_MS }, () => {
     let provider: InProcessProvider | undefined;
     let workspace: Workspace | undefined;
     beforeAll(async () => {

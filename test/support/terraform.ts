@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { LONG_MS } from "./limits.ts";
 import { bundleProvider } from "../../runtime/terraform/resource/bundle-provider.ts";
 import { PROVIDER_ADDRESS } from "../../runtime/terraform/schema/schema.ts";
 import { serveProvider } from "../../runtime/terraform/protocol/server.ts";
@@ -37,7 +38,7 @@ export interface Workspace {
   path(...parts: string[]): string;
   write(name: string, text: string): void;
   read(name: string): string;
-  /** Runs to its end, at most 60 s. */
+  /** Runs to its end, at most LONG_MS. */
   run(...args: string[]): Promise<Run>;
   /** Like `run`, but a failure is an error with the whole output. */
   succeed(...args: string[]): Promise<string>;
@@ -57,7 +58,7 @@ export function createWorkspace(env: Readonly<Record<string, string>>): Workspac
     });
   const run = async (...args: string[]): Promise<Run> => {
     const child = start(...args, ...(TAKES_NO_COLOR.has(args[0] ?? "") ? ["-no-color"] : []));
-    const timer = setTimeout(() => child.kill("SIGKILL"), 60_000);
+    const timer = setTimeout(() => child.kill("SIGKILL"), LONG_MS);
     const output = { stdout: "", stderr: "" };
     child.stdout?.on("data", (chunk: Buffer) => (output.stdout += chunk.toString()));
     child.stderr?.on("data", (chunk: Buffer) => (output.stderr += chunk.toString()));

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { bundleConfig } from "../support/terraform.ts";
 import { describeTerraform } from "../support/terraform-suite.ts";
 
-describeTerraform("access settings of a route", {}, (terraform) => {
+describeTerraform("access settings of a route", (terraform) => {
   const config = (settings: string, more = ""): string => `${bundleConfig(`
   owner = "team"
   file {

@@ -16,7 +16,7 @@ const authority = makeTestCertificate({ name: "authority", isAuthority: true });
 const server = makeTestCertificate({ name: "server", dns: [NAME], by: authority });
 const client = makeTestCertificate({ name: "pipeline", by: authority });
 
-describeTerraform("an admin address with a name and TLS", { timeout: 60_000 }, (terraform) => {
+describeTerraform("an admin address with a name and TLS", (terraform) => {
   let gateway: TestGateway;
   let folder: CertificateFolder;
   let url: string;

@@ -7,7 +7,7 @@ import { makeTestCertificate } from "../support/certificates.ts";
 import { bundleConfig } from "../support/terraform.ts";
 import { describeTerraform } from "../support/terraform-suite.ts";
 
-describeTerraform("host_certificates", {}, (terraform) => {
+describeTerraform("host_certificates", (terraform) => {
   const certificate = makeTestCertificate({ name: "app", dns: ["app.example.com"] });
   const sealKey = JSON.stringify(
     generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey.export({ format: "jwk" }),

@@ -20,7 +20,7 @@ import { describeTerraform } from "../support/terraform-suite.ts";
 
 const OWNERS = { team: { allowed_from: ["*.example.com"] }, other: { allowed_from: ["*.example.com"] } };
 
-describeTerraform("gateway_bundle published over http", { timeout: 60_000 }, (terraform) => {
+describeTerraform("gateway_bundle published over http", (terraform) => {
   let gateway: TestGateway;
   let admin: AdminClient;
   let upstream: MarkedUpstream;
@@ -427,7 +427,7 @@ describeTerraform("gateway_bundle published over http", { timeout: 60_000 }, (te
       await held;
       child.kill(signal);
       // An interrupt is noticed before anything goes on; a kill needs no notice.
-      if (signal === "SIGINT") await expect.poll(() => said, { timeout: 10_000 }).toContain("Interrupt received");
+      if (signal === "SIGINT") await expect.poll(() => said).toContain("Interrupt received");
       else await ended;
       forwarder.release();
       return ended;

@@ -11,7 +11,7 @@ const JWKS = JSON.stringify({ keys: [{ ...publicKey.export({ format: "jwk" }), k
 
 const SEAL_KEY = JSON.stringify(generateKeyPairSync("x25519").publicKey.export({ format: "jwk" }));
 
-describeTerraform("identity_issuers", {}, (terraform) => {
+describeTerraform("identity_issuers", (terraform) => {
   const config = (blocks: string): string =>
     bundleConfig(`
   owner = "team"

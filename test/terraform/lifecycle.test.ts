@@ -47,7 +47,7 @@ function config(
   ${options.extra ?? ""}`);
 }
 
-describeTerraform("gateway_bundle", {}, (terraform) => {
+describeTerraform("gateway_bundle", (terraform) => {
   const configured = (options?: Parameters<typeof config>[1]): string =>
     config(terraform.workspace.path("slices"), options);
   const { apply, planCode, slice } = terraform;

@@ -9,7 +9,7 @@ import { describeTerraform } from "../support/terraform-suite.ts";
 
 const EXAMPLE = new URL("../../examples/terraform/modules", import.meta.url).pathname;
 
-describeTerraform("modules that give routes", {}, (terraform) => {
+describeTerraform("modules that give routes", (terraform) => {
   const elsewhere = mkdtempSync(join(tmpdir(), "gw-modules-"));
   afterAll(() => {
     rmSync(elsewhere, { recursive: true });

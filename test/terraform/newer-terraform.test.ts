@@ -225,7 +225,7 @@ describe("MoveResourceState", () => {
   });
 });
 
-describeTerraform("moved from another provider's address", {}, () => {
+describeTerraform("moved from another provider's address", () => {
   test("keeps what is published, and plans nothing", async () => {
     const other = "registry.terraform.io/acme/gateway";
     const both = await serveInProcess([PROVIDER_ADDRESS, other]);

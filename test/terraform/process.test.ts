@@ -25,6 +25,7 @@ import { makeCertificate } from "../../runtime/terraform/protocol/certificate.ts
 import { cliConfig, type DevMirror, writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
 import { handshakeLine, refuseStart } from "../../runtime/terraform/protocol/handshake.ts";
 import { createWorkspace, terraformMissing, type Workspace } from "../support/terraform.ts";
+import { LONG_MS } from "../support/limits.ts";
 
 const sources = new URL("../../runtime/terraform", import.meta.url).pathname;
 const COOKIE = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
@@ -193,7 +194,7 @@ if (missing) console.log(`skipped: ${missing}`);
 /** What `terraform init` wrote. */
 const lockOf = (workspace: Workspace): string => workspace.read(".terraform.lock.hcl");
 
-describe.skipIf(missing !== undefined)("terraform with the development mirror", { timeout: 60_000 }, () => {
+describe.skipIf(missing !== undefined)("terraform with the development mirror", () => {
   function workspaceWith(routes: number, timeout: string): Workspace {
     const workspace = createWorkspace({ TF_CLI_CONFIG_FILE: mirror.cliConfigFile });
     workspaces.push(workspace);
@@ -256,34 +257,30 @@ describe.skipIf(missing !== undefined)("terraform with the development mirror", 
     expect(planned).not.toContain("route-78");
   });
 
-  test(
-    "interrupted in the middle of an apply, it finishes what it began and the state says so",
-    { timeout: 60_000 },
-    async () => {
-      const workspace = workspaceWith(40, "1s");
-      await workspace.succeed("init");
-      await workspace.succeed("apply", "-auto-approve");
-      writeConfig(workspace, 40, "2s");
-      const timeouts = (): readonly unknown[] => Object.values(routesIn(workspace)).map(({ timeout }) => timeout);
-      for (;;) {
-        const apply = startApply(workspace);
-        await seen(apply, "Modifying...");
-        // As Ctrl-C does: to the whole process group, the provider included.
-        process.kill(-(apply.pid ?? 0), "SIGINT");
-        await finished(apply);
-        if (timeouts().includes("2s")) break;
-        // Terraform says "Modifying..." a moment before it asks the provider, and stopped in between: nothing was begun.
-        expect(timeouts()).toEqual(Array(40).fill("1s"));
-        expect((await workspace.run("plan", "-detailed-exitcode")).code).toBe(2);
-      }
-      expect(timeouts()).toEqual(Array(40).fill("2s"));
-      expect((await workspace.run("plan", "-detailed-exitcode")).code).toBe(0);
-    },
-  );
+  test("interrupted in the middle of an apply, it finishes what it began and the state says so", async () => {
+    const workspace = workspaceWith(40, "1s");
+    await workspace.succeed("init");
+    await workspace.succeed("apply", "-auto-approve");
+    writeConfig(workspace, 40, "2s");
+    const timeouts = (): readonly unknown[] => Object.values(routesIn(workspace)).map(({ timeout }) => timeout);
+    for (;;) {
+      const apply = startApply(workspace);
+      await seen(apply, "Modifying...");
+      // As Ctrl-C does: to the whole process group, the provider included.
+      process.kill(-(apply.pid ?? 0), "SIGINT");
+      await finished(apply);
+      if (timeouts().includes("2s")) break;
+      // Terraform says "Modifying..." a moment before it asks the provider, and stopped in between: nothing was begun.
+      expect(timeouts()).toEqual(Array(40).fill("1s"));
+      expect((await workspace.run("plan", "-detailed-exitcode")).code).toBe(2);
+    }
+    expect(timeouts()).toEqual(Array(40).fill("2s"));
+    expect((await workspace.run("plan", "-detailed-exitcode")).code).toBe(0);
+  });
 
   test(
     "killed at any moment of an apply, it leaves a whole slice, and the next apply goes on",
-    { timeout: 120_000 },
+    { timeout: LONG_MS },
     async () => {
       // Enough for an apply to last longer than it takes to kill it.
       const ROUTES = 600;

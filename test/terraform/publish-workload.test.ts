@@ -10,6 +10,7 @@ import { createSend } from "../support/browser.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { startPlatform, type Platform } from "../support/platform.ts";
 import { createWorkspace, terraformMissing } from "../support/terraform.ts";
+import { LONG_MS } from "../support/limits.ts";
 
 const missing = terraformMissing();
 if (missing) console.log(`skipped: ${missing}`);
@@ -17,7 +18,7 @@ if (missing) console.log(`skipped: ${missing}`);
 const AUDIENCE = "https://gateway.example/publish";
 const REQUEST_TOKEN = "request-token-of-the-job";
 
-describe.skipIf(missing !== undefined)("gateway_publish_token with a platform's token", { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)("gateway_publish_token with a platform's token", { timeout: LONG_MS }, () => {
   const root = mkdtempSync(join(tmpdir(), "gw-workload-"));
   let cliConfigFile: string;
   let platform: Platform;

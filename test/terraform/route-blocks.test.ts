@@ -14,7 +14,7 @@ interface State {
   }[];
 }
 
-describeTerraform("settings of a route in blocks", {}, (terraform) => {
+describeTerraform("settings of a route in blocks", (terraform) => {
   const { apply, planCode, slice } = terraform;
 
   const NESTED = `

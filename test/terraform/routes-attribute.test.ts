@@ -56,7 +56,7 @@ const ALL = `{
   client = { from = "https://c.example.com", to = ["http://10.0.0.6"], policy = ${POLICY}, mcp = { client = {} } }
 }`;
 
-describeTerraform("the routes attribute", {}, (terraform) => {
+describeTerraform("the routes attribute", (terraform) => {
   const { apply, planCode, slice } = terraform;
   const write = (routes: string, rest = "", blocks = ""): void => {
     const target = `file {\n directory = "${terraform.workspace.path("slices")}"\n }\n runtime_flags {\n mcp = true\n }`;

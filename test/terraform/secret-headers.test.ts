@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { bundleConfig } from "../support/terraform.ts";
 import { describeTerraform } from "../support/terraform-suite.ts";
 
-describeTerraform("set_request_headers_secret", {}, (terraform) => {
+describeTerraform("set_request_headers_secret", (terraform) => {
   const config = (secrets: string): string =>
     bundleConfig(`
   owner = "team"

@@ -14,11 +14,12 @@ import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { visit } from "../support/marked-upstream.ts";
 import { unpacked } from "../support/plan-archive.ts";
 import { bundleConfig, createWorkspace, terraformMissing, type Workspace } from "../support/terraform.ts";
+import { LONG_MS } from "../support/limits.ts";
 
 const missing = terraformMissing();
 if (missing) console.log(`skipped: ${missing}`);
 
-describe.skipIf(missing !== undefined)("a secret", { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)("a secret", { timeout: LONG_MS }, () => {
   const secret = `hush-${randomBytes(12).toString("hex")}`;
   const root = mkdtempSync(join(tmpdir(), "gw-secrets-"));
   let cliConfigFile: string;

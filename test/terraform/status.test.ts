@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { describeTerraform } from "../support/terraform-suite.ts";
 
-describeTerraform("gateway_status", { timeout: 60_000 }, (terraform) => {
+describeTerraform("gateway_status", (terraform) => {
   let gateway: TestGateway;
 
   beforeAll(async () => {

@@ -25,7 +25,7 @@ function route(name: string, body: string, from = `https://${name}.example.com`)
   }`;
 }
 
-describeTerraform("terraform validate", {}, (terraform) => {
+describeTerraform("terraform validate", (terraform) => {
   async function validate(body: string, rest = ""): Promise<readonly Found[]> {
     terraform.workspace.write("main.tf", bundleConfig(body, rest));
     const { stdout } = await terraform.workspace.run("validate", "-json");

@@ -11,7 +11,7 @@ import { unpacked } from "../support/plan-archive.ts";
 
 const POLICY = "policy = jsonencode([{ allow = { and = [{ authenticated_user = true }] } }])";
 
-describeTerraform("gateway_bundle", {}, (terraform) => {
+describeTerraform("gateway_bundle", (terraform) => {
   const { slice } = terraform;
 
   describe("with values of another resource", () => {

@@ -1,11 +1,11 @@
 /** Secrets are in a secret store. It goes away, and comes back with another key for the builds server. */
 import { randomUUID } from "node:crypto";
 
+import { LONG_MS } from "../../../test/support/limits.ts";
 import { until } from "../../demo/until.ts";
 import { atEach, call, mcpServer, type Scene } from "../scene.ts";
 
 /** A replica reads again what is 10 seconds old, and asks a store that was away at growing pauses of up to a minute. */
-const WITHIN_MS = 120_000;
 
 export async function loseSecretStore({ steps, stage }: Scene): Promise<void> {
   await steps.step("the secret store is sealed; what follows goes on without it", async () => {
@@ -31,7 +31,7 @@ export async function rotateSecret(scene: Scene): Promise<void> {
         said = degraded.flatMap(({ problems }) => problems).find((each) => each.includes("vault:kv/builds#key")) ?? "";
         return said !== "";
       };
-      await until(heard, "a replica says it", WITHIN_MS);
+      await until(heard, "a replica says it", LONG_MS);
       steps.match(said, /its last value stays/);
       const { degraded, vault: store } = await stage.status(replica);
       steps.ok(
@@ -55,8 +55,8 @@ export async function rotateSecret(scene: Scene): Promise<void> {
           await listBuilds();
           return builds.lastKey() === key.next;
         };
-        await until(isUsed, "a replica uses it", WITHIN_MS);
-        await until(async () => (await stage.status(replica)).degraded.length === 0, "nothing is late", WITHIN_MS);
+        await until(isUsed, "a replica uses it", LONG_MS);
+        await until(async () => (await stage.status(replica)).degraded.length === 0, "nothing is late", LONG_MS);
       });
       builds.keys.delete(key.old);
       await atEach(scene, listBuilds);

@@ -2,6 +2,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
+import { POLL_MS } from "../../support/limits.ts";
 import type { ConsoleWorld } from "./world.ts";
 
 /** What is stranger than that, registration refuses; records of older programs may have it, see people.test.ts. */
@@ -62,7 +63,7 @@ export function describePeople(world: () => ConsoleWorld): void {
             for (const [index, each] of [bob, other].entries()) isOut[index] ||= await isSignedOut(each.page);
             return isOut.filter(Boolean).length;
           },
-          { timeout: 10_000 },
+          { timeout: POLL_MS },
         )
         .toBe(1);
       for (const { context } of [alice, bob, other]) await context.close();

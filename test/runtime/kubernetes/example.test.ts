@@ -32,7 +32,7 @@ function run(...args: readonly string[]): Promise<Ran> {
 }
 
 describe("npm run example kubernetes-ingress", () => {
-  test("translates every annotation, and a gateway serves the result", { timeout: 60_000 }, async () => {
+  test("translates every annotation, and a gateway serves the result", async () => {
     const { stdout } = await run("test/support/run-example.ts", "kubernetes-ingress");
 
     expect(
@@ -100,7 +100,7 @@ describe("gateway ingress translate", () => {
 });
 
 describe("gateway ingress watch", () => {
-  test("publishes into a directory, leads by a Lease, and gives it back at SIGTERM", { timeout: 30_000 }, async () => {
+  test("publishes into a directory, leads by a Lease, and gives it back at SIGTERM", async () => {
     await using api = Object.assign(await startKubeApi(), {
       [Symbol.asyncDispose]: async () => {
         await api.close();

@@ -121,7 +121,7 @@ describe("a receiver", () => {
     const { sink } = openTestSink(sinkOptions(makeSpool(), target), { timing });
     const began = performance.now();
     sink.take(copies(0, 1));
-    await expect.poll(() => taken.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => taken.length).toBe(1);
     expect(asked()).toBe(4);
     // Half of 20, half of 40, and the second that it asked for: never sooner.
     expect(performance.now() - began).toBeGreaterThanOrEqual(10 + 20 + 1_000 - 5);

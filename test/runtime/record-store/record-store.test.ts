@@ -24,7 +24,6 @@ let files = 0;
 const freshPath = (): string => join(directory, `${++files}.db`);
 const sqlite = (path: string): RecordPlace => ({ kind: "sqlite", path, isTemporary: false });
 
-const PATIENT = { timeout: 20_000 };
 const bounds = { maxAgeMs: 24 * 3600_000, maxRecords: 100_000 };
 const open: { close(): Promise<void> }[] = [];
 const children: ChildProcess[] = [];
@@ -76,7 +75,7 @@ describe("SQLite record store", () => {
     // The first segments are dropped by whoever opens it next.
     const next = openRecordStore(some, { clock: systemClock, log: () => {} });
     const reader = readerOf(path);
-    await expect.poll(async () => (await reader.stats()).count, PATIENT).toBeLessThanOrEqual(400);
+    await expect.poll(async () => (await reader.stats()).count).toBeLessThanOrEqual(400);
     await next.close();
     const { count: kept } = await reader.stats();
     expect(await forgetRecords(some, { ids: ["user-alice"], emails: [] })).toBe(kept / 2);
@@ -127,7 +126,7 @@ describe("SQLite record store", () => {
     const told: string[] = [];
     const store = opened(path, told);
     store.take([copyOf(Date.now(), "1")]);
-    await expect.poll(() => store.status().isAway, PATIENT).toBe(true);
+    await expect.poll(() => store.status().isAway).toBe(true);
     expect(store.canKeep).toBe(false);
     expect(store.status().lastError).toMatch(/is damaged: move it away/);
     expect(told.join()).toMatch(/^the record store cannot be written, records wait/);
@@ -151,7 +150,7 @@ describe("SQLite record store", () => {
       other.exec(`PRAGMA ${pragma}; CREATE TABLE theirs (a)`);
       other.close();
       const store = opened(path);
-      await expect.poll(() => store.status().lastError, PATIENT).toMatch(text);
+      await expect.poll(() => store.status().lastError).toMatch(text);
       await store.close();
       const after = new DatabaseSync(path, { readOnly: true });
       expect(after.prepare("SELECT name FROM sqlite_schema").all()).toEqual([{ name: "theirs" }]);
@@ -177,7 +176,7 @@ describe("keepRecords()", () => {
     const store = keepRecords(backEnd, { clock: systemClock, log, maxWaiting: 10, flushMs: 1 });
     open.push(store);
     for (let at = 0; at < 25; at += 1) store.take([copyOf(1_000, String(at)), endOf(String(at), 200)]);
-    await expect.poll(() => store.status().isAway, PATIENT).toBe(true);
+    await expect.poll(() => store.status().isAway).toBe(true);
     expect(store.status()).toMatchObject({ waiting: 10, taken: 25, lost: 15, lastError: "the disk is full" });
     isFull = false;
     await store.flush();

@@ -40,7 +40,7 @@ describe.skipIf("missing" in found)("PostgreSQL store", () => {
     expect(await lease?.renew(60_000)).toBe(true);
     const before = calls;
     await other.append("feed", 2, LATER);
-    await expect.poll(() => calls, { timeout: 10_000 }).toBeGreaterThan(before);
+    await expect.poll(() => calls).toBeGreaterThan(before);
     expect((await store.changesSince("feed", 0)).map((entry) => entry.entry)).toEqual([2]);
     await Promise.all([store.close(), other.close()]);
   });
@@ -53,13 +53,13 @@ describe.skipIf("missing" in found)("PostgreSQL store", () => {
     await admin.query("SELECT pg_advisory_lock(1734440037, hashtext('held'))");
     const appending = expect(store.append("held", 1, LATER)).rejects.toMatchObject({ code: "store.unavailable" });
     const waiting = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
-    await expect.poll(async () => (await admin.query(waiting)).rows.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(async () => (await admin.query(waiting)).rows.length).toBe(1);
     // Nobody says goodbye to it.
     await server.stop();
     await appending;
     await admin.end();
     await server.start();
-    await expect.poll(() => store.append("held", 2, LATER).catch(() => 0), { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(() => store.append("held", 2, LATER).catch(() => 0)).toBeGreaterThan(0);
     await store.close();
   });
 
@@ -75,7 +75,7 @@ describe.skipIf("missing" in found)("PostgreSQL store", () => {
         await expect(store.get("k0")).rejects.toMatchObject({ code: "store.unavailable" });
       // Once the connections are gone that were open before.
       const said = () => store.get("k0").catch(String);
-      await expect.poll(said, { timeout: 10_000 }).toContain("this server takes no writes");
+      await expect.poll(said).toContain("this server takes no writes");
     };
     const administer = async (...statements: readonly string[]): Promise<readonly Record<string, unknown>[]> => {
       const admin = new Client({ connectionString: server.url });
@@ -88,14 +88,12 @@ describe.skipIf("missing" in found)("PostgreSQL store", () => {
 
     await administer("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()");
     await expect
-      .poll(() => administer("SHOW default_transaction_read_only"), { timeout: 10_000 })
+      .poll(() => administer("SHOW default_transaction_read_only"))
       .toEqual([{ default_transaction_read_only: "on" }]);
-    await expect
-      .poll(() => store.put("k0", 9).catch((error: unknown) => error), { timeout: 10_000 })
-      .toBeInstanceOf(Error);
+    await expect.poll(() => store.put("k0", 9).catch((error: unknown) => error)).toBeInstanceOf(Error);
     await expectAway();
     await administer("ALTER SYSTEM RESET default_transaction_read_only", "SELECT pg_reload_conf()");
-    await expect.poll(() => store.get("k0").catch(() => undefined), { timeout: 10_000 }).toBeDefined();
+    await expect.poll(() => store.get("k0").catch(() => undefined)).toBeDefined();
 
     const [data] = await administer("SHOW data_directory");
     await server.stop();
@@ -106,7 +104,7 @@ describe.skipIf("missing" in found)("PostgreSQL store", () => {
     await expectAway();
     await expect(openStore(server.url, deps)).rejects.toMatchObject({ code: "store.open" });
     await administer("SELECT pg_promote()");
-    await expect.poll(() => store.put("k0", 9).catch(() => undefined), { timeout: 10_000 }).toMatchObject({ ok: true });
+    await expect.poll(() => store.put("k0", 9).catch(() => undefined)).toMatchObject({ ok: true });
     await store.close();
   });
 

@@ -10,7 +10,7 @@ import { createTestClock, type TestClock } from "../../support/clock.ts";
 
 const WRITES = ["put", "delete", "take", "deleteByTag", "lease", "allot", "append", "sweep"];
 const LATER = 4_000_000_000;
-const soon = { timeout: 15_000, interval: 20 };
+const soon = { interval: 20 };
 
 let clock: TestClock;
 let watched: WatchedStore;

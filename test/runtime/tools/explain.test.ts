@@ -216,5 +216,5 @@ describe("gateway explain", () => {
     expect([allowed.code, denied.code, unknown.code, certified.code, missing.code]).toEqual([0, 3, 1, 0, 1]);
     expect(JSON.parse(denied.out)).toMatchObject({ allowed: false });
     expect(missing.out).toContain("Cannot read the certificate");
-  }, 60_000);
+  });
 });

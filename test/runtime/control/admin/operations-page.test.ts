@@ -72,67 +72,63 @@ function tableOf(metrics: ReadonlyMap<string, Metric>): string {
   return `${HEAD}${rows.join("\n")}\n`;
 }
 
-test(
-  "the table of metrics is what a scrape shows, help and labels included; GATEWAY_UPDATE_GOLDEN=1 renews it",
-  { timeout: 60_000 },
-  async () => {
-    const receiver = await startOtlpReceiver();
-    const upstream = createServer((_, response) => response.end("ok"));
-    await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
-    const to = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
-    const route = (name: string, more: object) => ({
-      name,
-      from: "http://localhost",
-      prefix: `/${name}`,
-      policy: [{ allow: { and: [{ accept: true }] } }],
-      ...more,
-    });
-    const routes = [
-      route("good", {
-        to,
-        health_checks: [{ tcp_health_check: {} }],
-        outlier_detection: {},
-        shadow_policy: [],
-        rate_limits: [{ name: "all", requests: 9 }],
-      }),
-      route("dead", { to: "http://127.0.0.1:1" }),
-      route("closed", { to, policy: [{ allow: { and: [{ domain: { is: "example.com" } }] } }] }),
-    ];
-    const spool = mkdtempSync(join(tmpdir(), "gateway-spool-"));
-    const gateway = await runGateway({
-      workers: 2,
-      boot: {
-        tracing: { endpoint: receiver.endpoint },
-        webhook: { url: to, secret: Buffer.alloc(32, 1).toString("base64") },
-        record_sinks: { siem: { kind: "http", url: to } },
-        record_spool: spool,
-        // Nothing is referenced there, so nothing is asked.
-        vault: { address: "http://127.0.0.1:1", login: { token_file: "/none/token" } },
-      },
-      yaml: `${JSON.stringify({ routes }).slice(1, -1)}\n`.replace(/^"routes":/, "routes: "),
-    });
-    try {
-      const send = createSend({ via: Number(new URL(gateway.origin).port) });
-      for (const path of ["/good", "/dead", "/closed", "/nowhere"]) {
-        await send({ method: "GET", url: `http://localhost${path}` });
-      }
-      const { text } = await gateway.admin.get("/metrics");
-      const metrics = metricsOf(text);
-      const table = tableOf(metrics);
-      const page = readFileSync(PAGE, "utf8");
-      const start = page.indexOf(HEAD);
-      expect(start, "the page has no table of metrics").toBeGreaterThan(0);
-      const end = page.indexOf("\n\n", start) + 1;
-      if (process.env["GATEWAY_UPDATE_GOLDEN"] === "1") {
-        writeFileSync(PAGE, page.slice(0, start) + table + page.slice(end));
-        return;
-      }
-      expect(page.slice(start, end)).toBe(table);
-    } finally {
-      await gateway.close();
-      upstream.close();
-      await receiver.close();
-      rmSync(spool, { recursive: true, force: true });
+test("the table of metrics is what a scrape shows, help and labels included; GATEWAY_UPDATE_GOLDEN=1 renews it", async () => {
+  const receiver = await startOtlpReceiver();
+  const upstream = createServer((_, response) => response.end("ok"));
+  await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+  const to = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
+  const route = (name: string, more: object) => ({
+    name,
+    from: "http://localhost",
+    prefix: `/${name}`,
+    policy: [{ allow: { and: [{ accept: true }] } }],
+    ...more,
+  });
+  const routes = [
+    route("good", {
+      to,
+      health_checks: [{ tcp_health_check: {} }],
+      outlier_detection: {},
+      shadow_policy: [],
+      rate_limits: [{ name: "all", requests: 9 }],
+    }),
+    route("dead", { to: "http://127.0.0.1:1" }),
+    route("closed", { to, policy: [{ allow: { and: [{ domain: { is: "example.com" } }] } }] }),
+  ];
+  const spool = mkdtempSync(join(tmpdir(), "gateway-spool-"));
+  const gateway = await runGateway({
+    workers: 2,
+    boot: {
+      tracing: { endpoint: receiver.endpoint },
+      webhook: { url: to, secret: Buffer.alloc(32, 1).toString("base64") },
+      record_sinks: { siem: { kind: "http", url: to } },
+      record_spool: spool,
+      // Nothing is referenced there, so nothing is asked.
+      vault: { address: "http://127.0.0.1:1", login: { token_file: "/none/token" } },
+    },
+    yaml: `${JSON.stringify({ routes }).slice(1, -1)}\n`.replace(/^"routes":/, "routes: "),
+  });
+  try {
+    const send = createSend({ via: Number(new URL(gateway.origin).port) });
+    for (const path of ["/good", "/dead", "/closed", "/nowhere"]) {
+      await send({ method: "GET", url: `http://localhost${path}` });
     }
-  },
-);
+    const { text } = await gateway.admin.get("/metrics");
+    const metrics = metricsOf(text);
+    const table = tableOf(metrics);
+    const page = readFileSync(PAGE, "utf8");
+    const start = page.indexOf(HEAD);
+    expect(start, "the page has no table of metrics").toBeGreaterThan(0);
+    const end = page.indexOf("\n\n", start) + 1;
+    if (process.env["GATEWAY_UPDATE_GOLDEN"] === "1") {
+      writeFileSync(PAGE, page.slice(0, start) + table + page.slice(end));
+      return;
+    }
+    expect(page.slice(start, end)).toBe(table);
+  } finally {
+    await gateway.close();
+    upstream.close();
+    await receiver.close();
+    rmSync(spool, { recursive: true, force: true });
+  }
+});

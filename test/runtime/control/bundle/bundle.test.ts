@@ -31,7 +31,7 @@ async function open(path: string, more: Partial<BundleDeps> = {}): Promise<Bundl
 
 const marks = ({ routes }: Snapshot): string[] => routes.map((route) => route.responseHeaders.set[0]?.value ?? "");
 const keys = ({ routes }: Snapshot): string[] => routes.map((route) => route.key);
-const soon = { timeout: 10_000, interval: 10 };
+const soon = { interval: 10 };
 
 describe("openBundle()", () => {
   test("reads a single file", async () => {

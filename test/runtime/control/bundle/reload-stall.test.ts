@@ -6,10 +6,11 @@ import { openBundle } from "../../../../runtime/control/bundle/bundle.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
 import { systemClock } from "../../../../runtime/shared/clock.ts";
 import { bootFile, createConfigFiles, sliceFile } from "../../../support/bundle-files.ts";
+import { LONG_MS } from "../../../support/limits.ts";
 
 const ROUTES = 5_000;
 
-test(`a reload of ${ROUTES} routes reports how long it stalls the event loop`, { timeout: 120_000 }, async () => {
+test(`a reload of ${ROUTES} routes reports how long it stalls the event loop`, { timeout: LONG_MS }, async () => {
   const files = createConfigFiles();
   files.write("gateway.yaml", bootFile());
   files.write("team-a.json", sliceFile("team-a", "0", ROUTES));

@@ -30,54 +30,50 @@ async function countObjects(snapshot: AsyncIterable<unknown>): Promise<number> {
   return count;
 }
 
-test(
-  "of configurations that were replaced nothing is retained, here and in the validating thread",
-  { timeout: 60_000 },
-  async () => {
-    const sent = vi.spyOn(Worker.prototype, "postMessage");
-    const files = createConfigFiles();
-    const slice = (mark: number): string => sliceFile("team", `mark ${mark}`, 10);
-    files.write("gateway.yaml", bootFile());
-    files.write("team.json", slice(0));
-    const bundle = await openBundle({
-      path: files.directory,
-      log: silentLog(),
-      clock: createTestClock(),
-      env: {},
-      quietMs: 60_000,
-      pollEveryMs: 3_600_000,
-    });
-    let mark = 0;
-    const replace = async (times: number): Promise<void> => {
-      for (const end = mark + times; mark < end;) {
-        mark += 1;
-        files.replace("team.json", slice(mark));
-        await bundle.reload();
-      }
-    };
-    try {
-      // The first load of a process has no thread.
-      expect(sent).not.toHaveBeenCalled();
-      await replace(1);
-      const [thread] = sent.mock.contexts as unknown as Worker[];
-      // It would retain every message.
-      sent.mockRestore();
-      const counts = async (): Promise<readonly number[]> => [
-        await countObjects(getHeapSnapshot()),
-        thread ? await countObjects(await thread.getHeapSnapshot()) : Number.NaN,
-      ];
-      await replace(19);
-      const before = await counts();
-      await replace(REPLACED);
-      expect(bundle.current().generation).toBe(21 + REPLACED);
-      const after = await counts();
-      expect(after.map((count, at) => count - (before[at] ?? 0))).toEqual([BELOW, BELOW]);
-    } finally {
-      await bundle.close();
-      files.close();
+test("of configurations that were replaced nothing is retained, here and in the validating thread", async () => {
+  const sent = vi.spyOn(Worker.prototype, "postMessage");
+  const files = createConfigFiles();
+  const slice = (mark: number): string => sliceFile("team", `mark ${mark}`, 10);
+  files.write("gateway.yaml", bootFile());
+  files.write("team.json", slice(0));
+  const bundle = await openBundle({
+    path: files.directory,
+    log: silentLog(),
+    clock: createTestClock(),
+    env: {},
+    quietMs: 60_000,
+    pollEveryMs: 3_600_000,
+  });
+  let mark = 0;
+  const replace = async (times: number): Promise<void> => {
+    for (const end = mark + times; mark < end;) {
+      mark += 1;
+      files.replace("team.json", slice(mark));
+      await bundle.reload();
     }
-  },
-);
+  };
+  try {
+    // The first load of a process has no thread.
+    expect(sent).not.toHaveBeenCalled();
+    await replace(1);
+    const [thread] = sent.mock.contexts as unknown as Worker[];
+    // It would retain every message.
+    sent.mockRestore();
+    const counts = async (): Promise<readonly number[]> => [
+      await countObjects(getHeapSnapshot()),
+      thread ? await countObjects(await thread.getHeapSnapshot()) : Number.NaN,
+    ];
+    await replace(19);
+    const before = await counts();
+    await replace(REPLACED);
+    expect(bundle.current().generation).toBe(21 + REPLACED);
+    const after = await counts();
+    expect(after.map((count, at) => count - (before[at] ?? 0))).toEqual([BELOW, BELOW]);
+  } finally {
+    await bundle.close();
+    files.close();
+  }
+});
 
 /** One object for each would be as many. */
 const REPLACED = 80;

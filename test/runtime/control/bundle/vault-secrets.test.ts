@@ -76,7 +76,7 @@ const secrets = (bundle: Bundle): unknown =>
       .current()
       .routes.map(({ owner, mcp }) => [owner, mcp?.kind === "server" ? mcp.upstreamOAuth?.clientSecret : undefined]),
   );
-const soon = { timeout: 15_000, interval: 5 };
+const soon = { interval: 5 };
 
 /** Time goes on, and the configuration looks, as it does every few seconds. */
 async function later(bundle: Bundle): Promise<void> {

@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
+import { POLL_MS } from "../../../support/limits.ts";
 import { openSlice, startUpstream, visit, type MarkedUpstream } from "../../../support/marked-upstream.ts";
 import { runGateway, type RunningGateway } from "../../../support/run-gateway.ts";
 
@@ -23,7 +24,7 @@ function command(...args: string[]): { readonly code: number | null; readonly te
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [MAIN, "rollback", "--config", gateway.directory, ...args],
-    { encoding: "utf8", timeout: 30_000 },
+    { encoding: "utf8", timeout: POLL_MS },
   );
   return { code: status, text: `${stdout}${stderr}` };
 }
@@ -86,7 +87,7 @@ test("gateway rollback says that a store in memory is seen by the running gatewa
   const inMemory = await runGateway({ boot: { storage_url: "memory:" } });
   try {
     const args = [MAIN, "rollback", "--config", inMemory.directory];
-    const { status, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 30_000 });
+    const { status, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: POLL_MS });
     expect(status).toBe(1);
     expect(stderr).toContain("send POST /config/rollback to its admin address");
   } finally {

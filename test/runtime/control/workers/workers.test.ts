@@ -9,6 +9,7 @@ import { VERSION } from "../../../../runtime/shared/version.ts";
 import { findPostgres, startPostgres, type Postgres } from "../../../support/postgres.ts";
 import { openSlice, startUpstream, visit, type MarkedUpstream, type Seen } from "../../../support/marked-upstream.ts";
 import { runGateway, type RunningGateway, type RunOptions } from "../../../support/run-gateway.ts";
+import { LONG_MS } from "../../../support/limits.ts";
 
 const found = findPostgres();
 if ("missing" in found) console.warn(`PostgreSQL: skipped, ${found.missing}`);
@@ -50,11 +51,11 @@ const PRLIMIT = "/usr/bin/prlimit";
 /** Of each worker, half of them for one client: all that any test opens at once may come to one worker. */
 const MAX_CONNECTIONS = 60;
 const FEW_CONNECTIONS = { workers: 2, boot: { max_connections: MAX_CONNECTIONS } };
-const soon = { timeout: 20_000, interval: 50 };
+const soon = { interval: 50 };
 
 const stores = [["SQLite", undefined] as const, ["PostgreSQL", "postgres"] as const];
 
-describe.each(stores)("two workers on %s", { timeout: 90_000 }, (name, postgres) => {
+describe.each(stores)("two workers on %s", { timeout: LONG_MS }, (name, postgres) => {
   const skip = postgres !== undefined && "missing" in found;
   let server: Postgres | undefined;
   beforeAll(async () => {
@@ -134,7 +135,7 @@ describe.each(stores)("two workers on %s", { timeout: 90_000 }, (name, postgres)
   });
 });
 
-describe("a worker", { timeout: 90_000 }, () => {
+describe("a worker", { timeout: LONG_MS }, () => {
   afterAll(closeShared);
 
   test("that is killed is started again, and has what was published meanwhile", async () => {
@@ -218,15 +219,13 @@ describe("a worker", { timeout: 90_000 }, () => {
       await ask(gateway).catch(() => []);
       return (await gateway.workers())[0]?.restarts === before + 1;
     };
-    await expect.poll(isReplaced, { ...soon, timeout: 40_000 }).toBe(true);
-    await expect
-      .poll(async () => (await gateway.workers()).every(({ serving }) => serving), { ...soon, timeout: 40_000 })
-      .toBe(true);
+    await expect.poll(isReplaced, soon).toBe(true);
+    await expect.poll(async () => (await gateway.workers()).every(({ serving }) => serving), soon).toBe(true);
     expect((await ask(gateway)).every(({ status }) => status === 200)).toBe(true);
   });
 });
 
-describe("the supervisor", { timeout: 90_000 }, () => {
+describe("the supervisor", { timeout: LONG_MS }, () => {
   afterAll(closeShared);
 
   test("speaks for its workers: readiness, status, metrics", async () => {

@@ -164,7 +164,7 @@ describe("a body behind its answer", () => {
     await read(CHUNKED.length + REST.length);
     connection.look(Infinity);
     client.resume();
-    await expect.poll(() => text.length, { timeout: 5_000 }).toBeGreaterThan(page.length);
+    await expect.poll(() => text.length).toBeGreaterThan(page.length);
     client.write(get());
     await begun(2);
   });
@@ -228,7 +228,7 @@ describe("what is kept behind a request that is not answered", () => {
     await expect.poll(() => connection.socket.bytesRead).toBeGreaterThan(70_000);
     expect(connection.socket.bytesRead).toBeLessThan(body.length);
     client.resume();
-    await expect.poll(() => text.length, { timeout: 5_000 }).toBeGreaterThan(page.length);
+    await expect.poll(() => text.length).toBeGreaterThan(page.length);
     await heard("\r\n\r\nok");
     expect(exchanges.map(({ closesConnection }) => closesConnection)).toEqual([false, false]);
   });

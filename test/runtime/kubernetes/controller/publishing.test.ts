@@ -129,7 +129,7 @@ describe.each(["directory", "admin"] as const)("slices of namespaces (%s)", (kin
 
   /** A directory is read when the gateway comes to it. */
   const served = (host: string, owner: string): Promise<void> =>
-    expect.poll(async () => (await ask(host)).owner, { timeout: 10_000 }).toBe(owner);
+    expect.poll(async () => (await ask(host)).owner).toBe(owner);
 
   /** Statuses of the requests to these hosts that were answered while `act` went on. */
   async function during(hosts: readonly string[], act: () => Promise<void>): Promise<ReadonlySet<number>> {

@@ -14,7 +14,7 @@ import { snapshotFrom } from "../../../support/config.ts";
 import { createBreakableStore } from "../../../support/store.ts";
 
 const clock = createTestClock();
-const SOON = { timeout: 10_000, interval: 10 };
+const SOON = { interval: 10 };
 const GOOD = '{"name":"read","description":"Reads"}';
 const BAD = '{"name":"read","description":"Sends"}';
 

@@ -195,7 +195,7 @@ function exported(format: ExportFormat, kind: "slice" | "policy" = "policy"): st
   return exportDraft(DRAFTED, draft, format, "Published.")?.text ?? "";
 }
 
-describe("the three forms of one import", { timeout: 60_000 }, () => {
+describe("the three forms of one import", () => {
   const input = inputOf("typescript-everything");
   const bundle = bundleOf(input);
   const comparable = (text: string): string => {

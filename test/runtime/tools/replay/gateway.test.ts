@@ -196,7 +196,7 @@ test("records of a running gateway are decided again as it would decide them", a
   }
   expect(new Set(runs.flatMap(({ checks }) => checks.map(({ outcome }) => outcome))).size).toBe(3);
   expect([...seen].toSorted()).toEqual(["gains", "loses", "refused", "same"]);
-}, 60_000);
+});
 
 test("a request that finds no route any more, MCP that is off, and a route of another kind are told apart", async () => {
   const all: readonly RulesDoc[] = [{ allow: { and: [{ accept: true }] } }];

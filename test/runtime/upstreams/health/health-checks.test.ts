@@ -412,7 +412,7 @@ describe("a route with outlier_detection", () => {
     expect([await bodyOf(proxy), await bodyOf(proxy)]).toEqual(["b", "b"]);
     expect(a.seen.length).toBe(asked);
     a.answer = (response) => response.end("a");
-    await expect.poll(() => bodyOf(proxy), { timeout: 5_000 }).toBe("a");
+    await expect.poll(() => bodyOf(proxy)).toBe("a");
   });
 });
 
