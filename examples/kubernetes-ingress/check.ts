@@ -165,6 +165,7 @@ function bootFile(): object {
     idp_provider_url: "https://login.example.com",
     idp_client_id: "gateway",
     idp_client_secret: "example",
+    storage_url: "memory:",
     authorize_log: join(folder, "authorize.log"),
     runtime_flags: { mcp: true },
     routes: [],
