@@ -1,5 +1,5 @@
 /**
- * `npm run build`: dist/ as the published package has it.
+ * `npm run build [-- DIRECTORY]`: dist/, or that directory, as the published package has it.
  *
  *   dist/runtime            JavaScript and declarations by tsc; the gateway's programs as few files
  *   dist/constructs/cdktf   the constructs, and what they need of runtime/, as CommonJS
@@ -16,7 +16,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { writeProviderFile } from "../terraform/provider-file.ts";
@@ -26,28 +26,28 @@ import { writePrograms } from "./program-files.ts";
 import { readBill, refsOf, renderBill } from "./sbom.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const DIST = join(ROOT, "dist");
 
 /** A module's specifier in emitted code: of an import or export, a dynamic import, an import type, or a require. */
 const SPECIFIER = /((?:\bfrom|\bimport\(|\bimport|\brequire\()\s*)(["'])([^"'\n]+)\2/g;
 
-export async function build(): Promise<void> {
+export async function build(dist: string): Promise<void> {
   // Files of an earlier build that have no source any more would be published too.
   for (const part of ["runtime", "constructs", "provider"])
-    await rm(join(DIST, part), { recursive: true, force: true });
-  compile(".tsconfig.build.json");
-  compile(".tsconfig.constructs.json");
-  await finishDeclarations(DIST);
-  await writePrograms(ROOT, join(DIST, "runtime"));
-  const constructs = join(DIST, "constructs");
+    await rm(join(dist, part), { recursive: true, force: true });
+  compile(".tsconfig.build.json", dist);
+  compile(".tsconfig.constructs.json", join(dist, "constructs"));
+  await finishDeclarations(dist);
+  await writePrograms(ROOT, join(dist, "runtime"));
+  const constructs = join(dist, "constructs");
   await writeFile(join(constructs, "package.json"), '{ "type": "commonjs" }\n');
   await writeOtherFramework(join(constructs, "cdktf"), join(constructs, "cdktn"));
-  await writeProvider(join(DIST, "provider"));
-  await writePapers();
+  await writeProvider(join(dist, "provider"));
+  await writePapers(dist);
 }
 
-function compile(project: string): void {
-  execFileSync(join(ROOT, "node_modules/.bin/tsc"), ["-p", join(ROOT, project), "--noCheck"], {
+function compile(project: string, outDir: string): void {
+  const options = ["-p", join(ROOT, project), "--noCheck", "--outDir", outDir];
+  execFileSync(join(ROOT, "node_modules/.bin/tsc"), options, {
     stdio: ["ignore", 2, 2],
   });
 }
@@ -72,15 +72,15 @@ async function writeOtherFramework(from: string, to: string): Promise<void> {
 }
 
 /** What the package needs is not in it: whoever installs it gets it from a registry. */
-async function writePapers(): Promise<void> {
+async function writePapers(dist: string): Promise<void> {
   const { description } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { description: string };
   const product = { name: "gateform", version: VERSION, description, purl: `pkg:npm/gateform@${VERSION}` };
   const needed = await readBill(ROOT);
   const refs = refsOf(needed);
-  await writeFile(join(DIST, "sbom.cdx.json"), renderBill(needed, product, refs));
-  await writeFile(join(DIST, IMAGE_BILL), await imageBill(description));
+  await writeFile(join(dist, "sbom.cdx.json"), renderBill(needed, product, refs));
+  await writeFile(join(dist, IMAGE_BILL), await imageBill(description));
   const licenses = await thirdPartyLicenses("This package needs", await installedPackages(ROOT, refs));
-  await writeFile(join(DIST, "THIRD_PARTY_LICENSES.txt"), licenses);
+  await writeFile(join(dist, "THIRD_PARTY_LICENSES.txt"), licenses);
 }
 
 const IMAGE_BILL = "image-sbom.cdx.json";
@@ -129,4 +129,4 @@ async function filesIn(directory: string, ending: string): Promise<readonly stri
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-if (import.meta.main) await build();
+if (import.meta.main) await build(resolve(process.argv[2] ?? join(ROOT, "dist")));

@@ -19,18 +19,14 @@ test.skipIf(terraformMissing() !== undefined)(
       console.log(`skipped: ${cli}`);
       context.skip(cli);
     }
-    try {
-      const env = { ...process.env, CDKTF: cli.command };
-      const options = { cwd: root, env, timeout: LONG_MS };
-      const run = promisify(execFile)(process.execPath, ["test/support/run-example.ts", "cdktf"], options);
-      const { stdout } = await run.catch((error: unknown) => error as { stdout: string });
-      expect(stdout.split("\n").filter((line) => line.startsWith("FAIL"))).toEqual([]);
-      expect(stdout).toContain("pass  the plan shows a reviewer every route (cdktf-cli)");
-      expect(stdout).toContain("pass  the outputs tell the digest that is in force");
-      expect(stdout).toContain("pass  destroy removes the routes");
-      expect(stdout).toMatch(/^\d+ passed, 0 failed\n$/m);
-    } finally {
-      cli.close();
-    }
+    const env = { ...process.env, CDKTF: cli.command };
+    const options = { cwd: root, env, timeout: LONG_MS };
+    const run = promisify(execFile)(process.execPath, ["test/support/run-example.ts", "cdktf"], options);
+    const { stdout } = await run.catch((error: unknown) => error as { stdout: string });
+    expect(stdout.split("\n").filter((line) => line.startsWith("FAIL"))).toEqual([]);
+    expect(stdout).toContain("pass  the plan shows a reviewer every route (cdktf-cli)");
+    expect(stdout).toContain("pass  the outputs tell the digest that is in force");
+    expect(stdout).toContain("pass  destroy removes the routes");
+    expect(stdout).toMatch(/^\d+ passed, 0 failed\n$/m);
   },
 );

@@ -59,6 +59,11 @@ describe("the npm package", { timeout: LONG_MS }, () => {
   const node = (...args: string[]): string =>
     execFileSync(process.execPath, args, { cwd: project.directory, encoding: "utf8", timeout: LONG_MS });
 
+  test("is built before it is packed", () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { scripts: object };
+    expect(scripts).toMatchObject({ build: "node runtime/package/build.ts", prepack: "npm run build" });
+  });
+
   test("carries what it needs and nothing else", () => {
     const files = readdirSync(join(project.directory, "node_modules/gateform"), { recursive: true }).map(String);
     const surprising = files.filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts"));
@@ -120,8 +125,8 @@ describe("the npm package", { timeout: LONG_MS }, () => {
     });
 
     test("the package has the same bytes", async () => {
-      const packed = readFileSync(project.tarball);
-      expect((await packCopy(join(stages, "build/src/dist"))).equals(packed)).toBe(true);
+      const again = await packCopy(join(stages, "build/src/dist"), stages);
+      expect(readFileSync(again).equals(readFileSync(project.tarball))).toBe(true);
     });
   });
 

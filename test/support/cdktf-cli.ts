@@ -3,49 +3,46 @@
  * for Node 18 to 22. The programs it starts run under whichever Node is first on the PATH.
  */
 import { execFile } from "node:child_process";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
 import { LONG_MS } from "./limits.ts";
+import { madeOnce } from "./made-once.ts";
 
 export interface CdktfCli {
   /** Path of the command, for `CDKTF` of examples/cdktf/check.ts. */
   readonly command: string;
-  close(): void;
 }
 
 const CLI = "cdktf-cli@0.21.0";
 const NODE_VERSION = "22.23.3";
 
 /**
- * Installs it into a directory of its own: nobody else needs its half gigabyte.
+ * Installs it once for all runs, into a directory of its own: nobody else needs its half gigabyte.
  *
- * @returns why it cannot be had here, as a text
+ * @returns its command, or why it cannot be had here, as a text
  * @throws Error instead with GATEWAY_REQUIRE_ALL
  */
 export async function installCdktfCli(): Promise<CdktfCli | string> {
-  const directory = mkdtempSync(join(tmpdir(), "gateway-cdktf-"));
-  const close = (): void => rmSync(directory, { recursive: true, force: true });
   const node = nodePackage();
   try {
-    writeFileSync(join(directory, "package.json"), JSON.stringify({ private: true }));
-    // No install scripts: what they would fetch or build is in the packages.
-    const options = ["--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund", "--no-package-lock"];
-    await promisify(execFile)("npm", ["install", ...options, CLI, `${node}@${NODE_VERSION}`], {
-      cwd: directory,
-      timeout: LONG_MS,
+    const directory = await madeOnce("cdktf-cli", [CLI, node, NODE_VERSION], async (making) => {
+      writeFileSync(join(making, "package.json"), JSON.stringify({ private: true }));
+      // No install scripts: what they would fetch or build is in the packages.
+      const options = ["--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund", "--no-package-lock"];
+      await promisify(execFile)("npm", ["install", ...options, CLI, `${node}@${NODE_VERSION}`], {
+        cwd: making,
+        timeout: LONG_MS,
+      });
+      const command = join(making, "cdktf");
+      const words = [`node_modules/${node}/bin/node`, "node_modules/cdktf-cli/bundle/bin/cdktf"];
+      writeFileSync(command, `#!/bin/sh\nexec ${words.map((word) => `"\${0%/*}/${word}"`).join(" ")} "$@"\n`);
+      chmodSync(command, 0o755);
+      await promisify(execFile)(command, ["--version"], { env: { ...process.env, CHECKPOINT_DISABLE: "1" } });
     });
-    const modules = join(directory, "node_modules");
-    const command = join(directory, "cdktf");
-    const words = [join(modules, node, "bin/node"), join(modules, "cdktf-cli/bundle/bin/cdktf")];
-    writeFileSync(command, `#!/bin/sh\nexec ${words.map((word) => `'${word}'`).join(" ")} "$@"\n`);
-    chmodSync(command, 0o755);
-    await promisify(execFile)(command, ["--version"], { env: { ...process.env, CHECKPOINT_DISABLE: "1" } });
-    return { command, close };
+    return { command: join(directory, "cdktf") };
   } catch (error) {
-    close();
     const reason = `${CLI} cannot be installed: ${String(error)}`;
     if (process.env["GATEWAY_REQUIRE_ALL"] === "1") throw new Error(reason, { cause: error });
     return reason;

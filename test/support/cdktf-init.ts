@@ -3,11 +3,12 @@
  * beside the tools that they install. Of the command lines only the archive is fetched, not the half gigabyte they need.
  */
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
 import { LONG_MS } from "./limits.ts";
+import { madeOnce } from "./made-once.ts";
 
 /** Their templates ask for TypeScript 5, or for any; ts-node does not run with another. jest itself is left out. */
 const TOOLS = ["typescript@5.9", "ts-node@10", "@types/jest@30"];
@@ -29,13 +30,17 @@ export interface InitProject {
  */
 export async function initProjects(parent: string): Promise<Readonly<Record<Framework, InitProject>> | string> {
   const home = join(parent, "init");
-  mkdirSync(home);
-  writeFileSync(join(home, "package.json"), JSON.stringify({ private: true }));
-  const npm = (...args: string[]): Promise<unknown> =>
-    promisify(execFile)("npm", [...args, "--prefer-offline", "--silent"], { cwd: home, timeout: LONG_MS });
   try {
-    await npm("install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", ...TOOLS);
-    return { cdktf: await initProject("cdktf", home, npm), cdktn: await initProject("cdktn", home, npm) };
+    const made = await madeOnce("cdktf-init", [...TOOLS, ...Object.values(COMMAND_LINES)], async (making) => {
+      writeFileSync(join(making, "package.json"), JSON.stringify({ private: true }));
+      const npm = (...args: string[]): Promise<unknown> =>
+        promisify(execFile)("npm", [...args, "--prefer-offline", "--silent"], { cwd: making, timeout: LONG_MS });
+      await npm("install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", ...TOOLS);
+      for (const name of Object.keys(COMMAND_LINES) as Framework[]) await fetchTemplate(name, making, npm);
+    });
+    // Their programs find gateform above them.
+    cpSync(made, home, { recursive: true, verbatimSymlinks: true });
+    return { cdktf: initProject("cdktf", home), cdktn: initProject("cdktn", home) };
   } catch (error) {
     const reason = `the templates of cdktf-cli and cdktn-cli cannot be fetched: ${String(error)}`;
     if (process.env["GATEWAY_REQUIRE_ALL"] === "1") throw new Error(reason, { cause: error });
@@ -43,23 +48,27 @@ export async function initProjects(parent: string): Promise<Readonly<Record<Fram
   }
 }
 
-async function initProject(
+async function fetchTemplate(
   framework: Framework,
   home: string,
   npm: (...args: string[]) => Promise<unknown>,
-): Promise<InitProject> {
+): Promise<void> {
   const archive = join(home, `${framework}-cli`);
-  const directory = join(home, framework);
   mkdirSync(archive);
   await npm("pack", COMMAND_LINES[framework], "--pack-destination", archive);
   const [tarball = ""] = readdirSync(archive);
   await promisify(execFile)("tar", ["-xzf", tarball, TEMPLATE], { cwd: archive });
-  cpSync(join(archive, TEMPLATE), directory, { recursive: true });
+  renameSync(join(archive, TEMPLATE), join(home, framework));
+  rmSync(archive, { recursive: true });
   // As the command line fills it in.
   for (const name of ["package.json", "main.ts"]) {
-    const text = readFileSync(join(directory, name), "utf8");
-    writeFileSync(join(directory, name), text.replaceAll("{{ $base }}", "my-project"));
+    const text = readFileSync(join(home, framework, name), "utf8");
+    writeFileSync(join(home, framework, name), text.replaceAll("{{ $base }}", "my-project"));
   }
+}
+
+function initProject(framework: Framework, home: string): InitProject {
+  const directory = join(home, framework);
   const run = promisify(execFile);
   return {
     directory,

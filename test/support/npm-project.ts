@@ -53,7 +53,11 @@ export async function installPackage(packages: readonly string[]): Promise<NpmPr
   const directory = mkdtempSync(join(tmpdir(), "gateform-npm-"));
   let tarball = "";
   try {
-    tarball = await pack(root, directory);
+    // Not in the work tree, where another one's dist/ may be.
+    const dist = join(directory, "dist");
+    await start(process.execPath, [join(root, "runtime/package/build.ts"), dist], root);
+    tarball = await packCopy(dist, directory);
+    rmSync(dist, { recursive: true });
     const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as LockEntry & { version: string };
     const lock = lockFor(about, basename(tarball), packages);
     writeFileSync(join(directory, "package-lock.json"), JSON.stringify(lock));
@@ -74,29 +78,27 @@ export async function installPackage(packages: readonly string[]): Promise<NpmPr
 }
 
 /**
- * Packs a copy of the checkout in another directory.
+ * Packs a copy of the checkout, without building it.
  *
  * @param dist what was built there or elsewhere
- * @returns the archive
+ * @param destination where the archive comes
+ * @returns the archive's path
  */
-export async function packCopy(dist: string): Promise<Buffer> {
+export async function packCopy(dist: string, destination: string): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), "gateform copy-"));
   try {
-    const left = new Set(["node_modules", "dist", ".git", "test-artifacts", "coverage"]);
+    const left = new Set(["node_modules", "dist", ".git", "test", "test-artifacts", "coverage"]);
     const copy = join(directory, "deeper/source");
     cpSync(root, copy, { recursive: true, filter: (source) => !left.has(relative(root, source)) });
+    // The only one of the tests that is packed.
+    cpSync(join(root, "test/requirements.ts"), join(copy, "test/requirements.ts"));
     cpSync(dist, join(copy, "dist"), { recursive: true });
-    return readFileSync(await pack(copy, directory, "--ignore-scripts"));
+    const { stdout } = await npm(copy, "pack", "--pack-destination", destination, "--json", "--ignore-scripts");
+    const [packed] = JSON.parse(stdout) as [{ filename: string }];
+    return join(destination, packed.filename);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
-}
-
-async function pack(source: string, destination: string, ...options: readonly string[]): Promise<string> {
-  const { stdout } = await npm(source, "pack", "--pack-destination", destination, "--json", ...options);
-  // The build that runs before packing may print too.
-  const [packed] = JSON.parse(stdout.slice(stdout.search(/^\[/m))) as [{ filename: string }];
-  return join(destination, packed.filename);
 }
 
 /**
