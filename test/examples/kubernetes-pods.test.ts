@@ -172,10 +172,13 @@ describe.skipIf("missing" in found)(
 
       const refused = api.seen.filter((asked) => rights.find(asked) === undefined);
       expect(refused.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
-      await vi.waitFor(() => {
-        const used = new Set(api.seen.map((asked) => rights.find(asked) ?? ""));
-        expect([...used].toSorted()).toEqual(rights.given.toSorted());
-      });
+      await vi.waitFor(
+        () => {
+          const used = new Set(api.seen.map((asked) => rights.find(asked) ?? ""));
+          expect([...used].toSorted()).toEqual(rights.given.toSorted());
+        },
+        { timeout: POLL_MS },
+      );
     });
 
     test("a stopping pod says so to its probe first, and goes on serving", async () => {

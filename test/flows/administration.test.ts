@@ -5,6 +5,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { within2s } from "../support/promised.ts";
 import { assertionClaims, makeSigningKey, signAssertion } from "../support/client-assertion.ts";
 import { createSend } from "../support/browser.ts";
 import { startMcpGateway, type McpGateway } from "../support/mcp-gateway.ts";
@@ -12,7 +13,6 @@ import { createPkce, REDIRECT_URI } from "../support/oauth-client.ts";
 import { runCommand, type CommandOutcome } from "../support/run-command.ts";
 
 /** What the requirements promise for a revocation to be seen by every process. */
-const SEEN_WITHIN_MS = 2000;
 
 let directory = "";
 let world: McpGateway;
@@ -56,7 +56,7 @@ function call(token: string, tool?: string, url = world.resource) {
 
 /** Asks again and again until the token is refused; fails when that takes longer than promised. */
 async function refusedInTime(token: string): Promise<void> {
-  await expect.poll(async () => (await call(token)).status, { timeout: SEEN_WITHIN_MS, interval: 50 }).toBe(401);
+  await expect.poll(within2s(async () => (await call(token)).status)).toBe(401);
 }
 
 describe("gateway grants", () => {
@@ -101,7 +101,7 @@ describe("gateway sessions", () => {
     expect(listed.length).toBeGreaterThan(0);
     expect(listed[0]).toMatchObject({ email: "bob@example.com", ends: expect.stringMatching(/Z$/) });
     expect((await run("sessions", "revoke", "--user", "bob@example.com")).code).toBe(0);
-    await expect.poll(page, { timeout: SEEN_WITHIN_MS, interval: 50 }).toBe(401);
+    await expect.poll(within2s(page)).toBe(401);
     expect(await rows("sessions", "list", "--user", "bob@example.com")).toEqual([]);
     // A client's grant does not hang on the browser's session.
     expect((await call(client.tokens.access_token)).status).toBe(200);

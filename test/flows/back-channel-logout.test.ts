@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { within2s } from "../support/promised.ts";
 import { createAdminClient } from "../support/admin-client.ts";
 import { type Browser, createBrowser, createSend, findForm, findLink } from "../support/browser.ts";
 import { makeSigningKey, type SigningKey } from "../support/client-assertion.ts";
@@ -15,7 +16,6 @@ import { findPostgres, type Postgres, startPostgres } from "../support/postgres.
 import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
 
 const found = findPostgres();
-const WITHIN_2_S = { timeout: 2000, interval: 20 };
 const COMPANY = "https://company.example.com";
 const ALICE = "alice@example.com";
 
@@ -97,7 +97,7 @@ routes:
     const goesOn = await openAt(there, "/app/", { cookie: other.cookieHeader("localhost") });
     expect(await statusAt(there, browser)).toBe(200);
     await leave(browser);
-    await expect.poll(() => ended.map((each) => each()), WITHIN_2_S).toEqual([true, true]);
+    await expect.poll(within2s(() => ended.map((each) => each()))).toEqual([true, true]);
     expect(await statusAt(here, browser)).toBe(401);
     expect(await statusAt(there, browser)).toBe(401);
     expect([await statusAt(here, other), await statusAt(there, other), goesOn()]).toEqual([200, 200, false]);
@@ -110,12 +110,12 @@ routes:
     const ended = await openAt(there, "/tools", bearer);
     const browser = await signIn();
     await leave(browser);
-    await expect.poll(() => statusAt(there, browser), WITHIN_2_S).toBe(401);
+    await expect.poll(within2s(() => statusAt(there, browser))).toBe(401);
     expect([await ping(here, token), await ping(there, token), ended()]).toEqual([200, 200, false]);
 
     await world.reconfigure(withTrust(", logout_ends_grants: true"));
     await leave(oauth.browser);
-    await expect.poll(ended, WITHIN_2_S).toBe(true);
+    await expect.poll(within2s(ended)).toBe(true);
     expect([await ping(here, token), await ping(there, token)]).toEqual([401, 401]);
     await world.reconfigure(withTrust());
   });

@@ -8,6 +8,7 @@ import { join } from "node:path";
 
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 
+import { within2s } from "../support/promised.ts";
 import { runCli } from "../../runtime/cli.ts";
 import { createBrowser, createSend, type Answer, type Browser } from "../support/browser.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
@@ -18,8 +19,6 @@ import { findPostgres, startPostgres, type Postgres } from "../support/postgres.
 import { runCommand, type CommandOutcome } from "../support/run-command.ts";
 import { runGateway } from "../support/run-gateway.ts";
 import { startSignInGateway, type SignInGateway } from "../support/sign-in-gateway.ts";
-
-const IN_FORCE = { timeout: 2000, interval: 20 };
 
 const found = findPostgres();
 let postgres: Postgres | undefined;
@@ -71,7 +70,7 @@ afterAll(async () => {
 const lift: (readonly string[])[] = [];
 afterEach(async () => {
   for (const args of lift.splice(0)) await run("unblock", ...args);
-  await expect.poll(() => Promise.all([a, b].map(blocksOf)), IN_FORCE).toEqual([[], []]);
+  await expect.poll(within2s(() => Promise.all([a, b].map(blocksOf)))).toEqual([[], []]);
 });
 
 async function startReplica(): Promise<TestGateway> {
@@ -103,13 +102,13 @@ async function block(...args: readonly string[]): Promise<void> {
   const outcome = await run("block", ...args);
   expect([outcome.err, outcome.code]).toEqual(["", 0]);
   await expect
-    .poll(async () => (await Promise.all([a, b].map(blocksOf))).map(({ length }) => length > 0), IN_FORCE)
+    .poll(within2s(async () => (await Promise.all([a, b].map(blocksOf))).map(({ length }) => length > 0)))
     .toEqual([true, true]);
 }
 
 async function unblock(): Promise<void> {
   for (const args of lift.splice(0)) expect((await run("unblock", ...args)).code).toBe(0);
-  await expect.poll(() => Promise.all([a, b].map(blocksOf)), IN_FORCE).toEqual([[], []]);
+  await expect.poll(within2s(() => Promise.all([a, b].map(blocksOf)))).toEqual([[], []]);
 }
 
 async function blocksOf(gateway: TestGateway): Promise<readonly Record<string, unknown>[]> {
@@ -261,7 +260,7 @@ describe("gateway block", () => {
     expect((await page(b, "/app/", undefined)).status).toBe(401);
     await block("user", "service-account:ci");
     await block("user", "service-account:nightly");
-    for (const each of [a, b]) await expect.poll(async () => (await blocksOf(each)).length, IN_FORCE).toBe(2);
+    for (const each of [a, b]) await expect.poll(within2s(async () => (await blocksOf(each)).length)).toBe(2);
     for (const each of [ci, nightly]) expect((await call(b, each)).status).toBe(403);
     const program = { accept: "application/json", authorization: `Bearer ${ci.tokens.access_token}` };
     const onPage = await createSend({ via: b.port })({ method: "GET", url: `${a.origin}/app/`, headers: program });
@@ -344,7 +343,7 @@ describe("gateway block", () => {
     await block("route", "default/open");
     await anonymous.ended;
     await block("route", "default/tools");
-    await expect.poll(async () => (await blocksOf(b)).length, IN_FORCE).toBe(2);
+    await expect.poll(within2s(async () => (await blocksOf(b)).length)).toBe(2);
     for (const headers of [{}, { cookie }] as const) {
       const answer = await createSend({ via: b.port })({
         method: "GET",
@@ -391,7 +390,7 @@ describe("gateway block", () => {
     expect((await call(b, alice, "read_repo")).json()).toHaveProperty("result");
     expect((await call(b, notes, "delete_repo", "notes")).json()).toHaveProperty("result");
     await block("tool", "delete_repo");
-    await expect.poll(async () => (await blocksOf(b)).length, IN_FORCE).toBe(2);
+    await expect.poll(within2s(async () => (await blocksOf(b)).length)).toBe(2);
     expect((await call(b, notes, "delete_repo", "notes")).json()).toMatchObject({
       error: { data: { reason: "blocked" } },
     });
@@ -426,8 +425,8 @@ describe("gateway block", () => {
     ]);
     clock.advance(11 * 60_000);
     expect((await page(b, "/app/", bob.oauth.browser)).status).toBe(200);
-    await expect.poll(() => Promise.all([a, b].map(blocksOf)), IN_FORCE).toEqual([[], []]);
-    await expect.poll(() => b.log(), IN_FORCE).toContain("a block has ended");
+    await expect.poll(within2s(() => Promise.all([a, b].map(blocksOf)))).toEqual([[], []]);
+    await expect.poll(within2s(() => b.log())).toContain("a block has ended");
   });
 
   test.each([
@@ -450,7 +449,7 @@ describe("gateway block", () => {
     lift.push(["user", "mallory@example.com"]);
     const outcome = await run("block", "user", "mallory@example.com");
     expect([outcome.code, outcome.err]).toEqual([0, expect.stringContaining("is known here")]);
-    await expect.poll(async () => (await blocksOf(b)).length, IN_FORCE).toBe(1);
+    await expect.poll(within2s(async () => (await blocksOf(b)).length)).toBe(1);
   });
 });
 
@@ -485,7 +484,7 @@ test("with --workers: in force in every worker, and shown in /status", async () 
     expect(await ask()).toEqual(new Set([200]));
     const outcome = await runCommand("block", "route", "default/open", "--config", gateway.directory);
     expect([outcome.code, outcome.err]).toEqual([0, ""]);
-    await expect.poll(ask, IN_FORCE).toEqual(new Set([403]));
+    await expect.poll(within2s(ask)).toEqual(new Set([403]));
     const { body } = await gateway.admin.get("/status");
     expect(body).toMatchObject({
       blocks: [{ kind: "route", name: "default/open" }],

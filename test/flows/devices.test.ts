@@ -8,6 +8,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { within2s } from "../support/promised.ts";
 import { createSend, type Answer } from "../support/browser.ts";
 import { createDeviceVisitor, type DeviceVisitor } from "../support/device-visitor.ts";
 import { startEchoUpstream, type EchoUpstream } from "../support/echo-upstream.ts";
@@ -18,7 +19,6 @@ import { startSignInGateway, type SignInGateway } from "../support/sign-in-gatew
 import { makeSoftKey } from "../support/soft-authenticator.ts";
 
 /** What the requirements promise for a revocation to be seen by every process. */
-const SEEN_WITHIN_MS = 2000;
 
 let directory: string;
 let upstream: EchoUpstream;
@@ -113,7 +113,7 @@ describe("gateway devices", () => {
     expect((await run("devices", "approve", id)).out).toBe(`device ${id} was approved already\n`);
 
     expect(await run("devices", "approve", "--withdraw", id)).toMatchObject({ code: 0 });
-    await expect.poll(() => statuses(visitor, "/wiki/"), { timeout: SEEN_WITHIN_MS, interval: 50 }).toEqual([450, 450]);
+    await expect.poll(within2s(() => statuses(visitor, "/wiki/"))).toEqual([450, 450]);
     expect(await statuses(visitor, "/mine/")).toEqual([200, 200]);
 
     // Given again, it is not held to be withdrawn with the one before.
@@ -126,7 +126,7 @@ describe("gateway devices", () => {
     const kept = await withDevice("Kept");
     expect(await statuses(visitor, "/mine/")).toEqual([200, 200]);
     expect(await run("devices", "revoke", id)).toMatchObject({ code: 0, out: `device ${id} ended\n` });
-    await expect.poll(() => statuses(visitor, "/mine/"), { timeout: SEEN_WITHIN_MS, interval: 50 }).toEqual([450, 450]);
+    await expect.poll(within2s(() => statuses(visitor, "/mine/"))).toEqual([450, 450]);
     expect((await ask(visitor, "/.gateway/user")).status).toBe(200);
     expect(await statuses(kept.visitor, "/mine/")).toEqual([200, 200]);
   });

@@ -14,6 +14,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { within2s } from "../support/promised.ts";
 import { type RunningMcpServer, startMcpServer } from "../../examples/demo/mcp-server.ts";
 import { createSend, findForm, type Answer } from "../support/browser.ts";
 import { makeSigningKey, type SigningKey } from "../support/client-assertion.ts";
@@ -305,7 +306,7 @@ describe("the end", () => {
     expect(own).not.toHaveProperty("issuer");
     const revoked = await run("revoke", String(grant?.["id"]));
     expect([revoked.code, revoked.out]).toEqual([0, "1 grant ended\n"]);
-    await expect.poll(async () => (await ping("tools/mcp", token)).status, { timeout: 2000, interval: 50 }).toBe(401);
+    await expect.poll(within2s(async () => (await ping("tools/mcp", token)).status)).toBe(401);
     expect(JSON.parse((await run("list", "--user", "issuer:company/erin", "--json")).out)).toEqual([]);
   });
 });

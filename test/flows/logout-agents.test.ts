@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { within2s } from "../support/promised.ts";
 import { type Answer, createSend } from "../support/browser.ts";
 import { makeSigningKey, type SigningKey } from "../support/client-assertion.ts";
 import { idJagClaims, JWT_BEARER, signIdJag } from "../support/id-jag.ts";
@@ -13,7 +14,6 @@ import { createOAuthClient, type Registration } from "../support/oauth-client.ts
 import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
 
 const COMPANY = "https://company.example.com";
-const WITHIN_2_S = { timeout: 2000, interval: 20 };
 const send = createSend();
 
 let key: SigningKey;
@@ -100,7 +100,7 @@ describe("an agent by ID-JAG", () => {
     const [dana, erin] = [await work("dana"), await work("erin")];
     const early = await assertion("dana");
     await logout({ sub: "dana" });
-    await expect.poll(dana.streams, WITHIN_2_S).toBe(false);
+    await expect.poll(within2s(dana.streams)).toBe(false);
     expect(await dana.calls()).toBe(401);
     expect([erin.streams(), await erin.calls()]).toEqual([true, 200]);
     const late = await exchange(early);
@@ -114,7 +114,7 @@ describe("an agent by ID-JAG", () => {
   test("is cut off by a logout token with a session beside its user, too", async () => {
     const frida = await work("frida");
     await logout({ sub: "frida", sid: "a-session-at-the-company" });
-    await expect.poll(frida.streams, WITHIN_2_S).toBe(false);
+    await expect.poll(within2s(frida.streams)).toBe(false);
     expect(await frida.calls()).toBe(401);
   });
 
@@ -133,7 +133,7 @@ describe("an agent by ID-JAG", () => {
     const each = await work(sub);
     const early = await assertion(sub);
     expect(await revoke(subjectOf(sub))).toBe(204);
-    await expect.poll(each.streams, WITHIN_2_S).toBe(false);
+    await expect.poll(within2s(each.streams)).toBe(false);
     expect(await each.calls()).toBe(401);
     expect((await exchange(early)).json()["error"]).toBe("invalid_grant");
     const iat = Math.floor(Date.now() / 1000) + 5;

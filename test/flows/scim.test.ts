@@ -9,6 +9,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
+import { within2s } from "../support/promised.ts";
 import { runCli } from "../../runtime/cli.ts";
 import { type Answer, createSend } from "../support/browser.ts";
 import { makeSigningKey, type SigningKey } from "../support/client-assertion.ts";
@@ -24,7 +25,6 @@ import { type SignInGateway, startSignInGateway } from "../support/sign-in-gatew
 
 const COMPANY = "https://company.example.com";
 const TOKEN = "scim-token-of-the-company";
-const WITHIN_2_S = { timeout: 2000, interval: 20 };
 const send = createSend();
 
 let key: SigningKey;
@@ -183,8 +183,8 @@ describe("whoever leaves", () => {
       const token = await tokenOf(sub);
       const streams = await Promise.all(ports().map((port) => hold(token, port)));
       expect((await leave[way]?.(id, oktaUser(`${sub}@company.example`, sub)))?.status).toBe(200);
-      for (const isOpen of streams) await expect.poll(isOpen, WITHIN_2_S).toBe(false);
-      for (const port of ports()) await expect.poll(() => call(token, port), WITHIN_2_S).toBe(401);
+      for (const isOpen of streams) await expect.poll(within2s(isOpen)).toBe(false);
+      for (const port of ports()) await expect.poll(within2s(() => call(token, port))).toBe(401);
       const refused = await exchange(sub, 5);
       expect([refused.status, refused.json()["error"]]).toEqual([400, "invalid_grant"]);
       // Back again, by Entra's text.
@@ -215,8 +215,8 @@ describe("whoever leaves", () => {
     const token = await tokenOf("deleted");
     const isOpen = await hold(token, second.port);
     expect((await company.send("DELETE", `/Users/${id}`)).status).toBe(204);
-    await expect.poll(isOpen, WITHIN_2_S).toBe(false);
-    for (const port of ports()) await expect.poll(() => call(token, port), WITHIN_2_S).toBe(401);
+    await expect.poll(within2s(isOpen)).toBe(false);
+    for (const port of ports()) await expect.poll(within2s(() => call(token, port))).toBe(401);
   });
 });
 
@@ -233,7 +233,7 @@ test("people sign in while the directory has them, with its groups and not those
   await people.send("PATCH", `/Users/${id}`, patchOf({ op: "replace", value: { active: false } }));
   const again = async (): Promise<string> =>
     (await browser.open(`${origin}/web`, { follow: false })).hops.at(-1)?.location ?? "";
-  await expect.poll(again, WITHIN_2_S).toContain("/.gateway/");
+  await expect.poll(within2s(again)).toContain("/.gateway/");
   expect(await signIn()).toBe(403);
   const flag = (value: string) => patchOf({ op: "Replace", path: "active", value });
   expect((await people.send("PATCH", `/Users/${id}`, flag("True"))).status).toBe(200);
@@ -258,8 +258,8 @@ test("who only shows the provider's own token is let in and cut off as everybody
   await people.send("PATCH", `/Groups/${group?.id}`, patchOf({ op: "add", path: "members", value: [{ value: id }] }));
   const streams = await Promise.all(ports().map((port) => hold(token, port, "/api")));
   await people.send("PATCH", `/Users/${id}`, patchOf({ op: "replace", value: { active: false } }));
-  for (const isOpen of streams) await expect.poll(isOpen, WITHIN_2_S).toBe(false);
-  for (const port of ports()) await expect.poll(() => statusAt(port), WITHIN_2_S).toBe(401);
+  for (const isOpen of streams) await expect.poll(within2s(isOpen)).toBe(false);
+  for (const port of ports()) await expect.poll(within2s(() => statusAt(port))).toBe(401);
   expect((await people.send("DELETE", `/Users/${id}`)).status).toBe(204);
 });
 

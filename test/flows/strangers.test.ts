@@ -50,7 +50,8 @@ afterAll(() => world?.close());
 
 const countOf = (kind: string): number => written.get(kind)?.size ?? 0;
 /** All but what the gateway says of itself. */
-const writtenKinds = (): readonly string[] => [...written.keys()].filter((kind) => kind !== "status").toSorted();
+const writtenKinds = (): readonly string[] =>
+  [...written.keys()].filter((kind) => kind !== "status" && kind !== "shared-secret").toSorted();
 
 /** So many times, a few at once; each to where its redirects lead on this host, the provider excluded. */
 async function repeat(count: number, url: (index: number) => string): Promise<ReadonlySet<number>> {

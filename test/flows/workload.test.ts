@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { within2s } from "../support/promised.ts";
 import { type RunningMcpServer, startMcpServer } from "../../examples/demo/mcp-server.ts";
 import { createSend, type Answer } from "../support/browser.ts";
 import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.ts";
@@ -154,7 +155,7 @@ describe("a job without secrets", () => {
     const [grant] = JSON.parse(listed.out) as readonly Readonly<Record<string, unknown>>[];
     expect(grant).toMatchObject({ issuer: "ci", user: "workload:ci/listed", server: `${origin}/live` });
     expect((await run("revoke", String(grant?.["id"]))).code).toBe(0);
-    await expect.poll(async () => (await ping("live", token)).status, { timeout: 2000, interval: 50 }).toBe(401);
+    await expect.poll(within2s(async () => (await ping("live", token)).status)).toBe(401);
   });
 
   test("is no caller of an MCP server by the platform's token itself, nor of ordinary routes by the exchanged one", async () => {
@@ -252,8 +253,8 @@ describe("the end of the trust", () => {
     expect([(await ping("live", token)).status, (await get("/api/x", own)).status]).toEqual([200, 200]);
     const blocked = await runCommand("block", "user", user, "--config", gateway.configFile);
     expect(blocked.code).toBe(0);
-    await expect.poll(async () => (await get("/api/x", own)).status, { timeout: 2000, interval: 50 }).toBe(403);
-    await expect.poll(async () => (await ping("live", token)).status, { timeout: 2000, interval: 50 }).not.toBe(200);
+    await expect.poll(within2s(async () => (await get("/api/x", own)).status)).toBe(403);
+    await expect.poll(within2s(async () => (await ping("live", token)).status)).not.toBe(200);
     expect((await exchange("live", await job(claims))).json()["error"]).toBe("access_denied");
   });
 });

@@ -10,6 +10,7 @@ import { join } from "node:path";
 
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 
+import { within2s } from "../support/promised.ts";
 import { block, unblock } from "../../runtime/tools/commands/blocks.ts";
 import { silentLog } from "../../runtime/shared/log.ts";
 import { systemClock } from "../../runtime/shared/clock.ts";
@@ -22,7 +23,6 @@ import { startUpstreamGateway, type UpstreamGateway } from "../support/upstream-
 
 /** Key of a record that nobody can read. */
 const ODD = "block:odd";
-const IN_FORCE = { timeout: 2000, interval: 20 };
 const send = createSend();
 
 let directory: string;
@@ -78,7 +78,7 @@ afterEach(async () => {
   vi.restoreAllMocks();
   for (const { key } of await store.list("blocks")) await store.delete(key);
   await store.append("blocks", "changed", Math.floor(Date.now() / 1000) + 60);
-  await expect.poll(inForce, IN_FORCE).toBe(0);
+  await expect.poll(within2s(inForce)).toBe(0);
 });
 
 const config = (): { config: string } => ({ config: bench.gateway.configFile });
@@ -94,7 +94,7 @@ async function blocked(kind: string, name: string): Promise<void> {
   vi.spyOn(console, "error").mockImplementation(() => {});
   expect(await block(kind, name, config())).toBe(0);
   const stored = (await store.list("blocks")).filter(({ key }) => key !== ODD);
-  await expect.poll(inForce, IN_FORCE).toBe(stored.length);
+  await expect.poll(within2s(inForce)).toBe(stored.length);
 }
 
 const cookieOf = (browser: Browser): string => browser.cookieHeader("localhost");
@@ -131,7 +131,7 @@ describe("what was begun before a block", () => {
     const before = (await bench.gateway.records()).length;
     const { sent, over } = upload("/app/held", { "content-length": "10" });
     // Decided.
-    await expect.poll(async () => (await bench.gateway.records()).length, IN_FORCE).toBe(before + 1);
+    await expect.poll(within2s(async () => (await bench.gateway.records()).length)).toBe(before + 1);
     await blocked("user", "u-alice");
     sent.end("0");
     expect(await over).not.toBe(200);
@@ -144,10 +144,10 @@ describe("what was begun before a block", () => {
   ])("an upload %s is broken off, and the upstream does not take it for whole", async (title, headers) => {
     const path = `/app/upload-${title.replaceAll(" ", "-")}`;
     const { over } = upload(path, headers);
-    await expect.poll(() => upstream.begun, IN_FORCE).toContain(`POST ${path}`);
+    await expect.poll(within2s(() => upstream.begun)).toContain(`POST ${path}`);
     await blocked("user", "u-alice");
     expect(await over).not.toBe(200);
-    await expect.poll(() => upstream.broken, IN_FORCE).toContain(`POST ${path}`);
+    await expect.poll(within2s(() => upstream.broken)).toContain(`POST ${path}`);
     expect(upstream.whole).not.toContain(`POST ${path}`);
   });
 
@@ -174,7 +174,7 @@ describe("who is blocked by address", () => {
     await blocked("user", "alice@example.com");
     expect((await asked()).map(({ status }) => status)).toEqual([403, 403, 403]);
     expect(await unblock("user", "ALICE@example.com", config())).toBe(0);
-    await expect.poll(inForce, IN_FORCE).toBe(0);
+    await expect.poll(within2s(inForce)).toBe(0);
     expect((await asked()).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
@@ -191,7 +191,7 @@ describe("who is blocked by address", () => {
     if (!renamed.ok) throw new Error("alice changed");
     try {
       expect(await unblock("user", "alice@example.com", config())).toBe(0);
-      await expect.poll(inForce, IN_FORCE).toBe(0);
+      await expect.poll(within2s(inForce)).toBe(0);
     } finally {
       await store.put("identity:u-alice", value, { ...rest, ifVersion: renamed.version });
     }

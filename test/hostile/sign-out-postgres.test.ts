@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
+import { within2s } from "../support/promised.ts";
 import { type Answer, type Browser, createBrowser, createSend, findLink, type Page } from "../support/browser.ts";
 import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
@@ -11,7 +12,6 @@ import { findPostgres, type Postgres, startPostgres } from "../support/postgres.
 import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
 
 const found = findPostgres();
-const WITHIN_2_S = { timeout: 2000, interval: 20 };
 const ROUTES = `routes:
   - { name: app, from: "{origin}", prefix: /app, to: "{upstream}", policy: { allow: { and: [authenticated_user: true] } } }
 `;
@@ -71,7 +71,7 @@ describe.skipIf("missing" in found)("sign-out at one of two gateways on PostgreS
   test("is in force at the other one within two seconds", async () => {
     expect(isDone(await submit(await openForm()))).toBe(true);
     expect((await ask(here)).status).toBe(401);
-    await expect.poll(async () => (await ask(there)).status, WITHIN_2_S).toBe(401);
+    await expect.poll(within2s(async () => (await ask(there)).status)).toBe(401);
   });
 
   test("asked for while the server is away fails, and done again once it is back holds at the other one", async () => {

@@ -4,6 +4,8 @@
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
+import { POLL_MS } from "../support/limits.ts";
+import { within2s } from "../support/promised.ts";
 import type { Browser, Page } from "../support/scripted-browser.ts";
 import { APP, startSessionBench, WIKI, type Replica, type SessionBench } from "../support/session-bench.ts";
 
@@ -22,7 +24,6 @@ beforeEach(async () => {
 });
 afterEach(() => bench.close());
 
-const WITHIN_2_S = { timeout: 2000, interval: 20 };
 const COOKIE = "__Host-gateway_session";
 
 async function statusAtOther(): Promise<number> {
@@ -30,7 +31,10 @@ async function statusAtOther(): Promise<number> {
 }
 
 async function refusedAtOther(): Promise<void> {
-  await vi.waitFor(async () => expect(await statusAtOther()).toBe(401), WITHIN_2_S);
+  await vi.waitFor(
+    within2s(async () => expect(await statusAtOther()).toBe(401)),
+    { timeout: POLL_MS },
+  );
 }
 
 const submit = (): Promise<Page> => browser.submit(form, { button: "Sign out", follow: false });
@@ -114,7 +118,10 @@ describe("a session ended from the user page while the store is away", () => {
     expect(bench.session.revocations.isOwed(id)).toBe(true);
     bench.store.broken = false;
     await refusedAtOther();
-    await vi.waitFor(() => expect(bench.session.revocations.isOwed(id)).toBe(false), WITHIN_2_S);
+    await vi.waitFor(
+      within2s(() => expect(bench.session.revocations.isOwed(id)).toBe(false)),
+      { timeout: POLL_MS },
+    );
   });
 });
 

@@ -128,6 +128,8 @@ async function run(args: readonly string[]): Promise<number> {
   const enter = group ? `echo $$ > '${join(group.directory, "cgroup.procs")}' && ` : "";
   const child = spawn("/bin/sh", ["-c", `${enter}exec "$0" "$@"`, process.execPath, ...vitest], {
     cwd: ROOT,
+    // A run that leaves something in the work tree has failed.
+    env: { ...process.env, GATEWAY_CLEAN_TREE: "1" },
     stdio: "inherit",
   });
   // A terminal sends Ctrl-C to both: vitest ends, then the group is removed.

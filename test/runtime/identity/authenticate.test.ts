@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
+import { POLL_MS } from "../../support/limits.ts";
 import type { Exchange } from "../../../runtime/http/exchange.ts";
 import { fixedSnapshot } from "../../support/pipeline.ts";
 import { createKeys, randomSecret } from "../../../runtime/shared/keys.ts";
@@ -125,8 +126,9 @@ describe("Authenticator", () => {
     users.set(alice.id, { ...alice, version: 2, groups: ["new"] });
     clock.advance(HARD_MS - 1);
     expect(authenticator.bearer(token, GITHUB)).toMatchObject({ principal: { user: { version: 1 } } });
-    await vi.waitFor(() =>
-      expect(authenticator.bearer(token, GITHUB)).toMatchObject({ principal: { user: { version: 2 } } }),
+    await vi.waitFor(
+      () => expect(authenticator.bearer(token, GITHUB)).toMatchObject({ principal: { user: { version: 2 } } }),
+      { timeout: POLL_MS },
     );
     users.set(alice.id, { ...alice, version: 3 });
     clock.advance(HARD_MS);

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
+import { POLL_MS } from "../../support/limits.ts";
+import { within2s } from "../../support/promised.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";
 import type { Block } from "../../../runtime/policy/blocks.ts";
 import { liftBlock, putBlock } from "../../../runtime/identity/block-records.ts";
@@ -9,7 +11,6 @@ import { createTestClock } from "../../support/clock.ts";
 import { createBreakableStore } from "../../support/store.ts";
 
 const clock = createTestClock();
-const WITHIN_2_S = { timeout: 2000, interval: 10 };
 const SUBJECT = { user: { id: "u", email: "" } };
 const block: Block = { kind: "user", name: "u", reason: "", since: 0, by: "" };
 
@@ -45,14 +46,23 @@ describe("openBlocks()", () => {
     const stop = blocks.subscribe(() => (heard += 1));
     expect(blocks.size).toBe(0);
     await put();
-    await vi.waitFor(() => expect(blocks.find(SUBJECT)).toBeDefined(), WITHIN_2_S);
+    await vi.waitFor(
+      within2s(() => expect(blocks.find(SUBJECT)).toBeDefined()),
+      { timeout: POLL_MS },
+    );
     expect(heard).toBe(1);
     expect(await liftBlock({ store: store.store, clock }, block)).toBe(true);
-    await vi.waitFor(() => expect(blocks.size).toBe(0), WITHIN_2_S);
+    await vi.waitFor(
+      within2s(() => expect(blocks.size).toBe(0)),
+      { timeout: POLL_MS },
+    );
     expect(heard).toBe(1);
     stop();
     await put();
-    await vi.waitFor(() => expect(blocks.size).toBe(1), WITHIN_2_S);
+    await vi.waitFor(
+      within2s(() => expect(blocks.size).toBe(1)),
+      { timeout: POLL_MS },
+    );
     expect(heard).toBe(1);
   });
 
@@ -64,7 +74,10 @@ describe("openBlocks()", () => {
     expect(blocks.find(SUBJECT)).toBeDefined();
     store.broken = false;
     await put({ name: "v" });
-    await vi.waitFor(() => expect(blocks.find({ user: { id: "v", email: "" } })).toBeDefined(), WITHIN_2_S);
+    await vi.waitFor(
+      within2s(() => expect(blocks.find({ user: { id: "v", email: "" } })).toBeDefined()),
+      { timeout: POLL_MS },
+    );
     expect(blocks.find(SUBJECT)).toBeDefined();
   });
 
@@ -74,7 +87,10 @@ describe("openBlocks()", () => {
     expect(blocks.list()).toHaveLength(1);
     clock.advance(60_000);
     expect([blocks.list(), blocks.find(SUBJECT)]).toEqual([[], undefined]);
-    await vi.waitFor(() => expect(blocks.size).toBe(0), WITHIN_2_S);
+    await vi.waitFor(
+      within2s(() => expect(blocks.size).toBe(0)),
+      { timeout: POLL_MS },
+    );
     expect(await store.store.list("blocks")).toHaveLength(1);
   });
 
@@ -91,6 +107,9 @@ describe("openBlocks()", () => {
       throw new Error("a listener's bug");
     });
     await put();
-    await vi.waitFor(() => expect(blocks.find(SUBJECT)).toBeDefined(), WITHIN_2_S);
+    await vi.waitFor(
+      within2s(() => expect(blocks.find(SUBJECT)).toBeDefined()),
+      { timeout: POLL_MS },
+    );
   });
 });

@@ -1,6 +1,7 @@
 /** Users as the provider has them: refresh, rotation, refusal, absence. With the real provider on real sockets. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
+import { POLL_MS } from "../../support/limits.ts";
 import { MAX_CONFIRM_SECONDS } from "../../../runtime/identity/claims-record.ts";
 import type { IdentityRecord } from "../../../runtime/identity/identity-records.ts";
 import type { Browser } from "../../support/scripted-browser.ts";
@@ -204,7 +205,7 @@ describe("what the provider changes reaches decisions", () => {
     expect(await groupsSeen()).toEqual(["admins", "engineering"]);
     await vi.waitFor(() => expect(bench.idp.calls.refresh).toBe(1));
     bench.clock.advance(20_000);
-    await vi.waitFor(async () => expect(await groupsSeen()).toEqual(["moved"]));
+    await vi.waitFor(async () => expect(await groupsSeen()).toEqual(["moved"]), { timeout: POLL_MS });
     bench.idp.disable("u-alice");
     bench.clock.advance(3_600_000);
     expect(await isOpen()).toBe(false);

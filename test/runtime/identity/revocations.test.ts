@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
+import { POLL_MS } from "../../support/limits.ts";
+import { within2s } from "../../support/promised.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";
 import { createRevocations, type RevocationFeed } from "../../../runtime/identity/revocations.ts";
 import type { Store } from "../../../runtime/store/store.ts";
@@ -20,7 +22,6 @@ function start(over: Store = store.store): RevocationFeed {
   feeds.push(feed);
   return feed;
 }
-const WITHIN_2_S = { timeout: 2000, interval: 10 };
 
 describe("Revocations", () => {
   it("are known here at once and elsewhere soon", async () => {
@@ -30,7 +31,10 @@ describe("Revocations", () => {
     const { epoch } = there;
     await here.revoke("session:a");
     expect(here.isRevoked(["grant:x", "session:a"])).toBe(true);
-    await vi.waitFor(() => expect(there.isRevoked(["session:a"])).toBe(true), WITHIN_2_S);
+    await vi.waitFor(
+      within2s(() => expect(there.isRevoked(["session:a"])).toBe(true)),
+      { timeout: POLL_MS },
+    );
     expect(there.epoch).toBeGreaterThan(epoch);
     expect(heard).toEqual(["session:a"]);
     expect(there.isRevoked(["session:b"])).toBe(false);
@@ -44,7 +48,10 @@ describe("Revocations", () => {
     await there.catchUp();
     await start().revoke("session:a");
     expect(there.isRevoked(["session:a"])).toBe(false);
-    await vi.waitFor(() => expect(there.isRevoked(["session:a"])).toBe(true), WITHIN_2_S);
+    await vi.waitFor(
+      within2s(() => expect(there.isRevoked(["session:a"])).toBe(true)),
+      { timeout: POLL_MS },
+    );
   });
 
   it("are known to a process that starts later", async () => {
@@ -69,7 +76,10 @@ describe("Revocations", () => {
     await feed.revoke("session:b");
     expect(feed.isRevoked(["session:a"])).toBe(true);
     clock.advance(1_000);
-    await vi.waitFor(() => expect(feed.isRevoked(["session:a"])).toBe(false), WITHIN_2_S);
+    await vi.waitFor(
+      within2s(() => expect(feed.isRevoked(["session:a"])).toBe(false)),
+      { timeout: POLL_MS },
+    );
     expect(feed.isRevoked(["session:b"])).toBe(true);
   });
 
@@ -133,7 +143,10 @@ describe("Revocations", () => {
     await feed.catchUp().catch(() => {});
     store.broken = false;
     await start().revoke("session:a");
-    await vi.waitFor(() => expect(feed.isRevoked(["session:a"])).toBe(true), WITHIN_2_S);
+    await vi.waitFor(
+      within2s(() => expect(feed.isRevoked(["session:a"])).toBe(true)),
+      { timeout: POLL_MS },
+    );
   });
 
   it.each(["", "session:", "alice", "token:x"])("of %j are refused", async (key) => {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { describe, expect, onTestFinished, test } from "vitest";
 
+import { within2s } from "../../support/promised.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";
 import { epochSeconds, systemClock } from "../../../runtime/shared/clock.ts";
 import { followFeed } from "../../../runtime/store/follow-feed.ts";
@@ -36,7 +37,7 @@ describe("followFeed()", () => {
     onTestFinished(() => follower.close());
     await follower.catchUp();
     for (let entry = 1; entry <= 20; entry += 1) await there.append("news", entry, end);
-    await expect.poll(() => seen.length, { timeout: 2_000 }).toBe(21);
+    await expect.poll(within2s(() => seen.length)).toBe(21);
     expect(seen).toEqual(Array.from({ length: 21 }, (_, entry) => entry));
   });
 

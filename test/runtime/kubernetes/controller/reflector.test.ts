@@ -1,6 +1,7 @@
 /** Copies of collections, against an API server that behaves and misbehaves like a real one. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 
+import { POLL_MS } from "../../../support/limits.ts";
 import { createBackoff } from "../../../../runtime/kubernetes/controller/backoff.ts";
 import { createKubeClient } from "../../../../runtime/kubernetes/controller/client.ts";
 import { collectionPath, KubeError } from "../../../../runtime/kubernetes/controller/kube-client.ts";
@@ -74,7 +75,9 @@ describe("createReflector()", () => {
     api.forbid(() => true);
     api.cutWatches();
     await api.until(() => api.seen.length >= before + 3);
-    await vi.waitFor(() => expect(lines.filter((line) => line.includes("Forbidden"))).toHaveLength(2));
+    await vi.waitFor(() => expect(lines.filter((line) => line.includes("Forbidden"))).toHaveLength(2), {
+      timeout: POLL_MS,
+    });
   });
 
   test("lists, then follows what is added, changed and removed", async () => {

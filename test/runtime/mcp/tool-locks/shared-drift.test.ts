@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
+import { POLL_MS } from "../../../support/limits.ts";
 import type { CompiledRoute } from "../../../../runtime/config/compiled.ts";
 import { toolDigest } from "../../../../runtime/features/mcp/tool-lock-file.ts";
 import type { ToolLock } from "../../../../runtime/features/mcp/tool-lock.ts";
@@ -14,7 +15,7 @@ import { snapshotFrom } from "../../../support/config.ts";
 import { createBreakableStore } from "../../../support/store.ts";
 
 const clock = createTestClock();
-const SOON = { interval: 10 };
+const SOON = { timeout: POLL_MS, interval: 10 };
 const GOOD = '{"name":"read","description":"Reads"}';
 const BAD = '{"name":"read","description":"Sends"}';
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
+import { within2s } from "../../../support/promised.ts";
 import { epochSeconds } from "../../../../runtime/shared/clock.ts";
 import { startTokenStoreBench, type TokenStoreBench, type TokenStoreReplica } from "../../../support/vault-bench.ts";
 
@@ -30,7 +31,7 @@ describe("attach()", () => {
     expect(await attach()).toMatchObject({ kind: "token" });
     await bench.replica().tokenStore.disconnect("alice", bench.target);
     // No time passes on the clock: nothing is read again because of its age.
-    await expect.poll(() => attach(), { timeout: 2_000 }).toEqual({ kind: "connect" });
+    await expect.poll(within2s(() => attach())).toEqual({ kind: "connect" });
   });
 
   test("a disconnect is seen at once where it happened, though the upstream takes its time to revoke", async () => {
@@ -42,7 +43,7 @@ describe("attach()", () => {
       return send(request);
     };
     const disconnecting = replica.tokenStore.disconnect("alice", bench.target);
-    await expect.poll(() => attach(), { timeout: 2_000 }).toEqual({ kind: "connect" });
+    await expect.poll(within2s(() => attach())).toEqual({ kind: "connect" });
     expect(bench.service.revoked).toEqual([]);
     end.resolve();
     await disconnecting;
@@ -66,7 +67,7 @@ describe("attach()", () => {
     const refreshed = await bench.replica().tokenStore.replace("alice", bench.target, "access-sentinel-alice", true);
     if (refreshed.kind !== "token") throw new Error("no token");
     await bench.replica().changes.tell({ userId: "alice", routeKey: bench.target.route.key });
-    await expect.poll(() => attach(), { timeout: 2_000 }).toMatchObject({ accessToken: refreshed.accessToken });
+    await expect.poll(within2s(() => attach())).toMatchObject({ accessToken: refreshed.accessToken });
   });
 
   test("what is known is read again in the background, so that a disconnect is seen though its telling was lost", async () => {
