@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 
 import { parse, stringify } from "yaml";
 
+import { POLL_MS } from "../../test/support/limits.ts";
 import { runCommand } from "../../test/support/run-command.ts";
 import { createSteps } from "../demo/steps.ts";
 import { createApprover } from "./approver.ts";
@@ -152,7 +153,7 @@ try {
       steps.equal((await sue.tools()).join(), "list_tickets,refund");
       // The other worker hears of it within two seconds.
       let refusal = "";
-      for (const until = Date.now() + 5000; !/denied/.test(refusal) && Date.now() < until; await pause(50))
+      for (const until = Date.now() + POLL_MS; !/denied/.test(refusal) && Date.now() < until; await pause(50))
         refusal = await refusalOf(sue.call("read_ticket", { ticket: "7" }));
       steps.match(refusal, /denied/);
       const refused = await Promise.all(

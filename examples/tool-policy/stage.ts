@@ -8,6 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 
 import { parse } from "yaml";
 
+import { POLL_MS } from "../../test/support/limits.ts";
 import type { Closable } from "../../runtime/shared/clock.ts";
 import { runGateway, type RunningGateway } from "../../test/support/run-gateway.ts";
 import { createBrowser, type Browser } from "../../test/support/browser.ts";
@@ -127,7 +128,7 @@ export async function startStage(): Promise<Stage> {
         const digests = async (): Promise<readonly unknown[]> => (await gateway.workers()).map(({ digest }) => digest);
         const [before] = await digests();
         const said = await publisher.apply(slice);
-        for (const until = Date.now() + 10_000; Date.now() < until; await pause(20)) {
+        for (const until = Date.now() + POLL_MS; Date.now() < until; await pause(20)) {
           const now = await digests();
           if (new Set(now).size === 1 && now[0] !== before) return said;
         }
@@ -150,7 +151,7 @@ export async function startStage(): Promise<Stage> {
       },
       recordFile,
       async record(fits) {
-        for (const until = Date.now() + 10_000; Date.now() < until; await pause(20)) {
+        for (const until = Date.now() + POLL_MS; Date.now() < until; await pause(20)) {
           const lines = (await readFile(recordFile, "utf8")).split("\n").filter((line) => line.endsWith("}"));
           const found = lines.map((line) => JSON.parse(line) as AuthorizationRecord).find(fits);
           if (found) return found;

@@ -13,7 +13,7 @@ import { upstreamsOfEachTest } from "../../../support/upstream-suite.ts";
 
 let transport: Transport;
 beforeEach(() => {
-  transport = createHttp1Transport({ connectTimeoutMs: 300 });
+  transport = createHttp1Transport({ connectTimeoutMs: 2_000 });
 });
 const start = upstreamsOfEachTest(() => transport.close());
 
@@ -126,7 +126,7 @@ describe("silence", () => {
     const asked = ask(transport, server.upstream, { headTimeoutMs: 0, idleTimeoutMs: 0 });
     await asked.head;
     // Longer than the connection might take, whose timer it is.
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await new Promise((resolve) => setTimeout(resolve, 2_100));
     expect(asked.isOver).toBe(false);
     for (const socket of server.open) socket.write("0\r\n\r\n");
     expect((await asked.over).failure).toBeUndefined();
@@ -172,16 +172,16 @@ describe("silence", () => {
       const drops = setInterval(() => {
         socket.write("a");
         if ((left -= 1) === 0) clearInterval(drops);
-      }, 100);
+      }, 200);
     });
-    expect((await outcome(transport, server.upstream, { idleTimeoutMs: 1_000 })).body.toString()).toBe("a".repeat(11));
+    expect((await outcome(transport, server.upstream, { idleTimeoutMs: 2_000 })).body.toString()).toBe("a".repeat(11));
   });
 
   test("of a slow client is not the upstream's", async () => {
     const server = await start((socket) => void socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nabc`));
-    const asked = ask(transport, server.upstream, { idleTimeoutMs: 50, onData: (call) => call.pause() });
+    const asked = ask(transport, server.upstream, { idleTimeoutMs: 1_000, onData: (call) => call.pause() });
     await expect.poll(() => asked.received).toBe(3);
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
     expect(asked.isOver).toBe(false);
     for (const socket of server.open) socket.write("def");
     asked.call.resume();

@@ -12,7 +12,7 @@ import { upstreamsOfEachTest } from "../../../support/upstream-suite.ts";
 
 let transport: Transport;
 beforeEach(() => {
-  transport = createHttp1Transport({ connectTimeoutMs: 300 });
+  transport = createHttp1Transport({ connectTimeoutMs: 5_000 });
 });
 const start = upstreamsOfEachTest(() => transport.close());
 
@@ -94,9 +94,9 @@ describe("a request body", () => {
       });
       const body = slowly(
         Array.from({ length: 12 }, () => "part"),
-        40,
+        100,
       );
-      const answer = await outcome(transport, server.upstream, { ...POST, body, headTimeoutMs: 250 });
+      const answer = await outcome(transport, server.upstream, { ...POST, body, headTimeoutMs: 1_000 });
       expect(answer).toMatchObject({ failure: undefined, status: 200 });
       expect(server.requests[0]?.body.length).toBe(48);
     }
@@ -108,9 +108,9 @@ describe("a request body", () => {
     });
     const body = slowly(
       Array.from({ length: 12 }, () => "part"),
-      40,
+      100,
     );
-    const answer = await outcome(transport, server.upstream, { ...POST, body, idleTimeoutMs: 250 });
+    const answer = await outcome(transport, server.upstream, { ...POST, body, idleTimeoutMs: 1_000 });
     expect([answer.failure, answer.body.toString()]).toEqual([undefined, "ok"]);
   });
 

@@ -44,7 +44,7 @@ const ok =
 
 const played = (script: Http2Script, more: Ask = {}): Promise<Outcome> => {
   server.answer(script);
-  return outcome(transport, server.upstream(), { headTimeoutMs: 2_000, idleTimeoutMs: 2_000, ...more });
+  return outcome(transport, server.upstream(), { headTimeoutMs: 20_000, idleTimeoutMs: 20_000, ...more });
 };
 const text = ({ body }: Outcome): string => body.toString();
 const open = (): Readable => new Readable({ read: () => {} });
