@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
@@ -20,8 +21,8 @@ const FLAGS = [
   // Whatever a page would ask for elsewhere finds nothing.
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE *.localhost, EXCLUDE 127.0.0.1",
 ];
-/** Pictures of the pages; not kept in the repository. */
-const ARTIFACTS = new URL("../../test-artifacts/pages/", import.meta.url).pathname;
+/** Pictures of the pages, for people: not in the work tree, which a run leaves as it was. */
+const PICTURES = join(tmpdir(), "gateway-test-pictures");
 
 /** The reason why there is no Chromium here, or an error where one is required. */
 export function missingChromium(): string | undefined {
@@ -76,8 +77,8 @@ export async function newVisitor(browser: Browser, options: VisitorOptions = {})
 }
 
 export async function takePicture(page: Page, name: string): Promise<void> {
-  await mkdir(ARTIFACTS, { recursive: true });
-  await page.screenshot({ path: join(ARTIFACTS, `${name}.png`), fullPage: true });
+  await mkdir(PICTURES, { recursive: true });
+  await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
 }
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
