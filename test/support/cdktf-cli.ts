@@ -19,7 +19,7 @@ const CLI = "cdktf-cli@0.21.0";
 const NODE_VERSION = "22.23.3";
 
 /**
- * Installs it once for all runs, into a directory of its own: nobody else needs its half gigabyte.
+ * Installs it once for all runs, into a directory of its own: no other test needs its half gigabyte.
  *
  * @returns its command, or why it cannot be had here, as a text
  * @throws Error instead with GATEWAY_REQUIRE_ALL

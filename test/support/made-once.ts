@@ -1,6 +1,6 @@
 /**
  * What several tests, or several runs, need alike is made once: in a directory below the system's temporary one, named by
- * what it is made from. Whoever comes while it is made waits.
+ * what it is made from. Other callers wait while it is made.
  */
 import { createHash } from "node:crypto";
 import {
@@ -63,7 +63,7 @@ export function placeOf(name: string, from: readonly string[]): string {
   return join(MADE_ONCE, `${name}-${digest}`);
 }
 
-/** A lock is a file with its holder's process id: that of a process that was killed holds nobody. */
+/** A lock is a file with its holder's process id. The lock of a process that was killed is removed. */
 function takeLock(lock: string): boolean {
   try {
     writeFileSync(lock, String(process.pid), { flag: "wx" });
@@ -94,7 +94,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Of versions that nobody uses any more. */
+/** Removes what no run has used for a week. */
 function removeUnused(): void {
   for (const entry of readdirSync(MADE_ONCE)) {
     const path = join(MADE_ONCE, entry);

@@ -1,6 +1,6 @@
 /**
  * What the product promises within a time, on a machine of any speed: time counts only as far as this process ran. Where
- * it stood still (a quota, other processes), so did the gateway, and nobody could have seen anything.
+ * it stood still (a quota, other processes), so did the gateway.
  */
 const TICK_MS = 10;
 

@@ -13,7 +13,7 @@ test.each([
     { version: 1, parent: "/sys/fs/cgroup/cpu,cpuacct/" },
   ],
   ["version 1, in a group", V1, "3:cpu:/a/b\n", { version: 1, parent: "/sys/fs/cgroup/cpu,cpuacct/a/b" }],
-  ["version 2: beside the own group", V2, "0::/a/b\n", { version: 2, parent: "/sys/fs/cgroup/a" }],
+  ["version 2: next to the own group", V2, "0::/a/b\n", { version: 2, parent: "/sys/fs/cgroup/a" }],
   ["version 2, at its root", V2, "0::/\n", { version: 2, parent: "/sys/fs/cgroup/" }],
   [
     "both: version 1 has the controller",

@@ -1,5 +1,5 @@
 /**
- * Ends a test run with what somebody has to read: the tests that failed, the files that took longest, what the run left in
+ * Ends a test run with a summary: the tests that failed, the files that took longest, what the run left in
  * the work tree, and one plain line for a pipeline: "N passed, N failed, N skipped".
  */
 import { execFileSync } from "node:child_process";
@@ -10,7 +10,7 @@ import type { Reporter, TestCase, TestModule } from "vitest/node";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const SLOWEST = 20;
 
-/** What git sees in the work tree, ignored files included; undefined where this is no work tree. */
+/** What git sees in the work tree, ignored files included; undefined outside a work tree. */
 export function workTreeState(root: string): ReadonlySet<string> | undefined {
   try {
     const command = ["status", "--porcelain", "--ignored=matching", "--untracked-files=all"];
@@ -50,7 +50,7 @@ export default class SummaryReporter implements Reporter {
 
   onTestRunEnd(_modules: unknown, errors: readonly unknown[]): void {
     const left = this.before && [...(workTreeState(ROOT) ?? [])].filter((line) => !this.before?.has(line));
-    // Elsewhere somebody may be editing meanwhile.
+    // In other runs a developer may be editing files.
     const isAlone = process.env["GATEWAY_REQUIRE_ALL"] === "1" || process.env["GATEWAY_CLEAN_TREE"] === "1";
     const spoiled = isAlone ? (left?.length ?? 0) : 0;
     if (spoiled > 0) process.exitCode = 1;
