@@ -45,7 +45,7 @@ export function openConsole(ground: Ground, { config }: GatewayOptions, parts: C
       reader: records,
       screens: {
         health: { health: health.reader },
-        servers: { ...shown, toolLocks, upstreams },
+        servers: { ...shown, toolLocks, upstreams, recordAction },
         people: { ...shown, ...ending, clock, log, disconnect: (...of) => upstream.disconnect(...of) },
         approvals: { approvals, records },
         toolLock: { toolLocks },

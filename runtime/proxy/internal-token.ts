@@ -62,7 +62,11 @@ export function refusalOf(
   status: number,
   headers: UpstreamHeaders,
 ): HandleRefusal | undefined {
-  if (status !== 401 && status !== 403) return undefined;
+  if (status !== 401 && status !== 403) {
+    if (status < 300 && context.prepared.isMcpServer && context.internalToken === undefined)
+      deps.upstream?.refusals.passed(context.prepared.route);
+    return undefined;
+  }
   const { upstream } = deps;
   const { prepared, principal, snapshot } = context;
   if (!prepared.isMcpServer) return undefined;
@@ -77,6 +81,7 @@ export function refusalOf(
   if (!upstream.refusals.concerns(prepared.route, snapshot.settings, answer)) return notOurs;
   return async (attempt) => {
     const outcome = await upstream.refusals.handle(principal.user.id, prepared.route, answer, attempt);
+    if (outcome.kind === "unresolvable") return answerForOperator(deps, context);
     if (outcome.kind !== "retry") return { retry: false, status: answerRefused(deps, context, outcome.kind) };
     context.internalToken = outcome;
     return { retry: true };

@@ -15,7 +15,7 @@ type Attachment =
   | ({ readonly kind: "token" } & InternalToken);
 
 type RefusalOutcome =
-  | { readonly kind: "connect" | "forbidden" | "unavailable" | Refused }
+  | { readonly kind: "connect" | "forbidden" | "unresolvable" | "unavailable" | Refused }
   | ({ readonly kind: "retry" } & InternalToken);
 
 /** An upstream's answer about the authorization it got. */
@@ -31,5 +31,6 @@ export interface UpstreamTokens {
   readonly refusals: {
     concerns(route: CompiledRoute, settings: LiveSettings, answer: RefusedAnswer): boolean;
     handle(userId: string, route: CompiledRoute, answer: RefusedAnswer, attempt: number): Promise<RefusalOutcome>;
+    passed(route: CompiledRoute): void;
   };
 }

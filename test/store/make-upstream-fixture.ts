@@ -48,6 +48,7 @@ async function makeFixture(): Promise<UpstreamRecordsFixture> {
     await connect("bob", "static");
     await connect("bob", "auto");
     await connect("carol", "static");
+    await world.needs.send("bob", world.target("auto"), "read");
     await world.tokenStore.end("carol", world.target("static"), "refused");
     const state = await begin("alice", "static");
     return { nowMs: clock.now(), records: await kept.dump(), state };

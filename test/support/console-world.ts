@@ -82,7 +82,15 @@ export async function openConsoleWorld(yaml: string, options: SnapshotOptions = 
     clock,
     log,
   };
-  const servers: ServersDeps = { store, blocks, connections, toolLocks, upstreams: () => upstreams, records: reader };
+  const servers: ServersDeps = {
+    store,
+    blocks,
+    connections,
+    toolLocks,
+    upstreams: () => upstreams,
+    records: reader,
+    recordAction,
+  };
   const clients: ClientsDeps = {
     store,
     revocations,

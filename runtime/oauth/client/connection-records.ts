@@ -57,14 +57,36 @@ export interface UpstreamTokenRecord {
   readonly obtainedAt: number;
 }
 
-/** `upstream-need:<hash>`: what is known of a route's upstream: whether it wants a token, and what its challenge said. */
+/**
+ * `upstream-need:<hash>`: whether the upstream of a route wants a token from its users. Tags `upstream-route:<key>`.
+ *
+ * It concerns all users, so no single response makes one: see `proof`.
+ */
 export interface NeedRecord {
   readonly schema: 1;
   readonly routeKey: string;
   readonly needed: boolean;
-  /** The upstream itself answered 401; otherwise only metadata was found. */
+  /** The upstream itself has responded with a challenge; otherwise only metadata was found. */
   readonly challenged: boolean;
+  /**
+   * Where it is needed, how that is known. metadata: documents at the upstream say so. challenge: there are none, and a second
+   * request was challenged as well. Without a proof the record counts as absent.
+   */
+  readonly proof?: "metadata" | "challenge";
+  /** Named by the challenge that discovery confirmed. */
   readonly resourceMetadata?: string;
+  /** Epoch seconds. */
+  readonly learnedAt?: number;
+}
+
+/**
+ * `upstream-sent:<hash>`: this user's request was refused, and the user was sent to connect the upstream. Tags `user:<id>`,
+ * `upstream-route:<key>`.
+ */
+export interface SentRecord {
+  readonly schema: 1;
+  readonly routeKey: string;
+  /** What the refused request needs. */
   readonly scope?: string;
 }
 
@@ -100,6 +122,8 @@ export interface Journey {
   readonly back: string;
   /** An application's `redirect_url`: it is told with `connect_error` when an upstream was not connected. */
   readonly tellsErrors?: true;
+  /** Nobody asked for it: an upstream that cannot be connected and has refused nothing is left as it is. */
+  readonly isOptional?: true;
 }
 
 /** `upstream-client:<hash>`: which of our dynamic registrations at one issuer a host of ours uses for new flows. */
@@ -128,17 +152,25 @@ export interface RegistrationRecord {
 }
 
 /** The schema that each kind is written in, and how older ones are brought up to date; see store/formats.ts. */
-export const UPSTREAM_FORMATS = firstFormats(["vault", "upstream-need", "upstream-flow", "upstream-client"]);
+export const UPSTREAM_FORMATS = firstFormats([
+  "vault",
+  "upstream-need",
+  "upstream-sent",
+  "upstream-flow",
+  "upstream-client",
+]);
 
 /** A flow must come back within this. */
 export const FLOW_SECONDS = 600;
 /** From the last refresh; a token that nobody uses for so long is forgotten. */
 export const VAULT_SECONDS = 180 * 24 * 3600;
 export const REGISTRATION_SECONDS = 180 * 24 * 3600;
-/** How long a found need is believed; a request that meets a 401 renews it. */
-export const NEED_SECONDS = 30 * 24 * 3600;
-/** How long "none needed" is believed; a 401 overrides it at once. */
-export const NO_NEED_SECONDS = 24 * 3600;
+/** Metadata is read again after this; so is what says that there is no need, which a confirmed 401 replaces immediately. */
+export const NEED_SECONDS = 24 * 3600;
+/** A challenge without metadata is weak evidence. */
+export const CHALLENGED_SECONDS = 3600;
+/** A client that got our challenge refreshes its token right away, and then must come to the authorization endpoint. */
+export const SENT_SECONDS = 600;
 
 /** Unique per user, route, upstream and configured client: a change of any of them is another connection. */
 export function upstreamTokenKey(userId: string, target: UpstreamTarget): string {
@@ -147,6 +179,15 @@ export function upstreamTokenKey(userId: string, target: UpstreamTarget): string
 
 export function needKey(target: UpstreamTarget): string {
   return `upstream-need:${hashSecret(JSON.stringify([target.route.key, target.url]))}`;
+}
+
+export function sentKey(userId: string, target: UpstreamTarget): string {
+  return `upstream-sent:${hashSecret(JSON.stringify([userId, target.route.key, target.url]))}`;
+}
+
+/** Lists what was learned about the upstream of a route. */
+export function upstreamRouteTag(routeKey: string): string {
+  return `upstream-route:${routeKey}`;
 }
 
 export function flowKey(state: string): string {

@@ -1,7 +1,12 @@
 /**
- * What is known of a route's upstream: does it want a token? Learnt from its 401, or from metadata found at it (D19).
+ * Whether the upstream of a route wants a token from its users (D19), and who was sent to connect it.
+ *
+ * Untrusted input: every response of the upstream. Promises: a single response is never stored as a fact about all users. What is
+ * stored has a proof (see `NeedRecord`), ends by itself, and is deleted by what contradicts it: a later response without a
+ * token where only a challenge was known, or a discovery that fails. A user has to connect before a refresh only if a
+ * request of this user was refused.
  */
-import type { LiveSettings } from "../../config/compiled.ts";
+import type { CompiledRoute, LiveSettings } from "../../config/compiled.ts";
 import type { Snapshots } from "../../config/snapshot.ts";
 import { matchesDomain } from "../../settings/domains.ts";
 import { errorText } from "../../shared/errors.ts";
@@ -9,10 +14,26 @@ import type { Log } from "../../shared/log.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Store } from "../../store/store.ts";
 import { METADATA_BYTES } from "../../http/fetch/safe-fetch.ts";
-import { readChallenge, type BearerChallenge } from "./discovery/bearer-challenge.ts";
-import { findProtectedResource, type DiscoverDeps } from "./discovery/discover.ts";
-import { NEED_SECONDS, needKey, NO_NEED_SECONDS, type NeedRecord } from "./connection-records.ts";
-import type { UpstreamTarget } from "./target.ts";
+import { readChallenge, type BearerChallenge, type ChallengeReading } from "./discovery/bearer-challenge.ts";
+import {
+  discover,
+  findProtectedResource,
+  type DiscoverDeps,
+  type Discovered,
+  type DiscoverResult,
+} from "./discovery/discover.ts";
+import {
+  CHALLENGED_SECONDS,
+  NEED_SECONDS,
+  needKey,
+  SENT_SECONDS,
+  sentKey,
+  upstreamRouteTag,
+  upstreamTokenTag,
+  type NeedRecord,
+  type SentRecord,
+} from "./connection-records.ts";
+import { findTarget, type UpstreamTarget } from "./target.ts";
 
 export interface NeedDeps extends DiscoverDeps {
   readonly store: Store;
@@ -21,59 +42,80 @@ export interface NeedDeps extends DiscoverDeps {
   readonly log: Log;
 }
 
+export interface DiscoverOptions {
+  /** The fixed addresses of old servers will do; absent: only if the upstream responds with a challenge. */
+  readonly isChallenged?: boolean;
+  /** What the authorization server must offer; absent: codes. */
+  readonly grantType?: string;
+}
+
+export type ServerFound = DiscoverResult<Discovered & { readonly challengedScope: string | undefined }>;
+
+/** Whether a sign-in can change a 401. */
+export type Confirmation = "confirmed" | "refuted" | "unavailable";
+
 export interface Needs {
-  /** What is known; undefined when nothing is. Asks the store only. */
-  find(target: UpstreamTarget): Promise<NeedRecord | undefined>;
   /** Known, or found out by asking, once and for at most two seconds. */
   isNeeded(target: UpstreamTarget): Promise<boolean>;
-  /** The same before a flow begins: with what the upstream's own challenge says, asked for when it is not known yet. */
-  beforeFlow(target: UpstreamTarget): Promise<NeedRecord | undefined>;
-  /** The upstream answered 401. */
-  learn(target: UpstreamTarget, challenge: BearerChallenge): Promise<void>;
+  /** Finds the authorization server, with what the upstream's own challenge says now. Keeps what that proves. */
+  discover(target: UpstreamTarget, options: DiscoverOptions): Promise<ServerFound>;
+  /** The upstream refused a request that had no token. */
+  confirm(target: UpstreamTarget, reading: ChallengeReading): Promise<Confirmation>;
+  /** The upstream let a request pass that had no token. */
+  passed(route: CompiledRoute): void;
+  /** This user's request was refused, and the user is asked to connect. */
+  send(userId: string, target: UpstreamTarget, scope: string | undefined): Promise<void>;
+  /** The same, as long as it counts. */
+  wasSent(userId: string, target: UpstreamTarget): Promise<SentRecord | undefined>;
 }
 
 const PROBE_MS = 2_000;
-/** After a probe without an answer the next one is not before. */
+/** After a probe without a response the next one is not before. */
 const PROBE_AGAIN_MS = 60_000;
+/** So long a refuted 401 stands for the next ones: a server that refuses all requests must not cost a discovery each. */
+const REFUTED_MS = 10_000;
 
 export function createNeeds(deps: NeedDeps): Needs {
-  const { store, clock } = deps;
-  const probing = new Map<string, Promise<boolean>>();
-  /** Upstream → epoch milliseconds before which it is not probed again. */
-  const probedUntil = new Map<string, number>();
+  const { store, clock, log } = deps;
+  // By target: a new configuration has new ones, and begins without these.
+  const probing = new WeakMap<UpstreamTarget, Promise<boolean>>();
+  const confirming = new WeakMap<UpstreamTarget, Promise<Confirmation>>();
+  /** Epoch milliseconds. */
+  const probedUntil = new WeakMap<UpstreamTarget, number>();
+  const refutedUntil = new WeakMap<UpstreamTarget, number>();
+  /** Known by a challenge only: a response without a token contradicts it. Looked up for such responses, so no store is read. */
+  const isDoubtful = new WeakSet<CompiledRoute>();
 
-  const find = async (target: UpstreamTarget): Promise<NeedRecord | undefined> =>
-    (await store.get<NeedRecord>(needKey(target)))?.value;
-
-  const keep = async (target: UpstreamTarget, record: NeedRecord): Promise<void> => {
-    const seconds = record.needed ? NEED_SECONDS : NO_NEED_SECONDS;
-    await store.put(needKey(target), record, { expiresAt: epochSeconds(clock) + seconds });
+  const find = async (target: UpstreamTarget): Promise<NeedRecord | undefined> => {
+    const known = (await store.get<NeedRecord>(needKey(target)))?.value;
+    if (known?.needed === true && known.proof === undefined) return undefined;
+    if (known?.proof === "challenge") isDoubtful.add(target.route);
+    return known;
   };
 
-  const learn = async (target: UpstreamTarget, challenge: BearerChallenge): Promise<void> => {
-    const known = await find(target);
-    const next: NeedRecord = {
-      schema: 1,
-      routeKey: target.route.key,
-      needed: true,
-      challenged: true,
-      ...(challenge.resourceMetadata === undefined ? {} : { resourceMetadata: challenge.resourceMetadata }),
-      ...(challenge.scope === undefined ? {} : { scope: challenge.scope }),
-    };
-    if (known && isSame(known, next)) return;
-    try {
-      await keep(target, next);
-    } catch (error) {
-      // The next 401 teaches it again.
-      deps.log.warn({ route: target.route.key, reason: errorText(error) }, "what an upstream wants cannot be kept now");
-    }
+  const keep = async (target: UpstreamTarget, news: Omit<NeedRecord, "schema" | "routeKey">): Promise<void> => {
+    const now = epochSeconds(clock);
+    const record: NeedRecord = { schema: 1, routeKey: target.route.key, learnedAt: now, ...news };
+    const seconds = news.proof === "challenge" ? CHALLENGED_SECONDS : NEED_SECONDS;
+    await store.put(needKey(target), record, {
+      expiresAt: now + seconds,
+      tags: [upstreamRouteTag(target.route.key)],
+    });
+    if (news.proof === "challenge") isDoubtful.add(target.route);
   };
 
-  /** The challenge of the upstream to somebody without a token; undefined when it has none, or does not answer. */
+  /** What cannot be written now is found out again by the next one who asks. */
+  const tryKeep = (target: UpstreamTarget, writing: Promise<unknown>): Promise<unknown> =>
+    writing.catch((error: unknown) =>
+      log.warn({ route: target.route.key, reason: errorText(error) }, "what an upstream wants cannot be kept now"),
+    );
+
+  /** The challenge of the upstream to a request without a token; undefined when it has none, or does not respond. */
   const askForChallenge = async (
     target: UpstreamTarget,
     settings: LiveSettings,
   ): Promise<BearerChallenge | undefined> => {
+    if (!matchesDomain(settings.mcpAllowedAsMetadataDomains, target.hostname)) return undefined;
     // A ping changes nothing and opens no session. Not GET, which many servers do not know at this address.
     const answer = await deps.fetch({
       url: target.url,
@@ -90,62 +132,108 @@ export function createNeeds(deps: NeedDeps): Needs {
   };
 
   const probe = async (target: UpstreamTarget, settings: LiveSettings): Promise<boolean> => {
-    const [challenge, found] = await Promise.all([
+    const [challenge, metadata] = await Promise.all([
       askForChallenge(target, settings),
       // At most two documents.
       findProtectedResource(deps, target, settings, undefined, PROBE_MS / 2),
     ]);
-    if (challenge) {
-      await learn(target, challenge);
-      return true;
+    if (metadata.ok || challenge) {
+      if (metadata.ok && !challenge) await keep(target, { needed: true, challenged: false, proof: "metadata" });
+      return challenge === undefined || (await confirm(target, { kind: "bearer", challenge })) === "confirmed";
     }
-    if (!found.ok && found.failure === "unavailable") {
-      // Its answer is still open: nothing is written down, and nobody waits for it again soon.
-      probedUntil.set(needKey(target), clock.now() + PROBE_AGAIN_MS);
-      return false;
+    if (metadata.failure === "not-found" || metadata.failure === "not-allowed") {
+      await keep(target, { needed: false, challenged: false });
+    } else {
+      // Silence and unusable documents prove nothing: nothing is stored, and nobody waits for the next try soon.
+      probedUntil.set(target, clock.now() + PROBE_AGAIN_MS);
     }
-    const needed = found.ok || found.failure === "invalid";
-    await keep(target, { schema: 1, routeKey: target.route.key, needed, challenged: false });
-    return needed;
+    return false;
+  };
+
+  const confirmByAsking = async (target: UpstreamTarget, reading: ChallengeReading): Promise<Confirmation> => {
+    const { settings } = deps.snapshots.current();
+    const challenge = reading.kind === "bearer" ? reading.challenge : undefined;
+    const resourceMetadata = challenge?.resourceMetadata;
+    const found = await discover(deps, target, settings, { resourceMetadata, isChallenged: false });
+    if (found.ok) {
+      const named = resourceMetadata === undefined ? {} : { resourceMetadata };
+      await tryKeep(target, keep(target, { needed: true, challenged: true, proof: "metadata", ...named }));
+      return "confirmed";
+    }
+    if (found.failure === "unavailable") return "unavailable";
+    // Without any metadata a server may have the fixed addresses of MCP 2025-03-26: if it asks for a token a second time.
+    if (found.failure === "not-found" && challenge && (await askForChallenge(target, settings))) {
+      await tryKeep(target, keep(target, { needed: true, challenged: true, proof: "challenge" }));
+      return "confirmed";
+    }
+    refutedUntil.set(target, clock.now() + REFUTED_MS);
+    return "refuted";
+  };
+
+  const confirm: Needs["confirm"] = async (target, reading) => {
+    const named = reading.kind === "bearer" ? reading.challenge.resourceMetadata : undefined;
+    const known = await find(target);
+    if (known?.needed === true && (named === undefined || named === known.resourceMetadata)) return "confirmed";
+    if (clock.now() < (refutedUntil.get(target) ?? 0)) return "refuted";
+    let running = confirming.get(target);
+    if (!running) {
+      running = confirmByAsking(target, reading).finally(() => confirming.delete(target));
+      confirming.set(target, running);
+    }
+    const outcome = await running;
+    // One odd challenge is no proof against what was proven either.
+    return known?.needed === true ? "confirmed" : outcome;
   };
 
   return {
-    find,
+    confirm,
     async isNeeded(target) {
       // The operator says so by naming a client.
       if (target.mode !== "discovery") return true;
       const known = await find(target);
       if (known) return known.needed;
       const { settings } = deps.snapshots.current();
-      const key = needKey(target);
       if (!matchesDomain(settings.mcpAllowedAsMetadataDomains, target.hostname)) return false;
-      if (clock.now() < (probedUntil.get(key) ?? 0)) return false;
-      let running = probing.get(key);
+      if (clock.now() < (probedUntil.get(target) ?? 0)) return false;
+      let running = probing.get(target);
       if (!running) {
-        running = probe(target, settings).finally(() => probing.delete(key));
-        probing.set(key, running);
+        running = probe(target, settings).finally(() => probing.delete(target));
+        probing.set(target, running);
       }
       return running;
     },
-    async beforeFlow(target) {
-      const known = await find(target);
+    async discover(target, options) {
       const { settings } = deps.snapshots.current();
-      if (known?.challenged === true || !matchesDomain(settings.mcpAllowedAsMetadataDomains, target.hostname))
-        return known;
-      const challenge = await askForChallenge(target, settings);
-      if (!challenge) return known;
-      await learn(target, challenge);
-      return find(target);
+      const [known, challenge] = await Promise.all([find(target), askForChallenge(target, settings)]);
+      const resourceMetadata = challenge?.resourceMetadata ?? known?.resourceMetadata;
+      const isChallenged = options.isChallenged ?? (challenge !== undefined || known?.challenged === true);
+      const found = await discover(deps, target, settings, { ...options, resourceMetadata, isChallenged });
+      if (found.ok) {
+        if (challenge && (known?.proof === undefined || known.resourceMetadata !== resourceMetadata)) {
+          const proof = found.value.isAssumed === true ? "challenge" : "metadata";
+          const named = resourceMetadata === undefined ? {} : { resourceMetadata };
+          await tryKeep(target, keep(target, { needed: true, challenged: true, proof, ...named }));
+        }
+        return { ok: true, value: { ...found.value, challengedScope: challenge?.scope } };
+      }
+      // What is known leads nowhere, so the next one begins anew. A server that is unavailable proves nothing.
+      if (found.failure !== "unavailable" && known) {
+        await tryKeep(target, store.delete(needKey(target)));
+        probedUntil.set(target, clock.now() + PROBE_AGAIN_MS);
+      }
+      return found;
     },
-    learn,
+    passed(route) {
+      if (!isDoubtful.delete(route)) return;
+      const target = findTarget(route);
+      if (target) void tryKeep(target, store.delete(needKey(target)));
+    },
+    async send(userId, target, scope) {
+      const record: SentRecord = { schema: 1, routeKey: target.route.key, ...(scope === undefined ? {} : { scope }) };
+      const tags = [upstreamTokenTag(userId), upstreamRouteTag(target.route.key)];
+      const expiresAt = epochSeconds(clock) + SENT_SECONDS;
+      await tryKeep(target, store.put(sentKey(userId, target), record, { expiresAt, tags }));
+    },
+    wasSent: async (userId, target) => (await store.get<SentRecord>(sentKey(userId, target)))?.value,
   };
-}
-
-function isSame(left: NeedRecord, right: NeedRecord): boolean {
-  return (
-    left.needed === right.needed &&
-    left.challenged === right.challenged &&
-    left.resourceMetadata === right.resourceMetadata &&
-    left.scope === right.scope
-  );
 }

@@ -32,6 +32,8 @@ export type RefusalOutcome =
   | { readonly kind: "connect" }
   /** Connecting again would not help. */
   | { readonly kind: "forbidden" }
+  /** Nothing at the upstream says that a user could sign in: only its operator can change the 401. */
+  | { readonly kind: "unresolvable" }
   | { readonly kind: "unavailable" }
   | { readonly kind: Refused };
 
@@ -40,6 +42,8 @@ export interface RefusalHandler {
   concerns(route: CompiledRoute, settings: LiveSettings, answer: RefusedAnswer): boolean;
   /** @param attempt 1 for the first sending */
   handle(userId: string, route: CompiledRoute, answer: RefusedAnswer, attempt: number): Promise<RefusalOutcome>;
+  /** The upstream let a request pass that had no token. */
+  passed(route: CompiledRoute): void;
 }
 
 export interface RefusalDeps {
@@ -52,6 +56,15 @@ export interface RefusalDeps {
 
 export function createRefusalHandler(deps: RefusalDeps): RefusalHandler {
   const { tokenStore, directTokens, needs, attacher, log } = deps;
+
+  const connect = async (
+    userId: string,
+    target: UpstreamTarget,
+    scope: string | undefined,
+  ): Promise<RefusalOutcome> => {
+    await needs.send(userId, target, scope);
+    return CONNECT;
+  };
 
   /** A token that nobody connected: a fresh one, once. What it is for is configured, so that asking for more helps nobody. */
   const decideDirect = async (
@@ -79,20 +92,26 @@ export function createRefusalHandler(deps: RefusalDeps): RefusalHandler {
     if (answer.status === 403) {
       const wanted = await tokenStore.wantScopes(userId, target, scopeSet(challenge.scope));
       log.info({ route: route.key, user: userId, outcome: wanted }, "an upstream asks for more scope");
-      return wanted === "connect" ? CONNECT : FORBIDDEN;
+      return wanted === "connect" ? connect(userId, target, challenge.scope) : FORBIDDEN;
     }
 
-    await needs.learn(target, challenge);
     if (accessToken !== undefined && attempt > 1) {
       // Fresh and refused all the same: only the user can change something.
       await tokenStore.end(userId, target, "refused", accessToken);
-      return CONNECT;
+      return connect(userId, target, challenge.scope);
     }
     const held =
       accessToken === undefined
         ? await tokenStore.hold(userId, target)
         : await tokenStore.replace(userId, target, accessToken, true);
-    return outcomeOf(held, accessToken);
+    const outcome = outcomeOf(held, accessToken);
+    if (outcome !== CONNECT) return outcome;
+    // Who had a token has proven that a sign-in helps. A 401 to a request without one may be a mistake of the server.
+    if (accessToken === undefined && target.mode === "discovery") {
+      const confirmation = await needs.confirm(target, reading);
+      if (confirmation !== "confirmed") return confirmation === "refuted" ? UNRESOLVABLE : UNAVAILABLE;
+    }
+    return connect(userId, target, challenge.scope);
   };
 
   return {
@@ -117,6 +136,7 @@ export function createRefusalHandler(deps: RefusalDeps): RefusalHandler {
         return UNAVAILABLE;
       }
     },
+    passed: (route) => needs.passed(route),
   };
 }
 
@@ -138,5 +158,6 @@ function outcomeOf(held: Held, refused: string | undefined): RefusalOutcome {
 }
 
 const CONNECT: RefusalOutcome = { kind: "connect" };
+const UNRESOLVABLE: RefusalOutcome = { kind: "unresolvable" };
 const FORBIDDEN: RefusalOutcome = { kind: "forbidden" };
 const UNAVAILABLE: RefusalOutcome = { kind: "unavailable" };

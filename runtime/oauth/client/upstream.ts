@@ -128,7 +128,8 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
   /** Whether the user has something to connect there, as far as is known. */
   const isMissing = async (userId: string, target: UpstreamTarget): Promise<boolean> => {
     // There is nothing that a user could agree to.
-    if (target.direct || !(await needs.isNeeded(target))) return false;
+    if (target.direct) return false;
+    if (!(await needs.isNeeded(target)) && !(await needs.wasSent(userId, target))) return false;
     const record = await tokenStore.find(userId, target);
     return !isUsable(record, clock) || (record?.wantedScopes.length ?? 0) > 0;
   };
@@ -143,6 +144,8 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
     attacher: tokens,
     isBlocked,
     mustConnect: isMissing,
+    wasRefused: async (userId: string, target: UpstreamTarget) =>
+      target.mode !== "discovery" || (await needs.wasSent(userId, target)) !== undefined,
     noteFailure: (target: UpstreamTarget) => void failing.set(needKey(target), clock.now() + FAILED_MS),
     log,
   };
@@ -154,8 +157,9 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
 
   const stateOf = async (userId: string, route: CompiledRoute): Promise<ConnectionState> => {
     const target = findTarget(route);
-    if (!target || target.direct || !(await needs.isNeeded(target))) return "not-needed";
-    return isUsable(await tokenStore.find(userId, target), clock) ? "connected" : "disconnected";
+    if (!target || target.direct) return "not-needed";
+    if (isUsable(await tokenStore.find(userId, target), clock)) return "connected";
+    return (await needs.isNeeded(target)) ? "disconnected" : "not-needed";
   };
 
   const disconnect = async (userId: string, route: CompiledRoute, by?: string): Promise<boolean> => {
@@ -194,6 +198,8 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
       for (const route of routes) {
         const target = findTarget(route);
         if (!target || clock.now() < (failing.get(needKey(target)) ?? 0)) continue;
+        // Such an upstream may serve this user without a token: the client keeps its access until a request is refused.
+        if (target.mode === "discovery" && !(await needs.wasSent(userId, target))) continue;
         if (canBeConnected(target) && (await isMissing(userId, target))) return true;
       }
       return false;
@@ -206,7 +212,12 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
       }
       const [first] = routes;
       if (missing.length === 0 || !first) return undefined;
-      return tickets.url(first.origin, principal.user.id, { returnTo, routes: missing, back });
+      return tickets.url(first.origin, principal.user.id, {
+        returnTo,
+        routes: missing,
+        back,
+        isOptional: true,
+      });
     },
     disconnect,
     connections: createConnections(deps),

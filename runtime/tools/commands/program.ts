@@ -14,6 +14,7 @@ const blocks = () => import("./blocks.ts");
 const records = () => import("./records.ts");
 const users = () => import("./users.ts");
 const directory = () => import("./directory.ts");
+const upstreams = () => import("./upstreams.ts");
 const keys = () => import("./keys.ts");
 const backups = () => import("./backup.ts");
 
@@ -156,6 +157,16 @@ export function addAdministration(program: Command, exit: (code: number) => void
     .argument("[id...]")
     .option(...USER)
     .action(async (ids, options) => exit(await (await devices()).revokeDevices(ids, options)));
+
+  const upstream = program
+    .command("upstreams")
+    .description("what was learned about the upstreams of MCP server routes");
+  onRecords(upstream, "list", "whether they want a token of their users, how that is known, and since when")
+    .option(...JSON_OUT)
+    .action(async (options) => exit(await (await upstreams()).printUpstreams(options)));
+  onRecords(upstream, "forget", "delete it: gateways find it out again")
+    .argument("<route...>", "keys of routes, owner/name")
+    .action(async (routes, options) => exit(await (await upstreams()).forgetUpstreams(routes, options)));
 
   const client = program.command("client").description("OAuth clients: those made here, and those that registered");
   onRecords(client, "create", "print the id and the secret of a new client, once")

@@ -5,6 +5,7 @@ import type { CompiledRoute } from "../../../config/compiled.ts";
 import { addressOf as upstreamAddress } from "../../../features/balancing/apply-state.ts";
 import { clientRecipes } from "../../../features/mcp/known-clients.ts";
 import { toolLockOf } from "../../../mcp/tool-locks/tool-locks.ts";
+import { findNeed, needText } from "../../../oauth/client/learned-needs.ts";
 import type {
   CallsView,
   HeaderLine,
@@ -41,10 +42,11 @@ export async function routeView(deps: ServersDeps, visit: Visit, route: Compiled
   const headers = headerLines(route, snapshot.settings);
   const { rows, leftOut } = subjectRows(route, tools);
   const resource = route.mcp?.kind === "server" ? route.mcp.resource : undefined;
-  const [people, connections, calls] = await Promise.all([
+  const [people, connections, calls, need] = await Promise.all([
     peopleOf(deps, visit, route, tools),
     connectionsOf(deps, route),
     callsOf(deps, visit, route),
+    needOf(deps, visit, route),
   ]);
   return {
     facts: routeFacts(route).map(([label, text]) => [strange(label), strange(text, LONG)]),
@@ -66,6 +68,7 @@ export async function routeView(deps: ServersDeps, visit: Visit, route: Compiled
     tools: lock && toolsOf(deps, route, tools, lock.onDrift),
     upstreams: rights.may("operator", route.owner) ? upstreamsOf(deps, route) : undefined,
     connections,
+    need,
     calls,
     decisions: deps.records && addressOfList("decisions", { route: route.key }),
     recipes:
@@ -156,6 +159,22 @@ async function connectionsOf({ connections }: ServersDeps, route: CompiledRoute)
     const { byRoute, isCut } = await connections.counts();
     const count = byRoute.get(route.key);
     return count && { ...count, isCut };
+  } catch {
+    return "failed";
+  }
+}
+
+async function needOf({ store }: ServersDeps, visit: Visit, route: CompiledRoute): Promise<RouteView["need"]> {
+  if (route.mcp?.kind !== "server") return undefined;
+  try {
+    const need = await findNeed(store, route.key);
+    if (!need) return undefined;
+    const form = { action: addressOfId("servers", route.key), csrfToken: visit.csrf("forget-need") };
+    return {
+      text: needText(need),
+      sinceMs: need.learnedAt === undefined ? undefined : need.learnedAt * 1000,
+      forget: visit.rights.may("operator", route.owner) ? form : undefined,
+    };
   } catch {
     return "failed";
   }

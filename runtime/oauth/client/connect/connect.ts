@@ -31,6 +31,8 @@ export interface ConnectDeps {
   readonly isBlocked: (route: CompiledRoute) => boolean;
   /** Whether this user has to connect this upstream. */
   readonly mustConnect: (userId: string, target: UpstreamTarget) => Promise<boolean>;
+  /** The upstream lets nothing of this user pass without a token, as far as is known. */
+  readonly wasRefused: (userId: string, target: UpstreamTarget) => Promise<boolean>;
   /** A flow could not be begun: nobody is sent here again for a while. */
   readonly noteFailure: (target: UpstreamTarget) => void;
   readonly log: Log;
@@ -127,6 +129,9 @@ async function goOn(deps: ConnectDeps, { exchange, snapshot, principal, journey 
       "an upstream cannot be connected",
     );
     const failure = failureOf(begun.failure);
+    // The upstream may serve this user all the same: whether it does, the first request shows.
+    const mayGoOn = journey.isOptional === true && failure === "not-set-up";
+    if (mayGoOn && !(await deps.wasRefused(principal.user.id, target))) continue;
     // Nobody has left yet: an application says it in its own words, and knows what to do without this server.
     if (journey.tellsErrors === true) return redirect(exchange, 302, wayBack(journey, failure), NO_REFERRER);
     return respondConnectFailure(exchange, target.route.name, failure, wayOf(deps, principal, route, rest, failure));

@@ -14,7 +14,7 @@ import { randomSecret } from "../../../shared/keys.ts";
 import { epochSeconds } from "../../../shared/clock.ts";
 import type { Principal } from "../../../identity/principal.ts";
 import type { ClientChooser, ClientChoiceDeps } from "./client-choice.ts";
-import { discover, type DiscoverDeps, type DiscoverFailure } from "../discovery/discover.ts";
+import type { DiscoverDeps, DiscoverFailure } from "../discovery/discover.ts";
 import { type AuthorizationServer, configuredServer, referenceOf } from "../discovery/metadata.ts";
 import type { Needs } from "../need.ts";
 import { FLOW_SECONDS, flowKey, type FlowRecord, type Journey } from "../connection-records.ts";
@@ -79,7 +79,7 @@ export interface Flows {
 export function createFlows(deps: FlowDeps): Flows {
   const sealer = deps.keys.sealer("vault");
 
-  const findServer = async (target: UpstreamTarget, settings: LiveSettings, userId: string): Promise<Found> => {
+  const findServer = async (target: UpstreamTarget, userId: string): Promise<Found> => {
     const known = await deps.tokenStore.find(userId, target);
     // Asked for more: what is held must be asked for again, or it would be lost (MCP authorization, step-up).
     const held = known && known.wantedScopes.length > 0 ? joinScopes(known.scopes, known.wantedScopes) : [];
@@ -89,14 +89,13 @@ export function createFlows(deps: FlowDeps): Flows {
       const scopes = chooseScopes({ configured, challenged: [], ofResource: [], ofServer: [], held });
       return { ok: true, server: configuredServer(endpoint), resource: target.url, scopes };
     }
-    const need = await deps.needs.beforeFlow(target);
-    const found = await discover(deps, target, settings, {
-      resourceMetadata: need?.resourceMetadata,
-      isChallenged: need?.challenged === true || target.mode === "credentials",
-    });
+    const sent = await deps.needs.wasSent(userId, target);
+    const isChallenged = sent !== undefined || target.mode === "credentials";
+    const found = await deps.needs.discover(target, isChallenged ? { isChallenged } : {});
     if (!found.ok) return found;
-    const { server, resource, resourceScopes } = found.value;
-    const challenged = scopeSet(need?.scope);
+    const { server, resource, resourceScopes, challengedScope } = found.value;
+    // What the user's own request was refused for comes before what any request is.
+    const challenged = scopeSet(sent?.scope ?? challengedScope);
     const scopes = chooseScopes({ configured, challenged, ofResource: resourceScopes, ofServer: server.scopes, held });
     return { ok: true, server, resource, scopes };
   };
@@ -105,7 +104,7 @@ export function createFlows(deps: FlowDeps): Flows {
     async begin(principal, target, settings, journey) {
       const { route } = target;
       const userId = principal.user.id;
-      const found = await findServer(target, settings, userId);
+      const found = await findServer(target, userId);
       if (!found.ok) return found;
       const { server, resource, scopes } = found;
       const choice = await deps.clients.choose(target, server, settings);

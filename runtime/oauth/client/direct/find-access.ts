@@ -1,14 +1,11 @@
 /** Where a direct grant is presented, and for which resource: as configured, or discovered and remembered for a while. */
-import type { Snapshots } from "../../../config/snapshot.ts";
 import type { Clock } from "../../../shared/clock.ts";
-import { discover, type DiscoverDeps } from "../discovery/discover.ts";
 import { type AuthorizationServer, configuredServer } from "../discovery/metadata.ts";
 import type { Needs } from "../need.ts";
 import type { UpstreamTarget } from "../target.ts";
 
-export interface FindAccessDeps extends DiscoverDeps {
-  readonly needs: Pick<Needs, "beforeFlow">;
-  readonly snapshots: Snapshots;
+export interface FindAccessDeps {
+  readonly needs: Pick<Needs, "discover">;
   readonly clock: Clock;
 }
 
@@ -33,10 +30,8 @@ export function createAccessFinder(deps: FindAccessDeps): AccessFinder {
     const resource = target.oauth?.resource;
     const endpoint = target.oauth?.endpoint;
     if (endpoint) return { ok: true, server: configuredServer(endpoint), resource: resource ?? target.url };
-    const need = await deps.needs.beforeFlow(target);
     // Without metadata nobody says who the server is: the fixed addresses of old servers are for people who consent.
-    const options = { resourceMetadata: need?.resourceMetadata, isChallenged: false, grantType };
-    const found = await discover(deps, target, deps.snapshots.current().settings, options);
+    const found = await deps.needs.discover(target, { isChallenged: false, grantType });
     if (!found.ok) {
       const why = found.failure === "unavailable" ? "unavailable" : "misconfigured";
       return { ok: false, why, detail: found.detail };

@@ -35,6 +35,8 @@ export interface Discovered {
   readonly resource: string;
   /** `scopes_supported` of the protected resource. */
   readonly resourceScopes: readonly string[];
+  /** No document says so: these are the fixed addresses of MCP 2025-03-26. */
+  readonly isAssumed?: true;
 }
 
 export type DiscoverFailure =
@@ -90,7 +92,7 @@ export async function discover(
   const server = await findServer(deps, target, settings, origin, options.grantType);
   if (server.ok) return pass({ ...without, server: server.value });
   if (server.failure !== "not-found" || !options.isChallenged) return server;
-  return pass({ ...without, server: defaultServer(target.url) });
+  return pass({ ...without, server: defaultServer(target.url), isAssumed: true });
 }
 
 /** The protected resource metadata of an upstream; also tells whether it needs OAuth at all. */

@@ -77,10 +77,19 @@ export interface RouteView {
     | { readonly connected: number; readonly ended: number; readonly isCut: boolean }
     | "failed"
     | undefined;
+  /** What was learned about the upstream; undefined: nothing, or not an MCP server. */
+  readonly need: NeedView | "failed" | undefined;
   readonly calls: CallsView | "failed" | undefined;
   /** Address of all decisions about the route. */
   readonly decisions: string | undefined;
   readonly recipes: readonly ClientRecipe[];
+}
+
+export interface NeedView {
+  readonly text: string;
+  readonly sinceMs: number | undefined;
+  /** Undefined: this user may not. */
+  readonly forget: { readonly action: string; readonly csrfToken: string } | undefined;
 }
 
 export interface PeopleOfRoute {

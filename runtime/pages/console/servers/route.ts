@@ -4,6 +4,7 @@ import { fullTable } from "../columns.ts";
 import { html, type Html, type HtmlValue } from "../../html.ts";
 import type { CallRow, HeaderLine, PeopleOfRoute, ReachRow, RouteView, RuleView, ToolRow } from "./route-view.ts";
 import {
+  actionFields,
   badge,
   card,
   type Column,
@@ -113,7 +114,25 @@ function reachCells({ may, why, tools }: ReachRow, who: string | Html): readonly
   return [who, badge(...MAY[may]), tools, why];
 }
 
-function upstreamParts({ upstreams, connections }: RouteView): Html {
+function needCard(need: RouteView["need"]): Html | undefined {
+  if (need === undefined) return undefined;
+  if (need === "failed") return sourceFailed("The store, which has what was learned about the upstream,");
+  const { text, sinceMs, forget } = need;
+  return card(
+    "Learned about the upstream",
+    html`<p>It ${text}${sinceMs !== undefined && html` (since ${consoleTime(sinceMs)})`}.</p>
+      ${
+        forget !== undefined &&
+        html`<form method="post" action="${forget.action}">
+          ${actionFields({ name: "forget-need", csrfToken: forget.csrfToken, fields: [] })}
+          <button>Forget it</button>
+          <p class="dim">The gateway finds it out again at the next sign-in or request.</p>
+        </form>`
+      }`,
+  );
+}
+
+function upstreamParts({ upstreams, connections, need }: RouteView): Html {
   return html`${
     upstreams !== undefined &&
     upstreams.length > 0 &&
@@ -148,7 +167,8 @@ function upstreamParts({ upstreams, connections }: RouteView): Html {
         one${connections.ended > 0 && html`; ${connections.ended} ${connections.ended === 1 ? "has" : "have"} to connect again, since the upstream no longer takes what it gave`}${connections.isCut && html`. There are more than were counted`}.
       </p>`,
     )
-  }`;
+  }
+  ${needCard(need)}`;
 }
 
 const TOOL_STATES: Readonly<Record<ToolRow["state"], readonly [Tone, string]>> = {

@@ -210,6 +210,28 @@ describe("the page of a route", () => {
     expect(textOfMarkup(await show("?q=tools"))).toContain("2 reviewed 1 changed");
   });
 
+  test("shows operators and viewers what was learned about the upstream, and lets operators clear it", async () => {
+    const learned = { schema: 1, routeKey: "default/tools", needed: true, challenged: false, proof: "metadata" };
+    const tags = ["upstream-route:default/tools"];
+    await world.store.put("upstream-need:1", { ...learned, learnedAt: epochSeconds(world.clock) }, { tags });
+    expect(textOfMarkup(await show("default/tools"))).toContain("wants a token of its users: its metadata say so");
+    expect(await show("default/tools")).not.toContain("Forget it");
+    const operator = rightsTo([], { default: ["viewer", "operator"] });
+    expect(await show("default/tools", operator)).toContain("Forget it");
+    const action = screen.actions?.["forget-need"];
+    const visit = visitTo(world, "default/tools", operator);
+    expect([action?.role, action?.ownerOf?.(visit, new Map())]).toEqual(["operator", "default"]);
+    expect(await action?.run(visit, new Map())).toMatchObject({
+      told: expect.stringContaining("Forgotten") as unknown,
+    });
+    expect(world.actions.at(-1)).toMatchObject({
+      action: "forget",
+      target: expect.stringContaining("default/tools") as unknown,
+    });
+    expect(textOfMarkup(await show("default/tools", operator))).not.toContain("wants a token");
+    expect(await action?.run(visit, new Map())).toHaveProperty("refused");
+  });
+
   test("tells of the last requests as records have them", async () => {
     const base = {
       kind: "decision",

@@ -14,6 +14,7 @@ import { systemClock } from "../../../../runtime/shared/clock.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
 import type { UserId } from "../../../../runtime/shared/user-id.ts";
 import type { Store } from "../../../../runtime/store/store.ts";
+import { forgetUpstreams } from "../../../../runtime/tools/commands/upstreams.ts";
 import { revokeGrants, revokeSessions } from "../../../../runtime/tools/commands/access.ts";
 import { block, unblock } from "../../../../runtime/tools/commands/blocks.ts";
 import { approveDevices, revokeDevices } from "../../../../runtime/tools/commands/devices.ts";
@@ -46,6 +47,8 @@ beforeAll(async () => {
   await createRecords(store).sessions.put("s1", { userId: alice, createdAt: 1 }, { expiresAt, tags: [SESSIONS_TAG] });
   const grant = { schema: 1, clientId: "c", clientName: "C", userId: "alice", audience: "https://mcp.example" };
   await store.put(grantKey("g1"), { ...grant, createdAt: 1, sessionExpiresAt: expiresAt }, { expiresAt });
+  const need = { schema: 1, routeKey: "team/app", needed: true, challenged: true, proof: "challenge" };
+  await store.put("upstream-need:1", need, { expiresAt, tags: ["upstream-route:team/app"] });
   const credential = { credentialId: "Y3JlZA", publicKey: "", counter: 0, type: "platform", isSynced: false } as never;
   const of = { userId: alice, name: "Laptop", rpId: "auth.example", credential };
   const proof = await registerDevice({ store, clock: systemClock }, of);
@@ -92,6 +95,17 @@ const ROWS: readonly Row[] = [
     leaves: () => ({ action: "revoke", target: "grant g1 of alice", before: DIGEST, after: null }),
   },
   { does: "grants revoke, again", run: () => revokeGrants(["g1"], { config }) },
+  {
+    does: "upstreams forget",
+    run: () => forgetUpstreams(["team/app"], { config }),
+    leaves: () => ({
+      action: "forget",
+      target: "what is known of the upstream of team/app",
+      before: "wants a token of its users: it refused two requests without one, and has no metadata",
+      after: null,
+    }),
+  },
+  { does: "upstreams forget, again", run: () => forgetUpstreams(["team/app"], { config }) },
   {
     does: "devices approve",
     run: () => approveDevices([deviceId], { config }),
