@@ -217,6 +217,21 @@ describe("registration at a server that has forgotten it before anybody comes ba
   });
 });
 
+describe("a server that refuses a registration once, by mistake", () => {
+  test("ends one connection; those of other users are refreshed by the same registration", async () => {
+    const { service } = bench;
+    const signIn = (user: string) => bench.signIn("auto", { user });
+    const dora = await signIn("dora@example.com");
+    const bob = await signIn("bob@example.com");
+    service.accessTokens.clear();
+    service.switches.token = (_form, response) =>
+      Boolean(response.writeHead(401, { "content-type": "application/json" }).end('{"error":"invalid_client"}'));
+    expect((await bench.call("auto", dora.tokens.access_token)).status).toBe(401);
+    service.switches.token = undefined;
+    expect((await bench.call("auto", bob.tokens.access_token)).status).toBe(200);
+  });
+});
+
 describe("the gateway's client ID metadata document", () => {
   test("names itself and the callback, for everybody to read", async () => {
     const url = `${bench.gateway.origin}/.gateway/mcp/client/metadata.json`;

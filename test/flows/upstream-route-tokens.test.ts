@@ -155,7 +155,18 @@ describe("a token of the platform", () => {
     service.switches.neededScopes = ["admin"];
     clock.advance(31_000);
     expect((await bench.call("found", token)).status).toBe(403);
-    expect(service.tokenRequests).toHaveLength(4);
+    expect(service.tokenRequests).toHaveLength(3);
+  });
+
+  test("a request that the upstream refuses whatever its token keeps no other user's from passing", async () => {
+    await configure(workload());
+    const alice = await tokenOf("alice@example.com");
+    const bob = await tokenOf("bob@example.com");
+    service.switches.refusesAll = true;
+    expect((await bench.call("found", alice)).status).toBe(502);
+    service.switches.refusesAll = false;
+    expect((await bench.call("found", bob)).status).toBe(200);
+    expect((await bench.call("found", alice)).status).toBe(200);
   });
 
   test("an answer without an end is good for five minutes", async () => {

@@ -170,9 +170,9 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
       change(client, (current) => (current.unanswered === 0 ? current : { ...current, unanswered: 0 })),
 
     async forget(client) {
-      await change(client, () => undefined);
       if (client.registration === undefined) return;
-      await deps.store.delete(client.registration);
+      // The registration itself stays: tokens of other users need it, if the refusal was a mistake of the server.
+      await change(client, () => undefined);
       deps.log.warn({ client: client.clientId }, "an upstream's authorization server has forgotten us");
     },
   };

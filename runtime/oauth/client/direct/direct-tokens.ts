@@ -213,9 +213,8 @@ export function createDirectTokens(deps: DirectTokensDeps): DirectTokens {
     if (granted) tellRefusal(userId, target, granted.why, granted.detail);
     const result = granted ? await pause(key, userId, false, granted.why) : (wait ?? UNAVAILABLE);
     // Neither a server that is away nor a mistake of the operator takes away what is still good.
-    if (known && !isRefused) return heldOfRoute(known);
-    ofRoutes.delete(key);
-    return result;
+    // Nor does a request that the upstream refuses whatever its token: the token is of all users of the route.
+    return known && !isRefused ? heldOfRoute(known) : result;
   };
 
   const isOfUser = (direct: DirectGrant): boolean => direct.kind === "id_jag";
@@ -257,7 +256,8 @@ export function createDirectTokens(deps: DirectTokensDeps): DirectTokens {
       const key = keyOf(userId, target, direct);
       tellRefusal(userId, target, "misconfigured", "the upstream refuses a fresh token");
       await pause(key, userId, isOfUser(direct), "misconfigured");
-      if (!isOfUser(direct)) return ofRoutes.delete(key);
+      // Only no other one is requested for a while: what one request got is no fact about the others.
+      if (!isOfUser(direct)) return;
       const stored = await read(key);
       if (stored && open(key, stored.value)?.access === accessToken)
         await store.delete(key, { ifVersion: stored.version });
