@@ -83,13 +83,14 @@ export function serializeCookie(name: string, value: string, attributes: CookieA
  *
  * @returns undefined when nothing is left
  */
-export function withoutCookies(header: string, isOurs: (name: string) => boolean): string | undefined {
+export function withoutCookies(header: string, isOurs: (name: string, value: string) => boolean): string | undefined {
   let changed = false;
   const kept: string[] = [];
   for (const pair of header.split(";")) {
     const equals = pair.indexOf("=");
     const name = (equals === -1 ? pair : pair.slice(0, equals)).trim();
-    if (isOurs(name)) changed = true;
+    const value = equals === -1 ? "" : unquote(pair.slice(equals + 1).trim());
+    if (isOurs(name, value)) changed = true;
     else if (name !== "" || equals !== -1) kept.push(pair.trim());
   }
   if (!changed) return header;

@@ -16,7 +16,7 @@ import type { Store } from "../store/store.ts";
 import { applicationOpens } from "./application-reach.ts";
 import { BoundedCache, type Visited } from "../shared/cache.ts";
 import { createConfirmation, refusal, type Claimed } from "./confirm-credential.ts";
-import type { Cookies } from "./cookie.ts";
+import { sessionCookieName, type Cookies } from "./cookie.ts";
 import { isStillVouchedFor, needsVoucher } from "./issuers/asserted.ts";
 import { isOutdated } from "./users/device-facts.ts";
 import { audienceAllows, isApplicationAudience, type ExternalTokens } from "./external-token.ts";
@@ -180,14 +180,15 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     exchange: Exchange,
   ): { readonly value: string; readonly claimed: () => Claimed | undefined } | undefined => {
     const snapshot = deps.snapshots.current();
+    const { cookie } = snapshot.settings;
     const site = findSite(snapshot, exchange.host);
-    const value = site && deps.cookies.readSession(exchange, site, snapshot.settings.cookie);
+    const value = site && deps.cookies.readSession(exchange, site, cookie);
     if (site === undefined || value === undefined || value === "") return undefined;
     return {
-      // Cookies are bound to their host: the same value elsewhere is another credential.
-      value: `${site.hostname} ${value}`,
+      // Cookies are bound to their host and name: the same value elsewhere is another credential.
+      value: `${sessionCookieName(site, cookie)} ${site.hostname} ${value}`,
       claimed: () => {
-        const handle = deps.cookies.openSession(value, site);
+        const handle = deps.cookies.openSession(value, site, cookie);
         return handle && { kind: "session", sessionId: handle.sessionId, audience: "", expiresAt: handle.expiresAt };
       },
     };

@@ -2,12 +2,13 @@
  * Our cookies: the session handle, and what a browser carries of a sign-in under way. All hold seals only, never a token.
  *
  * Promises: host-only, HttpOnly, `__Host-` and Secure wherever the host is https (so no neighbour host can plant one);
- * without prefix only on plain-http loopback; a cookie made for one host name opens on no other.
+ * without prefix only on plain-http loopback; a cookie opens only on the host name, under the name and for the purpose that it
+ * was made for.
  */
 import type { CookieSettings } from "../features/sign-in/compiled.ts";
 import { parseCookies, readCookie, serializeCookie } from "../http/cookies.ts";
 import type { Exchange } from "../http/exchange.ts";
-import type { Keys } from "../shared/keys.ts";
+import { sealBeginning, type Keys } from "../shared/keys.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
 import type { Site } from "./sites.ts";
 
@@ -19,8 +20,8 @@ export interface SessionHandle {
 export interface Cookies {
   /** The raw value of the session cookie of this host, unopened. */
   readSession(exchange: Exchange, site: Site, settings: CookieSettings): string | undefined;
-  /** @returns undefined when the value is not ours, was made for another host, or is past its end */
-  openSession(value: string, site: Site): SessionHandle | undefined;
+  /** @returns undefined when the value is not ours, was made for another host or cookie name, or is past its end */
+  openSession(value: string, site: Site, settings: CookieSettings): SessionHandle | undefined;
   /** Set-Cookie for a session. */
   setSession(handle: SessionHandle, site: Site, settings: CookieSettings): string;
   clearSession(site: Site, settings: CookieSettings): string;
@@ -108,8 +109,8 @@ export function createCookies(deps: { readonly keys: Keys; readonly clock: Clock
 
   return {
     readSession: (exchange, site, settings) => readCookie(exchange, sessionCookieName(site, settings)),
-    openSession(value, site) {
-      const text = sessionSealer.open(value, site.hostname)?.toString();
+    openSession(value, site, settings) {
+      const text = sessionSealer.open(value, sessionContext(site, settings))?.toString();
       const parts = text?.split(" ");
       const sessionId = parts?.[0];
       const expiresAt = Number(parts?.[1]);
@@ -117,7 +118,7 @@ export function createCookies(deps: { readonly keys: Keys; readonly clock: Clock
       return { sessionId, expiresAt };
     },
     setSession(handle, site, settings) {
-      const value = sessionSealer.seal(`${handle.sessionId} ${handle.expiresAt}`, site.hostname);
+      const value = sessionSealer.seal(`${handle.sessionId} ${handle.expiresAt}`, sessionContext(site, settings));
       const maxAge = handle.expiresAt - epochSeconds(clock);
       return serializeCookie(sessionCookieName(site, settings), value, attributes(site, settings, maxAge));
     },
@@ -125,14 +126,14 @@ export function createCookies(deps: { readonly keys: Keys; readonly clock: Clock
       serializeCookie(sessionCookieName(site, settings), "", attributes(site, settings, 0)),
     readCarried<K extends CarriedKind>(exchange: Exchange, site: Site, settings: CookieSettings, kind: K, id: string) {
       const text = readCookie(exchange, carriedCookieName(site, settings, kind, id));
-      const bytes = text === undefined ? undefined : carriedSealer.open(text, `${kind} ${site.hostname} ${id}`);
+      const bytes = text === undefined ? undefined : carriedSealer.open(text, carriedContext(site, settings, kind, id));
       if (!bytes) return undefined;
       const [expiresAt, value] = JSON.parse(bytes.toString()) as [number, Carried[K]];
       return expiresAt > epochSeconds(clock) ? value : undefined;
     },
     setCarried(site, settings, kind, id, value) {
       const text = JSON.stringify([epochSeconds(clock) + SIGN_IN_SECONDS, value]);
-      const sealed = carriedSealer.seal(text, `${kind} ${site.hostname} ${id}`);
+      const sealed = carriedSealer.seal(text, carriedContext(site, settings, kind, id));
       return carriedCookie(carriedCookieName(site, settings, kind, id), site, sealed, SIGN_IN_SECONDS);
     },
     clearCarried: (site, settings, kind, id) => carriedCookie(carriedCookieName(site, settings, kind, id), site, "", 0),
@@ -148,6 +149,20 @@ export function createCookies(deps: { readonly keys: Keys; readonly clock: Clock
       return pile.flatMap(([name]) => ["set-cookie", carriedCookie(name, site, "", 0)]);
     },
   };
+}
+
+/** What each is sealed for. No part has a space, so none is read as two. */
+function sessionContext(site: Site, settings: CookieSettings): string {
+  return `session ${sessionCookieName(site, settings)} ${site.hostname}`;
+}
+
+function carriedContext(site: Site, settings: CookieSettings, kind: CarriedKind, id: string): string {
+  return `${kind} ${sessionCookieName(site, settings)} ${site.hostname} ${id}`;
+}
+
+/** How values of our cookies begin, whatever their names: with the current secret and with those before. */
+export function cookieSealBeginnings(keys: Keys): readonly string[] {
+  return (["session-cookie", "sign-in-nonce"] as const).flatMap((purpose) => keys.derive(purpose).map(sealBeginning));
 }
 
 const PROVIDER_ENDING = "_idp";

@@ -41,6 +41,7 @@ import type { RequestHeaderDeps } from "./forwarding/request-headers.ts";
 import { createStreams, type Streams } from "./forwarding/streams.ts";
 import { upgrade } from "./forwarding/upgrade.ts";
 import { rewritePath } from "./forwarding/upstream-path.ts";
+import { cookieSealBeginnings } from "../identity/cookie.ts";
 import { attachInternalToken, refusalOf, type InternalTokenDeps } from "./internal-token.ts";
 import type { ToolLockDeps } from "./lists/tool-lock.ts";
 import {
@@ -82,7 +83,7 @@ export interface ProxyDeps
     ApproveDeps,
     LimitDeps,
     Pick<HoldDeps, "approvalHoldMs">,
-    Omit<RequestHeaderDeps, "hopCounter">,
+    Omit<RequestHeaderDeps, "hopCounter" | "cookieSeals">,
     ToolLockDeps {
   readonly snapshots: Snapshots;
   /** Own addresses of all modules. */
@@ -148,6 +149,7 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
     messageAddresses,
     taskIds,
     hopCounter: createHopCounter(idOf(deps.keys)),
+    cookieSeals: cookieSealBeginnings(deps.keys),
     sealSession: (context, upstreamSession) => sealSession(mcpSessions, context, upstreamSession),
     refusalOf: (context, status, headers) => refusalOf(deps, context, status, headers),
     begun: () => (underWay += 1),

@@ -99,8 +99,8 @@ export function createSignOut(deps: SignOutDeps): SignOut {
    * The cookie opens nothing here, which does not say that it opens nothing elsewhere: a sign-out that the store did not
    * take is known to this process alone, and who asks again must not be told that it is done.
    */
-  const endAgain = async (exchange: Exchange, site: Site, value: string): Promise<void> => {
-    const handle = deps.cookies.openSession(value, site);
+  const endAgain = async (exchange: Exchange, { settings }: Snapshot, site: Site, value: string): Promise<void> => {
+    const handle = deps.cookies.openSession(value, site, settings.cookie);
     const key = handle && `session:${handle.sessionId}`;
     if (key === undefined) return;
     // Known and not owed, the store has it; a link to this page writes nothing that the process does not owe.
@@ -127,7 +127,7 @@ export function createSignOut(deps: SignOutDeps): SignOut {
           });
         if (!found.ok) {
           const stale = deps.cookies.readSession(exchange, site, cookie);
-          if (stale !== undefined) await endAgain(exchange, site, stale);
+          if (stale !== undefined) await endAgain(exchange, snapshot, site, stale);
           const headers = stale === undefined ? [] : ["set-cookie", deps.cookies.clearSession(site, cookie)];
           return respondHtml(exchange, 200, signedOutPage(), headers);
         }

@@ -34,6 +34,8 @@ export interface RequestHeaderDeps {
   readonly assertions: Assertions;
   readonly applicationTokens: ApplicationTokens;
   readonly hopCounter: HopCounter;
+  /** How values of our cookies begin (`cookieSealBeginnings`). */
+  readonly cookieSeals: readonly string[];
   /** Names of proxies' claims that are sent on, lower case; absent = none. */
   readonly trustedProxyHeaders?: ReadonlySet<string> | undefined;
 }
@@ -83,7 +85,7 @@ function addClientHeaders(headers: string[], deps: RequestHeaderDeps, context: R
       continue;
     }
     if (traits.dropFromRequest || prepared.notFromClient.has(traits.folded)) continue;
-    const kept = specialValue(context, traits.lower, value);
+    const kept = specialValue(deps, context, traits.lower, value);
     if (kept !== undefined) headers.push(traits.name, kept);
   }
   return listed;
@@ -100,14 +102,16 @@ function isWithOthersToken(principal: Principal | undefined): boolean {
 }
 
 /** What is left of a header that may carry a credential or belongs to the gateway on some routes. */
-function specialValue(context: RequestContext, lower: string, value: string): string | undefined {
+function specialValue(
+  deps: Pick<RequestHeaderDeps, "cookieSeals">,
+  context: RequestContext,
+  lower: string,
+  value: string,
+): string | undefined {
   const { prepared } = context;
   switch (lower) {
     case "cookie":
-      // One search before taking it apart: most requests carry none of ours.
-      return value.includes(prepared.settings.cookie.name)
-        ? withoutCookies(value, (name) => isOwnCookieName(name, prepared.settings.cookie))
-        : value;
+      return withoutOwnCookies(deps, context, value);
     case "authorization":
       if (prepared.isMcpServer || prepared.isMcpClient || isWithOthersToken(context.principal)) return undefined;
       return value.includes(EXTERNAL_TOKEN_PREFIX) ? undefined : value;
@@ -121,6 +125,19 @@ function specialValue(context: RequestContext, lower: string, value: string): st
     default:
       return value;
   }
+}
+
+/** Under our names, and under any other: a browser keeps what had the name of a former `cookie_name`. */
+function withoutOwnCookies(
+  { cookieSeals }: Pick<RequestHeaderDeps, "cookieSeals">,
+  { prepared }: RequestContext,
+  header: string,
+): string | undefined {
+  const { cookie } = prepared.settings;
+  const hasSeal = (text: string): boolean => cookieSeals.some((beginning) => text.includes(beginning));
+  // A few searches before taking it apart: most requests carry none of ours.
+  if (!header.includes(cookie.name) && !hasSeal(header)) return header;
+  return withoutCookies(header, (name, value) => isOwnCookieName(name, cookie) || hasSeal(name) || hasSeal(value));
 }
 
 /** Set fresh: what a client wrote there was dropped with its other claims. Lower case: the transport need not fold it. */
@@ -193,7 +210,7 @@ function templateValues(deps: RequestHeaderDeps, context: RequestContext): Templ
     clientCertFingerprint: clientCertificate?.isValid === true ? clientCertificate.fingerprint : "",
     // Also where identity headers are off: naming it in the settings asks for it.
     jwt: () => (principal ? deps.assertions.sign(principal, prepared.route, wildcardHost(context)) : ""),
-    requestHeader: (lowerName) => visibleHeader(context, lowerName),
+    requestHeader: (lowerName) => visibleHeader(deps, context, lowerName),
   };
 }
 
@@ -203,7 +220,7 @@ function wildcardHost({ exchange, prepared }: RequestContext): string | undefine
 }
 
 /** A client's header as substitutions see it: without our credentials and without claims about identity. */
-function visibleHeader(context: RequestContext, lowerName: string): string {
+function visibleHeader(deps: RequestHeaderDeps, context: RequestContext, lowerName: string): string {
   const { exchange, prepared } = context;
   if (lowerName === "host") return exchange.host;
   const traits = headerTraits(lowerName);
@@ -217,7 +234,7 @@ function visibleHeader(context: RequestContext, lowerName: string): string {
   const listed = exchange.headerValues("connection").flatMap(connectionTokens);
   if (listed.includes(lowerName)) return "";
   if (traits.special === "none") return values.join(", ");
-  return values.map((value) => specialValue(context, lowerName, value) ?? "").join(", ");
+  return values.map((value) => specialValue(deps, context, lowerName, value) ?? "").join(", ");
 }
 
 function isClaimHeader(names: ReadonlyMap<string, string>, folded: string): boolean {

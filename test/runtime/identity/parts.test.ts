@@ -119,11 +119,23 @@ describe("Cookies", () => {
 
   it("open on the host name they were made for, on any port, until their end", () => {
     const value = valueOf(cookies.setSession(handle, site("a.example.com"), settings));
-    expect(cookies.openSession(value, site("a.example.com"))).toEqual(handle);
-    expect(cookies.openSession(value, site("a.example.com:8443"))).toEqual(handle);
-    expect(cookies.openSession(value, site("auth.example.com"))).toBeUndefined();
+    expect(cookies.openSession(value, site("a.example.com"), settings)).toEqual(handle);
+    expect(cookies.openSession(value, site("a.example.com:8443"), settings)).toEqual(handle);
+    expect(cookies.openSession(value, site("auth.example.com"), settings)).toBeUndefined();
     clock.advance(60_000);
-    expect(cookies.openSession(value, site("a.example.com"))).toBeUndefined();
+    expect(cookies.openSession(value, site("a.example.com"), settings)).toBeUndefined();
+  });
+
+  it("open under the name and as the kind they were made for, and no other", () => {
+    const here = site("a.example.com");
+    const renamed = { ...settings, name: "renamed" };
+    const value = valueOf(cookies.setSession(handle, here, settings));
+    expect(cookies.openSession(value, here, renamed)).toBeUndefined();
+    const carried = valueOf(cookies.setCarried(here, settings, "sign_in", "id", { host: "a.example.com" }));
+    expect(cookies.openSession(carried, here, settings)).toBeUndefined();
+    const name = carriedCookieName(here, renamed, "sign_in", "id");
+    const exchange = { headerValues: () => [`${name}=${carried}`] } as unknown as Exchange;
+    expect(cookies.readCarried(exchange, here, renamed, "sign_in", "id")).toBeUndefined();
   });
 
   it("take the configured SameSite, but what a sign-in carries is always lax and none needs Secure", () => {
