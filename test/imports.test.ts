@@ -246,6 +246,7 @@ const rules: Readonly<Record<string, Rule>> = {
       "record-store",
       "identity",
       "oauth/server",
+      "oauth/client",
       "control/bundle",
       "record-kinds",
       "tools/check",

@@ -141,6 +141,7 @@ test("`gateway …` names commands and options that exist, in text and in blocks
     "tools",
     "audit",
     "users",
+    "upstreams",
   ]);
   const known = new Map<string, string>();
   const wrong: string[] = [];
