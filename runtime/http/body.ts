@@ -2,7 +2,8 @@
  * Whole request bodies, bounded in size and time.
  *
  * Untrusted input: the body and its declared length. Promise: never more than `maxBytes` are kept, whatever the client
- * declares; a body that does not end is given up.
+ * declares, and all bodies together stay within the budget of
+ * their client; a body that does not end is given up.
  */
 import { isUtf8 } from "node:buffer";
 
@@ -10,7 +11,7 @@ import type { Exchange } from "./exchange.ts";
 import { ignore } from "../shared/ignore.ts";
 import { parseQuery, type Parameters } from "../shared/http/query.ts";
 
-export type BodyRefusal = "too-large" | "aborted" | "timeout" | "unsupported-encoding";
+export type BodyRefusal = "too-large" | "aborted" | "timeout" | "overloaded" | "unsupported-encoding";
 
 export type BodyResult =
   | { readonly ok: true; readonly bytes: Buffer }
@@ -77,6 +78,11 @@ export function readBodyInto(
     if (size > maxBytes) {
       body.pause();
       finish({ ok: false, reason: "too-large" });
+      return;
+    }
+    if (!exchange.hold(chunk.length)) {
+      body.pause();
+      finish({ ok: false, reason: "overloaded" });
       return;
     }
     if (first === undefined) first = chunk;

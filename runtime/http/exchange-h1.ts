@@ -33,6 +33,7 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
   readonly #response: ServerResponse;
   readonly #owner: ExchangeOwner;
   #wrote = false;
+  #givesBack = false;
   #closeListeners: ((complete: boolean) => void)[] | undefined;
   #awaitsContinue: boolean;
 
@@ -143,6 +144,12 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
     else response.on("close", tell);
   }
 
+  override hold(bytes: number): boolean {
+    if (!this.#givesBack) this.onClose(() => this.giveBack());
+    this.#givesBack = true;
+    return super.hold(bytes);
+  }
+
   /** Makes this the opening handshake of WebSocket. @param takeEarly takes what came behind the head already */
   offerWebSocket(key: string, takeEarly: () => Buffer): void {
     this.upgrade = { protocol: "websocket", accept: (headers) => this.#acceptWebSocket(key, takeEarly(), headers) };
@@ -169,6 +176,7 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
     this.started = true;
     const { socket } = this.#request;
     this.#response.detachSocket(socket);
+    socket.once("close", () => this.giveBack());
     let head = handshakeAnswer(key);
     for (let index = 0; index < headers.length; index += 2) head += `${headers[index]}: ${headers[index + 1]}\r\n`;
     socket.write(`${head}\r\n`, "latin1");

@@ -41,7 +41,7 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
     this.#peerAddress = peer.remoteAddress;
     this.clientCertificate = peer.clientCertificate;
     this.#stream = stream;
-    if (hasBody) guardInput(stream, this.hasBody);
+    if (hasBody) guardInput(stream, this.hasBody, (bytes) => this.holdUnread(bytes));
     if (this.hasBody) {
       // From now on: they may have come before anybody reads the body.
       stream.once("trailers", (_headers, _flags, raw) => (this.trailers = raw as unknown as readonly string[]));
@@ -106,6 +106,11 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
     else stream.once("close", tell);
   }
 
+  /** The stream is closed. */
+  over(): void {
+    this.giveBack();
+  }
+
   /** False after the head of an answer that has no body, which ends the stream by itself. */
   get #isWritable(): boolean {
     return !this.#stream.writableEnded && !this.#stream.destroyed;
@@ -149,7 +154,7 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
  * What nobody reads just now stays in bounds, however small its pieces. And END_STREAM alone is the end of a body: at
  * RST_STREAM with NO_ERROR node:http2 ends it, too, and a part would look whole.
  */
-function guardInput(stream: ServerHttp2Stream, isBody: boolean): void {
+function guardInput(stream: ServerHttp2Stream, isBody: boolean, hold: (bytes: number) => boolean): void {
   const push = stream.push.bind(stream);
   stream.push = (chunk: unknown, encoding?: BufferEncoding) => {
     if (isBody && chunk === null && stream.closed) {
@@ -159,6 +164,7 @@ function guardInput(stream: ServerHttp2Stream, isBody: boolean): void {
     }
     const takesMore = push(chunk, encoding);
     joinUnread(stream);
+    if (!hold(stream.readableLength)) abortStream(stream);
     return takesMore;
   };
 }

@@ -8,6 +8,7 @@
 import type { Duplex, Readable } from "node:stream";
 
 import type { AddedHeaders } from "../features/headers/apply-added.ts";
+import type { Party } from "./admission/parties.ts";
 import type { ClientCertificate } from "./listener/client-certificate.ts";
 import type { ForwardedFor } from "./listener/forwarded-for.ts";
 import type { HeaderTraits } from "../shared/http/header-traits.ts";
@@ -47,6 +48,8 @@ export interface Exchange {
   supportUrl?: string | undefined;
   /** What the client showed in the TLS handshake; undefined when it showed none or was not asked. */
   readonly clientCertificate?: ClientCertificate | undefined;
+  /** Whose memory and upstream connections the request takes; set by the server before it begins. */
+  party?: Party | undefined;
   /** The client wants to go on with WebSocket messages. Without `accept()` it is answered like any request. */
   readonly upgrade?: UpgradeOffer | undefined;
 
@@ -54,6 +57,9 @@ export interface Exchange {
   header(lowerName: string): string | undefined;
   /** All values of a header, in order. */
   headerValues(lowerName: string): readonly string[];
+
+  /** Counts bytes that are held for the client until the request is over. @returns false when there is no room for them */
+  hold(bytes: number): boolean;
 
   /** True once an answer has been started. */
   readonly started: boolean;

@@ -3,6 +3,7 @@ import type { AddedHeaders } from "../features/headers/apply-added.ts";
 import { allHeaders, findKnownHeader } from "../shared/http/header-lookup.ts";
 import type { HeaderTraits } from "../shared/http/header-traits.ts";
 import { createRequestId } from "../shared/http/request-id.ts";
+import type { Party } from "./admission/parties.ts";
 import type { UpgradeOffer } from "./exchange.ts";
 import type { ForwardedFor } from "./listener/forwarded-for.ts";
 
@@ -29,6 +30,10 @@ export abstract class ReceivedRequest {
   supportUrl: string | undefined = undefined;
   meantStatus: number | undefined = undefined;
   started = false;
+  /** Whose memory and upstream connections it takes; set before the request begins. */
+  party: Party | undefined = undefined;
+  #heldBytes = 0;
+  #unreadBytes = 0;
 
   /** @param headerTraits of each name, in their order */
   constructor(
@@ -53,5 +58,28 @@ export abstract class ReceivedRequest {
 
   headerValues(lowerName: string): readonly string[] {
     return allHeaders(this.rawHeaders, lowerName);
+  }
+
+  hold(bytes: number): boolean {
+    if (this.party?.take(bytes) === false) return false;
+    this.#heldBytes += bytes;
+    return true;
+  }
+
+  /** Counts what has come of its body and was not read yet. @returns false when there is no room for it */
+  protected holdUnread(bytes: number): boolean {
+    const more = bytes - this.#unreadBytes;
+    if (more === 0) return true;
+    if (more > 0 && this.party?.take(more) === false) return false;
+    if (more < 0) this.party?.give(-more);
+    this.#unreadBytes = bytes;
+    return true;
+  }
+
+  /** The request is over: nothing is held for it any longer. */
+  protected giveBack(): void {
+    this.party?.give(this.#heldBytes + this.#unreadBytes);
+    this.#heldBytes = 0;
+    this.#unreadBytes = 0;
   }
 }

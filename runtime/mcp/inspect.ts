@@ -4,7 +4,7 @@
  * Untrusted input: the whole request. Promise: when the result is good, either there is no body, or all of it is in
  * `message.bytes` and was understood. `done` is called exactly once.
  */
-import { readBodyInto, type BodyResult } from "../http/body.ts";
+import { readBodyInto, type BodyRefusal, type BodyResult } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { parseMessage } from "./message.ts";
 import type { McpMessage, MessageOptions } from "./message.ts";
@@ -29,12 +29,17 @@ export function inspect(
   const isBodyless = method === "GET" || method === "HEAD" || method === "DELETE";
   if (!isBodyless && method !== "POST") return done(refusal("mcp-http-method"));
   const finish = (body: BodyResult): void => {
-    if (!body.ok) done(body.reason === "too-large" ? bodyTooLarge(maxBytes) : refusal("mcp-body-incomplete"));
+    if (!body.ok) done(bodyRefusal(body.reason, maxBytes));
     else if (isBodyless) done(body.bytes.length === 0 ? BODYLESS : refusal("mcp-unexpected-body"));
     else done(read(exchange, body.bytes, options));
   };
   // Without a timer of its own: it would be one for every message.
   readBodyInto(exchange, maxBytes, finish, Infinity);
+}
+
+function bodyRefusal(reason: BodyRefusal, maxBytes: number): McpRefusal {
+  if (reason === "too-large") return bodyTooLarge(maxBytes);
+  return refusal(reason === "overloaded" ? "mcp-overloaded" : "mcp-body-incomplete");
 }
 
 const BODYLESS: Inspection = { ok: true, message: undefined };

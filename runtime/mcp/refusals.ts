@@ -6,7 +6,7 @@ export type RefusalReason = keyof typeof REFUSALS;
 export interface McpRefusal {
   readonly ok: false;
   readonly reason: RefusalReason;
-  readonly status: 400 | 405 | 413 | 415;
+  readonly status: 400 | 405 | 413 | 415 | 503;
   /** JSON-RPC error code. */
   readonly code: number;
   readonly text: string;
@@ -16,6 +16,7 @@ export interface McpRefusal {
 
 const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
+const INTERNAL_ERROR = -32603;
 const INVALID_PARAMS = -32602;
 /** MCP 2026-07-28: a mirrored header does not say what the body says. */
 const HEADER_MISMATCH = -32020;
@@ -25,6 +26,7 @@ const REFUSALS = {
   "mcp-content-encoding": { status: 415, code: INVALID_REQUEST, text: "Content-Encoding is not accepted" },
   "mcp-body-too-large": { status: 413, code: INVALID_REQUEST, text: "The message is larger than this route accepts" },
   "mcp-body-incomplete": { status: 400, code: INVALID_REQUEST, text: "The message did not arrive completely" },
+  "mcp-overloaded": { status: 503, code: INTERNAL_ERROR, text: "The gateway has no memory for the message; try again" },
   "mcp-unexpected-body": { status: 400, code: INVALID_REQUEST, text: "This HTTP method takes no body here" },
   "mcp-http-method": { status: 405, code: INVALID_REQUEST, text: "This HTTP method is not used by MCP" },
   "mcp-not-utf8": { status: 400, code: PARSE_ERROR, text: "The message is not valid UTF-8 without a byte order mark" },

@@ -52,6 +52,7 @@ export function createFakeExchange(request: FakeRequest = {}): FakeExchange {
     get answer() {
       return answer;
     },
+    hold: () => true,
     start: notForThisTest,
     write: notForThisTest,
     onDrain: notForThisTest,

@@ -34,6 +34,11 @@ export function watchMemory(read: () => MemoryUse, now: () => number): () => boo
   };
 }
 
+/** Bytes that this process can use: of its heap, or of its control group where that is less. */
+export function memoryLimit(root = "/sys/fs/cgroup", own = readText("/proc/self/cgroup")): number {
+  return Math.min(getHeapStatistics().heap_size_limit, groupOf(root, own)?.limitBytes ?? Infinity);
+}
+
 /** @param root where control groups are mounted; for tests */
 export function memoryReader(root = "/sys/fs/cgroup", own = readText("/proc/self/cgroup")): () => MemoryUse {
   const group = groupOf(root, own);

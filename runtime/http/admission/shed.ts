@@ -13,6 +13,8 @@ export interface ShedDeps {
 
 export interface Shedding {
   readonly shed: (exchange: Exchange, reason: ShedReason) => void;
+  /** For what is refused before it is a request. */
+  note(reason: ShedReason): void;
   close(): void;
 }
 
@@ -26,10 +28,14 @@ export function createShedding({ log, onShed }: ShedDeps): Shedding {
     isOver: ({ count: shed, seconds }) => log.info({ shed, seconds }, "overload is over"),
   });
 
+  const note = (reason: ShedReason): void => {
+    onShed?.(reason);
+    episode.add({ reason });
+  };
   return {
+    note,
     shed(exchange, reason) {
-      onShed?.(reason);
-      episode.add({ reason });
+      note(reason);
       count += 1;
       const seconds = 1 + (count % MAX_RETRY_SECONDS);
       respondError(

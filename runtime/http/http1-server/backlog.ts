@@ -29,6 +29,11 @@ export class Backlog {
     return this.#pieces.length === 0;
   }
 
+  /** What is held, with what pieces cost. */
+  get size(): number {
+    return this.#size;
+  }
+
   /** @returns false when there is no room for more */
   add(bytes: Buffer): boolean {
     if (this.#left !== Infinity) return true;

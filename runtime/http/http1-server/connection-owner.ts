@@ -1,5 +1,6 @@
 /** What a connection asks of the listener it belongs to. */
 import type { ExchangeOwner } from "../exchange-h1.ts";
+import type { Parties } from "../admission/parties.ts";
 import type { RequestRefusal } from "../listener/accept-h1.ts";
 import type { Connection } from "./connection.ts";
 import type { RequestHead } from "./request-head.ts";
@@ -14,6 +15,9 @@ export interface Arrival {
 }
 
 export interface ConnectionOwner extends ExchangeOwner {
+  readonly parties: Parties;
+  /** There is no room for what its client sends. */
+  noRoom(): void;
   /** Milliseconds, a second late at most. */
   readonly nowMs: number;
   /** Makes a request of what has come, and begins it. @param mayUpgrade it stands behind no other that was not answered yet */

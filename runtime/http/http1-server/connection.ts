@@ -13,6 +13,7 @@ import { refuseConnection } from "../listener/refuse-connection.ts";
 import { Backlog } from "./backlog.ts";
 import type { ConnectionOwner } from "./connection-owner.ts";
 import type { OwnExchange } from "./exchange.ts";
+import type { Party } from "../admission/parties.ts";
 import type { BodySource } from "./request-body.ts";
 import type { RequestHead } from "./request-head.ts";
 import { RequestReader, type ReadProblem, type RequestSink } from "./request-reader.ts";
@@ -33,9 +34,15 @@ const FOR_HEAD = 1;
 const FOR_REQUEST = 2;
 const FOR_REST = 3;
 
+const NO_ROOM: ReadProblem = { status: 503, detail: "there is no memory for it" };
+
 export class Connection implements RequestSink, BodySource {
   readonly socket: Socket;
   readonly owner: ConnectionOwner;
+  /** Whose it is. */
+  readonly party: Party;
+  /** Bytes of it that are counted as held, apart from those of its exchange. */
+  #heldBytes = 0;
   readonly #reader: RequestReader = new RequestReader(this);
   /** Its answer or its body is not over. */
   #exchange: OwnExchange | undefined;
@@ -55,6 +62,7 @@ export class Connection implements RequestSink, BodySource {
   constructor(socket: Socket, owner: ConnectionOwner) {
     this.socket = socket;
     this.owner = owner;
+    this.party = owner.parties.connect(socket.remoteAddress ?? "");
     this.#dueMs = owner.nowMs + HEAD_MS;
   }
 
@@ -75,6 +83,15 @@ export class Connection implements RequestSink, BodySource {
     if (this.#isClosing) return;
     if (this.#backlog === undefined) this.#read(bytes);
     else this.#hold(bytes);
+    this.#count();
+  }
+
+  /** It is closed, or belongs to somebody else. */
+  leave(): void {
+    this.#isClosing = true;
+    this.#backlog = undefined;
+    this.#count();
+    this.party.leave();
   }
 
   /** The client has closed its half. Nobody waits for answers then, as with node:http. */
@@ -96,7 +113,7 @@ export class Connection implements RequestSink, BodySource {
     this.#isClosing = true;
     this.owner.closed(this, (isUnanswered ? 1 : 0) + waiting);
     this.#exchange = undefined;
-    this.#backlog = undefined;
+    this.leave();
     exchange?.lost();
   }
 
@@ -201,7 +218,7 @@ export class Connection implements RequestSink, BodySource {
     // What cannot be read behind a good request does not take its answer away.
     if ((isBehind && reason === undefined) || exchange?.isEnded === true) closeLingering(this.socket);
     else if (exchange?.started === true) this.socket.destroy();
-    else refuseConnection(this.socket, status, reason && `request.${reason}`);
+    else refuseConnection(this.socket, status, status === 503 ? "request.overloaded" : reason && `request.${reason}`);
     exchange?.lost();
   }
 
@@ -250,6 +267,28 @@ export class Connection implements RequestSink, BodySource {
     }
   }
 
+  /** Most requests come in one piece, and nothing of them is held here. */
+  #count(): void {
+    if (this.#isClosing) this.#reader.close();
+    const bytes = this.#reader.heldBytes + (this.#backlog?.size ?? 0);
+    const more = bytes - this.#heldBytes;
+    if (more === 0) return;
+    if (more > 0 && !this.party.take(more)) return this.#noRoom();
+    if (more < 0) this.party.give(-more);
+    this.#heldBytes = bytes;
+  }
+
+  #noRoom(): void {
+    this.owner.noRoom();
+    const exchange = this.#exchange;
+    // Only what came behind its request is dropped: the answer is on its way.
+    if (exchange !== undefined && this.#backlog !== undefined) {
+      this.#backlog = undefined;
+      exchange.closesConnection = true;
+    } else this.#refuse(NO_ROOM);
+    this.#count();
+  }
+
   #answered(exchange: OwnExchange): void {
     if (exchange !== this.#exchange) return;
     exchange.over(true);
@@ -278,6 +317,7 @@ export class Connection implements RequestSink, BodySource {
     if (backlog === undefined || this.#isClosing || this.#exchange !== undefined) return;
     this.#read(backlog.take());
     if (backlog.isEmpty) this.#backlog = undefined;
+    this.#count();
   }
 
   #wait(due: number, ms: number): void {

@@ -8,6 +8,7 @@ import type { Socket } from "node:net";
 import { ignore } from "../../shared/ignore.ts";
 import { allHeaders } from "../../shared/http/header-lookup.ts";
 import { breakOff } from "../break-off.ts";
+import type { Parties } from "../admission/parties.ts";
 import type { Exchange } from "../exchange.ts";
 import type { ExchangeOwner } from "../exchange-h1.ts";
 import { checkHead, NO_TARGET, refuseRequest, type AcceptDeps } from "../listener/accept-h1.ts";
@@ -38,6 +39,9 @@ export interface OwnConnectionsDeps extends AcceptDeps, Http1Options {
   handle(exchange: Exchange): void;
   /** Takes a connection in the clear whose first unread bytes are the preface. */
   serveHttp2(socket: Socket): void;
+  readonly parties: Parties;
+  /** There is no room for what a client sends. */
+  onNoRoom(): void;
   /** Where what comes may wait before it is read. */
   readonly unread?: UnreadQueue | undefined;
 }
@@ -69,6 +73,8 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
   const owner: ConnectionOwner = {
     secure: peer.secure,
     asksForCertificates: peer.asksForCertificates,
+    parties: deps.parties,
+    noRoom: () => deps.onNoRoom(),
     get draining() {
       return peer.draining;
     },
@@ -81,7 +87,10 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
       connections.delete(connection);
       leave(socket);
       upgraded.add(socket);
-      socket.once("close", () => upgraded.delete(socket));
+      socket.once("close", () => {
+        upgraded.delete(socket);
+        connection.leave();
+      });
     },
     closed(connection, unanswered) {
       const { socket } = connection;
@@ -95,6 +104,7 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
     },
     turnedHttp2(connection, first) {
       connections.delete(connection);
+      connection.leave();
       leave(connection.socket);
       leaveToHttp2(connection.socket, first);
       deps.serveHttp2(connection.socket);
@@ -130,6 +140,7 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
     const checked = checkHead(head, owner.secure, expectation);
     const target = checked.ok ? checked.target : NO_TARGET;
     const exchange = new OwnExchange(connection, arrival, target, expectation === "continue");
+    exchange.party = connection.party;
     connection.begun(exchange);
     if (!checked.ok) {
       exchange.closesConnection = true;
@@ -192,7 +203,7 @@ function onData(this: OwnSocket, bytes: Buffer): void {
   const queue = this[QUEUE];
   if (unread !== undefined) unread.add(bytes);
   else if (queue?.isCrowded === true && !connection.isBusy) {
-    this[UNREAD] = new UnreadBytes(this, queue, readUnread);
+    this[UNREAD] = new UnreadBytes(this, queue, connection.party, readUnread);
     this[UNREAD].add(bytes);
   } else connection.take(bytes);
 }

@@ -157,7 +157,9 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
   }
 
   takeBody(chunk: Buffer): void {
-    this.#openBody().feed(chunk);
+    const body = this.#openBody();
+    body.feed(chunk);
+    if (!this.#isOver && !this.holdUnread(body.readableLength)) this.abort();
   }
 
   finishBody(trailers: readonly string[] = NONE): void {
@@ -174,6 +176,7 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
     if (this.#isOver) return;
     this.#isOver = true;
     this.isAnswered = isAnswered;
+    this.giveBack();
     this.#drainListeners = NO_LISTENERS;
     // Not in the stack of whoever answers.
     if (this.#closeListeners !== undefined) process.nextTick(tellClosed, this);
@@ -250,6 +253,7 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
     this.started = true;
     this.status = 101;
     const socket = this.#connection.detach();
+    socket.once("close", () => this.giveBack());
     socket.write(`${handshakeAnswer(key)}${text}\r\n`, "latin1");
     return socket;
   }

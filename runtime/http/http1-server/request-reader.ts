@@ -33,7 +33,7 @@ export interface RequestSink {
 
 /** Why nothing more is read. */
 export interface ReadProblem {
-  readonly status: 400 | 405 | 408 | 431;
+  readonly status: 400 | 405 | 408 | 431 | 503;
   readonly detail: string;
   /** Set where it is a request, and only cannot be met. */
   readonly reason?: RequestRefusal | undefined;
@@ -71,6 +71,16 @@ export class RequestReader {
   /** The beginning of a head has come, and its end has not. */
   get isInHead(): boolean {
     return this.#phase === HEAD && !EMPTY_LINE.startsWith(this.#lines.text);
+  }
+
+  /** Bytes that are kept of lines whose end has not come. */
+  get heldBytes(): number {
+    return this.#lines.text.length;
+  }
+
+  /** Nothing more is read. */
+  close(): void {
+    this.#lines.clear();
   }
 
   /**

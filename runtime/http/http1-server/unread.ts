@@ -1,6 +1,7 @@
 /** The beginning of a request that waits for its turn as it came, before anything of it was read. */
 import type { Socket } from "node:net";
 
+import type { Party } from "../admission/parties.ts";
 import type { Queued } from "../admission/fair-queue.ts";
 
 /** Where it waits; see Admission. */
@@ -20,13 +21,17 @@ export class UnreadBytes {
   readonly #onTurn: (socket: Socket, bytes: Buffer) => void;
   readonly #pieces: Buffer[] = [];
   #size = 0;
+  /** Of these, what is counted as held. */
+  #heldBytes = 0;
+  readonly #party: Party;
   readonly #queue: UnreadQueue;
   readonly #queued: Queued<unknown>;
 
-  constructor(socket: Socket, queue: UnreadQueue, onTurn: (socket: Socket, bytes: Buffer) => void) {
+  constructor(socket: Socket, queue: UnreadQueue, party: Party, onTurn: (socket: Socket, bytes: Buffer) => void) {
     this.#socket = socket;
     this.#onTurn = onTurn;
     this.#queue = queue;
+    this.#party = party;
     this.#queued = queue.hold(this);
   }
 
@@ -36,12 +41,21 @@ export class UnreadBytes {
 
   add(bytes: Buffer): void {
     this.#pieces.push(bytes);
-    this.#size += bytes.length + PIECE_BYTES;
+    const size = bytes.length + PIECE_BYTES;
+    this.#size += size;
+    if (!this.#party.take(size)) {
+      // Read now, and refused like any other.
+      this.#queue.drop(this.#queued);
+      this.read();
+      return;
+    }
+    this.#heldBytes += size;
     if (this.#size > MAX_BYTES) this.#socket.pause();
   }
 
   read(): void {
     const socket = this.#socket;
+    this.#giveBack();
     // Before: whoever takes it may want to stop it.
     if (this.#size > MAX_BYTES) socket.resume();
     this.#onTurn(socket, this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces));
@@ -50,5 +64,11 @@ export class UnreadBytes {
   /** Its client has left. */
   leave(): void {
     this.#queue.drop(this.#queued);
+    this.#giveBack();
+  }
+
+  #giveBack(): void {
+    this.#party.give(this.#heldBytes);
+    this.#heldBytes = 0;
   }
 }

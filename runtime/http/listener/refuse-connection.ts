@@ -24,7 +24,10 @@ export function refuseConnection(socket: Duplex, status: number, code: ErrorCode
   const id = createRequestId();
   const body = JSON.stringify({
     error: code,
-    message: "The gateway cannot understand this request",
+    message:
+      status === 503
+        ? "The gateway has more to do than it can; try again"
+        : "The gateway cannot understand this request",
     request_id: id,
   });
   const head = [
@@ -35,6 +38,7 @@ export function refuseConnection(socket: Duplex, status: number, code: ErrorCode
     "x-content-type-options: nosniff",
     "cache-control: no-store",
     "connection: close",
+    ...(status === 503 ? ["retry-after: 2"] : []),
   ];
   socket.write(`${head.join("\r\n")}\r\n\r\n${body}`, "latin1");
   closeLingering(socket);

@@ -4,6 +4,7 @@ import type { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 
+import type { Parties } from "../admission/parties.ts";
 import type { Exchange } from "../exchange.ts";
 import type { ExchangeOwner } from "../exchange-h1.ts";
 import { createOwnConnections } from "../http1-server/connections.ts";
@@ -43,6 +44,9 @@ export interface Http1Serving {
   readonly handle: (exchange: Exchange) => void;
   /** Takes a connection in the clear whose first unread bytes are the preface. */
   readonly serveHttp2: (socket: Socket) => void;
+  readonly parties: Parties;
+  /** There is no room for what a client sends. */
+  onNoRoom(): void;
   /** Where what comes may wait before it is read. */
   readonly unread?: UnreadQueue | undefined;
 }
@@ -121,8 +125,8 @@ export function serveByNode({ options, owner, handle, serveHttp2 }: Http1Serving
 }
 
 /** node:http accepts, and hears nothing more of what it has accepted. */
-export function serveByOurselves({ options, owner, handle, serveHttp2, unread }: Http1Serving): Http1Side {
-  const connections = createOwnConnections({ ...options, handle, serveHttp2, unread }, owner);
+export function serveByOurselves({ options, owner, ...serving }: Http1Serving): Http1Side {
+  const connections = createOwnConnections({ ...options, ...serving }, owner);
   return {
     httpOptions: HTTP_OPTIONS,
     attach(server) {

@@ -118,12 +118,13 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
         stream.once("close", () => {
           streams -= 1;
           drains.delete(stream);
+          exchange.over();
           if (!stream.headersSent) deps.onUnanswered?.(cutting || wasAborted(stream) ? "gateway" : "client", 1);
           // It may read nothing at all, not even that the stream has ended: whoever says goodbye would wait for that.
           if (streams === 0 && stalled.has(session)) breakOff(socket);
         });
         stream.on("error", ignore);
-        accept(stream, peer, rawHeaders, (flags & END_STREAM) === 0);
+        const exchange = accept(stream, peer, rawHeaders, (flags & END_STREAM) === 0);
       });
       if (draining) session.close();
     },
@@ -138,11 +139,12 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
     close: stopWatching,
   };
 
-  function accept(stream: ServerHttp2Stream, peer: Http2Peer, raw: readonly string[], hasBody: boolean): void {
+  function accept(stream: ServerHttp2Stream, peer: Http2Peer, raw: readonly string[], hasBody: boolean): Http2Exchange {
     const head = parseRequestHead(raw, peer.secure);
     if (head.ok) {
-      deps.handle(new Http2Exchange(stream, peer, head, hasBody));
-      return;
+      const accepted = new Http2Exchange(stream, peer, head, hasBody);
+      deps.handle(accepted);
+      return accepted;
     }
     const { status, reason } = head;
     deps.onRefused?.(reason);
@@ -152,6 +154,7 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
       code: `request.${reason}`,
       message: "The gateway cannot understand this request",
     });
+    return exchange;
   }
 }
 

@@ -11,7 +11,8 @@ import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { createAdmission, type ShedReason } from "../admission/admission.ts";
 import { boundConnections } from "../admission/connections.ts";
-import { memoryReader, watchMemory } from "../admission/memory.ts";
+import { memoryLimit, memoryReader, watchMemory } from "../admission/memory.ts";
+import { Parties, requestCost } from "../admission/parties.ts";
 import { createShedding } from "../admission/shed.ts";
 import type { RequestRefusal } from "./accept-h1.ts";
 import type { Certificates } from "./certificates.ts";
@@ -41,6 +42,8 @@ export interface HttpServerOptions {
   readonly forwardedFor?: ForwardedForSettings | undefined;
   /** Longest wait of a request for its turn, where more come than can be served; 0 or absent: no limit. */
   readonly queueTimeoutMs?: number | undefined;
+  /** Bytes that may be held for clients. Default: a quarter of the heap's limit or of the control group's. */
+  readonly maxHeldBytes?: number | undefined;
   /** Who reads and writes HTTP/1.1: we ourselves (http1-server/), or node:http. Default: "own". */
   readonly http1Server?: "node" | "own" | undefined;
   /** Must not throw for a reason it knows; what it throws becomes a 500. */
@@ -64,6 +67,8 @@ export interface HttpServer {
   close(options?: { readonly timeoutMs?: number }): Promise<void>;
 }
 
+/** This part of the memory may be held for clients; the rest is for the configuration, caches and answers, and for garbage. */
+const HELD_PART = 4;
 const DEFAULT_DRAIN_MS = 10_000;
 
 /** What a listener without a certificate is told. */
@@ -97,12 +102,16 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     now,
     afterArrivals: setImmediate,
   });
+  const parties = new Parties(options.maxHeldBytes ?? Math.floor(memoryLimit() / HELD_PART));
   const handle = (exchange: Exchange): void => {
     if (forwardedFor !== undefined) {
       const values = exchange.headerValues("x-forwarded-for");
       exchange.forwardedFor = readForwardedFor(forwardedFor, values, exchange.remoteAddress);
+      exchange.party = parties.of(exchange.remoteAddress);
     }
-    admission.take(exchange);
+    exchange.party ??= parties.of(exchange.remoteAddress);
+    if (exchange.hold(requestCost(exchange))) admission.take(exchange);
+    else shedding.shed(exchange, "memory");
   };
   const http2 = createHttp2Sessions({
     ...options,
@@ -116,6 +125,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     options,
     owner,
     handle,
+    parties,
+    onNoRoom: () => shedding.note("memory"),
     serveHttp2: (socket: Socket) => http2.serve(socket),
     // Whose request it is stands in the request, where a proxy says so.
     unread: forwardedFor === undefined ? admission : undefined,

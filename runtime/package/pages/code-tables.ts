@@ -8,6 +8,7 @@ export const MCP_REMEDIES: Readonly<Record<RefusalReason, string>> = {
   "mcp-content-encoding": "Let the client send messages uncompressed",
   "mcp-body-too-large": "Raise `mcp.server.max_request_bytes` of the route",
   "mcp-body-incomplete": "Look at the network between client and gateway",
+  "mcp-overloaded": "See [Overload](#overload): all clients together, or this one, send more than the process can hold",
   "mcp-unexpected-body": "Correct the client",
   "mcp-http-method": "Correct the client, or its address: nothing but MCP is served here",
   "mcp-not-utf8": "Correct the client",

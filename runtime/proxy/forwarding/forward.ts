@@ -46,6 +46,6 @@ function begin(deps: ForwardDeps, context: RequestContext): void {
   }
   readBodyInto(exchange, WHOLE_BODY_BYTES, (body) => {
     if (body.ok) forwarding.sendGuarded(body.bytes);
-    else forwarding.onFailure("request-body", body.reason);
+    else forwarding.onFailure(body.reason === "overloaded" ? "overloaded" : "request-body", body.reason);
   });
 }

@@ -3,6 +3,7 @@ import { createServer, connect, type AddressInfo, type Server, type Socket } fro
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
+import { Parties } from "../../../../runtime/http/admission/parties.ts";
 import type { ConnectionOwner } from "../../../../runtime/http/http1-server/connection-owner.ts";
 import { Connection, HEAD_MS, IDLE_MS } from "../../../../runtime/http/http1-server/connection.ts";
 import { OwnExchange } from "../../../../runtime/http/http1-server/exchange.ts";
@@ -21,16 +22,23 @@ let onBegun: (exchange: OwnExchange) => void;
 let leave: () => void;
 let refused: (string | undefined)[];
 const owner = { secure: false, asksForCertificates: false, draining: false, nowMs: 0 };
+const MAX_HELD_BYTES = 1_000_000;
+let parties: Parties;
+let noRoom: number;
 
 beforeEach(async () => {
   exchanges = [];
   refused = [];
+  parties = new Parties(MAX_HELD_BYTES);
+  noRoom = 0;
   onBegun = () => {};
   text = "";
   const connected = new Promise<void>((resolve) => {
     server = createServer({ allowHalfOpen: true }, (socket) => {
       const full: ConnectionOwner = {
         ...owner,
+        parties,
+        noRoom: () => void (noRoom += 1),
         begin(each, arrival) {
           const exchange = new OwnExchange(each, arrival, NO_TARGET, false);
           each.begun(exchange);
@@ -362,5 +370,68 @@ describe("an answer", () => {
     expect(() => exchange.respond(500, OK, "no")).not.toThrow();
     expect(() => exchange.respond(500, OK, "no")).toThrow("twice");
     await heard("HTTP/1.1 500 ");
+  });
+});
+
+describe("what is held for a client", () => {
+  const part = `GET / HTTP/1.1\r\nhost: a.example\r\nx-a: ${"a".repeat(10_000)}`;
+
+  test("of a head that is not complete is counted, and given back when it is, or when its client leaves", async () => {
+    client.write(part);
+    await expect.poll(() => parties.bytes).toBe(part.length);
+    client.write("\r\n\r\n");
+    await begun(1);
+    expect(parties.bytes).toBe(0);
+    exchanges[0]?.respond(200, OK, "ok");
+    await heard("ok");
+    client.write(part);
+    await expect.poll(() => parties.bytes).toBe(part.length);
+    client.destroy();
+    await expect.poll(() => [parties.bytes, parties.size]).toEqual([0, 0]);
+  });
+
+  test("behind a request that is not answered is counted, and given back", async () => {
+    client.write(get() + get());
+    await begun(1);
+    await expect.poll(() => parties.bytes).toBeGreaterThan(0);
+    exchanges[0]?.respond(200, OK, "ok");
+    await begun(2);
+    expect(parties.bytes).toBe(0);
+  });
+
+  test("of a body that nobody reads is counted until the request is over", async () => {
+    client.write(`POST / HTTP/1.1\r\nhost: a.example\r\ncontent-length: 100000\r\n\r\n`);
+    await begun(1);
+    const exchange = exchanges[0] as OwnExchange;
+    exchange.party = connection.party;
+    client.write("a".repeat(5_000));
+    await expect.poll(() => parties.bytes).toBe(5_000);
+    client.destroy();
+    await expect.poll(() => [parties.bytes, parties.size]).toEqual([0, 0]);
+  });
+
+  test("has no room for more than the client's share: 503, and nothing of it is kept", async () => {
+    const others = parties.connect("192.0.2.9");
+    expect(others.take(MAX_HELD_BYTES / 2 - 100)).toBe(true);
+    expect(parties.connect("127.0.0.1").take(MAX_HELD_BYTES / 4 - 10_000)).toBe(true);
+    const before = parties.bytes;
+    client.write(part + "a".repeat(20_000));
+    await heard("503 Service Unavailable");
+    expect(text).toContain("request.overloaded");
+    expect([parties.bytes, noRoom]).toEqual([before, 1]);
+    await closed;
+  });
+
+  test("has no room behind a request: that one is answered, and the connection ends", async () => {
+    const party = parties.connect("127.0.0.1");
+    client.write(get());
+    await begun(1);
+    expect(party.take(MAX_HELD_BYTES / 2 - 10)).toBe(true);
+    client.write(get());
+    await expect.poll(() => noRoom).toBe(1);
+    exchanges[0]?.respond(200, OK, "ok");
+    await heard("Connection: close\r\n\r\nok");
+    await closed;
+    expect(exchanges).toHaveLength(1);
   });
 });

@@ -1,0 +1,103 @@
+/**
+ * The memory that a process holds for its clients: heads that are not complete, requests that wait, bodies that are read.
+ *
+ * One budget for all, and a share for each client address: a client can hold as much as is still free. Alone that is half of the
+ * budget, two clients get a third each, and so on, so that there is room for others whatever one of them sends. The number of its
+ * connections and streams does not matter.
+ *
+ * Untrusted input: how much clients send, and how slowly. Promise: what is counted never exceeds the budget.
+ */
+import type { Exchange } from "../exchange.ts";
+import { networkOf } from "../../shared/rate-limit.ts";
+
+/** One client address (of IPv6 a /64), as long as anything of it is open. */
+export class Party {
+  readonly network: string;
+  /** Bytes that are held for it. */
+  bytes = 0;
+  /** Its open connections. */
+  connections = 0;
+  /** Its requests that use a connection to an upstream, and those that wait for one: see upstreams/fair-share.ts. */
+  calls = 0;
+  waiting: (() => void)[] | undefined = undefined;
+  readonly #all: Parties;
+
+  constructor(network: string, all: Parties) {
+    this.network = network;
+    this.#all = all;
+  }
+
+  /** @returns false when there is no room: nothing was counted then */
+  take(bytes: number): boolean {
+    const all = this.#all;
+    if (this.bytes + bytes > all.maxBytes - all.bytes - bytes) return false;
+    this.bytes += bytes;
+    all.bytes += bytes;
+    return true;
+  }
+
+  give(bytes: number): void {
+    if (bytes === 0) return;
+    this.bytes -= bytes;
+    this.#all.bytes -= bytes;
+    this.#all.dropUnused(this);
+  }
+
+  /** One of its connections is closed. */
+  leave(): void {
+    this.connections -= 1;
+    this.#all.dropUnused(this);
+  }
+}
+
+export class Parties {
+  readonly maxBytes: number;
+  /** Held for all of them. */
+  bytes = 0;
+  readonly #parties: Map<string, Party> = new Map();
+
+  constructor(maxBytes: number) {
+    this.maxBytes = maxBytes;
+  }
+
+  /** Whose connection it is. Call `leave()` when it is closed. */
+  connect(address: string): Party {
+    const party = this.of(address);
+    party.connections += 1;
+    return party;
+  }
+
+  /** For one request of a proxy, which says whose it is. */
+  of(address: string): Party {
+    const network = networkOf(address);
+    let party = this.#parties.get(network);
+    if (party === undefined) {
+      party = new Party(network, this);
+      this.#parties.set(network, party);
+    }
+    return party;
+  }
+
+  get size(): number {
+    return this.#parties.size;
+  }
+
+  dropUnused(party: Party): void {
+    if (party.bytes === 0 && party.connections === 0) this.#parties.delete(party.network);
+  }
+}
+
+type Received = Pick<Exchange, "rawHeaders" | "path" | "query" | "wholeBody">;
+
+/** Besides its text each header field is two strings and their places, in our list and in that of the upstream. */
+const FIELD_BYTES = 160;
+/** What a request costs however short it is: its objects here and on the way to the upstream. */
+const REQUEST_BYTES = 4_096;
+
+/** What a request takes while it is in progress, about: its head, and the body that came with it. */
+export function requestCost({ rawHeaders, path, query, wholeBody }: Received): number {
+  let bytes = REQUEST_BYTES + path.length + query.length + (rawHeaders.length >> 1) * FIELD_BYTES;
+  if (wholeBody !== undefined) bytes += wholeBody.length;
+  for (let index = 0; index < rawHeaders.length; index += 1) bytes += (rawHeaders[index] as string).length;
+  return bytes;
+}
