@@ -4,6 +4,7 @@ import { approvalSeries } from "./control/admin/approval-series.ts";
 import { limitSeries } from "./control/admin/limit-series.ts";
 import { readPresence } from "./control/bundle/presence.ts";
 import { createDevices } from "./identity/devices/device.ts";
+import { connectionLimits } from "./http/listener/connection-limits.ts";
 import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
 import { createIssuerKeys } from "./identity/issuers/issuer-keys.ts";
 import { createFetchDocument } from "./oauth/server/clients/fetch-document.ts";
@@ -105,6 +106,7 @@ export async function createServices(ground: Ground, options: GatewayOptions, ow
   const proxy: Proxy = own(
     createProxy({
       ...common,
+      maxUpstreamConnections: connectionLimits(boot.maxConnections).upstreams,
       endpoints: [
         ...session.endpoints,
         ...issuer.endpoints,

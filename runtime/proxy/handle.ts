@@ -96,6 +96,8 @@ export interface ProxyDeps
   readonly blocks?: Blocks;
   /** For the seals around upstream session ids. */
   readonly keys: Keys;
+  /** Open connections to all upstreams together; absent: no limit. */
+  readonly maxUpstreamConnections?: number | undefined;
   /** Absent: requests belong to no trace of ours. */
   readonly tracing?: Tracing | undefined;
 }
@@ -121,7 +123,7 @@ const DEFAULT_DRAIN_MS = 10_000;
 export function createProxy(given: ProxyDeps & { readonly transport?: Transport }): Proxy {
   const { toolLocks = createToolLocks() } = given;
   const deps = { ...given, toolLocks };
-  const transport = deps.transport ?? createTransport();
+  const transport = deps.transport ?? createTransport({ maxConnections: deps.maxUpstreamConnections });
   const streams = createStreams(deps);
   const endpoints = createEndpointFinder(deps);
   const mcpSessions = createMcpSessions(deps);

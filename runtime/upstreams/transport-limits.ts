@@ -2,11 +2,16 @@
 import type { Upstream } from "../features/connection/compiled.ts";
 import type { UpstreamFailure } from "../features/connection/failure.ts";
 import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from "./transport-types.ts";
+import type { FairShare } from "./fair-share.ts";
 import { ignore } from "../shared/ignore.ts";
 
 export interface TransportOptions {
   /** Default 10 s. */
   readonly connectTimeoutMs?: number;
+  /** Open connections to all upstreams together; see fair-share.ts. Default: no limit. */
+  readonly maxConnections?: number | undefined;
+  /** Made of it, where there are several transports. */
+  readonly share?: FairShare;
   /** Requests under way to one upstream, waiting ones included; more are refused. Default 10,000. */
   readonly maxPerUpstream?: number;
 }

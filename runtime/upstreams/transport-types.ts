@@ -1,11 +1,14 @@
 /** The narrow door to upstreams: request head and body in; head, chunks and end, or one failure, out. */
 import type { UpstreamFailure } from "../features/connection/failure.ts";
+import type { CallParty } from "./fair-share.ts";
 import type { Readable } from "node:stream";
 
 import type { Upstream } from "../features/connection/compiled.ts";
 
 export interface UpstreamRequest {
   readonly upstream: Upstream;
+  /** Whose request it is, for its share of connections; absent: one of our own. */
+  readonly party?: CallParty | undefined;
   readonly method: string;
   /** Path with query. */
   readonly path: string;
@@ -57,7 +60,7 @@ export interface UpstreamCall {
 export interface Transport {
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall;
   /** Counts a request that goes another way. @returns gives its place back; undefined when there is none */
-  reserve(upstream: Upstream): (() => void) | undefined;
+  reserve(upstream: Upstream, party?: CallParty): (() => void) | undefined;
   /** Closes the connections that no route asks for any more, once their requests are done. @param keys see `poolKeyOf` */
   retain(keys: ReadonlySet<string>): void;
   close(): Promise<void>;

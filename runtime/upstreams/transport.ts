@@ -2,14 +2,17 @@
 import type { Transport } from "./transport-types.ts";
 import { createHttp1Transport } from "./http1/transport.ts";
 import { createHttp2Transport } from "./http2/transport.ts";
+import { FairShare } from "./fair-share.ts";
 import type { TransportOptions } from "./transport-limits.ts";
 
 export function createTransport(options: TransportOptions = {}): Transport {
-  const http1 = createHttp1Transport(options);
-  const http2 = createHttp2Transport(options, http1);
+  const share = new FairShare(options.maxConnections);
+  const http1 = createHttp1Transport({ ...options, share });
+  const http2 = createHttp2Transport({ ...options, share }, http1);
   return {
     send: (request, receiver) => (request.upstream.connect?.http2 === true ? http2 : http1).send(request, receiver),
-    reserve: (upstream) => (upstream.connect?.http2 === true ? http2 : http1).reserve(upstream),
+    // What leaves HTTP has a connection of its own, whatever is spoken otherwise.
+    reserve: (upstream, party) => (upstream.connect?.http2 === true ? http2 : http1).reserve(upstream, party),
     retain(keys) {
       http1.retain(keys);
       http2.retain(keys);

@@ -1,4 +1,5 @@
 /** The transport over pools of connections: one pool for all upstreams that share them, whichever version of HTTP it speaks. */
+import type { CallParty, FairShare } from "./fair-share.ts";
 import { poolKeyOf } from "../features/connection/pool-key.ts";
 import type { Upstream } from "../features/connection/compiled.ts";
 import { type Transport, type UpstreamCall, type UpstreamReceiver, type UpstreamRequest } from "./transport-types.ts";
@@ -10,7 +11,7 @@ export interface UpstreamPool {
   readonly isEmpty: boolean;
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall;
   /** See `Transport`. */
-  reserve(): (() => void) | undefined;
+  reserve(party?: CallParty): (() => void) | undefined;
   /** Closes what is too old, and gives up what has waited too long. @param now of `performance.now()` */
   sweep(now: number): void;
   /** No route names it any more: connections end with their requests. */
@@ -21,13 +22,14 @@ export interface UpstreamPool {
 /** How often idle connections are looked at; one that is too old is never used, whenever it is closed. */
 const SWEEP_MS = 1_000;
 
-export function createPoolTransport(open: (upstream: Upstream) => UpstreamPool): Transport {
+export function createPoolTransport(open: (upstream: Upstream) => UpstreamPool, share?: FairShare): Transport {
   const pools = new Map<string, UpstreamPool>();
   /** Those that no route names any more, until their last request is done. */
   const retired = new Set<UpstreamPool>();
   let isClosed = false;
   const sweeper = setInterval(() => {
     const now = performance.now();
+    share?.sweep(now);
     for (const pool of pools.values()) pool.sweep(now);
     for (const pool of retired) {
       pool.sweep(now);
@@ -51,7 +53,7 @@ export function createPoolTransport(open: (upstream: Upstream) => UpstreamPool):
       if (isClosed) return refuse(request, receiver, "closed", CLOSED);
       return poolOf(request.upstream).send(request, receiver);
     },
-    reserve: (upstream) => poolOf(upstream).reserve(),
+    reserve: (upstream, party) => poolOf(upstream).reserve(party),
     retain(named) {
       for (const [key, pool] of pools) {
         if (named.has(key)) continue;

@@ -20,6 +20,8 @@ export interface RunOptions {
   /** Live settings and routes of the boot file. */
   readonly yaml?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Limit of open files. */
+  readonly descriptors?: number;
   /** Another replica: with the configuration of this one, which has to be closed after it. */
   readonly replicaOf?: Pick<RunningGateway, "directory">;
   /** What Node runs, up to "run": another version's main.ts, options before it. */
@@ -70,9 +72,16 @@ interface Spawned {
 
 function spawnGateway(
   args: readonly string[],
-  { program = [MAIN], ...options }: Pick<SpawnOptions, "cwd" | "env"> & Pick<RunOptions, "program"> = {},
+  {
+    program = [MAIN],
+    descriptors,
+    ...options
+  }: Pick<SpawnOptions, "cwd" | "env"> & Pick<RunOptions, "program" | "descriptors"> = {},
 ): Spawned {
-  const child = spawn(process.execPath, [...program, "run", ...args], {
+  const command = [process.execPath, ...program, "run", ...args];
+  const [file = "", ...rest] =
+    descriptors === undefined ? command : ["sh", "-c", `ulimit -n ${descriptors}; exec "$0" "$@"`, ...command];
+  const child = spawn(file, rest, {
     ...options,
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -128,6 +137,7 @@ export async function runGateway(options: RunOptions = {}): Promise<RunningGatew
     cwd: directory,
     env: { ...process.env, ...options.env },
     ...(options.program && { program: options.program }),
+    ...(options.descriptors !== undefined && { descriptors: options.descriptors }),
   });
   const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
   const close = async (): Promise<void> => {

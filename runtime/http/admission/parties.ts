@@ -10,6 +10,13 @@
 import type { Exchange } from "../exchange.ts";
 import { networkOf } from "../../shared/rate-limit.ts";
 
+/** A call that waits until others of its client are over. */
+export interface UpstreamWaiting {
+  readonly waitsUntil: number;
+  admitted(): void;
+  fail(failure: "timeout", detail: string): void;
+}
+
 /** One client address (of IPv6 a /64), as long as anything of it is open. */
 export class Party {
   readonly network: string;
@@ -19,7 +26,7 @@ export class Party {
   connections = 0;
   /** Its requests that use a connection to an upstream, and those that wait for one: see upstreams/fair-share.ts. */
   calls = 0;
-  waiting: (() => void)[] | undefined = undefined;
+  waiting: UpstreamWaiting[] | undefined = undefined;
   readonly #all: Parties;
 
   constructor(network: string, all: Parties) {

@@ -4,20 +4,27 @@ import { readFileSync } from "node:fs";
 export interface ConnectionLimits {
   /** Of the public listener; undefined = no limit but the system's. */
   readonly public: number | undefined;
+  /** To all upstreams together. */
+  readonly upstreams: number | undefined;
   /** Of the listener that redirects, and of the admin listener. */
   readonly other: number | undefined;
 }
 
 /**
- * Two fifths of what the process may open are for clients, as many for upstreams: each client may hold one open. What is
- * left is for the other listeners (a twentieth each), the store and files.
+ * Two fifths of what the process may open are for clients, as many for upstreams, however many streams
+ * clients open (upstreams/fair-share.ts divides them). What is left is for the other listeners (a twentieth each), the store and files.
  *
  * @param configured `max_connections`
  */
 export function connectionLimits(configured: number | undefined, descriptors = descriptorLimit()): ConnectionLimits {
-  if (descriptors === undefined) return { public: configured, other: undefined };
+  if (descriptors === undefined) return { public: configured, upstreams: undefined, other: undefined };
+  const part = Math.floor((descriptors * 2) / 5);
+  const forClients = configured ?? part;
+  // Where more clients are configured, a fifth is left for the rest all the same.
+  const left = descriptors - forClients - Math.floor(descriptors / 5);
   return {
-    public: configured ?? Math.max(1, Math.floor((descriptors * 2) / 5)),
+    public: Math.max(1, forClients),
+    upstreams: Math.max(1, Math.floor(descriptors / 10), Math.min(part, left)),
     other: Math.max(1, Math.floor(descriptors / 20)),
   };
 }

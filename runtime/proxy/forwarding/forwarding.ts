@@ -118,6 +118,7 @@ export class Forwarding implements ListReceiver {
     this.#call = this.#deps.transport.send(
       {
         upstream: this.#upstream,
+        party: exchange.party,
         method: exchange.method,
         path: upstreamPath(this.#context, this.#upstream),
         headers,

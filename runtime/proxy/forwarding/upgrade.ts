@@ -56,7 +56,7 @@ function openTunnel(deps: ForwardDeps, context: RequestContext, offer: UpgradeOf
     return;
   }
   const upstream = prepared.balancer.pick(deps.clock, context);
-  const release = upstream && deps.transport.reserve(upstream);
+  const release = upstream && deps.transport.reserve(upstream, exchange.party);
   if (upstream === undefined || release === undefined) {
     const status = answerFailure(context, upstream === undefined ? "unhealthy" : "overloaded");
     deps.metrics?.answered(prepared.route, status, 0);

@@ -5,6 +5,7 @@ import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from "../transport-types.ts";
 import { RequestPool, type WaitingCall } from "../request-pool.ts";
 import { CLOSED, discardBody, OVERLOADED, refuse, waitsUntil } from "../transport-limits.ts";
+import type { FairShare } from "../fair-share.ts";
 import { endpointOf } from "../endpoint.ts";
 import { failureOf } from "../failure.ts";
 import type { UpstreamPool } from "../upstream-pools.ts";
@@ -28,8 +29,8 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
   /** No route names it any more: each connection ends with its answer. */
   #isRetired = false;
 
-  constructor(upstream: Upstream, connectTimeoutMs: number, maxUnderWay: number) {
-    super(upstream, connectTimeoutMs, maxUnderWay);
+  constructor(upstream: Upstream, connectTimeoutMs: number, maxUnderWay: number, share: FairShare) {
+    super(upstream, connectTimeoutMs, maxUnderWay, share);
     const guard = (): ConnectGuard => connectGuard(upstream);
     this.address = { ...endpointOf(upstream), guard, tls: upstream.connect?.tls, tlsSession: undefined };
   }
@@ -39,16 +40,49 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
   }
 
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
-    if (!this.enter()) return refuse(request, receiver, "overloaded", OVERLOADED);
+    const { party } = request;
     const now = performance.now();
+    if (party !== undefined && !this.share.enter(party)) {
+      const waiting = new Call(this, request, receiver, now);
+      this.share.wait(party, waiting);
+      return waiting;
+    }
+    if (!this.enter()) {
+      if (party !== undefined) this.share.leave(party);
+      return refuse(request, receiver, "overloaded", OVERLOADED);
+    }
     const call = new Call(this, request, receiver, now);
+    call.isAdmitted = true;
+    this.#begin(call, now);
+    return call;
+  }
+
+  /** For a call that has waited until its client had a share left: that was taken for it. */
+  admit(call: Call): void {
+    const { party } = call.request;
+    if (!this.enter()) {
+      if (party !== undefined) this.share.leave(party);
+      return call.fail("overloaded", OVERLOADED);
+    }
+    call.isAdmitted = true;
+    this.#begin(call, performance.now());
+  }
+
+  #begin(call: Call, now: number): void {
     const connection = this.#takeIdle(now);
     if (connection) call.start(connection);
     else {
       this.waiting.push(call);
       this.#openForWaiting();
     }
-    return call;
+  }
+
+  over(call: Call): void {
+    const { party } = call.request;
+    if (call.isAdmitted) {
+      this.leave();
+      if (party !== undefined) this.share.leave(party);
+    } else if (party !== undefined) this.share.forget(party, call);
   }
 
   /** For a call that lost its connection before anything was sent: before those that came later. */
@@ -66,7 +100,11 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
     const old = this.#idle.filter(({ idleUntil }) => idleUntil <= now);
     if (old.length > 0) this.#idle = this.#idle.filter(({ idleUntil }) => idleUntil > now);
     for (const connection of old) connection.destroy();
+    if (this.share.isTight && this.waiting.length === 0)
+      for (const connection of this.#idle.splice(0)) connection.destroy();
     this.failLate(now);
+    // Others may have closed theirs.
+    for (let left = this.waiting.length - this.#connecting; left > 0 && this.#openForWaiting(); left -= 1);
   }
 
   retire(): void {
@@ -100,12 +138,12 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
   #give(connection: Connection): void {
     const call = this.waiting.shift();
     if (call) call.start(connection);
-    else if (this.#isRetired) connection.destroy();
+    else if (this.#isRetired || this.share.isTight) connection.destroy();
     else this.#idle.push(connection);
   }
 
   onGone(connection: Connection, wasConnected: boolean): void {
-    this.#all.delete(connection);
+    if (this.#all.delete(connection)) this.share.closed();
     this.#aside.delete(connection);
     if (!wasConnected) this.#connecting -= 1;
     const index = this.#idle.lastIndexOf(connection);
@@ -141,8 +179,16 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
   }
 
   /** Not one for each: where connecting hangs, those who come and go would leave ever more attempts behind. */
-  #openForWaiting(): void {
-    if (this.waiting.length > this.#connecting && this.#all.size < this.maxConnections) this.#open();
+  #openForWaiting(): boolean {
+    if (this.waiting.length <= this.#connecting || this.#all.size >= this.maxConnections) return false;
+    this.isShort = !this.share.open(this.connections);
+    if (this.isShort) return false;
+    this.#open();
+    return true;
+  }
+
+  protected get connections(): number {
+    return this.#all.size + this.elsewhere;
   }
 
   #open(): void {
@@ -152,6 +198,7 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
     } catch (error) {
       // TLS settings that cannot be used at all, or an address that may not be connected to.
       this.#connecting -= 1;
+      this.share.closed();
       const since = performance.now();
       process.nextTick(() => this.onUnreachable(failureOf(error as Error), errorText(error), since));
     }
@@ -178,6 +225,8 @@ class Call implements ConnectionUser, UpstreamCall, WaitingCall {
   readonly request: UpstreamRequest;
   /** When it was sent, as of `performance.now()`. */
   readonly since: number;
+  /** It counts among its client's and its upstream's. */
+  isAdmitted = false;
   readonly #pool: Pool;
   readonly #receiver: UpstreamReceiver;
   #connection: Connection | undefined;
@@ -197,6 +246,10 @@ class Call implements ConnectionUser, UpstreamCall, WaitingCall {
   start(connection: Connection): void {
     this.#connection = connection;
     connection.begin(this);
+  }
+
+  admitted(): void {
+    this.#pool.admit(this);
   }
 
   pause(): void {
@@ -241,7 +294,7 @@ class Call implements ConnectionUser, UpstreamCall, WaitingCall {
   #finish(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;
-    this.#pool.leave();
+    this.#pool.over(this);
     return true;
   }
 }

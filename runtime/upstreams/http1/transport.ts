@@ -5,10 +5,15 @@
  */
 import type { Transport } from "../transport-types.ts";
 import { connectTimeoutOf, maxUnderWayOf, type TransportOptions } from "../transport-limits.ts";
+import { FairShare } from "../fair-share.ts";
 import { createPoolTransport } from "../upstream-pools.ts";
 import { Pool } from "./pool.ts";
 
 export function createHttp1Transport(options: TransportOptions = {}): Transport {
   const connectTimeoutMs = connectTimeoutOf(options);
-  return createPoolTransport((upstream) => new Pool(upstream, connectTimeoutMs, maxUnderWayOf(upstream, options)));
+  const share = options.share ?? new FairShare(options.maxConnections);
+  return createPoolTransport(
+    (upstream) => new Pool(upstream, connectTimeoutMs, maxUnderWayOf(upstream, options), share),
+    share,
+  );
 }

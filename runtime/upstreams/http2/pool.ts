@@ -2,6 +2,7 @@
 import type { Upstream } from "../../features/connection/compiled.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
+import type { FairShare } from "../fair-share.ts";
 import type { Transport, UpstreamCall, UpstreamReceiver, UpstreamRequest } from "../transport-types.ts";
 import { RequestPool } from "../request-pool.ts";
 import { MAX_STREAMS, OVERLOADED, refuse } from "../transport-limits.ts";
@@ -30,8 +31,8 @@ export class Pool extends RequestPool<Call> implements UpstreamPool, SessionOwne
   #startsSoon = false;
 
   /** @param http1 for upstreams that choose it in the TLS handshake */
-  constructor(upstream: Upstream, connectTimeoutMs: number, maxUnderWay: number, http1: Transport) {
-    super(upstream, connectTimeoutMs, maxUnderWay);
+  constructor(upstream: Upstream, connectTimeoutMs: number, maxUnderWay: number, http1: Transport, share: FairShare) {
+    super(upstream, connectTimeoutMs, maxUnderWay, share);
     this.upstream = upstream;
     this.#http1 = http1;
   }
@@ -59,6 +60,8 @@ export class Pool extends RequestPool<Call> implements UpstreamPool, SessionOwne
     }
     for (const session of Array.from(this.#leaving)) if (session.isIdle) session.destroy();
     this.failLate(now);
+    // Others may have closed theirs.
+    if (this.waiting.length > 0) this.#openForWaiting();
   }
 
   retire(): void {
@@ -99,7 +102,12 @@ export class Pool extends RequestPool<Call> implements UpstreamPool, SessionOwne
     this.#openSoon();
   }
 
+  protected get connections(): number {
+    return this.#counted.size + this.#leaving.size + this.elsewhere;
+  }
+
   onGone(session: Session, wasReady: boolean): void {
+    this.share.closed();
     if (!wasReady) this.#connecting -= 1;
     this.#free.delete(session);
     this.#counted.delete(session);
@@ -154,6 +162,8 @@ export class Pool extends RequestPool<Call> implements UpstreamPool, SessionOwne
       this.waiting.length > this.#connecting * this.maxStreams &&
       this.#counted.size < this.maxConnections
     ) {
+      this.isShort = !this.share.open(this.connections);
+      if (this.isShort) return;
       if (!this.#open()) return;
     }
   }
@@ -166,6 +176,7 @@ export class Pool extends RequestPool<Call> implements UpstreamPool, SessionOwne
     } catch (error) {
       // TLS settings that cannot be used at all, or an address that may not be connected to.
       this.#connecting -= 1;
+      this.share.closed();
       const since = performance.now();
       process.nextTick(() => this.onUnreachable(failureOf(error as Error), errorText(error), since));
       return false;

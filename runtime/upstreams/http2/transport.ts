@@ -4,13 +4,15 @@
  */
 import type { Transport } from "../transport-types.ts";
 import { connectTimeoutOf, maxUnderWayOf, type TransportOptions } from "../transport-limits.ts";
+import { FairShare } from "../fair-share.ts";
 import { createPoolTransport } from "../upstream-pools.ts";
 import { Pool } from "./pool.ts";
 
 /** @param http1 stays its owner's to close */
 export function createHttp2Transport(options: TransportOptions, http1: Transport): Transport {
   const connectTimeoutMs = connectTimeoutOf(options);
+  const share = options.share ?? new FairShare(options.maxConnections);
   return createPoolTransport(
-    (upstream) => new Pool(upstream, connectTimeoutMs, maxUnderWayOf(upstream, options), http1),
+    (upstream) => new Pool(upstream, connectTimeoutMs, maxUnderWayOf(upstream, options), http1, share),
   );
 }

@@ -39,6 +39,8 @@ export interface Tails extends Closable {
 const MAX_STREAMS = 32;
 /** Tabs of one person. */
 const MAX_OF_ONE = 6;
+/** Browsers open six connections of HTTP/1.1 to a host: two are left for the next page. */
+const MAX_OF_ONE_HTTP1 = 4;
 const COMMENT_MS = 15_000;
 const CHECK_MS = 60_000;
 
@@ -112,7 +114,8 @@ export function createTails({ reader, again, revocations, blocks, snapshots, clo
     async open(visit, query, after) {
       const { exchange, principal, rights } = visit;
       const ofThis = [...tails].filter(({ userId }) => userId === principal.user.id).length;
-      if (isClosed || tails.size >= MAX_STREAMS || ofThis >= MAX_OF_ONE) return refuse(exchange);
+      const most = exchange.httpVersion === "2" ? MAX_OF_ONE : MAX_OF_ONE_HTTP1;
+      if (isClosed || tails.size >= MAX_STREAMS || ofThis >= most) return refuse(exchange);
       const isDeniedFirst = visit.query.get("view") === "denied-first";
       let isSlow = false;
       let missed = 0;

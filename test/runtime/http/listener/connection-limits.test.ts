@@ -5,15 +5,16 @@ import { expect, test } from "vitest";
 import { connectionLimits } from "../../../../runtime/http/listener/connection-limits.ts";
 
 test.each([
-  [1_024, { public: 409, other: 51 }],
-  [20_000, { public: 8_000, other: 1_000 }],
-  [2, { public: 1, other: 1 }],
+  [1_024, { public: 409, upstreams: 409, other: 51 }],
+  [20_000, { public: 8_000, upstreams: 8_000, other: 1_000 }],
+  [2, { public: 1, upstreams: 1, other: 1 }],
 ])("connectionLimits() leaves descriptors for upstreams and files: of %i", (descriptors, expected) => {
   expect(connectionLimits(undefined, descriptors)).toEqual(expected);
 });
 
 test("connectionLimits() takes what is configured", () => {
-  expect(connectionLimits(7, 1_024)).toEqual({ public: 7, other: 51 });
+  expect(connectionLimits(7, 1_024)).toEqual({ public: 7, upstreams: 409, other: 51 });
+  expect(connectionLimits(700, 1_024)).toEqual({ public: 700, upstreams: 120, other: 51 });
 });
 
 test.runIf(process.platform === "linux")("connectionLimits() reads the limit of this process", () => {
