@@ -8,6 +8,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "upstream failed":
       "`reason` is the word behind `upstream.` in the table of codes, `detail` the cause. Look at the upstream.",
     "upstream is unhealthy": "An upstream failed its health checks; `reason` says how. Look at the upstream.",
+    "health checks are made less often than written":
+      "The checks of `owner` would be more than its share (100 a second, 400 in all). Their intervals are `factor` times as long. Ask the owner for longer intervals or fewer checks.",
     "upstream is left out for a while":
       "An upstream answered with errors too often (`outlier_detection`). Look at its own log.",
     "request failed": "A bug: the client got `internal`. Report it with the lines around it.",

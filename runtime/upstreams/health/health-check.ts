@@ -12,6 +12,7 @@ import { checkGrpc } from "./health-check-grpc.ts";
 import { checkHttp } from "./health-check-http.ts";
 import { checkTcp } from "./health-check-tcp.ts";
 import type { CheckResult } from "../../features/balancing/apply-state.ts";
+import { type Pace, USUAL_PACE } from "./check-budget.ts";
 
 /** Calls back after a while. @returns takes it back */
 export type Schedule = (action: () => void, afterMs: number) => () => void;
@@ -21,6 +22,8 @@ export interface HealthCheckDeps {
   readonly schedule: Schedule;
   /** From 0 to 1, 1 excluded: spreads the checks of many upstreams over time. */
   readonly random: () => number;
+  /** A slot for one check; undefined when too many are under way. @returns gives it back */
+  takeSlot(): (() => void) | undefined;
   /** When the verdict changes. */
   onChange(check: HealthCheck): void;
 }
@@ -32,6 +35,8 @@ export type Verdict = (error: string) => void;
 const FIRST_WITHIN_MS = 1_000;
 /** Share of the interval by which each one differs. */
 const JITTER = 0.1;
+/** Share of the interval after which a check that found no slot tries again. */
+const RETRY = 0.1;
 
 export class HealthCheck implements CheckResult {
   readonly upstream: Upstream;
@@ -44,16 +49,31 @@ export class HealthCheck implements CheckResult {
   #against = 0;
   #isFirst = true;
   #stopped = false;
+  #pace: Pace;
   #cancelTimer: (() => void) | undefined;
   #cancelCheck: (() => void) | undefined;
 
   /** @param upstream with connections of its own, so that a check does not wait behind requests */
-  constructor(deps: HealthCheckDeps, upstream: Upstream, settings: CheckSettings) {
+  constructor(deps: HealthCheckDeps, upstream: Upstream, settings: CheckSettings, pace: Pace = USUAL_PACE) {
     this.#deps = deps;
+    this.#pace = pace;
     this.upstream = upstream;
     this.kind = settings.probe.kind;
     this.#settings = settings;
-    this.#next(deps.random() * Math.min(settings.intervalMs, FIRST_WITHIN_MS));
+    this.#next(deps.random() * Math.min(this.#intervalMs, Math.max(FIRST_WITHIN_MS, pace.firstRoundMs)));
+  }
+
+  /** How it goes on; a wait that was longer is not waited out. */
+  set pace(pace: Pace) {
+    const isSooner = pace.stretch < this.#pace.stretch;
+    this.#pace = pace;
+    if (!isSooner || this.#cancelCheck) return;
+    this.#cancelTimer?.();
+    this.#next(this.#deps.random() * this.#intervalMs);
+  }
+
+  get #intervalMs(): number {
+    return this.#settings.intervalMs * this.#pace.stretch;
   }
 
   stop(): void {
@@ -69,14 +89,17 @@ export class HealthCheck implements CheckResult {
   #check(): void {
     // Its verdict was there, but its answer may go on without end.
     this.#cancelCheck?.();
+    this.#cancelCheck = undefined;
+    const giveBack = this.#deps.takeSlot();
+    if (!giveBack) return this.#next(this.#intervalMs * RETRY * (0.5 + this.#deps.random()));
     let isOver = false;
     const over: Verdict = (error) => {
       if (isOver || this.#stopped) return;
       isOver = true;
       cancelTimeout();
       this.#countCheck(error);
-      const { intervalMs } = this.#settings;
-      this.#next(intervalMs * (1 - JITTER + 2 * JITTER * this.#deps.random()));
+      giveBack();
+      this.#next(this.#intervalMs * (1 - JITTER + 2 * JITTER * this.#deps.random()));
     };
     let cancel = (): void => {};
     try {
@@ -89,6 +112,7 @@ export class HealthCheck implements CheckResult {
       over("no answer in time");
     }, this.#settings.timeoutMs);
     this.#cancelCheck = () => {
+      giveBack();
       cancelTimeout();
       cancel();
     };

@@ -1,6 +1,7 @@
 /**
  * The health checks that the configuration in force asks for: begun when a route comes, stopped when it goes, and kept
- * with what they found as long as upstream and check stay the same. Routes that check the same upstream alike share one.
+ * with what they found as long as upstream and check stay the same. Routes of one owner that check the same upstream alike share
+ * one.
  */
 import type { HealthCheck as CheckSettings } from "../../features/balancing/compiled.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
@@ -8,6 +9,7 @@ import type { Upstream, UpstreamConnect } from "../../features/connection/compil
 import type { Log } from "../../shared/log.ts";
 import { poolKeyOf } from "../../features/connection/pool-key.ts";
 import type { Transport } from "../transport-types.ts";
+import { createCheckSlots, type Pace, paces, type Wanted } from "./check-budget.ts";
 import { HealthCheck, type Schedule } from "./health-check.ts";
 import { statesOf, type UpstreamState } from "../../features/balancing/apply-state.ts";
 
@@ -31,6 +33,10 @@ export function createHealthChecks(deps: HealthChecksDeps): HealthChecks {
   let checks = new Map<string, HealthCheck>();
   let checked = new Set<UpstreamState>();
 
+  const slots = createCheckSlots();
+  /** Owner → by how much it was last said that its checks are stretched. */
+  let told = new Map<string, number>();
+
   const onChange = ({ upstream, kind, healthy, lastError }: HealthCheck): void => {
     const fields = { upstream: upstream.origin, check: kind };
     if (healthy) deps.log.info(fields, "upstream is healthy");
@@ -44,19 +50,25 @@ export function createHealthChecks(deps: HealthChecksDeps): HealthChecks {
     follow(snapshot) {
       const kept = new Map<string, HealthCheck>();
       const states = new Set<UpstreamState>();
+      const pacesNow = paces(wantedBy(snapshot));
+      tell(pacesNow);
       for (const route of snapshot.routes) {
         const settings = route.balancing?.healthChecks ?? [];
         if (settings.length === 0) continue;
+        const { owner } = route;
+        const pace = pacesNow.get(owner);
         for (const state of statesOf(route)) {
           const { upstream } = state;
           states.add(state);
           state.checks = settings.map((each) => {
-            const key = keyOf(upstream, each);
+            const key = keyOf(owner, upstream, each);
             let check = kept.get(key) ?? checks.get(key);
+            if (check && pace) check.pace = pace;
             check ??= new HealthCheck(
-              { transport: deps.transport, schedule, random, onChange },
+              { transport: deps.transport, schedule, random, takeSlot: () => slots.take(owner), onChange },
               withOwnConnections(upstream),
               each,
+              pace,
             );
             kept.set(key, check);
             return check;
@@ -77,6 +89,36 @@ export function createHealthChecks(deps: HealthChecksDeps): HealthChecks {
       checks.clear();
     },
   };
+
+  function tell(now: ReadonlyMap<string, Pace>): void {
+    const next = new Map<string, number>();
+    for (const [owner, { stretch }] of now) {
+      const factor = Math.round(stretch * 10) / 10;
+      if (factor <= 1) continue;
+      next.set(owner, factor);
+      if (told.get(owner) !== factor)
+        deps.log.warn({ owner, factor }, "health checks are made less often than written");
+    }
+    told = next;
+  }
+}
+
+/** What each owner's checks would be, if they were made as written. */
+function wantedBy({ routes }: Snapshot): ReadonlyMap<string, Wanted> {
+  const wanted = new Map<string, Wanted>();
+  const counted = new Set<string>();
+  for (const { owner, balancing, ...route } of routes) {
+    for (const settings of balancing?.healthChecks ?? []) {
+      for (const upstream of route.to) {
+        const key = keyOf(owner, upstream, settings);
+        if (counted.has(key)) continue;
+        counted.add(key);
+        const { checks, perSecond } = wanted.get(owner) ?? { checks: 0, perSecond: 0 };
+        wanted.set(owner, { checks: checks + 1, perSecond: perSecond + 1000 / settings.intervalMs });
+      }
+    }
+  }
+  return wanted;
 }
 
 /** A check that waited for one of few connections behind users' requests would say that the upstream is down. */
@@ -86,8 +128,9 @@ function withOwnConnections(upstream: Upstream): Upstream {
   return { ...upstream, connect: { ...connect, poolKey: `health check ${poolKeyOf(upstream)}` } };
 }
 
-function keyOf(upstream: Upstream, settings: CheckSettings): string {
-  return `${poolKeyOf(upstream)}\0${upstream.host}\0${JSON.stringify(settings)}`;
+/** Of one owner: what one of them asks for does not make another one's checks rarer. */
+function keyOf(owner: string, upstream: Upstream, settings: CheckSettings): string {
+  return `${owner}\0${poolKeyOf(upstream)}\0${upstream.host}\0${JSON.stringify(settings)}`;
 }
 
 function afterTime(action: () => void, afterMs: number): () => void {
