@@ -12,6 +12,7 @@ import {
   errorAt,
   type UnplacedProblem,
   formatPath,
+  MAX_PROBLEMS,
   type Problem,
   type ValuePath,
   type Report,
@@ -20,6 +21,7 @@ import { readRoute, type RouteMemory, type RouteReading } from "./read-route.ts"
 import { secretRules } from "../settings/secret-spellings.ts";
 import { settingsRules } from "./rules/settings.ts";
 import { readSource, readValue, type SourceText } from "../settings/source.ts";
+import { withFewSuggestions } from "../policy/suggest.ts";
 import { isRecord } from "../shared/is-record.ts";
 
 export interface SliceSource extends SliceOrigin {
@@ -101,7 +103,17 @@ export function readSlice(
     report,
     problemOf,
   };
-  for (const entry of outline.routes) routes.push(placeRoute(slice, entry, memory));
+  for (const [at, entry] of outline.routes.entries()) {
+    if (!opened.hasMany()) routes.push(placeRoute(slice, entry, memory));
+    else {
+      // Its owner is not served from it as it is: what else is wrong shows once these are gone.
+      const left = outline.routes.length - at;
+      report(
+        errorAt(["routes"], `has ${left} more route${left === 1 ? "" : "s"}, not checked: there are too many problems`),
+      );
+      break;
+    }
+  }
   return slice;
 }
 
@@ -115,18 +127,29 @@ export function readBootFile(source: SliceSource, problems: Problem[]): BootDoc 
   return opened && readSettings(opened.outline, source, opened.report).boot;
 }
 
-function openSlice(
-  text: SourceText,
-  problems: Problem[],
-): (Pick<ReadSlice, "report" | "problemOf"> & { readonly outline: Outline }) | undefined {
+interface Opened extends Pick<ReadSlice, "report" | "problemOf"> {
+  readonly outline: Outline;
+  /** So many errors were found that no more are looked for. */
+  hasMany(): boolean;
+}
+
+function openSlice(text: SourceText, problems: Problem[]): Opened | undefined {
   if (text.problems.length > 0) {
     for (const problem of text.problems) problems.push(problem);
     return undefined;
   }
   const problemOf = placer(text);
-  const report: ReadSlice["report"] = (problem) => void problems.push(problemOf(problem));
-  if (isRecord(text.value)) return { outline: readOutline(text.value, report), report, problemOf };
-  report(errorAt([], `is ${describe(text.value)}, must be a block of settings and routes`));
+  let errors = 0;
+  const report: ReadSlice["report"] = (problem) => {
+    if (problem.severity === "error") errors += 1;
+    problems.push(problemOf(problem));
+  };
+  const { value } = text;
+  if (isRecord(value)) {
+    const outline = withFewSuggestions(() => readOutline(value, report));
+    return { outline, report, problemOf, hasMany: () => errors >= MAX_PROBLEMS };
+  }
+  report(errorAt([], `is ${describe(value)}, must be a block of settings and routes`));
   return undefined;
 }
 

@@ -23,18 +23,30 @@ function sharedBeginning(one: string, other: string): number {
   return length;
 }
 
+/** Longer words are not compared. */
+const MAX_LENGTH = 100;
+const ROWS = [0, 1, 2].map(() => new Uint8Array(2 * MAX_LENGTH)) as [Uint8Array, Uint8Array, Uint8Array];
+
 /** Edits from one word to the other (two letters changing places are one), or `limit` when there are at least that many. */
 function editDistance(from: string, to: string, limit: number): number {
-  if (Math.abs(from.length - to.length) >= limit || from.length > 100) return limit;
-  const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, index) => index)];
-  const at = (i: number, j: number): number => rows[i]?.[j] ?? limit;
+  if (Math.abs(from.length - to.length) >= limit || from.length > MAX_LENGTH) return limit;
+  // Three rows are enough: this one, and two for letters that changed places.
+  let [before, last, row] = ROWS;
+  for (let j = 0; j <= to.length; j++) last[j] = j;
   for (let i = 1; i <= from.length; i++) {
-    rows.push([i]);
+    row[0] = i;
+    let least = i;
     for (let j = 1; j <= to.length; j++) {
-      const replaced = at(i - 1, j - 1) + (from[i - 1] === to[j - 1] ? 0 : 1);
-      const swapped = from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1] ? at(i - 2, j - 2) + 1 : limit;
-      rows[i]?.push(Math.min(replaced, swapped, at(i - 1, j) + 1, at(i, j - 1) + 1));
+      const replaced = (last[j - 1] ?? limit) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      const isSwap = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
+      const swapped = isSwap ? (before[j - 2] ?? limit) + 1 : limit;
+      const distance = Math.min(replaced, swapped, (last[j] ?? limit) + 1, (row[j - 1] ?? limit) + 1);
+      row[j] = distance;
+      least = Math.min(least, distance);
     }
+    // A swap reaches back two rows and adds one.
+    if (least > limit) return limit;
+    [before, last, row] = [last, row, before];
   }
-  return Math.min(at(from.length, to.length), limit);
+  return Math.min(last[to.length] ?? limit, limit);
 }

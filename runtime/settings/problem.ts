@@ -10,9 +10,14 @@ export interface Problem {
   readonly path: ValuePath;
   /** State, then what is expected: `is "30", must be a duration such as "30s"`. Never holds a secret. */
   readonly message: string;
+  /** How many problems this one stands for, which are not told one by one. */
+  readonly more?: number;
   /** Of a conflict: where the others stand. What has none is wrong by itself. */
   readonly rivals?: readonly Rival[];
 }
+
+/** Problems of one block, and of one slice, that are told; of the others it is said how many they are. */
+export const MAX_PROBLEMS = 100;
 
 /** Members and indexes from the top of a document to a value. */
 export type ValuePath = readonly (string | number)[];
@@ -88,6 +93,11 @@ export function errorAt(path: ValuePath, message: string): UnplacedProblem {
 
 export function warningAt(path: ValuePath, message: string): UnplacedProblem {
   return { severity: "warning", path, message };
+}
+
+/** In the place of many. */
+export function moreProblems(severity: Problem["severity"], more: number): UnplacedProblem {
+  return { severity, path: [], message: `and ${more} more problem${more === 1 ? "" : "s"}`, more };
 }
 
 /** A problem that is another's as well, whose name stands in the message. */

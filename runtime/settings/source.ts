@@ -7,20 +7,11 @@
  * (tags, merge keys, other YAML versions, NaN, several documents) is refused with its place, because two readers of one
  * file must agree on what it says.
  */
+import { MAX_TOKENS, parseBoundedYaml, TooMuchYaml } from "./bounded-yaml.ts";
 import { MAX_DEPTH, readPlainJson, countKeys, isSound } from "./plain-json.ts";
-import {
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  parseDocument,
-  type Document,
-  type Pair,
-  type ParsedNode,
-  type YAMLMap,
-} from "yaml";
+import { isAlias, isMap, isScalar, isSeq, type Document, type Pair, type ParsedNode, type YAMLMap } from "yaml";
 
-import { quote, type Problem, type ValuePath } from "./problem.ts";
+import { MAX_PROBLEMS, quote, type Problem, type ValuePath } from "./problem.ts";
 
 export interface SourceText {
   readonly file: string;
@@ -37,46 +28,60 @@ export interface SourceText {
 const MAX_JSON_LENGTH = 64 * 1024 * 1024;
 /** YAML is read at about a megabyte a second, and nobody writes more by hand. */
 const MAX_YAML_LENGTH = 8 * 1024 * 1024;
-/** More of them help nobody, and hostile text has one at every character. */
-const MAX_PROBLEMS = 100;
+/** Some 100,000 routes, and 240 MiB at most. */
+const MAX_VALUES = 2_000_000;
 /**
  * Positions in JSON need a second reading (some 200 ms for 1,000 routes). Past these sizes a slice was made by a machine
  * and its paths say enough: positions of warnings are left out first.
  */
 const MAX_LOCATED = { error: 2 * 1024 * 1024, warning: 64 * 1024 };
+const MAX_LOCATED_VALUES = 50_000;
 const MAX_ALIASED_NODES = 100_000;
 const TOO_DEEP = `is nested too deeply, at most ${MAX_DEPTH} levels are read`;
+const TOO_MANY = `has more than ${MAX_TOKENS} tokens of YAML, must be smaller or JSON`;
 const PROTO_KEY = 'has the key "__proto__", which is no setting';
 const INEXACT = "is a number that JSON cannot carry exactly, must be smaller or text in quotes";
+
+export interface ReadOptions {
+  /** The same text is read again at once. */
+  readonly isAgain?: boolean;
+  /** Members, items, blocks and lists that JSON may have. */
+  readonly maxValues?: number;
+}
 
 /** What is read again right behind, once: YAML costs a second for each megabyte. */
 let kept: { readonly text: string; readonly source: SourceText } | undefined;
 
-/** @param isAgain the same text is read again at once */
-export function readSource(file: string, text: string, { isAgain = false } = {}): SourceText {
+export function readSource(
+  file: string,
+  text: string,
+  { isAgain = false, maxValues = MAX_VALUES }: ReadOptions = {},
+): SourceText {
   const before = kept;
   kept = undefined;
   const isKnown = before !== undefined && before.source.file === file && before.text === text;
-  const source = isKnown ? before.source : read(file, text);
+  const source = isKnown ? before.source : read(file, text, maxValues);
   if (isAgain) kept = { text, source };
   return source;
 }
 
-function read(file: string, text: string): SourceText {
-  if (text.length > MAX_JSON_LENGTH) {
-    return failed(file, [{ severity: "error", file, path: [], message: "is larger than 64 MiB" }]);
-  }
+function read(file: string, text: string, maxValues: number): SourceText {
+  const whole = (message: string): SourceText => failed(file, [{ severity: "error", file, path: [], message }]);
+  if (text.length > MAX_JSON_LENGTH) return whole("is larger than 64 MiB");
   // Big slices are JSON, and JSON.parse is fifty times as fast as the YAML reader, which then only serves positions.
-  const fast = readPlainJson(text);
-  if (fast !== undefined) {
+  const fast = readPlainJson(text, maxValues);
+  if (fast.kind === "value") {
     let tree: Tree | undefined;
+    const isLocated = fast.values <= MAX_LOCATED_VALUES;
     const locate: SourceText["locate"] = (path, severity) =>
-      text.length > MAX_LOCATED[severity] ? {} : (tree ??= new Tree(file, text)).locate(path);
-    return { file, value: fast, problems: [], locate };
+      text.length > MAX_LOCATED[severity] || !isLocated ? {} : (tree ??= new Tree(file, text)).locate(path);
+    return { file, value: fast.value, problems: [], locate };
   }
+  if (fast.kind === "too many") return whole(`has more than ${maxValues} values`);
   if (text.length > MAX_YAML_LENGTH) {
-    const message = "is larger than 8 MiB and no plain JSON, must be smaller or sound JSON";
-    return failed(file, [{ severity: "error", file, path: [], message }]);
+    return whole(
+      fast.kind === "too deep" ? TOO_DEEP : "is larger than 8 MiB and no plain JSON, must be smaller or sound JSON",
+    );
   }
   const tree = new Tree(file, text);
   const value = tree.toValue();
@@ -89,8 +94,10 @@ export function readValue(file: string, value: unknown): SourceText {
   const locate: SourceText["locate"] = () => ({});
   if (!Number.isNaN(countKeys(value, 0))) return { file, value, problems: [], locate };
   const problems: Problem[] = [];
-  reportUnreadable(value, [], (path, message) => problems.push({ severity: "error", file, path, message }));
-  return failed(file, problems.slice(0, MAX_PROBLEMS));
+  reportUnreadable(value, [], (path, message) => {
+    if (problems.length < MAX_PROBLEMS) problems.push({ severity: "error", file, path, message });
+  });
+  return failed(file, problems);
 }
 
 /** Finds what `countKeys` has no number for. */
@@ -127,19 +134,10 @@ class Tree {
     this.#file = file;
     this.#text = text;
     try {
-      this.#document = parseDocument(text, {
-        version: "1.2",
-        schema: "core",
-        merge: false,
-        uniqueKeys: false,
-        prettyErrors: false,
-        stringKeys: false,
-        // "silent" would also hide that there are several documents.
-        logLevel: "error",
-      });
-    } catch {
-      // The reader recurses; text nested deeply enough ends its stack.
-      this.#report(0, TOO_DEEP);
+      this.#document = parseBoundedYaml(text);
+    } catch (error) {
+      if (!(error instanceof TooMuchYaml)) throw error;
+      this.#report(error.offset, error.excess === "too deep" ? TOO_DEEP : TOO_MANY);
     }
   }
 

@@ -3,7 +3,10 @@ import { memberNames } from "./secret-spellings.ts";
 import { isRecord } from "../shared/is-record.ts";
 import type { Field } from "./field.ts";
 import { type MemberMemory, type Schema, soundDocument, unknownMember } from "./types/registry.ts";
-import { errorAt, type UnplacedProblem, type ValuePath } from "./problem.ts";
+import { withFewSuggestions } from "../policy/suggest.ts";
+import { errorAt, MAX_PROBLEMS, moreProblems, type UnplacedProblem, type ValuePath } from "./problem.ts";
+
+export { withFewSuggestions };
 
 /** Validates a block against its schema. `valid` holds the members without problems. @param recall see `soundDocument` */
 export function validate<T extends object>(
@@ -13,22 +16,37 @@ export function validate<T extends object>(
   report: (problem: UnplacedProblem) => void,
   recall?: MemberMemory,
 ): { readonly complete: boolean; readonly valid: Partial<T> } {
-  const sound = soundDocument(schema, value, recall);
+  // Of what is not sound all is read once more, and only then are its problems told.
+  const sound = withFewSuggestions(() => soundDocument(schema, value, recall), 0);
   if (sound) return { complete: true, valid: sound };
+  return withFewSuggestions(() => validateWhole(schema, value, fields, report));
+}
+
+function validateWhole<T extends object>(
+  schema: Schema<T>,
+  value: unknown,
+  fields: readonly Field[],
+  reportOne: (problem: UnplacedProblem) => void,
+): { readonly complete: boolean; readonly valid: Partial<T> } {
   const parsed = schema.safeParse(value);
   if (parsed.success) return { complete: true, valid: parsed.data };
+  let count = 0;
+  const report = (path: ValuePath, message: () => string): void => {
+    if (++count <= MAX_PROBLEMS) reportOne(errorAt(path, message()));
+  };
   const bad = new Set<PropertyKey>();
   for (const issue of parsed.error.issues) {
     const path = issue.path as (string | number)[];
     if (issue.code === "unrecognized_keys") {
       const known = membersAt(fields, path);
-      for (const key of issue.keys) report(errorAt([...path, key], unknownMember(key, known)));
+      for (const key of issue.keys) report([...path, key], () => unknownMember(key, known));
       for (const key of path.length === 0 ? issue.keys : path.slice(0, 1)) bad.add(key);
     } else {
-      report(errorAt(path, issue.message));
+      report(path, () => issue.message);
       if (path[0] !== undefined) bad.add(path[0]);
     }
   }
+  if (count > MAX_PROBLEMS) reportOne(moreProblems("error", count - MAX_PROBLEMS));
   const members = isRecord(value) ? Object.entries(value) : [];
   return { complete: false, valid: Object.fromEntries(members.filter(([name]) => !bad.has(name))) as Partial<T> };
 }

@@ -179,6 +179,65 @@ describe("what is too large for one request", () => {
   });
 });
 
+describe("what one Ingress costs", () => {
+  const annotation = (members: number): string =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: members }, (_, at) => [`idle_timeou${at}`, 1])));
+
+  test("9,000 unknown members on 36 paths are told in short, and the loop is not held up by them all", async () => {
+    let rounds = 0;
+    let isOver = false;
+    const count = (): void => {
+      rounds += 1;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const paths = Array.from({ length: 36 }, (_, at) => `/p${at}`);
+    const health = { health_checks: `[${annotation(9_000)}]` };
+    const { problems, ingresses } = await translate({
+      ...nothing,
+      services: [service("web", "shop"), service("web", "evil")],
+      ingresses: [
+        of("evil", "evil.example.com", OLD, { paths, annotations: health }),
+        ...Array.from({ length: 20 }, (_, at) => of("shop", `w${at}.example.com`, NEW)).map((each, at) => ({
+          ...each,
+          metadata: { ...each.metadata, name: `web${at}` },
+        })),
+      ],
+    });
+    isOver = true;
+    expect(ingresses.filter(({ served }) => served)).toHaveLength(20);
+    expect(problems.length).toBeLessThan(150);
+    expect(problems.filter(({ message }) => message.includes("did you mean")).length).toBeLessThanOrEqual(5);
+    expect(rounds).toBeGreaterThan(2);
+  });
+
+  test("hosts of very many labels are refused, and shorter ones are claimed at a cost that grows with them", async () => {
+    const host = (at: number, labels: number): string => `${"a.".repeat(labels - 3)}h${at}.example.com`;
+    const rulesOf = (labels: number): Ingress => {
+      const made = of("evil", "evil.example.com", OLD);
+      const [rule] = made.spec?.rules ?? [];
+      const rules = Array.from({ length: 4_000 }, (_, at) => ({ ...rule, host: host(at, labels) }));
+      return { ...made, spec: { ...made.spec, rules } };
+    };
+    const { errors } = await translated({ ingresses: [rulesOf(120), of("shop", "www.example.com", NEW)] });
+    expect(errors[0]).toMatch(/which has 120 labels, must have at most 32$/);
+    const { served } = await translated({ ingresses: [rulesOf(32), of("shop", "*.h1.example.com", NEW)] });
+    expect(served).toEqual(["evil/web"]);
+  });
+
+  test("one that does not fit counts in bytes, and claims no host", async () => {
+    const paths = Array.from({ length: 98 }, (_, at) => `/p${at}`);
+    const long = { set_response_headers: JSON.stringify({ "X-Long": "語".repeat(40_000) }) };
+    const { served, errors } = await translated({
+      ingresses: [of("evil", "www.example.com", OLD, { paths, annotations: long }), of("shop", "www.example.com", NEW)],
+    });
+    expect(errors).toEqual([
+      "Ingress evil/web: error: makes the configuration of namespace evil larger than 8 MiB, must have fewer paths or shorter annotations",
+    ]);
+    expect(served).toEqual(["shop/web"]);
+  });
+});
+
 describe("what is labelled as a solver of ACME challenges", () => {
   const PATH = "/.well-known/acme-challenge/EvmP-8n5_q";
   /** As cert-manager makes it. */

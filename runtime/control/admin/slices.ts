@@ -80,13 +80,14 @@ async function listSlices(publisher: Publisher, scope: PublishScope | undefined)
 }
 
 async function changeSlices(request: AdminRequest, publisher: Publisher, parsing: Parsing): Promise<Answer> {
-  const body = await request.readBody(MAX_CHANGES_BYTES);
-  if (!body) return json(413, { error: "too-large", message: `changes may have ${MAX_CHANGES_BYTES} bytes` });
+  const { scope } = request;
+  const most = scope ? MAX_SLICE_BYTES : MAX_CHANGES_BYTES;
+  const body = await request.readBody(most);
+  if (!body) return json(413, { error: "too-large", message: `changes may have ${most} bytes` });
   const text = decodeUtf8(body);
   if (text === undefined) return unreadable("the body is not UTF-8 text");
-  const read = await parsing.parseChanges(text);
+  const read = await parsing.parseChanges(text, scope?.entry);
   if (!read.ok) return json(400, { error: "body", message: read.message });
-  const { scope } = request;
   if (scope && !read.changes.every(({ owner }) => scope.covers(owner))) return outsideScope(scope);
   const outcome = await publisher.publishAll(read.changes, callerOf(request));
   const owners = new Set(read.changes.map(({ owner }) => owner));

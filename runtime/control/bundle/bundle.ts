@@ -129,7 +129,7 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
     reload,
     validate: createCandidateValidation(validator, secretDeps),
     parse: (text, owner) => validator.parse(text, owner),
-    parseChanges: (text) => validator.parseChanges(text),
+    parseChanges: (text, asker) => validator.parseChanges(text, asker),
     onReport(listener) {
       const entry = (): void => listener();
       reportListeners.add(entry);

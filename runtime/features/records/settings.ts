@@ -1,6 +1,7 @@
 /** Settings of the authorization log. */
 import { DEFAULT_RECORD_FIELDS, RECORD_FIELDS } from "../../audit/record.ts";
 import { nearest } from "../../settings/nearest.ts";
+import { maySuggest } from "../../policy/suggest.ts";
 import { quote } from "../../settings/problem.ts";
 import { flag, text } from "../../settings/types/scalar.ts";
 import { textList } from "../../settings/types/list.ts";
@@ -43,6 +44,7 @@ export const recordsShape = {
 
 function recordField(value: string): string | undefined {
   if ((RECORD_FIELDS as readonly string[]).includes(value)) return undefined;
+  if (!maySuggest()) return `is ${quote(value)}, which is not a field of records`;
   const near = nearest(value, RECORD_FIELDS);
   return `is ${quote(value)}, ${near === undefined ? `must be one of ${RECORD_FIELDS.join(", ")}` : `did you mean "${near}"?`}`;
 }

@@ -14,7 +14,7 @@ import { type Backoff, createBackoff } from "./backoff.ts";
 import { type ClusterView, type ClusterViewOptions, createClusterView } from "./cluster-view.ts";
 import { createEventWriter } from "./events.ts";
 import type { KubeClient } from "./kube-client.ts";
-import { wholeNamespaces } from "../translate/assign.ts";
+import { type SliceProblem, wholeNamespaces } from "../translate/assign.ts";
 import { createLeftAloneLog, whyLeftAlone } from "../translate/left-alone.ts";
 import { messageWithPath } from "../../settings/problem.ts";
 import { keyOf, type KubeObjects, type LoadBalancerAddress } from "../translate/objects.ts";
@@ -74,7 +74,11 @@ export function startController(options: ControllerOptions): Controller {
   const stop = new AbortController();
   /** What was wanted for when all went well last, and what the gateway refused of it. */
   let lastPublished:
-    | { readonly text: string; readonly refused: ReadonlyMap<string, readonly DraftProblem[]> }
+    | {
+        readonly text: string;
+        readonly refused: ReadonlyMap<string, readonly DraftProblem[]>;
+        readonly waiting: readonly SliceProblem[];
+      }
     | undefined;
   /** Certificates of Secrets when they were good last: one that goes bad leaves what it held. */
   let pairs: Translation["pairs"] = new Map();
@@ -158,8 +162,8 @@ export function startController(options: ControllerOptions): Controller {
     const translation = isNew
       ? await publish(desired, translated)
       : lastPublished && lastPublished.refused.size > 0
-        ? await translated(lastPublished.refused)
-        : desired;
+        ? withWaiting(await translated(lastPublished.refused), lastPublished.waiting)
+        : withWaiting(desired, lastPublished?.waiting);
     await tell(objects, translation);
     return { outcome: isNew ? "published" : "unchanged", translation };
   }
@@ -175,14 +179,21 @@ export function startController(options: ControllerOptions): Controller {
     for (let refusals = 0; ; refusals++) {
       const answer = await publisher.publish(sliceTexts(translation.slices));
       if (answer.kind === "published") {
-        lastPublished = { text: renderSlices(desired, "json"), refused };
+        const { waiting = [] } = answer;
+        lastPublished = { text: renderSlices(desired, "json"), refused, waiting };
         const served = translation.ingresses.filter((each) => each.served).length;
         const counts = { served, leftOut: translation.ingresses.length - served };
+        const owners = waiting.map((each) => each.owner);
         log.info(
-          { ...counts, place: publisher.place, ...(answer.note && { note: answer.note }) },
+          {
+            ...counts,
+            place: publisher.place,
+            ...(answer.note && { note: answer.note }),
+            ...(owners.length > 0 && { waiting: owners }),
+          },
           "ingresses published",
         );
-        return translation;
+        return withWaiting(translation, waiting);
       }
       const { found, others } = translation.assign(answer.problems);
       const named = new Map([...found].filter(([, problems]) => problems.some(({ severity }) => severity === "error")));
@@ -227,4 +238,14 @@ export function startController(options: ControllerOptions): Controller {
   async function pause(ms: number): Promise<void> {
     await delay(ms, undefined, { signal: stop.signal }).catch(() => {});
   }
+}
+
+/** Their namespaces are told, and served as they were. */
+function withWaiting(translation: Translation, waiting: readonly SliceProblem[] = []): Translation {
+  if (waiting.length === 0) return translation;
+  const problems = [...translation.assign(waiting).found].flatMap(([key, some]) => {
+    const [namespace = "", name = ""] = key.split("/");
+    return some.map((problem) => ({ ...problem, namespace, name }));
+  });
+  return { ...translation, problems: [...translation.problems, ...problems] };
 }

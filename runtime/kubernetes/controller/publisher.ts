@@ -29,8 +29,8 @@ export interface SliceText {
 
 export type PublishAnswer =
   /** In force, or (a directory) for the gateway to read. */
-  | { readonly kind: "published"; readonly note?: string }
-  /** Nothing was changed. */
+  | { readonly kind: "published"; readonly note?: string; readonly waiting?: readonly SliceProblem[] }
+  /** Nothing was changed of these, and what was in force before stays. */
   | { readonly kind: "invalid"; readonly problems: readonly SliceProblem[] };
 
 export interface SlicePublisher {
@@ -69,6 +69,9 @@ export interface PublisherTls {
   readonly keyFile?: string | undefined;
 }
 
+/** Of one request, about: a quarter of what a gateway takes. Few clusters have more, and then a move of a host between two is not one step. */
+const MAX_POST_BYTES = 16 * 1024 * 1024;
+
 /** Above the time for which the gateway waits until a change is live everywhere. */
 const TIMEOUT_MS = 60_000;
 
@@ -90,20 +93,12 @@ export function createAdminPublisher(options: AdminPublisherOptions): SlicePubli
       const changed = slices.filter((slice) => there.get(slice.owner) !== slice.digest);
       const gone = await unwanted(there, slices);
       if (changed.length === 0 && gone.length === 0) return { kind: "published" };
+      // What goes away comes first: whatever it had is free for the others.
       const changes = [
-        ...changed.map((slice) => ({
-          owner: slice.owner,
-          slice: JSON.parse(slice.text) as object,
-          expected: there.get(slice.owner) ?? null,
-        })),
-        ...gone.map((each) => ({ ...each, slice: null })),
+        ...gone.map((each): Change => ({ ...each, text: "null" })),
+        ...changed.map(({ owner: each, text }): Change => ({ owner: each, text, expected: there.get(each) ?? null })),
       ];
-      const answer = await ask("POST", place, JSON.stringify({ changes }));
-      const said = answer.body ?? {};
-      if (answer.status === 422) return { kind: "invalid", problems: problemsOf(said) };
-      if (answer.status === 405) throw tooOld(base);
-      if (answer.status !== 200 && answer.status !== 202) throw refused("publish to", answer);
-      return answer.status === 200 ? { kind: "published" } : { kind: "published", note: laggardsOf(said) };
+      return postAll(parts(changes));
     },
     async sealKey() {
       const answer = await ask("GET", `${base}/status`);
@@ -112,6 +107,40 @@ export function createAdminPublisher(options: AdminPublisherOptions): SlicePubli
       return isRecord(key) ? JSON.stringify(key) : undefined;
     },
   };
+
+  /** What a namespace lacks that another one has yet to give away is tried once more when all the others are there. */
+  async function postAll(first: readonly (readonly Change[])[]): Promise<PublishAnswer> {
+    const notes: string[] = [];
+    const waiting: SliceProblem[] = [];
+    const refusedOnes: (readonly Change[])[] = [];
+    let problems: readonly SliceProblem[] = [];
+    const postEach = async (all: readonly (readonly Change[])[], refusedIn: (readonly Change[])[]): Promise<void> => {
+      const left = [...all];
+      for (let part = left.shift(); part; part = left.shift()) {
+        const answer = await ask("POST", place, bodyOf(part));
+        const said = answer.body ?? {};
+        if (answer.status === 422) {
+          problems = [...problems, ...problemsOf(said)];
+          refusedIn.push(part);
+        } else if (answer.status === 413 || answer.status === 400) {
+          const [only] = part;
+          const half = Math.ceil(part.length / 2);
+          if (only && part.length === 1) waiting.push(tooMuch(only.owner, answer));
+          else left.unshift(part.slice(0, half), part.slice(half));
+        } else if (answer.status === 405) throw tooOld(base);
+        else if (answer.status !== 200 && answer.status !== 202) throw refused("publish to", answer);
+        else if (answer.status === 202) notes.push(laggardsOf(said));
+      }
+    };
+    await postEach(first, refusedOnes);
+    if (refusedOnes.length > 0 && refusedOnes.length < first.length) {
+      problems = [];
+      await postEach(refusedOnes.splice(0), refusedOnes);
+    }
+    if (refusedOnes.length > 0) return { kind: "invalid", problems };
+    const note = notes.length === 0 ? {} : { note: notes.join("; ") };
+    return { kind: "published", ...note, ...(waiting.length > 0 && { waiting }) };
+  }
 
   async function list(): Promise<readonly Listed[]> {
     const answer = await ask("GET", place);
@@ -152,6 +181,44 @@ export function createAdminPublisher(options: AdminPublisherOptions): SlicePubli
     const detail = typeof message === "string" ? message : status === 421 ? unknownName : `status ${status}`;
     return new GatewayError("publish.refused", `Cannot ${action} ${base}: ${detail}`);
   }
+}
+
+interface Change {
+  readonly owner: string;
+  /** JSON of the slice, or of null. */
+  readonly text: string;
+  /** Digest of what is there. */
+  readonly expected: string | null;
+}
+
+/** In the same order, none larger than a request should be unless it is one slice. */
+function parts(changes: readonly Change[]): readonly (readonly Change[])[] {
+  const all: Change[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const change of changes) {
+    const own = Buffer.byteLength(change.text);
+    if (bytes + own > MAX_POST_BYTES) {
+      all.push([]);
+      bytes = 0;
+    }
+    all.at(-1)?.push(change);
+    bytes += own;
+  }
+  return all;
+}
+
+function bodyOf(changes: readonly Change[]): string {
+  const items = changes.map(
+    ({ owner, text, expected }) =>
+      `{"owner":${JSON.stringify(owner)},"slice":${text.trimEnd()},"expected":${JSON.stringify(expected)}}`,
+  );
+  return `{"changes":[${items.join(",")}]}`;
+}
+
+/** One slice that no gateway takes: it waits, and nobody else does. */
+function tooMuch(owner: string, { status, body }: GatewayAnswer): SliceProblem {
+  const said = body?.["message"];
+  return { severity: "error", owner, path: [], message: typeof said === "string" ? said : `status ${status}` };
 }
 
 function tooOld(base: string): GatewayError {

@@ -1,5 +1,6 @@
 /** One Ingress by itself → routes as they would stand in a slice, not validated yet. */
 import { type AnnotationReading, readAnnotations } from "./annotations/annotations.ts";
+import { withFewSuggestions } from "../../settings/validate.ts";
 import { shapeProblems } from "./ingress-shape.ts";
 import { takesRegex } from "./annotations/known-annotations.ts";
 import { type Ingress, keyOf, namespaceOf, type Secret } from "./objects.ts";
@@ -10,6 +11,7 @@ import { fillSecrets, type Seal } from "./secret-values.ts";
 import { readSolver, SOLVER_SETTINGS, type SolverReading } from "./solver.ts";
 import { readTls, type TlsEntry } from "./hosts/tls.ts";
 import { type ClusterServices, readUpstream } from "./backend.ts";
+import { bytesOf } from "./slice-size.ts";
 
 export interface DraftRoute {
   readonly name: string;
@@ -27,8 +29,8 @@ export interface IngressDraft {
   /** It answers a challenge on a host that must be its namespace's by another Ingress. */
   readonly isSolver: boolean;
   readonly routes: readonly DraftRoute[];
-  /** Characters that they take in a slice, about. */
-  readonly length: number;
+  /** That they take in a slice, about. */
+  readonly bytes: number;
   /** Setting path → annotation that said it. */
   readonly annotations: ReadonlyMap<string, string>;
   readonly problems: readonly DraftProblem[];
@@ -59,14 +61,14 @@ export async function draftIngress(ingress: Ingress, context: DraftContext): Pro
   }
   const solver = readSolver(ingress);
   if (solver) return draftSolver(ingress, solver, context);
-  const reading = readAnnotations(ingress.metadata.annotations ?? {});
+  const reading = withFewSuggestions(() => readAnnotations(ingress.metadata.annotations ?? {}));
   const problems = [...reading.problems];
   const missing = await fillSecrets(reading, { namespace, secrets: context.secrets, seal: context.seal });
   problems.push(...missing);
   const rules = readRules(ingress, { pathRegex: reading.pathRegex && takesRegex });
   problems.push(...rules.problems);
 
-  const { routes, length, problems: wrong } = draftRoutes(ingress, rules.places, reading, context);
+  const { routes, bytes, problems: wrong } = draftRoutes(ingress, rules.places, reading, context);
   problems.push(...wrong);
   return {
     key,
@@ -74,7 +76,7 @@ export async function draftIngress(ingress: Ingress, context: DraftContext): Pro
     hosts: rules.hosts,
     isSolver: false,
     routes,
-    length,
+    bytes,
     annotations: reading.places,
     problems,
     partial: missing.length > 0,
@@ -96,7 +98,7 @@ function draftSolver(ingress: Ingress, solver: SolverReading, context: DraftCont
 /** Of an Ingress of which nothing is known. */
 function emptyDraft(key: string, namespace: string): IngressDraft {
   const none = new Map<string, string>();
-  const nothing = { hosts: none, routes: [], length: 0, annotations: none, secrets: [], tls: [], problems: [] };
+  const nothing = { hosts: none, routes: [], bytes: 0, annotations: none, secrets: [], tls: [], problems: [] };
   return { key, namespace, ...nothing, isSolver: false, partial: false, usesEndpoints: false };
 }
 
@@ -108,12 +110,12 @@ function draftRoutes(
     readonly settings: Readonly<Record<string, unknown>>;
   },
   context: DraftContext,
-): Pick<IngressDraft, "routes" | "length" | "problems"> {
+): Pick<IngressDraft, "routes" | "bytes" | "problems"> {
   const namespace = namespaceOf(ingress);
   const routes = new Map<string, DraftRoute>();
   const problems: DraftProblem[] = [];
-  const settingsLength = JSON.stringify(reading.settings).length;
-  let length = 0;
+  const settingsBytes = bytesOf(reading.settings);
+  let bytes = 0;
   for (const place of places) {
     const upstream = readUpstream(place.backend, place.backendPath, context, {
       namespace,
@@ -138,7 +140,7 @@ function draftRoutes(
       ...reading.settings,
     };
     routes.set(name, { name, doc, place });
-    length += name.length + settingsLength + doc.from.length + upstream.to.join().length + path.length;
+    bytes += settingsBytes + bytesOf([name, doc.from, upstream.to, path]);
   }
-  return { routes: [...routes.values()], length, problems };
+  return { routes: [...routes.values()], bytes, problems };
 }

@@ -5,49 +5,61 @@
  */
 import { validateConflicts } from "../../config/rules/conflicts.ts";
 import { type UnplacedProblem, formatProblem, type Problem } from "../../settings/problem.ts";
+import { createRouteMemory, type RouteMemory } from "../../config/read-route.ts";
 import { type ReadRoute, type ReadSlice, readSlice } from "../../config/read-slice.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { IngressDraft } from "./draft.ts";
+import { giveWay } from "./give-way.ts";
 import { draftProblemOf } from "./place.ts";
 import { type DraftProblem, ingressError } from "./ingress-problem.ts";
 import { fileOf, slicesOf } from "./slices.ts";
 
 /** Those that can be served together. What is wrong with the others is added to `bad`. */
-export function servableDrafts(
+export async function servableDrafts(
   drafts: readonly IngressDraft[],
   owner: string,
   bad: Map<string, readonly DraftProblem[]>,
-): readonly IngressDraft[] {
+): Promise<readonly IngressDraft[]> {
+  // Each route is read once, however often it is validated together with others.
+  const memory = createRouteMemory();
   // First each by itself, bad ones too, so that everything wrong is reported at once. An Ingress that is bad anyway takes no
   // request from another one: conflicts are looked for among the good ones.
   const whole = drafts.filter(({ partial }) => !partial);
-  for (const [key, draftProblems] of validateDrafts(whole, owner, false)) addNew(bad, key, draftProblems);
+  for (const draft of whole) {
+    for (const [key, draftProblems] of await validateDrafts([draft], owner, memory)) addNew(bad, key, draftProblems);
+  }
   for (;;) {
     const left = drafts.filter(({ key }) => !isBad(bad.get(key)));
-    const found = validateDrafts(left, owner, true);
+    const found = await validateDrafts(left, owner, memory, true);
     for (const [key, draftProblems] of found) addNew(bad, key, draftProblems);
     if (left.every(({ key }) => !isBad(found.get(key)))) return left;
   }
 }
 
 /** Validates the routes as the gateway will, and gives each problem back to the Ingress that caused it. */
-function validateDrafts(
+async function validateDrafts(
   drafts: readonly IngressDraft[],
   owner: string,
-  withConflicts: boolean,
-): ReadonlyMap<string, readonly DraftProblem[]> {
+  memory: RouteMemory,
+  withConflicts = false,
+): Promise<ReadonlyMap<string, readonly DraftProblem[]>> {
   const problems: Problem[] = [];
-  const slices = slicesOf(drafts, owner).map((slice) => {
-    return readSlice({ file: fileOf(slice.owner), value: slice, boot: false }, problems);
-  });
+  const slices: (ReadSlice | undefined)[] = [];
+  for (const slice of slicesOf(drafts, owner)) {
+    slices.push(readSlice({ file: fileOf(slice.owner), value: slice, boot: false }, problems, memory));
+    await giveWay();
+  }
   if (withConflicts) validateConflicts(byAge(slices, drafts));
   const { found, others } = assignProblems(problems, drafts);
   if (others.length === 0) return found;
   // Something makes the whole slice unreadable (values nested too deeply are such a thing). Alone, it is the one to blame.
   const [draft] = drafts;
-  if (drafts.length === 1 && draft)
-    return new Map([[draft.key, others.map(({ message }) => ingressError({}, message))]]);
-  const alone = drafts.flatMap((each) => [...validateDrafts([each], owner, false)]);
+  if (drafts.length === 1 && draft) {
+    const own = others.map(({ message }) => ingressError({}, message));
+    return new Map([[draft.key, [...(found.get(draft.key) ?? []), ...own]]]);
+  }
+  const alone: (readonly [string, readonly DraftProblem[]])[] = [];
+  for (const each of drafts) alone.push(...(await validateDrafts([each], owner, memory)));
   if (alone.some(([, draftProblems]) => isBad(draftProblems))) return new Map(alone);
   throw new GatewayError("kubernetes.slice", `Cannot make a slice: ${others.map(formatProblem).join("; ")}`);
 }

@@ -4,14 +4,19 @@
  */
 import { type DraftProblem, ingressError } from "./ingress-problem.ts";
 
-/** Characters of its JSON. */
-export const MAX_SLICE_LENGTH: number = 8 * 1024 * 1024;
+/** Bytes of its JSON, as UTF-8. */
+export const MAX_SLICE_BYTES: number = 8 * 1024 * 1024;
 
 /** What an Ingress adds to the slice of its namespace. */
 export interface Sized {
   readonly namespace: string;
-  /** Characters, about. */
-  readonly length: number;
+  /** About. */
+  readonly bytes: number;
+}
+
+/** What a value takes in a slice. */
+export function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value) ?? "");
 }
 
 /** Adds up by namespace. */
@@ -23,9 +28,9 @@ export interface SliceSizes {
 export function createSliceSizes(): SliceSizes {
   const taken = new Map<string, number>();
   return {
-    take({ namespace, length }) {
-      const sum = (taken.get(namespace) ?? 0) + length;
-      if (sum > MAX_SLICE_LENGTH) return false;
+    take({ namespace, bytes }) {
+      const sum = (taken.get(namespace) ?? 0) + bytes;
+      if (sum > MAX_SLICE_BYTES) return false;
       taken.set(namespace, sum);
       return true;
     },
@@ -33,7 +38,7 @@ export function createSliceSizes(): SliceSizes {
 }
 
 export function tooLarge(namespace: string): DraftProblem {
-  const most = `${MAX_SLICE_LENGTH / 1024 / 1024} MiB`;
+  const most = `${MAX_SLICE_BYTES / 1024 / 1024} MiB`;
   return ingressError(
     {},
     `makes the configuration of namespace ${namespace} larger than ${most}, must have fewer paths or shorter annotations`,

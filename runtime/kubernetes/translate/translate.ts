@@ -18,6 +18,7 @@ import { type EndpointSlice, type Ingress, keyOf, type KubeObject, type KubeObje
 import { type DraftProblem, ingressError, type IngressProblem } from "./ingress-problem.ts";
 import type { Seal } from "./secret-values.ts";
 import { canonicalPattern, createHostClaims, type HostClaims, type HostList } from "./hosts/host-claims.ts";
+import { giveWay } from "./give-way.ts";
 import { servableDrafts } from "./servable.ts";
 import { createSliceSizes, tooLarge } from "./slice-size.ts";
 import { DEFAULT_OWNER, slicesOf } from "./slices.ts";
@@ -101,7 +102,12 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
   for (const ingress of ours) {
     const draft = await draftIngress(ingress, context);
     if (sizes.take(draft)) drafts.push(draft);
-    else drafts.push({ ...draft, routes: [], partial: true, problems: [tooLarge(draft.namespace)] });
+    else {
+      // Its hosts are not claimed either: what is not read costs nothing more.
+      const nothing = { hosts: new Map<string, string>(), routes: [], tls: [], secrets: [], partial: true };
+      drafts.push({ ...draft, ...nothing, problems: [tooLarge(draft.namespace)] });
+    }
+    await giveWay();
   }
 
   const bad = new Map<string, readonly DraftProblem[]>();
@@ -110,8 +116,9 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
   for (const draft of drafts.toSorted((a, b) => Number(a.isSolver) - Number(b.isSolver))) {
     const refused = (options.refused?.get(draft.key) ?? []).filter((each) => each.certificateOf === undefined);
     bad.set(draft.key, [...draft.problems, ...hostProblems(draft, claims), ...refused]);
+    await giveWay();
   }
-  const served = servableDrafts(drafts, owner, bad);
+  const served = await servableDrafts(drafts, owner, bad);
   const tls = await readCertificates(usesTls ? served : [], {
     secrets: context.secrets,
     seal: options.seal,

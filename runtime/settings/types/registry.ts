@@ -13,6 +13,7 @@ import * as z from "zod";
 import type { Default, Field, Kind } from "../field.ts";
 import type { FieldGroup } from "../groups.ts";
 import { nearest } from "../nearest.ts";
+import { maySuggest } from "../../policy/suggest.ts";
 import { isRecord } from "../../shared/is-record.ts";
 
 /** What every setting tells about itself. */
@@ -123,7 +124,7 @@ export type Schema<T> = z.ZodType<T>;
 
 /** Unknown member → its problem text, with the nearest known name. */
 export function unknownMember(name: string, known: Iterable<string>): string {
-  const near = nearest(name, known);
+  const near = maySuggest() ? nearest(name, known) : undefined;
   return near === undefined ? "is not a known setting" : `is not a known setting, did you mean "${near}"?`;
 }
 

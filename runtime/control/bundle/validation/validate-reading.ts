@@ -1,6 +1,7 @@
 /** Files and published slices that were read together → who is served from what, and why a change of some may not be made. */
 import { type KeptSlice, loadByOwner, type OwnersOutcome, type OwnerStanding } from "../../../config/load-by-owner.ts";
 import type { Problem, RouteMemory } from "../../../config/load.ts";
+import { MAX_PROBLEMS, moreProblems } from "../../../settings/problem.ts";
 import type { Refusal } from "../../../config/refusals.ts";
 import type { Reading } from "../sources.ts";
 
@@ -69,9 +70,6 @@ function isWorse(standing: OwnerStanding["standing"], than: OwnerStanding["stand
   return order.indexOf(standing) > order.indexOf(than);
 }
 
-/** A wrong template can spoil every route; people need the first few. */
-const MAX_PROBLEMS = 200;
-
 /** Of each file a few: one with a thousand mistakes hides nobody else's. */
 export function fewOfEach(problems: readonly Problem[]): readonly Problem[] {
   return [...byFileOf(problems).values()].flatMap(few);
@@ -84,10 +82,12 @@ export function byFileOf(problems: readonly Problem[]): ReadonlyMap<string, read
 /** Errors first when there are too many, and how many more there are. */
 export function few(problems: readonly Problem[]): readonly Problem[] {
   const [first] = problems;
-  if (first === undefined || problems.length <= MAX_PROBLEMS) return problems;
-  const errors = problems.filter(({ severity }) => severity === "error");
-  const warnings = problems.filter(({ severity }) => severity === "warning");
-  const shown = [...errors, ...warnings].slice(0, MAX_PROBLEMS);
-  const message = `and ${problems.length - MAX_PROBLEMS} more problems`;
-  return [...shown, { severity: first.severity, file: first.file, path: [], message }];
+  const named = problems.filter(({ more }) => more === undefined);
+  if (first === undefined || (problems.length <= MAX_PROBLEMS && named.length === problems.length)) return problems;
+  const { error = [], warning = [] } = Object.groupBy(named, ({ severity }) => severity);
+  const shown = [...error, ...warning].slice(0, MAX_PROBLEMS);
+  const total = problems.reduce((sum, { more = 1 }) => sum + more, 0);
+  // Whoever asks whether there are errors must find one, also where those that are shown were warnings.
+  const severity = problems.some((problem) => problem.severity === "error") ? "error" : "warning";
+  return [...shown, { ...moreProblems(severity, total - shown.length), file: first.file }];
 }

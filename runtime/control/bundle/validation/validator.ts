@@ -25,6 +25,8 @@ import {
   type ToWorker,
 } from "./protocol.ts";
 import { readSignature } from "../sources.ts";
+import { heapLimits } from "./heap-limits.ts";
+import { createTurns } from "./turns.ts";
 import { type Thread, validateHere } from "./validate-here.ts";
 import type { ValidationSettings } from "./validation.ts";
 
@@ -33,7 +35,7 @@ export type Validation =
   | ({ readonly kind: "bad" } & ValidationReport)
   | ({ readonly kind: "good" } & ValidationReport & CheckedSettings);
 
-/** Questions are answered one after the other. All throw GatewayError `bundle.validator` when the thread failed. */
+/** Questions are answered one after the other, those of several owners in turn. All throw GatewayError `bundle.validator` when the thread failed. */
 export interface Validator {
   /** Reads and validates the files and these published slices. */
   load(published?: PublishedSources, refusals?: Refusals): Promise<Validation>;
@@ -52,8 +54,8 @@ export interface Validator {
   inForce(at: number): Promise<KeptChanges>;
   /** Reads a slice that somebody sent as this owner's. */
   parse(text: string, owner: string): Promise<ParsedSlice>;
-  /** Reads slices of several owners that somebody sent. */
-  parseChanges(text: string): Promise<ParsedChanges>;
+  /** Reads slices of several owners that somebody sent. @param asker whose turn it is */
+  parseChanges(text: string, asker?: string): Promise<ParsedChanges>;
   /** Routes of the last good load, sorted by key; not to be read while a load is under way. */
   routes(): readonly RouteText[];
   close(): Promise<void>;
@@ -61,15 +63,10 @@ export interface Validator {
 
 /** Far above what 100,000 routes take. */
 const LOAD_TIMEOUT_MS = 120_000;
-const HEAP_LIMITS = {
-  /** A slice made to exhaust memory ends the thread, not the process. */
-  maxOldGenerationSizeMb: 2048,
-  /**
-   * A load leaves much garbage and lives for long. Left to itself V8 lets the young generation grow to 48 MB and moves into the
-   * old one what is dead a moment later: 1 MiB of resident memory more for every 100 loads, 110 MiB in the end.
-   */
-  maxYoungGenerationSizeMb: 12,
-} as const;
+/** For what an owner sent, all that is published with it: far above what 20,000 routes take, and beyond it others go on. */
+const OWNER_TIMEOUT_MS = 30_000;
+/** Whose questions come first: what is published is put in force for all. */
+const OPERATOR = "";
 
 type Receive = (message: FromWorker, finish: () => void) => void;
 
@@ -96,7 +93,7 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
   let signature: string | undefined;
   /** Key of the published slices that the thread has. */
   let sentKey = "";
-  let lastAnswer = Promise.resolve();
+  const turns = createTurns();
   let closed = false;
 
   return {
@@ -106,15 +103,18 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
         const read = { signature: signatureWith(await readSignature(path), published) };
         if (signatureWith(read, refusals) === signature) return { kind: "unchanged" };
       }
-      return ask("load", (thread, resolve: (result: Validation) => void, reject) => {
+      return ask(OPERATOR, (resolve: (result: Validation) => void, reject) => {
+        const thread = threadFor("load");
         // Text of megabytes, which a thread that has it does not need again.
         const news = published && published.key !== sentKey ? { published } : {};
         sentKey = published?.key ?? sentKey;
-        converse(thread, { type: "load", refusals, ...news, ...keptOnce() }, reject, loading(thread, resolve));
+        const question: ToWorker = { type: "load", refusals, ...news, ...keptOnce() };
+        converse(thread, question, LOAD_TIMEOUT_MS, reject, loading(thread, resolve));
       });
     },
     validate: (published, candidates, sealed) =>
       askOnce(
+        candidates.toSorted().join(" "),
         "validate",
         () => ({ type: "validate", published, candidates, ...(sealed ? { kept: sealed } : keptOnce()) }),
         (message) => (message.type === "validated" ? message : undefined),
@@ -123,6 +123,7 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
       // Who has loaded nothing has nothing new in force.
       if (!worker) return { changed: [], removed: [] };
       const changes = await askOnce(
+        OPERATOR,
         "in-force",
         () => ({ type: "in-force", at }),
         (message) => (message.type === "kept" ? message : undefined),
@@ -137,12 +138,14 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
     },
     parse: (text, owner) =>
       askOnce(
+        owner,
         "parse",
         () => ({ type: "parse", text, owner }),
         (message) => (message.type === "parsed" ? message.slice : undefined),
       ),
-    parseChanges: (text) =>
+    parseChanges: (text, asker = OPERATOR) =>
       askOnce(
+        asker,
         "parse-changes",
         () => ({ type: "parse-changes", text }),
         (message) => (message.type === "parsed-changes" ? message.changes : undefined),
@@ -155,29 +158,26 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
   };
 
   function ask<T>(
-    what: ToWorker["type"],
-    talk: (thread: Thread, resolve: (result: T) => void, reject: (error: Error) => void) => void,
+    who: string,
+    talk: (resolve: (result: T) => void, reject: (error: Error) => void) => void,
   ): Promise<T> {
-    const answered = lastAnswer.then(() => {
+    return turns.take(who, async () => {
       if (closed) throw new GatewayError("bundle.validator", "Cannot validate: it is closed");
-      const thread = threadFor(what);
-      return new Promise<T>((resolve, reject) => talk(thread, resolve, reject));
+      return new Promise<T>(talk);
     });
-    lastAnswer = answered.then(
-      () => {},
-      () => {},
-    );
-    return answered;
   }
 
   /** A question with one answer. */
   function askOnce<T>(
+    who: string,
     what: "validate" | "in-force" | "parse" | "parse-changes",
     question: () => ToWorker,
     answerOf: (message: FromWorker) => T | undefined,
   ): Promise<T> {
-    return ask(what, (thread, resolve: (result: T) => void, reject) => {
-      converse(thread, question(), reject, (message, finish) => {
+    return ask(who, (resolve: (result: T) => void, reject) => {
+      const thread = threadFor(what);
+      const limitMs = what === "in-force" ? LOAD_TIMEOUT_MS : OWNER_TIMEOUT_MS;
+      converse(thread, question(), limitMs, reject, (message, finish) => {
         const answer = answerOf(message);
         if (answer === undefined) return;
         finish();
@@ -215,8 +215,14 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
   }
 
   /** Sends a question and gives everything that comes to `receive`, until that says it has what it wanted. */
-  function converse(thread: Thread, question: ToWorker, reject: (error: Error) => void, receive: Receive): void {
-    const timer = setTimeout(() => fail(new Error("it takes too long")), LOAD_TIMEOUT_MS);
+  function converse(
+    thread: Thread,
+    question: ToWorker,
+    limitMs: number,
+    reject: (error: Error) => void,
+    receive: Receive,
+  ): void {
+    const timer = setTimeout(() => fail(new Error("it takes too long")), limitMs);
     thread.on("message", listen).once("error", fail).once("exit", exited);
     send(thread, question);
 
@@ -275,7 +281,7 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
 function startThread(settings: ValidationSettings): Thread {
   // The published package has .js files beside each other, the source tree .ts files.
   const url = new URL(`./validate-worker${extname(import.meta.url)}`, import.meta.url);
-  return new Worker(url, { workerData: settings, name: "validate", resourceLimits: HEAP_LIMITS });
+  return new Worker(url, { workerData: settings, name: "validate", resourceLimits: heapLimits() });
 }
 
 function send(thread: Thread, message: ToWorker): void {

@@ -35,7 +35,7 @@ interface Kept extends HostClaim {
 
 export function createHostClaims(list: HostList = new Map()): HostClaims {
   const byKey = new Map<string, Kept[]>();
-  /** Domain → claims of hosts and wildcards that lie below it. */
+  /** Domain → of the claims of hosts and wildcards that lie below it, the oldest of two namespaces: one of them is another's. */
   const below = new Map<string, Kept[]>();
   /** One claim of a namespace for a host says as much as many. */
   const known = new Set<string>();
@@ -43,6 +43,11 @@ export function createHostClaims(list: HostList = new Map()): HostClaims {
   return {
     claim(wanted) {
       const key = canonicalPattern(wanted.host);
+      const labels = labelsIn(key);
+      if (labels > MAX_LABELS) {
+        return `is ${quote(wanted.host)}, which has ${labels} labels, must have at most ${MAX_LABELS}`;
+      }
+      if (known.has(claimKey(wanted.namespace, key))) return undefined;
       const listed = entriesFor(key, list).find(([, namespaces]) => !namespaces.includes(wanted.namespace));
       if (listed) {
         const [pattern, namespaces] = listed;
@@ -71,7 +76,9 @@ export function createHostClaims(list: HostList = new Map()): HostClaims {
     if (known.has(claim)) return;
     known.add(claim);
     add(byKey, kept.key, kept);
-    for (const domain of ancestors(kept.key)) add(below, domain, kept);
+    // What the operator lists is in nobody's way.
+    if (entryOf(kept.key, list) !== undefined) return;
+    for (const domain of ancestors(kept.key)) addOfTwo(below, domain, kept);
   }
 }
 
@@ -83,6 +90,12 @@ function add(index: Map<string, Kept[]>, at: string, kept: Kept): void {
   const found = index.get(at);
   if (found) found.push(kept);
   else index.set(at, [kept]);
+}
+
+/** Of a third namespace nobody is told: whoever asks is not one of the two, or finds the other one. */
+function addOfTwo(index: Map<string, Kept[]>, at: string, kept: Kept): void {
+  const [first, second] = index.get(at) ?? [];
+  if (!second && first?.namespace !== kept.namespace) add(index, at, kept);
 }
 
 function belongsTo({ host }: HostClaim, other: Kept, key: string): string {
@@ -116,10 +129,21 @@ function narrower(one: string, other: string): string {
   return one.startsWith("*.") && other !== one && ancestors(other).includes(one.slice(2)) ? other : one;
 }
 
+/** Far more than anybody has. Each is an entry of its own, and 4,000 hosts of 120 labels took half a minute. */
+const MAX_LABELS = 32;
+
+function labelsIn(key: string): number {
+  let labels = 1;
+  for (let at = key.indexOf("."); at !== -1; at = key.indexOf(".", at + 1)) labels++;
+  return labels;
+}
+
 /** Domains below which a host or wildcard lies, the nearest first: of "*.a.example.com" "example.com", not "a.…". */
 function ancestors(key: string): readonly string[] {
-  const labels = (key.startsWith("*.") ? key.slice(2) : key).split(".");
-  return labels.slice(1).map((_, index) => labels.slice(index + 1).join("."));
+  const found: string[] = [];
+  const from = key.startsWith("*.") ? 2 : 0;
+  for (let at = key.indexOf(".", from); at !== -1; at = key.indexOf(".", at + 1)) found.push(key.slice(at + 1));
+  return found;
 }
 
 /** Two spellings of one host are one claim. What is no host is refused as a route's, and compared as it stands. */

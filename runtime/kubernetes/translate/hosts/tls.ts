@@ -17,7 +17,7 @@ import { canonicalPattern } from "./host-claims.ts";
 import { type Ingress, isObjectName, type Secret } from "../objects.ts";
 import { type DraftProblem, ingressWarning } from "../ingress-problem.ts";
 import { type Seal, valueOf } from "../secret-values.ts";
-import type { SliceSizes } from "../slice-size.ts";
+import { bytesOf, type SliceSizes } from "../slice-size.ts";
 
 /** One entry of `spec.tls` that names a Secret. */
 export interface TlsEntry {
@@ -134,8 +134,8 @@ export async function readCertificates(drafts: readonly TlsDraft[], context: Tls
         const state = hostState(host, draft, secret, reading);
         if (state !== undefined) say(path, `is ${quote(written)}, ${state}`);
         else if (!first.has(host)) {
-          const length = host.length + pair.certificate.length + sealed.length;
-          if (!context.sizes.take({ namespace: draft.namespace, length })) {
+          const bytes = bytesOf([host, pair.certificate, sealed]);
+          if (!context.sizes.take({ namespace: draft.namespace, bytes })) {
             say(path, `is ${quote(written)}, ${TOO_MANY}`);
             continue;
           }

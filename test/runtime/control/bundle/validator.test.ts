@@ -64,3 +64,31 @@ test("after the end of its thread all is loaded again", async () => {
     files.close();
   }
 });
+
+test("an owner whose slice takes too long keeps no other one from being validated", async () => {
+  const files = createConfigFiles();
+  files.write("gateway.yaml", bootFile());
+  const validator = createValidator(files.directory);
+  // oxlint-disable-next-line typescript/unbound-method -- called with its thread below
+  const send = Worker.prototype.postMessage;
+  const sent = vi.spyOn(Worker.prototype, "postMessage").mockImplementation(function (this: Worker, message) {
+    // The thread never hears of it, as if it were busy with it.
+    if ((message as { owner?: string }).owner !== "slow") send.call(this, message);
+  });
+  try {
+    await validator.load(NOTHING_PUBLISHED);
+    await validator.inForce(1);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const slow = validator.parse(sliceFile("slow", "1", 1), "slow");
+    const outcome = expect(slow).rejects.toThrow("Cannot validate: it takes too long");
+    const team = validator.parse(sliceFile("team", "1", 1), "team");
+    await vi.advanceTimersByTimeAsync(30_000);
+    await outcome;
+    expect(await team).toMatchObject({ ok: true });
+  } finally {
+    vi.useRealTimers();
+    sent.mockRestore();
+    await validator.close();
+    files.close();
+  }
+});
