@@ -24,7 +24,11 @@ const command = process.env["CDKTF"];
 if (command === undefined) {
   await steps.step("the policy tests pass", async () => {
     const policies = join(import.meta.dirname, "policies.test.ts");
-    const { stdout } = await promisify(execFile)(process.execPath, ["--test", policies]);
+    // An application without an output directory makes one where it is built.
+    const outdir = await mkdtemp(join(tmpdir(), "gateway-policies-"));
+    const options = { env: { ...process.env, CDKTF_OUTDIR: outdir } };
+    const { stdout } = await promisify(execFile)(process.execPath, ["--test", policies], options);
+    await rm(outdir, { recursive: true });
     return /^. pass \d+$/m.exec(stdout)?.[0].slice(2) ?? "";
   });
 }

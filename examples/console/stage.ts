@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 
 import { parse } from "yaml";
 
+import { freePort } from "../../test/support/ports.ts";
 import { createHttpTarget } from "../../runtime/terraform/publish/publish-http.ts";
 import { type Browser, createBrowser, createSend } from "../../test/support/browser.ts";
 import { findPostgres, startPostgres } from "../../test/support/postgres.ts";
@@ -12,7 +13,6 @@ import { type DemoUser, startIdentityProvider } from "../demo/identity-provider.
 import { type ConnectedClient, connectClient } from "../demo/mcp-client.ts";
 import { createOwned } from "../demo/owned.ts";
 import { visit } from "../demo/person.ts";
-import { findPort } from "../demo/stage.ts";
 import { type Balancer, startBalancer } from "../enterprise/balancer.ts";
 import { type DeskServer, startDesk } from "../tool-policy/desk.ts";
 
@@ -62,7 +62,7 @@ const OWN = new Set(["admin_address", "admin_token_ref", "shared_secret_ref", "s
 export async function startStage(): Promise<Stage> {
   const { own, close } = createOwned();
   try {
-    const port = await findPort(18680);
+    const port = await freePort();
     const origin = `http://localhost:${port}`;
     const signIn = `http://127.0.0.1:${port}`;
     const secret = randomUUID();

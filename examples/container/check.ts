@@ -15,9 +15,9 @@ import { parseArgs } from "node:util";
 
 import { parse } from "yaml";
 
+import { freePort } from "../../test/support/ports.ts";
 import { HOOK_MS } from "../../test/support/limits.ts";
 import { makeTestCertificate } from "../../test/support/certificates.ts";
-import { findPort } from "../demo/stage.ts";
 import type { Bill } from "../../runtime/package/sbom.ts";
 import { createSteps } from "../demo/steps.ts";
 import { until } from "../demo/until.ts";
@@ -31,8 +31,8 @@ const scratch = values.keep ?? (await mkdtemp(join(tmpdir(), "gateway-container-
 await mkdir(scratch, { recursive: true });
 // Another user has to get in.
 await chmod(scratch, 0o755);
-const port = await findPort(18_443);
-const adminPort = await findPort(19_901);
+const port = await freePort();
+const adminPort = await freePort();
 const bootText = await readFile(`${here}config/gateway.yaml`, "utf8");
 
 /** An application whose answer takes as long as we want. */

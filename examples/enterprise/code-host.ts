@@ -6,12 +6,12 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
+import { freePort } from "../../test/support/ports.ts";
 import { startGateway } from "../../runtime/gateway.ts";
 import type { Log } from "../../runtime/shared/log.ts";
 import { runCommand } from "../../test/support/run-command.ts";
 import { startMcpServer } from "../demo/mcp-server.ts";
 import { createOwned } from "../demo/owned.ts";
-import { findPort } from "../demo/stage.ts";
 
 export interface CodeHost {
   /** "http://localhost:8081" */
@@ -43,7 +43,7 @@ export async function startCodeHost({ directory, customer, log }: CodeHostOption
     await mkdir(home);
     const [config, recordFile] = [join(home, "gateway.yaml"), join(home, "authorize.log")];
     const repositories = own(await startMcpServer());
-    const port = await findPort(18580);
+    const port = await freePort();
     const origin = `http://localhost:${port}`;
     Object.assign(process.env, {
       CODE_HOST_SHARED_SECRET: randomBytes(32).toString("base64"),

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 
+import { freePort } from "../../test/support/ports.ts";
 import type { BundleStatus } from "../../runtime/control/bundle/bundle.ts";
 import { startGateway, type Gateway } from "../../runtime/gateway.ts";
 import { systemClock } from "../../runtime/shared/clock.ts";
@@ -12,7 +13,6 @@ import { createLog } from "../../runtime/shared/log.ts";
 import { type FakeVault, startFakeVault } from "../../test/support/fake-vault.ts";
 import { findPostgres, startPostgres } from "../../test/support/postgres.ts";
 import { createOwned } from "../demo/owned.ts";
-import { findPort } from "../demo/stage.ts";
 import { type Balancer, startBalancer } from "./balancer.ts";
 import { type BuildsServer, startBuildsServer } from "./builds.ts";
 import { type CiPlatform, startCiPlatform } from "./ci-platform.ts";
@@ -57,7 +57,7 @@ export async function startStage(): Promise<Stage> {
   const { own, close } = createOwned();
   own({ close: () => rm(directory, { recursive: true, force: true }) });
   try {
-    const port = await findPort(18480);
+    const port = await freePort();
     const origin = `http://localhost:${port}`;
     const found = findPostgres();
     const postgres = "missing" in found ? undefined : own(await startPostgres(found.bin));

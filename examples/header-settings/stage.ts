@@ -7,6 +7,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { freePort } from "../../test/support/ports.ts";
 import { synthBundle } from "../../cdktf/testing.ts";
 import { startGateway } from "../../runtime/gateway.ts";
 import { createLog } from "../../runtime/shared/log.ts";
@@ -14,7 +15,6 @@ import { createBrowser, type Send } from "../../test/support/browser.ts";
 import { makeTestCertificate } from "../../test/support/certificates.ts";
 import { startIdentityProvider } from "../demo/identity-provider.ts";
 import { visit } from "../demo/person.ts";
-import { findPort } from "../demo/stage.ts";
 import { buildHeaderSettings } from "./gateway.ts";
 import { type Seen, startApplication } from "./upstream.ts";
 
@@ -52,7 +52,7 @@ export interface HeaderStage {
 
 export async function startHeaderStage(): Promise<HeaderStage> {
   const directory = await mkdtemp(join(tmpdir(), "gateway-headers-"));
-  const port = await findPort(18480);
+  const port = await freePort();
   const origin = `https://localhost:${port}`;
   const authority = makeTestCertificate({ name: "authority of the example", isAuthority: true });
   const server = makeTestCertificate({ name: "localhost", dns: ["localhost"], by: authority });

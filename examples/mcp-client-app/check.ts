@@ -1,9 +1,13 @@
 /** The application's story, unattended: a line per step, then "N passed, N failed". */
 
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { freePort } from "../../test/support/ports.ts";
 import { createBrowser, findLink } from "../../test/support/browser.ts";
 import { startMcpServer } from "../demo/mcp-server.ts";
 import { visit } from "../demo/person.ts";
-import { findPort } from "../demo/stage.ts";
 import { createSteps } from "../demo/steps.ts";
 import { startSmallStage } from "../upstream-oauth/stage.ts";
 import { startTracker } from "../upstream-oauth/tracker.ts";
@@ -12,13 +16,20 @@ import { buildClientApp } from "./gateway.ts";
 import { startLlmApi } from "./llm-api.ts";
 
 const steps = createSteps();
-const port = await findPort(18280);
+const port = await freePort();
 const origin = `http://localhost:${port}`;
 const notes = await startMcpServer();
 const tracker = await startTracker();
 const llm = await startLlmApi();
 const app = await startApp({ gateway: origin, prefix: "/assistant", llm: llm.origin });
-const { stack } = buildClientApp({ origin, app: app.origin, notes: notes.origin, tracker: tracker.origin });
+const directory = await mkdtemp(join(tmpdir(), "gateway-example-"));
+const { stack } = buildClientApp({
+  origin,
+  app: app.origin,
+  notes: notes.origin,
+  tracker: tracker.origin,
+  outdir: directory,
+});
 const stage = await startSmallStage(port, stack, "assistant");
 const alice = createBrowser();
 const open = (path: string) => visit(alice, `${origin}/assistant${path}`, { user: "alice@example.com" });
@@ -87,6 +98,7 @@ try {
   });
 } finally {
   await stage.close();
+  await rm(directory, { recursive: true, force: true });
   await app.close();
   await llm.close();
   await tracker.close();

@@ -8,6 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 
 import { parse } from "yaml";
 
+import { freePort } from "../../test/support/ports.ts";
 import { POLL_MS } from "../../test/support/limits.ts";
 import type { Closable } from "../../runtime/shared/clock.ts";
 import { runGateway, type RunningGateway } from "../../test/support/run-gateway.ts";
@@ -16,7 +17,6 @@ import { type DemoUser, startIdentityProvider } from "../demo/identity-provider.
 import { type ConnectedClient, connectClient } from "../demo/mcp-client.ts";
 import { visit } from "../demo/person.ts";
 import { createOwned } from "../demo/owned.ts";
-import { findPort } from "../demo/stage.ts";
 import { type Chat, startChat } from "./chat.ts";
 import { type DeskServer, startDesk } from "./desk.ts";
 import { createPublisher } from "./publisher.ts";
@@ -62,7 +62,7 @@ export interface Stage {
 export async function startStage(): Promise<Stage> {
   const { own, close } = createOwned();
   try {
-    const port = await findPort(18580);
+    const port = await freePort();
     const origin = `http://localhost:${port}`;
     const signIn = `http://127.0.0.1:${port}`;
     const secret = randomUUID();

@@ -1,8 +1,12 @@
 /** The three ways to an upstream's tokens, unattended: a line per step, then "N passed, N failed". */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { freePort } from "../../test/support/ports.ts";
 import { createBrowser, createSend, findForm } from "../../test/support/browser.ts";
 import { connectClient, type Browse } from "../demo/mcp-client.ts";
 import { visit } from "../demo/person.ts";
-import { findPort } from "../demo/stage.ts";
 import { createSteps } from "../demo/steps.ts";
 import { buildUpstreamOauth } from "./gateway.ts";
 import { startSmallStage } from "./stage.ts";
@@ -13,12 +17,13 @@ const CLIENT = "http://127.0.0.1:33418/callback";
 
 process.env["TRACKER_CLIENT_SECRET"] = SECRET;
 const steps = createSteps();
-const port = await findPort(18180);
+const port = await freePort();
 const origin = `http://localhost:${port}`;
 const tracker = await startTracker({
   client: { id: "gateway-at-tracker", secret: SECRET, redirectUris: [`${origin}/.gateway/mcp/client/oauth/callback`] },
 });
-const { stack } = buildUpstreamOauth({ origin, tracker: tracker.origin });
+const directory = await mkdtemp(join(tmpdir(), "gateway-example-"));
+const { stack } = buildUpstreamOauth({ origin, tracker: tracker.origin, outdir: directory });
 const stage = await startSmallStage(port, stack, "tools", ["TRACKER_CLIENT_SECRET"]);
 const alice = createBrowser();
 const asAlice: Browse = async (url) =>
@@ -119,6 +124,7 @@ try {
   });
 } finally {
   await stage.close();
+  await rm(directory, { recursive: true, force: true });
   await tracker.close();
 }
 process.exitCode = steps.end();

@@ -33,7 +33,9 @@ describe("npm run example", () => {
     { timeout: LONG_MS },
     async (name) => {
       const run = promisify(execFile)(process.execPath, ["test/support/run-example.ts", name], { cwd: root });
-      const lines = (await run).stdout.trim().split("\n");
+      const { stdout } = await run.catch((error: unknown) => error as { stdout: string });
+      const lines = stdout.trim().split("\n");
+      expect(lines.filter((line) => line.startsWith("FAIL"))).toEqual([]);
       expect(lines.at(-1)).toMatch(/^\d+ passed, 0 failed$/);
       expect(lines.slice(0, -1).every((line) => line.startsWith("pass  "))).toBe(true);
       expect(lines.at(-1)).toBe(`${lines.length - 1} passed, 0 failed`);
