@@ -35,7 +35,7 @@ const MAX_VALUES = 2_000_000;
  * and its paths say enough: positions of warnings are left out first.
  */
 const MAX_LOCATED = { error: 2 * 1024 * 1024, warning: 64 * 1024 };
-const MAX_LOCATED_VALUES = 50_000;
+const MAX_LOCATED_VALUES = 20_000;
 const MAX_ALIASED_NODES = 100_000;
 const TOO_DEEP = `is nested too deeply, at most ${MAX_DEPTH} levels are read`;
 const TOO_MANY = `has more than ${MAX_TOKENS} tokens of YAML, must be smaller or JSON`;

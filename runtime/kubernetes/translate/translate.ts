@@ -8,7 +8,7 @@
  *
  * @see test/requirements.ts, "Header settings (per route)"; DECISIONS.md D2, D5, D7
  */
-import { describe, quote } from "../../settings/problem.ts";
+import { describe, MAX_PROBLEMS, moreProblems, quote } from "../../settings/problem.ts";
 import type { Slice } from "../../config/slice.ts";
 import { assign, type AssignedProblems, refusedCertificates, type SliceProblem } from "./assign.ts";
 import { type IngressDraft, draftIngress } from "./draft.ts";
@@ -144,13 +144,16 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
 
 /** Hosts that belong to other namespaces. */
 function hostProblems({ key, namespace, hosts, isSolver }: IngressDraft, claims: HostClaims): readonly DraftProblem[] {
-  return [...hosts].flatMap(([host, path]) => {
+  const problems = [...hosts].flatMap(([host, path]) => {
     if (isSolver && claims.holds(host, namespace)) return [];
     const message = isSolver
       ? `is ${quote(host)}, which no other Ingress of namespace ${namespace} has, must be a host of its namespace to answer a challenge there`
       : claims.claim({ host, namespace, ingress: key });
     return message === undefined ? [] : [ingressError({ path }, message)];
   });
+  if (problems.length <= MAX_PROBLEMS) return problems;
+  const { message } = moreProblems("error", problems.length - MAX_PROBLEMS);
+  return [...problems.slice(0, MAX_PROBLEMS), ingressError({}, message)];
 }
 
 /** Hosts of routes, by namespace. */
