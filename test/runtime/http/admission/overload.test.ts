@@ -128,6 +128,18 @@ describe("createOverload()", () => {
     expect(queue.isOn()).toBe(true);
   });
 
+  test("so do few that give up, once a whole queue has had its turn", () => {
+    const queue = startQueue(2_000);
+    let asked = 0;
+    while (queue.now < 60_000 && !queue.isOn()) {
+      for (; asked < (1.03 * 2_000 * queue.now) / 1_000; asked += 1) queue.arrive(1);
+      queue.pass(1_000);
+    }
+    // After 33 s the oldest one has waited for a second.
+    expect(queue.onAtMs).toBeGreaterThan(33_000);
+    expect(queue.onAtMs).toBeLessThan(37_000);
+  });
+
   test("clients that give up make none of a burst, and quick ones or a few none of anything", () => {
     const burst = startQueue(500);
     burst.arrive(5_000);
