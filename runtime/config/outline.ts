@@ -7,7 +7,15 @@
 import { isRecord, type Members } from "../shared/is-record.ts";
 import { unknownMember } from "../settings/types/registry.ts";
 import { HAND_WRITTEN_OWNER, isOwner, OWNER_EXPECTED } from "../features/process/owners.ts";
-import { describe, errorAt, type UnplacedProblem, quote, type ValuePath } from "../settings/problem.ts";
+import {
+  describe,
+  errorAt,
+  MAX_PROBLEMS,
+  moreProblems,
+  type UnplacedProblem,
+  quote,
+  type ValuePath,
+} from "../settings/problem.ts";
 import { routeNameProblem } from "../features/routing/settings.ts";
 
 export interface Outline {
@@ -31,9 +39,9 @@ export function readOutline(value: Members, report: Report): Outline {
 
 function sliceOutline(value: Members, report: Report): Outline {
   const known = ["version", "owner", "settings", "routes"];
-  for (const name of Object.keys(value)) {
-    if (!known.includes(name)) report(errorAt([name], unknownMember(name, known)));
-  }
+  const unknown = Object.keys(value).filter((name) => !known.includes(name));
+  for (const name of unknown.slice(0, MAX_PROBLEMS)) report(errorAt([name], unknownMember(name, known)));
+  if (unknown.length > MAX_PROBLEMS) report(moreProblems("error", unknown.length - MAX_PROBLEMS));
   if (value["version"] !== 1) {
     const state = value["version"] === undefined ? "is missing" : `is ${quote(value["version"])}`;
     report(errorAt(["version"], `${state}, must be 1`));
