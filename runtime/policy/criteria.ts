@@ -155,7 +155,7 @@ export const CRITERIA: readonly Criterion[] = [
   },
   {
     ...presence("invalid_client_certificate", (facts) => facts.http.certificate?.isValid !== true),
-    doc: "True when the client showed no certificate, or one that no authority of `downstream_mtls` signed.",
+    doc: "True when the client showed no certificate, or one that no authority of `downstream_mtls` signed, or that has more than 1,000 names.",
     about: "certificate",
     reasons: { ok: "invalid-client-certificate", no: "valid-client-certificate", fixed: true },
     without: { outcome: TRUE, isMissing: (facts) => facts.http.certificate === undefined },

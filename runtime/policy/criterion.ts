@@ -11,6 +11,7 @@ import {
   parseStringMatch,
 } from "./match.ts";
 import type { JsonSchema, Report, StringMatch } from "./match.ts";
+import type { PatternWork } from "./mcp/argument-patterns.ts";
 import type { Outcome } from "./packed-outcome.ts";
 
 const PRESENCE_SCHEMA = { enum: [true, 1, null, {}] };
@@ -29,6 +30,8 @@ export interface ReadCriterion {
   readonly find?: (facts: Facts) => Outcome;
   /** Instead of the criterion's own. */
   readonly actual?: (facts: Facts) => string;
+  /** Of patterns, while it is checked. */
+  readonly patterns?: PatternWork | undefined;
 }
 
 export interface Criterion {
@@ -57,8 +60,11 @@ export interface Criterion {
   readonly fold?: (text: string) => string;
   /** JSON Schema of the data. */
   readonly schema: JsonSchema;
-  /** @returns undefined after everything wrong with the data was reported */
-  read(data: unknown, subPath: string, path: string, report: Report): ReadCriterion | undefined;
+  /**
+   * @param isChecked it was read before without a problem
+   * @returns undefined after everything wrong with the data was reported
+   */
+  read(data: unknown, subPath: string, path: string, report: Report, isChecked: boolean): ReadCriterion | undefined;
   /** What the facts say, for the rule trace. */
   actual(facts: Facts, subPath: string): string;
 }

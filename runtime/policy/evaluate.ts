@@ -63,7 +63,7 @@ const MAX_KNOWN = 64;
  * @throws GatewayError `policy.invalid` when it does not parse
  */
 export function compilePolicy(doc: PolicyDoc | undefined): CompiledPolicy {
-  const parsed = parsePolicy(doc ?? []);
+  const parsed = parsePolicy(doc ?? [], true);
   if (!parsed.ok) {
     const [first] = parsed.problems;
     throw new GatewayError("policy.invalid", `Cannot compile the policy: "${first?.path}" ${first?.message}`);

@@ -1,4 +1,6 @@
 /** What is known about one request when it is decided. Built once per request; evaluation only reads it. */
+import type { Outcome } from "./packed-outcome.ts";
+
 /** Claims that the identity provider has for a user and did not send: neither there nor not there. */
 export interface LeftOut {
   /** The groups are among them. */
@@ -56,11 +58,21 @@ export interface ArgumentFacts {
    * @returns the value, undefined when it is not there
    */
   find(pointer: readonly string[], withNumbers: boolean): unknown;
+  /** Of what a caller sends while it waits; absent where nobody does. */
+  readonly work?: ArgumentWork;
+}
+
+/** What criteria may cost for one call: an owner writes thousands of them, and a caller sends megabytes. */
+export interface ArgumentWork {
+  /** Characters and elements that may yet be looked at; past it what arguments say is unknown. */
+  left: number;
+  /** By criterion, of long values: a call is decided on several times, by candidates and for each reading of its path. */
+  readonly found: Map<string, Outcome>;
 }
 
 /** The certificate that the client showed in the TLS handshake. */
 export interface CertificateFacts {
-  /** Signed by an authority of `downstream_mtls`, and within its time. */
+  /** Signed by an authority of `downstream_mtls`, within its time, and with few enough names. Of any other only the fingerprint is known. */
   readonly isValid: boolean;
   /** SHA-256 of the DER, 64 lower-case hex digits. */
   readonly fingerprint: string;

@@ -4,6 +4,7 @@
  * A string matcher checks one text, a list matcher checks a list of texts. Several operators in one matcher must all
  * hold. A bare value is shorthand: `is` for text, `has` for lists.
  */
+import { compileContains } from "../shared/linear/contains.ts";
 import { unknownWord } from "./suggest.ts";
 import { isRecord } from "../shared/is-record.ts";
 
@@ -154,13 +155,7 @@ export function compileStringMatch(match: StringMatch, fold: (text: string) => s
   const { is, not, contains, starts_with: start, ends_with: end } = match;
   if (is !== undefined) tests.push(equals(fold(is)));
   if (not !== undefined) tests.push(negate(equals(fold(not))));
-  if (contains !== undefined)
-    tests.push(
-      (
-        (part) => (subject: string) =>
-          subject.includes(part)
-      )(fold(contains)),
-    );
+  if (contains !== undefined) tests.push(compileContains(fold(contains)));
   if (start !== undefined)
     tests.push(
       (
@@ -183,10 +178,22 @@ export function compileStringMatch(match: StringMatch, fold: (text: string) => s
 export function compileListMatch(match: ListMatch): (subject: readonly string[]) => boolean {
   const tests: ((subject: readonly string[]) => boolean)[] = [];
   const { has, is, exclude } = match;
-  if (has !== undefined) tests.push((subject) => subject.includes(has));
+  if (has !== undefined) tests.push((subject) => hasElement(subject, has));
   if (is !== undefined) tests.push((subject) => subject.length === 1 && subject[0] === is);
-  if (exclude !== undefined) tests.push((subject) => !subject.includes(exclude));
+  if (exclude !== undefined) tests.push((subject) => !hasElement(subject, exclude));
   return all(tests);
+}
+
+/** Longer lists are searched through a set. */
+export const FEW = 64;
+const setsOfLong = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+/** A user may have thousands of groups, and a policy thousands of criteria about them. @param list never changed */
+export function hasElement(list: readonly string[], element: string): boolean {
+  if (list.length <= FEW) return list.includes(element);
+  let set = setsOfLong.get(list);
+  if (!set) setsOfLong.set(list, (set = new Set(list)));
+  return set.has(element);
 }
 
 /** What a value is, for messages: never the value itself when it is long or structured. */

@@ -6,6 +6,7 @@
  */
 import { CRITERIA, findCriterion } from "./criteria.ts";
 import { describe } from "./match.ts";
+import { callWork } from "./mcp/argument-patterns.ts";
 import type { Report } from "./match.ts";
 import { unknownWord } from "./suggest.ts";
 import { isRecord } from "../shared/is-record.ts";
@@ -58,14 +59,29 @@ const CRITERION_NAMES = CRITERIA.map((criterion) =>
   criterion.takesPath ? `${criterion.name}/<path>` : criterion.name,
 );
 
-export function parsePolicy(value: unknown): ParsedPolicy {
+/** Each request is held against all of them. Of lists (`in`) the length does not matter. */
+const MAX_CRITERIA = 5000;
+
+interface Checks {
+  readonly report: Report;
+  readonly isChecked: boolean;
+  /** So far. */
+  criteria: number;
+  readonly addPatterns: ReturnType<typeof callWork>;
+}
+
+/** @param isChecked it was parsed before without a problem: patterns, the dear part, are taken as they are */
+export function parsePolicy(value: unknown, isChecked = false): ParsedPolicy {
   const problems: PolicyProblem[] = [];
   const report: Report = (path, message) => void problems.push({ path, message });
+  const checks: Checks = { report, isChecked, criteria: 0, addPatterns: callWork() };
   if (Array.isArray(value)) {
-    for (const [index, rules] of value.entries()) checkRules(rules, `[${index}]`, report);
+    for (const [index, rules] of value.entries()) checkRules(rules, `[${index}]`, checks);
   } else {
-    checkRules(value, "", report);
+    checkRules(value, "", checks);
   }
+  if (checks.criteria > MAX_CRITERIA)
+    report("", `has ${checks.criteria} criteria, must have at most ${MAX_CRITERIA}; many values fit into one "in"`);
   return problems.length === 0 ? { ok: true, policy: value as PolicyDoc } : { ok: false, problems };
 }
 
@@ -117,7 +133,7 @@ export function canonicalGroups(groups: readonly string[]): readonly string[] {
 function canonicalCriterion(doc: CriterionDoc): CriterionDoc {
   const [key = "", data] = Object.entries(doc)[0] ?? [];
   const found = findCriterion(key);
-  const read = found?.criterion.read(data, found.subPath, "", () => {});
+  const read = found?.criterion.read(data, found.subPath, "", () => {}, true);
   return { [key]: read === undefined ? data : read.canonical };
 }
 
@@ -128,7 +144,8 @@ const MARKS: readonly string[] = [SHADOW, APPROVERS];
 /** Each of them is compared with the groups of whoever opens the page. */
 const MAX_APPROVERS = 64;
 
-function checkRules(value: unknown, path: string, report: Report): void {
+function checkRules(value: unknown, path: string, checks: Checks): void {
+  const { report } = checks;
   if (!checkKeys(value, "action", ACTIONS, path, report, MARKS)) return;
   if (Object.hasOwn(value, SHADOW) && typeof value[SHADOW] !== "boolean")
     report(path === "" ? SHADOW : `${path}.${SHADOW}`, `is ${describe(value[SHADOW])}, must be true or false`);
@@ -142,7 +159,7 @@ function checkRules(value: unknown, path: string, report: Report): void {
     const at = path === "" ? action : `${path}.${action}`;
     if (!checkKeys(block, "operator", OPERATORS, at, report)) continue;
     for (const operator of OPERATORS) {
-      if (Object.hasOwn(block, operator)) checkCriteria(block[operator], `${at}.${operator}`, report);
+      if (Object.hasOwn(block, operator)) checkCriteria(block[operator], `${at}.${operator}`, checks);
     }
   }
 }
@@ -178,15 +195,19 @@ function checkKeys(
   return true;
 }
 
-function checkCriteria(value: unknown, path: string, report: Report): void {
+function checkCriteria(value: unknown, path: string, checks: Checks): void {
   if (!Array.isArray(value)) {
-    report(path, `is ${describe(value)}, must be a list of criteria`);
+    checks.report(path, `is ${describe(value)}, must be a list of criteria`);
     return;
   }
-  for (const [index, item] of value.entries()) checkCriterion(item, `${path}[${index}]`, report);
+  checks.criteria += value.length;
+  // What is too many is not looked at one by one.
+  if (checks.criteria > MAX_CRITERIA) return;
+  for (const [index, item] of value.entries()) checkCriterion(item, `${path}[${index}]`, checks);
 }
 
-function checkCriterion(value: unknown, path: string, report: Report): void {
+function checkCriterion(value: unknown, path: string, checks: Checks): void {
+  const { report, isChecked } = checks;
   const entries = isRecord(value) ? Object.entries(value) : [];
   const [entry] = entries;
   if (!entry || entries.length !== 1) {
@@ -203,6 +224,8 @@ function checkCriterion(value: unknown, path: string, report: Report): void {
   } else if (!found.criterion.takesPath && key !== found.criterion.name) {
     report(`${path}.${key}`, `takes no path, must be written ${found.criterion.name}`);
   } else {
-    found.criterion.read(data, found.subPath, `${path}.${key}`, report);
+    const patterns = found.criterion.read(data, found.subPath, `${path}.${key}`, report, isChecked)?.patterns;
+    const problem = patterns && checks.addPatterns(patterns);
+    if (problem !== undefined) report(`${path}.${key}`, problem);
   }
 }

@@ -2,7 +2,7 @@
 import ipaddr from "ipaddr.js";
 
 import { lowerAscii } from "../shared/ascii.ts";
-import { describe } from "./match.ts";
+import { describe, FEW } from "./match.ts";
 import type { Report } from "./match.ts";
 import { isRecord } from "../shared/is-record.ts";
 
@@ -52,7 +52,15 @@ export function claimTexts(claims: Readonly<Record<string, unknown>>, path: stri
 export interface Ranges {
   /** Canonical CIDR texts, sorted. */
   readonly texts: readonly string[];
-  readonly ranges: readonly (readonly [ipaddr.IPv4 | ipaddr.IPv6, number])[];
+  /** For each length of prefix its networks: a list may have 100,000 ranges, and each request asks. */
+  readonly networks: readonly Networks[];
+}
+
+interface Networks {
+  readonly kind: "ipv4" | "ipv6";
+  /** Of the address that do not count. */
+  readonly hostBits: bigint;
+  readonly prefixes: ReadonlySet<bigint>;
 }
 
 export function parseRanges(data: unknown, path: string, report: Report): Ranges | undefined {
@@ -76,15 +84,40 @@ export function parseRanges(data: unknown, path: string, report: Report): Ranges
     }
   }
   const texts = [...parsed.keys()].sort();
-  return valid ? { texts, ranges: [...parsed.values()] } : undefined;
+  return valid ? { texts, networks: networksOf([...parsed.values()]) } : undefined;
+}
+
+function networksOf(ranges: readonly (readonly [ipaddr.IPv4 | ipaddr.IPv6, number])[]): readonly Networks[] {
+  const alike = Map.groupBy(ranges, ([network, bits]) => `${network.kind()} ${bits}`);
+  return [...alike.values()].map((group) => {
+    const [[network, bits]] = group as [(typeof group)[number]];
+    const kind = network.kind();
+    const hostBits = BigInt((kind === "ipv4" ? 32 : 128) - bits);
+    return { kind, hostBits, prefixes: new Set(group.map(([each]) => numberOf(each) >> hostBits)) };
+  });
+}
+
+function numberOf(address: ipaddr.IPv4 | ipaddr.IPv6): bigint {
+  return address.toByteArray().reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
 }
 
 /** @throws when `address` is not an IP address */
-export function isInRanges(address: string, { ranges }: Ranges): boolean {
-  // process: a listener on "::" sees IPv4 peers as ::ffff:a.b.c.d.
-  const peer = ipaddr.process(address);
-  return ranges.some(([network, bits]) => peer.kind() === network.kind() && peer.match([network, bits]));
+export function isInRanges(address: string, { networks }: Ranges): boolean {
+  if (address !== lastPeer.address) {
+    // process: a listener on "::" sees IPv4 peers as ::ffff:a.b.c.d.
+    const peer = ipaddr.process(address);
+    lastPeer = { address, kind: peer.kind(), number: numberOf(peer) };
+  }
+  const { kind, number } = lastPeer;
+  return networks.some((each) => each.kind === kind && each.prefixes.has(number >> each.hostBits));
 }
+
+/** The one before: all rules of a policy ask for the same. */
+let lastPeer: { readonly address: string; readonly kind: "ipv4" | "ipv6"; readonly number: bigint } = {
+  address: "",
+  kind: "ipv4",
+  number: 0n,
+};
 
 function parseRange(text: string): readonly [ipaddr.IPv4 | ipaddr.IPv6, number] | undefined {
   const slash = text.indexOf("/");
@@ -99,10 +132,18 @@ function parseRange(text: string): readonly [ipaddr.IPv4 | ipaddr.IPv6, number] 
   return [address, Number(bitsText)];
 }
 
+/** Of long claims, by what they were read from: each criterion of a policy asks. */
+const longClaims = new WeakMap<object, readonly string[]>();
+
 function texts(value: unknown): readonly string[] {
-  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return values.flatMap((item) => {
-    if (typeof item === "string") return [item];
-    return typeof item === "number" || typeof item === "boolean" ? [String(item)] : [];
-  });
+  if (!Array.isArray(value)) return textsOf(value);
+  if (value.length <= FEW) return value.flatMap(textsOf);
+  let found = longClaims.get(value);
+  if (!found) longClaims.set(value, (found = value.flatMap(textsOf)));
+  return found;
+}
+
+function textsOf(item: unknown): readonly string[] {
+  if (typeof item === "string") return [item];
+  return typeof item === "number" || typeof item === "boolean" ? [String(item)] : [];
 }

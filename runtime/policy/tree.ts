@@ -177,9 +177,10 @@ export function findAny(rules: readonly OperatorRule[], facts: Facts): PackedOut
 
 function compileLeaf(doc: CriterionDoc, action: Action, operator: Operator, reasons: readonly string[]): Leaf {
   const { key, data, criterion, subPath } = openCriterion(doc);
-  const read = criterion.read(data, subPath, key, (path, message) => {
+  const fail = (path: string, message: string): never => {
     throw new GatewayError("policy.invalid", `Cannot compile the policy: "${path}" ${message}`);
-  });
+  };
+  const read = criterion.read(data, subPath, key, fail, true);
   if (!read) throw new GatewayError("policy.invalid", `Cannot compile the policy: "${key}" cannot be read`);
   const bit = (reason: string): number => reasonAt(reasons.indexOf(reason));
   const { yes, no } = spokenReasons(criterion, action, operator);

@@ -28,6 +28,8 @@ interface Part {
   readonly name: string;
   readonly data: unknown;
   readonly fold: ((text: string) => string) | undefined;
+  /** Of a string matcher. */
+  readonly passes: (text: string) => boolean;
 }
 
 /** What a rule does for every request. */
@@ -160,7 +162,7 @@ function anyOf(parts: readonly Part[]): Constant {
 
 /** Criteria about the same thing. */
 function subjects(parts: readonly Part[]): readonly (readonly Part[])[] {
-  return [...new Set(parts.map(({ key }) => key))].map((key) => parts.filter((part) => part.key === key));
+  return [...Map.groupBy(parts, ({ key }) => key).values()];
 }
 
 /** No text satisfies all of these matchers on one text. */
@@ -209,7 +211,7 @@ function wantedTexts({ data, fold = (text) => text }: Part): readonly string[] |
 }
 
 function passesAll(text: string, parts: readonly Part[]): boolean {
-  return parts.every(({ data, fold = (plain) => plain }) => compileStringMatch(data as StringMatch, fold)(text));
+  return parts.every(({ passes }) => passes(text));
 }
 
 /** What is wrong with one criterion by itself. */
@@ -250,7 +252,11 @@ function impossibleOperand(name: string, match: StringMatch): string | undefined
 function openPart(doc: CriterionDoc): Part {
   const [key = "", data] = Object.entries(doc)[0] ?? [];
   const found = findCriterion(key);
-  const read = found?.criterion.read(data, found.subPath, "", () => {});
+  const read = found?.criterion.read(data, found.subPath, "", () => {}, true);
   const criterion: Criterion | undefined = found?.criterion;
-  return { key, name: criterion?.name ?? key, data: read?.canonical, fold: criterion?.fold };
+  const fold = criterion?.fold;
+  let compiled: ((text: string) => boolean) | undefined;
+  const passes = (text: string): boolean =>
+    (compiled ??= compileStringMatch(read?.canonical as StringMatch, fold ?? ((plain) => plain)))(text);
+  return { key, name: criterion?.name ?? key, data: read?.canonical, fold, passes };
 }

@@ -13,14 +13,26 @@ const MAX_PATTERN_LENGTH = 1000;
 /** @throws TypeError with state and what is expected */
 export function parsePattern(pattern: string): RE2JS {
   if (pattern.length > MAX_PATTERN_LENGTH) throw new TypeError(`is longer than ${MAX_PATTERN_LENGTH} characters`);
+  // Before it is compiled, which takes time and memory for each of them.
+  if (repetitions(pattern) > MAX_INSTRUCTIONS) throw new TypeError(TOO_COMPLEX);
   let compiled: RE2JS;
   try {
     compiled = RE2JS.compile(pattern);
   } catch (error) {
     throw new TypeError(`is not an RE2 pattern (${errorText(error)})`, { cause: error });
   }
-  if (compiled.programSize() > MAX_INSTRUCTIONS) throw new TypeError("is too complex, must have fewer repetitions");
+  if (compiled.programSize() > MAX_INSTRUCTIONS) throw new TypeError(TOO_COMPLEX);
   return compiled;
+}
+
+const TOO_COMPLEX = "is too complex, must have fewer repetitions";
+
+/** What `{n}` and `{n,m}` ask for, together: each becomes as many instructions at least. */
+function repetitions(pattern: string): number {
+  let sum = 0;
+  for (const [, least = "0", most = ""] of pattern.matchAll(/\\[\s\S]|\{([0-9]{1,4})(?:,([0-9]{0,4}))?\}/g))
+    sum += Math.max(Number(least), Number(most));
+  return sum;
 }
 
 /** `\1.internal` → [1, ".internal"]; `\0` is the whole match and `\\` one backslash. @throws TypeError */

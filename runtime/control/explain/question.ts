@@ -95,7 +95,19 @@ export function questionText(question: Question, route: string): string {
   return `${who} sends ${question.mcpMethod ?? `${question.method} ${question.path}`} to ${route}`;
 }
 
+/** Each criterion of a policy looks through them, on the thread that serves requests. */
+const MAX_VALUES = 1000;
+/** Of all texts together. A form may have more, for drafts. */
+const MAX_LENGTH = 65_536;
+
 function problemOf(question: Question, route: ExplainedRoute): string | undefined {
+  const texts = Object.values(question)
+    .flat()
+    .filter((each) => typeof each === "string");
+  if (texts.reduce((sum, each) => sum + each.length, 0) > MAX_LENGTH)
+    return `the question is longer than ${MAX_LENGTH} characters`;
+  if ((question.claim?.length ?? 0) > MAX_VALUES) return `more than ${MAX_VALUES} claims are given`;
+  if (question.groups.split(",").length > MAX_VALUES) return `more than ${MAX_VALUES} groups are given`;
   const messages = [question.tool, question.prompt, question.resource].filter((each) => each !== undefined);
   const asksForMessage = messages.length > 0 || question.mcpMethod !== undefined;
   if (asksForMessage && !route.isMcpServer) return "it is no MCP server route, so it has no tools and messages";
@@ -169,17 +181,15 @@ function readPath(text: string): string {
 }
 
 function userOf({ user: id, email, groups, claim = [] }: Question): UserFacts {
-  const values = new Map<string, string[]>();
-  for (const each of claim) {
-    const name = each.slice(0, each.indexOf("="));
-    values.set(name, [...(values.get(name) ?? []), each.slice(name.length + 1)]);
-  }
+  const claims = Map.groupBy(claim, (each) => each.slice(0, each.indexOf("=")));
   return {
     id,
     email,
     name: "",
     groups: groups.split(",").filter((name) => name !== ""),
-    claims: Object.fromEntries(values),
+    claims: Object.fromEntries(
+      [...claims].map(([name, given]) => [name, given.map((each) => each.slice(name.length + 1))]),
+    ),
   };
 }
 

@@ -18,11 +18,17 @@ export function clientCertificateOf(socket: TLSSocket): ClientCertificate | unde
   return certificate;
 }
 
-export function certificateFacts(shown: X509Certificate, isValid: boolean): ClientCertificate {
-  const names = alternativeNames(shown.subjectAltName ?? "");
+/**
+ * Of a certificate that is not valid, nothing but its fingerprint: anybody can make one, with a key of any kind and as many
+ * names as a handshake may have, and no rule asks for more of it.
+ */
+export function certificateFacts(shown: X509Certificate, isSigned: boolean): ClientCertificate {
+  const fingerprint = createHash("sha256").update(shown.raw).digest("hex");
+  const names = isSigned ? alternativeNames(shown.subjectAltName ?? "") : undefined;
+  if (!names) return { isValid: false, fingerprint, spkiHash: "", sanEmail: [], sanDns: [], sanUri: [] };
   return {
-    isValid,
-    fingerprint: createHash("sha256").update(shown.raw).digest("hex"),
+    isValid: true,
+    fingerprint,
     spkiHash: createHash("sha256")
       .update(shown.publicKey.export({ type: "spki", format: "der" }))
       .digest("base64"),
@@ -32,14 +38,20 @@ export function certificateFacts(shown: X509Certificate, isValid: boolean): Clie
   };
 }
 
+/** Rules look through the names with every request. */
+const MAX_NAMES = 1000;
+
 /**
  * Node's text of the subject alternative names → kind and values.
  *
  * Values with special characters are JSON texts there (CVE-2021-44532: an unquoted comma made two names of one). What
  * does not read cleanly from beginning to end gives no names at all.
+ *
+ * @returns undefined for more names than are looked at
  */
-export function alternativeNames(text: string): ReadonlyMap<string, readonly string[]> {
+export function alternativeNames(text: string): ReadonlyMap<string, readonly string[]> | undefined {
   const names = new Map<string, string[]>();
+  let count = 0;
   const item = /([A-Za-z][A-Za-z ]*):("(?:[^"\\]|\\.)*"|[^",]*)(?:, |$)/y;
   while (item.lastIndex < text.length) {
     const found = item.exec(text);
@@ -47,7 +59,11 @@ export function alternativeNames(text: string): ReadonlyMap<string, readonly str
     const [, kind = "", written = ""] = found;
     const value = readName(written);
     if (value === undefined) return new Map();
-    names.set(kind, [...(names.get(kind) ?? []), value]);
+    count += 1;
+    if (count > MAX_NAMES) return undefined;
+    const ofKind = names.get(kind);
+    if (ofKind) ofKind.push(value);
+    else names.set(kind, [value]);
   }
   return names;
 }

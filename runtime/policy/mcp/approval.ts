@@ -8,6 +8,7 @@
  */
 import { lowerAscii } from "../../shared/ascii.ts";
 import type { ApprovalNeed, Decision, Facts, UserFacts } from "../facts.ts";
+import { hasElement } from "../match.ts";
 import { FALSE, outcomeOf } from "../packed-outcome.ts";
 import { findRule, type PolicyTree } from "../tree.ts";
 
@@ -70,5 +71,5 @@ export function mayApprove(
   if (approvers.length === 0) return id === asker.id;
   const isSame = id === asker.id || (email !== "" && lowerAscii(email) === lowerAscii(asker.email));
   if (isSame || leftOut?.groups === true) return false;
-  return approvers.every((list) => list.some((group) => groups.includes(group)));
+  return approvers.every((list) => list.some((group) => hasElement(groups, group)));
 }

@@ -6,7 +6,7 @@
 import { FALSE, TRUE, UNKNOWN, type Outcome } from "../packed-outcome.ts";
 import { NumberToken } from "../../shared/canonical-json.ts";
 import { isKeptWhole } from "./argument-values.ts";
-import { compareDecimals, parseDecimal } from "./decimal.ts";
+import { compareDecimals, type Decimal, parseDecimal } from "./decimal.ts";
 
 export type Scalar = string | number | boolean;
 
@@ -15,16 +15,24 @@ export type Find = (value: unknown) => Outcome;
 /** The value equals one of these; of a type that none of them has it cannot be told. */
 export function oneOf(scalars: readonly Scalar[], holds: boolean): Find {
   const others = new Set(scalars.filter((each) => typeof each !== "number"));
-  const numbers = scalars.filter((each) => typeof each === "number").map((each) => inOrderTo(String(each)));
+  const numbers = new Set(scalars.filter((each) => typeof each === "number"));
+  const decimals = new Set([...numbers].map((each) => spelled(parseDecimal(String(each)))));
+  const arePlain = [...numbers].every((each) => isKeptWhole(String(each)));
   const types = new Set<string>(scalars.map((each) => typeof each));
   return (value) => {
     if (typeof value === "number" || value instanceof NumberToken) {
       if (!types.has("number")) return UNKNOWN;
-      const orders = numbers.map((order) => order?.(value));
-      return orders.includes(undefined) ? UNKNOWN : truth(orders.includes(0) === holds);
+      if (typeof value === "number" && arePlain) return truth(numbers.has(value) === holds);
+      const number = parseDecimal(typeof value === "number" ? String(value) : value.text);
+      return number ? truth(decimals.has(spelled(number)) === holds) : UNKNOWN;
     }
     return types.has(typeof value) ? truth(others.has(value as string | boolean) === holds) : UNKNOWN;
   };
+}
+
+/** Alike for equal numbers. */
+function spelled(number: Decimal | undefined): string {
+  return number ? `${number.sign} ${number.digits} ${number.exponent}` : "";
 }
 
 /** @returns undefined when the limit is no number; what it gives is undefined for what cannot be compared */
@@ -104,10 +112,22 @@ export function ofText(holds: (text: string) => boolean, maxLength = Infinity): 
   return (value) => (typeof value === "string" && value.length <= maxLength ? truth(holds(value)) : UNKNOWN);
 }
 
-/** Of lists whose texts are short together: time grows with their sum. */
+/** How long looking at a value takes: its characters, or its elements with theirs. */
+export function workOf(value: unknown): number {
+  if (!Array.isArray(value)) return workOfOne(value);
+  let sum = 0;
+  for (const element of value as readonly unknown[]) sum += workOfOne(element);
+  return sum;
+}
+
+function workOfOne(value: unknown): number {
+  if (typeof value === "string") return value.length + 1;
+  return value instanceof NumberToken ? value.text.length + 1 : 1;
+}
+
+/** Of lists whose texts are short together: time grows with their sum, and with their number. */
 export function ofShortTexts(find: Find, maxLength: number): Find {
   return (value) => {
-    const texts = Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
-    return texts.reduce((sum, each) => sum + each.length, 0) > maxLength ? UNKNOWN : find(value);
+    return Array.isArray(value) && workOf(value) > maxLength ? UNKNOWN : find(value);
   };
 }

@@ -4,7 +4,6 @@
  * Untrusted input: the value. Promise: what cannot be told is unknown, never false: a rule "not the production database"
  * must not open the call that leaves the member out, or writes it as a list of one.
  */
-import { parsePattern } from "../../shared/re2.ts";
 import { FALSE, TRUE, UNKNOWN, type Outcome } from "../packed-outcome.ts";
 import {
   type JsonSchema,
@@ -29,6 +28,7 @@ import {
   onlyMembers,
   some,
 } from "./argument-find.ts";
+import { MAX_PATTERN_SUBJECT, matching, patternWork, type PatternWork, toolsOf } from "./argument-patterns.ts";
 import { UNCLEAR, parsePointer } from "./argument-values.ts";
 
 /** Canonical; all operators that are written must hold. */
@@ -61,6 +61,7 @@ export interface ReadArgumentMatch {
   readonly isMeant: (tool: string) => boolean;
   readonly pointer: readonly string[];
   readonly needsNumbers: boolean;
+  readonly patterns: PatternWork | undefined;
   /** @param value undefined: not there */
   readonly find: (value: unknown) => Outcome;
 }
@@ -73,9 +74,6 @@ export const ORDERS = ["gt", "gte", "lt", "lte"] as const;
 const VALUE_MEMBERS = [...SCALARS, ...LISTS, ...PIECES, ...ORDERS, "only"] as const;
 const ELEMENTS = ["some", "every"] as const;
 const MEMBERS = ["tool", "argument", "exists", ...VALUE_MEMBERS, ...ELEMENTS] as const;
-
-/** Time grows with pattern times text. */
-const MAX_PATTERN_SUBJECT = 8192;
 
 const SCALAR_SCHEMA: JsonSchema = { type: ["string", "number", "boolean"] };
 const SCALARS_SCHEMA: JsonSchema = { type: "array", items: SCALAR_SCHEMA, minItems: 1 };
@@ -91,7 +89,8 @@ const VALUE_SCHEMAS: Readonly<Record<(typeof VALUE_MEMBERS)[number], JsonSchema>
   ends_with: { ...PIECE_SCHEMA, description: "A text that ends with this." },
   matches: {
     ...PIECE_SCHEMA,
-    description: "A text that this RE2 pattern matches as a whole, of at most 8,192 characters.",
+    description:
+      "A text that this RE2 pattern matches as a whole, of at most 8,192 characters. All patterns for one tool may have 2,000 instructions together.",
   },
   gt: { ...ORDER_SCHEMA, description: "A number above this one, which may be written as text to be exact." },
   gte: { ...ORDER_SCHEMA, description: "A number that is this one or above it." },
@@ -129,8 +128,16 @@ export function scalarsOf(match: ValueMatch): readonly Scalar[] {
   return [...SCALARS, ...LISTS].flatMap((name) => match[name] ?? []);
 }
 
-/** @returns undefined after everything wrong with the data was reported */
-export function readArgumentMatch(data: unknown, path: string, report: Report): ReadArgumentMatch | undefined {
+/**
+ * @param isChecked it was read before without a problem: patterns are not compiled again
+ * @returns undefined after everything wrong with the data was reported
+ */
+export function readArgumentMatch(
+  data: unknown,
+  path: string,
+  report: Report,
+  isChecked: boolean,
+): ReadArgumentMatch | undefined {
   let valid = true;
   const fail: Report = (at, message) => {
     valid = false;
@@ -146,11 +153,11 @@ export function readArgumentMatch(data: unknown, path: string, report: Report): 
       `${path}.argument`,
       `is ${describe(argument)}, must be a JSON pointer such as "/repo", or "" for all arguments`,
     );
-  const own = readValueMatch(data, path, fail);
+  const own = readValueMatch(data, path, fail, isChecked);
   const elements = ELEMENTS.filter((name) => Object.hasOwn(data, name)).map((name) => {
     const element = data[name];
     const isObject = isRecordOf(element, VALUE_MEMBERS, `${path}.${name}`, fail);
-    return [name, readValueMatch(isObject ? element : {}, `${path}.${name}`, fail)] as const;
+    return [name, readValueMatch(isObject ? element : {}, `${path}.${name}`, fail, isChecked)] as const;
   });
   if (Object.hasOwn(data, "exists") && typeof exists !== "boolean")
     fail(`${path}.exists`, `is ${describe(exists)}, must be true or false`);
@@ -168,6 +175,7 @@ export function readArgumentMatch(data: unknown, path: string, report: Report): 
       return element.matches === undefined ? find : ofShortTexts(find, MAX_PATTERN_SUBJECT);
     }),
   ];
+  const work = own.work + elements.reduce((sum, [, each]) => sum + each.work, 0);
   const match: ArgumentMatch = { tool, argument };
   if (typeof exists === "boolean") match.exists = exists;
   Object.assign(match, own.match);
@@ -177,6 +185,7 @@ export function readArgumentMatch(data: unknown, path: string, report: Report): 
     isMeant: compileStringMatch(tool, (text) => text),
     pointer,
     needsNumbers: own.needsNumbers || elements.some(([, each]) => each.needsNumbers),
+    patterns: work === 0 ? undefined : { tools: toolsOf(tool), work },
     find(value) {
       if (value === UNCLEAR) return UNKNOWN;
       if (exists === false) return value === undefined ? TRUE : FALSE;
@@ -190,13 +199,20 @@ interface ReadValueMatch {
   readonly match: ValueMatch;
   readonly finds: readonly Find[];
   readonly needsNumbers: boolean;
+  /** Instructions of its pattern, while it is checked. */
+  readonly work: number;
 }
 
-/** What of a matcher is about one value. */
-function readValueMatch(data: Readonly<Record<string, unknown>>, path: string, report: Report): ReadValueMatch {
+function readValueMatch(
+  data: Readonly<Record<string, unknown>>,
+  path: string,
+  report: Report,
+  isChecked: boolean,
+): ReadValueMatch {
   const match: ValueMatch = {};
   const finds: Find[] = [];
   let needsNumbers = false;
+  let work = 0;
   for (const name of VALUE_MEMBERS) {
     if (!Object.hasOwn(data, name)) continue;
     const operand = data[name];
@@ -227,9 +243,10 @@ function readValueMatch(data: Readonly<Record<string, unknown>>, path: string, r
       if (!find) continue;
       match[name] = operand as string;
       finds.push(find);
+      if (name === "matches" && !isChecked) work += patternWork(operand as string, at, report) ?? 0;
     }
   }
-  return { match, finds, needsNumbers };
+  return { match, finds, needsNumbers, work };
 }
 
 function readScalar(operand: unknown, at: string, report: Report): Scalar | undefined {
@@ -278,14 +295,5 @@ function readPiece(name: (typeof PIECES)[number], operand: unknown, at: string, 
     report(at, `is ${operand === "" ? "an empty text" : describe(operand)}, must be text of one character at least`);
     return undefined;
   }
-  if (name !== "matches") {
-    return ofText(compileStringMatch({ [name]: operand }, (text) => text));
-  }
-  try {
-    const pattern = parsePattern(operand);
-    return ofText((value) => pattern.matches(value), MAX_PATTERN_SUBJECT);
-  } catch (error) {
-    report(at, (error as TypeError).message);
-    return undefined;
-  }
+  return name === "matches" ? matching(operand) : ofText(compileStringMatch({ [name]: operand }, (text) => text));
 }

@@ -10,26 +10,34 @@ export const UNCLEAR = Symbol("unclear");
 /** Reading numbers as they were written costs a hundred times what reading them does. */
 const MAX_EXACT_LENGTH = 16_384;
 
+/** Some 0.1 s at worst: 32 criteria about texts of 1 MiB, thousands about ordinary ones. */
+const MAX_CALL_WORK = 33_554_432;
+
 /**
  * @param text the arguments as JSON, an object, known to have no member twice at any depth; undefined: the call gives none,
  *             which servers read as an empty object
  */
 export function readArguments(text: () => string | undefined): ArgumentFacts {
-  let whole: { readonly json: string; readonly value: unknown } | undefined;
+  let whole: { readonly json: string; readonly value: unknown; readonly isKept: boolean } | undefined;
   const exact = new Map<string, unknown>();
   const folded = new WeakMap<object, Map<string, number>>();
+  const work = { left: MAX_CALL_WORK, found: new Map() };
   return {
+    work,
     find(pointer, withNumbers) {
       if (whole === undefined) {
         const json = text() ?? "{}";
-        whole = { json, value: JSON.parse(json) };
+        whole = { json, value: JSON.parse(json), isKept: isKeptWhole(json) };
       }
       const value = valueAt(whole.value, pointer, folded);
       const mayHaveNumbers = typeof value === "number" || (typeof value === "object" && value !== null);
       // Keeping numbers as they were written costs ten times the reading, and is seldom needed.
-      if (!withNumbers || !mayHaveNumbers || isKeptWhole(whole.json)) return value;
+      if (!withNumbers || !mayHaveNumbers || whole.isKept) return value;
       const place = pointer.join("\0");
-      if (!exact.has(place)) exact.set(place, exactly(textAt(whole.json, pointer), value));
+      if (!exact.has(place)) {
+        work.left -= whole.json.length;
+        exact.set(place, work.left < 0 ? UNCLEAR : exactly(textAt(whole.json, pointer), value));
+      }
       return exact.get(place);
     },
   };

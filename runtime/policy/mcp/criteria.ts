@@ -1,9 +1,10 @@
 /** The criteria about messages of MCP: tools and their arguments, prompts, resources, methods. */
 import { type Criterion, asIs, text } from "../criterion.ts";
 import type { Facts } from "../facts.ts";
-import { TRUE, UNKNOWN } from "../packed-outcome.ts";
+import { FALSE, type Outcome, TRUE, UNKNOWN } from "../packed-outcome.ts";
 import { ARGUMENT_MATCH_SCHEMA, readArgumentMatch } from "./argument-match.ts";
 import { NumberToken } from "../../shared/canonical-json.ts";
+import { workOf } from "./argument-find.ts";
 import { UNCLEAR } from "./argument-values.ts";
 import { normalResourceUri, spellResourceMatch } from "./resource-uri.ts";
 
@@ -29,24 +30,37 @@ export const MCP_CRITERIA: readonly Criterion[] = [
   {
     name: "mcp_tool_argument",
     takesPath: false,
-    doc: "An argument of calls of the tools that it names: where it stands (`argument`, a JSON pointer), and what it must be. False for other tools and messages. Unknown where it cannot be told (it is not there, or of another type): then neither an allow nor a deny rule lets the call pass. Numbers are compared exactly, as they were written.",
+    doc: "An argument of calls of the tools that it names: where it stands (`argument`, a JSON pointer), and what it must be. False for other tools and messages. Unknown where it cannot be told (it is not there, or of another type, or the criteria of the policy would look at more than 32 MiB of one call): then neither an allow nor a deny rule lets the call pass. Numbers are compared exactly, as they were written.",
     about: "tool",
     reasons: { ok: "mcp-tool-argument-ok", no: "mcp-tool-argument-unauthorized" },
     ofOthers: ofToolCalls,
     unknownReason: ARGUMENT_UNKNOWN,
     schema: ARGUMENT_MATCH_SCHEMA,
-    read(data, _subPath, path, report) {
-      const read = readArgumentMatch(data, path, report);
+    read(data, _subPath, path, report, isChecked) {
+      const read = readArgumentMatch(data, path, report, isChecked);
       if (!read) return undefined;
-      const { match, isMeant, pointer, needsNumbers } = read;
-      const find = (facts: Facts): 0 | 1 | 2 => {
-        if (!isMeant(toolName(facts))) return 0;
+      const { match, isMeant, pointer, needsNumbers, patterns } = read;
+      const text = JSON.stringify(match);
+      const find = (facts: Facts): Outcome => {
+        if (!isMeant(toolName(facts))) return FALSE;
         const given = facts.mcp?.arguments;
         // Which arguments a call will have is not known when its tool is listed.
-        return given === undefined ? UNKNOWN : read.find(given.find(pointer, needsNumbers));
+        if (given === undefined) return UNKNOWN;
+        const { work } = given;
+        const known = work !== undefined && work.found.size > 0 ? work.found.get(text) : undefined;
+        if (known !== undefined) return known;
+        const value = given.find(pointer, needsNumbers);
+        if (work === undefined) return read.find(value);
+        const cost = work.left < 0 && Array.isArray(value) ? value.length : workOf(value);
+        if (cost <= FREE_WORK) return read.find(value);
+        work.left -= cost;
+        const outcome = work.left < 0 ? UNKNOWN : read.find(value);
+        work.found.set(text, outcome);
+        return outcome;
       };
       return {
         canonical: match,
+        patterns,
         find,
         test: (facts) => find(facts) === TRUE,
         actual: (facts) => shown(facts.mcp?.arguments?.find(pointer, true)),
@@ -78,6 +92,9 @@ export const MCP_CRITERIA: readonly Criterion[] = [
     ofOthers: { reason: OTHER_MESSAGE, isMeant: ({ mcp }) => mcp?.method !== undefined },
   },
 ];
+
+/** Short values are as good as free, since criteria are counted at load. */
+const FREE_WORK = 256;
 
 /** "" for what has no spelling. */
 function resourceOf({ mcp }: Facts): string {

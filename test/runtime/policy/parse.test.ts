@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { canonicalPolicy, parsePolicy } from "../../../runtime/policy/parse.ts";
-import type { PolicyDoc } from "../../../runtime/policy/parse.ts";
+import type { CriterionDoc, PolicyDoc } from "../../../runtime/policy/parse.ts";
 
 function problemsOf(value: unknown): string[] {
   const parsed = parsePolicy(value);
@@ -84,6 +84,40 @@ describe("parsePolicy()", () => {
       "[0].allow.and[0].emial",
       "[0].allow.and[1].domain.in",
       "[1]",
+    ]);
+  });
+});
+
+describe("what one policy may cost", () => {
+  const heavy = (index: number): string => `(?:[a-z]{1,30}[0-9a-z]{1,30}){1,6}!${index}`;
+  const about = (tool: unknown, index: number): CriterionDoc => ({
+    mcp_tool_argument: { tool, argument: "/q", matches: heavy(index) },
+  });
+  const problemsIn = (criteria: readonly CriterionDoc[]): string[] => problemsOf({ deny: { or: criteria } });
+
+  test("patterns are counted by tool, and the first one too many is named, once", () => {
+    const one = [about("a", 0), about("a", 1), about("b", 2), about({ in: ["b", "c"] }, 3)];
+    expect(problemsIn(one)).toEqual([]);
+    expect(problemsIn([...one, about("b", 4), about("b", 5), about("b", 6)])).toEqual([
+      expect.stringMatching(
+        /^deny\.or\[4\]\.mcp_tool_argument: is one pattern too many: all patterns for one tool have 2[0-9]{3} instructions together, must have at most 2000/,
+      ),
+    ]);
+    // Any tool may be meant.
+    expect(problemsIn([...one.slice(2), about({ starts_with: "d" }, 4)])).toHaveLength(1);
+  });
+
+  test("a list and its elements count together", () => {
+    const match = { tool: "a", argument: "/q", some: { matches: heavy(0) }, every: { matches: heavy(1) } };
+    expect(problemsIn([{ mcp_tool_argument: match }])).toEqual([]);
+    expect(problemsIn([{ mcp_tool_argument: match }, about("a", 2)])).toHaveLength(1);
+  });
+
+  test("5,000 criteria", () => {
+    const rules = (length: number): CriterionDoc[] => Array.from({ length }, (_, index) => ({ user: `u${index}` }));
+    expect(problemsIn(rules(5000))).toEqual([]);
+    expect(problemsIn(rules(5001))).toEqual([
+      ': has 5001 criteria, must have at most 5000; many values fit into one "in"',
     ]);
   });
 });

@@ -6,7 +6,7 @@ import { Agent, request as httpsRequest } from "node:https";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { openCertificates, type Certificates } from "../../../../runtime/http/listener/certificates.ts";
-import { alternativeNames } from "../../../../runtime/http/listener/client-certificate.ts";
+import { alternativeNames, certificateFacts } from "../../../../runtime/http/listener/client-certificate.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
 import {
   makeTestCertificate,
@@ -178,6 +178,28 @@ describe("alternativeNames()", () => {
     [`DNS:a.example, DNS:"open`, []],
     ["DNS:a.example,DNS:b.example", []],
   ])("reads %j", (text, dns) => {
-    expect(alternativeNames(text).get("DNS") ?? []).toEqual(dns);
+    expect(alternativeNames(text)?.get("DNS") ?? []).toEqual(dns);
+  });
+});
+
+describe("certificateFacts()", () => {
+  const factsOf = (names: number, isSigned: boolean) => {
+    const dns = Array.from({ length: names }, (_, index) => `h${index}.example`);
+    return certificateFacts(new X509Certificate(makeTestCertificate({ name: "many", dns }).cert), isSigned);
+  };
+
+  test("of a certificate that nobody signed the names are not even read", () => {
+    expect(factsOf(3, false)).toMatchObject({
+      isValid: false,
+      fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
+      spkiHash: "",
+      sanDns: [],
+    });
+  });
+
+  test("one with more than 1,000 names is not valid", () => {
+    expect(factsOf(1000, true)).toMatchObject({ isValid: true });
+    expect(factsOf(1000, true).sanDns).toHaveLength(1000);
+    expect(factsOf(1001, true)).toMatchObject({ isValid: false, sanDns: [] });
   });
 });

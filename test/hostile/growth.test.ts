@@ -1,0 +1,183 @@
+/**
+ * Work whose size somebody else chooses: at 10⁵ members, names, lines or rules it costs what a few dozen of ordinary ones
+ * do, or is refused. What each entry stands for is in DESIGN.md, "Budgets".
+ */
+import { X509Certificate } from "node:crypto";
+
+import { expect, test } from "vitest";
+
+import { explainedRoute } from "../../runtime/control/explain/explained-route.ts";
+import { readQuestion } from "../../runtime/control/explain/question.ts";
+import { certificateFacts } from "../../runtime/http/listener/client-certificate.ts";
+import { compileContains } from "../../runtime/shared/linear/contains.ts";
+import { compilePolicy, evaluate } from "../../runtime/policy/evaluate.ts";
+import type { Facts } from "../../runtime/policy/facts.ts";
+import { readArguments } from "../../runtime/policy/mcp/argument-values.ts";
+import { type CriterionDoc, parsePolicy } from "../../runtime/policy/parse.ts";
+import { validatePolicy } from "../../runtime/policy/validate-rules.ts";
+import { parsePattern } from "../../runtime/shared/re2.ts";
+import { makeTestCertificate } from "../support/certificates.ts";
+import { anonymous, asAlice, asUser, toolCall } from "../support/facts.ts";
+import { unitsOf } from "../support/work.ts";
+
+const MANY = 100_000;
+const many = <T>(make: (index: number) => T, length = MANY): T[] => Array.from({ length }, (_, index) => make(index));
+
+/** Prepared outside of what is measured. */
+type Prepare = () => () => unknown;
+
+const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepare])[] = [
+  [
+    "a client certificate with 20,000 names",
+    20,
+    () => {
+      const dns = many(() => "a", 20_000);
+      const shown = new X509Certificate(makeTestCertificate({ name: "many", dns }).cert);
+      return () => [certificateFacts(shown, false), certificateFacts(shown, true)];
+    },
+  ],
+  [
+    "a simulated user with 100,000 claims",
+    20,
+    () => {
+      const route = explainedRoute({ key: "a/b", doc: { from: "https://a.example", to: "http://b" } });
+      const question = { user: "a", email: "a@b.c", groups: "", method: "GET", path: "/" };
+      const claim = many((index) => `a=${index}`);
+      return () => readQuestion({ ...question, claim }, route);
+    },
+  ],
+  [
+    "a call whose text of 1 MiB 5,000 rules look through for a part of 1,000 characters",
+    800,
+    () => {
+      const part = `${"a".repeat(500)}b${"a".repeat(499)}`;
+      const policy = compilePolicy({
+        deny: { or: many((index) => argument({ argument: "/q", contains: part + index }), 5000) },
+      });
+      const json = JSON.stringify({ q: "a".repeat(2 ** 20) });
+      return () => evaluate(policy, called(json));
+    },
+  ],
+  [
+    "a text of 100,000 characters that has none of a part of 50,000",
+    20,
+    () => {
+      const matches = compileContains(`${"a".repeat(25_000)}b${"a".repeat(25_000)}`);
+      return () => matches("a".repeat(MANY));
+    },
+  ],
+  [
+    "a call with a list of 100,000 texts, and as many patterns as a policy may have",
+    400,
+    () => {
+      const rules = many((index) => argument({ argument: "/q", some: { matches: `${index}` } }), 400);
+      expect(parsePolicy({ deny: { or: rules } })).toMatchObject({ ok: true });
+      const policy = compilePolicy({ deny: { or: rules } });
+      const json = JSON.stringify({ q: many(() => "") });
+      return () => evaluate(policy, called(json));
+    },
+  ],
+  [
+    "a call with 100,000 numbers, each one of 100,000",
+    100,
+    () => {
+      const list = many((index) => index);
+      const policy = compilePolicy({ deny: { or: [argument({ argument: "/q", every: { in: list } })] } });
+      const json = JSON.stringify({ q: list });
+      return () => evaluate(policy, called(json));
+    },
+  ],
+  [
+    "a call of 1 MiB with numbers that 5,000 rules read exactly",
+    400,
+    () => {
+      const policy = compilePolicy({
+        deny: { or: many((index) => argument({ argument: `/n/${index}`, gt: 1 }), 5000) },
+      });
+      const json = JSON.stringify({ q: "a".repeat(2 ** 20), n: many(() => 0, 5000) });
+      return () =>
+        evaluate(
+          policy,
+          called(json.replaceAll("[0,", "[12345678901234567890,").replaceAll(",0", ",12345678901234567890")),
+        );
+    },
+  ],
+  [
+    "a user with 10,000 groups and a claim as long, against 5,000 rules",
+    20,
+    () => {
+      const names = many((index) => `group-${index}`, 10_000);
+      const rules = many(
+        (index) => (index % 2 === 0 ? { groups: `other-${index}` } : { "claim/roles": `x${index}` }),
+        5000,
+      );
+      const policy = compilePolicy({ allow: { or: rules } });
+      const facts = asUser({ groups: names, claims: { roles: names } });
+      return () => evaluate(policy, facts);
+    },
+  ],
+  [
+    "an address against 100,000 ranges",
+    1,
+    () => {
+      const list = many((index) => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`);
+      const policy = compilePolicy({ allow: { and: [{ source_ip: list }] } });
+      return () => evaluate(policy, anonymous());
+    },
+  ],
+  [
+    "a policy that names 5,000 claims, and values in lists of 10,000",
+    400,
+    () => {
+      const texts = many((index) => `a${index}@example.com`, 10_000);
+      const rules = [
+        ...many((index) => ({ [`claim/${index}`]: "x" }), 4990),
+        { email: { in: texts } },
+        { email: { not_in: texts } },
+      ];
+      return () => validatePolicy({ allow: { and: rules } });
+    },
+  ],
+  [
+    "a policy with 40,000 criteria",
+    20,
+    () => {
+      const rules = many((index) => ({ email: `a${index}@example.com` }), 40_000);
+      return () => parsePolicy({ allow: { or: rules } });
+    },
+  ],
+  [
+    "patterns that would become a million instructions",
+    20,
+    () => () => {
+      for (let index = 0; index < 100; index += 1) expect(() => parsePattern("(?:x{0,1000})".repeat(70))).toThrow();
+    },
+  ],
+  [
+    "2,500 heavy patterns of a policy, when they are compiled for requests",
+    60,
+    () => {
+      const rules = many((index) => argument({ argument: "/q", matches: heavy(index) }), 2500);
+      return () => compilePolicy({ deny: { or: rules } });
+    },
+  ],
+];
+
+/** Of one tool. */
+function argument(match: object): CriterionDoc {
+  return { mcp_tool_argument: { tool: "write", ...match } };
+}
+
+function called(json: string): Facts {
+  return asAlice({ ...toolCall("write"), arguments: readArguments(() => json) });
+}
+
+function heavy(index: number): string {
+  return `(?:[a-z]{1,30}[0-9a-z]{1,30}){1,6}!${index}`;
+}
+
+test.each(WORK)("%s", (_, mostUnits, prepare) => {
+  const units = unitsOf(prepare());
+  if (process.env["SHOW"]) console.log(_, units.toFixed(1), "of", mostUnits);
+  expect(units).toBeLessThan(mostUnits);
+});
