@@ -48,7 +48,7 @@ export default defineConfig({
           isolate: false,
           // Node loads our sources as they stand, as it does where they run.
           experimental: { viteModuleRunner: false },
-          setupFiles: ["test/support/left-behind.ts"],
+          setupFiles: ["test/support/left-behind.ts", "test/support/stall-probe.ts"],
         },
       },
     ],

@@ -32,8 +32,11 @@ function mergeInto(
 ): void {
   for (const [name, value] of Object.entries(added)) {
     const here = [...path, name];
-    const rival = Object.keys(target).find((other) => sameMember(other, name, path));
+    const members = membersOf(target, path);
+    const member = memberKey(name, path);
+    const rival = members.get(member);
     if (rival === undefined) {
+      members.set(member, name);
       // Copied, because the merge grows it and documents are never changed.
       target[name] = structuredClone(value);
       writers.set(writerKey(here), slice);
@@ -41,7 +44,9 @@ function mergeInto(
     }
     const current = target[rival];
     if (rival === name && Array.isArray(current) && Array.isArray(value)) {
-      target[name] = [...new Set<unknown>([...current, ...value])];
+      const joined = new Set<unknown>(current);
+      for (const item of value) joined.add(item);
+      target[name] = [...joined];
     } else if (rival === name && isRecord(current) && isRecord(value)) {
       mergeInto(current, value, here, slice, writers);
     } else if (rival !== name || current !== value) {
@@ -61,15 +66,23 @@ function mergeInto(
   }
 }
 
-/** The same member: equal names, spellings of one secret, or one header name in two cases. */
-function sameMember(one: string, other: string, path: ValuePath): boolean {
-  if (one === other) return true;
-  if (path.length === 0)
-    return readSecretName(one).name === readSecretName(other).name && SECRETS.includes(readSecretName(one).name);
-  return (
-    (path[0] === "set_response_headers" || path[0] === "jwt_claims_headers") &&
-    one.toLowerCase() === other.toLowerCase()
-  );
+/** By what is alike for the same member: a block of one slice may have 100,000 members. */
+const known = new WeakMap<object, Map<string, string>>();
+
+function membersOf(target: Readonly<Record<string, unknown>>, path: ValuePath): Map<string, string> {
+  let members = known.get(target);
+  if (!members) {
+    known.set(target, (members = new Map()));
+    for (const name of Object.keys(target).reverse()) members.set(memberKey(name, path), name);
+  }
+  return members;
+}
+
+/** Alike for the same member: equal names, spellings of one secret, or one header name in two cases. */
+function memberKey(name: string, path: ValuePath): string {
+  if (path.length === 0) return SECRETS.includes(readSecretName(name).name) ? readSecretName(name).name : name;
+  const isHeader = path[0] === "set_response_headers" || path[0] === "jwt_claims_headers";
+  return isHeader ? name.toLowerCase() : name;
 }
 
 function writerKey(path: ValuePath): string {

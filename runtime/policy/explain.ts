@@ -2,6 +2,7 @@
 import { evaluate } from "./evaluate.ts";
 import type { CompiledPolicy } from "./evaluate.ts";
 import type { ApprovalNeed, Decision, Facts } from "./facts.ts";
+import { isRecord } from "../shared/is-record.ts";
 import { FALSE, TRUE, outcomeOf, reasonNames, reasonsOf } from "./packed-outcome.ts";
 import type { PackedOutcome } from "./packed-outcome.ts";
 import type { Action, Operator } from "./parse.ts";
@@ -35,8 +36,9 @@ export interface Explanation {
 }
 
 export function explain(policy: CompiledPolicy, facts: Facts): Explanation {
+  const actual = shownOnce(facts);
   const trace = (action: Action): readonly RuleTrace[] =>
-    policy[action].map((rule) => explainRule(policy, action, rule, facts));
+    policy[action].map((rule) => explainRule(policy, action, rule, facts, actual));
   return { decision: evaluate(policy, facts), rules: [...trace("deny"), ...trace("approve"), ...trace("allow")] };
 }
 
@@ -99,16 +101,44 @@ export const OPERATOR_TEXTS: Readonly<Record<Operator, string>> = {
   nor: "not all of",
 };
 
-function explainRule(policy: CompiledPolicy, action: Action, rule: OperatorRule, facts: Facts): RuleTrace {
+/** A policy may ask thousands of times, and a user have thousands of groups. */
+const MAX_ACTUAL = 1000;
+
+type ShowActual = (leaf: Leaf) => string;
+
+/** What the request has, written once for all criteria that ask for the same. */
+function shownOnce(facts: Facts): ShowActual {
+  const shown = new Map<string, string>();
+  return (leaf) => {
+    const { key, data } = leaf;
+    const place = isRecord(data) && typeof data["argument"] === "string" ? data["argument"] : "";
+    const what = JSON.stringify([key, place]);
+    let text = shown.get(what);
+    if (text === undefined) {
+      const whole = leaf.actual(facts);
+      text = whole.length > MAX_ACTUAL ? `${whole.slice(0, MAX_ACTUAL)}…` : whole;
+      shown.set(what, text);
+    }
+    return text;
+  };
+}
+
+function explainRule(
+  policy: CompiledPolicy,
+  action: Action,
+  rule: OperatorRule,
+  facts: Facts,
+  actual: ShowActual,
+): RuleTrace {
   return {
     action,
     operator: rule.operator,
     outcome: verdictOf(attempt(() => findRule(rule, facts))),
-    criteria: rule.leaves.map((leaf) => explainLeaf(policy, leaf, facts)),
+    criteria: rule.leaves.map((leaf) => explainLeaf(policy, leaf, facts, actual)),
   };
 }
 
-function explainLeaf(policy: CompiledPolicy, leaf: Leaf, facts: Facts): CriterionTrace {
+function explainLeaf(policy: CompiledPolicy, leaf: Leaf, facts: Facts, actual: ShowActual): CriterionTrace {
   const found = attempt(() => findLeaf(leaf, facts));
   const outcome = verdictOf(found);
   // Without a user or a tool there is nothing to show, and an error cannot show what it could not read.
@@ -116,7 +146,7 @@ function explainLeaf(policy: CompiledPolicy, leaf: Leaf, facts: Facts): Criterio
   return {
     criterion: leaf.key,
     wanted: leaf.data,
-    actual: isDecided && leaf.data !== true ? leaf.actual(facts) : "",
+    actual: isDecided && leaf.data !== true ? actual(leaf) : "",
     outcome,
     reasons: found === undefined ? [] : reasonNames(reasonsOf(found), policy.reasons),
   };

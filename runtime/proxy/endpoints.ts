@@ -2,6 +2,7 @@
  * Our own addresses. Promise: what belongs to us is answered by us or with 404, and never reaches an upstream: an
  * upstream that answered below `/.gateway/` could speak in our name.
  */
+import { append } from "../shared/linear/append.ts";
 import { isOwnPath } from "../features/routing/own-paths.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import { errorText } from "../shared/errors.ts";
@@ -26,7 +27,7 @@ export function createEndpointFinder(deps: {
   const below: { readonly path: string; readonly endpoint: Endpoint }[] = [];
   const suffixes: { readonly suffix: string; readonly endpoint: Endpoint }[] = [];
   const addExact = (path: string, endpoint: Endpoint): void => {
-    exact.set(path, [...(exact.get(path) ?? []), endpoint]);
+    append(exact, path, endpoint);
   };
   for (const endpoint of deps.endpoints) {
     if (endpoint.path.startsWith("*")) suffixes.push({ suffix: endpoint.path.slice(1), endpoint });

@@ -144,8 +144,7 @@ function product(dimensions: readonly (readonly Option[])[]): readonly (readonly
 }
 
 function argumentOptions(matches: readonly ArgumentMatch[]): readonly (readonly Option[])[] {
-  const places = new Map<string, ArgumentMatch[]>();
-  for (const match of matches) places.set(match.argument, [...(places.get(match.argument) ?? []), match]);
+  const places = Map.groupBy(matches, ({ argument }) => argument);
   return [...places].map(([pointer, own]) =>
     argumentSamples(own).map(
       (sample): Option =>

@@ -1,4 +1,5 @@
 /** Verdicts of one place → what is to be told: each difference once, of the widest who have it, with who is an exception. */
+import { append } from "../../shared/linear/append.ts";
 import type { Comparison, Level, SubjectVerdicts, Verdict } from "./compare.ts";
 import type { Item } from "./items.ts";
 import type { Place } from "./places.ts";
@@ -41,7 +42,7 @@ export function statementsOf(comparison: Comparison): readonly Statement[] {
       .flatMap((each) => ofSubject(each, ALONE, place, items))
       .map((each) => ({ ...each, people: people.length })),
   ];
-  const joined = new Map<string, Statement>();
+  const joined = new Map<string, Statement[]>();
   for (const each of told) {
     const key = JSON.stringify([
       each.people,
@@ -53,10 +54,11 @@ export function statementsOf(comparison: Comparison): readonly Statement[] {
       namesOf(each.unchanged),
       namesOf(each.still),
     ]);
-    const same = joined.get(key);
-    joined.set(key, same ? { ...same, who: [...same.who, ...each.who] } : each);
+    append(joined, key, each);
   }
-  return [...joined.values()].toSorted(byWidth);
+  return [...joined.values()]
+    .map((alike) => ({ ...(alike[0] as Statement), who: alike.flatMap(({ who }) => who) }))
+    .toSorted(byWidth);
 }
 
 /** Gains before losses, the widest before the others. */

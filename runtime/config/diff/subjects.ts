@@ -4,6 +4,7 @@
  * Each one has what a rule asks of its user and nothing else: a member of a group has this group and no known address.
  * Beside them stand nobody, somebody who has nothing that a rule names, and combinations that the rules make up together.
  */
+import { append } from "../../shared/linear/append.ts";
 import { lowerAscii } from "../../shared/ascii.ts";
 import {
   FIRST_PROVIDER,
@@ -254,8 +255,8 @@ function maker(leaves: readonly Leaf[]): (attributes: readonly Attribute[]) => S
       one((each) => each.provider ?? (each.id === undefined ? undefined : providerNameOf(each.id))),
     ];
     if ([ids, emails, domains, providers].some(({ length }) => length > 1)) return undefined;
-    const claims = new Map<string, readonly string[]>();
-    for (const { claim } of given) if (claim) claims.set(claim[0], [...(claims.get(claim[0]) ?? []), claim[1]]);
+    const claims = new Map<string, string[]>();
+    for (const { claim } of given) if (claim) append(claims, ...claim);
     const parts = [...given.map(({ part }) => part), ...domains.map((each) => `domain ${each}`)];
     const parents = ids.length > 0 ? providers.map((each) => `provider ${each}`) : [];
     const isMachine = providers[0] === "" && ids.length === 0;

@@ -1,4 +1,5 @@
 /** Who is what in the console: its policies, asked about the person in front of the browser. */
+import { append } from "../../shared/linear/append.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import type { ConsoleSettings, RolePolicies } from "../../features/access/console.ts";
 import { matchesOwner } from "../../features/process/owners.ts";
@@ -21,12 +22,14 @@ export function rightsOf(
   const http = { method, path, host, ip, ...(certificate && { certificate }) };
   const facts: Facts = { user, http, ...(devices && { devices }) };
   const roles = rolesIn(settings.roles, facts);
-  const byOwner = new Map<string, ReadonlySet<ConsoleRole>>();
+  const byOwner = new Map<string, Set<ConsoleRole>>();
   for (const [pattern, policies] of settings.owners) {
     const there = rolesIn(policies, facts);
     if (there.size === 0) continue;
     for (const owner of ownersOf(snapshot, pattern)) {
-      byOwner.set(owner, new Set([...(byOwner.get(owner) ?? []), ...there]));
+      const known = byOwner.get(owner);
+      if (known) for (const role of there) known.add(role);
+      else byOwner.set(owner, new Set(there));
     }
   }
   return {
@@ -47,7 +50,7 @@ export function rolesText({ roles, byOwner }: ConsoleRights): string {
   const byRoles = new Map<string, string[]>();
   for (const [owner, there] of byOwner) {
     const more = namesOf(new Set([...there].filter((role) => !roles.has(role))));
-    if (more !== "") byRoles.set(more, [...(byRoles.get(more) ?? []), owner]);
+    if (more !== "") append(byRoles, more, owner);
   }
   const parts = [...byRoles].map(([names, owners]) => `${names} of ${listOf(owners)}`);
   return [...(own === "" ? [] : [own]), ...parts].join("; ");

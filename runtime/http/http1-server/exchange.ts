@@ -99,7 +99,7 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
   }
 
   onDrain(listener: () => void): void {
-    this.#drainListeners = [...this.#drainListeners, listener];
+    this.#drainListeners = this.#drainListeners.concat(listener);
   }
 
   end(chunk?: Buffer | string, trailers: readonly string[] = NONE): void {

@@ -203,7 +203,7 @@ export function startController(options: ControllerOptions): Controller {
       }
       const keys = translation.ingresses.map(({ key }) => key);
       const bad = refusals < PATIENCE ? named : wholeNamespaces(named, keys);
-      for (const [key, problems] of bad) refused.set(key, [...(refused.get(key) ?? []), ...problems]);
+      for (const [key, problems] of bad) refused.set(key, (refused.get(key) ?? []).concat(problems));
       translation = await translated(refused);
     }
   }

@@ -1,4 +1,5 @@
 /** Problems that a gateway has with the slices, given back to the Ingresses that caused them. */
+import { append } from "../../shared/linear/append.ts";
 import { HOST_CERTIFICATES } from "../../features/listener/host-certificates.ts";
 import { type UnplacedProblem, messageWithPath, quote } from "../../settings/problem.ts";
 import type { IngressDraft } from "./draft.ts";
@@ -25,9 +26,8 @@ export interface Published {
 /** What is wrong with a whole slice (its owner has no rights) is wrong with each Ingress of the namespace. */
 export function assign(problems: readonly SliceProblem[], published: Published): AssignedProblems {
   const { served, owner } = published;
-  const all = new Map<string, readonly DraftProblem[]>();
-  const add = (key: string, draftProblem: DraftProblem): void =>
-    void all.set(key, [...(all.get(key) ?? []), draftProblem]);
+  const all = new Map<string, DraftProblem[]>();
+  const add = (key: string, draftProblem: DraftProblem): void => append(all, key, draftProblem);
   const ours: SliceProblem[] = [];
   for (const problem of problems.filter((each) => each.owner !== undefined)) {
     const found = certificateProblems(problem, published);

@@ -100,7 +100,7 @@ function addNew(
   key: string,
   draftProblems: readonly DraftProblem[],
 ): void {
-  target.set(key, unique([...(target.get(key) ?? []), ...draftProblems]));
+  target.set(key, unique((target.get(key) ?? []).concat(draftProblems)));
 }
 
 /** Routes of one Ingress share its annotations, so what is wrong with one is wrong with all: said once. */

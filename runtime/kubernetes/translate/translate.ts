@@ -8,6 +8,7 @@
  *
  * @see test/requirements.ts, "Header settings (per route)"; DECISIONS.md D2, D5, D7
  */
+import { append } from "../../shared/linear/append.ts";
 import { describe, MAX_PROBLEMS, moreProblems, quote } from "../../settings/problem.ts";
 import type { Slice } from "../../config/slice.ts";
 import { assign, type AssignedProblems, refusedCertificates, type SliceProblem } from "./assign.ts";
@@ -110,7 +111,7 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
     await giveWay();
   }
 
-  const bad = new Map<string, readonly DraftProblem[]>();
+  const bad = new Map<string, DraftProblem[]>();
   const claims = createHostClaims(options.hosts);
   // Last: a solver claims no host, and needs one that its namespace has.
   for (const draft of drafts.toSorted((a, b) => Number(a.isSolver) - Number(b.isSolver))) {
@@ -128,7 +129,7 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
     nowMs: options.nowMs,
     sizes,
   });
-  for (const [key, draftProblems] of tls.problems) bad.set(key, [...(bad.get(key) ?? []), ...draftProblems]);
+  for (const [key, draftProblems] of tls.problems) append(bad, key, ...draftProblems);
   return {
     slices: slicesOf(served, owner, tls.certificates),
     problems: drafts.flatMap(({ key }) => problemsOf(key, bad.get(key) ?? [])),

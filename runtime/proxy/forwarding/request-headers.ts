@@ -62,7 +62,7 @@ function addClientHeaders(headers: string[], deps: RequestHeaderDeps, context: R
   const { prepared } = context;
   const raw = context.exchange.rawHeaders;
   const known = context.exchange.headerTraits;
-  let listed: readonly string[] = NOTHING;
+  let listed: string[] | undefined;
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] as string;
     const value = raw[index + 1] as string;
@@ -73,7 +73,7 @@ function addClientHeaders(headers: string[], deps: RequestHeaderDeps, context: R
       continue;
     }
     if (traits.special === "connection") {
-      if (!isUsualConnection(value)) listed = [...listed, ...connectionTokens(value)];
+      if (!isUsualConnection(value)) (listed ??= []).push(...connectionTokens(value));
       continue;
     }
     if (traits.special === HOP_COUNT_HEADER) {
@@ -88,7 +88,7 @@ function addClientHeaders(headers: string[], deps: RequestHeaderDeps, context: R
     const kept = specialValue(deps, context, traits.lower, value);
     if (kept !== undefined) headers.push(traits.name, kept);
   }
-  return listed;
+  return listed ?? NOTHING;
 }
 
 /** What a proxy before us says of the client, where the settings vouch for it. */

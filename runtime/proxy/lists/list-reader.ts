@@ -210,7 +210,7 @@ export class ListReader implements AnswerReader {
     // What is shown to all alike may be kept for all.
     const isOwn = keeps !== undefined || (leavesOut?.size ?? 0) > 0;
     const filtered = filterAnswer(bytes, answer, {
-      keeps,
+      keeps: keeps?.(),
       leavesOut,
       isModern: isOwn && this.#message?.isModern === true,
     });

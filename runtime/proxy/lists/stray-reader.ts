@@ -119,7 +119,7 @@ export class StrayReader implements AnswerReader {
     if (answer === "none" || (this.#ownId !== undefined && answer.id === this.#ownId)) return "as it came";
     const { keeps, lock } = this.#rules;
     const leavesOut = lock?.(bytes, answer, { isStray: true });
-    return filterAnswer(bytes, answer, { keeps, leavesOut, isModern: false }).bytes;
+    return filterAnswer(bytes, answer, { keeps: keeps?.(), leavesOut, isModern: false }).bytes;
   }
 
   #watch(chunk: Buffer): void {
