@@ -1,6 +1,4 @@
 /** The `matches` patterns of arguments: what all of them cost that one call is matched against, and when they are compiled. */
-import type { RE2JS } from "re2js";
-
 import { errorText } from "../../shared/errors.ts";
 import { parsePattern } from "../../shared/re2.ts";
 import type { Report, StringMatch } from "../match.ts";
@@ -42,7 +40,7 @@ export function patternWork(source: string, at: string, report: Report): number 
  * @param source a pattern that `patternWork` takes; of any other one matching throws
  */
 export function matching(source: string): Find {
-  let pattern: RE2JS | undefined;
+  let pattern: ReturnType<typeof parsePattern> | undefined;
   return ofText((text) => (pattern ??= parsePattern(source)).matches(text), MAX_PATTERN_SUBJECT);
 }
 
