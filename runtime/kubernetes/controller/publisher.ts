@@ -113,14 +113,14 @@ export function createAdminPublisher(options: AdminPublisherOptions): SlicePubli
     const notes: string[] = [];
     const waiting: SliceProblem[] = [];
     const refusedOnes: (readonly Change[])[] = [];
-    let problems: readonly SliceProblem[] = [];
+    const problems: SliceProblem[] = [];
     const postEach = async (all: readonly (readonly Change[])[], refusedIn: (readonly Change[])[]): Promise<void> => {
       const left = [...all];
       for (let part = left.shift(); part; part = left.shift()) {
         const answer = await ask("POST", place, bodyOf(part));
         const said = answer.body ?? {};
         if (answer.status === 422) {
-          problems = [...problems, ...problemsOf(said)];
+          for (const problem of problemsOf(said)) problems.push(problem);
           refusedIn.push(part);
         } else if (answer.status === 413 || answer.status === 400) {
           const [only] = part;
@@ -134,7 +134,7 @@ export function createAdminPublisher(options: AdminPublisherOptions): SlicePubli
     };
     await postEach(first, refusedOnes);
     if (refusedOnes.length > 0 && refusedOnes.length < first.length) {
-      problems = [];
+      problems.length = 0;
       await postEach(refusedOnes.splice(0), refusedOnes);
     }
     if (refusedOnes.length > 0) return { kind: "invalid", problems };
