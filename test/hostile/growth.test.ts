@@ -146,7 +146,7 @@ const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepar
   ],
   [
     "settings with a block of 50,000 members",
-    100,
+    800,
     () => {
       const members = Object.fromEntries(many((index) => [`x-name-${index}`, "v"], 50_000));
       const slice = (): ReadSlice =>
