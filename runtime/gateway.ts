@@ -75,9 +75,14 @@ export interface Gateway {
   reopenLogs(): void;
   /** Resolves when every authorization record so far is written. */
   flushRecords(): Promise<void>;
+  /** Longest time of `close()`. */
+  readonly closeTimeoutMs: number;
   /** Says that it stops, waits `drain_delay`, stops accepting, lets requests finish within `drain_timeout`. */
   close(): Promise<void>;
 }
+
+/** For records and connections, behind the requests. */
+const CLOSE_GRACE_MS = 5_000;
 
 /** @throws GatewayError with every problem of the configuration, or what could not be opened */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
@@ -150,6 +155,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       reload: () => bundle.reload(),
       reopenLogs: () => records.reopen(),
       flushRecords: () => records.flush(),
+      closeTimeoutMs: boot.drainDelayMs + boot.drainTimeoutMs + CLOSE_GRACE_MS,
       async close() {
         draining = true;
         // Of several workers the supervisor has waited.

@@ -13,6 +13,7 @@ import { openBundle } from "./control/bundle/bundle.ts";
 import { createKeptStore } from "./control/bundle/kept-store.ts";
 import { processName } from "./control/bundle/presence.ts";
 import { createPublishedSlices } from "./control/bundle/published.ts";
+import { reportFaults } from "./control/health/report-faults.ts";
 import { startTellingBehind } from "./control/telling/tell-behind.ts";
 import { startTellingRefused } from "./control/telling/tell-refused.ts";
 import { startTellingSinks } from "./control/telling/tell-sinks.ts";
@@ -84,6 +85,7 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
   const blocks = own(await openBlocks({ store, clock, log }));
   const toolLocks = own(await openToolLocks({ store, clock, log }));
   const metrics = createMetrics();
+  metrics.register(own(reportFaults(log)).series);
   const id = worker ?? processName();
   const isApart = boot.console && consoleOwners(boot.console);
   const health =

@@ -1,5 +1,6 @@
 /** `gateway run`: serves until a signal says stop. */
 import type { Gateway } from "./gateway.ts";
+import { installLastResort } from "./control/workers/last-resort.ts";
 
 export interface RunOptions {
   readonly config: string;
@@ -18,13 +19,16 @@ export async function runUntilSignal({ config, workers }: RunOptions): Promise<n
   // Log rotation: the file was renamed, the next records go to a new one.
   process.on("SIGHUP", () => gateway.reopenLogs());
   console.error(`gateway serves on ${gateway.origin}${by}, admin on ${gateway.adminOrigin}`);
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => (closing ??= gateway.close());
+  installLastResort(close, gateway.closeTimeoutMs);
   await stopped;
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => process.exit(1));
-  await gateway.close();
+  await close();
   return 0;
 }
 
-type Served = Pick<Gateway, "origin" | "adminOrigin" | "reopenLogs" | "close">;
+type Served = Pick<Gateway, "origin" | "adminOrigin" | "reopenLogs" | "close" | "closeTimeoutMs">;
 
 // The one serves and the other has those who do: neither loads what only the other needs.
 async function startAlone(config: string): Promise<Served> {

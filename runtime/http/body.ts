@@ -10,6 +10,7 @@ import { isUtf8 } from "node:buffer";
 import type { Exchange } from "./exchange.ts";
 import { ignore } from "../shared/ignore.ts";
 import { parseQuery, type Parameters } from "../shared/http/query.ts";
+import { guard } from "../shared/faults/guard.ts";
 
 export type BodyRefusal = "too-large" | "aborted" | "timeout" | "overloaded" | "unsupported-encoding";
 
@@ -73,7 +74,7 @@ export function readBodyInto(
     body.on("error", ignore);
     done(result);
   };
-  const onData = (chunk: Buffer): void => {
+  const onData = guard(exchange, (chunk: Buffer): void => {
     size += chunk.length;
     if (size > maxBytes) {
       body.pause();
@@ -87,11 +88,11 @@ export function readBodyInto(
     }
     if (first === undefined) first = chunk;
     else (more ??= [first]).push(chunk);
-  };
-  const onEnd = (): void => finish({ ok: true, bytes: more ? Buffer.concat(more) : (first ?? EMPTY) });
-  const onAborted = (): void => finish({ ok: false, reason: "aborted" });
-  const timer =
-    timeoutMs === Infinity ? undefined : setTimeout(() => finish({ ok: false, reason: "timeout" }), timeoutMs).unref();
+  });
+  const onEnd = guard(exchange, () => finish({ ok: true, bytes: more ? Buffer.concat(more) : (first ?? EMPTY) }));
+  const onAborted = guard(exchange, () => finish({ ok: false, reason: "aborted" }));
+  const onLate = guard(exchange, () => finish({ ok: false, reason: "timeout" }));
+  const timer = timeoutMs === Infinity ? undefined : setTimeout(onLate, timeoutMs).unref();
 
   body.on("data", onData);
   body.on("end", onEnd);

@@ -6,6 +6,7 @@ import type { TLSSocket } from "node:tls";
 import { breakOff } from "./break-off.ts";
 import { clientCertificateOf, type ClientCertificate } from "./listener/client-certificate.ts";
 import type { Exchange } from "./exchange.ts";
+import { guard, guardEach } from "../shared/faults/guard.ts";
 import type { HeaderTraits } from "../shared/http/header-traits.ts";
 import { closeLingering, MAX_DISCARDED_BYTES } from "./linger.ts";
 import { handshakeAnswer } from "./listener/websocket.ts";
@@ -99,7 +100,7 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
   }
 
   onDrain(listener: () => void): void {
-    this.#response.once("drain", listener);
+    this.#response.once("drain", guard(this, listener));
   }
 
   end(chunk?: Buffer | string, trailers: readonly string[] = NONE): void {
@@ -121,6 +122,8 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
 
   abort(): void {
     const { socket } = this.#request;
+    // The connection may be another request's by now.
+    if (this.#response.closed) return;
     // A plain close would look like the end of an answer that is delimited by it.
     if (this.started && !this.#response.writableFinished) breakOff(socket);
     else socket.destroy();
@@ -137,11 +140,11 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
     const tell = (): void => {
       // Who asks from now on is told by a tick of its own.
       this.#closeListeners = undefined;
-      for (const each of listeners) each(response.writableFinished);
+      for (const each of listeners) tellListener(this, each, response.writableFinished);
     };
     // Gone while somebody was waited for: the event has passed and will not come again.
-    if (response.closed || this.#request.socket.destroyed) process.nextTick(tell);
-    else response.on("close", tell);
+    if (response.closed || this.#request.socket.destroyed) process.nextTick(guard(this, tell));
+    else response.on("close", guard(this, tell));
   }
 
   override hold(bytes: number): boolean {
@@ -188,13 +191,22 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
   #discardRest(): void {
     const request = this.#request;
     let left = MAX_DISCARDED_BYTES;
-    const timer = setTimeout(() => closeLingering(request.socket), MAX_DISCARD_MS);
+    const timer = setTimeout(
+      guard(this, () => closeLingering(request.socket)),
+      MAX_DISCARD_MS,
+    );
     timer.unref();
-    request.on("data", (chunk: Buffer) => {
-      left -= chunk.length;
-      if (left < 0) closeLingering(request.socket);
-    });
-    request.once("close", () => clearTimeout(timer));
+    request.on(
+      "data",
+      guard(this, (chunk: Buffer) => {
+        left -= chunk.length;
+        if (left < 0) closeLingering(request.socket);
+      }),
+    );
+    request.once(
+      "close",
+      guard(this, () => clearTimeout(timer)),
+    );
     request.on("error", ignore);
     request.resume();
   }
@@ -202,10 +214,12 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
 
 const NONE: readonly string[] = [];
 
+const tellListener = guardEach(
+  (_exchange: Http1Exchange, listener: (complete: boolean) => void, isComplete: boolean): void => listener(isComplete),
+);
+
 function pairsOf(flat: readonly string[]): [string, string][] {
   return flat.flatMap((name, index) => (index % 2 === 0 ? [[name, flat[index + 1] as string]] : []));
 }
 
-function flushHead(exchange: Http1Exchange): void {
-  exchange.flush();
-}
+const flushHead = guardEach((exchange: Http1Exchange) => exchange.flush());

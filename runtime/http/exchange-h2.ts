@@ -7,6 +7,7 @@ import type { ClientCertificate } from "./listener/client-certificate.ts";
 import type { Exchange } from "./exchange.ts";
 import { trailerObject } from "../shared/http/trailers.ts";
 import { joinUnread } from "../shared/http/unread.ts";
+import { guard, guardSocket } from "../shared/faults/guard.ts";
 import { headerTraits } from "../shared/http/header-traits.ts";
 import { PendingWrites } from "../shared/http/pending-writes.ts";
 import { ReceivedRequest } from "./received-request.ts";
@@ -44,7 +45,12 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
     if (hasBody) guardInput(stream, this.hasBody, (bytes) => this.holdUnread(bytes));
     if (this.hasBody) {
       // From now on: they may have come before anybody reads the body.
-      stream.once("trailers", (_headers, _flags, raw) => (this.trailers = raw as unknown as readonly string[]));
+      stream.once(
+        "trailers",
+        guard(this, (_headers: unknown, _flags: unknown, raw: unknown) => {
+          this.trailers = raw as readonly string[];
+        }),
+      );
     }
     this.upgrade = head.isWebSocket
       ? { protocol: "websocket", accept: (headers) => this.#acceptWebSocket(headers) }
@@ -71,7 +77,7 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
   }
 
   onDrain(listener: () => void): void {
-    this.#stream.once("drain", listener);
+    this.#stream.once("drain", guard(this, listener));
   }
 
   end(chunk?: Buffer | string, trailers: readonly string[] = NONE): void {
@@ -84,7 +90,8 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
     }
     // The answer is whole and the rest of the body, or of a handshake's messages, not wanted: RST_STREAM with NO_ERROR
     // says so (RFC 9113 §8.1). Without it a client that never ends its side keeps the stream.
-    if ((this.hasBody || this.upgrade !== undefined) && !stream.readableEnded) setImmediate(resetBehindEnd, stream, 1);
+    if ((this.hasBody || this.upgrade !== undefined) && !stream.readableEnded)
+      setImmediate(guardSocket(stream, resetBehindEnd), stream, 1);
   }
 
   respond(status: number, headers: readonly string[], body?: Buffer | string, trailers?: readonly string[]): void {
@@ -102,8 +109,8 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
   onClose(listener: (complete: boolean) => void): void {
     const stream = this.#stream;
     const tell = (): void => listener(this.#isEnded && stream.writableFinished && stream.rstCode === NGHTTP2_NO_ERROR);
-    if (stream.destroyed) process.nextTick(tell);
-    else stream.once("close", tell);
+    if (stream.destroyed) process.nextTick(guard(this, tell));
+    else stream.once("close", guard(this, tell));
   }
 
   /** The stream is closed. */
@@ -132,14 +139,11 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
 
   #awaitTrailers(): void {
     const stream = this.#stream;
-    stream.once("wantTrailers", () => {
-      try {
-        stream.sendTrailers(trailerObject(this.#answerTrailers));
-      } catch {
-        // Checked before; what node:http2 refuses all the same must not look like an answer without them.
-        abortStream(stream);
-      }
-    });
+    // Checked before; what node:http2 refuses all the same must not look like an answer without them: it is aborted.
+    stream.once(
+      "wantTrailers",
+      guard(this, () => stream.sendTrailers(trailerObject(this.#answerTrailers))),
+    );
   }
 
   #acceptWebSocket(headers: readonly string[]): Duplex {
@@ -159,7 +163,7 @@ function guardInput(stream: ServerHttp2Stream, isBody: boolean, hold: (bytes: nu
   stream.push = (chunk: unknown, encoding?: BufferEncoding) => {
     if (isBody && chunk === null && stream.closed) {
       // Not now: node:http2 goes on with the stream.
-      process.nextTick(() => stream.destroy());
+      process.nextTick(guardSocket(stream, () => stream.destroy()));
       return false;
     }
     const takesMore = push(chunk, encoding);
@@ -176,7 +180,8 @@ function guardInput(stream: ServerHttp2Stream, isBody: boolean, hold: (bytes: nu
 function resetBehindEnd(stream: ServerHttp2Stream, nextLookMs: number): void {
   if (stream.destroyed || stream.closed) return;
   if (stream.state.localClose === 1) stream.close(NGHTTP2_NO_ERROR);
-  else setTimeout(resetBehindEnd, nextLookMs, stream, Math.min(2 * nextLookMs, MAX_LOOK_MS)).unref();
+  else
+    setTimeout(guardSocket(stream, resetBehindEnd), nextLookMs, stream, Math.min(2 * nextLookMs, MAX_LOOK_MS)).unref();
 }
 
 /** A client that takes nothing of its answer is looked at so often. */

@@ -11,9 +11,10 @@ import type { AddedHeaders } from "../features/headers/apply-added.ts";
 import type { Party } from "./admission/parties.ts";
 import type { ClientCertificate } from "./listener/client-certificate.ts";
 import type { ForwardedFor } from "./listener/forwarded-for.ts";
+import type { Guarded } from "../shared/faults/guard.ts";
 import type { HeaderTraits } from "../shared/http/header-traits.ts";
 
-export interface Exchange {
+export interface Exchange extends Guarded {
   /** Request id: ours, always fresh; in every answer we make and in every log line. */
   readonly id: string;
   /** Upper case. */

@@ -4,6 +4,7 @@
  * which takes the answer away from a client that has not read it yet (RFC 9112 §9.6).
  */
 import type { Duplex } from "node:stream";
+import { guardSocket } from "../shared/faults/guard.ts";
 
 /** Longest time for the client to read the answer and close its end. */
 const LINGER_MS = 5_000;
@@ -16,9 +17,15 @@ const lingering = new WeakSet<Duplex>();
 export function closeLingering(socket: Duplex): void {
   if (socket.destroyed || lingering.has(socket)) return;
   lingering.add(socket);
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+  const timer = setTimeout(
+    guardSocket(socket, () => socket.destroy()),
+    LINGER_MS,
+  );
   timer.unref();
-  socket.once("close", () => clearTimeout(timer));
+  socket.once(
+    "close",
+    guardSocket(socket, () => clearTimeout(timer)),
+  );
   discardInput(socket);
   socket.end();
 }
@@ -32,9 +39,12 @@ export function isLingering(socket: Duplex): boolean {
 export function discardInput(socket: Duplex, maxBytes = MAX_DISCARDED_BYTES): void {
   let left = maxBytes;
   socket.removeAllListeners("data");
-  socket.on("data", (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) socket.destroy();
-  });
+  socket.on(
+    "data",
+    guardSocket(socket, (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) socket.destroy();
+    }),
+  );
   socket.resume();
 }

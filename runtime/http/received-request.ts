@@ -4,7 +4,8 @@ import { allHeaders, findKnownHeader } from "../shared/http/header-lookup.ts";
 import type { HeaderTraits } from "../shared/http/header-traits.ts";
 import { createRequestId } from "../shared/http/request-id.ts";
 import type { Party } from "./admission/parties.ts";
-import type { UpgradeOffer } from "./exchange.ts";
+import { endBroken } from "./end-broken.ts";
+import type { Exchange, UpgradeOffer } from "./exchange.ts";
 import type { ForwardedFor } from "./listener/forwarded-for.ts";
 
 /** Canonical, as in an Exchange. */
@@ -50,6 +51,11 @@ export abstract class ReceivedRequest {
     this.rawHeaders = rawHeaders;
     this.headerTraits = headerTraits;
     this.hasBody = hasBody;
+  }
+
+  /** A mistake of ours in handling it. */
+  broke(error: unknown): void {
+    endBroken(this as unknown as Exchange, error);
   }
 
   header(lowerName: string): string | undefined {

@@ -5,6 +5,7 @@
  * Looked at from time to time, so that a request pays nothing for it. Who has taken everything is idle, not stalled,
  * however long: event streams and WebSockets live on.
  */
+import { task } from "../shared/faults/guard.ts";
 export interface Writer {
   /** Bytes that were given to it and not taken by the other side's. */
   readonly writableLength: number;
@@ -30,7 +31,8 @@ export function watchStalls<T extends Writer>(options: StallOptions<T>): () => v
   if (stallMs === 0) return () => {};
   /** Of writers with bytes left: how far they were, and since when. */
   let stuck = new Map<T, { readonly progress: number | string; readonly sinceMs: number }>();
-  const look = (): void => {
+  const endStalled = task("the end of a stalled client", onStall);
+  const look = task("the look at stalled clients", (): void => {
     const nowMs = performance.now();
     const now: typeof stuck = new Map();
     for (const writer of writers()) {
@@ -39,10 +41,10 @@ export function watchStalls<T extends Writer>(options: StallOptions<T>): () => v
       const before = stuck.get(writer);
       if (before?.progress !== progress) now.set(writer, { progress, sinceMs: nowMs });
       else if (nowMs - before.sinceMs < stallMs) now.set(writer, before);
-      else onStall(writer);
+      else endStalled(writer);
     }
     stuck = now;
-  };
+  });
   const timer = setInterval(look, Math.ceil(stallMs / LOOKS));
   timer.unref();
   return () => clearInterval(timer);

@@ -15,6 +15,7 @@ import type { Http1Options } from "./listener/connections-h1.ts";
 import { respondError } from "./respond.ts";
 import { isKey, WEBSOCKET_VERSION } from "./listener/websocket.ts";
 import { ignore } from "../shared/ignore.ts";
+import { guardSocket } from "../shared/faults/guard.ts";
 
 export interface Upgrades {
   /** Cuts all that are open. */
@@ -32,23 +33,36 @@ export function takeUpgrades(
   options: Http1Options,
 ): Upgrades {
   const open = new Set<Duplex>();
-  server.on("upgrade", (request: IncomingMessage, socket: Duplex, rest: Buffer) => {
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, rest: Buffer) =>
+    guardSocket(socket, take)(request, socket, rest),
+  );
+
+  function take(request: IncomingMessage, socket: Duplex, rest: Buffer): void {
     let exchange: Http1Exchange | undefined;
     open.add(socket);
-    socket.once("close", () => {
-      open.delete(socket);
-      if (exchange?.started === false)
-        options.onUnanswered?.(socket.readableEnded || socket.errored ? "client" : "gateway", 1);
-    });
+    socket.once(
+      "close",
+      guardSocket(socket, () => {
+        open.delete(socket);
+        if (exchange?.started === false)
+          options.onUnanswered?.(socket.readableEnded || socket.errored ? "client" : "gateway", 1);
+      }),
+    );
     const response = new ServerResponse(request);
     const takeEarly = readEarly(socket, rest);
     response.assignSocket(request.socket);
-    response.once("finish", () => closeLingering(socket));
+    response.once(
+      "finish",
+      guardSocket(socket, () => closeLingering(socket)),
+    );
     // As node does it for the connections that it keeps.
-    socket.on("drain", () => response.emit("drain"));
+    socket.on(
+      "drain",
+      guardSocket(socket, () => response.emit("drain")),
+    );
     exchange = accept(request, response);
     if (exchange) begin(exchange, takeEarly);
-  });
+  }
 
   function begin(exchange: Http1Exchange, takeEarly: () => Buffer): void {
     exchange.closesConnection = true;
@@ -89,12 +103,12 @@ export function handshakeKey(exchange: Exchange): string | undefined {
 function readEarly(socket: Duplex, rest: Buffer): () => Buffer {
   const chunks = [rest];
   let size = rest.length;
-  const onData = (chunk: Buffer): void => {
+  const onData = guardSocket(socket, (chunk: Buffer): void => {
     chunks.push(chunk);
     size += chunk.length;
     if (size > MAX_EARLY_BYTES) socket.pause();
-  };
-  const onEnd = (): void => void socket.destroy();
+  });
+  const onEnd = guardSocket(socket, () => socket.destroy());
   socket.on("error", ignore);
   socket.on("end", onEnd);
   socket.on("data", onData);

@@ -71,6 +71,7 @@ import {
   type ProgramDeps,
   type SignInDeps,
 } from "./web-route.ts";
+import { task } from "../shared/faults/guard.ts";
 
 /** What steps and the ways upstream ask of the rest of the gateway, each for itself. */
 export interface ProxyDeps
@@ -210,7 +211,9 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
     snapshot = next;
     streams.reconsider(next);
     // Not between two requests that wait for the swap.
-    setImmediate(() => transport.retain(poolKeysOf(next, checks)));
+    setImmediate(
+      task("the end of connections that no route asks for", () => transport.retain(poolKeysOf(next, checks))),
+    );
   });
 
   return {

@@ -21,6 +21,7 @@ import { refuse, refuseUnavailable, type DecideDeps } from "./decide.ts";
 import { followOperation } from "./recording/operation.ts";
 import type { RequestContext } from "./request-context.ts";
 import { after, type Outcome, type Step } from "./steps.ts";
+import { guard } from "../shared/faults/guard.ts";
 
 /** A client that sends its message slower than this is cut off. */
 const MESSAGE_TIMEOUT_MS = 30_000;
@@ -97,7 +98,12 @@ export function readMessage({ blocks }: MessageDeps): Step {
     const { route } = prepared;
     const maxBytes = route.mcp?.kind === "server" ? route.mcp.maxRequestBytes : 0;
     const isAwaited = exchange.hasBody && exchange.wholeBody === undefined;
-    const timer = isAwaited ? setTimeout(() => exchange.abort(), MESSAGE_TIMEOUT_MS) : undefined;
+    const timer = isAwaited
+      ? setTimeout(
+          guard(exchange, () => exchange.abort()),
+          MESSAGE_TIMEOUT_MS,
+        )
+      : undefined;
     // Where rules or scopes speak of tools, names that an upstream might fold or trim into another one are refused.
     const limitsTools = route.rateLimits?.some(({ tools }) => tools !== undefined) === true;
     const hasScopes = route.mcp?.kind === "server" && route.mcp.toolScopes !== undefined;

@@ -5,6 +5,7 @@
  */
 import { ignore } from "../shared/ignore.ts";
 import type { Readable, Writable } from "node:stream";
+import { guard, type Guarded } from "../shared/faults/guard.ts";
 
 /** The connection's side: framing. */
 export interface BodySink {
@@ -16,14 +17,14 @@ export interface BodySink {
   end(trailers: readonly string[]): void;
 }
 
-export interface BodyEvents {
+export interface BodyEvents extends Guarded {
   onProgress(): void;
   /** All of it has been handed over. */
   onSent(): void;
   onBroken(error: Error): void;
 }
 
-export class BodySender {
+export class BodySender implements Guarded {
   readonly #sink: BodySink;
   readonly #stream: Readable;
   readonly #length: number | undefined;
@@ -63,7 +64,7 @@ export class BodySender {
     return true;
   }
 
-  readonly #onData = (chunk: Buffer): void => {
+  readonly #onData = guard(this, (chunk: Buffer): void => {
     if (chunk.length === 0) return;
     this.#sent += chunk.length;
     if (this.#length !== undefined && this.#sent > this.#length) {
@@ -74,14 +75,14 @@ export class BodySender {
     if (this.#sink.write(chunk)) return;
     this.#stream.pause();
     this.#sink.target.once("drain", this.#onDrain);
-  };
+  });
 
-  readonly #onDrain = (): void => {
+  readonly #onDrain = guard(this, (): void => {
     this.#events.onProgress();
     this.#stream.resume();
-  };
+  });
 
-  readonly #onEnd = (): void => {
+  readonly #onEnd = guard(this, (): void => {
     if (this.#length !== undefined && this.#sent !== this.#length) {
       this.#fail(new Error("the body is shorter than its Content-Length"));
       return;
@@ -93,11 +94,15 @@ export class BodySender {
       return;
     }
     if (this.#leave()) this.#events.onSent();
-  };
+  });
 
-  readonly #onError = (error: Error): void => this.#fail(error);
+  readonly #onError = guard(this, (error: Error): void => this.#fail(error));
 
-  readonly #onClose = (): void => this.#fail(new Error("the body broke off"));
+  readonly #onClose = guard(this, (): void => this.#fail(new Error("the body broke off")));
+
+  broke(error: unknown): void {
+    this.#events.broke(error);
+  }
 
   #fail(error: Error): void {
     if (!this.#leave()) return;

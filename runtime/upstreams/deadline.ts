@@ -1,5 +1,7 @@
 /** One wait at a time, for something that must come. */
 
+import { guard, type Guarded } from "../shared/faults/guard.ts";
+
 /** Longer ones would ring at once. */
 const MAX_TIMER_MS = 2_147_483_647;
 
@@ -10,8 +12,9 @@ export class Deadline {
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
 
-  constructor(onPassed: () => void) {
-    this.#onPassed = onPassed;
+  /** @param owner ends by what `onPassed` throws */
+  constructor(owner: Guarded, onPassed: () => void) {
+    this.#onPassed = guard(owner, onPassed);
   }
 
   /** From now on, instead of the wait before. @param ms 0: without limit */
@@ -40,15 +43,21 @@ export class Deadline {
     clearTimeout(this.#timer);
     const bounded = Math.min(Math.ceil(ms), MAX_TIMER_MS);
     this.#timerAt = now + bounded;
-    this.#timer = setTimeout(() => this.#expire(), bounded);
+    this.#timer = setTimeout(expire, bounded, this);
     this.#timer.unref();
   }
 
-  #expire(): void {
+  /** For the timer. */
+  expire(): void {
     this.#timerAt = Number.POSITIVE_INFINITY;
     if (this.#at === Number.POSITIVE_INFINITY) return;
     const now = performance.now();
     if (this.#at > now) this.#arm(now, this.#at - now);
     else this.#onPassed();
   }
+}
+
+/** One for all: what it calls is guarded. */
+function expire(deadline: Deadline): void {
+  deadline.expire();
 }

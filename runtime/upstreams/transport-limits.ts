@@ -4,6 +4,7 @@ import type { UpstreamFailure } from "../features/connection/failure.ts";
 import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from "./transport-types.ts";
 import type { FairShare } from "./fair-share.ts";
 import { ignore } from "../shared/ignore.ts";
+import { task } from "../shared/faults/guard.ts";
 
 export interface TransportOptions {
   /** Default 10 s. */
@@ -46,9 +47,11 @@ export function refuse(
 ): UpstreamCall {
   discardBody(request);
   let isOver = false;
-  process.nextTick(() => {
-    if (!isOver) receiver.onFailure(failure, detail);
-  });
+  process.nextTick(
+    task("the end of a refused request", () => {
+      if (!isOver) receiver.onFailure(failure, detail);
+    }),
+  );
   return { pause: ignore, resume: ignore, abort: () => (isOver = true) };
 }
 

@@ -4,6 +4,7 @@ import { poolKeyOf } from "../features/connection/pool-key.ts";
 import type { Upstream } from "../features/connection/compiled.ts";
 import { type Transport, type UpstreamCall, type UpstreamReceiver, type UpstreamRequest } from "./transport-types.ts";
 import { CLOSED, refuse } from "./transport-limits.ts";
+import { task } from "../shared/faults/guard.ts";
 
 /** The connections of one upstream, and the requests that wait for one. */
 export interface UpstreamPool {
@@ -27,15 +28,21 @@ export function createPoolTransport(open: (upstream: Upstream) => UpstreamPool, 
   /** Those that no route names any more, until their last request is done. */
   const retired = new Set<UpstreamPool>();
   let isClosed = false;
-  const sweeper = setInterval(() => {
-    const now = performance.now();
-    share?.sweep(now);
-    for (const pool of pools.values()) pool.sweep(now);
-    for (const pool of retired) {
-      pool.sweep(now);
-      if (pool.isEmpty) retired.delete(pool);
-    }
-  }, SWEEP_MS);
+  const sweepOne = task("the sweep of one upstream's connections", (pool: UpstreamPool, now: number) =>
+    pool.sweep(now),
+  );
+  const sweeper = setInterval(
+    task("the sweep of connections to upstreams", () => {
+      const now = performance.now();
+      share?.sweep(now);
+      for (const pool of pools.values()) sweepOne(pool, now);
+      for (const pool of retired) {
+        sweepOne(pool, now);
+        if (pool.isEmpty) retired.delete(pool);
+      }
+    }),
+    SWEEP_MS,
+  );
   sweeper.unref();
 
   const poolOf = (upstream: Upstream): UpstreamPool => {

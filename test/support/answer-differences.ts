@@ -65,10 +65,10 @@ export const ANSWER_DIFFERENCES: readonly AnswerDifference[] = [
     /(?:^|\n)(?:RTSP\/|ICE\/|HTTP\/0\.9|HTTP\/2\.0)/,
   ),
   stricter(
-    "status below 100",
+    "status below 100 or above 599",
     "No class of answers has such a number (RFC 9110 §15), and no server of ours could send it on",
     STATUS_LINE,
-    /(?:^|\n)HTTP\/1\.[01] 0[0-9]{2}/,
+    /(?:^|\n)HTTP\/1\.[01] [06-9][0-9]{2}/,
   ),
   stricter(
     "control characters in the reason",

@@ -27,6 +27,8 @@ export interface PipelineOptions extends Partial<Omit<ProxyDeps, "snapshots">> {
   readonly certificates?: Certificates;
   /** See `send_timeout`; no limit when absent. */
   readonly sendTimeoutMs?: number;
+  /** Who reads HTTP/1.1. Default: what the tests around say. */
+  readonly http1Server?: "node" | "own";
   /** A snapshot made elsewhere, instead of the YAML. */
   readonly snapshot?: Snapshot;
 }
@@ -79,7 +81,7 @@ export async function startPipeline(yaml: string, options: PipelineOptions = {})
     insecure: options.certificates === undefined,
     certificates: options.certificates,
     sendTimeoutMs: options.sendTimeoutMs,
-    http1Server: http1Server(),
+    http1Server: options.http1Server ?? http1Server(),
     log,
     handle: (exchange) => proxy.handle(exchange),
   });

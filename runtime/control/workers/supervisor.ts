@@ -29,6 +29,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { createKeys } from "../../shared/keys.ts";
 import { createLog, type Log } from "../../shared/log.ts";
 import { systemClock, type Closable } from "../../shared/clock.ts";
+import { reportFaults } from "../health/report-faults.ts";
 import { watchDescriptors } from "./descriptors.ts";
 import { openRecords } from "../../record-kinds.ts";
 import { watchStore } from "../../store/watch/watched-store.ts";
@@ -46,6 +47,8 @@ export interface Supervisor extends Closable {
   readonly origin: string;
   readonly adminOrigin: string;
   reopenLogs(): void;
+  /** Longest time of `close()`. */
+  readonly closeTimeoutMs: number;
 }
 
 /** Beyond the drain, for what a worker closes afterwards. */
@@ -76,6 +79,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     );
     own(store);
     own(watchDescriptors(log));
+    const faults = own(reportFaults(log));
     const validator = own(
       createValidator(config, { keptKeys: createKeys(settings.sharedSecrets).derive("kept-slice") }),
     );
@@ -117,7 +121,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
       storeHealth,
       sealKey: sealing?.publicJwk,
       isDraining,
-      series: [publishes.series],
+      series: [publishes.series, faults.series],
     });
     const certificates = await openAdminCertificates(settings.adminTls, log);
     if (certificates) own(certificates);
@@ -145,6 +149,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
       origin: fleet.origin,
       adminOrigin: admin.origin,
       reopenLogs: () => fleet.tell({ type: "reopen-logs" }),
+      closeTimeoutMs: settings.drainDelayMs + settings.drainTimeoutMs + 2 * STOP_GRACE_MS,
       async close() {
         draining = true;
         if (settings.drainDelayMs > 0) await delay(settings.drainDelayMs);

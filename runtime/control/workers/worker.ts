@@ -5,6 +5,8 @@
  * Arguments: the configuration's path, this worker's name.
  */
 import { errorText } from "../../shared/errors.ts";
+import { task } from "../../shared/faults/guard.ts";
+import { installLastResort } from "./last-resort.ts";
 import { startGateway, type Gateway } from "../../gateway.ts";
 import type { Answers, FromWorker, ToWorker } from "./protocol.ts";
 
@@ -20,18 +22,22 @@ try {
 }
 
 function serve(gateway: Gateway): void {
-  let stopping: Promise<void> | undefined;
-  const stop = (): void => {
-    stopping ??= gateway.close().finally(() => process.exit(0));
-  };
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => (closing ??= gateway.close());
+  const stop = (): void => void close().finally(() => process.exit(0));
+  // The supervisor starts another one when it has ended, and says why it did.
+  installLastResort((error) => {
+    tell({ type: "failed", message: errorText(error) });
+    return close();
+  }, gateway.closeTimeoutMs);
   process.on("SIGTERM", stop);
   process.on("message", (message: ToWorker) => {
     switch (message.type) {
       case "ask":
-        void answer(gateway, message.what).then((value) => tell({ type: "answer", id: message.id, value }));
+        answerSupervisor(gateway, message.id, message.what);
         break;
       case "look":
-        void gateway.reload();
+        reload(gateway);
         break;
       case "reopen-logs":
         gateway.reopenLogs();
@@ -44,6 +50,13 @@ function serve(gateway: Gateway): void {
   });
   tell({ type: "ready", origin: gateway.origin });
 }
+
+const answerSupervisor = task(
+  "the answer to the supervisor",
+  async (gateway: Gateway, id: number, what: keyof Answers) =>
+    tell({ type: "answer", id, value: await answer(gateway, what) }),
+);
+const reload = task("the reload", (gateway: Gateway) => gateway.reload());
 
 async function answer(gateway: Gateway, what: keyof Answers): Promise<Answers[keyof Answers]> {
   if (what === "metrics") return gateway.metrics.values();

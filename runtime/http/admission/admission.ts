@@ -11,6 +11,7 @@ import { networkOf } from "../../shared/rate-limit.ts";
 import type { Exchange } from "../exchange.ts";
 import { createFairQueue, type Queued } from "./fair-queue.ts";
 import { createOverload, STANDING_MS } from "./overload.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 export type ShedReason = "queue-timeout" | "queue-full" | "memory";
 
@@ -91,19 +92,21 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     }
     verdict = now;
     try {
+      // Its connection guards it.
       item.read();
     } finally {
       verdict = undefined;
     }
   };
 
+  const turn = task("a turn of waiting requests", () => endTurn());
   const mustWait = (): boolean => queue.size > 0 || begun >= BEGUN_AT_ONCE;
 
   const openTurn = (): void => {
     isTurnOpen = true;
     begun = 0;
     isMemoryShort = deps.isMemoryShort();
-    deps.afterArrivals(endTurn);
+    deps.afterArrivals(turn);
   };
 
   const endTurn = (): void => {

@@ -11,6 +11,7 @@ import type { Server, Socket } from "node:net";
 import type { Log } from "../../shared/log.ts";
 import { networkOf } from "../../shared/rate-limit.ts";
 import { createEpisode } from "./episode.ts";
+import { guardSocket, task } from "../../shared/faults/guard.ts";
 
 export interface ConnectionBounds {
   /** Open ones; undefined: no limit but the system's. */
@@ -33,7 +34,10 @@ export function boundConnections(server: Server, { max, perClient, log }: Connec
   server.maxConnections = max;
   // A worker would give it back instead, and the supervisor to the next one, without end where all are full.
   (server as Server & { dropMaxConnection: boolean }).dropMaxConnection = true;
-  server.on("drop", () => episode.add({ reason: "all" }));
+  server.on(
+    "drop",
+    task("the count of closed connections", () => episode.add({ reason: "all" })),
+  );
   if (perClient) shareConnections(server, max, (peer) => episode.add({ reason: "client", peer }));
   return episode;
 }
@@ -43,7 +47,9 @@ function shareConnections(server: Server, max: number, onFull: (peer: string) =>
   const held = new Map<string, number>();
   let all = 0;
   server.removeAllListeners("connection");
-  server.on("connection", (socket: Socket) => {
+  server.on("connection", (socket: Socket) => guardSocket(socket, take)(socket));
+
+  function take(socket: Socket): void {
     const peer = socket.remoteAddress ?? "";
     const client = networkOf(peer);
     const own = held.get(client) ?? 0;
@@ -54,12 +60,15 @@ function shareConnections(server: Server, max: number, onFull: (peer: string) =>
     }
     held.set(client, own + 1);
     all += 1;
-    socket.once("close", () => {
-      all -= 1;
-      const left = (held.get(client) ?? 0) - 1;
-      if (left > 0) held.set(client, left);
-      else held.delete(client);
-    });
+    socket.once(
+      "close",
+      guardSocket(socket, () => {
+        all -= 1;
+        const left = (held.get(client) ?? 0) - 1;
+        if (left > 0) held.set(client, left);
+        else held.delete(client);
+      }),
+    );
     for (const listener of listeners) listener.call(server, socket);
-  });
+  }
 }

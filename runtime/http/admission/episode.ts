@@ -1,3 +1,5 @@
+import { task } from "../../shared/faults/guard.ts";
+
 /** Tells of what comes in great numbers: once when it begins, and once when it is over. */
 export interface Episode<Facts> {
   /** It happened. @param facts of the first one are told */
@@ -20,7 +22,7 @@ export function createEpisode<Facts>({ begins, isOver }: EpisodeWords<Facts>): E
   let timer: NodeJS.Timeout | undefined;
 
   const lookLater = (ms: number): void => {
-    timer = setTimeout(look, ms);
+    timer = setTimeout(task("the end of an episode", look), ms);
     timer.unref();
   };
   const look = (): void => {

@@ -16,6 +16,7 @@ import type { UpstreamReach } from "../../features/connection/compiled.ts";
 import { findDomain, type DomainPattern } from "../../settings/domains.ts";
 import { errorText } from "../../shared/errors.ts";
 import { readAnswer } from "./read-answer.ts";
+import { isFinalStatus } from "../../shared/http/status.ts";
 import { isOwnAddress } from "../../shared/own-address.ts";
 import { addressKind, type AddressKind } from "../../shared/safe-address.ts";
 
@@ -203,6 +204,7 @@ async function exchange(
       body: request.body ?? null,
       signal,
     });
+    if (!isFinalStatus(response.statusCode)) return refuse("unreachable", `${url.host}: no valid answer`);
     const headers = flatten(response.headers);
     if (response.statusCode >= 300 && response.statusCode < 400) {
       return refuse("redirect", `${url.host} answered with a redirect`);

@@ -7,6 +7,7 @@
 import type { Agent } from "undici";
 
 import { readAnswer } from "./read-answer.ts";
+import { isFinalStatus } from "../../shared/http/status.ts";
 import { ignore } from "../../shared/ignore.ts";
 
 export interface TrustedFetchOptions {
@@ -74,6 +75,10 @@ export function createTrustedFetch({ ca, timeoutMs, maxBytes }: TrustedFetchOpti
         signal,
       });
       const { "content-encoding": coding, location } = answer.headers;
+      if (!isFinalStatus(answer.statusCode)) {
+        answer.body.on("error", ignore).destroy();
+        return { ok: false, problem: `answered with the status ${answer.statusCode}`, isAnswered: true };
+      }
       if (coding !== undefined && coding !== "identity") {
         // What is broken off fails, and nobody else listens.
         answer.body.on("error", ignore).destroy();

@@ -18,6 +18,8 @@ import type { BodySource } from "./request-body.ts";
 import type { RequestHead } from "./request-head.ts";
 import { RequestReader, type ReadProblem, type RequestSink } from "./request-reader.ts";
 import { writeTogether } from "./write-together.ts";
+import { tellFault } from "../../shared/faults/faults.ts";
+import { guardEach, type Guarded } from "../../shared/faults/guard.ts";
 
 /** How long the head of a request may take, from its first byte, or from the connection. */
 export const HEAD_MS = 30_000;
@@ -36,7 +38,7 @@ const FOR_REST = 3;
 
 const NO_ROOM: ReadProblem = { status: 503, detail: "there is no memory for it" };
 
-export class Connection implements RequestSink, BodySource {
+export class Connection implements RequestSink, BodySource, Guarded {
   readonly socket: Socket;
   readonly owner: ConnectionOwner;
   /** Whose it is. */
@@ -151,6 +153,19 @@ export class Connection implements RequestSink, BodySource {
     if (exchange.isAnswered) this.#goOn(exchange);
   }
 
+  /** A mistake of ours: it ends the request that is under way, and the connection with it. */
+  broke(error: unknown): void {
+    const exchange = this.#exchange;
+    this.#isTaking = false;
+    if (exchange === undefined) {
+      tellFault({ scope: "request", what: "a connection", error });
+      this.socket.destroy();
+      return;
+    }
+    exchange.closesConnection = true;
+    exchange.broke(error);
+  }
+
   pauseReading(): void {
     if (this.#isClosing) return;
     this.#isPaused = true;
@@ -185,12 +200,12 @@ export class Connection implements RequestSink, BodySource {
     if (this.#reader.isInBody) this.#discardRest();
     // Over TLS bytes are always taken later; in the clear nearly always at once, and then nobody has to be called back.
     if (this.owner.secure) {
-      socket.write(text, "latin1", (error) => void (error ?? this.#answered(exchange)));
+      socket.write(text, "latin1", (error) => void (error ?? this.answered(exchange)));
       return;
     }
     if (text !== "") socket.write(text, "latin1");
-    if (socket.writableLength === 0) this.#answered(exchange);
-    else socket.write("", (error) => void (error ?? this.#answered(exchange)));
+    if (socket.writableLength === 0) this.answered(exchange);
+    else socket.write("", (error) => void (error ?? tellAnswered(this, exchange)));
   }
 
   /** Gives the connection away, with what came behind the head. */
@@ -289,7 +304,8 @@ export class Connection implements RequestSink, BodySource {
     this.#count();
   }
 
-  #answered(exchange: OwnExchange): void {
+  /** The system has taken all of its answer. */
+  answered(exchange: OwnExchange): void {
     if (exchange !== this.#exchange) return;
     exchange.over(true);
     if (this.#isClosing) return;
@@ -339,6 +355,5 @@ export class Connection implements RequestSink, BodySource {
   }
 }
 
-function readBacklog(connection: Connection): void {
-  connection.readBacklog();
-}
+const readBacklog = guardEach((connection: Connection) => connection.readBacklog());
+const tellAnswered = guardEach((connection: Connection, exchange: OwnExchange) => connection.answered(exchange));

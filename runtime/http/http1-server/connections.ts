@@ -22,6 +22,7 @@ import type { Arrival, ConnectionOwner } from "./connection-owner.ts";
 import { OwnExchange } from "./exchange.ts";
 import type { RequestHead } from "./request-head.ts";
 import { UnreadBytes, type UnreadQueue } from "./unread.ts";
+import { guardEach, guardSocket, task } from "../../shared/faults/guard.ts";
 
 export interface OwnConnections {
   /** Takes care of a connection of which nothing has been read. */
@@ -87,10 +88,13 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
       connections.delete(connection);
       leave(socket);
       upgraded.add(socket);
-      socket.once("close", () => {
-        upgraded.delete(socket);
-        connection.leave();
-      });
+      socket.once(
+        "close",
+        guardSocket(socket, () => {
+          upgraded.delete(socket);
+          connection.leave();
+        }),
+      );
     },
     closed(connection, unanswered) {
       const { socket } = connection;
@@ -110,11 +114,14 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
       deps.serveHttp2(connection.socket);
     },
   };
-  const timer = setInterval(() => {
-    nowMs = performance.now();
-    // Whoever waits for us is not late.
-    for (const connection of connections) if (!isUnread(connection)) connection.look(nowMs);
-  }, LOOK_MS);
+  const timer = setInterval(
+    task("the look at connections", () => {
+      nowMs = performance.now();
+      // Whoever waits for us is not late.
+      for (const connection of connections) if (!isUnread(connection)) look(connection, nowMs);
+    }),
+    LOOK_MS,
+  );
   timer.unref();
   function* sockets(): Generator<Socket> {
     for (const { socket } of connections) yield socket;
@@ -183,6 +190,8 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
   };
 }
 
+const look = guardEach((connection: Connection, nowMs: number) => connection.look(nowMs));
+
 function leave(socket: OwnSocket): void {
   socket.off("data", onData);
   socket.off("data", onBeginning);
@@ -198,51 +207,77 @@ function isUnread({ socket }: { readonly socket: OwnSocket }): boolean {
 
 function onData(this: OwnSocket, bytes: Buffer): void {
   const connection = this[CONNECTION];
-  if (connection === undefined) return;
-  const unread = this[UNREAD];
-  const queue = this[QUEUE];
+  if (connection !== undefined) takeBytes(connection, this, bytes);
+}
+
+const takeBytes = guardEach((connection: Connection, socket: OwnSocket, bytes: Buffer): void => {
+  const unread = socket[UNREAD];
+  const queue = socket[QUEUE];
   if (unread !== undefined) unread.add(bytes);
   else if (queue?.isCrowded === true && !connection.isBusy) {
-    this[UNREAD] = new UnreadBytes(this, queue, connection.party, readUnread);
-    this[UNREAD].add(bytes);
+    socket[UNREAD] = new UnreadBytes(socket, queue, connection.party, readUnread);
+    socket[UNREAD].add(bytes);
   } else connection.take(bytes);
-}
+});
 
 function readUnread(socket: OwnSocket, bytes: Buffer): void {
   socket[UNREAD] = undefined;
-  socket[CONNECTION]?.take(bytes);
+  const connection = socket[CONNECTION];
+  if (connection !== undefined) takeUnread(connection, bytes);
 }
+
+const takeUnread = guardEach((connection: Connection, bytes: Buffer) => connection.take(bytes));
 
 function onBeginning(this: OwnSocket, bytes: Buffer): void {
-  const beginning = this[BEGINNING];
+  const connection = this[CONNECTION];
+  if (connection !== undefined) takeBeginning(connection, this, bytes);
+}
+
+const takeBeginning = guardEach((connection: Connection, socket: OwnSocket, bytes: Buffer): void => {
+  const beginning = socket[BEGINNING];
   const first = beginning === undefined ? bytes : Buffer.concat([beginning, bytes]);
   const isPreface = beginsWithPreface(first);
-  this[BEGINNING] = isPreface === "partly" ? first : undefined;
+  socket[BEGINNING] = isPreface === "partly" ? first : undefined;
   if (isPreface === "partly") return;
-  const connection = this[CONNECTION];
   if (isPreface === "yes") {
-    connection?.owner.turnedHttp2(connection, first);
+    connection.owner.turnedHttp2(connection, first);
     return;
   }
-  this.on("data", onData);
-  this.off("data", onBeginning);
-  onData.call(this, first);
-}
+  socket.on("data", onData);
+  socket.off("data", onBeginning);
+  onData.call(socket, first);
+});
 
 function onDrain(this: OwnSocket): void {
-  this[CONNECTION]?.drained();
+  const connection = this[CONNECTION];
+  if (connection !== undefined) drained(connection);
 }
+
+const drained = guardEach((connection: Connection) => connection.drained());
 
 function onEnd(this: OwnSocket): void {
-  const beginning = this[BEGINNING];
-  if (beginning !== undefined) this[CONNECTION]?.take(beginning);
-  this[CONNECTION]?.ended();
+  const connection = this[CONNECTION];
+  if (connection !== undefined) ended(connection, this);
 }
 
+const ended = guardEach((connection: Connection, socket: OwnSocket): void => {
+  const beginning = socket[BEGINNING];
+  if (beginning !== undefined) connection.take(beginning);
+  connection.ended();
+});
+
 function onClose(this: OwnSocket): void {
-  this[CONNECTION]?.lost();
-  this[UNREAD]?.leave();
+  const connection = this[CONNECTION];
+  if (connection !== undefined) lost(connection, this);
 }
+
+const lost = guardEach((connection: Connection, socket: OwnSocket): void => {
+  try {
+    connection.lost();
+  } finally {
+    socket[UNREAD]?.leave();
+  }
+});
 
 /** HTTP/1.0 has none (RFC 9110 §10.1.1). */
 function expectationOf({ expect, isHttp10 }: RequestHead): Expectation {

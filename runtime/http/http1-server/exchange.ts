@@ -3,6 +3,7 @@ import type { Duplex, Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 
 import { breakOff } from "../break-off.ts";
+import { guardEach } from "../../shared/faults/guard.ts";
 import type { Exchange } from "../exchange.ts";
 import { clientCertificateOf, type ClientCertificate } from "../listener/client-certificate.ts";
 import { handshakeAnswer } from "../listener/websocket.ts";
@@ -133,7 +134,7 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
   }
 
   onClose(listener: (complete: boolean) => void): void {
-    if (this.#isOver) process.nextTick(listener, this.isAnswered);
+    if (this.#isOver) process.nextTick(tellListener, this, listener, this.isAnswered);
     else if (this.#closeListeners === undefined) this.#closeListeners = [listener];
     else this.#closeListeners.push(listener);
   }
@@ -153,7 +154,7 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
   drained(): void {
     const listeners = this.#drainListeners;
     this.#drainListeners = NO_LISTENERS;
-    for (const listener of listeners) listener();
+    for (const listener of listeners) drainListener(this, listener);
   }
 
   takeBody(chunk: Buffer): void {
@@ -192,7 +193,7 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
   tellClosed(): void {
     const listeners = this.#closeListeners ?? [];
     this.#closeListeners = undefined;
-    for (const each of listeners) each(this.isAnswered);
+    for (const each of listeners) tellListener(this, each, this.isAnswered);
   }
 
   #openBody(): RequestBody {
@@ -266,10 +267,9 @@ function bytesOf(chunk: Buffer | string): Buffer {
   return typeof chunk === "string" ? Buffer.from(chunk) : chunk;
 }
 
-function flushHead(exchange: OwnExchange): void {
-  exchange.flush();
-}
-
-function tellClosed(exchange: OwnExchange): void {
-  exchange.tellClosed();
-}
+const flushHead = guardEach((exchange: OwnExchange) => exchange.flush());
+const tellClosed = guardEach((exchange: OwnExchange) => exchange.tellClosed());
+const tellListener = guardEach(
+  (_exchange: OwnExchange, listener: (complete: boolean) => void, isComplete: boolean): void => listener(isComplete),
+);
+const drainListener = guardEach((_exchange: OwnExchange, listener: () => void): void => listener());

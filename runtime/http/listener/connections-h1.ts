@@ -17,6 +17,7 @@ import { closeLingering, discardInput, isLingering } from "../linger.ts";
 import { refuseConnection, statusOfParserError } from "./refuse-connection.ts";
 import { watchStalls } from "../stalls.ts";
 import { ignore } from "../../shared/ignore.ts";
+import { guardSocket } from "../../shared/faults/guard.ts";
 
 /** What a client waits for before it sends the body. "unmet": something that is not "100-continue". */
 export type Expectation = "none" | "continue" | "unmet";
@@ -64,14 +65,18 @@ export function takeInTurn(
   const add = (socket: Socket, unread = 0): void => {
     const connection = new Http1Connection(socket, begin, unread);
     connections.set(socket, connection);
-    socket.once("close", () => {
-      connections.delete(socket);
-      const left = connection.unanswered;
-      if (left > 0) options.onUnanswered?.(socket.readableEnded || socket.errored ? "client" : "gateway", left);
-    });
+    socket.once(
+      "close",
+      guardSocket(socket, () => {
+        connections.delete(socket);
+        const left = connection.unanswered;
+        if (left > 0) options.onUnanswered?.(socket.readableEnded || socket.errored ? "client" : "gateway", left);
+      }),
+    );
   };
   const take = (request: IncomingMessage, response: ServerResponse, expectation: Expectation): void => {
-    connections.get(request.socket)?.take(request, response, expectation);
+    const connection = connections.get(request.socket);
+    guardSocket(request.socket, () => connection?.take(request, response, expectation))();
   };
   const stopWatching = watchStalls({
     stallMs: sendTimeoutMs,
@@ -82,17 +87,23 @@ export function takeInTurn(
       breakOff(socket);
     },
   });
-  if (!isGiven) server.on("connection", (socket: Socket) => add(socket));
+  if (!isGiven) server.on("connection", (socket: Socket) => guardSocket(socket, add)(socket));
   server.on("request", (request, response) => take(request, response, "none"));
   server.on("checkContinue", (request, response) => take(request, response, "continue"));
   server.on("checkExpectation", (request, response) => take(request, response, "unmet"));
-  server.on("connect", (request: IncomingMessage, socket: Duplex) => {
+  server.on("connect", (request: IncomingMessage, socket: Duplex) =>
+    guardSocket(socket, refuseConnect)(request, socket),
+  );
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) =>
+    guardSocket(socket, failed)(error, socket),
+  );
+  function refuseConnect(request: IncomingMessage, socket: Duplex): void {
     // An answer to an earlier request is still on its way: two would share the connection.
     if (connections.get(request.socket)?.isBusy === true) socket.destroy();
     else refuseConnection(socket, 405);
     socket.on("error", ignore);
-  });
-  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+  }
+  function failed(error: NodeJS.ErrnoException, socket: Duplex): void {
     if (isLingering(socket)) return;
     const status = statusOfParserError(error.code);
     if (status === undefined) socket.destroy();
@@ -100,7 +111,7 @@ export function takeInTurn(
     else if (error.code === ENDED_WITHIN && connections.get(socket as Socket)?.isBusy === true) closeLingering(socket);
     else if (connections.get(socket as Socket)?.stopTaking() !== true) refuseConnection(socket, status);
     log.debug({ failure: error.code }, "request could not be read");
-  });
+  }
   return {
     add,
     isBusy: (socket) => connections.get(socket)?.isBusy === true,
@@ -191,12 +202,17 @@ class Http1Connection {
     this.#takesNoMore = true;
     // Where its head has not left yet, node says `close` in it.
     last.shouldKeepAlive = false;
-    last.once("close", () => closeLingering(this.#socket));
+    last.once(
+      "close",
+      guardSocket(this.#socket, () => closeLingering(this.#socket)),
+    );
     // Not now: the parser may be at work.
-    process.nextTick(() => {
-      // Without end while answers are due: a connection that is not read does not tell of a client that goes away.
-      if (!isLingering(this.#socket)) discardInput(this.#socket, Infinity);
-    });
+    process.nextTick(
+      guardSocket(this.#socket, () => {
+        // Without end while answers are due: a connection that is not read does not tell of a client that goes away.
+        if (!isLingering(this.#socket)) discardInput(this.#socket, Infinity);
+      }),
+    );
     return true;
   }
 

@@ -15,6 +15,8 @@ import type { Server, Socket } from "node:net";
 import type { Log } from "../../shared/log.ts";
 import { ignore } from "../../shared/ignore.ts";
 import { refuseConnection } from "./refuse-connection.ts";
+import { tellFault } from "../../shared/faults/faults.ts";
+import { guard, guardSocket, type Guarded } from "../../shared/faults/guard.ts";
 
 export interface UndecidedConnections {
   /** Cuts connections that have not shown yet what they speak. */
@@ -65,7 +67,9 @@ export function expectPreface(server: Server, options: PriorKnowledgeOptions): U
     },
   };
   server.removeAllListeners("connection");
-  server.on("connection", (socket: Socket) => void waiting.add(new Undecided(owner, socket)));
+  server.on("connection", (socket: Socket) =>
+    guardSocket(socket, () => void waiting.add(new Undecided(owner, socket)))(),
+  );
   return {
     cutWaiting() {
       for (const each of waiting) each.cut();
@@ -78,7 +82,7 @@ interface UndecidedOwner extends PriorKnowledgeOptions {
   serveHttp1(socket: Socket, bytes: Buffer): void;
 }
 
-class Undecided {
+class Undecided implements Guarded {
   readonly #owner: UndecidedOwner;
   readonly #socket: Socket;
   readonly #timer: NodeJS.Timeout;
@@ -87,18 +91,26 @@ class Undecided {
   constructor(owner: UndecidedOwner, socket: Socket) {
     this.#owner = owner;
     this.#socket = socket;
-    this.#timer = setTimeout(() => this.#refuse(408), owner.timeoutMs);
+    this.#timer = setTimeout(
+      guard(this, () => this.#refuse(408)),
+      owner.timeoutMs,
+    );
     socket.on("data", this.#onData);
     socket.on("end", this.#onEnd);
     socket.on("error", ignore);
     socket.on("close", this.#settle);
   }
 
+  broke(error: unknown): void {
+    tellFault({ scope: "request", what: "a connection", error });
+    this.#socket.destroy();
+  }
+
   cut(): void {
     this.#socket.destroy();
   }
 
-  readonly #onData = (chunk: Buffer): void => {
+  readonly #onData = guard(this, (chunk: Buffer): void => {
     const bytes = this.#bytes === undefined ? chunk : Buffer.concat([this.#bytes, chunk]);
     const isPreface = beginsWithPreface(bytes);
     if (isPreface === "partly") {
@@ -109,12 +121,12 @@ class Undecided {
     if (isPreface === "no") return this.#owner.serveHttp1(this.#socket, bytes);
     leaveToHttp2(this.#socket, bytes);
     this.#owner.serveHttp2(this.#socket);
-  };
+  });
 
-  readonly #onEnd = (): void => {
+  readonly #onEnd = guard(this, (): void => {
     if (this.#bytes === undefined) this.#socket.destroy();
     else this.#refuse(400);
-  };
+  });
 
   #refuse(status: number): void {
     this.#settle();
@@ -123,12 +135,12 @@ class Undecided {
     refuseConnection(this.#socket, status);
   }
 
-  readonly #settle = (): void => {
+  readonly #settle = guard(this, (): void => {
     clearTimeout(this.#timer);
     this.#owner.waiting.delete(this);
     this.#socket.off("data", this.#onData);
     this.#socket.off("end", this.#onEnd);
     this.#socket.off("error", ignore);
     this.#socket.off("close", this.#settle);
-  };
+  });
 }

@@ -11,6 +11,7 @@ import { Server as TlsServer, type TLSSocket } from "node:tls";
 import type { Log } from "../../shared/log.ts";
 import { readProxyHeader } from "./proxy-protocol.ts";
 import { ignore } from "../../shared/ignore.ts";
+import { guardSocket } from "../../shared/faults/guard.ts";
 
 export interface ProxiedConnections {
   /** Gives a TLS connection the address that its head gave. Call it before anything asks for the address. */
@@ -36,7 +37,10 @@ export function expectProxyHeaders(server: Server, log: Log, timeoutMs = HEADER_
     if (source !== undefined) {
       const key = endsOf(socket);
       sources.set(key, source);
-      socket.once("close", () => sources.delete(key));
+      socket.once(
+        "close",
+        guardSocket(socket, () => sources.delete(key)),
+      );
       setRemoteAddress(socket, source);
     }
     for (const listener of listeners) listener.call(server, socket);
@@ -45,24 +49,26 @@ export function expectProxyHeaders(server: Server, log: Log, timeoutMs = HEADER_
   };
 
   server.removeAllListeners("connection");
-  server.on("connection", (socket: Socket) => {
+  server.on("connection", (socket: Socket) => guardSocket(socket, take)(socket));
+
+  function take(socket: Socket): void {
     const peer = socket.remoteAddress;
     let bytes: Buffer = Buffer.alloc(0);
     waiting.add(socket);
-    const settle = (): void => {
+    const settle = guardSocket(socket, (): void => {
       clearTimeout(timer);
       waiting.delete(socket);
       socket.off("data", onData);
       socket.off("error", ignore);
       socket.off("close", settle);
-    };
+    });
     const cut = (reason: string): void => {
       settle();
       socket.on("error", ignore);
       socket.destroy();
       log.debug({ peer, reason }, "connection has no good PROXY head");
     };
-    const onData = (chunk: Buffer): void => {
+    const onData = guardSocket(socket, (chunk: Buffer): void => {
       bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]);
       const header = readProxyHeader(bytes);
       if (header.kind === "incomplete") return;
@@ -74,12 +80,15 @@ export function expectProxyHeaders(server: Server, log: Log, timeoutMs = HEADER_
       socket.pause();
       if (bytes.length > header.length) socket.unshift(bytes.subarray(header.length));
       begin(socket, header.source);
-    };
-    const timer = setTimeout(() => cut("it did not come in time"), timeoutMs);
+    });
+    const timer = setTimeout(
+      guardSocket(socket, () => cut("it did not come in time")),
+      timeoutMs,
+    );
     socket.on("data", onData);
     socket.on("error", ignore);
     socket.on("close", settle);
-  });
+  }
 
   return {
     adopt(socket) {

@@ -20,6 +20,7 @@ import {
 } from "./connections-h1.ts";
 import { expectPreface, type UndecidedConnections } from "./prior-knowledge.ts";
 import { asksForWebSocket } from "./websocket.ts";
+import { guardSocket } from "../../shared/faults/guard.ts";
 
 /** One way to serve HTTP/1.1. */
 export interface Http1Side {
@@ -133,7 +134,7 @@ export function serveByOurselves({ options, owner, ...serving }: Http1Serving): 
       // Over TLS the listener for "connection" begins the handshake.
       if (owner.secure) return;
       server.removeAllListeners("connection");
-      server.on("connection", (socket: Socket) => connections.add(socket));
+      server.on("connection", (socket: Socket) => guardSocket(socket, () => connections.add(socket))());
     },
     takeSecure: (socket) => connections.add(socket),
     drain: () => connections.closeIdle(),

@@ -20,6 +20,7 @@ import { watchStalls } from "../stalls.ts";
 import { allHeaders, findHeader } from "../../shared/http/header-lookup.ts";
 import { headerTraits } from "../../shared/http/header-traits.ts";
 import { ignore } from "../../shared/ignore.ts";
+import { guardSocket } from "../../shared/faults/guard.ts";
 
 export interface Http2Deps extends AcceptDeps {
   /** Longest time in which a client may take nothing of what a stream sends; 0 or absent: no limit. */
@@ -101,31 +102,53 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
       };
       let streams = 0;
       sessions.add(session);
-      session.once("close", () => sessions.delete(session));
+      session.once(
+        "close",
+        guardSocket(session, () => sessions.delete(session)),
+      );
       // A broken peer; nghttp2 has told it with GOAWAY.
-      session.on("error", (error) => deps.log.debug({ reason: error.message }, "HTTP/2 connection failed"));
-      session.setTimeout(deps.idleTimeoutMs, () => {
-        // A stream that waits for its next event is not idle.
-        if (streams > 0) return;
-        session.close();
-        // It would wait for the client to close its end.
-        setTimeout(() => session.destroy(), GOODBYE_MS).unref();
-      });
-      session.on("stream", (stream, _headers, flags, rawHeaders) => {
+      session.on(
+        "error",
+        guardSocket(session, (error: Error) => deps.log.debug({ reason: error.message }, "HTTP/2 connection failed")),
+      );
+      session.setTimeout(
+        deps.idleTimeoutMs,
+        guardSocket(session, () => {
+          // A stream that waits for its next event is not idle.
+          if (streams > 0) return;
+          session.close();
+          // It would wait for the client to close its end.
+          setTimeout(
+            guardSocket(session, () => session.destroy()),
+            GOODBYE_MS,
+          ).unref();
+        }),
+      );
+      const take = (stream: ServerHttp2Stream, flags: number, rawHeaders: readonly string[]): void => {
+        stream.on("error", ignore);
         streams += 1;
         drains.set(stream, 0);
-        stream.on("drain", () => drains.set(stream, (drains.get(stream) ?? 0) + 1));
-        stream.once("close", () => {
-          streams -= 1;
-          drains.delete(stream);
-          exchange.over();
-          if (!stream.headersSent) deps.onUnanswered?.(cutting || wasAborted(stream) ? "gateway" : "client", 1);
-          // It may read nothing at all, not even that the stream has ended: whoever says goodbye would wait for that.
-          if (streams === 0 && stalled.has(session)) breakOff(socket);
-        });
-        stream.on("error", ignore);
-        const exchange = accept(stream, peer, rawHeaders, (flags & END_STREAM) === 0);
-      });
+        let exchange: Http2Exchange | undefined;
+        stream.on(
+          "drain",
+          guardSocket(stream, () => drains.set(stream, (drains.get(stream) ?? 0) + 1)),
+        );
+        stream.once(
+          "close",
+          guardSocket(stream, () => {
+            streams -= 1;
+            drains.delete(stream);
+            exchange?.over();
+            if (!stream.headersSent) deps.onUnanswered?.(cutting || wasAborted(stream) ? "gateway" : "client", 1);
+            // It may read nothing at all, not even that the stream has ended: whoever says goodbye would wait for that.
+            if (streams === 0 && stalled.has(session)) breakOff(socket);
+          }),
+        );
+        exchange = accept(stream, peer, rawHeaders, (flags & END_STREAM) === 0);
+      };
+      session.on("stream", (stream, _headers, flags, rawHeaders) =>
+        guardSocket(stream, take)(stream, flags, rawHeaders),
+      );
       if (draining) session.close();
     },
     drain() {

@@ -7,6 +7,7 @@ import type { Log } from "../../shared/log.ts";
 import type { Certificates } from "./certificates.ts";
 import { HEAD_MS } from "../http1-server/connection.ts";
 import type { Http2Sessions } from "./server-h2.ts";
+import { guardSocket } from "../../shared/faults/guard.ts";
 
 export interface TlsServer {
   readonly server: Server;
@@ -42,23 +43,29 @@ export function createTlsServer(
   // node:https takes every connection for HTTP/1.1; those that agreed on HTTP/2 go to the stream API instead.
   const [serveHttp1] = server.listeners("secureConnection") as ((socket: TLSSocket) => void)[];
   server.removeAllListeners("secureConnection");
-  server.on("secureConnection", (socket) => {
+  server.on("secureConnection", (socket) => guardSocket(socket, take)(socket));
+  function take(socket: TLSSocket): void {
     if (socket.alpnProtocol === "h2") {
       http2.serve(socket);
       return;
     }
     onHttp1(socket, () => serveHttp1?.call(server, socket));
-  });
+  }
   // node:https makes a `clientError` of it, as of a request that cannot be read; an answer would wait for the handshake.
   server.removeAllListeners("tlsClientError");
-  server.on("tlsClientError", (error, socket) => {
-    socket.destroy();
-    log.debug({ reason: error.message, peer: socket.remoteAddress }, "TLS handshake failed");
-  });
+  server.on("tlsClientError", (error, socket) =>
+    guardSocket(socket, () => {
+      socket.destroy();
+      log.debug({ reason: error.message, peer: socket.remoteAddress }, "TLS handshake failed");
+    })(),
+  );
   const handshakes = new Map<Socket, number>();
   server.on("connection", (socket: Socket) => {
     handshakes.set(socket, socket.bytesRead - socket.readableLength);
-    socket.once("close", () => handshakes.delete(socket));
+    socket.once(
+      "close",
+      guardSocket(socket, () => handshakes.delete(socket)),
+    );
   });
   return {
     server,

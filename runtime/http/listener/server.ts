@@ -7,7 +7,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 
-import { errorText, GatewayError } from "../../shared/errors.ts";
+import { GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { createAdmission, type ShedReason } from "../admission/admission.ts";
 import { boundConnections } from "../admission/connections.ts";
@@ -20,10 +20,10 @@ import type { Exchange } from "../exchange.ts";
 import { readForwardedFor, type ForwardedForSettings } from "./forwarded-for.ts";
 import { listen, shownAddress } from "./listen.ts";
 import { expectProxyHeaders } from "./proxied-connections.ts";
-import { respondError } from "../respond.ts";
 import { createHttp2Sessions } from "./server-h2.ts";
 import { createTlsServer } from "./server-tls.ts";
 import { KEEP_ALIVE_TIMEOUT_MS, MAX_HEADER_BYTES, serveByNode, serveByOurselves } from "./serve-h1.ts";
+import { guardSocket, task } from "../../shared/faults/guard.ts";
 
 export interface HttpServerOptions {
   /** "host:port", "[v6]:port" or ":port" for every address; port 0 = any free one. */
@@ -87,9 +87,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     try {
       options.handle(exchange);
     } catch (error) {
-      log.error({ request: exchange.id, reason: errorText(error) }, "request failed");
-      if (exchange.started) exchange.abort();
-      else respondError(exchange, 500, { code: "internal", message: "The gateway failed to handle the request" });
+      exchange.broke(error);
     }
   };
   const now = (): number => performance.now();
@@ -139,7 +137,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const perClient = (forwardedFor?.trustedHops ?? 0) === 0;
   const bounds = boundConnections(server, { max: options.maxConnections, perClient, log });
   const proxied = options.proxyProtocol === true ? expectProxyHeaders(server, log) : undefined;
-  if (proxied) secure?.server.prependListener("secureConnection", (socket) => proxied.adopt(socket));
+  if (proxied)
+    secure?.server.prependListener("secureConnection", (socket) => guardSocket(socket, () => proxied.adopt(socket))());
   await listen(server, options.address, log);
   const bound = server.address() as AddressInfo;
   return {
@@ -155,10 +154,13 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     close: ({ timeoutMs = DEFAULT_DRAIN_MS } = {}) => {
       owner.draining = true;
       return new Promise((resolve) => {
-        const timer = setTimeout(() => {
-          http1.destroy();
-          http2.destroy();
-        }, timeoutMs);
+        const timer = setTimeout(
+          task("the end of the listener", () => {
+            http1.destroy();
+            http2.destroy();
+          }),
+          timeoutMs,
+        );
         server.close(() => {
           clearTimeout(timer);
           http1.close();

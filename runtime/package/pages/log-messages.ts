@@ -13,6 +13,10 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "upstream is left out for a while":
       "An upstream answered with errors too often (`outlier_detection`). Look at its own log.",
     "request failed": "A bug: the client got `internal`. Report it with the lines around it.",
+    "a task failed, it goes on":
+      "A bug, in work that belongs to no request: `task` says which. It is done again the next time. Report it with `err`.",
+    "an error that nobody caught: the process drains and ends":
+      "A bug: `err` says where. What was under way finishes within `drain_timeout`; the supervisor, or what runs the process, starts another one. Report it.",
     "endpoint failed": "The same, at one of the gateway's own addresses.",
     "overload: requests are answered 503": "More requests come than the process can serve: see Overload.",
     "connections are closed: there are as many as may be":

@@ -9,7 +9,8 @@ import type { Readable } from "node:stream";
 
 import type { Upstream } from "../../features/connection/compiled.ts";
 import { TOO_MANY_TRAILERS } from "../../shared/http/trailers.ts";
-import { errorText } from "../../shared/errors.ts";
+import { guard } from "../../shared/faults/guard.ts";
+import { endBroken } from "../../http/end-broken.ts";
 import { grpcTrailers, isGrpcWebCall } from "../../http/grpc.ts";
 import { respondError } from "../../http/respond.ts";
 import type { MessageAddresses } from "../../mcp/message-address.ts";
@@ -23,6 +24,7 @@ import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import { answerFailure } from "./failure.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { HandleRefusal } from "../internal-token.ts";
+import { GuardedReceiver } from "./guarded-receiver.ts";
 import { RequestBody } from "./request-body.ts";
 import { ringAt, type GrpcCall } from "./grpc-call.ts";
 import { requestHeaders, type RequestHeaderDeps } from "./request-headers.ts";
@@ -78,10 +80,16 @@ export class Forwarding implements ListReceiver {
     this.#upstream = upstream;
     this.#isGrpc = grpc !== undefined;
     this.#admission = new StreamAdmission(deps, context, this);
-    const timer = grpc && ringAt(grpc, () => this.#passDeadline());
+    const timer =
+      grpc &&
+      ringAt(
+        grpc,
+        guard(this, () => this.#passDeadline()),
+      );
     context.exchange.onClose((complete) => {
       clearTimeout(timer);
-      if (!complete) this.#giveUp(0);
+      // Complete and not finished: something else than this has answered.
+      this.#giveUp(complete ? context.exchange.status : 0);
     });
   }
 
@@ -129,7 +137,12 @@ export class Forwarding implements ListReceiver {
         // Between two events of a stream any time may pass.
         idleTimeoutMs: idleTimeoutMs ?? (isStream ? 0 : timeoutMs),
       },
-      isMcpStream ? announcementReader(this.#deps.messageAddresses, this.#context, this.#upstream, receiver) : receiver,
+      new GuardedReceiver(
+        isMcpStream
+          ? announcementReader(this.#deps.messageAddresses, this.#context, this.#upstream, receiver)
+          : receiver,
+        this,
+      ),
     );
   }
 
@@ -138,14 +151,17 @@ export class Forwarding implements ListReceiver {
     try {
       this.send(body, declaredLength);
     } catch (error) {
-      if (error instanceof RequestLoop) {
-        this.onFailure("loop", error.message);
-        return;
-      }
-      this.#deps.log.error({ request: this.#context.exchange.id, reason: errorText(error) }, "request failed");
-      this.#admission.finish(500);
-      const message = "The gateway failed to handle the request";
-      respondError(this.#context.exchange, 500, { code: "internal", message });
+      if (error instanceof RequestLoop) this.onFailure("loop", error.message);
+      else this.broke(error);
+    }
+  }
+
+  broke(error: unknown): void {
+    const { exchange } = this.#context;
+    try {
+      this.#giveUp(exchange.started ? 0 : 500);
+    } finally {
+      endBroken(exchange, error);
     }
   }
 
@@ -300,9 +316,7 @@ export class Forwarding implements ListReceiver {
       // MCP messages are whole, so they can be sent again; a 401 means that nothing was done with the first one.
       this.sendGuarded(this.#body);
     } catch (error) {
-      this.#deps.log.error({ request: this.#context.exchange.id, reason: errorText(error) }, "request failed");
-      this.#admission.finish(0);
-      this.#context.exchange.abort();
+      this.broke(error);
     }
   }
 

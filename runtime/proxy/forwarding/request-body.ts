@@ -5,6 +5,7 @@ import type { Exchange } from "../../http/exchange.ts";
 import { joinUnread } from "../../shared/http/unread.ts";
 import { REQUEST_BODY_ERROR } from "../../upstreams/failure.ts";
 import { ignore } from "../../shared/ignore.ts";
+import { guard } from "../../shared/faults/guard.ts";
 
 /** A client that sends nothing for so long, while we would take more, is given up. */
 const IDLE_MS = 60_000;
@@ -14,6 +15,7 @@ const IDLE_MS = 60_000;
  * request itself would close the client's connection before it got an answer.
  */
 export class RequestBody extends Readable {
+  readonly #exchange: Exchange;
   readonly #source: Readable;
   readonly #timer: NodeJS.Timeout;
   /** True once the first bytes were asked for: from then on the request cannot be sent a second time. */
@@ -28,7 +30,11 @@ export class RequestBody extends Readable {
     this.#source = exchange.body;
     // Transports destroy a body whose call has failed, also when they no longer listen to it.
     this.on("error", ignore);
-    this.#timer = setTimeout(() => this.destroy(bodyError("the client stopped sending")), IDLE_MS);
+    this.#exchange = exchange;
+    this.#timer = setTimeout(
+      guard(exchange, () => this.destroy(bodyError("the client stopped sending"))),
+      IDLE_MS,
+    );
     this.#timer.unref();
   }
 
@@ -65,23 +71,27 @@ export class RequestBody extends Readable {
     callback(error);
   }
 
-  readonly #onData = (chunk: Buffer): void => {
+  broke(error: unknown): void {
+    this.#exchange.broke(error);
+  }
+
+  readonly #onData = guard(this, (chunk: Buffer): void => {
     if (this.#mayRest) this.rest();
     else this.#timer.refresh();
     const takesMore = this.push(chunk);
     joinUnread(this);
     if (!takesMore) this.#source.pause();
-  };
+  });
 
-  readonly #onEnd = (): void => {
+  readonly #onEnd = guard(this, (): void => {
     clearTimeout(this.#timer);
     this.push(null);
-  };
+  });
 
   // A body that breaks off must break off upstream too: ended, it would look complete.
-  readonly #onBroken = (): void => {
+  readonly #onBroken = guard(this, (): void => {
     this.destroy(bodyError("the client's body broke off"));
-  };
+  });
 }
 
 export function bodyError(message: string): Error {

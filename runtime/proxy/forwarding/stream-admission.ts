@@ -9,6 +9,7 @@ import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { respondError } from "../../http/respond.ts";
 import type { Clock } from "../../shared/clock.ts";
+import { guardEach, type Guarded } from "../../shared/faults/guard.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Attempt } from "../../tracing/tracing.ts";
 import type { ProxyMetrics } from "../metrics.ts";
@@ -25,10 +26,13 @@ export interface AdmissionDeps {
   finished(): void;
 }
 
+type StreamOwner = Guarded & Pick<OpenStream, "isEndless" | "end">;
+const endOwner = guardEach((owner: StreamOwner) => owner.end());
+
 export class StreamAdmission implements OpenStream {
   readonly #deps: AdmissionDeps;
   readonly #context: RequestContext;
-  readonly #owner: Pick<OpenStream, "isEndless" | "end">;
+  readonly #owner: StreamOwner;
   readonly #startedAtMs: number;
   /** The latest sending in the trace. */
   #attempt: Attempt | undefined;
@@ -38,7 +42,7 @@ export class StreamAdmission implements OpenStream {
   #isFinished = false;
 
   /** @param owner knows whether the answer is endless, and ends it towards both sides */
-  constructor(deps: AdmissionDeps, context: RequestContext, owner: Pick<OpenStream, "isEndless" | "end">) {
+  constructor(deps: AdmissionDeps, context: RequestContext, owner: StreamOwner) {
     this.#deps = deps;
     this.#context = context;
     this.#owner = owner;
@@ -71,8 +75,9 @@ export class StreamAdmission implements OpenStream {
     return this.#isFinished;
   }
 
+  /** Many may be ended one after the other: a mistake in ending one is no concern of the next. */
   end(): void {
-    this.#owner.end();
+    endOwner(this.#owner);
   }
 
   /** One more sending, for the trace: before its headers, which name it. */

@@ -16,6 +16,8 @@ import { isStillVouchedFor } from "../../identity/issuers/asserted.ts";
 import { isOutdated } from "../../identity/users/device-facts.ts";
 import type { Principal } from "../../identity/principal.ts";
 import type { Revocations } from "../../identity/interfaces.ts";
+import { tellFault } from "../../shared/faults/faults.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 export interface OpenStream {
   readonly routeKey: string;
@@ -89,9 +91,17 @@ export function createStreams(deps: StreamDeps): Streams {
     else endEach(meant);
   });
   const stopBlocks = blocks?.subscribe(() => endEach([...all].filter(isStopped)));
-  const timer = setInterval(() => streams.endExpired(), TICK_MS);
+  const timer = setInterval(
+    task("the end of expired streams", () => streams.endExpired()),
+    TICK_MS,
+  );
   timer.unref();
-  const recheckTimer = current && setInterval(() => void streams.recheck(), RECHECK_MS);
+  const recheckTimer =
+    current &&
+    setInterval(
+      task("the second look at users of open streams", () => streams.recheck()),
+      RECHECK_MS,
+    );
   recheckTimer?.unref();
 
   const streams: Streams = {
@@ -155,7 +165,7 @@ export function createStreams(deps: StreamDeps): Streams {
       for (const stream of Array.from(all)) {
         const { facts } = renewed.get(stream) ?? stream;
         const { routeKey, principal, approvers } = stream;
-        if (!isStillAllowed({ routeKey, facts, principal, approvers }, next, routes)) stream.end();
+        if (!maySay(() => isStillAllowed({ routeKey, facts, principal, approvers }, next, routes))) stream.end();
       }
     },
     recheck() {
@@ -238,6 +248,16 @@ export function createStreams(deps: StreamDeps): Streams {
       streams.remove(stream);
       stream.end();
     }
+  }
+}
+
+/** Of a stream about which nothing can be said the right has ended, and the others are asked about all the same. */
+function maySay(isAllowed: () => boolean): boolean {
+  try {
+    return isAllowed();
+  } catch (error) {
+    tellFault({ scope: "request", what: "the second decision about an open stream", error });
+    return false;
   }
 }
 

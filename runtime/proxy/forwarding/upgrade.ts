@@ -1,5 +1,5 @@
 /**
- * WebSocket: one decided handshake upstream, then both directions as bytes until either side, or the right to them, ends.
+ * WebSocket, one state machine: one decided handshake upstream, then both directions as bytes until either side, or the right to them, ends.
  *
  * Untrusted input: the upstream's answer. Promises: each side's handshake is made by us, so that neither key is passed
  * through; an answer other than 101 goes to the client as what it is; the connection is registered with the open streams
@@ -12,7 +12,11 @@ import type { Duplex } from "node:stream";
 
 import type { Upstream } from "../../features/connection/compiled.ts";
 import { errorText } from "../../shared/errors.ts";
+import { guard } from "../../shared/faults/guard.ts";
+import { endBroken } from "../../http/end-broken.ts";
 import { headerTraits } from "../../shared/http/header-traits.ts";
+import { isFinalStatus } from "../../shared/http/status.ts";
+import { AnswerFields } from "../../upstreams/http1/head-lines.ts";
 import type { UpgradeOffer } from "../../http/exchange.ts";
 import { acceptOf, HANDSHAKE_NAMES, newKey, WEBSOCKET_VERSION } from "../../http/listener/websocket.ts";
 import { answerFailure } from "./failure.ts";
@@ -98,6 +102,7 @@ class Tunnel {
     this.#release = release;
     this.#admission = new StreamAdmission(deps, context, this);
     this.#admission.track(upstream);
+    // The exchange guards its listeners.
     context.exchange.onClose(() => this.#clientGone());
   }
 
@@ -125,10 +130,22 @@ class Tunnel {
     });
     this.#request = request;
     const timeoutMs = prepared.route.timeoutMs === 0 ? CONNECT_TIMEOUT_MS : prepared.route.timeoutMs;
-    this.#timer = setTimeout(() => this.fail("timeout", "no answer to the handshake"), timeoutMs);
-    request.on("upgrade", (answer, socket, rest) => this.#upgraded(answer, socket, rest, key));
-    request.on("response", (answer) => this.#answered(answer));
-    request.on("error", (error) => this.fail(failureOf(error), errorText(error)));
+    this.#timer = setTimeout(
+      guard(this, () => this.fail("timeout", "no answer to the handshake")),
+      timeoutMs,
+    );
+    request.on(
+      "upgrade",
+      guard(this, (answer: IncomingMessage, socket: Duplex, rest: Buffer) => this.#upgraded(answer, socket, rest, key)),
+    );
+    request.on(
+      "response",
+      guard(this, (answer: IncomingMessage) => this.#answered(answer)),
+    );
+    request.on(
+      "error",
+      guard(this, (error: Error) => this.fail(failureOf(error), errorText(error))),
+    );
     request.end();
   }
 
@@ -146,6 +163,19 @@ class Tunnel {
     this.#admission.report(failure, detail, this.#upstream);
     if (exchange.started) exchange.abort();
     this.#finish(exchange.started ? 0 : answerFailure(this.#context, failure));
+  }
+
+  /** A mistake of ours: it ends this request, however far it has come. */
+  broke(error: unknown): void {
+    const { exchange } = this.#context;
+    const isTunnel = this.#client !== undefined;
+    try {
+      this.#finish(isTunnel ? 101 : exchange.started ? 0 : 500);
+    } finally {
+      this.#request?.destroy();
+      this.#client?.destroy();
+      endBroken(exchange, error);
+    }
   }
 
   #upgraded(answer: IncomingMessage, socket: Duplex, rest: Buffer, key: string): void {
@@ -170,13 +200,23 @@ class Tunnel {
     if (rest.length > 0) socket.unshift(rest);
     client.on("error", ignore);
     for (const side of [client, socket]) {
-      side.once("close", () => this.#finish(101));
-      side.once("end", () => this.#endSoon());
+      side.once(
+        "close",
+        guard(this, () => this.#finish(101)),
+      );
+      side.once(
+        "end",
+        guard(this, () => this.#endSoon()),
+      );
     }
     (socket as Socket).setKeepAlive(true, KEEP_ALIVE_MS);
     // Every message passes this socket, whichever way it goes.
     const { idleTimeoutMs = 0 } = this.#context.prepared.route;
-    if (idleTimeoutMs > 0) (socket as Socket).setTimeout(idleTimeoutMs, () => this.#finish(101));
+    if (idleTimeoutMs > 0)
+      (socket as Socket).setTimeout(
+        idleTimeoutMs,
+        guard(this, () => this.#finish(101)),
+      );
     client.pipe(socket);
     socket.pipe(client);
   }
@@ -188,11 +228,15 @@ class Tunnel {
 
   #endSoon(): void {
     clearTimeout(this.#timer);
-    if (!this.#admission.isFinished) this.#timer = setTimeout(() => this.#finish(101), HALF_OPEN_MS);
+    if (this.#admission.isFinished) return;
+    this.#timer = setTimeout(
+      guard(this, () => this.#finish(101)),
+      HALF_OPEN_MS,
+    );
   }
 
   #handshakeHeaders(answer: IncomingMessage): readonly string[] {
-    const { headers } = responseHeaders(this.#context, 101, headersOf(answer), this.#deps.sealSession);
+    const { headers } = responseHeaders(this.#context, 101, readFields(answer).headers, this.#deps.sealSession);
     const kept: string[] = [];
     for (let index = 0; index < headers.length; index += 2) {
       const name = headers[index] as string;
@@ -213,26 +257,41 @@ class Tunnel {
       clearTimeout(this.#timer);
       this.#timer = undefined;
     }
-    const status = answer.statusCode ?? 502;
+    const status = answer.statusCode ?? 0;
+    const fields = readFields(answer);
+    if (!isFinalStatus(status) || fields.problem !== undefined) {
+      answer.destroy();
+      this.fail("protocol", fields.problem ?? `the answer has the status ${status}`);
+      return;
+    }
     this.#admission.answered(status);
     // Servers that know no WebSocket pass over the offer: the answer may be an event stream, as to any other request.
     if (this.#isRefused(this.#admission.enter())) {
       answer.destroy();
       return;
     }
-    exchange.start(status, responseHeaders(this.#context, status, headersOf(answer), this.#deps.sealSession).headers);
-    answer.on("data", (chunk: Buffer) => {
-      this.#timer?.refresh();
-      if (exchange.write(chunk)) return;
-      answer.pause();
-      exchange.onDrain(() => answer.resume());
-    });
-    answer.once("end", () => {
-      if (this.#admission.isFinished) return;
-      this.#finish(status);
-      exchange.end();
-    });
-    answer.once("error", (error) => this.fail("reset", errorText(error)));
+    exchange.start(status, responseHeaders(this.#context, status, fields.headers, this.#deps.sealSession).headers);
+    answer.on(
+      "data",
+      guard(this, (chunk: Buffer) => {
+        this.#timer?.refresh();
+        if (exchange.write(chunk)) return;
+        answer.pause();
+        exchange.onDrain(() => answer.resume());
+      }),
+    );
+    answer.once(
+      "end",
+      guard(this, () => {
+        if (this.#admission.isFinished) return;
+        this.#finish(status);
+        exchange.end();
+      }),
+    );
+    answer.once(
+      "error",
+      guard(this, (error: Error) => this.fail("reset", errorText(error))),
+    );
   }
 
   #clientGone(): void {
@@ -252,6 +311,17 @@ class Tunnel {
   }
 }
 
-function headersOf({ rawHeaders }: IncomingMessage): UpstreamHeaders {
-  return rawHeaders.map((text, index) => (index % 2 === 0 ? headerTraits(text).lower : text));
+/** As over our own HTTP/1.1: node:http takes lengths that no client of ours could be told. */
+function readFields({ rawHeaders }: IncomingMessage): {
+  readonly headers: UpstreamHeaders;
+  readonly problem: string | undefined;
+} {
+  const fields = new AnswerFields(true);
+  let problem: string | undefined;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const value = rawHeaders[index + 1] as string;
+    problem ??= fields.takeField(headerTraits(rawHeaders[index] as string), value, value);
+  }
+  if (fields.chunked && fields.length >= 0) problem ??= "it has both Content-Length and Transfer-Encoding";
+  return { headers: fields.headers, problem };
 }

@@ -18,6 +18,7 @@ import { keepsFor, type ListDeps, type ListRules } from "./list-rules.ts";
 import { withoutThose, type AnswerReader, type ListReceiver } from "./list-receiver.ts";
 import { StrayReader } from "./stray-reader.ts";
 import { lockReaderFor } from "./tool-lock.ts";
+import { guard } from "../../shared/faults/guard.ts";
 import { isEventStream } from "../forwarding/response-headers.ts";
 
 const MAX_LIST_BYTES = 8 * 1024 * 1024;
@@ -228,7 +229,10 @@ export class ListReader implements AnswerReader {
       return true;
     }
     this.#pages += 1;
-    this.#timer ??= setTimeout(() => this.#answerEmptyPage(), MAX_REFILL_MS);
+    this.#timer ??= setTimeout(
+      guard(this.#next, () => this.#answerEmptyPage()),
+      MAX_REFILL_MS,
+    );
     this.#mode = "plain";
     this.#next.askAgain(nextPage(message, nextCursor));
     return true;

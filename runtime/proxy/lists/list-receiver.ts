@@ -1,8 +1,9 @@
 /** What stands before and behind those who read lists in answers. */
+import type { Guarded } from "../../shared/faults/guard.ts";
 import type { UpstreamHeaders, UpstreamReceiver } from "../../upstreams/transport-types.ts";
 
 /** Whoever passes the answer on to the client. */
-export interface ListReceiver extends UpstreamReceiver {
+export interface ListReceiver extends UpstreamReceiver, Guarded {
   /** What came must not go on. @param last ends an event stream that has begun */
   refuseAnswer(why: string, last?: Buffer): void;
   /** Leaves the answer under way, and asks the same upstream with another message. */

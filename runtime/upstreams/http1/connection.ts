@@ -17,9 +17,11 @@ import { writeSoon, type BatchedWriter } from "./write-batching.ts";
 import { openSocket, readAfterFailedWrite, type Address, type SocketUser } from "./open-socket.ts";
 import { AnswerReader, type AnswerSink } from "./reader.ts";
 import { bodySink, writeRequest, type WrittenRequest } from "./writer.ts";
+import { tellFault } from "../../shared/faults/faults.ts";
+import { guard, guardEach, type Guarded } from "../../shared/faults/guard.ts";
 
 /** Whose request is on the connection. */
-export interface ConnectionUser extends AnswerSink {
+export interface ConnectionUser extends AnswerSink, Guarded {
   readonly request: UpstreamRequest;
   onData(chunk: Buffer): boolean | void;
   /** The connection ended before anything was sent: another one will do. */
@@ -59,6 +61,8 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
   readonly #secure: boolean;
   readonly #since: number = performance.now();
   #user: ConnectionUser | undefined;
+  /** Whose answer has ended, until it has heard of that. */
+  #ending: ConnectionUser | undefined;
   /** The user's request, until it departs. */
   #unsent: WrittenRequest | undefined;
   #sender: BodySender | undefined;
@@ -72,7 +76,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
   #mustEnd = false;
   readonly #bytes: AnswerBytes = new AnswerBytes();
   /** For the connection, then for the head of an answer or its next bytes. */
-  readonly #deadline: Deadline = new Deadline(() => this.#late());
+  readonly #deadline: Deadline = new Deadline(this, () => this.#late());
   #idleTimeoutMs = 0;
 
   /** @throws for TLS settings that cannot be used at all */
@@ -91,7 +95,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     } catch (error) {
       this.#user = undefined;
       // The caller has the call in hand by then.
-      process.nextTick(() => user.fail("protocol", errorText(error)));
+      process.nextTick(guard(this, () => user.fail("protocol", errorText(error))));
       this.#release();
       return;
     }
@@ -105,15 +109,11 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     if (user === undefined || written === undefined) return;
     this.#unsent = undefined;
     this.#wasUsed = true;
-    try {
-      this.#send(user, written);
-    } catch (error) {
-      // Others depart behind it.
-      this.fail("protocol", `sending the request failed: ${errorText(error)}`);
-    }
+    sendOn(this, user, written);
   }
 
-  #send({ request }: ConnectionUser, written: WrittenRequest): void {
+  /** For `writeNow()`: others depart behind it. */
+  send({ request }: ConnectionUser, written: WrittenRequest): void {
     if (written.stream?.destroyed === true) {
       this.fail("request-body", "the body broke off");
       return;
@@ -177,6 +177,19 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     else user?.fail(failure, detail);
   }
 
+  /** A mistake of ours ends the call that is under way, not the process. */
+  broke(error: unknown): void {
+    const user = this.#user ?? this.#ending;
+    this.#ending = undefined;
+    tellFault({ scope: "request", what: "a connection to an upstream", error });
+    try {
+      if (this.#isReady || this.#isGone) this.destroy();
+      else this.fail("protocol", `opening the connection failed: ${errorText(error)}`);
+    } finally {
+      user?.broke(error);
+    }
+  }
+
   onHead(status: number, headers: string[]): void {
     if (this.#user === undefined) return;
     this.#deadline.wait(this.#idleTimeoutMs);
@@ -192,10 +205,12 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     const user = this.#user;
     if (user === undefined) return;
     this.#user = undefined;
+    this.#ending = user;
     // An answer that came before the request was sent is the last one here: what is left would be read as the next request.
     const isWhole = this.#sender === undefined && !this.#socket.writableNeedDrain;
     if (!this.#reader.keepsOpen || !isWhole || this.#mayHoldMore || this.#mustEnd) this.destroy();
     user.onEnd(trailers);
+    this.#ending = undefined;
     // After its user, so that a mistake there is no concern of the next one.
     this.#release();
   }
@@ -237,31 +252,22 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     }
     if (!this.#isPaused) this.#extend();
     this.#mayHoldMore = length === READ_BYTES;
-    try {
-      const problem = this.#reader.read(bytes, length);
-      if (problem === undefined) this.#bytes.handOn(this.#user, this.#secure);
-      else this.fail("protocol", `the upstream's answer is refused: ${problem}`);
-    } catch (error) {
-      // A mistake of ours in handling one answer ends that answer, not the process.
-      this.fail("protocol", `handling the answer failed: ${errorText(error)}`);
-    }
+    const problem = this.#reader.read(bytes, length);
+    if (problem === undefined) this.#bytes.handOn(this.#user, this.#secure);
+    else this.fail("protocol", `the upstream's answer is refused: ${problem}`);
   }
 
   ended(): void {
     // During a handshake an error says more, and follows.
     if (this.#isGone || !this.#isReady) return;
     this.#tellOfClose();
-    try {
-      // An answer without a length ends here; the sink hears of it.
-      if (this.#user === undefined || (this.#unsent === undefined && this.#reader.close())) this.destroy();
-      else
-        this.fail(
-          this.#lossAs("reset"),
-          `the upstream closed the connection ${this.#reader.isInBody ? "in the middle of" : "before"} its answer`,
-        );
-    } catch (error) {
-      this.fail("protocol", `handling the answer failed: ${errorText(error)}`);
-    }
+    // An answer without a length ends here; the sink hears of it.
+    if (this.#user === undefined || (this.#unsent === undefined && this.#reader.close())) this.destroy();
+    else
+      this.fail(
+        this.#lossAs("reset"),
+        `the upstream closed the connection ${this.#reader.isInBody ? "in the middle of" : "before"} its answer`,
+      );
   }
 
   closed(error: NodeJS.ErrnoException | undefined): void {
@@ -322,3 +328,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     else this.fail("timeout", this.#reader.isInBody ? "the answer stopped coming" : "no answer came in time");
   }
 }
+
+const sendOn = guardEach((connection: Connection, user: ConnectionUser, written: WrittenRequest) =>
+  connection.send(user, written),
+);

@@ -37,7 +37,8 @@ export function parseStatusLine(text: string): number {
     if (!(digit >= 0 && digit <= 9)) return -1;
     status = status * 10 + digit;
   }
-  if (status < 100 || status > 999) return -1;
+  // What is above 599 nobody may send on (shared/http/status.ts).
+  if (status < 100 || status > 599) return -1;
   let at = 12;
   let code = text.charCodeAt(at);
   // The reason may be missing, with its blank too: some servers write no more than the number.

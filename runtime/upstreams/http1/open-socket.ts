@@ -6,6 +6,7 @@ import type { UpstreamConnect } from "../../features/connection/compiled.ts";
 import type { UpstreamEndpoint } from "../endpoint.ts";
 import type { ConnectGuard } from "../reach.ts";
 import { READ_BYTES } from "./answer-bytes.ts";
+import { guard, guardEach, type Guarded } from "../../shared/faults/guard.ts";
 
 /** What all connections of one upstream have in common. */
 export interface Address extends UpstreamEndpoint {
@@ -16,7 +17,7 @@ export interface Address extends UpstreamEndpoint {
   tlsSession: Buffer | undefined;
 }
 
-export interface SocketUser {
+export interface SocketUser extends Guarded {
   /** Connected, and over TLS the peer is who it should be. */
   ready(): void;
   /** @param bytes only up to `length`; in the clear only valid during the call, unless they are read into a buffer of the user's */
@@ -48,9 +49,18 @@ export function openSocket(address: Address, user: SocketUser): Socket {
   };
   const socket = address.secure ? openSecure(address, options, user) : openClear(options, user);
   let problem: Error | undefined;
-  socket.on("error", (error: Error) => (problem = error));
-  socket.on("end", () => user.ended());
-  socket.on("close", () => user.closed(problem));
+  socket.on(
+    "error",
+    guard(user, (error: Error) => (problem = error)),
+  );
+  socket.on(
+    "end",
+    guard(user, () => user.ended()),
+  );
+  socket.on(
+    "close",
+    guard(user, () => user.closed(problem)),
+  );
   return socket;
 }
 
@@ -87,14 +97,17 @@ function openClear(target: Target, user: SocketUser): Socket {
   const socket = connectTcp({
     ...target,
     onread: {
-      buffer: () => user.bufferFor(SHARED),
+      buffer: () => bufferFor(user) ?? SHARED,
       callback: (length, bytes) => {
-        user.read(bytes as Buffer, length);
+        read(user, bytes as Buffer, length);
         return true;
       },
     },
   });
-  socket.once("connect", () => user.ready());
+  socket.once(
+    "connect",
+    guard(user, () => user.ready()),
+  );
   return socket;
 }
 
@@ -107,8 +120,20 @@ function openSecure(address: Address, target: Target, user: SocketUser): Socket 
     ...address.tls,
   });
   // Node keeps it back until the peer has proven its name: a resumed session is not asked for it again.
-  socket.on("session", (session: Buffer) => (address.tlsSession = session));
-  socket.once("secureConnect", () => user.ready());
-  socket.on("data", (chunk: Buffer) => user.read(chunk, chunk.length));
+  socket.on(
+    "session",
+    guard(user, (session: Buffer) => (address.tlsSession = session)),
+  );
+  socket.once(
+    "secureConnect",
+    guard(user, () => user.ready()),
+  );
+  socket.on(
+    "data",
+    guard(user, (chunk: Buffer) => user.read(chunk, chunk.length)),
+  );
   return socket;
 }
+
+const read = guardEach((user: SocketUser, bytes: Buffer, length: number) => user.read(bytes, length));
+const bufferFor = guardEach((user: SocketUser) => user.bufferFor(SHARED));

@@ -13,6 +13,7 @@ import { connectGuard, type ConnectGuard } from "../reach.ts";
 import { Connection, type ConnectionOwner, type ConnectionUser } from "./connection.ts";
 import type { Address } from "./open-socket.ts";
 import { Settling } from "./settling.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 /** All connections of one upstream. */
 export class Pool extends RequestPool<Call> implements ConnectionOwner, UpstreamPool {
@@ -149,7 +150,8 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
     const index = this.#idle.lastIndexOf(connection);
     if (index >= 0) this.#idle.splice(index, 1);
     // One of a limited number: somebody may have been waiting for it. Later, for one that waits may be told off just now.
-    else if (this.waiting.length > 0) process.nextTick(() => this.#openForWaiting());
+    else if (this.waiting.length > 0)
+      process.nextTick(task("the opening of a connection to an upstream", () => this.#openForWaiting()));
   }
 
   onUnreachable(failure: UpstreamFailure, detail: string, since: number): void {
@@ -161,7 +163,10 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
 
   #settleIn(ms: number): void {
     this.#isSettling = true;
-    setTimeout(() => this.#settle(), Math.ceil(ms)).unref();
+    setTimeout(
+      task("the look at settling connections", () => this.#settle()),
+      Math.ceil(ms),
+    ).unref();
   }
 
   /** Those that have outlived the moment are free. */
@@ -200,7 +205,11 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
       this.#connecting -= 1;
       this.share.closed();
       const since = performance.now();
-      process.nextTick(() => this.onUnreachable(failureOf(error as Error), errorText(error), since));
+      process.nextTick(
+        task("the end of a request without a connection", () =>
+          this.onUnreachable(failureOf(error as Error), errorText(error), since),
+        ),
+      );
     }
   }
 
@@ -231,6 +240,8 @@ class Call implements ConnectionUser, UpstreamCall, WaitingCall {
   readonly #receiver: UpstreamReceiver;
   #connection: Connection | undefined;
   #isOver = false;
+  /** Its receiver has heard of the end, or wants to hear nothing. */
+  #isTold = false;
 
   constructor(pool: Pool, request: UpstreamRequest, receiver: UpstreamReceiver, since: number) {
     this.#pool = pool;
@@ -261,6 +272,7 @@ class Call implements ConnectionUser, UpstreamCall, WaitingCall {
   }
 
   abort(): void {
+    this.#isTold = true;
     if (!this.#finish()) return;
     discardBody(this.request);
     if (this.#connection) this.#connection.destroy();
@@ -276,7 +288,9 @@ class Call implements ConnectionUser, UpstreamCall, WaitingCall {
   }
 
   onEnd(trailers: string[] | undefined): void {
-    if (this.#finish()) this.#receiver.onEnd(trailers);
+    if (!this.#finish()) return;
+    this.#isTold = true;
+    this.#receiver.onEnd(trailers);
   }
 
   onUnsent(): void {
@@ -287,7 +301,19 @@ class Call implements ConnectionUser, UpstreamCall, WaitingCall {
   fail(failure: UpstreamFailure, detail: string): void {
     if (!this.#finish()) return;
     discardBody(this.request);
+    this.#isTold = true;
     this.#receiver.onFailure(failure, detail);
+  }
+
+  broke(error: unknown): void {
+    try {
+      if (this.#finish()) discardBody(this.request);
+    } finally {
+      // Also of a call that is over, where its receiver has not heard of that.
+      const wasTold = this.#isTold;
+      this.#isTold = true;
+      if (!wasTold) this.#receiver.onFailure("protocol", `handling the answer failed: ${errorText(error)}`);
+    }
   }
 
   /** @returns false when it was over before */

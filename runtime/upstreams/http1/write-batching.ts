@@ -6,9 +6,11 @@
  * Costs one immediate for all requests of one turn of the event loop, and no time: what they wait for is our own work, and
  * their answers could not be read before it is done.
  */
+import { guardEach, type Guarded } from "../../shared/faults/guard.ts";
+
 let waiting: BatchedWriter[] = [];
 
-export interface BatchedWriter {
+export interface BatchedWriter extends Guarded {
   writeNow(): void;
 }
 
@@ -19,5 +21,7 @@ export function writeSoon(writer: BatchedWriter): void {
 function writeAll(): void {
   const all = waiting;
   waiting = [];
-  for (const each of all) each.writeNow();
+  for (const each of all) writeOne(each);
 }
+
+const writeOne = guardEach((writer: BatchedWriter) => writer.writeNow());

@@ -10,6 +10,7 @@
 import { constants, type ClientHttp2Stream, type IncomingHttpHeaders, type IncomingHttpStatusHeader } from "node:http2";
 
 import { errorText } from "../../shared/errors.ts";
+import { isFinalStatus } from "../../shared/http/status.ts";
 import { joinUnread, takeUnread } from "../../shared/http/unread.ts";
 import { BodySender, type BodyEvents } from "../body-sender.ts";
 import { Deadline } from "../deadline.ts";
@@ -29,8 +30,12 @@ import { requestHead } from "./head.ts";
 import { resetSoon } from "./reset.ts";
 import type { Session } from "./session.ts";
 import { StreamSink } from "./stream-sink.ts";
+import { tellFault } from "../../shared/faults/faults.ts";
+import { guard } from "../../shared/faults/guard.ts";
 
 const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
+
+type Head = IncomingHttpHeaders & IncomingHttpStatusHeader;
 
 export interface CallOwner {
   /** The transport is closed: what broke, broke by that. */
@@ -49,7 +54,7 @@ export class Call implements UpstreamCall, WaitingCall, UpstreamReceiver, BodyEv
   readonly since: number;
   readonly #owner: CallOwner;
   readonly #receiver: UpstreamReceiver;
-  readonly #deadline: Deadline = new Deadline(() => this.#late());
+  readonly #deadline: Deadline = new Deadline(this, () => this.#late());
   #stream: ClientHttp2Stream | undefined;
   #session: Session | undefined;
   /** Bytes that had come on its connection when it was sent. */
@@ -70,6 +75,8 @@ export class Call implements UpstreamCall, WaitingCall, UpstreamReceiver, BodyEv
   #trailers: UpstreamHeaders | undefined;
   #wasRefused = false;
   #isOver = false;
+  /** Its receiver has heard of the end, or wants to hear nothing. */
+  #isTold = false;
 
   constructor(owner: CallOwner, request: UpstreamRequest, receiver: UpstreamReceiver, since: number) {
     this.#owner = owner;
@@ -132,6 +139,7 @@ export class Call implements UpstreamCall, WaitingCall, UpstreamReceiver, BodyEv
   }
 
   abort(): void {
+    this.#isTold = true;
     if (!this.#finish()) return;
     if (this.#other) this.#other.abort();
     else if (this.#stream) this.#cancel();
@@ -143,6 +151,7 @@ export class Call implements UpstreamCall, WaitingCall, UpstreamReceiver, BodyEv
     if (!this.#finish()) return;
     this.#cancel();
     discardBody(this.request);
+    this.#isTold = true;
     this.#receiver.onFailure(failure, detail);
   }
 
@@ -158,6 +167,7 @@ export class Call implements UpstreamCall, WaitingCall, UpstreamReceiver, BodyEv
     if (!this.#finish()) return;
     // An answer that came before the request was sent is the last word: nobody wants the rest.
     if (this.#sender !== undefined || this.#stream?.writableFinished === false) this.#cancel();
+    this.#isTold = true;
     this.#receiver.onEnd(trailers);
   }
 
@@ -192,42 +202,54 @@ export class Call implements UpstreamCall, WaitingCall, UpstreamReceiver, BodyEv
       joinUnread(stream);
       return takesMore;
     };
-    stream.on("headers", () => {
+    const on = (event: string, listener: (...args: never[]) => void): void => {
+      stream.on(event, guard(this, listener as (...args: readonly unknown[]) => void));
+    };
+    on("headers", () => {
       this.#interim += 1;
       if (this.#interim > MAX_INTERIM) this.fail("protocol", "the answer has too many interim answers");
     });
-    stream.on("response", (headers, flags, raw) => this.#head(headers, flags, raw as unknown as readonly string[]));
-    stream.on("trailers", (_headers, _flags, raw) => {
-      this.#trailers = raw as unknown as readonly string[];
+    on("response", (headers: Head, flags: number, raw: readonly string[]) => this.#head(headers, flags, raw));
+    on("trailers", (_headers: Head, _flags: number, raw: readonly string[]) => {
+      this.#trailers = raw;
       if (isTooLarge(this.#trailers)) this.fail("protocol", HEAD_TOO_LARGE);
     });
-    stream.on("data", (chunk: Buffer) => {
+    on("data", (chunk: Buffer) => {
       this.#given += chunk.length;
       if (!this.#isPaused) this.#deadline.wait(this.request.idleTimeoutMs);
-      this.#guard(() => this.onData(chunk));
+      this.onData(chunk);
     });
-    stream.on("end", () => {
-      if (this.#isWhole && this.#hasHead) this.#guard(() => this.onEnd(this.#trailers));
+    on("end", () => {
+      if (this.#isWhole && this.#hasHead) this.onEnd(this.#trailers);
     });
-    stream.on("error", (error) => (problem = error));
-    stream.once("close", () => this.#closed(stream, problem));
+    on("error", (error: Error) => (problem = error));
+    on("close", () => this.#closed(stream, problem));
   }
 
-  #head(headers: IncomingHttpHeaders & IncomingHttpStatusHeader, flags: number, raw: readonly string[]): void {
+  #head(headers: Head, flags: number, raw: readonly string[]): void {
     this.#hasHead = true;
     this.#deadline.wait(this.request.idleTimeoutMs);
     const isWhole = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
     if (isTooLarge(raw)) return this.fail("protocol", HEAD_TOO_LARGE);
+    const status = headers[":status"] ?? 0;
+    if (!isFinalStatus(status)) return this.fail("protocol", `the answer has the status ${status}`);
     // ":status" stands first, and alone.
-    this.#guard(() => this.onHead(headers[":status"] ?? 0, raw.slice(2), isWhole));
+    this.onHead(status, raw.slice(2), isWhole);
   }
 
   /** A mistake of ours in handling one answer ends that answer, not the process. */
-  #guard(step: () => void): void {
+  broke(error: unknown): void {
+    tellFault({ scope: "request", what: "a call to an upstream", error });
     try {
-      step();
-    } catch (error) {
-      this.fail("protocol", `handling the answer failed: ${errorText(error)}`);
+      if (this.#finish()) {
+        this.#cancel();
+        discardBody(this.request);
+      }
+    } finally {
+      // Also of a call that is over, where its receiver has not heard of that.
+      const wasTold = this.#isTold;
+      this.#isTold = true;
+      if (!wasTold) this.#receiver.onFailure("protocol", `handling the answer failed: ${errorText(error)}`);
     }
   }
 
@@ -253,8 +275,8 @@ export class Call implements UpstreamCall, WaitingCall, UpstreamReceiver, BodyEv
   #giveRest(rest: Buffer[]): void {
     while (!this.#isPaused && !this.#isOver) {
       const piece = rest.shift();
-      if (piece === undefined) this.#guard(() => this.onEnd(this.#trailers));
-      else this.#guard(() => this.onData(piece));
+      if (piece === undefined) this.onEnd(this.#trailers);
+      else this.onData(piece);
     }
   }
 
@@ -287,7 +309,7 @@ export class Call implements UpstreamCall, WaitingCall, UpstreamReceiver, BodyEv
 
   #failSoon(failure: UpstreamFailure, detail: string): void {
     // The caller has the call in hand by then.
-    process.nextTick(() => this.fail(failure, detail));
+    process.nextTick(guard(this, () => this.fail(failure, detail)));
   }
 
   #cancel(): void {

@@ -10,6 +10,7 @@ import { failureOf } from "../failure.ts";
 import type { UpstreamPool } from "../upstream-pools.ts";
 import { Call, type CallOwner } from "./call.ts";
 import { Session, type SessionOwner } from "./session.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 /** So long an upstream that chose HTTP/1.1 is not asked anew. */
 const HTTP1_MS = 60_000;
@@ -87,7 +88,10 @@ export class Pool extends RequestPool<Call> implements UpstreamPool, SessionOwne
     // A stream may have ended in the phase that streams are reset in, see reset.ts: later, and those that came together.
     if (this.waiting.length === 0 || this.#startsSoon) return;
     this.#startsSoon = true;
-    setTimeout(() => this.#startWaiting(), 0);
+    setTimeout(
+      task("the start of waiting requests", () => this.#startWaiting()),
+      0,
+    );
   }
 
   onHttp1(): void {
@@ -153,7 +157,8 @@ export class Pool extends RequestPool<Call> implements UpstreamPool, SessionOwne
 
   /** One that waits may be told off just now. */
   #openSoon(): void {
-    if (this.waiting.length > 0) process.nextTick(() => this.#openForWaiting());
+    if (this.waiting.length > 0)
+      process.nextTick(task("the opening of a connection to an upstream", () => this.#openForWaiting()));
   }
 
   #openForWaiting(): void {
@@ -178,7 +183,11 @@ export class Pool extends RequestPool<Call> implements UpstreamPool, SessionOwne
       this.#connecting -= 1;
       this.share.closed();
       const since = performance.now();
-      process.nextTick(() => this.onUnreachable(failureOf(error as Error), errorText(error), since));
+      process.nextTick(
+        task("the end of a request without a connection", () =>
+          this.onUnreachable(failureOf(error as Error), errorText(error), since),
+        ),
+      );
       return false;
     }
   }

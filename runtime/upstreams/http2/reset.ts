@@ -8,6 +8,8 @@
  */
 import type { ClientHttp2Stream } from "node:http2";
 import { addAbortSignal, PassThrough } from "node:stream";
+import { ignore } from "../../shared/ignore.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 let given: ClientHttp2Stream[] = [];
 
@@ -18,15 +20,19 @@ export function resetSoon(stream: ClientHttp2Stream): void {
 function resetAll(): void {
   const all = given;
   given = [];
-  for (const stream of all) if (!stream.destroyed) stream.destroy(CANCELLED);
+  for (const stream of all) resetOne(stream);
 }
+
+const resetOne = task("the reset of a stream", (stream: ClientHttp2Stream): void => {
+  if (!stream.destroyed) stream.destroy(CANCELLED);
+});
 
 /** What node:http2 says CANCEL for, and no other error: the one that an AbortSignal makes. */
 const CANCELLED = cancelledError();
 
 function cancelledError(): Error {
   const stream = new PassThrough();
-  stream.on("error", () => {});
+  stream.on("error", ignore);
   addAbortSignal(AbortSignal.abort(), stream);
   return stream.errored ?? new Error("cancelled");
 }

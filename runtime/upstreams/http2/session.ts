@@ -4,7 +4,7 @@
  * Over node:http2. Untrusted input: the upstream's frames, which nghttp2 reads. Promises: no request is begun on a connection
  * whose certificate was not checked, or that has said it takes no more; whoever has a request on it hears of its end.
  */
-import { connect as connectHttp2, type ClientHttp2Session, type ClientHttp2Stream } from "node:http2";
+import { connect as connectHttp2, type ClientHttp2Session, type ClientHttp2Stream, type Settings } from "node:http2";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 
@@ -16,6 +16,8 @@ import { MAX_FIELDS, MAX_HEAD_BYTES } from "../http1/reader.ts";
 import { MAX_STREAMS } from "../transport-limits.ts";
 import { failureOfOpening } from "../failure.ts";
 import { openUpstreamSocket } from "../upstream-socket.ts";
+import { tellFault } from "../../shared/faults/faults.ts";
+import { guard } from "../../shared/faults/guard.ts";
 
 export interface SessionOwner {
   readonly upstream: Upstream;
@@ -56,7 +58,7 @@ export class Session {
   readonly #owner: SessionOwner;
   readonly #socket: Socket;
   readonly #since: number = performance.now();
-  readonly #deadline: Deadline = new Deadline(() => this.#fail("connect-timeout", "no connection in time"));
+  readonly #deadline: Deadline = new Deadline(this, () => this.#fail("connect-timeout", "no connection in time"));
   #http2: ClientHttp2Session | undefined;
   #streams = 0;
   /** As the upstream says, which may change. */
@@ -74,11 +76,23 @@ export class Session {
       tlsSession: owner.tlsSession,
     });
     this.#socket = socket;
-    socket.on("error", (error: Error) => (this.#error ??= error));
-    socket.once("close", () => this.#closed());
+    socket.on(
+      "error",
+      guard(this, (error: Error) => (this.#error ??= error)),
+    );
+    socket.once(
+      "close",
+      guard(this, () => this.#closed()),
+    );
     // Node keeps it back until the peer has proven its name: a resumed session is not asked for it again.
-    socket.on("session", (session: Buffer) => (owner.tlsSession = session));
-    socket.once(ready, () => this.#connected());
+    socket.on(
+      "session",
+      guard(this, (session: Buffer) => (owner.tlsSession = session)),
+    );
+    socket.once(
+      ready,
+      guard(this, () => this.#connected()),
+    );
     this.#deadline.wait(owner.connectTimeoutMs);
   }
 
@@ -109,7 +123,10 @@ export class Session {
     const stream = http2.request(head, options);
     this.#streams += 1;
     this.idleUntil = Number.POSITIVE_INFINITY;
-    stream.once("close", () => this.#streamClosed());
+    stream.once(
+      "close",
+      guard(this, () => this.#streamClosed()),
+    );
     return stream;
   }
 
@@ -119,6 +136,12 @@ export class Session {
     this.#gone();
     this.#http2?.destroy();
     this.#socket.destroy();
+  }
+
+  /** A mistake of ours: those who have a request on it hear of its end. */
+  broke(error: unknown): void {
+    tellFault({ scope: "request", what: "a connection to an upstream", error });
+    this.#fail("protocol", `handling the connection failed: ${errorText(error)}`);
   }
 
   #connected(): void {
@@ -139,16 +162,31 @@ export class Session {
       ...AS_THEY_ARE,
     });
     this.#http2 = http2;
-    http2.on("error", (error: Error) => (this.#error ??= error));
-    http2.once("close", () => this.#closed());
+    http2.on(
+      "error",
+      guard(this, (error: Error) => (this.#error ??= error)),
+    );
+    http2.once(
+      "close",
+      guard(this, () => this.#closed()),
+    );
     // Streams that it has may go on; node:http2 begins no others.
-    http2.once("goaway", () => this.#owner.onFull(this));
-    http2.on("remoteSettings", ({ maxConcurrentStreams = MAX_STREAMS }) => {
-      this.#maxStreams = Math.min(maxConcurrentStreams, MAX_STREAMS);
-      this.#owner.maxStreams = Math.max(this.#maxStreams, 1);
-      if (this.hasRoom) this.#owner.onRoom(this);
-    });
-    http2.once("connect", () => http2.setLocalWindowSize(SESSION_WINDOW_BYTES));
+    http2.once(
+      "goaway",
+      guard(this, () => this.#owner.onFull(this)),
+    );
+    http2.on(
+      "remoteSettings",
+      guard(this, ({ maxConcurrentStreams = MAX_STREAMS }: Settings) => {
+        this.#maxStreams = Math.min(maxConcurrentStreams, MAX_STREAMS);
+        this.#owner.maxStreams = Math.max(this.#maxStreams, 1);
+        if (this.hasRoom) this.#owner.onRoom(this);
+      }),
+    );
+    http2.once(
+      "connect",
+      guard(this, () => http2.setLocalWindowSize(SESSION_WINDOW_BYTES)),
+    );
     this.idleUntil = performance.now() + IDLE_MS;
     this.#owner.onReady(this);
   }

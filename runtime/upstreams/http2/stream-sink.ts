@@ -5,6 +5,7 @@ import { PendingWrites } from "../../shared/http/pending-writes.ts";
 import { trailerObject } from "../../shared/http/trailers.ts";
 import type { BodySink } from "../body-sender.ts";
 import { resetSoon } from "./reset.ts";
+import { guard } from "../../shared/faults/guard.ts";
 
 export class StreamSink implements BodySink {
   readonly target: ClientHttp2Stream;
@@ -14,14 +15,15 @@ export class StreamSink implements BodySink {
   constructor(stream: ClientHttp2Stream) {
     this.target = stream;
     this.#writes = new PendingWrites(stream);
-    stream.once("wantTrailers", () => {
-      try {
-        stream.sendTrailers(this.#trailers);
-      } catch {
-        // Checked before; what is refused all the same must not look like a request without them.
-        resetSoon(stream);
-      }
-    });
+    stream.once(
+      "wantTrailers",
+      guard(this, () => stream.sendTrailers(this.#trailers)),
+    );
+  }
+
+  /** Trailers are checked before; what is refused all the same must not look like a request without them. */
+  broke(): void {
+    resetSoon(this.target);
   }
 
   write(chunk: Buffer): boolean {

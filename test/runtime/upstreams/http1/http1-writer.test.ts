@@ -139,6 +139,7 @@ describe("BodySender", () => {
       onProgress: () => (progress += 1),
       onSent: () => over.resolve("sent"),
       onBroken: (error) => over.resolve(error.message),
+      broke: (error) => over.resolve(String(error)),
     });
     server.close();
     return {
