@@ -15,20 +15,23 @@ const EXIT_CODE = 1;
  */
 export function installLastResort(drain: (error: unknown) => Promise<void>, withinMs: number): void {
   let isEnding = false;
+  const end = async (error: unknown): Promise<void> => {
+    setTimeout(exit, withinMs).unref();
+    try {
+      await drain(error);
+    } catch (second) {
+      tellFault({ scope: "process", error: second });
+    }
+    exit();
+  };
   process.on("uncaughtException", (error: unknown) => {
     tellFault({ scope: "process", error });
     if (isEnding) return;
     isEnding = true;
-    const exit = (): never => process.exit(EXIT_CODE);
-    setTimeout(exit, withinMs).unref();
-    void ended(drain, error).finally(exit);
+    void end(error);
   });
 }
 
-async function ended(drain: (error: unknown) => Promise<void>, error: unknown): Promise<void> {
-  try {
-    await drain(error);
-  } catch (second) {
-    tellFault({ scope: "process", error: second });
-  }
+function exit(): never {
+  process.exit(EXIT_CODE);
 }
