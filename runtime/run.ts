@@ -1,6 +1,7 @@
 /** `gateway run`: serves until a signal says stop. */
 import type { Gateway } from "./gateway.ts";
 import { installLastResort } from "./control/workers/last-resort.ts";
+import { task } from "./shared/faults/guard.ts";
 
 export interface RunOptions {
   readonly config: string;
@@ -17,7 +18,10 @@ export async function runUntilSignal({ config, workers }: RunOptions): Promise<n
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => resolve());
   });
   // Log rotation: the file was renamed, the next records go to a new one.
-  process.on("SIGHUP", () => gateway.reopenLogs());
+  process.on(
+    "SIGHUP",
+    task("the reopening of logs", () => gateway.reopenLogs()),
+  );
   console.error(`gateway serves on ${gateway.origin}${by}, admin on ${gateway.adminOrigin}`);
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => (closing ??= gateway.close());

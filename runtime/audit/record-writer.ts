@@ -12,6 +12,7 @@ import { type LogFile, openLogFile } from "./log-file.ts";
 import type { DeclaredArguments } from "./redaction/plan.ts";
 import type { ConsumerStatus } from "./record-consumer.ts";
 import type { OutcomeInput } from "./outcome-record.ts";
+import { task } from "../shared/faults/guard.ts";
 
 export interface RecordWriter extends Closable {
   /**
@@ -162,7 +163,7 @@ export function createRecordWriter(options: RecordWriterOptions): LineWriter {
   function schedule(): void {
     if (isWriting || isClosed || total === done) return;
     if (full.length > 0 || filled >= batchSize || flushes.length > 0) writeBatch();
-    else timer ??= setTimeout(writeBatch, batchMs);
+    else timer ??= setTimeout(task("the write of records", writeBatch), batchMs);
   }
 
   function writeBatch(): void {
@@ -193,7 +194,14 @@ export function createRecordWriter(options: RecordWriterOptions): LineWriter {
       if (error) {
         // A pipe that is full for the moment is no failure.
         if (error.code !== "EAGAIN" && waitMs === retryMs) onError(writeError(error), total - done);
-        retryTimer = setTimeout(retry, waitMs, lines, from, Math.min(waitMs * 2, MAX_RETRY_MS), whenDone);
+        retryTimer = setTimeout(
+          task("the write of records", retry),
+          waitMs,
+          lines,
+          from,
+          Math.min(waitMs * 2, MAX_RETRY_MS),
+          whenDone,
+        );
         return;
       }
       file?.wrote(written);

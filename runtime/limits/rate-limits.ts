@@ -13,6 +13,7 @@ import { type Gate, type Taken, UNAVAILABLE_MS } from "./gate.ts";
 import { createRequestGate } from "./request-gate.ts";
 import { createSharedCounts, type SharedCountsDeps } from "./shared-counts.ts";
 import { createSlotGate } from "./slot-gate.ts";
+import { task } from "../shared/faults/guard.ts";
 
 /** Who asks, and for what. */
 export interface LimitFacts {
@@ -101,7 +102,7 @@ export function createRateLimits(deps: RateLimitsDeps): RateLimits {
 
   follow(deps.snapshots.current());
   const unsubscribe = deps.snapshots.subscribe(follow);
-  const timer = setInterval(tend, TEND_MS);
+  const timer = setInterval(task("the upkeep of rate limits", tend), TEND_MS);
   timer.unref();
 
   return {

@@ -17,6 +17,7 @@ import { type LogTo, sinkLog } from "./sink-log.ts";
 import { createSender } from "./senders/create-sender.ts";
 import type { Sender } from "./sender.ts";
 import { MAX_LINE_BYTES, openSpool } from "./spool/spool.ts";
+import { task } from "../shared/faults/guard.ts";
 
 /** Structured-clonable. */
 export interface RecordSinkOptions extends RecordSinkSettings {
@@ -104,7 +105,7 @@ export function openRecordSink(options: RecordSinkOptions, deps: RecordSinkDeps)
     }
   };
   adopt();
-  const timer = setInterval(adopt, adoptEveryMs);
+  const timer = setInterval(task("the adoption of spools", adopt), adoptEveryMs);
   timer.unref();
 
   return {

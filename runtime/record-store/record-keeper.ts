@@ -11,6 +11,7 @@ import { errorText } from "../shared/errors.ts";
 import { BackEndError, type RecordBackEnd } from "./back-end.ts";
 import { join, requestKey, resultOf } from "./result.ts";
 import { type Row, toRow } from "./row.ts";
+import { task } from "../shared/faults/guard.ts";
 
 export interface KeeperDeps {
   readonly log: (level: "info" | "warn" | "error", fields: Readonly<Record<string, unknown>>, message: string) => void;
@@ -62,7 +63,7 @@ export function keepRecords(backEnd: RecordBackEnd, deps: KeeperDeps): RecordCon
   let running: Promise<void> | undefined;
   let isClosed = false;
   let flushes: { readonly upTo: number; readonly resolve: () => void }[] = [];
-  const maintenance = setInterval(() => void tend(), TEND_EVERY_MS).unref();
+  const maintenance = setInterval(task("the upkeep of the record store", tend), TEND_EVERY_MS).unref();
   let tending: Promise<void> | undefined;
   let closing: Promise<void> | undefined;
 
@@ -118,7 +119,7 @@ export function keepRecords(backEnd: RecordBackEnd, deps: KeeperDeps): RecordCon
 
   function schedule(ms: number): void {
     if (timer !== undefined || running || isClosed) return;
-    timer = setTimeout(() => void work(), ms);
+    timer = setTimeout(task("the write of records", work), ms);
   }
 
   function work(): Promise<void> {

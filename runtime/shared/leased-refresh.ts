@@ -6,6 +6,7 @@
  * process that died. Who waits for another holder looks after each wait what that one brought.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { task } from "./faults/guard.ts";
 
 /** How long a holder that died keeps others waiting; a living one that stands still for longer loses the lease. */
 const LEASE_MS = 10_000;
@@ -88,9 +89,9 @@ function keepRenewed(lease: Lease): () => void {
   const renew = async (): Promise<void> => {
     // A store that is away is asked again: while it is, nobody else gets the lease either.
     const isHeld = await lease.renew(LEASE_MS).catch(() => true);
-    if (isHeld && !ended) timer = setTimeout(() => void renew(), RENEW_EVERY_MS);
+    if (isHeld && !ended) timer = setTimeout(task("the renewal of a lease", renew), RENEW_EVERY_MS);
   };
-  let timer = setTimeout(() => void renew(), RENEW_EVERY_MS);
+  let timer = setTimeout(task("the renewal of a lease", renew), RENEW_EVERY_MS);
   return () => {
     ended = true;
     clearTimeout(timer);

@@ -3,6 +3,8 @@
  * notified us), or by a poll, which also covers lost hints. Listeners may be called without need, never left uncalled.
  */
 
+import { task } from "../shared/faults/guard.ts";
+
 export interface FeedWatch {
   /** @returns unsubscribe; safe to call twice */
   onAppend(feed: string, listener: () => void): () => void;
@@ -53,19 +55,22 @@ export function createFeedWatch(poll?: FeedPoll): FeedWatch {
 
   function notify(feed: string): void {
     // Later, and one by one: a listener must not run inside the append that caused it.
-    for (const entry of listeners.get(feed) ?? []) queueMicrotask(entry);
+    for (const entry of listeners.get(feed) ?? []) queueMicrotask(task("a listener of a feed", entry));
   }
 
   function schedule(): void {
     if (!poll || closed || polling || timer || listeners.size === 0) return;
-    timer = setTimeout(() => {
-      timer = undefined;
-      polling = true;
-      void check(poll).finally(() => {
-        polling = false;
-        schedule();
-      });
-    }, poll.everyMs);
+    timer = setTimeout(
+      task("the look at a feed", () => {
+        timer = undefined;
+        polling = true;
+        void check(poll).finally(() => {
+          polling = false;
+          schedule();
+        });
+      }),
+      poll.everyMs,
+    );
     timer.unref();
   }
 

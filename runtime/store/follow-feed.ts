@@ -7,6 +7,7 @@
 import { errorText } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
 import type { Json, Store } from "./store.ts";
+import { task } from "../shared/faults/guard.ts";
 
 export interface FeedFollower {
   /** Resolves when this process knows all that was in the feed. @throws GatewayError `store.unavailable` */
@@ -78,7 +79,7 @@ export function followFeed({ store, log, feed, onEntry, onRead }: FollowOptions)
     );
   };
 
-  const timer = setInterval(poll, POLL_MS);
+  const timer = setInterval(task("the poll of a feed", poll), POLL_MS);
   timer.unref();
   const unsubscribe = store.onAppend(feed, poll);
   poll();

@@ -3,6 +3,7 @@ import { errorText } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
 import type { Closable } from "../shared/clock.ts";
 import type { Store } from "./store.ts";
+import { task } from "../shared/faults/guard.ts";
 
 export interface SweeperDeps {
   readonly store: Store;
@@ -27,7 +28,10 @@ export function startSweeper({ store, log, everyMs = 60_000 }: SweeperDeps): Clo
 
   function schedule(): void {
     if (closed) return;
-    timer = setTimeout(() => void (running = sweep()), everyMs * (0.5 + Math.random()));
+    timer = setTimeout(
+      task("the sweep of the store", () => (running = sweep())),
+      everyMs * (0.5 + Math.random()),
+    );
     timer.unref();
   }
 

@@ -8,6 +8,7 @@ import { isRecord, type Members } from "../shared/is-record.ts";
 import type { VaultReference } from "../settings/vault-reference.ts";
 import { lookUp, type VaultTokens } from "./login.ts";
 import type { VaultAnswer, VaultRequests } from "./requests.ts";
+import { task } from "../shared/faults/guard.ts";
 
 /** By name; null is what is no text. */
 export type EntryFields = ReadonlyMap<string, string | null>;
@@ -49,7 +50,10 @@ export async function readEntry({ requests, tokens, slowMs }: EntryDeps, place: 
   if (!had.ok) return { ok: false, of: "server", failure: had.failure };
   let looked: Promise<VaultAnswer> | undefined;
   const ask = (token: string): Promise<VaultAnswer> => {
-    const slow = setTimeout(() => void (looked ??= lookUp(requests, token)), slowMs);
+    const slow = setTimeout(
+      task("the look at the token of the vault", () => (looked ??= lookUp(requests, token))),
+      slowMs,
+    );
     return requests.ask({ method: "GET", path: place.path, token }).finally(() => clearTimeout(slow));
   };
   let answer = await ask(had.token);

@@ -16,6 +16,7 @@ import type { Store } from "../store/store.ts";
 import { createEventRecords, delayAfter, GIVE_UP_AFTER, type NewEvent, type WaitingEvent } from "./event-records.ts";
 import { signedHeaders } from "./signature.ts";
 import { createTally, type WebhookCount, type WebhookStatus } from "./tally.ts";
+import { task } from "../shared/faults/guard.ts";
 
 export interface Webhook extends Closable {
   readonly notify: Notify;
@@ -64,7 +65,7 @@ export function createWebhook(settings: WebhookSettings, deps: WebhookDeps): Web
   let closed = false;
   let running: Promise<void> | undefined;
   let ticks = 0;
-  const timer = setInterval(() => void work(), everyMs);
+  const timer = setInterval(task("the delivery of events", work), everyMs);
   timer.unref();
 
   return {

@@ -3,6 +3,8 @@
  * the chain, in another thread, counts the same. Checkpoints have their places among them.
  */
 
+import { task } from "../../shared/faults/guard.ts";
+
 /** Records of a segment; its checkpoint names them all. */
 export const MAX_UNSIGNED = 512;
 const CHECKPOINT_MS = 1_000;
@@ -43,7 +45,7 @@ export function countPlaces(first: number, checkpoint?: () => void): Places {
       if (checkpoint === undefined) return;
       unsigned += 1;
       if (unsigned >= MAX_UNSIGNED) reserve();
-      else timer ??= setTimeout(reserve, CHECKPOINT_MS);
+      else timer ??= setTimeout(task("the place of the audit", reserve), CHECKPOINT_MS);
     },
     close: () => clearTimeout(timer),
   };

@@ -10,6 +10,7 @@ import type { Socket } from "node:net";
 import type { BootSettings } from "../../config/compiled.ts";
 import { type Certificates, openCertificates } from "../../http/listener/certificates.ts";
 import type { Log } from "../../shared/log.ts";
+import { guardSocket } from "../../shared/faults/guard.ts";
 
 export interface AdminServer {
   readonly server: Server | SecureServer;
@@ -49,15 +50,21 @@ export function createAdminServer(
   certificates.onChange((fallback) => server.setSecureContext(fallback));
   // node:https would answer a failed handshake as a request that cannot be read.
   server.removeAllListeners("tlsClientError");
-  server.on("tlsClientError", (error, socket) => {
-    socket.destroy();
-    log.debug({ reason: error.message, peer: socket.remoteAddress }, "TLS handshake of the admin listener failed");
-  });
+  server.on("tlsClientError", (error, socket) =>
+    guardSocket(socket, () => {
+      socket.destroy();
+      log.debug({ reason: error.message, peer: socket.remoteAddress }, "TLS handshake of the admin listener failed");
+    })(),
+  );
   const open = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
+  server.on("connection", (socket: Socket) => guardSocket(socket, begin)(socket));
+  function begin(socket: Socket): void {
     open.add(socket);
-    socket.once("close", () => open.delete(socket));
-  });
+    socket.once(
+      "close",
+      guardSocket(socket, () => open.delete(socket)),
+    );
+  }
   return {
     server,
     takeConnections: (take) => server.prependListener("secureConnection", take),

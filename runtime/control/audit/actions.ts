@@ -11,6 +11,7 @@ import { type Clock, type Closable, epochSeconds } from "../../shared/clock.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Store } from "../../store/store.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 interface ActionRow {
   /** Milliseconds since the epoch. */
@@ -85,7 +86,7 @@ export function startActions(deps: {
     for (const { key } of waiting) await store.delete(key);
   }
 
-  const timer = setInterval(look, LOOK_EVERY_MS).unref();
+  const timer = setInterval(task("the look at actions", look), LOOK_EVERY_MS).unref();
   const unsubscribe = store.onAppend(ACTIONS_FEED, look);
   look();
   return {

@@ -7,6 +7,7 @@ import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { firstFormats } from "../../store/formats.ts";
 import type { Store } from "../../store/store.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 export const AUDIT_FORMATS = firstFormats(["audit-head", "audit-action"]);
 
@@ -87,7 +88,7 @@ export function keepHeads(instance: string, { store, clock, log }: HeadsDeps): H
   return {
     put(note) {
       latest = note;
-      timer ??= setTimeout(() => void write(), PUT_EVERY_MS).unref();
+      timer ??= setTimeout(task("the write of the audit's head", write), PUT_EVERY_MS).unref();
     },
     async close(note) {
       clearTimeout(timer);

@@ -15,6 +15,7 @@ import { WITHOUT_STORE_MS } from "../../store/watch/store-health.ts";
 import type { Bundle } from "./bundle.ts";
 import { publishedName } from "./validation/protocol.ts";
 import type { DegradedStatus } from "./report.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 export interface PresenceRow {
   readonly id: string;
@@ -109,7 +110,7 @@ export async function startPresence({ store, id, bundle, secrets, clock, log }: 
   let queued = false;
   let beats = 0;
   const unsubscribe = bundle.onReport(() => void beat());
-  const timer = setInterval(() => void beat(), BEAT_EVERY_MS);
+  const timer = setInterval(task("the sign of life", beat), BEAT_EVERY_MS);
   timer.unref();
   await beat();
   await removeEnded();

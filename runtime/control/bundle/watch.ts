@@ -11,6 +11,7 @@ import { resolve } from "node:path";
 
 import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 export interface WatchDeps {
   readonly onHint: () => void;
@@ -37,7 +38,7 @@ export function createWatch({ onHint, log, isOwnOutput, quietMs = 50, pollEveryM
   let timer: NodeJS.Timeout | undefined;
   let busySinceMs: number | undefined;
   let closed = false;
-  const poll = setInterval(onHint, pollEveryMs);
+  const poll = setInterval(task("the look at configuration files", onHint), pollEveryMs);
   poll.unref();
 
   return {
@@ -87,11 +88,14 @@ export function createWatch({ onHint, log, isOwnOutput, quietMs = 50, pollEveryM
     busySinceMs ??= now;
     if (timer && now - busySinceMs > quietMs * MOST_QUIET_PERIODS) return;
     clearTimeout(timer);
-    timer = setTimeout(() => {
-      timer = undefined;
-      busySinceMs = undefined;
-      onHint();
-    }, quietMs);
+    timer = setTimeout(
+      task("the look at configuration files", () => {
+        timer = undefined;
+        busySinceMs = undefined;
+        onHint();
+      }),
+      quietMs,
+    );
     timer.unref();
   }
 }

@@ -5,6 +5,7 @@ import { type Closable, type Clock, epochSeconds } from "../../shared/clock.ts";
 import type { Store } from "../../store/store.ts";
 import { type PresenceRow, readPresence } from "../bundle/presence.ts";
 import type { ProcessReport } from "./process-report.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 export interface TellHealthDeps {
   readonly store: Pick<Store, "put" | "delete">;
@@ -34,7 +35,7 @@ export function startTellingHealth({ store, id, report, clock, log }: TellHealth
   let closed = false;
   let telling = Promise.resolve();
   let isQueued = false;
-  const timer = setInterval(() => void tell(), TELL_EVERY_MS);
+  const timer = setInterval(task("the health report", tell), TELL_EVERY_MS);
   timer.unref();
   void tell();
 

@@ -13,6 +13,7 @@ import type { Log } from "../../shared/log.ts";
 import { firstFormats } from "../../store/formats.ts";
 import type { Store } from "../../store/store.ts";
 import { readPresence } from "../bundle/presence.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 export const SECRET_FORMATS = firstFormats(["shared-secret"]);
 
@@ -47,7 +48,10 @@ export async function startSecretUse({ store, ids, clock, log }: SecretUseDeps):
   const told = new Set<string>();
   let writing = write();
   await writing;
-  const timer = setInterval(() => void (writing = writing.then(write)), USE_EVERY_SECONDS * 1000);
+  const timer = setInterval(
+    task("the note of which secret is in use", () => (writing = writing.then(write))),
+    USE_EVERY_SECONDS * 1000,
+  );
   timer.unref();
   return {
     async close() {

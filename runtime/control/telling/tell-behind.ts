@@ -7,6 +7,7 @@ import type { Store } from "../../store/store.ts";
 import { livenessOf } from "../bundle/liveness.ts";
 import { readPresence } from "../bundle/presence.ts";
 import { readPublication } from "../bundle/published.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 export interface TellBehindDeps {
   readonly store: Store;
@@ -23,7 +24,10 @@ const MAX_REASON = 1000;
 /** Every process looks for all of them: one that hangs does not tell of itself. */
 export function startTellingBehind(deps: TellBehindDeps): Closable {
   let looking = Promise.resolve();
-  const timer = setInterval(() => void (looking = look()), LOOK_EVERY_MS);
+  const timer = setInterval(
+    task("the look at processes that lag", () => (looking = look())),
+    LOOK_EVERY_MS,
+  );
   timer.unref();
   return {
     async close() {

@@ -7,6 +7,7 @@ import { certificateTime } from "../../features/listener/certificate-end.ts";
 import type { HostCertificate } from "../../features/listener/compiled.ts";
 import type { Certificates } from "../../http/listener/certificates.ts";
 import type { Closable, Clock } from "../../shared/clock.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 export interface ShownCertificates {
   readonly public: Pick<Certificates, "leaves"> | undefined;
@@ -20,7 +21,7 @@ const MAX_NAMES = 10;
 
 export function startTellingEnding(shown: ShownCertificates, notify: Notify, clock: Clock): Closable {
   const look = (): void => tellEnding(shown, notify, clock);
-  const timer = setInterval(look, LOOK_EVERY_MS);
+  const timer = setInterval(task("the look at certificates that end", look), LOOK_EVERY_MS);
   timer.unref();
   look();
   return { close: async () => clearInterval(timer) };

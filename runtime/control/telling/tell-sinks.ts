@@ -2,12 +2,13 @@
 import type { Notify } from "../../audit/events.ts";
 import type { RecordsOfThread } from "../../audit/record-writer.ts";
 import type { Closable, Clock } from "../../shared/clock.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 const LOOK_EVERY_MS = 10_000;
 const AWAY_MS = 60_000;
 
 export function startTellingSinks(thread: Pick<RecordsOfThread, "status">, notify: Notify, clock: Clock): Closable {
-  const timer = setInterval(tellSinks(thread, notify, clock), LOOK_EVERY_MS);
+  const timer = setInterval(task("the look at record sinks", tellSinks(thread, notify, clock)), LOOK_EVERY_MS);
   timer.unref();
   return { close: async () => clearInterval(timer) };
 }

@@ -14,6 +14,7 @@ import { forwardLines } from "./forward-lines.ts";
 import { createHandover } from "./handover.ts";
 import { within } from "../../shared/clock.ts";
 import type { Answers, FromWorker, ToWorker, WorkerReport } from "./protocol.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 export interface FleetDeps {
   /** Path of the configuration. */
@@ -132,35 +133,43 @@ export async function startFleet({ config, names, onGone, log }: FleetDeps): Pro
     let failure: string | undefined;
     member.worker = worker;
     return new Promise((resolve, reject) => {
-      worker.on("message", (message: FromWorker) => {
-        switch (message.type) {
-          case "ready":
-            member.serving = true;
-            ({ origin } = message);
-            log.info({ worker: member.name, pid: worker.process.pid }, "worker serves");
-            resolve();
-            break;
-          case "failed":
-            failure = message.message;
-            break;
-          case "answer":
-            waiting.get(message.id)?.(message.value);
-            break;
-          default:
-            message satisfies never;
-        }
-      });
-      worker.once("exit", (code, signal) => {
-        const was = member.serving;
-        member.worker = undefined;
-        member.serving = false;
-        member.last = undefined;
-        onGone(member.name);
-        reject(new GatewayError("workers.start", failure ?? `Cannot start a worker: it ended with ${signal ?? code}`));
-        if (stopping || !started) return;
-        if (was && performance.now() - startedMs >= STEADY_AFTER_MS) member.failures = 0;
-        restartLater(member, { exitCode: code, signal, reason: failure });
-      });
+      worker.on(
+        "message",
+        task("a message of a worker", (message: FromWorker) => {
+          switch (message.type) {
+            case "ready":
+              member.serving = true;
+              ({ origin } = message);
+              log.info({ worker: member.name, pid: worker.process.pid }, "worker serves");
+              resolve();
+              break;
+            case "failed":
+              failure = message.message;
+              break;
+            case "answer":
+              waiting.get(message.id)?.(message.value);
+              break;
+            default:
+              message satisfies never;
+          }
+        }),
+      );
+      worker.once(
+        "exit",
+        task("the end of a worker", (code, signal) => {
+          const was = member.serving;
+          member.worker = undefined;
+          member.serving = false;
+          member.last = undefined;
+          onGone(member.name);
+          reject(
+            new GatewayError("workers.start", failure ?? `Cannot start a worker: it ended with ${signal ?? code}`),
+          );
+          if (stopping || !started) return;
+          if (was && performance.now() - startedMs >= STEADY_AFTER_MS) member.failures = 0;
+          restartLater(member, { exitCode: code, signal, reason: failure });
+        }),
+      );
       // A message to a worker that ends at this moment.
       worker.on("error", (error) => log.debug({ worker: member.name, reason: error.message }, "worker not reached"));
     });
@@ -170,12 +179,15 @@ export async function startFleet({ config, names, onGone, log }: FleetDeps): Pro
     const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** member.failures);
     member.failures++;
     log.error({ worker: member.name, ...why, restartInMs: pauseMs }, "worker ended");
-    const pause = setTimeout(() => {
-      cooldowns.delete(pause);
-      member.restarts++;
-      // Its end is reported where it ends.
-      launch(member).catch(() => {});
-    }, pauseMs);
+    const pause = setTimeout(
+      task("the start of a worker", () => {
+        cooldowns.delete(pause);
+        member.restarts++;
+        // Its end is reported where it ends.
+        launch(member).catch(() => {});
+      }),
+      pauseMs,
+    );
     cooldowns.add(pause);
   }
 

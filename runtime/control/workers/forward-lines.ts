@@ -6,6 +6,7 @@
  * own bounded queues do the rest.
  */
 import type { Readable, Writable } from "node:stream";
+import { task } from "../../shared/faults/guard.ts";
 
 const LINE_END = 0x0a;
 
@@ -13,22 +14,28 @@ const LINE_END = 0x0a;
 export function forwardLines(from: Readable, to: Writable): Promise<void> {
   let begun: Buffer[] = [];
   return new Promise((resolve) => {
-    from.on("data", (chunk: Buffer) => {
-      const end = chunk.lastIndexOf(LINE_END) + 1;
-      if (end === 0) {
-        begun.push(chunk);
-        return;
-      }
-      const lines = Buffer.concat([...begun, chunk.subarray(0, end)]);
-      begun = end < chunk.length ? [chunk.subarray(end)] : [];
-      from.pause();
-      // An output that is gone must not keep the workers from ending.
-      to.write(lines, () => from.resume());
-    });
-    from.once("close", () => {
-      // A worker that was killed in the middle of a line: the next one's begins on a line of its own.
-      if (begun.length > 0) to.write(Buffer.concat([...begun, Buffer.from("\n")]));
-      resolve();
-    });
+    from.on(
+      "data",
+      task("the output of a worker", (chunk: Buffer) => {
+        const end = chunk.lastIndexOf(LINE_END) + 1;
+        if (end === 0) {
+          begun.push(chunk);
+          return;
+        }
+        const lines = Buffer.concat([...begun, chunk.subarray(0, end)]);
+        begun = end < chunk.length ? [chunk.subarray(end)] : [];
+        from.pause();
+        // An output that is gone must not keep the workers from ending.
+        to.write(lines, () => from.resume());
+      }),
+    );
+    from.once(
+      "close",
+      task("the output of a worker", () => {
+        // A worker that was killed in the middle of a line: the next one's begins on a line of its own.
+        if (begun.length > 0) to.write(Buffer.concat([...begun, Buffer.from("\n")]));
+        resolve();
+      }),
+    );
   });
 }

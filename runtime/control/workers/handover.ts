@@ -9,6 +9,7 @@
  * The messages are Node's own and documented nowhere; the tests of workers and handover notice when they change.
  */
 import type { Worker } from "node:cluster";
+import { task } from "../../shared/faults/guard.ts";
 
 interface Handle {
   close(): void;
@@ -55,25 +56,31 @@ export function createHandover(): (worker: Worker) => void {
       return send(message, handle, ...rest);
     };
     // Hears of each message after Node, which gives back what was not accepted to those that listen.
-    channel.on("internalMessage", ({ ack, accepted, act, key, cmd }) => {
-      if (act === "close" && key !== undefined) listenersOn(key).delete(worker);
-      const given = ack === undefined ? undefined : untaken.get(ack);
-      if (given && ack !== undefined) {
-        untaken.delete(ack);
-        if (accepted === false && listenersOn(given.key).size === 0) given.handle.close();
-      }
-      // It had no descriptor left for the connection. Its channel stands still from here on, and it would get no other one, however
-      // many descriptors it has later: it finishes what it has, and another worker takes its place.
-      if (cmd === "NODE_HANDLE_NACK") worker.process.kill("SIGTERM");
-    });
+    channel.on(
+      "internalMessage",
+      task("a connection that is handed over", ({ ack, accepted, act, key, cmd }) => {
+        if (act === "close" && key !== undefined) listenersOn(key).delete(worker);
+        const given = ack === undefined ? undefined : untaken.get(ack);
+        if (given && ack !== undefined) {
+          untaken.delete(ack);
+          if (accepted === false && listenersOn(given.key).size === 0) given.handle.close();
+        }
+        // It had no descriptor left for the connection. Its channel stands still from here on, and it would get no other one, however
+        // many descriptors it has later: it finishes what it has, and another worker takes its place.
+        if (cmd === "NODE_HANDLE_NACK") worker.process.kill("SIGTERM");
+      }),
+    );
     // Nobody else may have them, since it may have read from one before it could say so.
-    worker.once("exit", () => {
-      for (const { handle } of untaken.values()) handle.close();
-      untaken.clear();
-      for (const each of listeners.values()) each.delete(worker);
-      // Takes it off the lists.
-      worker.disconnect();
-    });
+    worker.once(
+      "exit",
+      task("the end of a worker", () => {
+        for (const { handle } of untaken.values()) handle.close();
+        untaken.clear();
+        for (const each of listeners.values()) each.delete(worker);
+        // Takes it off the lists.
+        worker.disconnect();
+      }),
+    );
   };
 
   function listenersOn(key: string): Set<Worker> {

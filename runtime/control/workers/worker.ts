@@ -31,23 +31,26 @@ function serve(gateway: Gateway): void {
     return close();
   }, gateway.closeTimeoutMs);
   process.on("SIGTERM", stop);
-  process.on("message", (message: ToWorker) => {
-    switch (message.type) {
-      case "ask":
-        answerSupervisor(gateway, message.id, message.what);
-        break;
-      case "look":
-        reload(gateway);
-        break;
-      case "reopen-logs":
-        gateway.reopenLogs();
-        break;
-      case "stop":
-        stop();
-        break;
-      default:
-    }
-  });
+  process.on(
+    "message",
+    task("a message of the supervisor", (message: ToWorker) => {
+      switch (message.type) {
+        case "ask":
+          answerSupervisor(gateway, message.id, message.what);
+          break;
+        case "look":
+          reload(gateway);
+          break;
+        case "reopen-logs":
+          gateway.reopenLogs();
+          break;
+        case "stop":
+          stop();
+          break;
+        default:
+      }
+    }),
+  );
   tell({ type: "ready", origin: gateway.origin });
 }
 

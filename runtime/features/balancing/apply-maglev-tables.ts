@@ -7,6 +7,7 @@ import type { BalancedRoute } from "./compiled.ts";
 import { createMaglevTable, type MaglevTable } from "./apply-maglev.ts";
 import { addressOf } from "./apply-state.ts";
 import { maglevKey, maglevMembers } from "./maglev-members.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 /** A table, and the index in `to` of each of its members. */
 export interface RouteMaglev {
@@ -87,6 +88,6 @@ function maglevWith(route: BalancedRoute, share: Share): RouteMaglev {
 }
 
 function afterEvents(action: () => void): () => void {
-  const immediate = setImmediate(action);
+  const immediate = setImmediate(task("the making of balancing tables", action));
   return () => clearImmediate(immediate);
 }

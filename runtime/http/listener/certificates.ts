@@ -15,6 +15,7 @@ import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Closable } from "../../shared/clock.ts";
 import type { HostCertificates } from "./host-certificates.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 export interface CertificateFiles {
   /** PEM: the certificate, then those between it and the root. */
@@ -115,7 +116,10 @@ export async function openCertificates(
       return Promise.resolve();
     },
   };
-  const timer = setInterval(() => void certificates.reload(), pollMs);
+  const timer = setInterval(
+    task("the look at certificate files", () => certificates.reload()),
+    pollMs,
+  );
   timer.unref();
   return certificates;
 

@@ -184,7 +184,10 @@ class Http1Connection {
     this.#isFresh = false;
     this.#current = response;
     // Before all others: those who hear of the end find the connection free.
-    response.on("close", this.#next);
+    response.on(
+      "close",
+      guardSocket(this.#socket, () => this.#next()),
+    );
     this.#begin(request, response, expectation);
   }
 

@@ -60,13 +60,14 @@ export function createTlsServer(
     })(),
   );
   const handshakes = new Map<Socket, number>();
-  server.on("connection", (socket: Socket) => {
+  server.on("connection", (socket: Socket) => guardSocket(socket, begin)(socket));
+  function begin(socket: Socket): void {
     handshakes.set(socket, socket.bytesRead - socket.readableLength);
     socket.once(
       "close",
       guardSocket(socket, () => handshakes.delete(socket)),
     );
-  });
+  }
   return {
     server,
     cutFresh() {

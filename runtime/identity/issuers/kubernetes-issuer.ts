@@ -14,6 +14,7 @@ import { join } from "node:path";
 import type { Clock } from "../../shared/clock.ts";
 import { errorText } from "../../shared/errors.ts";
 import { readUnverified } from "./read-unverified.ts";
+import { guard } from "../../shared/faults/guard.ts";
 
 export interface KubernetesIssuer {
   /** `iss` of the cluster's tokens; undefined while it cannot be known. */
@@ -78,27 +79,40 @@ export function createKubernetesIssuer(clock: Clock, place: KubernetesPlace = IN
 function ask(url: string, token: string, ca: string): Promise<ReadKeySet> {
   return new Promise((resolve) => {
     const refuse = (problem: string): void => resolve({ ok: false, problem: `the API server: ${problem}` });
+    const owner = { broke: (error: unknown) => refuse(errorText(error)) };
     const headers = { authorization: `Bearer ${token}`, accept: "application/jwk-set+json, application/json" };
     // Redirects are not followed: the token is for this server.
     const sent = request(url, { ca, headers, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) }, (response) => {
       const chunks: Buffer[] = [];
       let length = 0;
-      response.on("error", (error) => refuse(errorText(error)));
-      response.on("data", (chunk: Buffer) => {
-        length += chunk.length;
-        if (length > MAX_BYTES) sent.destroy(new Error("its answer is too long"));
-        else chunks.push(chunk);
-      });
-      response.on("end", () => {
-        if (response.statusCode !== 200) return refuse(`it answered ${response.statusCode}`);
-        try {
-          resolve({ ok: true, value: JSON.parse(Buffer.concat(chunks).toString("utf8")) });
-        } catch {
-          refuse("it answered with no JSON");
-        }
-      });
+      response.on(
+        "error",
+        guard(owner, (error: Error) => refuse(errorText(error))),
+      );
+      response.on(
+        "data",
+        guard(owner, (chunk: Buffer) => {
+          length += chunk.length;
+          if (length > MAX_BYTES) sent.destroy(new Error("its answer is too long"));
+          else chunks.push(chunk);
+        }),
+      );
+      response.on(
+        "end",
+        guard(owner, () => {
+          if (response.statusCode !== 200) return refuse(`it answered ${response.statusCode}`);
+          try {
+            resolve({ ok: true, value: JSON.parse(Buffer.concat(chunks).toString("utf8")) });
+          } catch {
+            refuse("it answered with no JSON");
+          }
+        }),
+      );
     });
-    sent.on("error", (error) => refuse(errorText(error)));
+    sent.on(
+      "error",
+      guard(owner, (error: Error) => refuse(errorText(error))),
+    );
     sent.end();
   });
 }

@@ -32,7 +32,7 @@ const NO_DEADLINE: GrpcCall = { deadlineMs: undefined };
 /** Longer ones would ring at once, and end no sooner than connections do. */
 const MAX_TIMER_MS = 2_147_483_647;
 
-/** @returns undefined where nothing is to ring */
+/** @param onPassed guarded @returns undefined where nothing is to ring */
 export function ringAt({ deadlineMs }: GrpcCall, onPassed: () => void): NodeJS.Timeout | undefined {
   if (deadlineMs === undefined || deadlineMs > MAX_TIMER_MS) return undefined;
   const timer = setTimeout(onPassed, Math.ceil(deadlineMs));

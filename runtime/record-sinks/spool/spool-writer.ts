@@ -7,6 +7,7 @@ import { openSync, closeSync, fsyncSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 
 import type { Segment, Slot } from "./slot.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 export interface SpoolWriter {
   /** @param line with its line end @returns false: it would wait in memory beyond the bound */
@@ -184,14 +185,17 @@ export function createSpoolWriter(options: SpoolWriterOptions): SpoolWriter {
 
   function scheduleSync(): void {
     if (!isDirty || isClosed) return;
-    syncTimer ??= setTimeout(() => {
-      syncTimer = undefined;
-      // By the way of a flush: one call at a time, and failures are seen.
-      if (isDirty) {
-        flushes.push({ upTo: written, resolve: () => {} });
-        start();
-      }
-    }, SYNC_MS);
+    syncTimer ??= setTimeout(
+      task("the sync of a spool", () => {
+        syncTimer = undefined;
+        // By the way of a flush: one call at a time, and failures are seen.
+        if (isDirty) {
+          flushes.push({ upTo: written, resolve: () => {} });
+          start();
+        }
+      }),
+      SYNC_MS,
+    );
     syncTimer.unref();
   }
 

@@ -5,6 +5,7 @@ import { Worker } from "node:worker_threads";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { RecordReader } from "../record-reader.ts";
 import type { ReaderAnswer, ReaderRequest, ReaderSettings } from "./sqlite-reader-worker.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 type Question = ReaderRequest extends infer R ? (R extends { readonly id: number } ? Omit<R, "id"> : never) : never;
 
@@ -26,14 +27,17 @@ export function createSqliteReader(settings: ReaderSettings): RecordReader {
     // The published package has .js files beside each other, the source tree .ts files.
     const url = new URL(`./sqlite-reader-worker${extname(import.meta.url)}`, import.meta.url);
     const worker = new Worker(url, { workerData: settings, name: "records" });
-    worker.on("message", (answer: ReaderAnswer) => {
-      const asked = waiting.get(answer.id);
-      waiting.delete(answer.id);
-      // While it is being closed its end is waited for.
-      if (waiting.size === 0 && !closing) worker.unref();
-      if (answer.ok) asked?.resolve(answer.result);
-      else asked?.reject(readError(answer.code, answer.message));
-    });
+    worker.on(
+      "message",
+      task("an answer of the record store", (answer: ReaderAnswer) => {
+        const asked = waiting.get(answer.id);
+        waiting.delete(answer.id);
+        // While it is being closed its end is waited for.
+        if (waiting.size === 0 && !closing) worker.unref();
+        if (answer.ok) asked?.resolve(answer.result);
+        else asked?.reject(readError(answer.code, answer.message));
+      }),
+    );
     worker.on("error", (error) => end(worker, errorText(error)));
     worker.once("exit", () => end(worker, "its thread has ended"));
     worker.unref();

@@ -11,6 +11,7 @@ import { Client, DatabaseError, Pool, type ClientConfig, type PoolClient, type Q
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { ignore } from "../../shared/ignore.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 5_000;
@@ -48,11 +49,14 @@ export function connectionSettings(url: string): ClientConfig {
 export function openPool({ url, log }: { readonly url: string; readonly log: Log }): Database {
   const pool = new Pool({ ...connectionSettings(url), max: 10, idleTimeoutMillis: 30_000, verify: refuseReadOnly });
   const clients = new Set<PoolClient>();
-  pool.on("connect", (client) => {
-    clients.add(client);
-    // Whoever has taken it out of the pool learns it by the statement that fails; without a listener it ends the process.
-    client.on("error", ignore);
-  });
+  pool.on(
+    "connect",
+    task("a new connection to the store", (client) => {
+      clients.add(client);
+      // Whoever has taken it out of the pool learns it by the statement that fails; without a listener it ends the process.
+      client.on("error", ignore);
+    }),
+  );
   pool.on("remove", (client) => clients.delete(client));
   // An idle connection was lost (restart, failover). The pool has dropped it already; the next statement opens another.
   pool.on("error", (error) => log.warn({ reason: reasonOf(error) }, "store connection lost"));
@@ -156,7 +160,10 @@ export function listen(
           client.once("end", () => resolve());
           client.on("error", () => resolve());
         });
-        client.on("notification", ({ payload }) => onNotify(payload));
+        client.on(
+          "notification",
+          task("a notification of the store", ({ payload }: { payload?: string | undefined }) => onNotify(payload)),
+        );
         current = client;
         // A connection that is ended while it connects settles only by its "end" event.
         await Promise.race([lost, client.connect().then(() => client.query(`LISTEN ${channel}`))]);

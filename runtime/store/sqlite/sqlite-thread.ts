@@ -5,6 +5,7 @@ import { Worker } from "node:worker_threads";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { SqliteOperation, SqliteOperations } from "./sqlite-database.ts";
 import { OPENING, type WorkerAnswer, type WorkerSettings } from "./sqlite-worker.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 export interface SqliteThread {
   /** @throws GatewayError `store.unavailable` */
@@ -32,13 +33,16 @@ export async function startSqliteThread(settings: WorkerSettings): Promise<Sqlit
   let closing: Promise<void> | undefined;
 
   const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
-  worker.on("message", (answer: WorkerAnswer) => {
-    const waiting = pending.get(answer.id);
-    pending.delete(answer.id);
-    if (answer.ok) waiting?.resolve(answer.result);
-    else if (answer.code === "store.too-new") waiting?.reject(new GatewayError(answer.code, answer.message));
-    else waiting?.reject(new GatewayError(answer.code, `Cannot use the store: ${answer.message}`));
-  });
+  worker.on(
+    "message",
+    task("an answer of the store", (answer: WorkerAnswer) => {
+      const waiting = pending.get(answer.id);
+      pending.delete(answer.id);
+      if (answer.ok) waiting?.resolve(answer.result);
+      else if (answer.code === "store.too-new") waiting?.reject(new GatewayError(answer.code, answer.message));
+      else waiting?.reject(new GatewayError(answer.code, `Cannot use the store: ${answer.message}`));
+    }),
+  );
   worker.on("error", (error) => end("its thread failed", error));
   void exited.then(() => end("it is closed"));
 

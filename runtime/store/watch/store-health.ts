@@ -4,6 +4,7 @@
  */
 import { epochSeconds, within, type Clock } from "../../shared/clock.ts";
 import type { Store } from "../store.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 /**
  * So long goes on what was verified while the store cannot be used: principals, Internal Tokens, and the readiness of a
@@ -125,10 +126,13 @@ export function createStoreHealth(
   /** Nobody else may ask while something is wrong. */
   function lookLater(): void {
     if (closed || timer || (state === "ok" && !suspectsWrites)) return;
-    timer = setTimeout(() => {
-      timer = undefined;
-      void ask().then(lookLater);
-    }, LOOK_EVERY_MS);
+    timer = setTimeout(
+      task("the look at the store", () => {
+        timer = undefined;
+        void ask().then(lookLater);
+      }),
+      LOOK_EVERY_MS,
+    );
     timer.unref();
   }
 }

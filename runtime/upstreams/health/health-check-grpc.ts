@@ -21,6 +21,8 @@ import type { Upstream } from "../../features/connection/compiled.ts";
 import type { GrpcProbe } from "../../features/balancing/compiled.ts";
 import { openUpstreamSocket } from "../upstream-socket.ts";
 import type { Verdict } from "./health-check.ts";
+import { errorText } from "../../shared/errors.ts";
+import { guard, task } from "../../shared/faults/guard.ts";
 
 const MAX_ANSWER_BYTES = 4_096;
 /** With all that HTTP/2 has around an answer. Most of it node:http2 reads without telling anybody. */
@@ -39,9 +41,12 @@ const CODES =
 export function checkGrpc(upstream: Upstream, probe: GrpcProbe, over: Verdict): () => void {
   const { socket, ready } = openUpstreamSocket(upstream, { alpn: ["h2"] });
   const session = connectHttp2(upstream.origin, { createConnection: () => socket, settings: { enablePush: false } });
-  const watch = setInterval(() => {
-    if (socket.bytesRead > MAX_BYTES) end(`more than ${MAX_BYTES} bytes came without an answer`);
-  }, LOOK_EACH_MS);
+  const watch = setInterval(
+    task("the bound of a health check", () => {
+      if (socket.bytesRead > MAX_BYTES) end(`more than ${MAX_BYTES} bytes came without an answer`);
+    }),
+    LOOK_EACH_MS,
+  );
   const close = (): void => {
     clearInterval(watch);
     session.destroy();
@@ -52,12 +57,25 @@ export function checkGrpc(upstream: Upstream, probe: GrpcProbe, over: Verdict): 
     over(error);
     close();
   };
-  session.on("error", (error) => end(error.message));
-  session.once("close", () => end(BROKEN_OFF));
-  socket.on("error", (error) => end(error.message));
-  socket.once(ready, () => {
-    if (socket instanceof TLSSocket && socket.alpnProtocol !== "h2") end("the upstream chose no HTTP/2 in TLS");
-  });
+  const owner = { broke: (error: unknown) => end(errorText(error)) };
+  session.on(
+    "error",
+    guard(owner, (error: Error) => end(error.message)),
+  );
+  session.once(
+    "close",
+    guard(owner, () => end(BROKEN_OFF)),
+  );
+  socket.on(
+    "error",
+    guard(owner, (error: Error) => end(error.message)),
+  );
+  socket.once(
+    ready,
+    guard(owner, () => {
+      if (socket instanceof TLSSocket && socket.alpnProtocol !== "h2") end("the upstream chose no HTTP/2 in TLS");
+    }),
+  );
 
   const answer = new Answer();
   const stream = session.request({
@@ -68,19 +86,37 @@ export function checkGrpc(upstream: Upstream, probe: GrpcProbe, over: Verdict): 
     te: "trailers",
     "user-agent": "gateway-health-check",
   });
-  stream.on("response", (headers) => {
-    answer.head = headers;
-  });
-  stream.on("trailers", (headers) => {
-    answer.trailers = headers;
-  });
-  stream.on("data", (chunk: Buffer) => {
-    if (!answer.add(chunk)) end(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
-  });
-  stream.once("end", () => end(answer.problem()));
-  stream.on("error", (error) => end(error.message));
+  stream.on(
+    "response",
+    guard(owner, (headers: IncomingHttpHeaders) => {
+      answer.head = headers;
+    }),
+  );
+  stream.on(
+    "trailers",
+    guard(owner, (headers: IncomingHttpHeaders) => {
+      answer.trailers = headers;
+    }),
+  );
+  stream.on(
+    "data",
+    guard(owner, (chunk: Buffer) => {
+      if (!answer.add(chunk)) end(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
+    }),
+  );
+  stream.once(
+    "end",
+    guard(owner, () => end(answer.problem())),
+  );
+  stream.on(
+    "error",
+    guard(owner, (error: Error) => end(error.message)),
+  );
   // Reset without an error, which is no answer either.
-  stream.once("close", () => end(BROKEN_OFF));
+  stream.once(
+    "close",
+    guard(owner, () => end(BROKEN_OFF)),
+  );
   stream.end(frame(probe.serviceName));
   return close;
 }

@@ -7,6 +7,8 @@ import type { Upstream } from "../../features/connection/compiled.ts";
 import type { TcpProbe } from "../../features/balancing/compiled.ts";
 import { openUpstreamSocket } from "../upstream-socket.ts";
 import type { Verdict } from "./health-check.ts";
+import { errorText } from "../../shared/errors.ts";
+import { guard } from "../../shared/faults/guard.ts";
 
 const MAX_ANSWER_BYTES = 65_536;
 
@@ -20,20 +22,33 @@ export function checkTcp(upstream: Upstream, probe: TcpProbe, over: Verdict): ()
     over(error);
     socket.destroy();
   };
-  socket.once(ready, () => {
-    if (probe.send !== undefined) socket.write(Buffer.from(probe.send, "hex"));
-    if (expected.length === 0) end("");
-  });
-  socket.on("data", (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (find(chunk) === expected.length) end("");
-    else if (bytes > MAX_ANSWER_BYTES)
-      end(`the answer is longer than ${MAX_ANSWER_BYTES} bytes without what is expected`);
-  });
-  socket.once("end", () =>
-    end(`the upstream closed the connection after ${find(NOTHING)} of ${expected.length} expected parts`),
+  const owner = { broke: (error: unknown) => end(errorText(error)) };
+  socket.once(
+    ready,
+    guard(owner, () => {
+      if (probe.send !== undefined) socket.write(Buffer.from(probe.send, "hex"));
+      if (expected.length === 0) end("");
+    }),
   );
-  socket.on("error", (error) => end(error.message));
+  socket.on(
+    "data",
+    guard(owner, (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (find(chunk) === expected.length) end("");
+      else if (bytes > MAX_ANSWER_BYTES)
+        end(`the answer is longer than ${MAX_ANSWER_BYTES} bytes without what is expected`);
+    }),
+  );
+  socket.once(
+    "end",
+    guard(owner, () =>
+      end(`the upstream closed the connection after ${find(NOTHING)} of ${expected.length} expected parts`),
+    ),
+  );
+  socket.on(
+    "error",
+    guard(owner, (error: Error) => end(error.message)),
+  );
   return () => socket.destroy();
 }
 

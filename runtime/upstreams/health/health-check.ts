@@ -13,6 +13,7 @@ import { checkHttp } from "./health-check-http.ts";
 import { checkTcp } from "./health-check-tcp.ts";
 import type { CheckResult } from "../../features/balancing/apply-state.ts";
 import { type Pace, USUAL_PACE } from "./check-budget.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 /** Calls back after a while. @returns takes it back */
 export type Schedule = (action: () => void, afterMs: number) => () => void;
@@ -97,15 +98,16 @@ export class HealthCheck implements CheckResult {
       if (isOver || this.#stopped) return;
       isOver = true;
       cancelTimeout();
-      this.#countCheck(error);
       giveBack();
+      // Before what may fail: it goes on whatever becomes of this one.
       this.#next(this.#intervalMs * (1 - JITTER + 2 * JITTER * this.#deps.random()));
+      this.#countCheck(error);
     };
     let cancel = (): void => {};
     try {
       cancel = this.#begin(over);
     } catch (error) {
-      queueMicrotask(() => over(errorText(error)));
+      queueMicrotask(task("a health check", () => over(errorText(error))));
     }
     const cancelTimeout = this.#deps.schedule(() => {
       cancel();

@@ -12,6 +12,7 @@ import type { Transport } from "../transport-types.ts";
 import { createCheckSlots, type Pace, paces, type Wanted } from "./check-budget.ts";
 import { HealthCheck, type Schedule } from "./health-check.ts";
 import { statesOf, type UpstreamState } from "../../features/balancing/apply-state.ts";
+import { task } from "../../shared/faults/guard.ts";
 
 export interface HealthChecksDeps {
   readonly transport: Transport;
@@ -134,7 +135,7 @@ function keyOf(owner: string, upstream: Upstream, settings: CheckSettings): stri
 }
 
 function afterTime(action: () => void, afterMs: number): () => void {
-  const timer = setTimeout(action, afterMs);
+  const timer = setTimeout(task("a health check", action), afterMs);
   timer.unref();
   return () => clearTimeout(timer);
 }

@@ -9,6 +9,7 @@
 import type { KeptRecord, RecordQuery, RecordReader } from "../../../record-store/record-reader.ts";
 import type { Clock } from "../../../shared/clock.ts";
 import { NOT_ALLOWED } from "./filters.ts";
+import { task } from "../../../shared/faults/guard.ts";
 
 export interface News {
   /** Oldest first; some again, now that they are over. */
@@ -120,6 +121,6 @@ export function createPoll({ reader, clock, onError, every = everySoOften }: Pol
 }
 
 function everySoOften(ms: number, look: () => void): () => void {
-  const timer = setInterval(look, ms).unref();
+  const timer = setInterval(task("the look at new records", look), ms).unref();
   return () => clearInterval(timer);
 }

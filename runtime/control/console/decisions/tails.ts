@@ -17,6 +17,7 @@ import type { Log } from "../../../shared/log.ts";
 import type { ConsoleRights, Visit } from "../screen.ts";
 import { createPoll, findNewest, type News, type Poll, type PollDeps } from "./poll.ts";
 import { rowOf } from "./show-record.ts";
+import { guard } from "../../../shared/faults/guard.ts";
 
 export interface TailDeps {
   readonly reader: RecordReader;
@@ -138,8 +139,14 @@ export function createTails({ reader, again, revocations, blocks, snapshots, clo
 
       exchange.start(200, HEADERS);
       const leave = follow(query, take);
-      const comments = setInterval(() => !isSlow && send(":\n\n"), COMMENT_MS).unref();
-      const checks = setInterval(() => tail.check(), CHECK_MS).unref();
+      const comments = setInterval(
+        guard(exchange, () => void (!isSlow && send(":\n\n"))),
+        COMMENT_MS,
+      ).unref();
+      const checks = setInterval(
+        guard(exchange, () => tail.check()),
+        CHECK_MS,
+      ).unref();
       const forget = (): void => {
         tails.delete(tail);
         leave();
