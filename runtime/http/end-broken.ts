@@ -1,5 +1,6 @@
 /** The end of an exchange in whose handling a mistake of ours showed: a 500, or a break where the answer has begun. */
 import { tellFault } from "../shared/faults/faults.ts";
+import type { Guarded } from "../shared/faults/guard.ts";
 import type { Exchange } from "./exchange.ts";
 import { respondError } from "./respond.ts";
 
@@ -14,4 +15,19 @@ export function endBroken(exchange: Exchange, error: unknown): void {
   } catch {
     exchange.abort();
   }
+}
+
+/** The end of a connection of HTTP/1.1, by that of its request where one is under way. */
+export function endConnection(
+  socket: { destroy(): unknown },
+  exchange: (Guarded & { closesConnection: boolean }) | undefined,
+  error: unknown,
+): void {
+  if (exchange === undefined) {
+    tellFault({ scope: "request", what: "a connection", error });
+    socket.destroy();
+    return;
+  }
+  exchange.closesConnection = true;
+  exchange.broke(error);
 }

@@ -148,7 +148,7 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
   }
 
   override hold(bytes: number): boolean {
-    if (!this.#givesBack) this.onClose(() => this.giveBack());
+    if (!this.#givesBack) this.onClose(guard(this, () => this.giveBack()));
     this.#givesBack = true;
     return super.hold(bytes);
   }
@@ -179,7 +179,10 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
     this.started = true;
     const { socket } = this.#request;
     this.#response.detachSocket(socket);
-    socket.once("close", () => this.giveBack());
+    socket.once(
+      "close",
+      guard(this, () => this.giveBack()),
+    );
     let head = handshakeAnswer(key);
     for (let index = 0; index < headers.length; index += 2) head += `${headers[index]}: ${headers[index + 1]}\r\n`;
     socket.write(`${head}\r\n`, "latin1");

@@ -6,6 +6,8 @@
  * free: alone a third of all. What is above waits, within the time of its request.
  */
 
+import { task } from "../shared/faults/guard.ts";
+
 /** Of one client address. */
 export interface CallParty {
   /** Its calls that have a connection, or wait for one at a pool. */
@@ -104,6 +106,4 @@ export class FairShare {
   }
 }
 
-function admitNext(share: FairShare, party: CallParty): void {
-  share.admit(party);
-}
+const admitNext = task("the next request of a client", (share: FairShare, party: CallParty) => share.admit(party));

@@ -18,7 +18,7 @@ import type { BodySource } from "./request-body.ts";
 import type { RequestHead } from "./request-head.ts";
 import { RequestReader, type ReadProblem, type RequestSink } from "./request-reader.ts";
 import { writeTogether } from "./write-together.ts";
-import { tellFault } from "../../shared/faults/faults.ts";
+import { endConnection } from "../end-broken.ts";
 import { guardEach, type Guarded } from "../../shared/faults/guard.ts";
 
 /** How long the head of a request may take, from its first byte, or from the connection. */
@@ -155,15 +155,8 @@ export class Connection implements RequestSink, BodySource, Guarded {
 
   /** A mistake of ours: it ends the request that is under way, and the connection with it. */
   broke(error: unknown): void {
-    const exchange = this.#exchange;
     this.#isTaking = false;
-    if (exchange === undefined) {
-      tellFault({ scope: "request", what: "a connection", error });
-      this.socket.destroy();
-      return;
-    }
-    exchange.closesConnection = true;
-    exchange.broke(error);
+    endConnection(this.socket, this.#exchange, error);
   }
 
   pauseReading(): void {
@@ -304,7 +297,6 @@ export class Connection implements RequestSink, BodySource, Guarded {
     this.#count();
   }
 
-  /** The system has taken all of its answer. */
   answered(exchange: OwnExchange): void {
     if (exchange !== this.#exchange) return;
     exchange.over(true);
@@ -327,7 +319,6 @@ export class Connection implements RequestSink, BodySource, Guarded {
     if (this.#backlog !== undefined && !this.#isTaking) process.nextTick(readBacklog, this);
   }
 
-  /** For `#release()`: in a stack of its own. */
   readBacklog(): void {
     const backlog = this.#backlog;
     if (backlog === undefined || this.#isClosing || this.#exchange !== undefined) return;

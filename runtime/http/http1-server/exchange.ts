@@ -3,7 +3,7 @@ import type { Duplex, Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 
 import { breakOff } from "../break-off.ts";
-import { guardEach } from "../../shared/faults/guard.ts";
+import { guard, guardEach } from "../../shared/faults/guard.ts";
 import type { Exchange } from "../exchange.ts";
 import { clientCertificateOf, type ClientCertificate } from "../listener/client-certificate.ts";
 import { handshakeAnswer } from "../listener/websocket.ts";
@@ -254,7 +254,10 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
     this.started = true;
     this.status = 101;
     const socket = this.#connection.detach();
-    socket.once("close", () => this.giveBack());
+    socket.once(
+      "close",
+      guard(this, () => this.giveBack()),
+    );
     socket.write(`${handshakeAnswer(key)}${text}\r\n`, "latin1");
     return socket;
   }
