@@ -13,7 +13,7 @@ import { openBundle } from "./control/bundle/bundle.ts";
 import { createKeptStore } from "./control/bundle/kept-store.ts";
 import { processName } from "./control/bundle/presence.ts";
 import { createPublishedSlices } from "./control/bundle/published.ts";
-import { reportFaults } from "./control/health/report-faults.ts";
+import { reportFaults } from "./control/admin/process-facts.ts";
 import { startTellingBehind } from "./control/telling/tell-behind.ts";
 import { startTellingRefused } from "./control/telling/tell-refused.ts";
 import { startTellingSinks } from "./control/telling/tell-sinks.ts";

@@ -29,7 +29,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { createKeys } from "../../shared/keys.ts";
 import { createLog, type Log } from "../../shared/log.ts";
 import { systemClock, type Closable } from "../../shared/clock.ts";
-import { reportFaults } from "../health/report-faults.ts";
+import { reportFaults } from "../admin/process-facts.ts";
 import { watchDescriptors } from "./descriptors.ts";
 import { openRecords } from "../../record-kinds.ts";
 import { watchStore } from "../../store/watch/watched-store.ts";
