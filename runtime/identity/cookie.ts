@@ -1,10 +1,12 @@
 /**
- * Our cookies: the session handle, and what a browser carries of a sign-in under way. All hold seals only, never a token.
+ * Our cookies: the session handle, sealed, and the proofs that a browser began the sign-ins that it finishes. Never a token.
  *
  * Promises: host-only, HttpOnly, `__Host-` and Secure wherever the host is https (so no neighbour host can plant one);
  * without prefix only on plain-http loopback; a cookie opens only on the host name, under the name and for the purpose that it
  * was made for.
  */
+import { createHmac, timingSafeEqual } from "node:crypto";
+
 import type { CookieSettings } from "../features/sign-in/compiled.ts";
 import { parseCookies, readCookie, serializeCookie } from "../http/cookies.ts";
 import type { Exchange } from "../http/exchange.ts";
@@ -25,72 +27,38 @@ export interface Cookies {
   /** Set-Cookie for a session. */
   setSession(handle: SessionHandle, site: Site, settings: CookieSettings): string;
   clearSession(site: Site, settings: CookieSettings): string;
-  /** @returns undefined when this browser carries none of this id, or it is past its end */
-  readCarried<K extends CarriedKind>(
-    exchange: Exchange,
-    site: Site,
-    settings: CookieSettings,
-    kind: K,
-    id: string,
-  ): Carried[K] | undefined;
+  /** Whether this browser began this step of a sign-in. */
+  isBegun(exchange: Exchange, site: Site, settings: CookieSettings, step: SignInStep, id: string): boolean;
   /**
-   * Set-Cookie for a step of a sign-in. Each has its own cookie, since a browser that restores its tabs begins several
-   * at once.
+   * Set-Cookie that proves a step of a sign-in. Each has its own cookie, since a browser that restores its tabs begins
+   * many at the same time. It is short: what a step needs to know is sealed in addresses (`sign-in/ticket.ts`).
    */
-  setCarried<K extends CarriedKind>(
-    site: Site,
-    settings: CookieSettings,
-    kind: K,
-    id: string,
-    value: Carried[K],
-  ): string;
-  clearCarried(site: Site, settings: CookieSettings, kind: CarriedKind, id: string): string;
+  setBegun(site: Site, settings: CookieSettings, step: SignInStep, id: string): string;
+  clearBegun(site: Site, settings: CookieSettings, step: SignInStep, id: string): string;
   /** The name of the provider that this browser signed in at last, as it says: a convenience, worth nothing else. */
   readProvider(exchange: Exchange, site: Site, settings: CookieSettings): string | undefined;
   /** Set-Cookie that remembers a provider's name; undefined forgets it. */
   setProvider(name: string | undefined, site: Site, settings: CookieSettings): string;
-  /** Set-Cookie headers that drop what piled up of sign-ins never finished, once it is more than requests should carry. */
-  clearPile(exchange: Exchange, site: Site, settings: CookieSettings): readonly string[];
+  /** Set-Cookie headers that drop the oldest of the sign-ins never finished, as far as they are more than requests should carry. */
+  trimPile(exchange: Exchange, site: Site, settings: CookieSettings): readonly string[];
 }
 
-/** What a browser carries while it signs in, by the step. */
-export interface Carried {
-  /** On the host of a route. */
-  readonly sign_in: {
-    readonly host: string;
-    /** Path and query on that host; absent while they wait in the store. */
-    readonly returnTo?: string;
-  };
-  /** On the host of sign-in pages, while the person is at the provider. */
-  readonly provider: {
-    readonly signInId: string;
-    /** The host of sign-in pages that it left from. */
-    readonly from: string;
-    /** The host that it goes back to in the end. */
-    readonly host: string;
-    readonly nonce: string;
-    readonly codeVerifier: string;
-    /** The only one to which a code may go. `name` is absent for the first one; all in what an older program began there. */
-    readonly provider?: { readonly name?: string; readonly url: string };
-    /** Present: the person shows anew who they are, and this session goes on if it is theirs. */
-    readonly fresh?: { readonly sessionId?: string };
-  };
-}
+/** `sign_in`: on the host of a route. `provider`: on the host of sign-in pages, while the user is at the provider. */
+export type SignInStep = "sign_in" | "provider";
 
 /** So long a browser that does not come back keeps its choice. */
 const PROVIDER_SECONDS = 90 * 24 * 3600;
 
-export type CarriedKind = keyof Carried;
-
 /** A sign-in must be finished within this. */
 export const SIGN_IN_SECONDS = 600;
-/** Servers, ours among them, take some 16 KiB of headers; this leaves the application's own cookies their place. */
+/** Servers, ours among them, take some 16 KiB of headers; this leaves the application's own cookies their place. Some 40 tabs. */
 const MAX_PILE_CHARACTERS = 6000;
+const PROOF_BYTES = 16;
 
 export function createCookies(deps: { readonly keys: Keys; readonly clock: Clock }): Cookies {
   const { clock } = deps;
   const sessionSealer = deps.keys.sealer("session-cookie");
-  const carriedSealer = deps.keys.sealer("sign-in-nonce");
+  const proofKeys = deps.keys.derive("sign-in-nonce");
 
   const attributes = (site: Site, settings: CookieSettings, maxAgeSeconds: number) => ({
     maxAgeSeconds,
@@ -99,7 +67,16 @@ export function createCookies(deps: { readonly keys: Keys; readonly clock: Clock
     sameSite: settings.sameSite === "none" && !site.secure ? ("lax" as const) : settings.sameSite,
   });
 
-  const carriedCookie = (name: string, site: Site, value: string, maxAgeSeconds: number): string =>
+  /** They start as seals do, so that they are recognized under any name (`cookieSealBeginnings`). */
+  const proofs = (site: Site, settings: CookieSettings, step: SignInStep, id: string): readonly Buffer[] =>
+    proofKeys.map((key) => {
+      const mac = createHmac("sha256", key)
+        .update(stepContext(site, settings, step, id))
+        .digest();
+      return Buffer.from(sealBeginning(key) + mac.toString("base64url", 0, PROOF_BYTES));
+    });
+
+  const signInCookie = (name: string, site: Site, value: string, maxAgeSeconds: number): string =>
     serializeCookie(name, value, {
       maxAgeSeconds,
       secure: site.secure,
@@ -124,40 +101,42 @@ export function createCookies(deps: { readonly keys: Keys; readonly clock: Clock
     },
     clearSession: (site, settings) =>
       serializeCookie(sessionCookieName(site, settings), "", attributes(site, settings, 0)),
-    readCarried<K extends CarriedKind>(exchange: Exchange, site: Site, settings: CookieSettings, kind: K, id: string) {
-      const text = readCookie(exchange, carriedCookieName(site, settings, kind, id));
-      const bytes = text === undefined ? undefined : carriedSealer.open(text, carriedContext(site, settings, kind, id));
-      if (!bytes) return undefined;
-      const [expiresAt, value] = JSON.parse(bytes.toString()) as [number, Carried[K]];
-      return expiresAt > epochSeconds(clock) ? value : undefined;
+    isBegun(exchange, site, settings, step, id) {
+      const shown = Buffer.from(readCookie(exchange, stepCookieName(site, settings, step, id)) ?? "");
+      return proofs(site, settings, step, id).some(
+        (proof) => proof.length === shown.length && timingSafeEqual(proof, shown),
+      );
     },
-    setCarried(site, settings, kind, id, value) {
-      const text = JSON.stringify([epochSeconds(clock) + SIGN_IN_SECONDS, value]);
-      const sealed = carriedSealer.seal(text, carriedContext(site, settings, kind, id));
-      return carriedCookie(carriedCookieName(site, settings, kind, id), site, sealed, SIGN_IN_SECONDS);
+    setBegun(site, settings, step, id) {
+      const proof = proofs(site, settings, step, id)[0]?.toString() ?? "";
+      return signInCookie(stepCookieName(site, settings, step, id), site, proof, SIGN_IN_SECONDS);
     },
-    clearCarried: (site, settings, kind, id) => carriedCookie(carriedCookieName(site, settings, kind, id), site, "", 0),
+    clearBegun: (site, settings, step, id) => signInCookie(stepCookieName(site, settings, step, id), site, "", 0),
     readProvider: (exchange, site, settings) => readCookie(exchange, providerCookieName(site, settings)),
     setProvider: (name, site, settings) =>
-      carriedCookie(providerCookieName(site, settings), site, name ?? "", name === undefined ? 0 : PROVIDER_SECONDS),
-    clearPile(exchange, site, settings) {
-      const pile = [...parseCookies(exchange)].filter(([name]) =>
-        isCarriedName(name, sessionCookieName(site, settings)),
-      );
-      const size = pile.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
-      if (size <= MAX_PILE_CHARACTERS) return [];
-      return pile.flatMap(([name]) => ["set-cookie", carriedCookie(name, site, "", 0)]);
+      signInCookie(providerCookieName(site, settings), site, name ?? "", name === undefined ? 0 : PROVIDER_SECONDS),
+    trimPile(exchange, site, settings) {
+      const pile = [...parseCookies(exchange)].filter(([name]) => isStepName(name, sessionCookieName(site, settings)));
+      let size = pile.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+      const headers: string[] = [];
+      // Browsers send the oldest first (RFC 6265 §5.4); one that does not loses others, which begin again.
+      for (const [name, value] of pile) {
+        if (size <= MAX_PILE_CHARACTERS) break;
+        size -= name.length + value.length;
+        headers.push("set-cookie", signInCookie(name, site, "", 0));
+      }
+      return headers;
     },
   };
 }
 
-/** What each is sealed for. No part has a space, so none is read as two. */
+/** What each is made for. No part has a space, so none is read as two. */
 function sessionContext(site: Site, settings: CookieSettings): string {
   return `session ${sessionCookieName(site, settings)} ${site.hostname}`;
 }
 
-function carriedContext(site: Site, settings: CookieSettings, kind: CarriedKind, id: string): string {
-  return `${kind} ${sessionCookieName(site, settings)} ${site.hostname} ${id}`;
+function stepContext(site: Site, settings: CookieSettings, step: SignInStep, id: string): string {
+  return `${step} ${sessionCookieName(site, settings)} ${site.hostname} ${id}`;
 }
 
 /** How values of our cookies begin, whatever their names: with the current secret and with those before. */
@@ -172,9 +151,9 @@ export function sessionCookieName(site: Site, settings: CookieSettings): string 
   return site.secure ? `__Host-${settings.name}` : settings.name;
 }
 
-/** Name of the cookie in which a browser carries a step of a sign-in. */
-export function carriedCookieName(site: Site, settings: CookieSettings, kind: CarriedKind, id: string): string {
-  return `${sessionCookieName(site, settings)}_${kind}_${id.slice(0, 8)}`;
+/** Name of the cookie that proves a step of a sign-in. */
+export function stepCookieName(site: Site, settings: CookieSettings, step: SignInStep, id: string): string {
+  return `${sessionCookieName(site, settings)}_${step}_${id.slice(0, 8)}`;
 }
 
 function providerCookieName(site: Site, settings: CookieSettings): string {
@@ -184,7 +163,7 @@ function providerCookieName(site: Site, settings: CookieSettings): string {
 /** True for every name under which we set cookies: never taken from an upstream, never forwarded to one. */
 export function isOwnCookieName(name: string, settings: CookieSettings): boolean {
   const bare = name.startsWith("__Host-") ? name.slice("__Host-".length) : name;
-  return bare === settings.name || bare === settings.name + PROVIDER_ENDING || isCarriedName(bare, settings.name);
+  return bare === settings.name || bare === settings.name + PROVIDER_ENDING || isStepName(bare, settings.name);
 }
 
 /** Whether a Set-Cookie value of somebody else's sets a cookie under one of our names. */
@@ -197,6 +176,6 @@ function cookieName(setCookie: string): string {
   return (/^[\s=]*([^=;]*)/.exec(setCookie)?.[1] ?? "").trim();
 }
 
-function isCarriedName(name: string, sessionName: string): boolean {
+function isStepName(name: string, sessionName: string): boolean {
   return name.startsWith(`${sessionName}_sign_in_`) || name.startsWith(`${sessionName}_provider_`);
 }

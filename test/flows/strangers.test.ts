@@ -100,7 +100,7 @@ describe("10,000 anonymous requests do not grow the store", () => {
     const long = "x".repeat(2_000);
     const signIns = await repeat(500, (index) => `${world.gateway.origin}/.gateway/sign_in?return_to=/${index}${long}`);
     expect(countOf("sign-in")).toBeLessThanOrEqual(35);
-    // Nobody is refused for it: the sign-in ends at "/" instead.
+    // Nobody is refused for it: the address travels all the same.
     expect([...signIns].every((status) => status < 400)).toBe(true);
     await repeat(500, (index) => authorizeUrl({ state: `${index}${long}` }));
     expect(countOf("authz-request")).toBeLessThanOrEqual(35);

@@ -20,7 +20,12 @@ export interface Jar {
   clear(): void;
 }
 
+/** Chromium's: per registrable domain, and of name and value together. */
+const MAX_COOKIES = 180;
+const MAX_COOKIE_CHARACTERS = 4096;
+
 export function createJar(): Jar {
+  /** The one that was set longest ago comes first. */
   const cookies = new Map<string, Cookie>();
   const keyOf = (hostname: string, name: string, path: string): string => `${hostname} ${path} ${name}`;
   const alive = (): Cookie[] =>
@@ -31,8 +36,12 @@ export function createJar(): Jar {
       const cookie = parseSetCookie(line, url);
       if (!cookie) return;
       const key = keyOf(cookie.hostname, cookie.name, cookie.path);
+      if (cookie.name.length + cookie.value.length > MAX_COOKIE_CHARACTERS) return;
       if (cookie.expiresAtMs !== undefined && cookie.expiresAtMs <= Date.now()) cookies.delete(key);
       else cookies.set(key, cookie);
+      const domain = domainOf(cookie.hostname);
+      const kept = [...cookies].filter(([, { hostname }]) => domainOf(hostname) === domain);
+      if (kept.length > MAX_COOKIES) cookies.delete(kept[0]?.[0] ?? "");
     },
     header(url, context) {
       const sent = alive().filter(
@@ -85,6 +94,10 @@ function parseSetCookie(line: string, url: URL): Cookie | undefined {
     sameSite,
     expiresAtMs,
   };
+}
+
+function domainOf(hostname: string): string {
+  return hostname.split(".").slice(-2).join(".");
 }
 
 function pathMatches(path: string, cookiePath: string): boolean {

@@ -27,18 +27,19 @@ export const SIGN_IN_CODES = {
   },
   "sign-in.ticket": {
     status: 400,
-    means: "The link to sign in is too old, or its route is gone",
+    means: "The link to sign in is not ours, or its route is gone",
     remedy: `${AGAIN}; with several replicas, all need the same \`shared_secret\``,
   },
   "sign-in.callback": {
     status: 400,
-    means: "The identity provider's answer is late, incomplete, or belongs to a sign-in of another browser",
-    remedy: `${AGAIN}; if it repeats, cookies are blocked or the load balancer changes the host`,
+    means: "The identity provider's answer is incomplete, belongs to another provider, or its route is gone",
+    remedy: `${AGAIN}; if it repeats, the load balancer changes the host, or replicas have different secrets`,
   },
   "sign-in.return": {
     status: 400,
-    means: "The way back to the route is too old, was not begun in this browser, or cookies are blocked",
-    remedy: AGAIN,
+    means:
+      "The sign-in began again twice and still cannot be finished: the browser keeps no cookies, or the session ended",
+    remedy: `${AGAIN}; allow cookies for this host`,
   },
   "sign-in.refused": {
     status: 403,

@@ -5,11 +5,12 @@ import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { randomHandle, type Keys } from "../../shared/keys.ts";
 import type { UserId } from "../../shared/user-id.ts";
 import type { Store } from "../../store/store.ts";
-import type { Carried, SessionHandle } from "../cookie.ts";
+import type { SessionHandle } from "../cookie.ts";
 import { SESSIONS_TAG, userTag, type SessionRecords } from "../identity-records.ts";
 import { isSignedOut, providerSessionTag } from "../logout/signed-out.ts";
 import { authTime } from "../provider/auth-time.ts";
 import type { ProviderTokenSet } from "../provider/idp.ts";
+import type { ProviderStep } from "./ticket.ts";
 
 export interface ProviderSessions {
   /** @param fresh of a sign-in that was to be fresh: the session that goes on, if it is this user's and still there */
@@ -17,7 +18,7 @@ export interface ProviderSessions {
     snapshot: Snapshot,
     userId: UserId,
     tokens: ProviderTokenSet,
-    fresh: Carried["provider"]["fresh"],
+    fresh: ProviderStep["fresh"],
   ): Promise<SessionHandle>;
   /** Whether the provider has signed the user out since it signed them in: its word for that came faster than the browser. */
   isOver(snapshot: Snapshot, userId: UserId, tokens: ProviderTokenSet): Promise<boolean>;

@@ -3,22 +3,23 @@
  *
  * Untrusted input: the ticket until it is opened, everything on the callback until state, nonce and code are checked.
  * Promises: a browser is only ever sent on to the provider or to a host of the configuration; the callback works only
- * in the browser that was sent to the provider (it carries nonce and verifier, sealed, in a cookie), and is tried once; the
- * provider's tokens are sealed before they are stored. Nothing is stored before the provider has vouched for somebody.
+ * in the browser that was sent to the provider (it shows the proof of this very `state`, a cookie), and is tried once. Any other
+ * browser begins again. The provider's tokens are sealed before they are stored. Nothing is stored before the provider has
+ * vouched for somebody, but for a few long addresses.
  */
 import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import { providerName } from "../../features/sign-in/providers.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import type { ErrorCode, StatusOf } from "../../http/codes.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { parseQuery } from "../../shared/http/query.ts";
-import { redirect, respondError, respondHtml } from "../../http/respond.ts";
+import { redirect, respondHtml } from "../../http/respond.ts";
 import { hashSecret, randomSecret, type Keys } from "../../shared/keys.ts";
+import { createStrangerLimit } from "../../shared/rate-limit.ts";
 import type { Log } from "../../shared/log.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Blocks } from "../blocks.ts";
-import type { Carried, Cookies } from "../cookie.ts";
+import { SIGN_IN_SECONDS, type Cookies } from "../cookie.ts";
 import type { IdentityService } from "../identities.ts";
 import { isStale } from "../provider/auth-time.ts";
 import type { IdentityProvider } from "../provider/idp.ts";
@@ -29,8 +30,17 @@ import type { Authenticator } from "../interfaces.ts";
 import { findSite, type Site } from "../sites.ts";
 import { callbackPath, chooseProvider, findProviders, isOfOne, renderChoice } from "./choose-provider.ts";
 import { continuePage } from "../../pages/signed-out.ts";
+import { createRespondFailure, refuse } from "./failure.ts";
 import { createProviderSessions } from "./provider-sessions.ts";
-import { createTickets, type Ticket } from "./ticket.ts";
+import {
+  checksOf,
+  createTickets,
+  isSameProvider,
+  startedAt,
+  stepSecret,
+  type ProviderStep,
+  type Ticket,
+} from "./ticket.ts";
 import type { Store } from "../../store/store.ts";
 
 export interface ProviderSignInDeps {
@@ -56,11 +66,37 @@ export interface ProviderSignIn {
 
 /** The browser follows the redirect at once; nobody else needs the code. */
 const CODE_SECONDS = 60;
+const TOO_LATE = "The sign-in took too long, or was not begun in this browser. Please open the page again.";
+/** Longer addresses wait in the store: some providers refuse a long `state`. */
+const MAX_STATE_ADDRESS = 600;
+/** What waits of those for ten minutes stays below 2,500 records; past it they travel in the `state` all the same. */
+const LONG_ADDRESSES = { peer: { burst: 30, perSecond: 0.1 }, all: { burst: 1000, perSecond: 2 } };
 
 export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
   const { records, cookies, clock } = deps;
   const tickets = createTickets(deps);
   const sessions = createProviderSessions(deps);
+  const limit = createStrangerLimit({ clock }, LONG_ADDRESSES);
+
+  /** The ticket as the provider carries it. */
+  const carried = async (exchange: Exchange, ticket: Ticket): Promise<ProviderStep["ticket"]> => {
+    const { signInId, host, returnTo } = ticket;
+    if (returnTo.length <= MAX_STATE_ADDRESS || limit.take(exchange.remoteAddress) > 0) return ticket;
+    const expiresAt = epochSeconds(clock) + SIGN_IN_SECONDS;
+    await records.signIns.put(signInId, { host, returnTo }, { expiresAt });
+    const { returnTo: _, ...short } = ticket;
+    return short;
+  };
+
+  /** Not taken: the same ticket may be on its way in two tabs. */
+  const restored = async ({ ticket }: ProviderStep): Promise<Ticket> => ({
+    ...ticket,
+    returnTo: ticket.returnTo ?? (await records.signIns.get(ticket.signInId))?.value.returnTo ?? "/",
+  });
+
+  /** To the host of the route, which begins again what cannot be finished here. */
+  const restart = (exchange: Exchange, target: Site, ticket: Ticket, headers: readonly string[] = []): void =>
+    redirect(exchange, 302, `${target.origin}/.gateway/return?to=${tickets.seal(ticket, "return")}`, headers);
 
   const toProvider = async (
     exchange: Exchange,
@@ -70,28 +106,27 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     idp: IdpSettings,
     { sessionId, loginHint }: { readonly sessionId: string | undefined; readonly loginHint: string | undefined },
   ): Promise<void> => {
-    const state = randomSecret();
-    const checks = { state, nonce: randomSecret(), codeVerifier: randomSecret(48) };
     const isFresh = ticket.isFresh === true;
+    const step: ProviderStep = {
+      ticket: await carried(exchange, ticket),
+      from: site.host,
+      secret: stepSecret(),
+      provider: startedAt(idp),
+      ...(isFresh && { fresh: sessionId === undefined ? {} : { sessionId } }),
+      expiresAt: epochSeconds(clock) + SIGN_IN_SECONDS,
+    };
+    const state = tickets.sealState(step);
     const url = await deps.idp.authorizationUrl(idp, {
-      ...checks,
+      state,
+      ...checksOf(step),
       redirectUri: redirectUri(site, idp),
       isFresh,
       loginHint,
     });
-    const carried = {
-      signInId: ticket.signInId,
-      from: site.host,
-      host: ticket.host,
-      nonce: checks.nonce,
-      codeVerifier: checks.codeVerifier,
-      provider: startedAt(idp),
-      ...(isFresh && { fresh: sessionId === undefined ? {} : { sessionId } }),
-    };
     const headers = [
-      ...cookies.clearPile(exchange, site, cookie),
+      ...cookies.trimPile(exchange, site, cookie),
       "set-cookie",
-      cookies.setCarried(site, cookie, "provider", hashSecret(state), carried),
+      cookies.setBegun(site, cookie, "provider", hashSecret(state)),
     ];
     if (loginHint === undefined) return redirect(exchange, 302, url, headers);
     // Not a redirect: browsers hold a form's redirects to the page's form-action, and providers may answer anywhere.
@@ -106,17 +141,19 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
   const finish = async (
     exchange: Exchange,
     target: Site,
-    signInId: string,
+    ticket: Ticket,
     sessionId: string,
     headers: readonly string[] = [],
   ): Promise<void> => {
     const code = randomSecret();
+    const { signInId } = ticket;
     await records.signInCodes.put(
       hashSecret(code),
       { signInId, sessionId },
       { ifVersion: 0, expiresAt: epochSeconds(clock) + CODE_SECONDS },
     );
-    redirect(exchange, 302, `${target.origin}/.gateway/return?code=${code}`, headers);
+    const to = tickets.seal(ticket, "return");
+    redirect(exchange, 302, `${target.origin}/.gateway/return?code=${code}&to=${to}`, headers);
   };
 
   /** The site a sign-in goes back to: still configured, and one that signs in here. */
@@ -139,6 +176,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     if (!ticket || !target) {
       return refuse(exchange, 400, "sign-in.ticket", "The sign-in took too long. Please open the page again.");
     }
+    if (tickets.isOver(ticket)) return restart(exchange, target, ticket);
     const providers = findProviders(snapshot.settings, ticket.providers);
     if (providers.length === 0)
       return refuse(exchange, 503, "sign-in.not-configured", "Sign-in is not set up on this gateway.");
@@ -146,7 +184,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     const { sessionId, user } = known.ok ? known.principal : {};
     const isFresh = ticket.isFresh === true;
     if (!isFresh && sessionId !== undefined && user && isOfOne(providers, user.id)) {
-      return finish(exchange, target, ticket.signInId, sessionId);
+      return finish(exchange, target, ticket, sessionId);
     }
     if (!known.ok && known.reason === "unavailable") return refuseUnavailable(exchange);
     if (!known.ok && known.reason === "blocked") return respondBlocked(exchange);
@@ -165,18 +203,10 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     return { tokens, ...(await deps.idp.readUser(idp, tokens, undefined)) };
   };
 
-  const respondFailure = (exchange: Exchange, error: unknown, headers: readonly string[] = []): void => {
-    if (!(error instanceof GatewayError)) throw error;
-    deps.log.warn({ reason: error.message, failure: error.code, request: exchange.id }, "a sign-in failed");
-    if (error.code === "idp.subject") {
-      const message =
-        "The identity provider calls you by an id that this gateway cannot take. Its operators have to change it.";
-      return refuse(exchange, 403, "sign-in.subject", message, headers);
-    }
-    if (error.code === "directory.refused")
-      return refuse(exchange, 403, "sign-in.refused", "Your company's directory does not let you in.", headers);
-    if (error.code !== "idp.refused") return refuseUnavailable(exchange, headers);
-    refuse(exchange, 403, "sign-in.refused", "The identity provider did not sign you in.", headers);
+  /** Whether the browser is signed in already, by a provider that helps there. */
+  const hasSession = async (exchange: Exchange, { settings }: Snapshot, ticket: Ticket): Promise<boolean> => {
+    const known = await deps.authenticator.cookie(exchange);
+    return known.ok && isOfOne(findProviders(settings, ticket.providers), known.principal.user.id);
   };
 
   const callback = async (exchange: Exchange, snapshot: Snapshot): Promise<void> => {
@@ -190,13 +220,17 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     if (!site?.authenticates || !idp || state === undefined) {
       return refuse(exchange, 400, "sign-in.callback", "This sign-in link is not complete.");
     }
+    const begun = tickets.openState(state);
+    if (begun?.from !== site.host) return refuse(exchange, 400, "sign-in.callback", TOO_LATE);
     const stateHash = hashSecret(state);
-    const begun = cookies.readCarried(exchange, site, cookie, "provider", stateHash);
-    if (begun?.from !== site.host) {
-      const message = "The sign-in took too long, or was not begun in this browser. Please open the page again.";
-      return refuse(exchange, 400, "sign-in.callback", message);
-    }
-    const done = ["set-cookie", cookies.clearCarried(site, cookie, "provider", stateHash)];
+    const done = ["set-cookie", cookies.clearBegun(site, cookie, "provider", stateHash)];
+    // 2. Where it goes back to, before the provider's code is spent.
+    const target = findTarget(snapshot, begun.ticket.host, site);
+    if (!target) return refuse(exchange, 400, "sign-in.callback", TOO_LATE, done);
+    const ticket = await restored(begun);
+    // Too late, twice, or in another browser than the one that was sent there: nothing of this answer counts.
+    if (tickets.isOver(begun) || !cookies.isBegun(exchange, site, cookie, "provider", stateHash))
+      return restart(exchange, target, ticket);
     // "Clients MUST store, for each authorization request, the issuer they sent the authorization request to" (RFC 9700 §4.4.2).
     if (!isSameProvider(begun.provider, idp)) {
       deps.log.warn(
@@ -206,26 +240,27 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
       return refuse(exchange, 400, "sign-in.callback", "This answer belongs to a sign-in elsewhere.", done);
     }
     const isChosen = settings.providers.length > 1;
-    // 2. Where it goes back to, before the provider's code is spent.
-    const target = findTarget(snapshot, begun.host, site);
-    if (!target)
-      return refuse(exchange, 400, "sign-in.callback", "The sign-in took too long. Please open the page again.", done);
     // Nor is it spent while there is no store to keep what it brings: the same address works once that is back.
-    await records.sessions.get(begun.signInId);
+    await records.sessions.get(ticket.signInId);
     // 3. The user, as the provider vouches. Whatever comes of it, the browser does not try this code again.
-    const checks = { redirectUri: redirectUri(site, idp), state, nonce: begun.nonce, codeVerifier: begun.codeVerifier };
+    const checks = { redirectUri: redirectUri(site, idp), state, ...checksOf(begun) };
+    const fail = (error: unknown, headers: readonly string[] = done): void =>
+      respondFailure(exchange, error, headers, target.origin + ticket.returnTo);
     let vouched: Awaited<ReturnType<typeof vouchFor>>;
     try {
       vouched = await vouchFor(idp, exchange.query, checks);
     } catch (error) {
+      // Another tab signed the user in meanwhile, and the provider says so by an error, or the page there was too old.
+      if (!begun.fresh && (await hasSession(exchange, snapshot, ticket)))
+        return restart(exchange, target, ticket, done);
       // So that they may choose another one.
       const forgotten = isChosen ? ["set-cookie", cookies.setProvider(undefined, site, cookie)] : [];
-      return respondFailure(exchange, error, [...done, ...forgotten]);
+      return fail(error, [...done, ...forgotten]);
     }
     const { tokens, userId, profile } = vouched;
     if (begun.fresh && isStale(tokens, epochSeconds(clock))) {
       const asked = new GatewayError("idp.refused", "the provider was told to ask the user anew, and did not");
-      return respondFailure(exchange, asked, done);
+      return fail(asked);
     }
     const facts = profile ?? { email: "", name: "", groups: [], claims: {} };
     // Nothing of a blocked user is stored: once the block is lifted they sign in anew.
@@ -235,19 +270,21 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     }
     // 4. Identity, session, cookie of this host, and the way back.
     const over = new GatewayError("idp.refused", "the provider signed the user out since");
-    if (await sessions.isOver(snapshot, userId, tokens)) return respondFailure(exchange, over, done);
+    if (await sessions.isOver(snapshot, userId, tokens)) return fail(over);
     await deps.identities.recordSignIn(tokens, userId, facts);
     const session = await sessions.begin(snapshot, userId, tokens, begun.fresh);
     // Once it can be found by whoever ends sessions, so that one of the two sees the other.
     if (await sessions.isOver(snapshot, userId, tokens)) {
       await records.sessions.delete(session.sessionId);
-      return respondFailure(exchange, over, done);
+      return fail(over);
     }
     deps.log.info({ user: userId, host: target.host, request: exchange.id }, "signed in");
     const remembered = isChosen ? ["set-cookie", cookies.setProvider(providerName(idp), site, cookie)] : [];
     const headers = ["set-cookie", cookies.setSession(session, site, cookie), ...done, ...remembered];
-    await finish(exchange, target, begun.signInId, session.sessionId, headers);
+    await finish(exchange, target, ticket, session.sessionId, headers);
   };
+
+  const respondFailure = createRespondFailure(deps);
 
   const answerFailures = (exchange: Exchange, work: () => Promise<void>): Promise<void> =>
     withStore(exchange, work).catch((error: unknown) => respondFailure(exchange, error));
@@ -262,28 +299,7 @@ function redirectUri(site: Site, { issuerName }: IdpSettings): string {
   return site.origin + callbackPath(issuerName);
 }
 
-type StartedAt = NonNullable<Carried["provider"]["provider"]>;
-
-function startedAt({ issuerName: name, providerUrl: url }: IdpSettings): StartedAt {
-  return { ...(name === undefined ? {} : { name }), url };
-}
-
-function isSameProvider(started: StartedAt | undefined, { issuerName, providerUrl }: IdpSettings): boolean {
-  if (started === undefined) return issuerName === undefined;
-  return started.name === issuerName && started.url === providerUrl;
-}
-
 /** Where somebody lands who signs in without having been anywhere: the authenticate host serves no route. */
 function home(snapshot: Snapshot, site: Site): string {
   return site.authenticates && snapshot.settings.authenticateServiceUrl !== undefined ? "/.gateway/" : "/";
-}
-
-function refuse<Code extends ErrorCode>(
-  exchange: Exchange,
-  status: StatusOf<Code>,
-  code: Code,
-  message: string,
-  headers: readonly string[] = [],
-): void {
-  respondError(exchange, status, { code, message, links: [{ href: "/.gateway/", text: "Sign in again" }] }, headers);
 }

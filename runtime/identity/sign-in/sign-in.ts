@@ -1,10 +1,10 @@
 /**
  * Sign-in as the host of a route sees it: send the browser away with a ticket, take it back with a one-time code.
  *
- * Untrusted input: the request, and whatever brings the browser back. Promises: only the browser that left comes back
- * (it carries where it was, sealed, in a cookie of this host), only once (the code is taken from the store), only to where
- * it was; a session cookie is never made from anything but a code that the authenticate host stored. Strangers who only
- * begin leave nothing behind, but for a few addresses too long for a cookie.
+ * Untrusted input: the request, and whatever brings the browser back. Promises: only the browser that left gets a session
+ * (it shows the proof of this sign-in, a cookie of this host), only once (the code is taken from the store); it goes only to where
+ * it was (sealed in the address). A browser without that proof gets nothing of the code: it begins again, as if it had opened the
+ * page itself. A session cookie is never made from anything but a code that the authenticate host stored.
  */
 import type { Snapshot } from "../../config/snapshot.ts";
 import { isLoopbackHost } from "../../settings/values.ts";
@@ -16,15 +16,14 @@ import { acceptsHtml, redirect, respondAgainLater, respondError, respondHtml } f
 import { hashSecret, randomSecret, type Keys } from "../../shared/keys.ts";
 import { continuePage } from "../../pages/signed-out.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
-import { createStrangerLimit } from "../../shared/rate-limit.ts";
-import { SIGN_IN_SECONDS, type Carried, type Cookies } from "../cookie.ts";
+import { SIGN_IN_SECONDS, type Cookies } from "../cookie.ts";
 import type { Blocks } from "../blocks.ts";
 import type { IdentityService } from "../identities.ts";
 import type { SessionRecords } from "../identity-records.ts";
 import { respondBlocked } from "../refuse-blocked.ts";
 import type { Revocations, SignIn, SignInAt } from "../interfaces.ts";
 import { findSite, isLocalPath, type Site } from "../sites.ts";
-import { createTickets } from "./ticket.ts";
+import { createTickets, type Ticket } from "./ticket.ts";
 
 export interface SignInDeps {
   readonly records: SessionRecords;
@@ -39,42 +38,24 @@ export interface SignInDeps {
 export interface RouteSignIn extends SignIn {
   /** Begins a sign-in that ends at `returnTo` on this host. */
   start(exchange: Exchange, snapshot: Snapshot, site: Site, returnTo: string, at?: SignInAt): Promise<void>;
-  /** `/.gateway/return`: takes the one-time code. */
+  /** `/.gateway/return`: takes the one-time code, or begins a sign-in again that could not be finished. */
   readonly handleReturn: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
 }
 
 const MAX_RETURN_CHARACTERS = 2048;
-/** Longer ones wait in the store: several sign-ins at once, each with its cookie, must fit into a request's headers. */
-const MAX_CARRIED_CHARACTERS = 1500;
-/** What waits of those for ten minutes stays below 2,500 records; past it a sign-in ends at "/". */
-const LONG_ADDRESSES = { peer: { burst: 30, perSecond: 0.1 }, all: { burst: 1000, perSecond: 2 } };
+/** Past it the browser keeps no cookies, or something else cannot be helped by beginning again. */
+const MAX_RESTARTS = 2;
 
 export function createSignIn(deps: SignInDeps): RouteSignIn {
   const { records, cookies, clock } = deps;
   const tickets = createTickets(deps);
-  const limit = createStrangerLimit({ clock }, LONG_ADDRESSES);
-
-  const carry = async (
-    exchange: Exchange,
-    site: Site,
-    signInId: string,
-    returnTo: string,
-  ): Promise<Carried["sign_in"]> => {
-    const { host } = site;
-    if (!isReturnPath(returnTo)) return { host, returnTo: "/" };
-    if (returnTo.length <= MAX_CARRIED_CHARACTERS) return { host, returnTo };
-    if (limit.take(exchange.remoteAddress) > 0) return { host, returnTo: "/" };
-    const expiresAt = epochSeconds(clock) + SIGN_IN_SECONDS;
-    await records.signIns.put(signInId, { host, returnTo }, { ifVersion: 0, expiresAt });
-    return { host };
-  };
-
   const start = async (
     exchange: Exchange,
     snapshot: Snapshot,
     site: Site,
     returnTo: string,
     { providers, isFresh = false, isSignedIn = isFresh }: SignInAt = {},
+    restarts = 0,
   ): Promise<void> => {
     const { settings } = snapshot;
     if (settings.providers.length === 0)
@@ -85,11 +66,10 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
     }
     const id = randomSecret(16);
     const expiresAt = epochSeconds(clock) + SIGN_IN_SECONDS;
-    const carried = await carry(exchange, site, id, returnTo);
     const headers = [
-      ...cookies.clearPile(exchange, site, settings.cookie),
+      ...cookies.trimPile(exchange, site, settings.cookie),
       "set-cookie",
-      cookies.setCarried(site, settings.cookie, "sign_in", id, carried),
+      cookies.setBegun(site, settings.cookie, "sign_in", id),
     ];
     // A cookie that no longer opens anything must not stay behind and shadow the next one.
     if (!isSignedIn && cookies.readSession(exchange, site, settings.cookie) !== undefined) {
@@ -98,11 +78,23 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
     const ticket = tickets.seal({
       signInId: id,
       host: site.host,
+      returnTo: isReturnPath(returnTo) ? returnTo : "/",
       expiresAt,
       ...(providers && { providers }),
       ...(isFresh && { isFresh }),
+      ...(restarts > 0 && { restarts }),
     });
     redirect(exchange, 302, `${site.authenticateOrigin}/.gateway/sign_in?ticket=${ticket}`, headers);
+  };
+
+  /** What the browser shows cannot finish this sign-in; a new one may, mostly without another question. */
+  const restart = (exchange: Exchange, snapshot: Snapshot, site: Site, ticket: Ticket): Promise<void> => {
+    const { returnTo, providers, isFresh = false, restarts = 0 } = ticket;
+    // Whose session another tab got meanwhile stays signed in.
+    if (restarts < MAX_RESTARTS)
+      return start(exchange, snapshot, site, returnTo, { providers, isFresh, isSignedIn: true }, restarts + 1);
+    refuseReturn(exchange, "The sign-in took too long, or the browser takes no cookies.", returnTo);
+    return Promise.resolve();
   };
 
   return {
@@ -119,28 +111,26 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
 
     handleReturn: (exchange, snapshot) =>
       withStore(exchange, async () => {
-        // 1. The code, taken so that nobody has it twice.
+        // 1. Which sign-in this is the end of: one of this host.
         const query = parseQuery(exchange.query);
         const code = query.ok ? query.values.get("code") : undefined;
+        const sealed = query.ok ? query.values.get("to") : undefined;
         const site = findSite(snapshot, exchange.host);
-        if (code === undefined || !site) return refuseReturn(exchange, "This address needs a sign-in code.");
+        const ticket = sealed === undefined ? undefined : tickets.open(sealed, "return");
+        if (!site || ticket?.host !== site.host) return refuseReturn(exchange, "This address needs a sign-in code.");
+        if (code === undefined) return restart(exchange, snapshot, site, ticket);
+        // 2. The code, taken so that nobody has it twice, and the proof that this browser began this very sign-in.
         const issued = await records.signInCodes.take(hashSecret(code));
-        if (!issued) return refuseReturn(exchange, "The sign-in took too long or was finished already.");
-        // 2. The sign-in it belongs to: begun on this host, by this browser.
         const { cookie } = snapshot.settings;
-        const { signInId, sessionId } = issued.value;
-        const carried = cookies.readCarried(exchange, site, cookie, "sign_in", signInId);
-        if (carried?.host !== site.host) {
-          return refuseReturn(
-            exchange,
-            "The sign-in took too long, was not begun in this browser, or the browser takes no cookies.",
-          );
-        }
-        const returnTo = carried.returnTo ?? (await records.signIns.take(signInId))?.value.returnTo ?? "/";
+        const { signInId, returnTo } = ticket;
+        const isOurs = issued?.value.signInId === signInId && !tickets.isOver(ticket);
+        if (!isOurs || !cookies.isBegun(exchange, site, cookie, "sign_in", signInId))
+          return restart(exchange, snapshot, site, ticket);
+        const { sessionId } = issued.value;
         // 3. The session, which may have ended since.
         const session = await records.sessions.get(sessionId);
         if (!session?.expiresAt || deps.revocations.isRevoked([`session:${sessionId}`])) {
-          return refuseReturn(exchange, "The session has ended.");
+          return refuseReturn(exchange, "The session has ended.", returnTo);
         }
         // Asked only where something is blocked at all.
         const user = deps.blocks.size === 0 ? undefined : await deps.identities.find(session.value.userId);
@@ -150,7 +140,7 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
           "set-cookie",
           cookies.setSession({ sessionId, expiresAt: session.expiresAt }, site, cookie),
           "set-cookie",
-          cookies.clearCarried(site, cookie, "sign_in", signInId),
+          cookies.clearBegun(site, cookie, "sign_in", signInId),
         ];
         if (cookie.sameSite !== "strict") return redirect(exchange, 302, returnTo, headers);
         // A strict cookie is withheld from redirects that began at the provider: let a page of this host go on.
@@ -180,8 +170,13 @@ function refuse<Code extends ErrorCode>(exchange: Exchange, status: StatusOf<Cod
   respondError(exchange, status, { code, message });
 }
 
-function refuseReturn(exchange: Exchange, message: string): void {
-  respondError(exchange, 400, { code: "sign-in.return", message: `${message} Please open the page again.` });
+/** @param returnTo where the user wanted to go, on this host */
+function refuseReturn(exchange: Exchange, message: string, returnTo?: string): void {
+  respondError(exchange, 400, {
+    code: "sign-in.return",
+    message: `${message} Please open the page again.`,
+    ...(returnTo !== undefined && { links: [{ href: returnTo, text: "Sign in again" }] }),
+  });
 }
 
 /** Answers 503 when the store is away: a new sign-in cannot be had then, and nothing else is tried. */

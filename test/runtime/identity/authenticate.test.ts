@@ -8,7 +8,7 @@ import { silentLog } from "../../../runtime/shared/log.ts";
 import { epochSeconds } from "../../../runtime/shared/clock.ts";
 import { createApplicationTokens } from "../../../runtime/identity/tokens/application-token.ts";
 import { createAuthenticator, HARD_MS } from "../../../runtime/identity/authenticate.ts";
-import { carriedCookieName, createCookies } from "../../../runtime/identity/cookie.ts";
+import { createCookies, stepCookieName } from "../../../runtime/identity/cookie.ts";
 import {
   applicationAudience,
   audienceAllows,
@@ -259,8 +259,7 @@ describe("Authenticator", () => {
 describe("each credential opens only its own door", () => {
   const tickets = createTickets({ keys, clock });
   const agent = site("agent.example.com");
-  const begun = { host: "agent.example.com", returnTo: "/" };
-  const nonce = cookies.setCarried(agent, settings, "sign_in", "signin1", begun).split(";")[0] ?? "";
+  const nonce = cookies.setBegun(agent, settings, "sign_in", "signin1").split(";")[0] ?? "";
   const value = (pair: string): string => pair.slice(pair.indexOf("=") + 1);
 
   it("as a bearer token", async () => {
@@ -277,7 +276,7 @@ describe("each credential opens only its own door", () => {
       value(sessionCookie()),
       `gwt_${value(sessionCookie())}`,
       `gwt_${value(nonce)}`,
-      `gwt_${tickets.seal({ signInId: "x", host: "h", expiresAt: now() + 60 })}`,
+      `gwt_${tickets.seal({ signInId: "x", host: "h", returnTo: "/", expiresAt: now() + 60 })}`,
       `gwt_${keys.sealer("refresh-token").seal("{}", "te")}`,
       foreign.mint(claims),
       good.slice(4),
@@ -318,7 +317,7 @@ describe("each credential opens only its own door", () => {
     ).toBe("missing");
     const twice = `${sessionCookie()}; ${sessionCookie()}`;
     expect(await reason(authenticator.cookie(request("agent.example.com", twice)))).toBe("missing");
-    expect(carriedCookieName(agent, settings, "sign_in", "signin1")).not.toBe(name);
+    expect(stepCookieName(agent, settings, "sign_in", "signin1")).not.toBe(name);
   });
 
   it("past its end", async () => {

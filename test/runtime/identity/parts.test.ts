@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { Exchange } from "../../../runtime/http/exchange.ts";
 import { createKeys } from "../../../runtime/shared/keys.ts";
 import { BoundedCache } from "../../../runtime/shared/cache.ts";
-import { carriedCookieName, createCookies, isOwnCookieName } from "../../../runtime/identity/cookie.ts";
+import { createCookies, isOwnCookieName, stepCookieName } from "../../../runtime/identity/cookie.ts";
 import { createCsrf, isFromOwnForm, isFromOwnOrigin } from "../../../runtime/identity/csrf.ts";
 import type { Principal } from "../../../runtime/identity/principal.ts";
 import { findSite, isLocalPath } from "../../../runtime/identity/sites.ts";
@@ -131,11 +131,14 @@ describe("Cookies", () => {
     const renamed = { ...settings, name: "renamed" };
     const value = valueOf(cookies.setSession(handle, here, settings));
     expect(cookies.openSession(value, here, renamed)).toBeUndefined();
-    const carried = valueOf(cookies.setCarried(here, settings, "sign_in", "id", { host: "a.example.com" }));
-    expect(cookies.openSession(carried, here, settings)).toBeUndefined();
-    const name = carriedCookieName(here, renamed, "sign_in", "id");
-    const exchange = { headerValues: () => [`${name}=${carried}`] } as unknown as Exchange;
-    expect(cookies.readCarried(exchange, here, renamed, "sign_in", "id")).toBeUndefined();
+    const proof = valueOf(cookies.setBegun(here, settings, "sign_in", "id"));
+    expect(cookies.openSession(proof, here, settings)).toBeUndefined();
+    const holding = (name: string, shown: string): Exchange =>
+      ({ headerValues: () => [`${name}=${shown}`] }) as unknown as Exchange;
+    const renamedTo = holding(stepCookieName(here, renamed, "sign_in", "id"), proof);
+    expect(cookies.isBegun(renamedTo, here, renamed, "sign_in", "id")).toBe(false);
+    const asProof = holding(stepCookieName(here, settings, "sign_in", "id"), value);
+    expect(cookies.isBegun(asProof, here, settings, "sign_in", "id")).toBe(false);
   });
 
   it("take the configured SameSite, but what a sign-in carries is always lax and none needs Secure", () => {
@@ -146,43 +149,52 @@ describe("Cookies", () => {
     expect(cookies.setSession(handle, site("localhost:8080"), none)).toMatch(
       /^gateway_session=.*HttpOnly; SameSite=Lax$/,
     );
-    const begun = { host: "a.example.com", returnTo: "/" };
-    expect(cookies.setCarried(site("a.example.com"), strict, "sign_in", "id", begun)).toContain("SameSite=Lax");
+    expect(cookies.setBegun(site("a.example.com"), strict, "sign_in", "id")).toContain("SameSite=Lax");
   });
 
-  it("of sign-ins never finished are dropped once they are more than requests should carry", () => {
+  it("of the oldest sign-ins never finished are dropped once all are more than requests should carry", () => {
     const here = site("a.example.com");
-    const carried = (count: number, length: number): Exchange => {
+    const holding = (count: number): Exchange => {
       const pairs = Array.from({ length: count }, (_, index) => {
-        const begun = { host: "a.example.com", returnTo: `/${"x".repeat(length)}` };
-        return cookies.setCarried(here, settings, "sign_in", `${index}0000000`, begun).split(";")[0] ?? "";
+        const id = String(index).padStart(8, "0");
+        return cookies.setBegun(here, settings, "sign_in", id).split(";")[0] ?? "";
       });
       const header = [...pairs, "theirs=1"].join("; ");
       return { headerValues: () => [header] } as unknown as Exchange;
     };
-    expect(cookies.clearPile(carried(10, 100), here, settings)).toEqual([]);
-    const dropped = cookies.clearPile(carried(10, 1_500), here, settings).filter((line) => line !== "set-cookie");
-    expect(dropped).toHaveLength(10);
-    for (const line of dropped) expect(line).toMatch(/^__Host-gateway_session_sign_in_\d0000000=; .*Max-Age=0/);
+    expect(cookies.trimPile(holding(80), here, settings)).toEqual([]);
+    const dropped = cookies.trimPile(holding(120), here, settings).filter((line) => line !== "set-cookie");
+    expect(dropped.length).toBeLessThan(40);
+    for (const [index, line] of dropped.entries())
+      expect(line).toMatch(
+        new RegExp(`^__Host-gateway_session_sign_in_${String(index).padStart(8, "0")}=; .*Max-Age=0`),
+      );
+    // Ones of an earlier version, long as they are, go first too.
+    const long = `__Host-gateway_session_sign_in_xxxxxxxx=${"x".repeat(6000)}`;
+    const mixed = { headerValues: () => [`${long}; ${holding(1).headerValues("cookie")[0]}`] } as unknown as Exchange;
+    expect(cookies.trimPile(mixed, here, settings)).toHaveLength(2);
   });
 
-  it("of one step open for that step, id and host only, and end after ten minutes", () => {
+  it("of one step prove that step, id and host only", () => {
     const here = site("a.example.com");
-    const begun = { host: "a.example.com", returnTo: "/x" };
-    const line = cookies.setCarried(here, settings, "sign_in", "id-of-one", begun);
+    const line = cookies.setBegun(here, settings, "sign_in", "id-of-one");
+    expect(line).toContain("Max-Age=600;");
     const value = valueOf(line);
-    const holding = (name: string): Exchange => ({ headerValues: () => [`${name}=${value}`] }) as unknown as Exchange;
-    const name = carriedCookieName(here, settings, "sign_in", "id-of-one");
-    expect(cookies.readCarried(holding(name), here, settings, "sign_in", "id-of-one")).toEqual(begun);
+    const name = stepCookieName(here, settings, "sign_in", "id-of-one");
+    const holding = (of: string, proof = value): Exchange =>
+      ({ headerValues: () => [`${of}=${proof}`] }) as unknown as Exchange;
+    expect(cookies.isBegun(holding(name), here, settings, "sign_in", "id-of-one")).toBe(true);
     // The same first letters, and so the same name.
-    expect(cookies.readCarried(holding(name), here, settings, "sign_in", "id-of-oneself")).toBeUndefined();
-    const atProvider = carriedCookieName(here, settings, "provider", "id-of-one");
-    expect(cookies.readCarried(holding(atProvider), here, settings, "provider", "id-of-one")).toBeUndefined();
-    expect(
-      cookies.readCarried(holding(name), site("auth.example.com"), settings, "sign_in", "id-of-one"),
-    ).toBeUndefined();
-    clock.advance(600_000);
-    expect(cookies.readCarried(holding(name), here, settings, "sign_in", "id-of-one")).toBeUndefined();
+    expect(cookies.isBegun(holding(name), here, settings, "sign_in", "id-of-oneself")).toBe(false);
+    const atProvider = stepCookieName(here, settings, "provider", "id-of-one");
+    expect(cookies.isBegun(holding(atProvider), here, settings, "provider", "id-of-one")).toBe(false);
+    expect(cookies.isBegun(holding(name), site("auth.example.com"), settings, "sign_in", "id-of-one")).toBe(false);
+    for (const forged of ["", "x", value.slice(1), `${value}AA`, "A".repeat(value.length)])
+      expect(cookies.isBegun(holding(name, forged), here, settings, "sign_in", "id-of-one")).toBe(false);
+    const others = createCookies({ keys: createKeys([Buffer.alloc(32, 77)]), clock });
+    expect(others.isBegun(holding(name), here, settings, "sign_in", "id-of-one")).toBe(false);
+    const rotated = createCookies({ keys: createKeys([Buffer.alloc(32, 77), Buffer.alloc(32, 1)]), clock });
+    expect(rotated.isBegun(holding(name), here, settings, "sign_in", "id-of-one")).toBe(true);
   });
 
   it("are recognised under every name they can have", () => {

@@ -40,7 +40,8 @@ const snapshot = snapshotFrom(
 const site = () => findSite(snapshot, "app.example") ?? expect.unreachable();
 const sealed = (cookies: Cookies): readonly string[] => [
   valueOf(cookies.setSession({ sessionId: "s1", expiresAt: 9_999_999_999 }, site(), snapshot.settings.cookie)),
-  valueOf(cookies.setCarried(site(), snapshot.settings.cookie, "sign_in", "abc", { host: "app.example" })),
+  valueOf(cookies.setBegun(site(), snapshot.settings.cookie, "sign_in", "abc")),
+  valueOf(cookies.setBegun(site(), snapshot.settings.cookie, "provider", "abc")),
 ];
 const cookiesOf = (of: typeof keys): Cookies => createCookies({ keys: of, clock: systemClock });
 

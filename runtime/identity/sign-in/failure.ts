@@ -1,0 +1,38 @@
+/** What a user sees of a sign-in that failed at the provider, and what the log says of it. */
+import { respondError } from "../../http/respond.ts";
+import type { ErrorCode, StatusOf } from "../../http/codes.ts";
+import type { Exchange } from "../../http/exchange.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import { refuseUnavailable } from "./sign-in.ts";
+
+/** @param href where the user wanted to go, when it is known */
+export type RespondFailure = (exchange: Exchange, error: unknown, headers?: readonly string[], href?: string) => void;
+
+export function createRespondFailure(deps: { readonly log: Log }): RespondFailure {
+  return (exchange, error, headers = [], href) => {
+    if (!(error instanceof GatewayError)) throw error;
+    deps.log.warn({ reason: error.message, failure: error.code, request: exchange.id }, "a sign-in failed");
+    if (error.code === "idp.subject") {
+      const message =
+        "The identity provider calls you by an id that this gateway cannot take. Its operators have to change it.";
+      return refuse(exchange, 403, "sign-in.subject", message, headers, href);
+    }
+    if (error.code === "directory.refused")
+      return refuse(exchange, 403, "sign-in.refused", "Your company's directory does not let you in.", headers, href);
+    if (error.code !== "idp.refused") return refuseUnavailable(exchange, headers);
+    refuse(exchange, 403, "sign-in.refused", "The identity provider did not sign you in.", headers, href);
+  };
+}
+
+/** @param href where signing in again leads; default: the user page */
+export function refuse<Code extends ErrorCode>(
+  exchange: Exchange,
+  status: StatusOf<Code>,
+  code: Code,
+  message: string,
+  headers: readonly string[] = [],
+  href = "/.gateway/",
+): void {
+  respondError(exchange, status, { code, message, links: [{ href, text: "Sign in again" }] }, headers);
+}
