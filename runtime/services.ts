@@ -43,6 +43,7 @@ export async function createServices(ground: Ground, options: GatewayOptions, ow
       blocks,
       onRefresh,
       onSignOut: (signOut) => metrics.signedOut(signOut),
+      onGroupsOmitted: (why) => metrics.groupsOmitted(why),
       onEndedByDirectory: (directory, userId) =>
         ground.recordAction?.({
           action: "revoke",

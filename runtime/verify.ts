@@ -24,7 +24,7 @@ export interface AssertionClaims {
   readonly name: string;
   /** [] when the user is in none, and when nobody knows: see `groupsUnknown`. */
   readonly groups: readonly string[];
-  /** The identity provider left the groups out because there are too many: nothing may follow from their absence. */
+  /** There are too many for a header, or the identity provider left them out (`groups_omitted`): nothing may follow from their absence. */
   readonly groupsUnknown?: true;
   /** The user's claims that `jwt_claims_headers` names, as the provider gave them. */
   readonly claims: Readonly<Record<string, unknown>>;
@@ -177,7 +177,9 @@ function isFetchHeaders(headers: RequestLike["headers"]): headers is { get(name:
   return typeof headers["get"] === "function";
 }
 
-const OWN_CLAIMS = new Set("iss sub aud exp nbf iat jti user email name groups sid gateway_route route".split(" "));
+const OWN_CLAIMS = new Set(
+  "iss sub aud exp nbf iat jti user email name groups groups_omitted sid gateway_route route".split(" "),
+);
 
 function readClaims(payload: JWTPayload): AssertionClaims {
   const { sub = "", iss = "", iat = 0, exp = 0 } = payload;

@@ -10,7 +10,7 @@ import type { UserId } from "../shared/user-id.ts";
 import type { Store } from "../store/store.ts";
 import { createApplicationTokens } from "./tokens/application-token.ts";
 import { loadAssertionKeys } from "./tokens/assertion-keys.ts";
-import { createAssertions } from "./tokens/assertion.ts";
+import { createAssertions, type GroupsOmitted } from "./tokens/assertion.ts";
 import { createAuthenticator } from "./authenticate.ts";
 import { NO_BLOCKS, type Blocks } from "./blocks.ts";
 import { currentPrincipal, type CurrentPrincipal } from "./current-principal.ts";
@@ -79,6 +79,8 @@ export interface SessionDeps {
   readonly onRefresh?: (refresh: TokenRefresh) => void;
   /** Somebody was signed out, or was to be. */
   readonly onSignOut?: (signOut: SignOutResult) => void;
+  /** A signed identity header was made without the user's groups. */
+  readonly onGroupsOmitted?: (why: GroupsOmitted) => void;
   /** Of a user what was known has ended, since a directory says so. */
   readonly onEndedByDirectory?: (directory: string, userId: UserId) => void;
   /** A provider was asked for its metadata. @param problem absent: it answered */
@@ -215,6 +217,7 @@ export function createSession(deps: SessionDeps): SessionModule {
       keys: assertionKeys,
       clock,
       claimHeaders: () => snapshots.current().settings.jwtClaimsHeaders,
+      onGroupsOmitted: deps.onGroupsOmitted,
     }),
     applicationTokens: createApplicationTokens({ externalTokens, snapshots, clock }),
     externalTokens,

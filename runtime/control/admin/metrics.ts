@@ -28,6 +28,8 @@ export interface Metrics {
   readonly unanswered: (by: "client" | "gateway", requests: number) => void;
   /** Somebody was signed out, or was to be. */
   readonly signedOut: (signOut: SignOutResult) => void;
+  /** A signed identity header was made without groups. */
+  readonly groupsOmitted: (why: "too-many" | "unknown") => void;
   /** A token endpoint was asked for fresh tokens. */
   readonly refreshed: (refresh: TokenRefresh) => void;
   /** Adds numbers that a part keeps by itself (cache sizes, hits); read at each scrape. */
@@ -91,6 +93,10 @@ export function createMetrics(): Metrics {
     name: "gateway_sign_outs_total",
     help: "Sign-outs by kind (page: by the person, back-channel, global-revocation: by an issuer) and result: ok, refused, unavailable (nothing ended, to be sent again), local (ended here; the provider could not be reached to end its session).",
   });
+  const groupsOmitted = createCounter<"why">({
+    name: "gateway_assertion_groups_omitted_total",
+    help: "Signed identity headers made without the user's groups (`groups_omitted`), by why: too-many (more than 8 KiB), unknown (the identity provider left them out).",
+  });
   const refreshes = createCounter<"token" | "result">({
     name: "gateway_token_refreshes_total",
     help: "Questions to token endpoints for fresh tokens, by whose (identity: the identity provider's, upstream: Internal Tokens) and result.",
@@ -139,6 +145,7 @@ export function createMetrics(): Metrics {
     refused: (reason) => increment(refusals, reason),
     unanswered: (by, requests) => unanswered.add({ by }, requests),
     signedOut: (signOut) => signOuts.add(signOut),
+    groupsOmitted: (why) => groupsOmitted.add({ why }),
     refreshed: ({ of, result }) => refreshes.add({ token: of, result }),
     register: (series) => registry.register(series),
     keepRoutes(kept) {
@@ -228,6 +235,7 @@ export function createMetrics(): Metrics {
     };
     yield unanswered.series;
     yield signOuts.series;
+    yield groupsOmitted.series;
     yield refreshes.series;
     yield operations.series;
     yield {

@@ -19,11 +19,11 @@ const REUSE_MS = 60_000;
 const MAX_SIGNED = 256;
 /** Of the claims that `jwt_claims_headers` names, as JSON: a claim that does not fit beside those before it stays out. */
 const MAX_CLAIM_BYTES = 4096;
-/** Of groups that were more than fit into a provider's token, as JSON: more of them would not fit into this one either. */
-const MAX_RESOLVED_GROUPS_BYTES = 8192;
+/** Of all groups, wherever they come from, as JSON: some 210 ids of Entra. A third longer in the header, of which servers take 16 KiB. */
+const MAX_GROUPS_BYTES = 8192;
 /** What the JWT says by itself (RFC 7519 §4.1, and who is meant), or would be read as being said by us. */
 const OWN_CLAIMS: ReadonlySet<string> = new Set(
-  "iss sub aud exp nbf iat jti user email name groups sid gateway_route route cnf act azp nonce scope client_id".split(
+  "iss sub aud exp nbf iat jti user email name groups groups_omitted sid gateway_route route cnf act azp nonce scope client_id".split(
     " ",
   ),
 );
@@ -44,7 +44,11 @@ export interface AssertionDeps {
   readonly clock: Clock;
   /** `jwt_claims_headers` as it is now: the same object while it did not change. Default: none. */
   readonly claimHeaders?: () => ClaimHeaders;
+  /** A JWT was made without the user's groups: too many, or the identity provider left them out. */
+  readonly onGroupsOmitted?: ((why: GroupsOmitted) => void) | undefined;
 }
+
+export type GroupsOmitted = "too-many" | "unknown";
 
 export function createAssertions(deps: AssertionDeps): Assertions {
   const { clock } = deps;
@@ -58,6 +62,10 @@ export function createAssertions(deps: AssertionDeps): Assertions {
   const mint = (principal: Principal, hostname: string, routeKey: string, claimHeaders: ClaimHeaders): string => {
     const now = epochSeconds(clock);
     const { user } = principal;
+    const omitted = whyOmitted(user);
+    if (omitted) deps.onGroupsOmitted?.(omitted);
+    // Not a part of them: nothing may follow from the absence of the others.
+    const groups = omitted ? { groups_omitted: true } : { groups: user.groups };
     const claims = {
       ...namedClaims(user, claimHeaders),
       iss: hostname,
@@ -66,7 +74,7 @@ export function createAssertions(deps: AssertionDeps): Assertions {
       user: user.id,
       email: user.email,
       name: user.name,
-      ...groupsClaim(user),
+      ...groups,
       sid: principal.sid,
       // Routes of one host share its audience: without this each upstream could pass as the gateway to the others.
       gateway_route: routeKey,
@@ -101,12 +109,9 @@ export function createAssertions(deps: AssertionDeps): Assertions {
   };
 }
 
-/** Nothing where they are unknown or too many: [] would say that there are none, and a part that there are no others. */
-function groupsClaim({ groups, leftOut }: User): { readonly groups?: readonly string[] } {
-  if (leftOut?.groups === true) return {};
-  if (leftOut?.resolver === "answered" && Buffer.byteLength(JSON.stringify(groups)) > MAX_RESOLVED_GROUPS_BYTES)
-    return {};
-  return { groups };
+function whyOmitted({ groups, leftOut }: User): GroupsOmitted | undefined {
+  if (leftOut?.groups === true) return "unknown";
+  return Buffer.byteLength(JSON.stringify(groups)) > MAX_GROUPS_BYTES ? "too-many" : undefined;
 }
 
 const NO_CLAIM_HEADERS: ClaimHeaders = new Map();

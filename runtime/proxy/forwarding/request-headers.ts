@@ -164,6 +164,8 @@ function addTrace(headers: string[], { traceparent, tracestate }: RequestTrace, 
 
 const TRACE_HEADERS = ["traceparent", "tracestate"];
 
+const MAX_REPEATED_ASSERTION = 2048;
+
 const NO_CLAIMS: Readonly<Record<string, unknown>> = {};
 
 function addIdentity(headers: string[], deps: RequestHeaderDeps, context: RequestContext): void {
@@ -172,7 +174,9 @@ function addIdentity(headers: string[], deps: RequestHeaderDeps, context: Reques
   if (principal && (sends.assertion || sends.jwtAssertion)) {
     const assertion = deps.assertions.sign(principal, prepared.route, wildcardHost(context));
     if (sends.assertion) headers.push("x-gateway-assertion", assertion);
-    if (sends.jwtAssertion) headers.push("x-gateway-jwt-assertion", assertion);
+    // Once more only where it is short, or the other one is not sent: servers refuse heads of more than 16 KiB.
+    if (sends.jwtAssertion && (!sends.assertion || assertion.length <= MAX_REPEATED_ASSERTION))
+      headers.push("x-gateway-jwt-assertion", assertion);
   }
   // Sent empty when the user lacks the claim: an absent header is one that something between us might fill in.
   const { leftOut, claims = NO_CLAIMS } = principal?.user ?? {};

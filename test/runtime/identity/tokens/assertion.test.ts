@@ -47,7 +47,7 @@ describe("Assertions.sign()", () => {
     expect(payloadOf(assertions.sign(who, app))["aud"]).toBe("app.example.com");
   });
 
-  it("leaves out groups that are unknown, and those that a resolver gave and are too many for a header", () => {
+  it("omits groups that are unknown, and those that are too many for a header, wherever they come from", () => {
     const app = routeNamed(bench.snapshot(), "app");
     const claimsOf = (groups: readonly string[], leftOut: NonNullable<User["leftOut"]>) => {
       const who = principal(1, groups);
@@ -57,11 +57,29 @@ describe("Assertions.sign()", () => {
     const ids = (count: number): string[] => Array.from({ length: count }, () => randomUUID());
     const [few, many] = [ids(210), ids(211)];
     expect(claimsOf(few, known)["groups"]).toEqual(few);
-    expect(claimsOf(many, known)).not.toHaveProperty("groups");
+    expect(claimsOf(few, known)).not.toHaveProperty("groups_omitted");
+    const unknown = claimsOf([], { ...known, groups: true, resolver: "failed" });
+    const provided = payloadOf(assertions.sign(principal(1, many), app));
+    for (const claims of [claimsOf(many, known), unknown, provided]) {
+      expect(claims).not.toHaveProperty("groups");
+      expect(claims["groups_omitted"]).toBe(true);
+    }
     expect(claimsOf([], known)["groups"]).toEqual([]);
-    expect(claimsOf([], { ...known, groups: true, resolver: "failed" })).not.toHaveProperty("groups");
-    // What the provider itself sends goes on as ever.
-    expect(payloadOf(assertions.sign(principal(1, many), app))["groups"]).toEqual(many);
+    expect(payloadOf(assertions.sign(principal(1, few), app))["groups"]).toEqual(few);
+  });
+
+  it("counts what it omits, once for each JWT", () => {
+    const omitted: string[] = [];
+    const counting = createAssertions({ keys, clock, onGroupsOmitted: (why) => void omitted.push(why) });
+    const app = routeNamed(bench.snapshot(), "app");
+    const many = principal(
+      1,
+      Array.from({ length: 500 }, () => randomUUID()),
+    );
+    counting.sign(many, app);
+    counting.sign(many, app);
+    counting.sign(principal(), app);
+    expect(omitted).toEqual(["too-many"]);
   });
 
   it("makes an ES256 JWT with exactly the promised claims", async () => {
