@@ -36,6 +36,7 @@ import {
   checksOf,
   createTickets,
   isSameProvider,
+  redirectUri,
   startedAt,
   stepSecret,
   type ProviderStep,
@@ -173,9 +174,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     if (!site.authenticates) return refuse(exchange, 404, "not-found", "There is nothing at this address.");
     const ticket = tickets.open(sealed);
     const target = ticket && findTarget(snapshot, ticket.host, site);
-    if (!ticket || !target) {
-      return refuse(exchange, 400, "sign-in.ticket", "The sign-in took too long. Please open the page again.");
-    }
+    if (!ticket || !target) return refuse(exchange, 400, "sign-in.ticket", TOO_LATE);
     if (tickets.isOver(ticket)) return restart(exchange, target, ticket);
     const providers = findProviders(snapshot.settings, ticket.providers);
     if (providers.length === 0)
@@ -293,10 +292,6 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     handleSignIn: (exchange, snapshot) => answerFailures(exchange, () => signIn(exchange, snapshot)),
     handleCallback: (exchange, snapshot) => answerFailures(exchange, () => callback(exchange, snapshot)),
   };
-}
-
-function redirectUri(site: Site, { issuerName }: IdpSettings): string {
-  return site.origin + callbackPath(issuerName);
 }
 
 /** Where somebody lands who signs in without having been anywhere: the authenticate host serves no route. */

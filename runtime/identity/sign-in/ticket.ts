@@ -3,6 +3,8 @@
  * takes it to the provider and back. Both are sealed and hold everything that the next step needs, so a browser keeps only a
  * short proof of each sign-in it began (`identity/cookie.ts`), and a sign-in whose proof is gone still knows its way.
  */
+import type { Site } from "../sites.ts";
+import { callbackPath } from "./choose-provider.ts";
 import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import { hashSecret, type Keys, randomSecret } from "../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
@@ -85,4 +87,8 @@ export function startedAt({ issuerName: name, providerUrl: url }: IdpSettings): 
 
 export function isSameProvider(started: ProviderStep["provider"], { issuerName, providerUrl }: IdpSettings): boolean {
   return started.name === issuerName && started.url === providerUrl;
+}
+
+export function redirectUri(site: Site, { issuerName }: IdpSettings): string {
+  return site.origin + callbackPath(issuerName);
 }
