@@ -69,8 +69,12 @@ export function hasSecret(members: object, name: string): boolean {
 
 /** Where secrets come from when a snapshot is made. Both throw GatewayError `config.secret`; neither names the value. */
 export interface SecretSource {
-  /** "env:NAME", "file:/path" or "vault:<mount>/<path>#<field>" → the secret. */
-  resolve(ref: string): string;
+  /**
+   * "env:NAME", "file:/path" or "vault:<mount>/<path>#<field>" → the secret.
+   *
+   * @param owner who wrote the reference; absent: where only the main configuration file writes some
+   */
+  resolve(ref: string, owner?: string): string;
   /** Opens a text sealed to this gateway. */
   open(sealed: string): string;
 }

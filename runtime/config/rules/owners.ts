@@ -194,9 +194,19 @@ function settingUses({ settings, certificates, settingsPath }: ReadSlice): reado
 }
 
 function bootReferences(slice: ReadSlice): readonly string[] {
+  return writtenReferences(slice).map((value) => withoutVersion(plainPath(value)));
+}
+
+function writtenReferences(slice: ReadSlice): readonly string[] {
   const uses = [...secretUses(settingsFields, slice.boot), ...settingUses(slice)];
   const written = uses.filter((use) => use.form === "ref").flatMap((use) => use.values);
-  return [...written, ...keyFiles([slice.boot, slice.settings])].map((value) => withoutVersion(plainPath(value)));
+  return [...written, ...keyFiles([slice.boot, slice.settings])];
+}
+
+/** Files of the main configuration's own secrets, as they are written there. Other names of them: control/bundle/files/secret-files.ts. */
+export function ownSecretFiles(slices: readonly ReadSlice[]): readonly string[] {
+  const written = slices.filter(({ source }) => source.boot).flatMap(writtenReferences);
+  return [...new Set(written.filter((value) => value.startsWith("file:/")))];
 }
 
 /** Private keys of listeners and sinks, which are named by path alone. */

@@ -56,7 +56,7 @@ export async function buildCertificates(
     const doc = JSON.parse(text) as HostCertificateDoc;
     const compile = (source: SecretSource): HostCertificate => compileHostCertificate({ host, owner, doc }, source);
     try {
-      const { source, secrets } = recording(all);
+      const { source, secrets } = recording(all, owner);
       built.set(key, { text, certificate: compile(source), secrets });
     } catch (error) {
       const path = ["settings", HOST_CERTIFICATES, host];

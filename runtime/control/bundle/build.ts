@@ -193,7 +193,7 @@ function compileOne(
   const checked = { ...rest, doc, text };
   const compile = (source: SecretSource): CompiledRoute => compileRoute(checked, settings, source, policies);
   try {
-    const { source, secrets } = recording(all);
+    const { source, secrets } = recording(all, owner);
     return { text, reach, route: compile(source), secrets };
   } catch (error) {
     const path = ["routes", key.slice(owner.length + 1)];

@@ -5,7 +5,11 @@ import { GatewayError } from "../../shared/errors.ts";
 /** Reference or sealed text → value. */
 export type Secrets = ReadonlyMap<string, string>;
 
-export function recording(source: SecretSource): { readonly source: SecretSource; readonly secrets: Secrets } {
+/** @param owner of what is compiled */
+export function recording(
+  source: SecretSource,
+  owner?: string,
+): { readonly source: SecretSource; readonly secrets: Secrets } {
   const secrets = new Map<string, string>();
   const recorded = (name: string, value: string): string => {
     secrets.set(name, value);
@@ -14,7 +18,7 @@ export function recording(source: SecretSource): { readonly source: SecretSource
   return {
     secrets,
     source: {
-      resolve: (ref) => recorded(`ref ${ref}`, source.resolve(ref)),
+      resolve: (ref) => recorded(`ref ${ref}`, source.resolve(ref, owner)),
       open: (sealed) => recorded(`sealed ${sealed}`, source.open(sealed)),
     },
   };

@@ -1,4 +1,5 @@
 /** Which secrets a configuration needs. Apart from reading them, because the validating thread only needs this. */
+import type { FileRules } from "./files/secret-files.ts";
 import type { SecretUse } from "../../settings/secret-spellings.ts";
 
 export interface SecretNeeds {
@@ -6,6 +7,8 @@ export interface SecretNeeds {
   readonly refs: readonly string[];
   /** Compact JWE; unique. */
   readonly sealed: readonly string[];
+  /** Present where owners are told apart. */
+  readonly files?: FileRules;
 }
 
 /** References and sealed texts among the uses, each once. */

@@ -15,6 +15,7 @@ import { isVaultReference } from "../../settings/vault-reference.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Keys } from "../../shared/keys.ts";
 import type { Vault } from "../../vault/vault.ts";
+import { placeOf, problemFor, reservedIdentities, type FilePlace } from "./files/secret-files.ts";
 import type { SecretNeeds } from "./secret-needs.ts";
 
 /** What was needed, read. `resolve` and `open` throw for what could not be. */
@@ -49,13 +50,15 @@ const MAX_SECRET_BYTES = 64 * 1024;
 const MAX_JSON_BYTES = 4 * 1024 * 1024;
 
 type Found =
-  | { readonly value: string; readonly late?: string }
+  | { readonly value: string; readonly late?: string; readonly place?: FilePlace }
   | { readonly failure: string; readonly cause?: unknown; readonly isOver?: true };
 
 export async function readSecrets(needs: SecretNeeds, deps: SecretDeps): Promise<ResolvedSecrets> {
   const found = new Map<string, Found>();
   const late = new Map<string, string>();
   const over = new Set<string>();
+  const { files } = needs;
+  const reserved = new Set(files && (await reservedIdentities(files)));
   const atServer = await readFromServer(needs.refs.filter(isVaultReference), deps);
   for (const ref of needs.refs) {
     const result = atServer.get(ref) ?? (await readReference(ref, deps.env));
@@ -63,6 +66,8 @@ export async function readSecrets(needs: SecretNeeds, deps: SecretDeps): Promise
     if ("late" in result && result.late !== undefined) late.set(ref, result.late);
     if ("isOver" in result) over.add(ref);
   }
+  // A directory that is replaced meanwhile must not hide which file was opened.
+  if (files) for (const identity of await reservedIdentities(files)) reserved.add(identity);
   for (const sealed of needs.sealed) found.set(`sealed ${sealed}`, await openSealed(sealed, deps.sealing));
   const fingerprint = createHash("sha256");
   for (const [name, result] of found) fingerprint.update(JSON.stringify([name, ...stateOf(result)]));
@@ -70,7 +75,14 @@ export async function readSecrets(needs: SecretNeeds, deps: SecretDeps): Promise
     fingerprint: fingerprint.digest("hex"),
     late,
     over,
-    resolve: (ref) => valueOf(found.get(`ref ${ref}`), `secret "${ref}"`),
+    resolve(ref, owner) {
+      const result = found.get(`ref ${ref}`);
+      const value = valueOf(result, `secret "${ref}"`);
+      const place = result && "place" in result ? result.place : undefined;
+      const problem = files && place ? problemFor(owner, ref, place, files, reserved) : undefined;
+      if (problem !== undefined) throw new GatewayError("config.secret", `Cannot read secret "${ref}": ${problem}`);
+      return value;
+    },
     open: (sealed) => valueOf(found.get(`sealed ${sealed}`), "a sealed secret"),
   };
 }
@@ -113,7 +125,8 @@ async function readSecretFile(path: string): Promise<Found> {
     const maxBytes = path.endsWith(".json") ? MAX_JSON_BYTES : MAX_SECRET_BYTES;
     if (about.size > maxBytes) return { failure: `it has more than ${maxBytes} bytes` };
     // Editors and `echo` end a file with a newline that nobody means.
-    return { value: (await file.readFile("utf8")).replace(/\r?\n$/, "") };
+    const value = (await file.readFile("utf8")).replace(/\r?\n$/, "");
+    return { value, place: await placeOf(file, path) };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     return {

@@ -102,11 +102,13 @@ export function createValidation(
     ({ standings } = outcome);
     const { boot, settings, digest } = config;
     const certificates = config.certificates.map(({ key, owner, host, text }) => ({ key, owner, host, text }));
-    const needs = secretNeeds([
+    const files = { reserved: config.ownFiles, owners: boot.owners };
+    const found = secretNeeds([
       ...secretUses(settingsFields, settings),
       ...config.certificates.flatMap(({ doc }) => secretUses(hostCertificateFields, doc)),
       ...config.routes.flatMap((route) => secretUses(routeFields, route.doc)),
     ]);
+    const needs = { ...found, files };
     send({ type: "good", boot, settings, certificates, digest, needs, fresh, ...report });
     fresh = false;
     await sendChanges(config);
