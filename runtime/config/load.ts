@@ -4,7 +4,7 @@
  * Untrusted input: the texts. Promises: pure and total (it never throws); the same slices in any order give the same
  * configuration, digest included; nothing bad comes through, since a single error leaves `config` out.
  */
-import { ownSecretFiles } from "./rules/owners.ts";
+import { type FileRules, fileRules } from "./rules/owners.ts";
 import type { BootDoc, SettingsDoc } from "./settings.ts";
 import type { UpstreamReach } from "../features/connection/compiled.ts";
 import { findOwnerRights } from "../features/process/owners.ts";
@@ -57,8 +57,7 @@ export interface CheckedConfig {
   readonly routes: readonly CheckedRoute[];
   /** SHA-256 (hex) of the canonical JSON of settings, routes, and certificates where there are any. */
   readonly digest: string;
-  /** Files of the main configuration's own secrets. */
-  readonly ownFiles: readonly string[];
+  readonly files: FileRules;
 }
 
 export interface LoadOutcome {
@@ -104,7 +103,7 @@ export function checkedConfig({ slices, boot, settings }: Omit<ReadSlices, "prob
   const certificates = slices.flatMap(certificatesOf).toSorted((a, b) => compare(a.host, b.host));
   const own = certificates.length === 0 ? "" : `"certificates":{${membersText(certificates)}},`;
   const digest = sha256(`{${own}"routes":{${members}},"settings":${canonicalJson(settings)}}`);
-  return { boot, settings, certificates, routes, digest, ownFiles: ownSecretFiles(slices) };
+  return { boot, settings, certificates, routes, digest, files: fileRules(slices, boot) };
 }
 
 function certificatesOf({ owner, certificates }: ReadSlice): readonly CheckedCertificate[] {

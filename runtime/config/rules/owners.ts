@@ -132,7 +132,7 @@ function passesProviderToken(value: string): boolean {
  * The token of the pod's service account, where Kubernetes puts it and by the links that lead there: `vault` logs in with it
  * and `kubernetes:///` asks with it, without naming it. Whoever allows a directory above does not mean it.
  */
-const POD_TOKEN = /^file:\/(?:var\/)?run\/secrets\/kubernetes\.io\/serviceaccount\/(?:.*\/)?token$/;
+export const POD_TOKEN = /^file:\/(?:var\/)?run\/secrets\/kubernetes\.io\/serviceaccount\/(?:.*\/)?token$/;
 
 function* referenceProblems(
   slice: ReadSlice,
@@ -203,10 +203,26 @@ function writtenReferences(slice: ReadSlice): readonly string[] {
   return [...written, ...keyFiles([slice.boot, slice.settings])];
 }
 
-/** Files of the main configuration's own secrets, as they are written there. Other names of them: control/bundle/files/secret-files.ts. */
-export function ownSecretFiles(slices: readonly ReadSlice[]): readonly string[] {
+/** What the configuration says about files. Which files references lead to: control/bundle/files/secret-files.ts. */
+export interface FileRules {
+  /** Of the main configuration's own secrets, as `file:/path`. */
+  readonly reserved: readonly string[];
+  /** Reference in settings → owners of the slices that have it there. */
+  readonly inSettings: ReadonlyMap<string, readonly string[]>;
+  readonly owners: BootDoc["owners"];
+}
+
+export function fileRules(slices: readonly ReadSlice[], { owners }: BootDoc): FileRules {
   const written = slices.filter(({ source }) => source.boot).flatMap(writtenReferences);
-  return [...new Set(written.filter((value) => value.startsWith("file:/")))];
+  const reserved = [...new Set(written.filter((value) => value.startsWith("file:/")))];
+  const ofSlices = slices.filter(({ source }) => !source.boot);
+  const uses = ofSlices.flatMap(({ owner, settings }) =>
+    secretUses(settingsFields, settings).flatMap(({ values }) => values.map((value) => ({ owner, value }))),
+  );
+  const inSettings = new Map(
+    [...Map.groupBy(uses, ({ value }) => value)].map(([value, all]) => [value, all.map(({ owner }) => owner)]),
+  );
+  return { reserved, inSettings, owners };
 }
 
 /** Private keys of listeners and sinks, which are named by path alone. */

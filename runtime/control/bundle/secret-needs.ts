@@ -1,5 +1,5 @@
 /** Which secrets a configuration needs. Apart from reading them, because the validating thread only needs this. */
-import type { FileRules } from "./files/secret-files.ts";
+import type { FileRules } from "../../config/rules/owners.ts";
 import type { SecretUse } from "../../settings/secret-spellings.ts";
 
 export interface SecretNeeds {

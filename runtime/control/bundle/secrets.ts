@@ -15,7 +15,7 @@ import { isVaultReference } from "../../settings/vault-reference.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Keys } from "../../shared/keys.ts";
 import type { Vault } from "../../vault/vault.ts";
-import { placeOf, problemFor, reservedIdentities, type FilePlace } from "./files/secret-files.ts";
+import { findNamed, placeOf, problemFor, type FilePlace } from "./files/secret-files.ts";
 import type { SecretNeeds } from "./secret-needs.ts";
 
 /** What was needed, read. `resolve` and `open` throw for what could not be. */
@@ -58,7 +58,7 @@ export async function readSecrets(needs: SecretNeeds, deps: SecretDeps): Promise
   const late = new Map<string, string>();
   const over = new Set<string>();
   const { files } = needs;
-  const reserved = new Set(files && (await reservedIdentities(files)));
+  const before = files && (await findNamed(files));
   const atServer = await readFromServer(needs.refs.filter(isVaultReference), deps);
   for (const ref of needs.refs) {
     const result = atServer.get(ref) ?? (await readReference(ref, deps.env));
@@ -67,7 +67,7 @@ export async function readSecrets(needs: SecretNeeds, deps: SecretDeps): Promise
     if ("isOver" in result) over.add(ref);
   }
   // A directory that is replaced meanwhile must not hide which file was opened.
-  if (files) for (const identity of await reservedIdentities(files)) reserved.add(identity);
+  const named = files && (await findNamed(files, before));
   for (const sealed of needs.sealed) found.set(`sealed ${sealed}`, await openSealed(sealed, deps.sealing));
   const fingerprint = createHash("sha256");
   for (const [name, result] of found) fingerprint.update(JSON.stringify([name, ...stateOf(result)]));
@@ -79,7 +79,7 @@ export async function readSecrets(needs: SecretNeeds, deps: SecretDeps): Promise
       const result = found.get(`ref ${ref}`);
       const value = valueOf(result, `secret "${ref}"`);
       const place = result && "place" in result ? result.place : undefined;
-      const problem = files && place ? problemFor(owner, ref, place, files, reserved) : undefined;
+      const problem = files && named && place ? problemFor(owner, ref, place, files, named) : undefined;
       if (problem !== undefined) throw new GatewayError("config.secret", `Cannot read secret "${ref}": ${problem}`);
       return value;
     },

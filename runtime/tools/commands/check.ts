@@ -163,7 +163,7 @@ async function attempt<T>(work: () => Promise<T>, report: Report): Promise<T | u
 
 /** Secrets of settings and routes, and what is made of them: keys and certificates of connections to upstreams. */
 async function secretProblems(
-  { boot, settings, certificates, routes, ownFiles }: CheckedConfig,
+  { boot, settings, certificates, routes, files }: CheckedConfig,
   from: SecretDeps,
   fileOf: (owner: string) => string,
 ): Promise<readonly Problem[]> {
@@ -172,7 +172,7 @@ async function secretProblems(
     ...certificates.flatMap(({ doc }) => secretUses(hostCertificateFields, doc)),
     ...routes.flatMap(({ doc }) => secretUses(routeFields, doc)),
   ];
-  const secrets = await readSecrets({ ...secretNeeds(uses), files: { reserved: ownFiles, owners: boot.owners } }, from);
+  const secrets = await readSecrets({ ...secretNeeds(uses), files }, from);
   const holdsOwnersApart = boot.owners !== undefined;
   const input = { settings, certificates, holdsOwnersApart, routes, secrets, fileOf };
   const outcome = await buildSnapshot(input, undefined);

@@ -69,6 +69,52 @@ describe("parseVaultReference()", () => {
   });
 });
 
+/** Who may read what is decided by the text, so no other text may lead to the same place. */
+describe("one place has one spelling", () => {
+  const mounts = [["team", "kv"]];
+  const placeAt = (reference: string): string | undefined => {
+    const parsed = parseVaultReference(reference);
+    return parsed && placeOf(parsed, { mounts }).path;
+  };
+
+  test("different texts lead to different places", () => {
+    const segments = ["team", "kv", "data", "Kv", "app", "app.", "a@1", "..."];
+    let paths: readonly string[] = segments;
+    const places = new Map<string, string>();
+    for (let length = 2; length <= 4; length += 1) {
+      paths = paths.flatMap((path) => segments.map((segment) => `${path}/${segment}`));
+      for (const path of paths) {
+        const place = placeAt(`vault:${path}#k`) ?? "none";
+        expect(places.get(place) ?? path).toBe(path);
+        places.set(place, path);
+      }
+    }
+    expect(places.size).toBe(8 ** 2 + 8 ** 3 + 8 ** 4);
+  });
+
+  test.each([
+    "vault:team//kv/app#k",
+    "vault:team/kv//app#k",
+    "vault:team/kv/x/../app#k",
+    "vault:team/kv/./app#k",
+    "vault:team/kv/app/#k",
+    "vault:/team/kv/app#k",
+    "vault:team/kv/%61pp#k",
+    "vault:team%2fkv/app#k",
+    "vault:team/kv/app%23k#k",
+    "Vault:team/kv/app#k",
+    "vault:team/kv/app#k@00",
+  ])("%s is none", (reference) => {
+    expect(placeAt("vault:team/kv/app#k")).toBe("team/kv/data/app");
+    expect(checkReference(reference)).toBeDefined();
+  });
+
+  test("letter case tells places apart, as it does at the server", () => {
+    expect(placeAt("vault:team/kv/App#k")).not.toBe(placeAt("vault:team/kv/app#k"));
+    expect(placeAt("vault:Team/kv/app#k")).not.toBe(placeAt("vault:team/kv/app#k"));
+  });
+});
+
 test.each([
   ["vault:kv/*", true],
   ["vault:kv/team-a*", true],

@@ -5,19 +5,11 @@
  * Untrusted input: references of slices. Promises: an owner never reads a file that is a secret of the main configuration
  * file, whatever it is called; a pattern of `allowed_refs` gives nothing outside the directory that it names.
  */
-import { realpathSync } from "node:fs";
 import { open, realpath, stat, type FileHandle } from "node:fs/promises";
-import { dirname, sep } from "node:path";
+import { sep } from "node:path";
 
+import { type FileRules, POD_TOKEN } from "../../../config/rules/owners.ts";
 import { findOwnerRights, HAND_WRITTEN_OWNER } from "../../../features/process/owners.ts";
-import type { BootDoc } from "../../../config/settings.ts";
-
-/** What the main configuration file says about files. */
-export interface FileRules {
-  /** Its own secrets, as `file:/path`. */
-  readonly reserved: readonly string[];
-  readonly owners: BootDoc["owners"];
-}
 
 /** Of a file that was opened. */
 export interface FilePlace {
@@ -42,56 +34,88 @@ export async function placeOf(file: FileHandle, path: string): Promise<FilePlace
   return { identity, real: undefined };
 }
 
-/** What the reserved files are now. Asked for before and after the files of slices are opened, since either may change between. */
-export async function reservedIdentities({ reserved }: FileRules): Promise<readonly string[]> {
-  const found = reserved.filter(isFile).map(async (reference) => {
-    try {
-      await using file = await open(reference.slice(FILE.length), "r");
-      return [identityOf(await file.stat({ bigint: true }))];
-    } catch {
-      // What cannot be opened by its own name cannot be compared; the gateway does not start without it.
-      return [];
-    }
-  });
-  return (await Promise.all(found)).flat();
+/** What the names in the rules lead to now. */
+export interface NamedFiles {
+  /** Of the main configuration's own secrets. */
+  readonly reserved: ReadonlySet<string>;
+  /** Directory of a pattern → its paths without links. */
+  readonly directories: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** @param owner undefined: of settings, which the main configuration file and slices may write @returns why this owner may not have the file; undefined: the owner may */
+/**
+ * @param before what was found before the files of slices were opened. Any name may lead elsewhere in between, so that both
+ * are compared with.
+ */
+export async function findNamed({ reserved, owners }: FileRules, before?: NamedFiles): Promise<NamedFiles> {
+  const identities = new Set(before?.reserved);
+  const directories = new Map<string, ReadonlySet<string>>();
+  const opened = reserved.map(async (reference) => {
+    try {
+      await using file = await open(reference.slice(FILE.length), "r");
+      identities.add(identityOf(await file.stat({ bigint: true })));
+    } catch {
+      // What cannot be opened by its own name cannot be compared; the gateway does not start without it.
+    }
+  });
+  const patterns = Object.values(owners ?? {}).flatMap(({ allowed_refs: refs = [] }) => refs.filter(isPattern));
+  const found = [...new Set(patterns.map(directoryOf))].map(async (directory) => {
+    const real = await realpath(directory).catch(() => undefined);
+    const tops = new Set(before?.directories.get(directory));
+    if (real !== undefined) tops.add(real.endsWith(sep) ? real : real + sep);
+    directories.set(directory, tops);
+  });
+  await Promise.all([...opened, ...found]);
+  return { reserved: identities, directories };
+}
+
+/**
+ * @param owner undefined: of settings, which the main configuration file and slices may write
+ * @returns why this owner may not have the file; undefined: the owner may
+ */
 export function problemFor(
   owner: string | undefined,
   reference: string,
-  { identity, real }: FilePlace,
+  place: FilePlace,
   rules: FileRules,
-  reserved: ReadonlySet<string>,
+  named: NamedFiles,
 ): string | undefined {
-  if (owner === HAND_WRITTEN_OWNER) return undefined;
-  const isOwn = owner === undefined && rules.reserved.includes(reference);
-  if (reserved.has(identity) && !isOwn)
+  if (owner === HAND_WRITTEN_OWNER || (owner === undefined && rules.reserved.includes(reference))) return undefined;
+  if (named.reserved.has(place.identity))
     return "it is a secret of the main configuration file itself, under another name";
-  const { owners } = rules;
-  if (owner === undefined || owners === undefined) return undefined;
+  const writers = owner === undefined ? (rules.inSettings.get(reference) ?? []) : [owner];
+  const isRefused = writers.some(
+    (writer) => writer !== HAND_WRITTEN_OWNER && !isGiven(writer, reference, place, rules, named),
+  );
+  return isRefused ? 'it leads outside the directory that "allowed_refs" names' : undefined;
+}
+
+/** Of a reference that `allowed_refs` gives as a text. */
+function isGiven(
+  owner: string,
+  reference: string,
+  { real }: FilePlace,
+  { owners }: FileRules,
+  named: NamedFiles,
+): boolean {
+  if (owners === undefined) return true;
   const patterns = findOwnerRights(owners, owner)?.rights.allowed_refs ?? [];
-  if (patterns.includes(reference)) return undefined;
-  for (const pattern of patterns) {
-    if (!pattern.endsWith("*") || !isFile(pattern) || !reference.startsWith(pattern.slice(0, -1))) continue;
-    const named = pattern.slice(FILE.length, -1);
-    if (real !== undefined && isBelow(real, named.endsWith(sep) ? named : dirname(named))) return undefined;
-  }
-  return 'it leads outside the directory that "allowed_refs" names';
+  if (patterns.includes(reference)) return true;
+  // The gateway's own token must be named in full, by whatever link it is reached.
+  if (real === undefined || POD_TOKEN.test(FILE + real)) return false;
+  const fitting = patterns.filter((pattern) => isPattern(pattern) && reference.startsWith(pattern.slice(0, -1)));
+  return fitting.some((pattern) => {
+    const tops = named.directories.get(directoryOf(pattern)) ?? [];
+    return [...tops].some((top) => real.startsWith(top));
+  });
 }
 
-/** @param directory as it is written */
-function isBelow(real: string, directory: string): boolean {
-  try {
-    const top = realpathSync(directory);
-    return real.startsWith(top.endsWith(sep) ? top : top + sep);
-  } catch {
-    return false;
-  }
+function isPattern(text: string): boolean {
+  return text.startsWith(`${FILE}/`) && text.endsWith("*");
 }
 
-function isFile(reference: string): boolean {
-  return reference.startsWith(`${FILE}/`);
+/** "file:/etc/team/*" and "file:/etc/team/a*" → "/etc/team/". */
+function directoryOf(pattern: string): string {
+  return pattern.slice(FILE.length, pattern.lastIndexOf(sep) + 1);
 }
 
 function identityOf({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string {

@@ -23,6 +23,8 @@ export function candidateParts({ file, text }: PublishedSource): Pick<CandidateR
     const path = [...settingsPath, HOST_CERTIFICATES, host];
     return { file, path, key: `${owner}/${host}`, owner, host, text: canonicalJson(doc) };
   });
-  const secrets = uses.flatMap(({ path, form, values }) => (form === "plain" ? [] : [{ file, path, form, values }]));
+  const secrets = uses.flatMap(({ path, form, values }) =>
+    form === "plain" ? [] : [{ file, owner, path, form, values }],
+  );
   return { secrets, certificates };
 }

@@ -1,4 +1,5 @@
 /** Messages between the bundle and its validating thread. Everything in them is plain data. */
+import type { FileRules } from "../../../config/rules/owners.ts";
 import type { Standing } from "../../../config/load-by-owner.ts";
 import type { CheckedCertificate, CheckedConfig, CheckedRoute, Problem, SliceSource } from "../../../config/load.ts";
 import type { Refusal } from "../../../config/refusals.ts";
@@ -101,6 +102,7 @@ export type ParsedChanges =
 /** A secret that a slice to be published asks for. */
 export interface CandidateSecret {
   readonly file: string;
+  readonly owner: string;
   readonly path: ValuePath;
   readonly form: "ref" | "sealed";
   readonly values: readonly string[];
@@ -158,6 +160,8 @@ export interface CandidateReport {
   readonly problems: readonly Problem[];
   readonly secrets: readonly CandidateSecret[];
   readonly certificates: readonly CandidateCertificate[];
+  /** Absent with errors. */
+  readonly files?: FileRules | undefined;
 }
 
 /** Name of a published slice in messages. */

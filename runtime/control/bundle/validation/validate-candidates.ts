@@ -15,6 +15,7 @@ import {
   type PublishedSources,
   type SealedSlice,
 } from "./protocol.ts";
+import { recording } from "../recorded-secrets.ts";
 import { readSecrets, type SecretDeps } from "../secrets.ts";
 import type { Validator } from "./validator.ts";
 
@@ -67,18 +68,18 @@ export function createCandidateValidation(
 
 /** A slice whose secrets cannot be read, or do not fit, would be stored and then refused by every process. */
 async function unusable(
-  { secrets: uses, certificates }: CandidateReport,
+  { secrets: uses, certificates, files }: CandidateReport,
   deps: SecretDeps,
 ): Promise<readonly Problem[]> {
   const refs = uses.flatMap((use) => (use.form === "ref" ? use.values : []));
   const sealed = uses.flatMap((use) => (use.form === "sealed" ? use.values : []));
   const secrets = await readSecrets(
-    { refs: [...new Set(refs)], sealed: [...new Set(sealed)] },
+    { refs: [...new Set(refs)], sealed: [...new Set(sealed)], ...(files && { files }) },
     { ...deps, again: true },
   );
-  const unreadable = uses.flatMap(({ file, path, form, values }) =>
+  const unreadable = uses.flatMap(({ file, owner, path, form, values }) =>
     values.flatMap((value): Problem[] => {
-      const message = secretProblem(() => (form === "ref" ? secrets.resolve(value) : secrets.open(value)));
+      const message = secretProblem(() => (form === "ref" ? secrets.resolve(value, owner) : secrets.open(value)));
       return message === undefined ? [] : [{ severity: "error", file, path, message }];
     }),
   );
@@ -86,7 +87,10 @@ async function unusable(
   const problems: Problem[] = [];
   for (const { file, path, owner, host, text } of certificates) {
     try {
-      compileHostCertificate({ host, owner, doc: JSON.parse(text) as HostCertificateDoc }, secrets);
+      compileHostCertificate(
+        { host, owner, doc: JSON.parse(text) as HostCertificateDoc },
+        recording(secrets, owner).source,
+      );
     } catch (error) {
       const message = `cannot be used: ${errorText(error).replace(/^Cannot use .*?: /, "")}`;
       problems.push({ severity: "error", file, path, message });

@@ -102,13 +102,12 @@ export function createValidation(
     ({ standings } = outcome);
     const { boot, settings, digest } = config;
     const certificates = config.certificates.map(({ key, owner, host, text }) => ({ key, owner, host, text }));
-    const files = { reserved: config.ownFiles, owners: boot.owners };
     const found = secretNeeds([
       ...secretUses(settingsFields, settings),
       ...config.certificates.flatMap(({ doc }) => secretUses(hostCertificateFields, doc)),
       ...config.routes.flatMap((route) => secretUses(routeFields, route.doc)),
     ]);
-    const needs = { ...found, files };
+    const needs = { ...found, files: config.files };
     send({ type: "good", boot, settings, certificates, digest, needs, fresh, ...report });
     fresh = false;
     await sendChanges(config);
@@ -159,6 +158,7 @@ export function createValidation(
       problems: fewOfEach(warnings),
       secrets,
       certificates: found.flatMap((each) => each.certificates),
+      files: outcome.config?.files,
     });
   }
 

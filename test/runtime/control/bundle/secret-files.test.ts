@@ -5,15 +5,15 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { loadSlices } from "../../../../runtime/config/load.ts";
+import type { FileRules } from "../../../../runtime/config/rules/owners.ts";
 import { HAND_WRITTEN_OWNER } from "../../../../runtime/features/process/owners.ts";
+import { findNamed, problemFor } from "../../../../runtime/control/bundle/files/secret-files.ts";
 import { readSecrets } from "../../../../runtime/control/bundle/secrets.ts";
 
 let top = "";
 let secrets = "";
-let files: {
-  readonly reserved: readonly string[];
-  readonly owners: Record<string, { readonly allowed_refs: string[] }>;
-};
+let files: FileRules;
 
 /** As Kubernetes mounts a Secret: `name` → `..data/name`, `..data` → a directory of this update. */
 beforeAll(async () => {
@@ -32,6 +32,10 @@ beforeAll(async () => {
   await symlink("..", join(secrets, "up"));
   files = {
     reserved: [`file:${secrets}/shared`],
+    inSettings: new Map([
+      [`file:${secrets}/team`, ["team"]],
+      [`file:${secrets}/out`, ["exact", "team"]],
+    ]),
     owners: { team: { allowed_refs: [`file:${secrets}/*`] }, exact: { allowed_refs: [`file:${secrets}/out`] } },
   };
 });
@@ -65,6 +69,25 @@ test("a pattern gives what is mounted in its directory, and nothing outside it",
   expect(await read("out", "exact")).toBe("elsewhere-sentinel");
 });
 
+test("a pattern bounds what its owner writes in settings, too", async () => {
+  expect(await read("team", undefined)).toBe("team-secret");
+  await expect(read("out", undefined)).rejects.toThrow(/outside the directory that "allowed_refs" names/);
+});
+
+test("the gateway's own token must be named in full, by whatever link it is reached", async () => {
+  const token = "/run/secrets/kubernetes.io/serviceaccount/..2026/token";
+  const rules = {
+    ...files,
+    owners: { team: { allowed_refs: ["file:/*"] }, named: { allowed_refs: ["file:/my/token"] } },
+  };
+  const named = await findNamed(rules);
+  const problemOf = (owner: string, real: string): string | undefined =>
+    problemFor(owner, "file:/my/token", { identity: "1:1", real }, rules, named);
+  expect(problemOf("team", token)).toMatch(/outside/);
+  expect(problemOf("team", "/my/token")).toBeUndefined();
+  expect(problemOf("named", token)).toBeUndefined();
+});
+
 test("an update of the mount while secrets are read hides nothing", async () => {
   await mkdir(join(secrets, "..2026_02"));
   await writeFile(join(secrets, "..2026_02", "shared"), "shared-sentinel-2\n");
@@ -74,4 +97,24 @@ test("an update of the mount while secrets are read hides nothing", async () => 
   await rename(join(secrets, "..next"), join(secrets, "..data"));
   const found = await reading;
   expect(() => found.resolve(ref, "team")).toThrow(/main configuration file itself/);
+});
+
+test("whose reference stands in settings is known", () => {
+  const own = { shared_secret_ref: "file:/s/shared", storage_url: "memory:", insecure_server: true };
+  const owners = { team: { allowed_settings: ["*"], allowed_refs: ["file:/s/*"] } };
+  const slice = {
+    version: 1,
+    owner: "team",
+    settings: { idp_provider_url: "https://idp.example", idp_client_id: "x", idp_client_secret_ref: "file:/s/team" },
+    routes: {},
+  };
+  const { config } = loadSlices([
+    { file: "gateway.yaml", text: JSON.stringify({ ...own, owners }), boot: true },
+    { file: "published:team", text: JSON.stringify(slice), boot: false },
+  ]);
+  expect(config?.files).toEqual({
+    reserved: ["file:/s/shared"],
+    inSettings: new Map([["file:/s/team", ["team"]]]),
+    owners,
+  });
 });
