@@ -55,7 +55,7 @@ export type ServerFound = DiscoverResult<Discovered & { readonly challengedScope
 export type Confirmation = "confirmed" | "refuted" | "unavailable";
 
 export interface Needs {
-  /** Known, or found out by asking, once and for at most two seconds. */
+  /** Known, or found out by asking, once and for at most five seconds. */
   isNeeded(target: UpstreamTarget): Promise<boolean>;
   /** Finds the authorization server, with what the upstream's own challenge says now. Keeps what that proves. */
   discover(target: UpstreamTarget, options: DiscoverOptions): Promise<ServerFound>;
@@ -69,7 +69,8 @@ export interface Needs {
   wasSent(userId: string, target: UpstreamTarget): Promise<SentRecord | undefined>;
 }
 
-const PROBE_MS = 2_000;
+/** A server on a busy machine takes seconds for its first response. Servers that do not respond are asked at the same time. */
+const PROBE_MS = 5_000;
 /** After a probe without a response the next one is not before. */
 const PROBE_AGAIN_MS = 60_000;
 /** So long a refuted 401 stands for the next ones: a server that refuses all requests must not cost a discovery each. */

@@ -205,11 +205,15 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
       return false;
     },
     async connectUrl(principal, routes, returnTo, back) {
-      const missing: string[] = [];
-      for (const route of routes) {
-        const target = findTarget(route);
-        if (target && canBeConnected(target) && (await isMissing(principal.user.id, target))) missing.push(route.key);
-      }
+      // At the same time: servers that do not respond keep the user waiting once, not one after the other.
+      const looked = await Promise.all(
+        routes.map(async (route) => {
+          const target = findTarget(route);
+          const needsUser = target && canBeConnected(target) && (await isMissing(principal.user.id, target));
+          return needsUser ? [route.key] : [];
+        }),
+      );
+      const missing = looked.flat();
       const [first] = routes;
       if (missing.length === 0 || !first) return undefined;
       return tickets.url(first.origin, principal.user.id, {
