@@ -64,7 +64,7 @@ export class FairShare {
     party.calls -= 1;
     this.#calls -= 1;
     // In a stack of its own: the connection becomes free behind this.
-    if (party.waiting !== undefined) process.nextTick(admitNext, this, party);
+    if (this.#waiting.size > 0) process.nextTick(admitNext, this, party);
   }
 
   wait(party: CallParty, call: Admitted): void {
@@ -80,22 +80,35 @@ export class FairShare {
     this.#dropEmpty(party);
   }
 
-  /** For `leave()`. */
+  /** For `leave()`: the next call of this client; else of another one, whose share is larger now. */
   admit(party: CallParty): void {
+    if (this.#admitOf(party)) return;
+    const [next] = this.#waiting;
+    if (next === undefined || next === party) return;
+    // So that each client has its turn.
+    this.#waiting.delete(next);
+    this.#waiting.add(next);
+    this.#admitOf(next);
+  }
+
+  /** @returns whether it had a call that waited, and has a share for it */
+  #admitOf(party: CallParty): boolean {
     const call = party.waiting?.[0];
-    if (call === undefined || !this.enter(party)) return;
+    if (call === undefined || !this.enter(party)) return false;
     party.waiting?.shift();
     this.#dropEmpty(party);
     call.admitted();
+    return true;
   }
 
-  /** Gives up what has waited too long. @param now of `performance.now()` */
+  /** Gives up what has waited too long, and admits what others have left room for. @param now of `performance.now()` */
   sweep(now: number): void {
-    for (const party of this.#waiting) {
+    for (const party of Array.from(this.#waiting)) {
       const late = (party.waiting ?? []).filter(({ waitsUntil }) => waitsUntil <= now);
       if (late.length > 0) party.waiting = (party.waiting ?? []).filter(({ waitsUntil }) => waitsUntil > now);
       this.#dropEmpty(party);
       for (const call of late) call.fail("timeout", "the client has too many requests in progress");
+      while (this.#admitOf(party));
     }
   }
 

@@ -56,6 +56,39 @@ test("FairShare lets a client's next call begin when one of its own is over, fir
   expect([begun, client.calls]).toEqual([[-1, 0], 0]);
 });
 
+test("FairShare lets calls begin whose client has one that does not end, when those of others are over", async () => {
+  const share = new FairShare(12);
+  const slow = party();
+  const other = party();
+  const others = enterAll(share, other);
+  for (let count = 0; count < 12 - others; count += 1) share.enter(party());
+  // An event stream.
+  share.enter(slow);
+  const begun: number[] = [];
+  for (const index of [0, 1, 2]) {
+    share.wait(slow, {
+      waitsUntil: Number.POSITIVE_INFINITY,
+      admitted: () => void begun.push(index),
+      fail: () => {},
+    });
+  }
+  for (let count = 0; count < others; count += 1) share.leave(other);
+  await new Promise(setImmediate);
+  expect(begun).toEqual([0]);
+  expect(slow.calls).toBe(2);
+});
+
+test("FairShare admits in its sweep what there has become room for", () => {
+  const share = new FairShare(12);
+  const slow = party();
+  share.enter(slow);
+  let begun = 0;
+  for (let count = 0; count < 9; count += 1)
+    share.wait(slow, { waitsUntil: 10, admitted: () => void (begun += 1), fail: () => {} });
+  share.sweep(0);
+  expect([begun, slow.calls]).toEqual([3, 4]);
+});
+
 test("FairShare without a limit bounds nothing", () => {
   const share = new FairShare();
   const client = party();
