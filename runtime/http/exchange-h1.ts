@@ -34,6 +34,7 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
   readonly #response: ServerResponse;
   readonly #owner: ExchangeOwner;
   #wrote = false;
+  #countsUnsent = false;
   #givesBack = false;
   #closeListeners: ((complete: boolean) => void)[] | undefined;
   #awaitsContinue: boolean;
@@ -96,7 +97,9 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
 
   write(chunk: Buffer | string): boolean {
     this.#wrote = true;
-    return this.#response.write(chunk);
+    const takesMore = this.#response.write(chunk);
+    if (!takesMore) this.#countUnsent();
+    return takesMore;
   }
 
   onDrain(listener: () => void): void {
@@ -111,6 +114,7 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
     // As a latin1 string node joins it with the head into one write, byte for byte.
     else this.#response.end(chunk.toString("latin1"), "latin1");
     this.#wrote = true;
+    if (this.#response.writableNeedDrain) this.#countUnsent();
     if (this.hasBody && !this.#request.complete) this.#discardRest();
   }
 
@@ -145,6 +149,17 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
     // Gone while somebody was waited for: the event has passed and will not come again.
     if (response.closed || this.#request.socket.destroyed) process.nextTick(guard(this, tell));
     else response.on("close", guard(this, tell));
+  }
+
+  #countUnsent(): void {
+    const response = this.#response;
+    if (!this.#countsUnsent)
+      response.on(
+        "drain",
+        guard(this, () => this.holdUnsent(response.writableLength)),
+      );
+    this.#countsUnsent = true;
+    if (!this.holdUnsent(response.writableLength)) this.abort();
   }
 
   override hold(bytes: number): boolean {

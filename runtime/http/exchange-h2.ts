@@ -73,7 +73,9 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
   write(chunk: Buffer | string): boolean {
     if (!this.#isWritable) return true;
     this.#writes ??= new PendingWrites(this.#stream);
-    return this.#writes.write(chunk);
+    const takesMore = this.#writes.write(chunk);
+    if (!takesMore) this.countUnsent();
+    return takesMore;
   }
 
   onDrain(listener: () => void): void {
@@ -86,7 +88,10 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
     this.#isEnded = true;
     if (this.#isWritable) {
       if (chunk === undefined || chunk.length === 0) stream.end();
-      else stream.end(chunk);
+      else {
+        stream.end(chunk);
+        this.countUnsent();
+      }
     }
     // The answer is whole and the rest of the body, or of a handshake's messages, not wanted: RST_STREAM with NO_ERROR
     // says so (RFC 9113 §8.1). Without it a client that never ends its side keeps the stream.
@@ -111,6 +116,11 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
     const tell = (): void => listener(this.#isEnded && stream.writableFinished && stream.rstCode === NGHTTP2_NO_ERROR);
     if (stream.destroyed) process.nextTick(guard(this, tell));
     else stream.once("close", guard(this, tell));
+  }
+
+  /** The client may take nothing of it: its window is as small as it likes. */
+  countUnsent(): void {
+    if (!this.holdUnsent(this.#stream.writableLength)) abortStream(this.#stream);
   }
 
   /** The stream is closed. */

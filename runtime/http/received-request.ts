@@ -35,6 +35,8 @@ export abstract class ReceivedRequest {
   party: Party | undefined = undefined;
   #heldBytes = 0;
   #unreadBytes = 0;
+  #unsentBytes = 0;
+  #isGivenBack = false;
 
   /** @param headerTraits of each name, in their order */
   constructor(
@@ -67,25 +69,39 @@ export abstract class ReceivedRequest {
   }
 
   hold(bytes: number): boolean {
-    if (this.party?.take(bytes) === false) return false;
-    this.#heldBytes += bytes;
+    if (!this.#take(bytes)) return false;
+    if (!this.#isGivenBack) this.#heldBytes += bytes;
     return true;
   }
 
   /** Counts what has come of its body and was not read yet. @returns false when there is no room for it */
   protected holdUnread(bytes: number): boolean {
-    const more = bytes - this.#unreadBytes;
-    if (more === 0) return true;
-    if (more > 0 && this.party?.take(more) === false) return false;
-    if (more < 0) this.party?.give(-more);
-    this.#unreadBytes = bytes;
+    if (!this.#take(bytes - this.#unreadBytes)) return false;
+    if (!this.#isGivenBack) this.#unreadBytes = bytes;
+    return true;
+  }
+
+  /** Counts what of its answer the client has not taken. @returns false when there is no room for it */
+  protected holdUnsent(bytes: number): boolean {
+    if (!this.#take(bytes - this.#unsentBytes)) return false;
+    if (!this.#isGivenBack) this.#unsentBytes = bytes;
     return true;
   }
 
   /** The request is over: nothing is held for it any longer. */
   protected giveBack(): void {
-    this.party?.give(this.#heldBytes + this.#unreadBytes);
+    this.#isGivenBack = true;
+    this.party?.give(this.#heldBytes + this.#unreadBytes + this.#unsentBytes);
     this.#heldBytes = 0;
     this.#unreadBytes = 0;
+    this.#unsentBytes = 0;
+  }
+
+  /** What comes behind its end would never be given back. */
+  #take(more: number): boolean {
+    if (more === 0 || this.#isGivenBack || this.party === undefined) return true;
+    if (more > 0) return this.party.take(more);
+    this.party.give(-more);
+    return true;
   }
 }

@@ -76,6 +76,16 @@ function holdOthers(held: Exchange[]): (exchange: Exchange) => void {
   };
 }
 
+const ANSWER_BYTES = 100_000;
+
+/** Half of it by itself, as it comes from an upstream. */
+function answerLong(exchange: Exchange): void {
+  if (exchange.path === "/now") return exchange.respond(200, ["content-length", "0"]);
+  exchange.start(200, ["content-length", String(ANSWER_BYTES)]);
+  exchange.write(Buffer.alloc(ANSWER_BYTES / 2));
+  exchange.end(Buffer.alloc(ANSWER_BYTES / 2));
+}
+
 describe.each(["own", "node"] as const)("over HTTP/1.1, read by %s", (http1Server) => {
   test("requests that wait are bounded for one address, and given back", async () => {
     const held: Exchange[] = [];
@@ -102,9 +112,41 @@ describe.each(["own", "node"] as const)("over HTTP/1.1, read by %s", (http1Serve
   });
 });
 
+describe.each(["own", "node"] as const)("answers over HTTP/1.1, written by %s", (http1Server) => {
+  test("are bounded for one address while nobody takes them", async () => {
+    /** More than the system takes. */
+    const part = Buffer.alloc(8_000_000);
+    let aborted = 0;
+    const server = await createHttpServer({
+      address: "127.0.0.1:0",
+      insecure: true,
+      http1Server,
+      maxHeldBytes: 100_000_000,
+      log: silentLog(),
+      handle(exchange) {
+        if (exchange.path === "/now") return exchange.respond(200, ["content-length", "0"]);
+        exchange.onClose(() => (aborted += 1));
+        exchange.start(200, ["content-length", String(2 * part.length)]);
+        exchange.write(part);
+      },
+    });
+    onTestFinished(() => server.close({ timeoutMs: 0 }));
+    const sent = Array.from({ length: 20 }, () => {
+      const heard = send(server.port, ATTACKER, "GET /long HTTP/1.1\r\nhost: a.example\r\n\r\n");
+      heard.socket.pause();
+      return heard;
+    });
+    await expect.poll(() => aborted).toBeGreaterThan(5);
+    expect(aborted).toBeLessThan(sent.length);
+    const other = send(server.port, OTHER, "GET /now HTTP/1.1\r\nhost: a.example\r\n\r\n");
+    await expect.poll(() => other.text).toContain("200 OK");
+  });
+});
+
 describe("over HTTP/2", () => {
-  const open = (port: number, from: string): ClientHttp2Session => {
+  const open = (port: number, from: string, initialWindowSize = 65_535): ClientHttp2Session => {
     const session = connectHttp2(`http://127.0.0.1:${port}`, {
+      settings: { initialWindowSize },
       createConnection: () => connect({ port, host: "127.0.0.1", localAddress: from }),
     });
     session.on("error", () => {});
@@ -116,11 +158,11 @@ describe("over HTTP/2", () => {
       { ":path": path, ":method": body ? "POST" : "GET", ...(body ? {} : { "x-a": LONG }) },
       { endStream: body === undefined },
     );
-    const heard = { status: 0, isOver: false };
+    const heard = { status: 0, bytes: 0, isOver: false };
     stream.on("response", (headers) => (heard.status = Number(headers[":status"])));
     stream.on("error", () => {});
     stream.on("close", () => (heard.isOver = true));
-    stream.resume();
+    stream.on("data", (bytes: Buffer) => (heard.bytes += bytes.length));
     if (body) stream.write(body);
     return heard;
   };
@@ -146,5 +188,34 @@ describe("over HTTP/2", () => {
     await expect.poll(() => asked.filter(({ isOver }) => isOver).length).toBeGreaterThan(11);
     const other = ask(open(port, OTHER), "/now");
     await expect.poll(() => other.status).toBe(200);
+  });
+
+  test("bodies behind heads that are refused are bounded, too", async () => {
+    const { port } = await openServer("own", holdOthers([]));
+    // Its answers do not end.
+    const session = open(port, ATTACKER, 0);
+    const asked = Array.from({ length: 20 }, () => ask(session, "/%zz", Buffer.alloc(60_000)));
+    await expect.poll(() => asked.filter(({ isOver }) => isOver).length).toBeGreaterThan(11);
+    expect(new Set(asked.map(({ status }) => status))).toEqual(new Set([0, 400]));
+  });
+
+  test("answers that nobody takes are bounded for one address, and given back", async () => {
+    const { port } = await openServer("own", answerLong);
+    const session = open(port, ATTACKER, 0);
+    const asked = Array.from({ length: 40 }, () => ask(session, "/long"));
+    // About what a client can hold.
+    await expect.poll(() => asked.filter(({ isOver }) => isOver).length).toBeGreaterThan(25);
+    expect(asked.filter(({ isOver }) => !isOver).length).toBeGreaterThan(2);
+    const other = ask(open(port, OTHER), "/now");
+    await expect.poll(() => other.status).toBe(200);
+    session.destroy();
+    const again = open(port, ATTACKER);
+    await expect
+      .poll(async () => {
+        const whole = ask(again, "/long");
+        await expect.poll(() => whole.isOver).toBe(true);
+        return whole.bytes;
+      })
+      .toBe(ANSWER_BYTES);
   });
 });

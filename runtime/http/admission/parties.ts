@@ -37,7 +37,10 @@ export class Party {
   /** @returns false when there is no room: nothing was counted then */
   take(bytes: number): boolean {
     const all = this.#all;
-    if (this.bytes + bytes > all.maxBytes - all.bytes - bytes) return false;
+    if (this.bytes + bytes > all.maxBytes - all.bytes - bytes) {
+      all.dropUnused(this);
+      return false;
+    }
     this.bytes += bytes;
     all.bytes += bytes;
     return true;
@@ -90,7 +93,9 @@ export class Parties {
   }
 
   dropUnused(party: Party): void {
-    if (party.bytes === 0 && party.connections === 0) this.#parties.delete(party.network);
+    if (party.bytes > 0 || party.connections > 0) return;
+    // By now its address may have a new one.
+    if (this.#parties.get(party.network) === party) this.#parties.delete(party.network);
   }
 }
 
@@ -99,7 +104,7 @@ type Received = Pick<Exchange, "rawHeaders" | "path" | "query" | "wholeBody">;
 /** Besides its text each header field is two strings and their places, in our list and in that of the upstream. */
 const FIELD_BYTES = 160;
 /** What a request costs however short it is: its objects here and on the way to the upstream. */
-const REQUEST_BYTES = 4_096;
+export const REQUEST_BYTES = 4_096;
 
 /** What a request takes while it is in progress, about: its head, and the body that came with it. */
 export function requestCost({ rawHeaders, path, query, wholeBody }: Received): number {

@@ -152,6 +152,7 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
   }
 
   drained(): void {
+    this.holdUnsent(this.#connection.socket.writableLength);
     const listeners = this.#drainListeners;
     this.#drainListeners = NO_LISTENERS;
     for (const listener of listeners) drainListener(this, listener);
@@ -213,6 +214,12 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
   }
 
   #send(chunk: Buffer): boolean {
+    const takesMore = this.#write(chunk);
+    if (!takesMore && !this.holdUnsent(this.#connection.socket.writableLength)) this.abort();
+    return takesMore;
+  }
+
+  #write(chunk: Buffer): boolean {
     const isShort = chunk.length <= ONE_WRITE_BYTES;
     const head = this.#headText;
     this.#headText = "";

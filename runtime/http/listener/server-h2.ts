@@ -14,6 +14,7 @@ import { parseRequestHead, type Http2Head } from "./accept-h2.ts";
 import { breakOff } from "../break-off.ts";
 import { clientCertificateOf } from "./client-certificate.ts";
 import { abortStream, Http2Exchange, type Http2Peer, wasAborted } from "../exchange-h2.ts";
+import { REQUEST_BYTES, type Parties } from "../admission/parties.ts";
 import type { Exchange } from "../exchange.ts";
 import { respondError } from "../respond.ts";
 import { watchStalls } from "../stalls.ts";
@@ -30,6 +31,9 @@ export interface Http2Deps extends AcceptDeps {
   /** The connections have TLS. */
   readonly secure: boolean;
   readonly asksForCertificates: boolean;
+  readonly parties: Parties;
+  /** There is no room for what a client sends. */
+  onNoRoom(): void;
   readonly maxHeaderBytes: number;
   readonly idleTimeoutMs: number;
   /** Called when a stream ends before anything of its answer was sent. @param by who ended it */
@@ -131,7 +135,10 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
         let exchange: Http2Exchange | undefined;
         stream.on(
           "drain",
-          guardSocket(stream, () => drains.set(stream, (drains.get(stream) ?? 0) + 1)),
+          guardSocket(stream, () => {
+            drains.set(stream, (drains.get(stream) ?? 0) + 1);
+            exchange?.countUnsent();
+          }),
         );
         stream.once(
           "close",
@@ -173,6 +180,13 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
     deps.onRefused?.(reason);
     const exchange = new Http2Exchange(stream, peer, { ...NO_HEAD, ...formOf(raw) }, hasBody);
     deps.log.debug({ request: exchange.id, reason, peer: peer.remoteAddress }, "request refused");
+    // Its client may go on sending a body, and take no answer.
+    exchange.party = deps.parties.of(peer.remoteAddress);
+    if (!exchange.hold(REQUEST_BYTES)) {
+      deps.onNoRoom();
+      exchange.abort();
+      return exchange;
+    }
     respondError(exchange, status, {
       code: `request.${reason}`,
       message: "The gateway cannot understand this request",

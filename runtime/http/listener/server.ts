@@ -101,6 +101,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     afterArrivals: setImmediate,
   });
   const parties = new Parties(options.maxHeldBytes ?? Math.floor(memoryLimit() / HELD_PART));
+  const onNoRoom = (): void => shedding.note("memory");
   const handle = (exchange: Exchange): void => {
     if (forwardedFor !== undefined) {
       const values = exchange.headerValues("x-forwarded-for");
@@ -116,6 +117,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     handle,
     secure: owner.secure,
     asksForCertificates,
+    parties,
+    onNoRoom,
     maxHeaderBytes: MAX_HEADER_BYTES,
     idleTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
   });
@@ -124,7 +127,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     owner,
     handle,
     parties,
-    onNoRoom: () => shedding.note("memory"),
+    onNoRoom,
     serveHttp2: (socket: Socket) => http2.serve(socket),
     // Whose request it is stands in the request, where a proxy says so.
     unread: forwardedFor === undefined ? admission : undefined,
