@@ -309,6 +309,10 @@ const confined: Readonly<Record<string, { readonly where: RegExp; readonly why: 
     where: /^runtime\/kubernetes\/controller\/client\.ts$/,
     why: "only the controller loads it",
   },
+  "node:dns": {
+    where: /^runtime\/(shared\/net\/name-lookup|http\/fetch\/safe-fetch)\.ts$/,
+    why: "each party has a share of the look-ups",
+  },
   pg: { where: /^runtime\/(record-)?store\//, why: "database driver" },
   "node:sqlite": {
     where: /^runtime\/((record-)?store\/|record-sinks\/spool\/slot-lock\.ts$)/,

@@ -47,7 +47,7 @@ export function compileRoute(
     base,
     rewrite: compileRewrite(doc),
     answer: compileAnswer(doc),
-    to: (typeof to === "string" ? [to] : to).map((text) => compileUpstream(text, connect)),
+    to: (typeof to === "string" ? [to] : to).map((text) => compileUpstream(text, route.owner, connect)),
     balancing: compileBalancing(doc),
     policy,
     shadow: compileShadow(doc),

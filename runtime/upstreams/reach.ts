@@ -6,11 +6,11 @@
  * refused, not even the first packet. Every part that opens a connection to an upstream takes its options from here;
  * connections that are kept were checked when they were opened.
  */
-import { lookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 
 import type { Upstream, UpstreamReach } from "../features/connection/compiled.ts";
 import { isOwnAddress } from "../shared/own-address.ts";
+import { lookUp } from "../shared/net/name-lookup.ts";
 import { addressKind } from "../shared/safe-address.ts";
 import { endpointOf } from "./endpoint.ts";
 
@@ -19,24 +19,13 @@ export const REFUSED_ADDRESS = "GATEWAY_REFUSED_ADDRESS";
 
 /** For `net.connect`, `tls.connect` and what is made of them. */
 export interface ConnectGuard {
-  readonly lookup?: LookupFunction;
+  readonly lookup: LookupFunction;
 }
-
-const ANYWHERE: ConnectGuard = {};
-const GUARDS: Readonly<Record<UpstreamReach, ConnectGuard>> = {
-  network: { lookup: guardedLookup("network") },
-  machine: { lookup: guardedLookup("machine") },
-};
 
 /** For one connection. @throws see `checkAddress` */
 export function connectGuard(upstream: Upstream): ConnectGuard {
   checkAddress(upstream);
-  return nameGuard(upstream);
-}
-
-/** Checks what the name of an upstream resolves to. */
-export function nameGuard({ connect }: Upstream): ConnectGuard {
-  return connect?.reach === undefined ? ANYWHERE : GUARDS[connect.reach];
+  return { lookup: guardedLookup(upstream) };
 }
 
 /** For an address in `to` Node asks no `lookup`. @throws when it is refused */
@@ -48,16 +37,18 @@ export function checkAddress(upstream: Upstream): void {
   if (reason !== undefined) throw refusedAddress(`${host} is ${reason}`);
 }
 
-function guardedLookup(reach: UpstreamReach): LookupFunction {
+/** Within the owner's share of look-ups. */
+function guardedLookup({ owner = "", connect }: Upstream): LookupFunction {
+  const reach = connect?.reach;
   return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    lookUp(owner, hostname, (error, addresses) => {
       if (error) return callback(error, "", 0);
-      for (const { address } of addresses) {
+      for (const { address } of reach === undefined ? [] : addresses) {
         // One bad address among good ones is how a name is made to change its meaning: none of them is used.
         const reason = refusal(address, reach);
         if (reason !== undefined) return callback(refusedAddress(`${hostname} is at ${address}, ${reason}`), "", 0);
       }
-      if (options.all === true) return callback(null, addresses);
+      if (options.all === true) return callback(null, [...addresses]);
       const [first] = addresses;
       return callback(null, first?.address ?? "", first?.family ?? 0);
     });
@@ -67,7 +58,7 @@ function guardedLookup(reach: UpstreamReach): LookupFunction {
 const OWN_MACHINE = `an address of the gateway's own machine, which needs "allow_local_upstreams" in "owners"`;
 
 /** @returns what the address is, when it is refused */
-function refusal(address: string, reach: UpstreamReach): string | undefined {
+function refusal(address: string, reach: UpstreamReach | undefined): string | undefined {
   const kind = addressKind(address);
   if (reach === "network" && (kind === "loopback" || isOwnAddress(address))) return OWN_MACHINE;
   return kind === "forbidden" ? "a link-local, metadata or reserved address" : undefined;

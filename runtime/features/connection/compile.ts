@@ -46,9 +46,9 @@ export function compileConnect(
   return { http2, tls, ...(reach && { reach }), ...(limits && { limits, limitedFor: routeKey }) };
 }
 
-export function compileUpstream(text: string, connect: ReturnType<typeof compileConnect>): Upstream {
+export function compileUpstream(text: string, owner: string, connect: ReturnType<typeof compileConnect>): Upstream {
   const { url, weight } = accepted(parseUpstream(text));
-  const upstream = { origin: url.origin, host: url.host, basePath: trimSlash(url.pathname), weight };
+  const upstream = { origin: url.origin, host: url.host, basePath: trimSlash(url.pathname), weight, owner };
   if (!connect) return upstream;
   return { ...upstream, connect: { ...connect, poolKey: `${url.origin} ${sha256(canonicalJson(connect))}` } };
 }

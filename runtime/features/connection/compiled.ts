@@ -8,6 +8,8 @@ export interface Upstream {
   /** Path of `to` without a trailing slash; "" when none. Prepended to the path of every request. */
   readonly basePath: string;
   readonly weight: number;
+  /** Of the route, for its share of look-ups of names. */
+  readonly owner?: string;
   /** How to connect; absent: HTTP/1.1, with the usual trust where it is https. */
   readonly connect?: UpstreamConnect;
 }

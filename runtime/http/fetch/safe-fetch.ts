@@ -7,7 +7,7 @@
  * credential of ours is added, no content coding is undone; size and total time are bounded. Nothing is thrown: every
  * refusal is a value, and it never quotes the answer.
  */
-import { lookup as systemLookup, type LookupAddress } from "node:dns";
+import type { LookupAddress } from "node:dns";
 import { isIP } from "node:net";
 
 import type { Client } from "undici";
@@ -18,6 +18,7 @@ import { errorText } from "../../shared/errors.ts";
 import { readAnswer } from "./read-answer.ts";
 import { isFinalStatus } from "../../shared/http/status.ts";
 import { isOwnAddress } from "../../shared/own-address.ts";
+import { lookUp } from "../../shared/net/name-lookup.ts";
 import { addressKind, type AddressKind } from "../../shared/safe-address.ts";
 
 /** Who vouches for an address, and so what is asked of it. */
@@ -79,8 +80,8 @@ export type SafeAnswer =
 
 export type SafeFetch = (request: SafeRequest) => Promise<SafeAnswer>;
 
-/** All addresses of a name. */
-export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
+/** All addresses of a name. @param kind of the target: each has a share of the look-ups */
+export type Resolve = (hostname: string, kind: FetchTarget["kind"]) => Promise<readonly LookupAddress[]>;
 
 export interface SafeFetchDeps {
   /** http and loopback addresses are accepted; the listeners are loopback-only then. */
@@ -108,7 +109,7 @@ export function createSafeFetch({ development, resolve = resolveBySystem }: Safe
     timer.unref();
     const signal = request.signal ? AbortSignal.any([giveUp.signal, request.signal]) : giveUp.signal;
     try {
-      const resolved = await untilAborted(addressesOf(url.hostname, resolve), signal);
+      const resolved = await untilAborted(addressesOf(url.hostname, request.target.kind, resolve), signal);
       if (resolved === undefined) return refuse("timeout", `${url.host} is not resolved in time`);
       if (typeof resolved === "string") return refuse("unresolved", `${url.host}: ${resolved}`);
       // One bad address among good ones is how a name is made to change its meaning: none of them is used.
@@ -158,14 +159,18 @@ function validateUrl({ url: text, target }: SafeRequest, development: boolean): 
 }
 
 /** The addresses, or what went wrong. */
-async function addressesOf(hostname: string, resolve: Resolve): Promise<readonly LookupAddress[] | string> {
+async function addressesOf(
+  hostname: string,
+  kind: FetchTarget["kind"],
+  resolve: Resolve,
+): Promise<readonly LookupAddress[] | string> {
   const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
   const family = isIP(bare);
   // Connecting to a literal address asks no resolver, so nothing else would check it. The URL parser has made one
   // spelling of all of them ("0x7f.1", "2130706433").
   if (family !== 0) return [{ address: bare, family }];
   try {
-    const found = await resolve(bare);
+    const found = await resolve(bare, kind);
     return found.length === 0 ? "no address" : found;
   } catch (error) {
     return errorText(error);
@@ -251,8 +256,8 @@ function untilAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T | un
   });
 }
 
-function resolveBySystem(hostname: string): Promise<readonly LookupAddress[]> {
+function resolveBySystem(hostname: string, kind: FetchTarget["kind"]): Promise<readonly LookupAddress[]> {
   return new Promise((resolve, reject) => {
-    systemLookup(hostname, { all: true }, (error, addresses) => (error ? reject(error) : resolve(addresses)));
+    lookUp(`fetch:${kind}`, hostname, (error, addresses) => (error ? reject(error) : resolve(addresses)));
   });
 }

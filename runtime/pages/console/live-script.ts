@@ -16,6 +16,12 @@ let lastId = new URL(bar.dataset.stream, location.href).searchParams.get("after"
 let source;
 let saidAt = 0;
 let noteEnds;
+// Of HTTP/1.1 a browser opens six connections to a host: two are left for pages. Streams of processes and browsers have no other
+// bound in common. This is also the order of the windows: the newest have streams.
+const MAX_WINDOWS = performance.getEntriesByType("navigation")[0]?.nextHopProtocol === "h2" ? 6 : 4;
+const windows = new BroadcastChannel("decisions");
+const newer = new Set();
+let openedAt;
 
 const bodyOf = (group) =>
   document.querySelector("#decisions-" + group + " tbody") ?? document.querySelector("#decisions-all tbody");
@@ -94,8 +100,12 @@ function open() {
   if (source || document.hidden) return;
   const address = new URL(bar.dataset.stream, location.href);
   if (lastId) address.searchParams.set("after", lastId);
+  newer.clear();
+  openedAt = Date.now() + Math.random();
+  windows.postMessage({ opened: openedAt });
   source = new EventSource(address);
   source.addEventListener("open", () => sayUsual(true));
+  source.addEventListener("replaced", stepBack);
   source.addEventListener("row", (event) => {
     if (event.lastEventId) lastId = event.lastEventId;
     take(JSON.parse(event.data));
@@ -110,14 +120,28 @@ function open() {
     clearTimeout(noteEnds);
     const isOver = source.readyState === EventSource.CLOSED;
     say(isOver ? "New decisions do not appear any more: reload the page." : "Connecting again\\u2026", true);
-    if (isOver) source = undefined;
+    if (isOver) close();
   });
 }
 
 function close() {
-  source?.close();
+  if (!source) return;
+  source.close();
   source = undefined;
+  windows.postMessage({ closed: openedAt });
 }
+
+function stepBack() {
+  close();
+  clearTimeout(noteEnds);
+  say("Newer windows show new decisions. Click here to show them in this one.", true);
+}
+
+windows.addEventListener("message", ({ data: { opened, closed } }) => {
+  newer.delete(closed);
+  if (opened > openedAt) newer.add(opened);
+  if (source && newer.size >= MAX_WINDOWS) stepBack();
+});
 
 pauseButton.addEventListener("click", () => {
   const paused = !isPaused();
@@ -132,7 +156,7 @@ newButton.addEventListener("click", () => {
 });
 document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
 addEventListener("pagehide", close);
-addEventListener("pageshow", open);
+for (const event of ["pageshow", "focus", "pointerdown", "keydown"]) addEventListener(event, open);
 bar.hidden = false;
 open();
 `;

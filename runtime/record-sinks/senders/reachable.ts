@@ -1,19 +1,19 @@
 /** Where sinks may connect to, as the webhook may: anywhere but link-local and cloud metadata addresses, whatever DNS says. */
 import { readFile } from "node:fs/promises";
-import { lookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import type { SecureContextOptions } from "node:tls";
 
 import type { SinkTls } from "../../features/records/compiled.ts";
+import { lookUp } from "../../shared/net/name-lookup.ts";
 import { addressKind } from "../../shared/safe-address.ts";
 
 /** @throws Error when one of its addresses is forbidden: one bad one among good ones is how a name changes its meaning */
 export const reachableLookup: LookupFunction = (hostname, options, callback) => {
-  lookup(hostname, { ...options, all: true }, (error, found) => {
+  lookUp(hostname, hostname, (error, found) => {
     const bad = error ? undefined : found.find(({ address }) => addressKind(address) === "forbidden");
     const failure = error ?? (bad && forbidden()) ?? (found.length === 0 ? new Error("no address") : null);
     if (failure) callback(failure, "", 0);
-    else if (options.all === true) callback(null, found);
+    else if (options.all === true) callback(null, [...found]);
     else callback(null, found[0]?.address ?? "", found[0]?.family);
   });
 };

@@ -33,7 +33,8 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
 
   constructor(upstream: Upstream, connectTimeoutMs: number, maxUnderWay: number, share: FairShare) {
     super(upstream, connectTimeoutMs, maxUnderWay, share);
-    const guard = (): ConnectGuard => connectGuard(upstream);
+    // Owners share a pool, but not their look-ups.
+    const guard = (): ConnectGuard => connectGuard(this.waiting[0]?.request.upstream ?? upstream);
     this.address = { ...endpointOf(upstream), guard, tls: upstream.connect?.tls, tlsSession: undefined };
   }
 

@@ -16,10 +16,10 @@ import { task } from "../../shared/faults/guard.ts";
 const HTTP1_MS = 60_000;
 
 export class Pool extends RequestPool<Call> implements UpstreamPool, SessionOwner, CallOwner {
-  readonly upstream: Upstream;
   tlsSession: Buffer | undefined;
   maxStreams: number = MAX_STREAMS;
   isClosed = false;
+  readonly #upstream: Upstream;
   readonly #http1: Transport;
   /** Those that count as connections; what the upstream says goodbye to, or is silent on, only finishes what it has. */
   readonly #counted = new Set<Session>();
@@ -34,8 +34,13 @@ export class Pool extends RequestPool<Call> implements UpstreamPool, SessionOwne
   /** @param http1 for upstreams that choose it in the TLS handshake */
   constructor(upstream: Upstream, connectTimeoutMs: number, maxUnderWay: number, http1: Transport, share: FairShare) {
     super(upstream, connectTimeoutMs, maxUnderWay, share);
-    this.upstream = upstream;
+    this.#upstream = upstream;
     this.#http1 = http1;
+  }
+
+  /** Owners share a pool, but not their look-ups. */
+  get upstream(): Upstream {
+    return this.waiting[0]?.request.upstream ?? this.#upstream;
   }
 
   get isEmpty(): boolean {

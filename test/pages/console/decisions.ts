@@ -112,6 +112,34 @@ export function describeDecisions(world: () => ConsoleWorld): void {
       await context.close();
     });
 
+    // Over HTTP/1.1, of which a browser opens six connections to a host.
+    test("appear in the newest of seven windows, which leave connections for pages", async () => {
+      const { page: first, context, consoleErrors } = await world().visit("alice", "/decisions?tool=list_issues");
+      const windows = [first];
+      const live = "New decisions appear by themselves.";
+      const stepped = "Newer windows show new decisions.";
+      await first.getByText(live).waitFor();
+      for (let count = 1; count < 7; count += 1) {
+        const page = await context.newPage();
+        await page.goto(`${world().home}/decisions?tool=list_issues`);
+        await page.getByText(live).waitFor();
+        windows.push(page);
+      }
+      for (const page of windows.slice(0, 3)) await page.getByText(stepped).waitFor();
+      const other = await context.newPage();
+      await other.goto(`${world().home}/health`);
+      const before = (await rowsOf(first)).length;
+      await world().call(alice, "team-a", "list_issues");
+      for (const page of windows.slice(3)) await expect.poll(async () => (await rowsOf(page)).length).toBe(before + 1);
+      expect((await rowsOf(first)).length).toBe(before);
+      await first.locator("h1").click();
+      await expect.poll(async () => (await rowsOf(first)).length).toBe(before + 1);
+      await (windows[3] as Page).getByText(stepped).waitFor();
+      await other.reload();
+      expect(consoleErrors).toEqual([]);
+      await context.close();
+    });
+
     test("come as a file of what is looked for", async () => {
       const { page, context } = await world().visit("alice", "/decisions?tool=delete_repo");
       const [file] = await Promise.all([

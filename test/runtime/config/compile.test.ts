@@ -39,7 +39,9 @@ describe("compileRoute()", () => {
       hostname: "app.example.com",
       match: { kind: "prefix", prefix: "/" },
       base: "",
-      to: [{ origin: "http://app.internal:8080", host: "app.internal:8080", basePath: "", weight: 1 }],
+      to: [
+        { origin: "http://app.internal:8080", host: "app.internal:8080", basePath: "", weight: 1, owner: "default" },
+      ],
       allowsAnonymous: false,
       hostRule: { kind: "to" },
       requestHeaders: { set: [] },
@@ -180,8 +182,8 @@ describe("compileRoute()", () => {
 
   test("reads weights of several upstreams", () => {
     expect(routeFrom('to: ["http://a:1,3", "http://b:2/base/"]').to).toEqual([
-      { origin: "http://a:1", host: "a:1", basePath: "", weight: 3 },
-      { origin: "http://b:2", host: "b:2", basePath: "/base", weight: 1 },
+      { origin: "http://a:1", host: "a:1", basePath: "", weight: 3, owner: "default" },
+      { origin: "http://b:2", host: "b:2", basePath: "/base", weight: 1, owner: "default" },
     ]);
   });
 });

@@ -38,10 +38,8 @@ export interface Tails extends Closable {
 }
 
 const MAX_STREAMS = 32;
-/** Tabs of one person. */
+/** Windows of one user, in all of their browsers: the newest. How many one browser can have is up to the page's script. */
 const MAX_OF_ONE = 6;
-/** Browsers open six connections of HTTP/1.1 to a host: two are left for the next page. */
-const MAX_OF_ONE_HTTP1 = 4;
 const COMMENT_MS = 15_000;
 const CHECK_MS = 60_000;
 
@@ -50,7 +48,8 @@ interface Tail {
   readonly revocationKeys: readonly string[];
   /** Ends unless its reader still has the right to it. */
   check(): void;
-  end(): void;
+  /** @param last event */
+  end(last?: string): void;
 }
 
 const HEADERS = [
@@ -64,6 +63,8 @@ const HEADERS = [
   "no",
 ];
 
+/** So that the window does not connect again by itself, which would end another one's. */
+const REPLACED = "event: replaced\ndata: {}\n\n";
 const SAMPLED = "More come than anybody reads: of the allowed only some are shown.";
 
 export function createTails({ reader, again, revocations, blocks, snapshots, clock, every, log }: TailDeps): Tails {
@@ -114,9 +115,9 @@ export function createTails({ reader, again, revocations, blocks, snapshots, clo
 
     async open(visit, query, after) {
       const { exchange, principal, rights } = visit;
-      const ofThis = [...tails].filter(({ userId }) => userId === principal.user.id).length;
-      const most = exchange.httpVersion === "2" ? MAX_OF_ONE : MAX_OF_ONE_HTTP1;
-      if (isClosed || tails.size >= MAX_STREAMS || ofThis >= most) return refuse(exchange);
+      const [oldest, ...newer] = [...tails].filter(({ userId }) => userId === principal.user.id);
+      if (newer.length + 1 >= MAX_OF_ONE) oldest?.end(REPLACED);
+      if (isClosed || tails.size >= MAX_STREAMS) return refuse(exchange);
       const isDeniedFirst = visit.query.get("view") === "denied-first";
       let isSlow = false;
       let missed = 0;
@@ -163,9 +164,10 @@ export function createTails({ reader, again, revocations, blocks, snapshots, clo
             .then((now) => (now && sameOwners(now, rights) ? undefined : tail.end()))
             .catch(onError);
         },
-        end() {
+        end(last) {
           if (!tails.has(tail)) return;
           forget();
+          if (last !== undefined) exchange.write(last);
           exchange.end();
         },
       };

@@ -1,0 +1,160 @@
+/**
+ * Looks names up for all connections to upstreams and to other addresses that owners or clients chose.
+ *
+ * Untrusted input: the names, and how slowly their servers respond. Promises: the names of one party leave look-ups for those of
+ * others, and its slow names leave some for its other names.
+ *
+ * The system's resolver occupies a thread for each name while it waits, and libuv gives it at most half of its threads. Names above
+ * a party's share wait here instead: in the queue of libuv they would delay all others.
+ */
+import { ADDRCONFIG, lookup, type LookupAddress } from "node:dns";
+import { isMainThread } from "node:worker_threads";
+
+/** @param addresses none with an error */
+export type Found = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void;
+export type Resolve = (name: string, found: Found) => void;
+
+interface Waiting {
+  readonly listeners: Found[];
+  /** When the latest of them came. */
+  since: number;
+}
+
+interface Party {
+  running: number;
+  /** By name, oldest first. */
+  readonly usual: Map<string, Waiting>;
+  readonly slow: Map<string, Waiting>;
+}
+
+/** A lost packet costs five. */
+const SLOW_MS = 1_000;
+/** Connections are not waited for any longer. */
+const MAX_WAIT_MS = 10_000;
+/** Others are treated as usual ones, within the share of their party. */
+const MAX_SLOW_NAMES = 10_000;
+
+export class NameLookups {
+  readonly #atATime: number;
+  readonly #resolve: Resolve;
+  readonly #now: () => number;
+  readonly #running = new Map<string, Found[]>();
+  /** Those that have look-ups. The first has its turn next. */
+  readonly #parties = new Map<string, Party>();
+  /** Names that were slow last time. */
+  readonly #slowNames = new Set<string>();
+  #slowRunning = 0;
+
+  constructor(atATime: number, resolve: Resolve = bySystem, now: () => number = () => performance.now()) {
+    this.#atATime = atATime;
+    this.#resolve = resolve;
+    this.#now = now;
+  }
+
+  /** @param partyName who chose the name */
+  find(partyName: string, name: string, found: Found): void {
+    const running = this.#running.get(name);
+    if (running) return void running.push(found);
+    const party = this.#parties.get(partyName) ?? { running: 0, usual: new Map(), slow: new Map() };
+    this.#parties.set(partyName, party);
+    const queue = this.#slowNames.has(name) ? party.slow : party.usual;
+    const waiting = queue.get(name) ?? { listeners: [], since: 0 };
+    waiting.listeners.push(found);
+    waiting.since = this.#now();
+    queue.set(name, waiting);
+    this.#startAll();
+  }
+
+  #startAll(): void {
+    for (const [partyName, party] of this.#parties) {
+      if (!this.#startNext(partyName, party, false) && !this.#startNext(partyName, party, true)) continue;
+      // Comes again in this loop, behind the others.
+      this.#parties.delete(partyName);
+      if (party.running + party.usual.size + party.slow.size > 0) this.#parties.set(partyName, party);
+    }
+  }
+
+  /** @returns whether the first that waits does so no longer */
+  #startNext(partyName: string, party: Party, isSlow: boolean): boolean {
+    const queue = isSlow ? party.slow : party.usual;
+    const [next] = queue;
+    if (next === undefined) return false;
+    const [name, { listeners, since }] = next;
+    const running = this.#running.get(name);
+    const isLate = this.#now() - since > MAX_WAIT_MS;
+    if (!running && !isLate && !this.#hasShare(party, isSlow)) return false;
+    queue.delete(name);
+    if (running) running.push(...listeners);
+    else if (isLate) tell(listeners, timedOut(name), []);
+    else this.#start(partyName, party, name, { listeners, isSlow });
+    return true;
+  }
+
+  /** As many as are free: alone half of all. Of slow names half as many, and half of all for those of all parties. */
+  #hasShare({ running }: Party, isSlow: boolean): boolean {
+    const free = this.#atATime - this.#running.size;
+    return isSlow ? 2 * running < free && 2 * this.#slowRunning < this.#atATime : running < free;
+  }
+
+  #start(
+    partyName: string,
+    party: Party,
+    name: string,
+    { listeners, isSlow }: { readonly listeners: Found[]; readonly isSlow: boolean },
+  ): void {
+    const begun = this.#now();
+    this.#running.set(name, listeners);
+    party.running += 1;
+    if (isSlow) this.#slowRunning += 1;
+    this.#resolve(name, (error, addresses) => {
+      this.#running.delete(name);
+      party.running -= 1;
+      if (isSlow) this.#slowRunning -= 1;
+      if (party.running + party.usual.size + party.slow.size === 0) this.#parties.delete(partyName);
+      this.#remember(name, this.#now() - begun >= SLOW_MS);
+      tell(listeners, error, addresses);
+      this.#startAll();
+    });
+  }
+
+  #remember(name: string, isSlow: boolean): void {
+    this.#slowNames.delete(name);
+    if (!isSlow) return;
+    const [oldest] = this.#slowNames;
+    if (oldest !== undefined && this.#slowNames.size >= MAX_SLOW_NAMES) this.#slowNames.delete(oldest);
+    this.#slowNames.add(name);
+  }
+}
+
+/** One that throws keeps no other from its addresses. */
+function tell(
+  listeners: readonly Found[],
+  error: NodeJS.ErrnoException | null,
+  addresses: readonly LookupAddress[],
+): void {
+  for (const listener of listeners) process.nextTick(listener, error, addresses);
+}
+
+function timedOut(name: string): Error {
+  return Object.assign(new Error(`${name} was not looked up in time`), { code: "ETIMEDOUT" });
+}
+
+function bySystem(name: string, found: Found): void {
+  // With the hint of node:net, which asks for no addresses that this machine has no network for.
+  try {
+    lookup(name, { all: true, hints: ADDRCONFIG }, (error, addresses) => found(error, error ? [] : addresses));
+  } catch (error) {
+    // What can be no name at all.
+    found(error as Error, []);
+  }
+}
+
+/** Threads of libuv as main.ts has them, or as many as it starts by itself. */
+const threads = Number(process.env["UV_THREADPOOL_SIZE"]) || 4;
+/** Of the half that libuv gives to look-ups: the rest is for providers, stores and the tracing of the operator. */
+const lookups = new NameLookups(Math.ceil(threads / (isMainThread ? 3 : 12)));
+
+/** All addresses of a name. @param party who chose it */
+export function lookUp(party: string, name: string, found: Found): void {
+  lookups.find(party, name, found);
+}
