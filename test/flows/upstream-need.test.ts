@@ -107,6 +107,41 @@ describe("a server without metadata that asks for a token each time", () => {
   });
 });
 
+describe("a server that contradicts itself", () => {
+  test("one 401 without a challenge keeps no other user's challenge from being heard", async () => {
+    await signIn();
+    expect((await callRefused(alice)).status).toBe(502);
+    bench.service.switches.challenge = "Bearer";
+    bench.service.switches.open = false;
+    expect((await call(bob)).status).toBe(401);
+  });
+
+  test("a user who was refused keeps the sign-in once requests pass without a token", async () => {
+    await signIn();
+    bench.service.switches.challenge = "Bearer";
+    bench.service.switches.open = false;
+    expect((await call(alice)).status).toBe(401);
+    bench.service.switches.open = true;
+    expect((await call(bob)).status).toBe(200);
+    await expect.poll(() => bench.list(bob.oauth.browser)).toMatchObject({ auto: true });
+    await alice.refresh();
+    expect((await call(alice)).status).toBe(200);
+  });
+
+  test("no user is sent to an authorization server that was only assumed once requests pass without a token", async () => {
+    await signIn();
+    bench.service.switches.challenge = "Bearer";
+    bench.service.switches.open = false;
+    expect((await call(alice)).status).toBe(401);
+    bench.service.switches.open = true;
+    const { authorizations } = bench.service;
+    const before = authorizations.length;
+    const again = await bench.signIn("auto", { browser: alice.oauth.browser });
+    expect(authorizations.length).toBe(before);
+    expect((await call(again)).status).toBe(200);
+  });
+});
+
 describe("a server whose metadata say that a part of it wants a token", () => {
   beforeEach(() => {
     const { switches, origin, url } = bench.service;

@@ -33,6 +33,7 @@ import {
   type NeedRecord,
   type SentRecord,
 } from "./connection-records.ts";
+import { forgetNeed } from "./learned-needs.ts";
 import { findTarget, type UpstreamTarget } from "./target.ts";
 
 export interface NeedDeps extends DiscoverDeps {
@@ -73,17 +74,25 @@ export interface Needs {
 const PROBE_MS = 5_000;
 /** After a probe without a response the next one is not before. */
 const PROBE_AGAIN_MS = 60_000;
-/** So long a refuted 401 stands for the next ones: a server that refuses all requests must not cost a discovery each. */
-const REFUTED_MS = 10_000;
+/** So long the outcome of a 401 stands for the next ones that say the same: a server that refuses all requests must not cost a discovery each. */
+const JUDGED_MS = 10_000;
+/** So many different ones are judged of a server at a time. One without a challenge must not silence one that names metadata. */
+const MAX_JUDGED = 4;
+
+interface Judged {
+  readonly outcome: Promise<Confirmation>;
+  /** Epoch milliseconds; no end while it is being found out. */
+  untilMs: number;
+}
 
 export function createNeeds(deps: NeedDeps): Needs {
   const { store, clock, log } = deps;
   // By target: a new configuration has new ones, and begins without these.
   const probing = new WeakMap<UpstreamTarget, Promise<boolean>>();
-  const confirming = new WeakMap<UpstreamTarget, Promise<Confirmation>>();
+  /** By what the 401 said. */
+  const judged = new WeakMap<UpstreamTarget, Map<string, Judged>>();
   /** Epoch milliseconds. */
   const probedUntil = new WeakMap<UpstreamTarget, number>();
-  const refutedUntil = new WeakMap<UpstreamTarget, number>();
   /** Known by a challenge only: a response without a token contradicts it. Looked up for such responses, so no store is read. */
   const isDoubtful = new WeakSet<CompiledRoute>();
 
@@ -111,11 +120,20 @@ export function createNeeds(deps: NeedDeps): Needs {
       log.warn({ route: target.route.key, reason: errorText(error) }, "what an upstream wants cannot be kept now"),
     );
 
-  /** The challenge of the upstream to a request without a token; undefined when it has none, or does not respond. */
+  /** A response without a token contradicts what only a challenge said, and with it whoever was sent to connect. */
+  const forgetDoubtful = async (target: UpstreamTarget): Promise<void> => {
+    isDoubtful.delete(target.route);
+    // Another process may have found a proof since.
+    if ((await find(target))?.proof !== "challenge") return;
+    await forgetNeed(store, target.route.key);
+    isDoubtful.delete(target.route);
+  };
+
+  /** @returns the challenge of the upstream to a request without a token; "passed" when it let the request pass */
   const askForChallenge = async (
     target: UpstreamTarget,
     settings: LiveSettings,
-  ): Promise<BearerChallenge | undefined> => {
+  ): Promise<BearerChallenge | "passed" | undefined> => {
     if (!matchesDomain(settings.mcpAllowedAsMetadataDomains, target.hostname)) return undefined;
     // A ping changes nothing and opens no session. Not GET, which many servers do not know at this address.
     const answer = await deps.fetch({
@@ -127,17 +145,20 @@ export function createNeeds(deps: NeedDeps): Needs {
       maxBytes: METADATA_BYTES,
       timeoutMs: PROBE_MS,
     });
-    if (!answer.ok || answer.status !== 401) return undefined;
+    if (!answer.ok) return undefined;
+    if (answer.status >= 200 && answer.status < 300) return "passed";
+    if (answer.status !== 401) return undefined;
     const reading = readChallenge(answer.headers["www-authenticate"]);
     return reading.kind === "bearer" ? reading.challenge : undefined;
   };
 
   const probe = async (target: UpstreamTarget, settings: LiveSettings): Promise<boolean> => {
-    const [challenge, metadata] = await Promise.all([
+    const [answer, metadata] = await Promise.all([
       askForChallenge(target, settings),
       // At most two documents.
       findProtectedResource(deps, target, settings, undefined, PROBE_MS / 2),
     ]);
+    const challenge = challengeOf(answer);
     if (metadata.ok || challenge) {
       if (metadata.ok && !challenge) await keep(target, { needed: true, challenged: false, proof: "metadata" });
       return challenge === undefined || (await confirm(target, { kind: "bearer", challenge })) === "confirmed";
@@ -163,25 +184,42 @@ export function createNeeds(deps: NeedDeps): Needs {
     }
     if (found.failure === "unavailable") return "unavailable";
     // Without any metadata a server may have the fixed addresses of MCP 2025-03-26: if it asks for a token a second time.
-    if (found.failure === "not-found" && challenge && (await askForChallenge(target, settings))) {
+    if (found.failure === "not-found" && challenge && challengeOf(await askForChallenge(target, settings))) {
       await tryKeep(target, keep(target, { needed: true, challenged: true, proof: "challenge" }));
       return "confirmed";
     }
-    refutedUntil.set(target, clock.now() + REFUTED_MS);
     return "refuted";
+  };
+
+  /** Each reading once, and a few of them. What names nothing and what names metadata are different questions. */
+  const judge = (target: UpstreamTarget, reading: ChallengeReading, isKnown: boolean): Promise<Confirmation> => {
+    let all = judged.get(target);
+    if (!all) judged.set(target, (all = new Map()));
+    for (const [key, { untilMs }] of all) if (untilMs <= clock.now()) all.delete(key);
+    const named = reading.kind === "bearer" ? reading.challenge.resourceMetadata : undefined;
+    const key = `${reading.kind} ${named ?? ""}`;
+    const before = all.get(key);
+    if (before) return before.outcome;
+    if (all.size >= MAX_JUDGED) return Promise.resolve("refuted");
+    const entry: Judged = { outcome: confirmByAsking(target, reading), untilMs: Number.POSITIVE_INFINITY };
+    all.set(key, entry);
+    const settle = (isKept: boolean): void => {
+      if (isKept) entry.untilMs = clock.now() + JUDGED_MS;
+      else all.delete(key);
+    };
+    // What is confirmed is in the store, unless the store had another answer already.
+    entry.outcome.then(
+      (outcome) => settle(outcome === "refuted" || (outcome === "confirmed" && isKnown)),
+      () => settle(false),
+    );
+    return entry.outcome;
   };
 
   const confirm: Needs["confirm"] = async (target, reading) => {
     const named = reading.kind === "bearer" ? reading.challenge.resourceMetadata : undefined;
     const known = await find(target);
     if (known?.needed === true && (named === undefined || named === known.resourceMetadata)) return "confirmed";
-    if (clock.now() < (refutedUntil.get(target) ?? 0)) return "refuted";
-    let running = confirming.get(target);
-    if (!running) {
-      running = confirmByAsking(target, reading).finally(() => confirming.delete(target));
-      confirming.set(target, running);
-    }
-    const outcome = await running;
+    const outcome = await judge(target, reading, known?.needed === true);
     // One odd challenge is no proof against what was proven either.
     return known?.needed === true ? "confirmed" : outcome;
   };
@@ -205,9 +243,14 @@ export function createNeeds(deps: NeedDeps): Needs {
     },
     async discover(target, options) {
       const { settings } = deps.snapshots.current();
-      const [known, challenge] = await Promise.all([find(target), askForChallenge(target, settings)]);
+      const [before, answer] = await Promise.all([find(target), askForChallenge(target, settings)]);
+      const isContradicted = target.mode === "discovery" && answer === "passed" && before?.proof === "challenge";
+      if (isContradicted) await tryKeep(target, forgetDoubtful(target));
+      const known = isContradicted ? undefined : before;
+      const challenge = challengeOf(answer);
       const resourceMetadata = challenge?.resourceMetadata ?? known?.resourceMetadata;
-      const isChallenged = options.isChallenged ?? (challenge !== undefined || known?.challenged === true);
+      const isChallenged =
+        !isContradicted && (options.isChallenged ?? (challenge !== undefined || known?.challenged === true));
       const found = await discover(deps, target, settings, { ...options, resourceMetadata, isChallenged });
       if (found.ok) {
         if (challenge && (known?.proof === undefined || known.resourceMetadata !== resourceMetadata)) {
@@ -227,7 +270,7 @@ export function createNeeds(deps: NeedDeps): Needs {
     passed(route) {
       if (!isDoubtful.delete(route)) return;
       const target = findTarget(route);
-      if (target) void tryKeep(target, store.delete(needKey(target)));
+      if (target) void tryKeep(target, forgetDoubtful(target));
     },
     async send(userId, target, scope) {
       const record: SentRecord = { schema: 1, routeKey: target.route.key, ...(scope === undefined ? {} : { scope }) };
@@ -237,4 +280,8 @@ export function createNeeds(deps: NeedDeps): Needs {
     },
     wasSent: async (userId, target) => (await store.get<SentRecord>(sentKey(userId, target)))?.value,
   };
+}
+
+function challengeOf(answer: BearerChallenge | "passed" | undefined): BearerChallenge | undefined {
+  return answer === "passed" ? undefined : answer;
 }
