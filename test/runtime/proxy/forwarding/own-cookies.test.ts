@@ -50,6 +50,13 @@ test.each([
   ["quotes", (value: string) => `theirs=1; any="${value}"; more=2`],
   ["no name", (value: string) => `theirs=1; ${value}; more=2`],
   ["other text before it", (value: string) => `theirs=1; any=x.${value}; more=2`],
+  ["a tab after the name", (value: string) => `theirs=1; any\t=${value}; more=2`],
+  ["the same name twice", (value: string) => `theirs=1; any=${value}; any=${value}; more=2`],
+  [
+    "what some servers take for a cookie within a quoted one",
+    (value: string) => `theirs=1; any="a, b=${value}"; more=2`,
+  ],
+  ["no space after the semicolon", (value: string) => `theirs=1; any=1${value};more=2`],
 ])("a value with our seal does not go upstream with %s, of this secret or the one before", async (_, header) => {
   for (const value of [...sealed(cookiesOf(keys)), ...sealed(cookiesOf(before))]) {
     const lines = ["GET / HTTP/1.1", "Host: app.example", `Cookie: ${header(value)}`, "Connection: close", "", ""];
