@@ -196,7 +196,8 @@ describe("over HTTP/2", () => {
     const session = open(port, ATTACKER, 0);
     const asked = Array.from({ length: 20 }, () => ask(session, "/%zz", Buffer.alloc(60_000)));
     await expect.poll(() => asked.filter(({ isOver }) => isOver).length).toBeGreaterThan(11);
-    expect(new Set(asked.map(({ status }) => status))).toEqual(new Set([0, 400]));
+    // It is not told of all of those that were cut off.
+    expect(asked.filter(({ status }) => status !== 0 && status !== 400)).toEqual([]);
   });
 
   test("answers that nobody takes are bounded for one address, and given back", async () => {

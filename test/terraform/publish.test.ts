@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -14,7 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 
 import { createFileTarget, readSliceText } from "../../runtime/terraform/publish/publish.ts";
 
@@ -162,6 +163,21 @@ describe("createFileTarget()", () => {
     writeFileSync(lock, `another-machine - 1 abcdefgh`);
     utimesSync(lock, 1, 1);
     await target().write(text({ a: {} }), digest(text()));
+    expect(readdirSync(directory)).toEqual(["team.json"]);
+  });
+
+  test("a machine whose clock is ahead takes no lock from one that works", async () => {
+    const lock = `${path()}.lock`;
+    writeFileSync(lock, `another-machine - 1 abcdefgh`);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    const waiting = target().write(text(), null);
+    // It tries to make a lock of its own, again and again.
+    const changes = new Set<number>();
+    await expect.poll(() => changes.add(statSync(directory).mtimeMs).size).toBeGreaterThan(3);
+    expect(existsSync(path())).toBe(false);
+    rmSync(lock);
+    await waiting;
     expect(readdirSync(directory)).toEqual(["team.json"]);
   });
 

@@ -26,8 +26,10 @@ export async function withFileLock<T>(path: string, work: () => Promise<T>): Pro
   const lock = `${path}.lock`;
   const own = `${processMark()} ${randomSecret(6)}`;
   const startedMs = performance.now();
-  while (!(await create(lock, own))) {
-    if (await isStale(lock)) await removeStale(lock);
+  for (;;) {
+    const nowMs = await create(lock, own);
+    if (nowMs === undefined) break;
+    if (await isStale(lock, nowMs)) await removeStale(lock, nowMs);
     else if (performance.now() - startedMs >= WAIT_MS)
       throw new GatewayError(
         "publish.conflict",
@@ -43,16 +45,20 @@ export async function withFileLock<T>(path: string, work: () => Promise<T>): Pro
   }
 }
 
-async function create(lock: string, own: string): Promise<boolean> {
+/**
+ * @returns undefined when this process has the lock; else the time of the machine that keeps the files: the clocks of those that
+ * share them may be minutes apart, and one that is ahead would find every lock old
+ */
+async function create(lock: string, own: string): Promise<number | undefined> {
   // Written first and linked then: whoever reads the lock finds all of its text.
   const temporary = `${lock}-${randomSecret(6)}`;
   const file = await open(temporary, "wx", 0o600);
   try {
     await file.writeFile(own);
     await link(temporary, lock);
-    return true;
+    return undefined;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return (await file.stat()).mtimeMs;
     throw error;
   } finally {
     await file.close();
@@ -60,10 +66,10 @@ async function create(lock: string, own: string): Promise<boolean> {
   }
 }
 
-async function isStale(lock: string): Promise<boolean> {
+async function isStale(lock: string, nowMs: number): Promise<boolean> {
   const [text, info] = await Promise.all([readFile(lock, "utf8"), stat(lock)]).catch(() => []);
   if (text === undefined || info === undefined) return false;
-  if (Date.now() - info.mtimeMs > STALE_AFTER_MS) return true;
+  if (nowMs - info.mtimeMs > STALE_AFTER_MS) return true;
   const [mark = "", pid = ""] = /^(.*) (\d+) \S+$/.exec(text)?.slice(1) ?? [];
   if (pid === "" || `${mark} ${process.pid}` !== processMark()) return false;
   try {
@@ -75,14 +81,14 @@ async function isStale(lock: string): Promise<boolean> {
 }
 
 /** Of several processes that find it stale, one removes it; a new lock that is there by then is put back. */
-async function removeStale(lock: string): Promise<void> {
+async function removeStale(lock: string, nowMs: number): Promise<void> {
   const aside = `${lock}-${randomSecret(6)}`;
   const moved = await rename(lock, aside).then(
     () => true,
     () => false,
   );
   if (!moved) return;
-  if (!(await isStale(aside))) await link(aside, lock).catch(() => {});
+  if (!(await isStale(aside, nowMs))) await link(aside, lock).catch(() => {});
   await unlink(aside).catch(() => {});
 }
 
