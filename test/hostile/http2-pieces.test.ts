@@ -20,6 +20,10 @@ import {
   uint,
 } from "../support/scripted-http2.ts";
 import { createTransport } from "../../runtime/upstreams/transport.ts";
+import { mayStall } from "../support/stall-limit.ts";
+
+// Cuts each text in every possible way in one turn.
+mayStall(1500);
 
 const STREAMS = 3;
 /** What the windows of both sides of the gateway allow. */

@@ -27,6 +27,10 @@ import { parseServerMetadata } from "../../runtime/oauth/client/discovery/metada
 import { upstreamTokenKey } from "../../runtime/oauth/client/connection-records.ts";
 import type { UpstreamTarget } from "../../runtime/oauth/client/target.ts";
 import { createFakeExchange } from "../support/fake-exchange.ts";
+import { mayStall } from "../support/stall-limit.ts";
+
+// Makes large inputs.
+mayStall(1000);
 
 const root = resolve(import.meta.dirname, "../..");
 

@@ -14,6 +14,10 @@ import { LOGOUT_EVENT } from "../../runtime/identity/logout/logout-claims.ts";
 import { makeSigningKey, type SigningKey } from "../support/client-assertion.ts";
 import { postForm, postLogout } from "../support/logout-tokens.ts";
 import { benchConfig, type SessionBench, startSessionBench } from "../support/session-bench.ts";
+import { mayStall } from "../support/stall-limit.ts";
+
+// Makes thousands of inputs in one turn.
+mayStall(2500);
 
 const SEED = 20_261_123;
 const settings = { seed: SEED, endOnFailure: true } as const;

@@ -12,6 +12,10 @@ import { checkFiles } from "../../runtime/tools/check.ts";
 import { launchChromium, missingChromium, newVisitor, type Visitor } from "../support/chromium.ts";
 import { createOAuthClient, createPkce, REDIRECT_URI } from "../support/oauth-client.ts";
 import { startSignInGateway, type SignInGateway } from "../support/sign-in-gateway.ts";
+import { mayStall } from "../support/stall-limit.ts";
+
+// Starts a browser.
+mayStall(600);
 
 const missing = missingChromium();
 if (missing !== undefined) console.log(`scripts of applications are not driven: ${missing}`);

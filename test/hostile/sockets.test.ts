@@ -14,6 +14,10 @@ import { makeTestCertificate, openCertificateFolder } from "../support/certifica
 import { freePort } from "../support/ports.ts";
 import { runGateway, type RunningGateway } from "../support/run-gateway.ts";
 import { startWebSocketUpstream, type WebSocketUpstream } from "../support/websocket-upstream.ts";
+import { mayStall } from "../support/stall-limit.ts";
+
+// Opens thousands of sockets in one turn.
+mayStall(600);
 
 let folder: Awaited<ReturnType<typeof openCertificateFolder>>;
 let upstream: WebSocketUpstream;

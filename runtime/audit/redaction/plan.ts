@@ -7,6 +7,7 @@
  */
 import { foldCase } from "../../policy/mcp/fold-case.ts";
 import { parsePointer } from "../../policy/mcp/argument-values.ts";
+import { append } from "../../shared/linear/append.ts";
 
 /** From the most open to the strictest. */
 export const TREATMENTS = ["plain", "digest", "omit"] as const;
@@ -20,19 +21,45 @@ export type DeclaredArguments = Readonly<Partial<Record<Treatment, ToolPointers>
 interface Rule {
   readonly treatment: Treatment;
   readonly pointer: string;
-  readonly tokens: readonly string[];
+  /** Number of names in the pointer. */
+  readonly depth: number;
+}
+
+/** Where pointers lead that have the same names but for case. */
+interface Node {
+  readonly children: Map<string, Node>;
+  /** The strictest rule here that opens nothing: it is for each spelling. */
+  closed: Rule | undefined;
+}
+
+/** Where pointers lead that have exactly the same names. */
+interface Spelled {
+  readonly children: Map<string, Spelled>;
+  /** The strictest rule here. */
+  rule: Rule | undefined;
 }
 
 type Rank = "own" | "all" | "clear";
 
-interface Node {
-  readonly children: Map<string, Node>;
-  readonly rules: Record<Rank, Rule[]>;
+/** The pointers of one tool, or of "*". Plans share the latter: a copy for each tool would be a product of two sizes. */
+interface Tree {
+  readonly rank: Rank;
+  readonly node: Node;
+  readonly spelled: Spelled;
+  /** Rules of each treatment. */
+  readonly counts: Readonly<Record<Treatment, number>>;
+}
+
+/** Of one tree: undefined `spelled` means that the way there was spelled in another way. */
+interface Position {
+  readonly rank: Rank;
+  readonly node: Node;
+  readonly spelled: Spelled | undefined;
 }
 
 /** For one tool. */
 export interface Plan {
-  readonly root: Node;
+  readonly trees: readonly Tree[];
   /** Something is declared that takes values out of the clear. */
   readonly isRedacting: boolean;
   readonly mayOmit: boolean;
@@ -40,12 +67,12 @@ export interface Plan {
 
 /** A place in the arguments, with what is declared for it. */
 export interface Place {
-  /** Undefined: nothing else is declared below. */
-  readonly node: Node | undefined;
+  /** Something else is declared below. */
+  readonly leadsOn: boolean;
+  /** In trees that lead on from here. */
+  readonly positions: readonly Position[];
   /** The arguments themselves. */
   readonly isRoot: boolean;
-  /** As far as something is declared. */
-  readonly path: readonly string[];
   readonly own: Rule | undefined;
   readonly all: Rule | undefined;
   readonly isClear: boolean;
@@ -56,110 +83,117 @@ export type Plans = (declared: DeclaredArguments | undefined, tool: string) => P
 
 /** @param clear what stands in clear of that for which a route declares nothing */
 export function createPlans(clear: ToolPointers): Plans {
-  const clearOf = new Map(Object.entries(clear));
+  const clearTrees = new Map(
+    Object.entries(clear).map(([tool, pointers]) => [tool, makeTree("clear", [["plain", pointers]])]),
+  );
   const known = new WeakMap<DeclaredArguments, (tool: string) => Plan>();
-  const plansOf = (declared: DeclaredArguments): ((tool: string) => Plan) => {
-    const tools = new Set([...TREATMENTS.flatMap((each) => Object.keys(declared[each] ?? {})), ...clearOf.keys()]);
-    tools.delete("*");
-    const others = compilePlan(declared, clearOf, undefined, false);
-    const exact = new Map([...tools].map((tool) => [tool, compilePlan(declared, clearOf, tool, true)]));
-    // Servers that read names of tools without regard to case take one for the other.
-    const folded = new Map([...tools].map((tool) => [foldCase(tool), compilePlan(declared, clearOf, tool, false)]));
-    return (tool) => exact.get(tool) ?? folded.get(foldCase(tool)) ?? others;
-  };
-  const ofNothing = plansOf({});
+  const ofNothing = plansOf({}, clearTrees);
   return (declared, tool) => {
     if (declared === undefined) return ofNothing(tool);
     let plans = known.get(declared);
-    if (!plans) known.set(declared, (plans = plansOf(declared)));
+    if (!plans) known.set(declared, (plans = plansOf(declared, clearTrees)));
     return plans(tool);
   };
 }
 
-function compilePlan(
-  declared: DeclaredArguments,
-  clear: ReadonlyMap<string, readonly string[]>,
-  tool: string | undefined,
-  isExact: boolean,
-): Plan {
-  const root = newNode();
+type Declared = readonly [Treatment, readonly string[]];
+
+function plansOf(declared: DeclaredArguments, clear: ReadonlyMap<string, Tree>): (tool: string) => Plan {
+  const exact = new Map<string, Declared[]>();
+  const folded = new Map<string, Declared[]>();
+  for (const tool of clear.keys()) {
+    exact.set(tool, []);
+    folded.set(foldCase(tool), []);
+  }
+  for (const treatment of TREATMENTS) {
+    for (const [tool, pointers] of Object.entries(declared[treatment] ?? {})) {
+      append(exact, tool, [treatment, pointers]);
+      const fold = foldCase(tool);
+      // Another spelling of a tool's name makes nothing more open.
+      if (treatment === "plain") folded.set(fold, folded.get(fold) ?? []);
+      else append(folded, fold, [treatment, pointers]);
+    }
+  }
+  const all = makeTree("all", exact.get("*") ?? []);
+  exact.delete("*");
+  folded.delete("*");
+  const shared = [all, clear.get("*")];
+  const others = makePlan(shared);
+  const exactPlans = new Map(
+    [...exact].map(([tool, own]) => [tool, makePlan([makeTree("own", own), ...shared, clear.get(tool)])]),
+  );
+  // Servers that read names of tools without regard to case take one for the other.
+  const foldedPlans = new Map([...folded].map(([fold, own]) => [fold, makePlan([makeTree("own", own), ...shared])]));
+  return (tool) => exactPlans.get(tool) ?? foldedPlans.get(foldCase(tool)) ?? others;
+}
+
+function makeTree(rank: Rank, declared: readonly Declared[]): Tree {
+  const root: Node = { children: new Map(), closed: undefined };
+  const spelledRoot: Spelled = { children: new Map(), rule: undefined };
   const counts: Record<Treatment, number> = { plain: 0, digest: 0, omit: 0 };
-  const add = (rank: Rank, treatment: Treatment, pointers: readonly string[] = []): void => {
+  for (const [treatment, pointers] of declared) {
     for (const pointer of pointers) {
       const tokens = parsePointer(pointer);
       if (tokens === undefined) continue;
       let node = root;
-      for (const token of tokens.map(foldCase)) {
-        const next = node.children.get(token) ?? newNode();
-        node.children.set(token, next);
+      let spelled = spelledRoot;
+      for (const token of tokens) {
+        const fold = foldCase(token);
+        const next = node.children.get(fold) ?? { children: new Map(), closed: undefined };
+        node.children.set(fold, next);
         node = next;
+        const nextSpelled = spelled.children.get(token) ?? { children: new Map(), rule: undefined };
+        spelled.children.set(token, nextSpelled);
+        spelled = nextSpelled;
       }
-      node.rules[rank].push({ treatment, pointer, tokens });
+      const rule = { treatment, pointer, depth: tokens.length };
+      spelled.rule = stricter(spelled.rule, rule);
+      if (treatment !== "plain") node.closed = stricter(node.closed, rule);
       counts[treatment] += 1;
     }
-  };
-  for (const treatment of TREATMENTS) {
-    const pointers = new Map(Object.entries(declared[treatment] ?? {}));
-    if (tool !== undefined) {
-      const own = [...pointers].filter(([name]) => name === tool || (!isExact && foldCase(name) === foldCase(tool)));
-      if (isExact || treatment !== "plain") for (const [, each] of own) add("own", treatment, each);
-    }
-    add("all", treatment, pointers.get("*"));
   }
-  add("clear", "plain", clear.get("*"));
-  if (tool !== undefined && isExact) add("clear", "plain", clear.get(tool));
-  return { root, isRedacting: counts.digest + counts.omit > 0, mayOmit: counts.omit > 0 };
+  return { rank, node: root, spelled: spelledRoot, counts };
 }
 
-function newNode(): Node {
-  return { children: new Map(), rules: { own: [], all: [], clear: [] } };
+function makePlan(found: readonly (Tree | undefined)[]): Plan {
+  const trees = found.filter((tree) => tree !== undefined);
+  const has = (treatment: Treatment): boolean => trees.some(({ counts }) => counts[treatment] > 0);
+  return { trees, isRedacting: has("digest") || has("omit"), mayOmit: has("omit") };
 }
 
-export function begin({ root }: Plan): Place {
-  return { ...enter(root, [], { own: undefined, all: undefined, isClear: false }), isRoot: true };
+export function begin({ trees }: Plan): Place {
+  return { ...enter(trees, { own: undefined, all: undefined, isClear: false }), isRoot: true };
 }
 
 /** @param name of a member, or the index of an element */
 export function step(place: Place, name: string): Place {
-  const { node } = place;
-  if (node === undefined) return place.isRoot ? { ...place, isRoot: false } : place;
-  const next = node.children.size === 0 ? undefined : node.children.get(foldCase(name));
-  return enter(next, [...place.path, name], place);
+  if (!place.leadsOn) return place.isRoot ? { ...place, isRoot: false } : place;
+  const fold = foldCase(name);
+  const positions: Position[] = [];
+  for (const { rank, node, spelled } of place.positions) {
+    const next = node.children.get(fold);
+    if (next) positions.push({ rank, node: next, spelled: spelled?.children.get(name) });
+  }
+  return enter(positions, place);
 }
 
-function enter(node: Node | undefined, path: readonly string[], { own, all, isClear }: Inherited): Place {
-  if (node === undefined) return { node, isRoot: false, path, own, all, isClear };
-  const { rules } = node;
-  return {
-    node: node.children.size > 0 ? node : undefined,
-    isRoot: false,
-    path,
-    own: deeper(rules.own, path, own),
-    all: deeper(rules.all, path, all),
-    isClear: isClear || rules.clear.some((rule) => isExact(rule, path)),
-  };
+function enter(positions: readonly Position[], { own, all, isClear }: Inherited): Place {
+  const rules = { own, all };
+  let clear = isClear;
+  for (const { rank, node, spelled } of positions) {
+    if (rank === "clear") clear ||= spelled?.rule !== undefined;
+    // The exact one of several that differ by spelling; another spelling makes nothing more open than it was.
+    else rules[rank] = spelled?.rule ?? (node.closed ? stricter(rules[rank], node.closed) : rules[rank]);
+  }
+  const leading = positions.filter(({ node }) => node.children.size > 0);
+  return { leadsOn: leading.length > 0, positions: leading, isRoot: false, ...rules, isClear: clear };
 }
 
 type Inherited = Pick<Place, "own" | "all" | "isClear">;
 
-/** The exact one of several whose names differ by spelling; another spelling makes nothing more open than it was. */
-function deeper(rules: readonly Rule[], path: readonly string[], inherited: Rule | undefined): Rule | undefined {
-  if (rules.length === 0) return inherited;
-  const exact = rules.filter((rule) => isExact(rule, path));
-  if (exact.length > 0) return strictest(exact);
-  const closed = rules.filter(({ treatment }) => treatment !== "plain");
-  return strictest(inherited ? [inherited, ...closed] : closed);
-}
-
-function isExact({ tokens }: Rule, path: readonly string[]): boolean {
-  return tokens.every((token, index) => token === path[index]);
-}
-
-function strictest(rules: readonly Rule[]): Rule | undefined {
-  return rules.reduce<Rule | undefined>(
-    (found, rule) => (found === undefined || strictness(rule) > strictness(found) ? rule : found),
-    undefined,
-  );
+/** The first one where both are as strict. */
+function stricter(first: Rule | undefined, second: Rule): Rule {
+  return first === undefined || strictness(second) > strictness(first) ? second : first;
 }
 
 function strictness({ treatment }: Rule): number {
@@ -168,23 +202,13 @@ function strictness({ treatment }: Rule): number {
 
 /** What is declared, and by which pointer; undefined: nothing is. */
 export function declaredAt({ own, all, isClear }: Place): Pick<Rule, "treatment" | "pointer"> | undefined {
-  if (own && all) return all.tokens.length > own.tokens.length ? strictest([own, all]) : own;
+  if (own && all) return all.depth > own.depth ? stricter(own, all) : own;
   return own ?? all ?? (isClear ? CLEAR : undefined);
 }
 
 const CLEAR = { treatment: "plain", pointer: "" } as const;
 
 /** Whether a declaration has this very name: then it is no secret. */
-export function namesExactly({ node, path }: Place, name: string): boolean {
-  const next = node?.children.get(foldCase(name));
-  return next !== undefined && isNamed(next, [...path, name]);
-}
-
-function isNamed({ rules, children }: Node, path: readonly string[]): boolean {
-  const at = path.length - 1;
-  const has = ({ tokens }: Rule): boolean => path.every((name, index) => tokens[index] === name) && at < tokens.length;
-  return (
-    [...rules.own, ...rules.all, ...rules.clear].some(has) ||
-    [...children.values()].some((child) => isNamed(child, path))
-  );
+export function namesExactly({ positions }: Place, name: string): boolean {
+  return positions.some(({ spelled }) => spelled?.children.has(name) === true);
 }

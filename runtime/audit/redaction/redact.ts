@@ -89,7 +89,7 @@ class Work {
   /** @returns undefined for what is left out */
   #value(value: unknown, place: Place, pointer: string): string | undefined {
     const { digests, digested } = this.#redaction;
-    if (place.node !== undefined && (isList(value) || isObject(value))) return this.container(value, place, pointer);
+    if (place.leadsOn && (isList(value) || isObject(value))) return this.container(value, place, pointer);
     const treatment = this.#treatmentOf(place);
     if (treatment === "omit") {
       this.#omit(place);

@@ -48,8 +48,9 @@ export function compileResponseHeaders(doc: HeaderDoc, settings: SettingsOfAll):
     setHeader(name, parseStaticValue(value)),
   );
   const ofAll = headersOfAll(settings);
+  const ownNames = new Set(own.map(({ lower }) => lower));
   return {
-    set: own.length === 0 ? ofAll : [...ofAll.filter(({ lower }) => own.every((each) => each.lower !== lower)), ...own],
+    set: own.length === 0 ? ofAll : [...ofAll.filter(({ lower }) => !ownNames.has(lower)), ...own],
     rewrite: (doc.rewrite_response_headers ?? []).map((rule) => ({
       lower: rule.header.toLowerCase(),
       prefix: rule.prefix,
