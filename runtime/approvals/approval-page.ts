@@ -19,7 +19,7 @@ import type { UserSection } from "../identity/users/user-endpoints.ts";
 import { approvalDonePage, approvalPage, waitingSection } from "../pages/approval.ts";
 import { mayApprove } from "../policy/mcp/approval.ts";
 import { parseQuery } from "../shared/http/query.ts";
-import { visibleText } from "../audit/visible-text.ts";
+import { visibleText } from "../shared/json/visible-text.ts";
 import type { StoredRecord } from "../store/store.ts";
 import { approvalKey, askerOf, type ApprovalRecord } from "./approval-records.ts";
 import type { Approvals } from "./interfaces.ts";

@@ -4,7 +4,7 @@
  */
 import { isRecord } from "../shared/is-record.ts";
 import { NumberToken, parseVerbatim } from "../shared/canonical-json.ts";
-import { visibleText } from "../audit/visible-text.ts";
+import { visibleText } from "../shared/json/visible-text.ts";
 
 /** Texts are apart, so that writing from right to left in one cannot move what stands around it. */
 export interface ShownPiece {

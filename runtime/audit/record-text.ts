@@ -1,5 +1,5 @@
 /** Texts of a record: JSON on one line, with nothing in it that a terminal or log viewer would obey. */
-import { escapeUnits } from "./visible-text.ts";
+import { escapeUnits } from "../shared/json/visible-text.ts";
 
 export function plainJsonText(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : escapeMarks(JSON.stringify(text));

@@ -179,7 +179,11 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
         return REFUSED;
       }
       cooldowns.begin(userId, unsaved.has(userId) ? RETRY_SAVE_MS : RETRY_MS);
-      log.warn({ user: userId, reason: errorText(error) }, "the identity provider cannot confirm a user now");
+      // Not the user's fault: a wrong secret must not sign out all users.
+      const fields = { user: userId, reason: errorText(error) };
+      const isMisconfigured = error instanceof GatewayError && error.code === "idp.misconfigured";
+      if (isMisconfigured) log.error({ ...fields }, "the identity provider cannot confirm a user now");
+      else log.warn({ ...fields }, "the identity provider cannot confirm a user now");
       return UNAVAILABLE;
     }
   };

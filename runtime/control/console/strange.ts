@@ -1,5 +1,5 @@
 /** Texts of strangers (clients, upstreams, users) before the eyes of administrators. */
-import { visibleText } from "../../audit/visible-text.ts";
+import { visibleText } from "../../shared/json/visible-text.ts";
 
 const MAX_CHARACTERS = 200;
 

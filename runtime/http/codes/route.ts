@@ -157,8 +157,10 @@ export const ROUTE_CODES = {
   },
   "upstream.unauthorized": {
     status: 502,
-    means: "The upstream answered 401 to credentials that no sign-in of the user can mend",
-    remedy: "Look at `set_request_headers`, `upstream_oauth2` and `mcp_allowed_as_metadata_domains` of the route",
+    means:
+      "The upstream, its authorization server or the identity provider does not accept the gateway's credentials, and no sign-in of the user changes that",
+    remedy:
+      "Check `set_request_headers`, `upstream_oauth2` and `mcp_allowed_as_metadata_domains` of the route; `an upstream token cannot be` in the log has the error",
   },
   "upstream.not-connected": {
     status: 403,
@@ -269,8 +271,9 @@ export const ROUTE_CODES = {
   },
   "upstream.answered-error": {
     status: 502,
-    means: "The upstream's authorization server answered with an error",
-    remedy: "Read `an upstream was not connected` in the log",
+    means: "The upstream's authorization server responded with an error that trying again does not change",
+    remedy:
+      "Read `an upstream was not connected` in the log: `reason` has the error, and the setting where it is known",
   },
   "upstream.code-refused": {
     status: 502,
@@ -279,12 +282,17 @@ export const ROUTE_CODES = {
   },
   "upstream.client-refused": {
     status: 502,
-    means: "The upstream's authorization server does not accept the gateway as a client",
+    means: "The upstream's authorization server does not accept the client that the route configures",
     remedy: "Check `client_id` and `client_secret` in `upstream_oauth2` of the route",
+  },
+  "upstream.client-forgotten": {
+    status: 502,
+    means: "The upstream's authorization server no longer knows the gateway's registration",
+    remedy: "Begin again: the gateway registers again",
   },
   "upstream.unavailable": {
     status: 502,
-    means: "The upstream's authorization server does not answer",
+    means: "The upstream's authorization server does not respond, or says that it is temporarily unavailable",
     remedy: "Allow egress to it, or wait for it",
   },
   "upstream.not-set-up": {

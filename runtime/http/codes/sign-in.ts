@@ -44,7 +44,12 @@ export const SIGN_IN_CODES = {
   "sign-in.refused": {
     status: 403,
     means: "The identity provider or the person refused, or the provider's answer does not fit",
-    remedy: "Read `a sign-in failed` in the log; check the client's secret and redirect URI at the provider",
+    remedy: "Read `a sign-in failed` in the log",
+  },
+  "sign-in.misconfigured": {
+    status: 502,
+    means: "The identity provider does not accept the gateway as it is configured, or `idp_provider_url` is wrong",
+    remedy: "Read `a sign-in failed` in the log: `reason` has the provider's error, and the setting where it is known",
   },
   "sign-in.subject": {
     status: 403,

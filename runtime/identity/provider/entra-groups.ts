@@ -14,6 +14,7 @@ import type { OperatorFetch } from "../../http/fetch/operator-fetch.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/is-record.ts";
+import { oauthErrorText, type OAuthErrorBody } from "../../shared/http/oauth-error.ts";
 import type { AskGroups } from "./groups-resolver.ts";
 
 export interface EntraGroupsDeps {
@@ -97,7 +98,9 @@ export function createEntraGroups(deps: EntraGroupsDeps): AskGroups {
     if (status !== 200) {
       // Credentials do not get better by being shown more often.
       if (status === 400 || status === 401) pause(settings, PAUSE_SECONDS);
-      throw unavailable(`${what}: ${refusalText(status, answer["error"])}`);
+      const setting = `check client_id, client_secret and tenant of idp_groups_resolver`;
+      const isOurs = status >= 400 && status < 500 && status !== 429;
+      throw unavailable(`${what}: ${refusalText(status, answer, settings)}${isOurs ? `; ${setting}` : ""}`);
     }
     const { access_token: text, token_type: type, expires_in: expiresIn } = answer;
     const isBearer = typeof type === "string" && type.toLowerCase() === "bearer";
@@ -135,8 +138,13 @@ export function createEntraGroups(deps: EntraGroupsDeps): AskGroups {
       // It may have been revoked; another user's question may have brought a new one already.
       if (status === 401 && application.token?.text === token) delete application.token;
       if (status !== 401 || isLast) {
-        const error = isRecord(answer["error"]) ? answer["error"]["code"] : undefined;
-        throw unavailable(`${what}: ${refusalText(status, error)}`);
+        const error = isRecord(answer["error"]) ? answer["error"] : {};
+        const said = { error: error["code"], error_description: error["message"] };
+        const setting =
+          status === 403
+            ? "; grant the application User.Read.All and GroupMember.Read.All with an administrator's consent"
+            : "";
+        throw unavailable(`${what}: ${refusalText(status, said, settings, token)}${setting}`);
       }
     }
     throw new TypeError("unreachable: the last attempt answers or throws");
@@ -172,10 +180,10 @@ function readGroupIds(answer: Readonly<Record<string, unknown>>): readonly strin
   return ids;
 }
 
-/** @param code of the answer; shown only when it is a word: "Authorization_RequestDenied" */
-function refusalText(status: number, code: unknown): string {
-  const word = typeof code === "string" && /^[A-Za-z0-9_.-]{1,64}$/.test(code) ? ` ${code}` : "";
-  return `the answer is ${status}${word}`;
+/** @param said "Authorization_RequestDenied" and what it means; not every answer has it */
+function refusalText(status: number, said: OAuthErrorBody, { clientSecret }: EntraSettings, token?: string): string {
+  const text = typeof said.error === "string" ? ` ${oauthErrorText(said, [clientSecret, token])}` : "";
+  return `the answer is ${status}${text}`;
 }
 
 /** @returns seconds */

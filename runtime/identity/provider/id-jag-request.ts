@@ -13,6 +13,7 @@ import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { forGrants, type Discover } from "./idp-discovery.ts";
+import { isPassingError, oauthErrorText } from "../../shared/http/oauth-error.ts";
 import { detailOf } from "./idp-errors.ts";
 
 /** What for. */
@@ -66,7 +67,7 @@ export async function requestIdJag(
       ...(wanted.scopes.length === 0 ? {} : { scope: wanted.scopes.join(" ") }),
     });
   } catch (error) {
-    return failure(error);
+    return failure(error, [idToken, settings.clientSecret]);
   }
   const problem = problemOf(answer, wanted, epochSeconds(deps.clock));
   if (problem !== undefined) return refuse("misconfigured", `what the provider gave ${problem}`);
@@ -101,13 +102,13 @@ function problemOf(answer: openid.TokenEndpointResponse, wanted: WantedIdJag, no
   return undefined;
 }
 
-function failure(error: unknown): IdJagAnswer {
+/** @param sent secrets of the request */
+function failure(error: unknown, sent: readonly (string | undefined)[]): IdJagAnswer {
   if (error instanceof openid.ResponseBodyError) {
-    const code = /^[a-z_]{1,60}$/.test(error.error) ? error.error : "an unknown error";
-    const detail = `the provider answered ${error.status} ${code}`;
-    if (error.status >= 500 || error.status === 429) return refuse("unavailable", detail);
-    if (DENIED.has(code)) return refuse("denied", detail);
-    return refuse(SIGN_IN.has(code) ? "sign-in" : "misconfigured", detail);
+    const detail = `the provider answered ${error.status} ${oauthErrorText(error, sent)}`;
+    if (isPassingError(error.error, error.status)) return refuse("unavailable", detail);
+    if (DENIED.has(error.error)) return refuse("denied", detail);
+    return refuse(SIGN_IN.has(error.error) ? "sign-in" : "misconfigured", detail);
   }
   if (error instanceof openid.WWWAuthenticateChallengeError)
     return refuse("misconfigured", `the provider answered ${error.status}`);

@@ -6,7 +6,7 @@ import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { OperatorFetch } from "../../http/fetch/operator-fetch.ts";
 import { hashSecret } from "../../shared/keys.ts";
 import type { Clock } from "../../shared/clock.ts";
-import { detailOf } from "./idp-errors.ts";
+import { detailOf, isWrongAddress } from "./idp-errors.ts";
 
 export interface IdpDeps {
   /** Plain http to the provider is accepted. */
@@ -17,7 +17,7 @@ export interface IdpDeps {
   readonly onAsked?: ((issuerName: string, problem?: string) => void) | undefined;
 }
 
-/** @throws GatewayError `idp.unavailable` */
+/** @throws GatewayError `idp.unavailable`, `idp.misconfigured` */
 export type Discover = (settings: IdpSettings) => Promise<openid.Configuration>;
 
 interface Known {
@@ -74,10 +74,19 @@ export function forGrants(configuration: openid.Configuration, settings: IdpSett
   const grants = new openid.Configuration(metadata, settings.clientId, undefined, auth);
   grants.timeout = configuration.timeout;
   const { [openid.customFetch]: fetch } = configuration;
-  if (fetch !== undefined) grants[openid.customFetch] = fetch;
+  if (fetch !== undefined)
+    grants[openid.customFetch] = async (url, options) => withoutChallenge(await fetch(url, options));
   // Outside development a provider at such an address was not discovered.
   if (metadata.issuer.startsWith("http:")) openid.allowInsecureRequests(grants);
   return grants;
+}
+
+/** A client whose authentication fails is answered with a challenge (RFC 6749 §5.2), for which the library skips the error in the body. */
+function withoutChallenge(answer: Response): Response {
+  if (!answer.headers.has("www-authenticate")) return answer;
+  const headers = new Headers(answer.headers);
+  headers.delete("www-authenticate");
+  return new Response(answer.body, { status: answer.status, headers });
 }
 
 async function askMetadata(settings: IdpSettings, deps: IdpDeps): Promise<openid.Configuration> {
@@ -101,9 +110,12 @@ async function askMetadata(settings: IdpSettings, deps: IdpDeps): Promise<openid
       },
     );
   } catch (cause) {
+    const setting =
+      settings.issuerName === undefined ? "idp_provider_url" : `identity_issuers.${settings.issuerName}.issuer`;
+    const isWrong = isWrongAddress(cause);
     throw new GatewayError(
-      "idp.unavailable",
-      `Cannot read the metadata of identity provider "${settings.providerUrl}": ${detailOf(cause)}`,
+      isWrong ? "idp.misconfigured" : "idp.unavailable",
+      `Cannot read the metadata of identity provider "${settings.providerUrl}": ${detailOf(cause)}${isWrong ? `; check ${setting}` : ""}`,
       { cause },
     );
   }

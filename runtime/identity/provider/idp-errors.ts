@@ -1,7 +1,15 @@
-/** What an error of the identity provider means: did it say no, or could it not be asked? */
+/** What an error of the identity provider means: did it say no, can it not be asked, or is something configured wrongly? */
 import * as openid from "openid-client";
 
+import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import { GatewayError, errorText } from "../../shared/errors.ts";
+import {
+  isPassingError,
+  oauthErrorText,
+  oauthRefusalText,
+  type OAuthErrorBody,
+  type OAuthSettings,
+} from "../../shared/http/oauth-error.ts";
 
 /** A code or an answer that is not good, as opposed to a provider that is away or a client that is set up wrongly. */
 export function isRefusedCode(status: number, error: string): boolean {
@@ -18,32 +26,62 @@ export function isRefusedRefresh(_status: number, error: string): boolean {
   );
 }
 
+/** Errors of the authorization endpoint that only a change of settings, here or at the provider, ends (RFC 6749 §4.1.2.1, RFC 9101, RFC 9126). */
+const ABOUT_SETTINGS = new Set([
+  "invalid_request",
+  "unauthorized_client",
+  "unsupported_response_type",
+  "invalid_scope",
+  "invalid_target",
+  "request_not_supported",
+  "request_uri_not_supported",
+  "registration_not_supported",
+]);
+
+/** What a failed request was. */
+export interface FailedRequest {
+  readonly settings: IdpSettings;
+  /** "finish the sign-in" */
+  readonly action: string;
+  /** Secrets that it had: some providers quote them. */
+  readonly sent?: readonly (string | undefined)[];
+  /** Of the sign-in. */
+  readonly redirectUri?: string;
+  /** Checks a protocol error by status (0 for an answer that fails its checks) and error code. */
+  readonly refuses: (status: number, code: string) => boolean;
+}
+
 /**
- * The error to throw on, with a text that holds nothing of the request: causes of the library may carry tokens.
- *
- * @param refuses checks a protocol error by status (0 for an answer through the browser, or one that fails its checks) and error code
+ * The error to throw on, with a text that holds nothing of the request: causes of the library may carry tokens. Its code is
+ * `idp.refused`, `idp.unavailable`, or `idp.misconfigured` for what is about the gateway and neither user nor time change.
  */
-export function providerError(
-  error: unknown,
-  action: string,
-  refuses: (status: number, code: string) => boolean,
-): GatewayError {
+export function providerError(error: unknown, failed: FailedRequest): GatewayError {
+  const { action, refuses } = failed;
   if (error instanceof openid.ResponseBodyError) {
-    const code = refuses(error.status, error.error) ? "idp.refused" : "idp.unavailable";
-    return new GatewayError(
-      code,
-      `Cannot ${action}: the provider answered ${error.status} ${JSON.stringify(error.error)}`,
-    );
+    const code = refuses(error.status, error.error)
+      ? "idp.refused"
+      : isPassingError(error.error, error.status)
+        ? "idp.unavailable"
+        : "idp.misconfigured";
+    return new GatewayError(code, `Cannot ${action}: the provider answered ${error.status} ${saidText(error, failed)}`);
   }
   if (error instanceof openid.AuthorizationResponseError) {
+    const code = ABOUT_SETTINGS.has(error.error)
+      ? "idp.misconfigured"
+      : isPassingError(error.error)
+        ? "idp.unavailable"
+        : "idp.refused";
     return new GatewayError(
-      "idp.refused",
-      `Cannot ${action}: the provider sent the browser back with ${JSON.stringify(error.error)}`,
+      code,
+      `Cannot ${action}: the provider sent the browser back with ${saidText(error, failed)}`,
     );
   }
   if (error instanceof openid.WWWAuthenticateChallengeError) {
     const code = refuses(error.status, "") ? "idp.refused" : "idp.unavailable";
-    return new GatewayError(code, `Cannot ${action}: the provider answered ${error.status}`);
+    return new GatewayError(
+      code,
+      `Cannot ${action}: the provider answered ${error.status}${challengeText(error, failed)}`,
+    );
   }
   if (error instanceof openid.ClientError && isBadAnswer(error.code)) {
     // An answer that fails its checks is a refusal only where a person can try again; see isRefusedCode.
@@ -54,6 +92,28 @@ export function providerError(
     );
   }
   return new GatewayError("idp.unavailable", `Cannot ${action}: ${detailOf(error)}`);
+}
+
+/** What it said, and what to change. */
+function saidText(body: OAuthErrorBody, { settings, sent = [], redirectUri }: FailedRequest): string {
+  return oauthRefusalText(body, settingsOf(settings, redirectUri), [...sent, settings.clientSecret]);
+}
+
+/** What the challenge of a resource says (RFC 6750 §3). */
+function challengeText({ cause }: openid.WWWAuthenticateChallengeError, { sent }: FailedRequest): string {
+  const { error, error_description } = cause.find(({ parameters }) => "error" in parameters)?.parameters ?? {};
+  return error === undefined ? "" : ` ${oauthErrorText({ error, error_description }, sent)}`;
+}
+
+/** What the settings of this provider are called. */
+function settingsOf({ issuerName }: IdpSettings, redirectUri?: string): OAuthSettings {
+  const prefix = issuerName === undefined ? "idp_" : `identity_issuers.${issuerName}.sign_in.`;
+  return {
+    client: `${prefix}client_id and ${prefix}client_secret`,
+    scopes: `${prefix}scopes`,
+    parameters: `${prefix}request_params`,
+    redirectUri: redirectUri ?? "the redirect URI of the gateway",
+  };
 }
 
 function isBadAnswer(code: string | undefined): boolean {
@@ -69,5 +129,20 @@ function isBadAnswer(code: string | undefined): boolean {
 /** The library wraps what our own fetch threw, and then says only that something went wrong. */
 export function detailOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
+  if (cause instanceof Response) return `${errorText(error)} (status ${cause.status})`;
   return cause instanceof GatewayError ? cause.message : errorText(error);
 }
+
+/**
+ * Whether the provider's metadata cannot be read because of the address: nothing is there, or it is another provider's.
+ * @param error of the library
+ */
+export function isWrongAddress(error: unknown): boolean {
+  if (!(error instanceof openid.ClientError)) return false;
+  const { cause, code } = error;
+  if (cause instanceof Response) return cause.status >= 400 && !isPassingError(undefined, cause.status);
+  return code === OTHER_ISSUER;
+}
+
+/** The library's word for a document that names another issuer (OpenID Connect Discovery §4.3). */
+const OTHER_ISSUER = "OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED";

@@ -13,7 +13,7 @@ import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { OperatorFetch } from "../../http/fetch/operator-fetch.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
-import type { Discover } from "./idp-discovery.ts";
+import { forGrants, type Discover } from "./idp-discovery.ts";
 import { providerError } from "./idp-errors.ts";
 import type { AuthFailureReason } from "../principal.ts";
 import type { GroupsResolver } from "./groups-resolver.ts";
@@ -36,7 +36,7 @@ export type IdpTokenResult =
 export interface IdpTokens {
   /**
    * @param audiences of access tokens: one of them must be the token's
-   * @throws GatewayError `idp.unavailable`
+   * @throws GatewayError `idp.unavailable`, `idp.misconfigured`
    */
   verify(
     settings: IdpSettings,
@@ -96,6 +96,7 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
 
   /** What the provider knows of the token's user beyond the token; [] where it will not say. */
   const userInfo = async (
+    settings: IdpSettings,
     configuration: openid.Configuration,
     token: string,
     subject: string,
@@ -104,7 +105,8 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
     try {
       return [await openid.fetchUserInfo(configuration, token, subject)];
     } catch (error) {
-      const refused = providerError(error, "read the user of a token", (status) => status === 401);
+      const action = "read the user of a token";
+      const refused = providerError(error, { settings, action, sent: [token], refuses: (status) => status === 401 });
       // 403: the token is good, but not for this.
       if (error instanceof openid.WWWAuthenticateChallengeError && error.status === 403) return [];
       throw refused;
@@ -126,7 +128,7 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
       claims = verified.payload;
       expiresAt = verified.payload.exp ?? 0;
     } else {
-      const introspected = await introspect(configuration, token, audiences);
+      const introspected = await introspect(settings, configuration, token, audiences);
       if (typeof introspected === "string") return { ok: false, reason: introspected };
       claims = introspected;
       expiresAt = introspected.exp ?? epochSeconds(deps.clock) + NO_EXPIRY_SECONDS;
@@ -138,7 +140,7 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
     const isOpenid = scopesOf(claims).includes("openid");
     if (isOpenid && lacksProfile(claims, settings)) {
       try {
-        sources.push(...(await userInfo(configuration, token, subject)));
+        sources.push(...(await userInfo(settings, configuration, token, subject)));
       } catch (error) {
         if (error instanceof GatewayError && error.code === "idp.refused") return { ok: false, reason: "revoked" };
         throw error;
@@ -150,6 +152,7 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
 
   /** @see RFC 7662 §2.2 */
   const introspect = async (
+    settings: IdpSettings,
     configuration: openid.Configuration,
     token: string,
     audiences: readonly string[],
@@ -157,9 +160,9 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
     if (configuration.serverMetadata().introspection_endpoint === undefined) return "malformed";
     let introspected: openid.IntrospectionResponse;
     try {
-      introspected = await openid.tokenIntrospection(configuration, token);
+      introspected = await openid.tokenIntrospection(forGrants(configuration, settings), token);
     } catch (error) {
-      throw providerError(error, "ask about a token", () => false);
+      throw providerError(error, { settings, action: "ask about a token", sent: [token], refuses: () => false });
     }
     if (!introspected.active) return "revoked";
     if (introspected.exp !== undefined && introspected.exp <= epochSeconds(deps.clock)) return "expired";

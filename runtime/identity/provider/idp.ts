@@ -3,7 +3,8 @@
  *
  * Trusted input: the `idp_*` settings. Untrusted until checked: everything that comes back through the browser. Promises:
  * state, nonce and PKCE on every sign-in; ID tokens checked with signature; plain http only in development; a failure
- * says whether the provider refused (`idp.refused`) or could not be asked (`idp.unavailable`), and never holds a token.
+ * says whether the provider refused (`idp.refused`), could not be asked (`idp.unavailable`), or does not accept the gateway as
+ * it is configured (`idp.misconfigured`), and never holds a token.
  */
 import * as openid from "openid-client";
 
@@ -48,10 +49,10 @@ export interface IdentityProvider {
   authorizationUrl(settings: IdpSettings, checks: SignInChecks): Promise<string>;
   /**
    * @param query of the callback, as received, with its "?"
-   * @throws GatewayError `idp.refused` (the provider or the person said no, or the answer does not fit), `idp.unavailable`
+   * @throws GatewayError `idp.refused` (the provider or the person said no, or the answer does not fit), `idp.unavailable`, `idp.misconfigured`
    */
   exchangeCode(settings: IdpSettings, query: string, checks: SignInChecks): Promise<ProviderTokenSet>;
-  /** @throws GatewayError `idp.refused` when the refresh token is worth nothing any more, `idp.unavailable` */
+  /** @throws GatewayError `idp.refused` when the refresh token is no longer valid, `idp.unavailable`, `idp.misconfigured` */
   exchangeRefreshToken(settings: IdpSettings, refreshToken: string): Promise<ProviderTokenSet>;
   /**
    * Profile of the user a token set belongs to, from ID token and userinfo. A sign-in whose ID token lacks the name alone
@@ -59,7 +60,7 @@ export interface IdentityProvider {
    *
    * @param known who it must be; undefined at sign-in, where the ID token says it
    * @returns profile undefined when the provider offers neither
-   * @throws GatewayError `idp.refused`, `idp.unavailable`; `idp.subject` when the provider's subject cannot be a user here
+   * @throws GatewayError `idp.refused`, `idp.unavailable`, `idp.misconfigured`; `idp.subject` when the provider's subject cannot be a user here
    */
   readUser(
     settings: IdpSettings,
@@ -150,7 +151,14 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
         await checkSignature(configuration, answer, isRefusedCode);
         return tokenSet(settings, answer);
       } catch (error) {
-        throw error instanceof GatewayError ? error : providerError(error, "finish the sign-in", isRefusedCode);
+        if (error instanceof GatewayError) throw error;
+        throw providerError(error, {
+          settings,
+          action: "finish the sign-in",
+          sent: [url.searchParams.get("code") ?? undefined, checks.codeVerifier, checks.state],
+          redirectUri: checks.redirectUri,
+          refuses: isRefusedCode,
+        });
       }
     },
 
@@ -161,7 +169,9 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
         await checkSignature(configuration, answer, isRefusedRefresh);
         return tokenSet(settings, answer);
       } catch (error) {
-        throw error instanceof GatewayError ? error : providerError(error, "refresh a user", isRefusedRefresh);
+        if (error instanceof GatewayError) throw error;
+        const failed = { settings, action: "refresh a user", sent: [refreshToken], refuses: isRefusedRefresh };
+        throw providerError(error, failed);
       }
     },
 
@@ -199,13 +209,14 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
           sources.push(await openid.fetchUserInfo(configuration, tokens.accessToken, expected));
         } catch (error) {
           const isSignIn = known === undefined;
-          const failure = providerError(
-            error,
-            "read a user",
-            (status, code) => status === 401 || status === 403 || (isSignIn && code === OTHER_SUBJECT),
-          );
+          const failure = providerError(error, {
+            settings,
+            action: "read a user",
+            sent: [tokens.accessToken],
+            refuses: (status, code) => status === 401 || status === 403 || (isSignIn && code === OTHER_SUBJECT),
+          });
           // A refresh waits: until userinfo is back, what it said before holds.
-          if (failure.code !== "idp.unavailable" || !isSignIn || !lacksOnlyName(tokens.idClaims ?? {}, settings)) {
+          if (failure.code === "idp.refused" || !isSignIn || !lacksOnlyName(tokens.idClaims ?? {}, settings)) {
             throw failure;
           }
           const profile = withOthersLeftOut(readProfile(sources, settings, userId));

@@ -12,7 +12,16 @@ export type RespondFailure = (exchange: Exchange, error: unknown, headers?: read
 export function createRespondFailure(deps: { readonly log: Log }): RespondFailure {
   return (exchange, error, headers = [], href) => {
     if (!(error instanceof GatewayError)) throw error;
-    deps.log.warn({ reason: error.message, failure: error.code, request: exchange.id }, "a sign-in failed");
+    const isMisconfigured = error.code === "idp.misconfigured";
+    const fields = { reason: error.message, failure: error.code, request: exchange.id };
+    // Every sign-in fails until an operator has changed something.
+    if (isMisconfigured) deps.log.error({ ...fields }, "a sign-in failed");
+    else deps.log.warn({ ...fields }, "a sign-in failed");
+    if (isMisconfigured) {
+      const message =
+        "The identity provider does not accept this gateway as it is set up. Tell your administrator, who finds the reason in the gateway's log.";
+      return refuse(exchange, 502, "sign-in.misconfigured", message, headers, href);
+    }
     if (error.code === "idp.subject") {
       const message =
         "The identity provider calls you by an id that this gateway cannot take. Its operators have to change it.";

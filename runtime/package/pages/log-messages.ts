@@ -118,7 +118,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "A bug: open streams of revoked sessions may go on. Restart, and report it.",
   },
   "Sign-in, users, devices": {
-    "a sign-in failed": "`reason` has what the identity provider said: secret, redirect URI, clock, egress.",
+    "a sign-in failed":
+      "`reason` has what the identity provider said, and the setting to change where it is known: secret, scopes, redirect URI, clock, egress. At level `error`, no user can sign in until it is changed.",
     "an answer came for a sign-in at another provider":
       "Once: the configuration changed meanwhile. Again: somebody tries to mix up providers, or a redirect URI is registered for another client.",
     "an action in the console was not done":
@@ -130,7 +131,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "a credential cannot be verified now": "Store or provider cannot be reached: users get 503.",
     "a token of the identity provider cannot be verified now": "Allow egress to the provider's keys and userinfo.",
     "a user cannot be refreshed now": "Store or provider cannot be reached. Sessions go on for 5 minutes.",
-    "the identity provider cannot confirm a user now": "The provider does not answer. Sessions go on for 5 minutes.",
+    "the identity provider cannot confirm a user now":
+      "`reason` says why: the provider does not respond, or (level `error`) does not accept the gateway, with the setting to change where it is known. Sessions stay valid for 5 minutes.",
     "userinfo could not be asked at a sign-in: further claims of the user are unknown":
       "Rules on these claims admit nobody by them. Allow egress to userinfo.",
     "the identity provider left out claims of a user: rules on them do not decide":
@@ -160,14 +162,17 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
   },
   "Upstream OAuth": {
     "an upstream cannot be connected":
-      "`reason` says which part of discovery failed. Allow egress, or set `upstream_oauth2`.",
-    "an upstream was not connected": "`reason` has what the authorization server answered to the user.",
+      "`reason` says which part of discovery or registration failed, with what the server said. Allow egress, or set `upstream_oauth2`.",
+    "an upstream was not connected":
+      "`reason` has what the authorization server responded, with the setting to change where it is known.",
     "an upstream's authorization server has forgotten us":
       "Nothing: the gateway registers anew at the next connecting.",
     "an upstream wants credentials that nobody can give it by signing in: see upstream_oauth2, set_request_headers and mcp_allowed_as_metadata_domains":
       "Correct the route: clients get 502 `upstream.unauthorized`.",
     "an upstream token cannot be refreshed now":
       "The authorization server or the store does not answer: users get 503.",
+    "an upstream token cannot be refreshed as the route is set up":
+      "`reason` says what the authorization server does not accept, with the setting where it is known. Connections stay; users get 502 `upstream.unauthorized` once their token has expired.",
     "an upstream token cannot be obtained now":
       "Of `id_jag`, `workload` or `client_credentials`: `reason` says who does not answer. Users get 503.",
     "an upstream token cannot be obtained as the route is set up":

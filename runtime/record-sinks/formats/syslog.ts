@@ -4,7 +4,7 @@
  * @see RFC 5424 §6
  */
 import { escapeMarks } from "../../audit/record-text.ts";
-import { escapeUnits } from "../../audit/visible-text.ts";
+import { escapeUnits } from "../../shared/json/visible-text.ts";
 import { type RecordValue, textOf } from "./fields.ts";
 
 export interface SyslogIdentity {

@@ -1,5 +1,5 @@
 /** What `gateway audit verify` says, for people and for machines. */
-import { visibleText } from "../../audit/visible-text.ts";
+import { visibleText } from "../../shared/json/visible-text.ts";
 import type { Finding, FindingKind, Place, RunReport, VerifyReport } from "./findings.ts";
 
 const WORDS: Readonly<Record<FindingKind, string>> = {

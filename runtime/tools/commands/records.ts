@@ -1,7 +1,7 @@
 /** `gateway records`: the last records of a gateway, found by who, where and what; and those that come, as they come. */
 import { setTimeout as delay } from "node:timers/promises";
 
-import { visibleText } from "../../audit/visible-text.ts";
+import { visibleText } from "../../shared/json/visible-text.ts";
 import type { BootSettings } from "../../config/compiled.ts";
 import { readBoot } from "../../control/bundle/boot.ts";
 import type { RecordStoreOptions } from "../../record-store/back-end.ts";

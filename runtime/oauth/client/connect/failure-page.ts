@@ -104,7 +104,7 @@ const CONNECTING: {
   "answered-error": {
     status: 502,
     text: (name) =>
-      `The authorization server of ${name} answered with an error. Try again, or tell your administrator.`,
+      `The authorization server of ${name} responded with an error. Tell your administrator, who finds the reason in the gateway's log.`,
   },
   "code-refused": {
     status: 502,
@@ -113,11 +113,16 @@ const CONNECTING: {
   "client-refused": {
     status: 502,
     text: (name) =>
-      `The authorization server of ${name} does not accept this gateway. Try again; if it happens again, your administrator has to check the client credentials of the route.`,
+      `The authorization server of ${name} does not accept this gateway. Tell your administrator, who has to check the client credentials of the route.`,
+  },
+  "client-forgotten": {
+    status: 502,
+    text: (name) =>
+      `The authorization server of ${name} no longer knows this gateway. Please try again: the gateway registers again.`,
   },
   unavailable: {
     status: 502,
-    text: (name) => `The authorization server of ${name} does not answer. Try again in a while.`,
+    text: (name) => `The authorization server of ${name} is not available. Try again in a while.`,
   },
   "not-set-up": {
     status: 502,

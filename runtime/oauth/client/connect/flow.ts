@@ -20,7 +20,9 @@ import type { Needs } from "../need.ts";
 import { FLOW_SECONDS, flowKey, type FlowRecord, type Journey } from "../connection-records.ts";
 import { chooseScopes, joinScopes, scopeSet } from "../scopes.ts";
 import { callbackUrl, findTarget, type UpstreamTarget } from "../target.ts";
+import { isPassingError, oauthRefusalText } from "../../../shared/http/oauth-error.ts";
 import { exchangeCode } from "./token-endpoint.ts";
+import { UPSTREAM_SETTINGS } from "./upstream-settings.ts";
 import type { UpstreamTokenStore } from "../tokens/token-store.ts";
 
 export interface FlowDeps extends DiscoverDeps, Omit<ClientChoiceDeps, "clientDocumentUrl"> {
@@ -50,7 +52,10 @@ export type CompleteFailure =
   /** The server answered with another error, or with nothing usable. */
   | "answered-error"
   | "code-refused"
+  /** It does not accept the client that the route configures, or our document. */
   | "client-refused"
+  /** It no longer knows our registration. The next attempt registers again. */
+  | "client-forgotten"
   | "unavailable";
 
 export type CompleteResult =
@@ -194,9 +199,15 @@ export function createFlows(deps: FlowDeps): Flows {
         },
       );
       if (!result.ok) {
-        if (result.failure === "client-refused") await deps.clients.forget(flow.client);
-        const failure = result.failure === "refused" ? "code-refused" : result.failure;
-        return fail(failure, result.detail, journey);
+        const isForgotten = result.failure === "client-refused" && flow.client.kind === "registered";
+        if (isForgotten) await deps.clients.forget(flow.client);
+        const failure = isForgotten
+          ? "client-forgotten"
+          : result.failure === "refused"
+            ? "code-refused"
+            : result.failure;
+        const code = result.code === undefined ? {} : { code: result.code };
+        return { ...fail(failure, result.detail, journey), ...code };
       }
       // Before the browser goes on: a token that only this process knew would be lost with it.
       await deps.tokenStore.keep(flow, target, result.tokens);
@@ -243,8 +254,8 @@ function readAnswer(flow: FlowRecord, state: string, parameters: ReadonlyMap<str
   } catch (error) {
     if (error instanceof oauth.AuthorizationResponseError) {
       const code = /^[a-z_]{1,60}$/.test(error.error) ? error.error : undefined;
-      const failure = code === "access_denied" ? "denied" : "answered-error";
-      const detail = `the server answered ${code ?? "an unknown error"}`;
+      const failure = code === "access_denied" ? "denied" : isPassingError(code) ? "unavailable" : "answered-error";
+      const detail = `the server answered ${oauthRefusalText(error, UPSTREAM_SETTINGS)}`;
       return { ok: false, failure, detail, code: code === undefined ? {} : { code } };
     }
     return { ok: false, failure: "wrong-issuer", detail: "iss is missing or of another issuer", code: {} };

@@ -9,6 +9,8 @@ import type { AuthorizationServer } from "../discovery/metadata.ts";
 import type { RegistrationRecord, TokenAuthMethod } from "../connection-records.ts";
 import { callbackUrl, type UpstreamTarget } from "../target.ts";
 import { isRecord } from "../../../shared/is-record.ts";
+import { oauthRefusalText } from "../../../shared/http/oauth-error.ts";
+import { UPSTREAM_SETTINGS } from "./upstream-settings.ts";
 
 /** What a server gave us. */
 export interface Registered extends Pick<RegistrationRecord, "clientId" | "authMethod" | "secretExpiresAt"> {
@@ -56,9 +58,8 @@ function readRegistration(
   const body = isRecord(answer) ? answer : {};
   const { client_id: clientId, client_secret: secret, client_secret_expires_at: ends } = body;
   if ((status !== 200 && status !== 201) || typeof clientId !== "string" || clientId === "") {
-    const code = body["error"];
-    const why = typeof code === "string" && /^[a-z_]{1,40}$/.test(code) ? code : `answered ${status}`;
-    return { ok: false, detail: `${issuer} did not register us: ${why}` };
+    const why = typeof body["error"] === "string" ? ` ${oauthRefusalText(body, UPSTREAM_SETTINGS)}` : "";
+    return { ok: false, detail: `${issuer} did not register us: answered ${status}${why}` };
   }
   // "The authorization server MAY reject or replace any of the client's requested metadata values" (RFC 7591 §3.2.1).
   const given = body["token_endpoint_auth_method"];

@@ -1,8 +1,8 @@
 /**
  * Requests to upstream token and revocation endpoints, and what their answers mean.
  *
- * Untrusted input: every answer. Promises: nothing of an answer but its error code leaves this file except tokens that can
- * stand in a header; permanent refusals and passing failures are told apart, in doubt it is a passing one.
+ * Untrusted input: every answer. Promises: nothing of an answer leaves this file except its error, as text for the log, and
+ * tokens that are valid in a header; a grant is dropped only for an error that says so, never in doubt.
  */
 import * as oauth from "oauth4webapi";
 
@@ -11,11 +11,13 @@ import type { ClientKey } from "../../../features/mcp/client-key.ts";
 import type { UpstreamReach } from "../../../features/connection/compiled.ts";
 import { matchesDomain } from "../../../settings/domains.ts";
 import { errorText } from "../../../shared/errors.ts";
+import { isPassingError, oauthRefusalText } from "../../../shared/http/oauth-error.ts";
 import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
 import { endpointTarget, FetchRefused, guardedOptions } from "../discovery/guarded-oauth.ts";
 import type { ClientReference, ServerReference } from "../connection-records.ts";
 import { scopeSet } from "../scopes.ts";
+import { UPSTREAM_SETTINGS } from "./upstream-settings.ts";
 
 export interface TokenSet {
   readonly accessToken: string;
@@ -31,13 +33,15 @@ export type TokenFailure =
   | "refused"
   /** The server does not know us, or not with this secret. */
   | "client-refused"
+  /** It answered with an error that neither the user nor time changes: `invalid_request`. Nothing is known of the grant. */
+  | "answered-error"
   /** Nothing is known: try again. */
   | "unavailable";
 
 export type TokenResult =
   | { readonly ok: true; readonly tokens: TokenSet }
-  /** `detail` is for the log; with `refused` it is the server's error code alone. */
-  | { readonly ok: false; readonly failure: TokenFailure; readonly detail: string };
+  /** `detail` is for the log, with the setting to change where it is known. @param code the server's error, when it is one */
+  | { readonly ok: false; readonly failure: TokenFailure; readonly detail: string; readonly code?: string };
 
 /** Who asks, with the secret read just now. */
 export interface Asking {
@@ -145,7 +149,7 @@ async function requestTokens(
       },
     };
   } catch (error) {
-    return failureResult(error, call.status());
+    return failureResult(error, call.status(), [asking.clientSecret, ...secretsOf(parameters)]);
   }
 }
 
@@ -166,14 +170,19 @@ const PERMANENT = new Set([
   "access_denied",
 ]);
 const ABOUT_CLIENT = new Set(["invalid_client", "unauthorized_client"]);
+const ABOUT_REQUEST = new Set(["invalid_request", "invalid_dpop_proof", "use_dpop_nonce"]);
 
-function failureResult(error: unknown, status: number): TokenResult {
+/** What some servers quote in their errors. */
+function secretsOf(parameters: Readonly<Record<string, string>>): readonly (string | undefined)[] {
+  return ["code", "code_verifier", "refresh_token", "assertion"].map((name) => parameters[name]);
+}
+
+function failureResult(error: unknown, status: number, sent: readonly (string | undefined)[]): TokenResult {
   if (error instanceof oauth.ResponseBodyError) {
-    const code = /^[a-z_]{1,40}$/.test(error.error) ? error.error : "an unknown error";
-    if (status >= 500 || status === 429) return refuse("unavailable", `answered ${status} ${code}`);
-    if (PERMANENT.has(error.error)) return refuse("refused", code);
-    if (ABOUT_CLIENT.has(error.error)) return refuse("client-refused", code);
-    return refuse("unavailable", `answered ${status} ${code}`);
+    const { error: code } = error;
+    const detail = `answered ${status} ${oauthRefusalText(error, UPSTREAM_SETTINGS, sent)}`;
+    const word = /^[a-z_]{1,40}$/.test(code) ? { code } : {};
+    return { ...refuse(failureOf(code, status), detail), ...word };
   }
   // An error page of a proxy, a truncated answer, a host that is away: nothing is known of the grant.
   const what =
@@ -183,6 +192,13 @@ function failureResult(error: unknown, status: number): TokenResult {
         ? errorText(error)
         : `answered ${status} with no token answer`;
   return refuse("unavailable", what);
+}
+
+function failureOf(code: string, status: number): TokenFailure {
+  if (isPassingError(code, status)) return "unavailable";
+  if (PERMANENT.has(code)) return "refused";
+  if (ABOUT_CLIENT.has(code)) return "client-refused";
+  return ABOUT_REQUEST.has(code) ? "answered-error" : "unavailable";
 }
 
 /** The issuer must still be one that the operator lists; endpoints of the configuration are the operator's own words. */

@@ -107,7 +107,8 @@ export function createAskGrant(deps: AskGrantDeps): AskGrant {
         // Each works once: it may have been used up by a request whose answer was lost.
         if (isInvalidGrant(presented)) presented = await presentFresh();
         if ("why" in presented) return presented;
-        if (isInvalidGrant(presented)) return refuse("denied", "the authorization server does not take an ID-JAG");
+        if (isInvalidGrant(presented))
+          return refuse("denied", `the authorization server does not accept an ID-JAG: ${presented.detail}`);
         result = presented;
         break;
       }
@@ -117,7 +118,7 @@ export function createAskGrant(deps: AskGrantDeps): AskGrant {
     if (result.ok) return { ok: true, tokens: result.tokens, server, client, resource };
     if (result.failure === "unavailable") return refuse("unavailable", result.detail);
     access.forget(target);
-    return refuse("misconfigured", `the authorization server answered ${result.detail}`);
+    return refuse("misconfigured", `the authorization server ${result.detail}`);
   };
 
   return async (userId, target, direct) => {
@@ -141,8 +142,10 @@ function currentAssertion(snapshots: Snapshots, target: UpstreamTarget): string 
   return direct?.kind === "workload" ? direct.assertion : undefined;
 }
 
-function isInvalidGrant(result: TokenResult | Extract<Granted, { ok: false }>): boolean {
-  return "failure" in result && result.failure === "refused" && result.detail === "invalid_grant";
+function isInvalidGrant(
+  result: TokenResult | Extract<Granted, { ok: false }>,
+): result is Extract<TokenResult, { ok: false }> {
+  return "failure" in result && result.failure === "refused" && result.code === "invalid_grant";
 }
 
 function refuse(why: Refused | "unavailable", detail: string): Extract<Granted, { ok: false }> {

@@ -27,7 +27,7 @@ export type Held =
   | { readonly kind: "none" }
   /** The server cannot be asked now, and what we have has expired. */
   | { readonly kind: "unavailable" }
-  /** Of tokens that nobody connects. */
+  /** Of direct grants; `misconfigured` also of connections. */
   | { readonly kind: "refused"; readonly why: Refused };
 
 /** denied: this user may not. sign-in: after a new sign-in, perhaps. misconfigured: the operator has to change something. */
@@ -35,6 +35,7 @@ export type Refused = "denied" | "sign-in" | "misconfigured";
 
 export const NONE: Held = { kind: "none" };
 export const UNAVAILABLE: Held = { kind: "unavailable" };
+export const MISCONFIGURED: Held = { kind: "refused", why: "misconfigured" };
 
 export interface UpstreamTokenRecords {
   readonly read: (key: string) => Promise<StoredUpstreamTokens | undefined>;

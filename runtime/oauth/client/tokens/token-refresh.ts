@@ -18,6 +18,7 @@ import { exchangeRefreshToken, type Asking } from "../connect/token-endpoint.ts"
 import { createLeasedRefreshes } from "../../../shared/leased-refresh.ts";
 import { createLimiter } from "../../../shared/limiter.ts";
 import {
+  MISCONFIGURED,
   NONE,
   UNAVAILABLE,
   type Held,
@@ -63,6 +64,9 @@ export function createRefresher(deps: RefreshDeps): Refresher {
   const refreshes = createLeasedRefreshes<Held>();
   /** Records for which an absent server is not asked again yet. */
   const cooldowns = createCooldowns(clock);
+  /** Those of them whose server responded that it does not accept the gateway. */
+  const misconfigured = createCooldowns(clock);
+  const withoutToken = (key: string): Held => (misconfigured.has(key) ? MISCONFIGURED : UNAVAILABLE);
   /** Fresh tokens that the store did not take: lost with the process, but not before. */
   const unsaved = new Map<string, { readonly stored: StoredUpstreamTokens; readonly next: UpstreamTokenRecord }>();
   const limiter = createLimiter(AT_ONCE);
@@ -104,12 +108,17 @@ export function createRefresher(deps: RefreshDeps): Refresher {
       cooldowns.end(key);
       return saved;
     }
-    if (result.failure === "unavailable" || (result.failure === "client-refused" && record.client.kind === "route")) {
+    const isOurs =
+      result.failure === "answered-error" || (result.failure === "client-refused" && record.client.kind === "route");
+    if (result.failure === "unavailable" || isOurs) {
       // A wrong secret is the operator's to correct; it must not cost every user the connection.
-      const level = result.failure === "unavailable" ? "warn" : "error";
-      log[level]({ route: record.routeKey, reason: result.detail }, "an upstream token cannot be refreshed now");
+      const fields = { route: record.routeKey, reason: result.detail };
+      if (isOurs) log.error({ ...fields }, "an upstream token cannot be refreshed as the route is set up");
+      else log.warn({ ...fields }, "an upstream token cannot be refreshed now");
       cooldowns.begin(key, RETRY_MS);
-      return isExpired(record) ? UNAVAILABLE : held(key, record);
+      if (isOurs) misconfigured.begin(key, RETRY_MS);
+      else misconfigured.end(key);
+      return isExpired(record) ? withoutToken(key) : held(key, record);
     }
     if (result.failure === "client-refused") await deps.clients.forget(record.client);
     log.info({ route: record.routeKey, user: record.userId, reason: result.detail }, "an upstream connection ended");
@@ -164,7 +173,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
         return NONE;
       }
       if (cooldowns.has(key)) {
-        return isExpired(stored.value) || isRefused ? UNAVAILABLE : held(key, stored.value);
+        return isExpired(stored.value) || isRefused ? withoutToken(key) : held(key, stored.value);
       }
       return askServer(key, target, stored, tokens);
     };

@@ -55,3 +55,52 @@ test("a public client names itself and has nothing to prove", async () => {
   expect(form.get("client_id")).toBe("our-client");
   expect(form.has("client_secret")).toBe(false);
 });
+
+/** What an error of the token endpoint means. */
+async function failed(status: number, answer: object) {
+  const result = await exchangeCode(
+    {
+      clock: systemClock,
+      fetch: async () => ({
+        ok: true,
+        status,
+        headers: { "content-type": "application/json", "www-authenticate": "Basic" },
+        body: Buffer.from(JSON.stringify(answer)),
+      }),
+    },
+    {
+      server: { tokenEndpoint: "https://auth.example.com/token" },
+      client: { kind: "route", clientId: "our-client", authMethod: "client_secret_basic" },
+      clientSecret: "our-secret",
+      resource: "https://mcp.example.com/mcp",
+      upstreamUrl: "https://mcp.example.com/mcp",
+      settings,
+    },
+    { code: "the-code-of-the-user", redirectUri: "https://gateway.example.com/callback", verifier: "v".repeat(43) },
+  );
+  return result.ok ? undefined : result;
+}
+
+test.each([
+  [401, "invalid_client", "client-refused"],
+  [400, "unauthorized_client", "client-refused"],
+  [400, "invalid_grant", "refused"],
+  [400, "invalid_request", "answered-error"],
+  [400, "not_known", "unavailable"],
+  [400, "temporarily_unavailable", "unavailable"],
+  [429, "invalid_client", "unavailable"],
+])("%i %s is %s", async (status, error, failure) => {
+  expect(await failed(status, { error })).toMatchObject({ failure, code: error });
+});
+
+test("an error has the server's words for the log and the setting, without what was sent", async () => {
+  const description = "our-secret does not match\u001B for the-code-of-the-user";
+  const result = await failed(401, { error: "invalid_client", error_description: description });
+  expect(result?.detail).toBe(
+    String.raw`answered 401 invalid_client: "[redacted] does not match\u001b for [redacted]"; check client_id and client_secret in upstream_oauth2`,
+  );
+});
+
+test("an error of a server that is down says nothing of the client", async () => {
+  expect(await failed(503, { error: "invalid_client" })).toMatchObject({ failure: "unavailable" });
+});

@@ -199,7 +199,11 @@ describe("vault: permanent and passing failures", () => {
   test("a client secret that is wrong in the configuration costs nobody the connection; it is read anew at each refresh", async () => {
     const { tokenStore } = await expire();
     bench.snapshot = snapshotFrom(vaultYaml(bench.service, "wrong-secret"));
-    expect(await tokenStore.hold("alice", bench.target)).toEqual({ kind: "unavailable" });
+    // Twice: the second time it is known, and the server is not asked.
+    for (const _ of [1, 2])
+      expect(await tokenStore.hold("alice", bench.target)).toEqual({ kind: "refused", why: "misconfigured" });
+    expect((await tokenStore.find("alice", bench.target))?.ended).toBeUndefined();
+    expect(bench.log()).toContain("; check client_id and client_secret in upstream_oauth2");
     bench.snapshot = snapshotFrom(vaultYaml(bench.service, VAULT_CLIENT_SECRET));
     bench.clock.advance(3_000);
     expect((await tokenStore.hold("alice", bench.target)).kind).toBe("token");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { visibleText } from "../../../runtime/audit/visible-text.ts";
+import { visibleText } from "../../../../runtime/shared/json/visible-text.ts";
 
 test.each([
   ["bidirectional marks", "a\u202eb\u2066c\u061cd", "a\\u202eb\\u2066c\\u061cd"],

@@ -1,0 +1,103 @@
+/**
+ * What an OAuth server said when it refused a request (RFC 6749 §5.2, §4.1.2.1; RFC 7591 §3.2.2), as text for the log.
+ *
+ * Untrusted input: everything that the server sent. Promises: the text is bounded, on one line, has nothing that a terminal
+ * or log viewer would obey, and no secret: neither what we sent nor anything that looks like a token.
+ */
+import { visibleText } from "../json/visible-text.ts";
+
+export interface OAuthErrorBody {
+  /** Unknown: servers may send anything. */
+  readonly error?: unknown;
+  readonly error_description?: unknown;
+}
+
+/** What an operator can change, in the words of the settings of this peer. */
+export interface OAuthSettings {
+  readonly client: string;
+  readonly scopes: string;
+  /** Further parameters of the authorization request. */
+  readonly parameters: string;
+  /** The address to register at the server. */
+  readonly redirectUri: string;
+}
+
+/** "invalid_client", "Authorization_RequestDenied": what has digits or hyphens may be a token. */
+const WORD = /^[A-Za-z][A-Za-z_.]{0,59}$/;
+const MAX_DESCRIPTION = 300;
+/** Shorter secrets are words of ordinary sentences. */
+const MIN_SECRET = 8;
+
+/**
+ * @param sent secrets of the request, which some servers quote
+ * @returns `invalid_client: "Client authentication failed"`
+ */
+export function oauthErrorText(
+  { error, error_description: description }: OAuthErrorBody,
+  sent: readonly (string | undefined)[] = [],
+): string {
+  const name = typeof error === "string" && WORD.test(error) ? error : "an unknown error";
+  if (typeof description !== "string" || description === "") return name;
+  return `${name}: ${quote(description, MAX_DESCRIPTION, sent)}`;
+}
+
+function quote(text: string, maxCharacters: number, sent: readonly (string | undefined)[]): string {
+  let safe = text;
+  for (const secret of sent)
+    if (secret !== undefined && secret.length >= MIN_SECRET) safe = safe.replaceAll(secret, REDACTED);
+  // Before it is cut: a part of a token would not be recognized.
+  safe = safe.slice(0, MAX_READ).replace(TOKEN, (run) => (UUID.test(run) ? run : REDACTED));
+  const short = safe.length > maxCharacters ? `${safe.slice(0, maxCharacters)}…` : safe;
+  return visibleText(JSON.stringify(short));
+}
+
+const REDACTED = "[redacted]";
+const MAX_READ = 4096;
+/** Parts of JWTs, codes, opaque tokens; words and host names are shorter, or have other characters in between. */
+const TOKEN = /[A-Za-z0-9_~+=-]{32,}/g;
+/** Ids of requests, by which a provider's support finds them. */
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+const PASSING = new Set(["temporarily_unavailable", "server_error", "slow_down"]);
+/** Request Timeout, Too Early, Too Many Requests. */
+const PASSING_STATUS = new Set([408, 425, 429]);
+
+/** Whether the server says that the same request may work later. @param status absent: the answer came through the browser */
+export function isPassingError(error: unknown, status?: number): boolean {
+  if (status !== undefined && (status >= 500 || PASSING_STATUS.has(status))) return true;
+  return typeof error === "string" && PASSING.has(error);
+}
+
+const ABOUT_CLIENT = new Set(["invalid_client", "unauthorized_client"]);
+const MAX_HINTED = 1000;
+
+/** What to change, where the error says it; undefined: only the description can tell. */
+export function settingToChange(
+  { error, error_description: text }: OAuthErrorBody,
+  of: OAuthSettings,
+): string | undefined {
+  const description = typeof text === "string" ? text.slice(0, MAX_HINTED) : "";
+  if (/pushed[ _]authorization|\bPAR\b/i.test(description))
+    return "do not require pushed authorization requests (PAR) of this client at the server";
+  if (error === "invalid_redirect_uri" || /redirect[ _]?ur[il]/i.test(description))
+    return `register ${of.redirectUri} at the server`;
+  if (/trusted hosts?\b|host not trusted/i.test(description))
+    return `add the gateway to the trusted hosts of client registration at the server, or set ${of.client}`;
+  if (typeof error !== "string") return undefined;
+  if (/auth\w*[ _]method/i.test(description) && ABOUT_CLIENT.has(error))
+    return "let the client authenticate with client_secret_basic or client_secret_post at the server";
+  if (ABOUT_CLIENT.has(error)) return `check ${of.client}`;
+  if (error === "invalid_scope") return `check ${of.scopes}`;
+  if (error === "invalid_request") return `check ${of.parameters}`;
+  return undefined;
+}
+
+/** The error, and what to change. */
+export function oauthRefusalText(
+  body: OAuthErrorBody,
+  of: OAuthSettings,
+  sent?: readonly (string | undefined)[],
+): string {
+  const setting = settingToChange(body, of);
+  return setting === undefined ? oauthErrorText(body, sent) : `${oauthErrorText(body, sent)}; ${setting}`;
+}

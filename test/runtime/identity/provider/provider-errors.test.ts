@@ -1,0 +1,133 @@
+/** Errors of the identity provider that only an operator can change: what the user reads, what the log says, and that no session ends. */
+import { afterEach, describe, expect, test } from "vitest";
+
+import { createOperatorFetch } from "../../../../runtime/http/fetch/operator-fetch.ts";
+import {
+  APP,
+  AUTH,
+  benchConfig,
+  CLIENT_SECRET,
+  startSessionBench,
+  type SessionBench,
+  type SessionBenchOptions,
+} from "../../../support/session-bench.ts";
+
+let bench: SessionBench;
+afterEach(() => bench.close());
+
+const start = async (options?: SessionBenchOptions): Promise<void> => {
+  bench = await startSessionBench(options);
+};
+const reasonOf = (message: string): { readonly level: number; readonly reason: string } | undefined =>
+  bench
+    .logged()
+    .split("\n")
+    .filter((line) => line.includes(`"${message}"`))
+    .map((line) => JSON.parse(line) as { level: number; reason: string })
+    .at(-1);
+
+/** Signs in, and expects that the user is sent to the administrator. @returns the log's reason */
+async function misconfigured(): Promise<string> {
+  const page = await bench.browser().signIn(`${APP}/`, "alice@example.com");
+  expect(page.status).toBe(502);
+  expect(page.text).toContain("sign-in.misconfigured");
+  expect(page.text).not.toMatch(/in a moment|right now/);
+  expect(page.headers["retry-after"]).toBeUndefined();
+  const logged = reasonOf("a sign-in failed");
+  expect(logged?.level).toBe(50);
+  expect(bench.logged()).not.toContain(CLIENT_SECRET);
+  return logged?.reason ?? "";
+}
+
+const withWrongSecret = (): string => benchConfig(bench.idp.issuer).replace(CLIENT_SECRET, "another-secret");
+
+/** The token endpoint responds with this instead. */
+const answering = (status: number, body: object, headers: Record<string, string> = {}): SessionBenchOptions => {
+  const fetch = createOperatorFetch();
+  const answer = { status, headers: { "content-type": "application/json", ...headers } };
+  return {
+    fetch: async (url, init) =>
+      url.endsWith("/token") ? new Response(JSON.stringify(body), answer) : fetch(url, init),
+  };
+};
+
+describe("a sign-in at a provider that does not accept the gateway", () => {
+  test("because of its secret", async () => {
+    await start();
+    bench.configure(withWrongSecret());
+    expect(await misconfigured()).toMatch(
+      /the provider answered 401 invalid_client: "client authentication failed"; check idp_client_id and idp_client_secret$/,
+    );
+  });
+
+  test("because of a parameter of the request", async () => {
+    await start({ settings: "idp_request_params: { prompt: nonsense }" });
+    expect(await misconfigured()).toMatch(
+      /the provider sent the browser back with invalid_request: ".*prompt.*"; check idp_request_params$/,
+    );
+  });
+
+  test("because its address is wrong", async () => {
+    await start();
+    bench.configure(benchConfig(`${bench.idp.issuer}/realms/none`));
+    const page = await bench.browser().open(`${APP}/`);
+    expect([page.status, page.text.includes("sign-in.misconfigured")]).toEqual([502, true]);
+    expect(reasonOf("a sign-in failed")?.reason).toMatch(/\(status 404\); check idp_provider_url$/);
+  });
+
+  test("with a challenge, as RFC 6749 demands: the error in the body is read all the same", async () => {
+    const body = { error: "invalid_client", error_description: "Invalid client or Invalid client credentials" };
+    await start(answering(401, body, { "www-authenticate": 'Basic realm="provider"' }));
+    expect(await misconfigured()).toContain(
+      'answered 401 invalid_client: "Invalid client or Invalid client credentials"',
+    );
+  });
+
+  test("because of pushed requests, with a text that obeys no one and quotes no secret", async () => {
+    const error_description = `Pushed Authorization Request is only allowed, not with ${CLIENT_SECRET}.\u001B[2J${"x ".repeat(5000)}`;
+    await start(answering(400, { error: "invalid_request", error_description }));
+    const reason = await misconfigured();
+    expect(reason).toContain(String.raw`not with [redacted].\u001b[2J`);
+    expect(reason).toMatch(/; do not require pushed authorization requests \(PAR\) of this client at the server$/);
+    expect(reason.length).toBeLessThan(600);
+  });
+});
+
+test.each([
+  [400, "temporarily_unavailable"],
+  [503, "invalid_client"],
+  [429, "invalid_client"],
+])("a provider that answers %i %s may be asked again", async (status, error) => {
+  await start(answering(status, { error }));
+  const page = await bench.browser().signIn(`${APP}/`, "alice@example.com");
+  expect([page.status, page.text.includes("sign-in.unavailable")]).toEqual([503, true]);
+});
+
+test.each([
+  ["temporarily_unavailable", 503, "sign-in.unavailable"],
+  ["invalid_scope", 502, "sign-in.misconfigured"],
+  ["access_denied", 403, "sign-in.refused"],
+])("a browser that comes back with %s", async (error, status, code) => {
+  await start();
+  const browser = bench.browser();
+  const { hops } = await browser.open(`${APP}/`);
+  const state = hops.map(({ url }) => new URL(url).searchParams.get("state")).find((each) => each !== null) ?? "";
+  const query = new URLSearchParams({ error, error_description: "Said by it", state, iss: bench.idp.issuer });
+  const page = await browser.open(`${AUTH}/.gateway/callback?${query.toString()}`);
+  expect([page.status, page.text.includes(code)]).toEqual([status, true]);
+  expect(reasonOf("a sign-in failed")?.reason).toContain(`${error}: "Said by it"`);
+});
+
+test("a wrong secret signs no user out at a refresh, and the log names the setting", async () => {
+  await start();
+  await bench.browser().signIn(`${APP}/`, "alice@example.com");
+  bench.configure(withWrongSecret());
+  expect(await bench.session.identities.refresh("u-alice")).toEqual({ ok: false, reason: "unavailable" });
+  expect(await bench.session.identities.find("u-alice")).toBeDefined();
+  const logged = reasonOf("the identity provider cannot confirm a user now");
+  expect(logged?.level).toBe(50);
+  expect(logged?.reason).toMatch(/invalid_client: .*; check idp_client_id and idp_client_secret$/);
+  bench.configure(benchConfig(bench.idp.issuer));
+  bench.clock.advance(61_000);
+  expect(await bench.session.identities.refresh("u-alice")).toMatchObject({ ok: true });
+});
