@@ -157,10 +157,8 @@ export const ROUTE_CODES = {
   },
   "upstream.unauthorized": {
     status: 502,
-    means:
-      "The upstream, its authorization server or the identity provider does not accept the gateway's credentials, and no sign-in of the user changes that",
-    remedy:
-      "Check `set_request_headers`, `upstream_oauth2` and `mcp_allowed_as_metadata_domains` of the route; `an upstream token cannot be` in the log has the error",
+    means: "The upstream or an authorization server does not accept the gateway, whatever the user does",
+    remedy: "Check `set_request_headers`, `upstream_oauth2` and `mcp_allowed_as_metadata_domains`; read the log",
   },
   "upstream.not-connected": {
     status: 403,
@@ -170,8 +168,7 @@ export const ROUTE_CODES = {
   "upstream.not-permitted": {
     status: 403,
     means: "The identity provider, or the upstream's authorization server, gives this user no access (`id_jag`)",
-    remedy:
-      "Assign the user to the upstream's application at the identity provider; read `an upstream token was refused to a user` in the log",
+    remedy: "Assign the user at the identity provider; read `an upstream token was refused to a user` in the log",
   },
   "upstream.sign-in-needed": {
     status: 403,
