@@ -25,8 +25,9 @@ export interface TextCriterion {
   notIn(values: readonly string[]): Criterion;
 }
 
-function textCriterion(name: string): TextCriterion {
-  const make = (operator: string) => (value: string | readonly string[]) => new Criterion(name, { [operator]: value });
+function textCriterion(name: string, more: Readonly<Record<string, true>> = {}): TextCriterion {
+  const make = (operator: string) => (value: string | readonly string[]) =>
+    new Criterion(name, { [operator]: value, ...more });
   return {
     is: make("is"),
     isNot: make("not"),
@@ -66,7 +67,10 @@ export const groups = listCriterion("groups");
 /** A claim of the user by its path, such as `claim("department")`; a claim with one value is a list of one. */
 export const claim = (path: string): ListCriterion<string | number | boolean> => listCriterion(`claim/${path}`);
 /** The tool of an MCP `tools/call`; false for every other request, so it belongs under `deny`. */
-export const mcpTool: Omit<TextCriterion, "isNot"> = textCriterion("mcp_tool");
+export const mcpTool: Omit<TextCriterion, "isNot"> & {
+  /** The same where letters of either case are alike, for servers that compare names so. */
+  readonly foldCase: Omit<TextCriterion, "isNot">;
+} = { ...textCriterion("mcp_tool"), foldCase: textCriterion("mcp_tool", { fold_case: true }) };
 
 /** What an argument must be; everything that is written must hold. Of another type it is unknown, and lets nobody pass. */
 export interface ArgumentValue {
@@ -101,7 +105,14 @@ export interface ArgumentValue {
 /** Which argument of which tools, and what it must be. */
 export interface McpToolArgumentProps extends ArgumentValue {
   /** The tools: a name, or operators on it. */
-  readonly tool: string | { readonly is?: string; readonly in?: readonly string[]; readonly startsWith?: string };
+  readonly tool:
+    | string
+    | {
+        readonly is?: string;
+        readonly in?: readonly string[];
+        readonly startsWith?: string;
+        readonly foldCase?: boolean;
+      };
   /** Where it stands in the arguments, as a JSON pointer: `/repo`, `/filter/0/name`; `""` for all of them. */
   readonly argument: string;
   /** Whether it is there. @default - it is, where something else is written */

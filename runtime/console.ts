@@ -24,7 +24,7 @@ export interface ConsoleParts {
 }
 
 export function openConsole(ground: Ground, { config }: GatewayOptions, parts: ConsoleParts, own: Own): Console {
-  const { bundle, store, keys, blocks, toolLocks, recordReader: records, log, clock } = ground;
+  const { bundle, store, keys, blocks, toolLocks, listedTools, recordReader: records, log, clock } = ground;
   const { settings, recordAction, health, session, approvals, deviceProofs, upstream, upstreams } = parts;
   const shown = { store, blocks, connections: upstream.connections, records };
   const ending = { revocations: session.revocations, recordAction };
@@ -45,7 +45,7 @@ export function openConsole(ground: Ground, { config }: GatewayOptions, parts: C
       reader: records,
       screens: {
         health: { health: health.reader },
-        servers: { ...shown, toolLocks, upstreams, recordAction },
+        servers: { ...shown, toolLocks, listedTools, upstreams, recordAction },
         people: { ...shown, ...ending, clock, log, disconnect: (...of) => upstream.disconnect(...of) },
         approvals: { approvals, records },
         toolLock: { toolLocks },

@@ -181,6 +181,7 @@ async function openAdmin(
     storeHealth,
     storeCounts,
     blocks,
+    listedTools,
     webhook,
     clock,
     log,
@@ -205,6 +206,7 @@ async function openAdmin(
     storeCounts,
     upstreams: () => proxy.upstreams(),
     blocks: () => blocks.list().map(describeBlock),
+    toolNotes: () => listedTools.list(),
     webhook: webhook && (() => webhook.status()),
     records: recording,
   };

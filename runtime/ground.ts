@@ -29,6 +29,7 @@ import type { Notify } from "./audit/events.ts";
 import { openRecords } from "./record-kinds.ts";
 import { recordPlace } from "./record-store/options.ts";
 import { openBlocks } from "./identity/blocks.ts";
+import { createListedTools } from "./mcp/listed-tools.ts";
 import { openToolLocks } from "./mcp/tool-locks/shared-drift.ts";
 import { watchDescriptors } from "./control/workers/descriptors.ts";
 import { watchStore } from "./store/watch/watched-store.ts";
@@ -84,6 +85,7 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
     : undefined;
   const blocks = own(await openBlocks({ store, clock, log }));
   const toolLocks = own(await openToolLocks({ store, clock, log }));
+  const listedTools = createListedTools({ log });
   const metrics = createMetrics();
   metrics.register(own(reportFaults(log)).series);
   const id = worker ?? processName();
@@ -129,6 +131,7 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
     redactor,
     blocks,
     toolLocks,
+    listedTools,
     metrics,
     health,
     webhook,

@@ -137,6 +137,7 @@ export async function createServices(ground: Ground, options: GatewayOptions, ow
       auditRequired: boot.auditRequired,
       notify: ground.notify,
       toolLocks: ground.toolLocks,
+      listedTools: ground.listedTools,
       replay: boot.replay,
       redactor: ground.redactor,
       metrics: health?.count(metrics) ?? metrics,

@@ -21,6 +21,8 @@ export interface Blocks {
   find(subject: BlockSubject): Block | undefined;
   /** Whether a tool is blocked on this route. */
   hasTools(routeKey: string): boolean;
+  /** Names of the tools that are blocked on this route. */
+  blockedTools(routeKey: string): readonly string[];
   /** Called when something more is blocked. @returns unsubscribe */
   subscribe(listener: () => void): () => void;
 }
@@ -31,6 +33,7 @@ export const NO_BLOCKS: Blocks = {
   list: () => [],
   find: () => undefined,
   hasTools: () => false,
+  blockedTools: () => [],
   subscribe: () => () => {},
 };
 
@@ -132,6 +135,10 @@ export async function openBlocks({ store, clock, log }: BlocksDeps): Promise<Blo
     },
     list: () => index.all.filter((block) => !isOver(block)),
     find: (subject) => (index.size === 0 ? undefined : findBlock(index, subject, epochSeconds(clock))),
+    blockedTools: (routeKey) =>
+      index.all.flatMap(({ kind, name, route }) =>
+        kind === "tool" && (route === undefined || route === routeKey) ? [name] : [],
+      ),
     hasTools: (routeKey) => index.size > 0 && blocksTools(index, routeKey),
     subscribe(listener) {
       listeners.add(listener);

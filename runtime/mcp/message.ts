@@ -15,17 +15,15 @@ import { isIdentityCoding, isJsonMediaType } from "./message-headers.ts";
 import type { MessageHeaders } from "./message-headers.ts";
 import { foldCase } from "../policy/mcp/fold-case.ts";
 import { checkMirrors } from "./mirrors.ts";
+import { isPlainToolName, type ToolNameCheck } from "../policy/mcp/tool-names.ts";
 import { refusal } from "./refusals.ts";
 import type { McpRefusal, RefusalReason } from "./refusals.ts";
 import { spanText } from "./scan.ts";
 import type { Span } from "./scan.ts";
 
 export interface MessageOptions {
-  /**
-   * "recommended" refuses tool names outside the alphabet that MCP recommends (A–Z a–z 0–9 _ - . and 1–128 long): advisable
-   * where a policy names tools, since an upstream may compare names more loosely than we do. Default "any".
-   */
-  readonly toolNames?: "any" | "recommended";
+  /** Where rules name tools: whether they can decide about a name that is not plain. Default: all names are taken. */
+  readonly isClearTool?: ToolNameCheck | undefined;
 }
 
 export interface McpMessage {
@@ -102,7 +100,9 @@ function validateShape(bytes: Buffer, envelope: Envelope, options: MessageOption
   }
   const tool = plainText(bytes, envelope.name);
   const argumentsKind = envelope.arguments?.kind ?? "object";
-  if (tool === undefined || !isToolName(tool, options)) return refusal("mcp-invalid-tool-call", id);
+  if (tool === undefined || tool === "") return refusal("mcp-invalid-tool-call", id);
+  const { isClearTool } = options;
+  if (isClearTool && !isPlainToolName(tool) && !isClearTool(tool)) return refusal("mcp-unclear-tool-name", id);
   if (argumentsKind !== "object" && argumentsKind !== "null") return refusal("mcp-invalid-tool-call", id);
   const argumentsSpan = envelope.arguments;
   const facts = { method, tool, arguments: readArguments(() => argumentsText(bytes, argumentsSpan)) };
@@ -198,16 +198,6 @@ const FOLDED_METHODS: ReadonlySet<string> = new Set([...METHODS].map((method) =>
 
 /** Visible ASCII: every method of MCP is, and nothing else can be compared loosely. */
 const METHOD = /^[\x21-\x7e]{1,256}$/;
-const RECOMMENDED_TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
-
-function isToolName(name: string, options: MessageOptions): boolean {
-  return options.toolNames === "recommended" ? isRecommendedToolName(name) : name !== "";
-}
-
-export function isRecommendedToolName(name: string): boolean {
-  return RECOMMENDED_TOOL_NAME.test(name);
-}
-
 function isVersion2(bytes: Buffer, span: Span | undefined): boolean {
   return plainText(bytes, span) === "2.0";
 }

@@ -42,6 +42,11 @@ const REFUSALS = {
   },
   "mcp-invalid-message": { status: 400, code: INVALID_REQUEST, text: "The message is not a valid JSON-RPC message" },
   "mcp-invalid-tool-call": { status: 400, code: INVALID_PARAMS, text: "tools/call must name a tool" },
+  "mcp-unclear-tool-name": {
+    status: 400,
+    code: INVALID_PARAMS,
+    text: "This tool cannot be called here: a server could read its name as another one that this gateway's rules treat differently. A rule that names it exactly, or another name at the server, helps",
+  },
   "mcp-request-state-unknown": {
     status: 400,
     code: INVALID_PARAMS,

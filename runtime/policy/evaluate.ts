@@ -15,6 +15,8 @@ import { PATH_AMBIGUOUS } from "./criteria.ts";
 import type { Criterion } from "./criterion.ts";
 import type { Decision, Facts } from "./facts.ts";
 import { FALSE, TRUE, outcomeOf, reasonNames, reasonsOf, unite } from "./packed-outcome.ts";
+import type { StringMatch } from "./match.ts";
+import type { ArgumentMatch } from "./mcp/argument-match.ts";
 import { TOOL_OK } from "./mcp/criteria.ts";
 import type { PackedOutcome } from "./packed-outcome.ts";
 import { canonicalPolicy, enforcedRules, parsePolicy } from "./parse.ts";
@@ -31,6 +33,8 @@ export interface CompiledPolicy extends PolicyTree {
   readonly doc: readonly RulesDoc[];
   /** Has a criterion about tools. */
   readonly needsTool: boolean;
+  /** How its rules name tools. */
+  readonly toolMatches: readonly StringMatch[];
   /** Has an `idp` criterion. */
   readonly needsProvider: boolean;
   /** Has a criterion about messages, those about tools included. */
@@ -77,6 +81,9 @@ export function compilePolicy(doc: PolicyDoc | undefined): CompiledPolicy {
     ...tree,
     doc: rules,
     needsTool: isAbout("tool"),
+    toolMatches: leaves.flatMap(({ key, data }) =>
+      key === "mcp_tool" ? [data as StringMatch] : key === "mcp_tool_argument" ? [(data as ArgumentMatch).tool] : [],
+    ),
     needsMessage: isAbout("tool") || isAbout("message"),
     needsDevice: isAbout("device"),
     needsProvider: hasKey("idp"),

@@ -7,6 +7,7 @@
 import { compileContains } from "../shared/linear/contains.ts";
 import { unknownWord } from "./suggest.ts";
 import { isRecord } from "../shared/is-record.ts";
+import { foldLetters } from "./mcp/fold-case.ts";
 
 /** Where a problem is reported; `path` is relative to the policy ("allow.or[0].email"). */
 export type Report = (path: string, message: string) => void;
@@ -20,6 +21,8 @@ export interface StringMatch {
   ends_with?: string;
   in?: readonly string[];
   not_in?: readonly string[];
+  /** Of tools only: upper and lower case are the same. */
+  fold_case?: true;
 }
 
 /** Canonical list matcher. */
@@ -56,14 +59,16 @@ const LIST_DOCS: Readonly<Record<(typeof LIST_OPERATORS)[number], string>> = {
   exclude: "The list does not have this element.",
 };
 
-/** Of a string matcher. @param operators those that may be written */
-export function stringMatchSchema(operators: readonly (typeof STRING_OPERATORS)[number][]): JsonSchema {
-  return matchSchema(
-    operators.map((name) => {
-      const operand = WITH_LISTS.has(name) ? TEXTS_SCHEMA : PARTS.has(name) ? PART_SCHEMA : TEXT_SCHEMA;
-      return [name, { ...operand, description: STRING_DOCS[name] }];
-    }),
-  );
+/** Of a string matcher. @param operators those that may be written @param others members that are no operators */
+export function stringMatchSchema(
+  operators: readonly (typeof STRING_OPERATORS)[number][],
+  others: Readonly<Record<string, JsonSchema>> = {},
+): JsonSchema {
+  const properties = operators.map((name) => {
+    const operand = WITH_LISTS.has(name) ? TEXTS_SCHEMA : PARTS.has(name) ? PART_SCHEMA : TEXT_SCHEMA;
+    return [name, { ...operand, description: STRING_DOCS[name] }] as const;
+  });
+  return matchSchema([...properties, ...Object.entries(others)]);
 }
 
 function listMatchSchema(element: JsonSchema): JsonSchema {
@@ -151,6 +156,11 @@ function parseElement(
 
 /** @param fold applied to the operands here and to each subject by the caller's fact: both sides compare in one form */
 export function compileStringMatch(match: StringMatch, fold: (text: string) => string): (subject: string) => boolean {
+  const { fold_case: foldsCase, ...bare } = match;
+  if (foldsCase === true) {
+    const test = compileStringMatch(bare, (text) => foldLetters(fold(text)));
+    return (subject) => test(foldLetters(subject));
+  }
   const tests: ((subject: string) => boolean)[] = [];
   const { is, not, contains, starts_with: start, ends_with: end } = match;
   if (is !== undefined) tests.push(equals(fold(is)));
@@ -277,8 +287,8 @@ function all<Subject>(tests: readonly ((subject: Subject) => boolean)[]): (subje
   return (subject) => tests.every((test) => test(subject));
 }
 
-function matchSchema(operators: readonly (readonly [string, JsonSchema])[], alone = TEXT_SCHEMA): JsonSchema {
-  const properties = Object.fromEntries(operators);
+function matchSchema(members: readonly (readonly [string, JsonSchema])[], alone = TEXT_SCHEMA): JsonSchema {
+  const properties = Object.fromEntries(members);
   return { anyOf: [alone, { type: "object", additionalProperties: false, minProperties: 1, properties }] };
 }
 

@@ -141,6 +141,7 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
     maglevTables.follow(next);
     checks.follow(next);
     toolLocks.follow(next.routes);
+    given.listedTools?.follow(next.routes);
   };
   let underWay = 0;
   let whenIdle: (() => void) | undefined;

@@ -21,6 +21,7 @@ import { refuse, refuseUnavailable, type DecideDeps } from "./decide.ts";
 import { followOperation } from "./recording/operation.ts";
 import type { RequestContext } from "./request-context.ts";
 import { after, type Outcome, type Step } from "./steps.ts";
+import { clearTools } from "../mcp/clear-tools.ts";
 import { guard } from "../shared/faults/guard.ts";
 
 /** A client that sends its message slower than this is cut off. */
@@ -105,10 +106,7 @@ export function readMessage({ blocks }: MessageDeps): Step {
         )
       : undefined;
     // Where rules or scopes speak of tools, names that an upstream might fold or trim into another one are refused.
-    const limitsTools = route.rateLimits?.some(({ tools }) => tools !== undefined) === true;
-    const hasScopes = route.mcp?.kind === "server" && route.mcp.toolScopes !== undefined;
-    const needsPlainTools = hasScopes || route.policy.needsTool || limitsTools || blocks?.hasTools(route.key) === true;
-    const options = needsPlainTools ? PLAIN_TOOL_NAMES : undefined;
+    const options = clearTools(route, blocks);
     const done = (inspection: Inspection): void => {
       clearTimeout(timer);
       context.inspection = inspection;
@@ -120,10 +118,8 @@ export function readMessage({ blocks }: MessageDeps): Step {
 
 export interface MessageDeps {
   /** Absent: nothing is ever blocked. */
-  readonly blocks?: Pick<Blocks, "hasTools">;
+  readonly blocks?: Pick<Blocks, "hasTools" | "blockedTools">;
 }
-
-const PLAIN_TOOL_NAMES = { toolNames: "recommended" } as const;
 
 /** Step: takes the message that was understood. */
 export function takeMessage(deps: DecideDeps & ChallengeDeps & { readonly revocations: Revocations }): Step {

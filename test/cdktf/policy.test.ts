@@ -33,6 +33,7 @@ import {
   sourceIp,
   user,
 } from "../../cdktf/index.ts";
+import { policyCode } from "../../runtime/config/write/write-policy.ts";
 import { CRITERIA } from "../../runtime/policy/criteria.ts";
 import { LIST_OPERATORS, STRING_OPERATORS } from "../../runtime/policy/match.ts";
 import { enforcedRules, parsePolicy } from "../../runtime/policy/parse.ts";
@@ -63,6 +64,21 @@ const examples: Readonly<Record<string, Criterion>> = {
 };
 
 describe("criteria", () => {
+  test("names of tools without case have a factory, which files are written with", () => {
+    const used = new Set<string>();
+    const rule = { deny: { and: [mcpTool.foldCase.in(["delete_secret", "drop"]).data] } };
+    expect(rule.deny.and).toEqual([{ mcp_tool: { in: ["delete_secret", "drop"], fold_case: true } }]);
+    expect(parsePolicy([rule]).ok).toBe(true);
+    expect(policyCode([rule], (name) => (used.add(name), name))).toBe(
+      '[deny(mcpTool.foldCase.in(["delete_secret", "drop"]))]',
+    );
+    expect([...used]).toContain("mcpTool");
+    const argument = mcpToolArgument({ tool: { is: "db", foldCase: true }, argument: "/a", exists: true });
+    expect(argument.data).toEqual({
+      mcp_tool_argument: { tool: { is: "db", fold_case: true }, argument: "/a", exists: true },
+    });
+  });
+
   test("every criterion of the policy language has a factory", () => {
     expect(Object.keys(examples).toSorted()).toEqual(CRITERIA.map(({ name }) => name).toSorted());
   });

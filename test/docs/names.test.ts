@@ -56,7 +56,13 @@ const names = new Set([
 /** Names that are not ours, and those that only stand for others. */
 const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   "parameters of identity providers": ["access_type"],
-  "tools of the demo's MCP servers": ["add_note", "delete_repo", "list_notes", "list_repos"],
+  "tools of MCP servers, the demo's among them": [
+    "add_note",
+    "delete_repo",
+    "delete_secret",
+    "list_notes",
+    "list_repos",
+  ],
   "tables and settings of PostgreSQL and SQLite": [
     "default_transaction_read_only",
     "synchronous_standby_names",
@@ -85,7 +91,8 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   ],
   "a secret x in its spellings": ["x_ref", "x_sealed", "x_wo", "x_wo_version"],
   "what Pomerium has and this gateway has not": ["time_of_day"],
-  "members of answers": ["approval_id", "approval_url", "request_id", "store_failing_seconds"],
+  "members of answers": ["approval_id", "approval_url", "request_id", "store_failing_seconds", "tool_notes"],
+  "claims of the identity header": ["groups_omitted"],
   "claims of platforms": [
     "job_workflow_ref",
     "project_id",

@@ -22,7 +22,11 @@ export const plainFilling: Filling = ({ start, middle, end }) =>
 /** Each text that the matcher names, allowed or not, and one for what it says of beginnings, ends and middles. */
 export function samplesOf(match: StringMatch, fill: Filling = plainFilling): readonly TextSample[] {
   const { is, not, in: list = [], not_in: others = [], starts_with: start, ends_with: end, contains } = match;
-  const named = [is, not, ...list, ...others].filter((text) => text !== undefined).map((text) => ({ text }));
+  const texts = [is, not, ...list, ...others].filter((text) => text !== undefined);
+  // Whether case counts shows with a name in the other one.
+  const named = (match.fold_case === true ? texts.flatMap((text) => [text, otherCase(text)]) : texts).map((text) => ({
+    text,
+  }));
   const pieces = [
     ...(start === undefined ? [] : [`begins with ${quoted(start)}`]),
     ...(contains === undefined ? [] : [`has ${quoted(contains)} in it`]),
@@ -31,6 +35,11 @@ export function samplesOf(match: StringMatch, fill: Filling = plainFilling): rea
   if (pieces.length === 0) return named;
   const text = fill({ start: start ?? "", middle: contains ?? "", end: end ?? "" });
   return [...named, { text, how: pieces.join(" and ") }];
+}
+
+function otherCase(text: string): string {
+  const upper = text.toUpperCase();
+  return upper === text ? text.toLowerCase() : upper;
 }
 
 /** Elements that the matcher names. */

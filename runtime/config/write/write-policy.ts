@@ -83,13 +83,15 @@ function criterionCode(criterion: unknown, use: Use): string | undefined {
   if (!isRecord(data)) return undefined;
   const whole = WHOLE[name];
   if (whole !== undefined) return `${use(whole)}(${code(camelCased(data))})`;
-  const [match, ...more] = Object.entries(data);
+  const { fold_case: foldsCase, ...operators } = data;
+  const [match, ...more] = Object.entries(operators);
   if (!match || more.length > 0) return undefined;
   const [operator, operand] = match;
+  const folding = foldsCase === true ? ".foldCase" : "";
   const text = TEXT[name];
   const method = TEXT_OPERATORS[operator];
   if (text !== undefined && method !== undefined) {
-    return name === "mcp_tool" && operator === "not" ? undefined : `${use(text)}.${method}(${code(operand)})`;
+    return name === "mcp_tool" && operator === "not" ? undefined : `${use(text)}${folding}.${method}(${code(operand)})`;
   }
   if (!LIST_OPERATORS.has(operator)) return undefined;
   if (name === "groups") return `${use("groups")}.${operator}(${code(operand)})`;

@@ -26,6 +26,8 @@ export interface PagesDeps {
   readonly upstreams?: () => readonly UpstreamStatus[];
   /** What is blocked. */
   readonly blocks?: () => readonly object[];
+  /** What rules about tools do not cover, by route. */
+  readonly toolNotes?: () => readonly object[];
   /** What became of events; absent: nobody is told. */
   readonly webhook?: (() => object) | undefined;
   /** Where records go; absent: nothing is shown of it. */
@@ -101,6 +103,7 @@ function processPages(deps: PagesDeps): AdminPages {
         seal_key: bundle.sealKey ?? null,
         counters: metrics.totals(),
         ...(deps.blocks && { blocks: deps.blocks() }),
+        ...(deps.toolNotes && { tool_notes: deps.toolNotes() }),
         ...(deps.upstreams && { upstreams: deps.upstreams() }),
         ...(deps.webhook && { webhook: deps.webhook() }),
         ...sinkStatus(deps.records),

@@ -1,18 +1,18 @@
 /** What explaining reads of a route, of the one in force and of one in a file. */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { CheckedRoute } from "../../config/load.ts";
+import { clearTools, clearToolsOfDocument, type BlockedTools, type ClearTools } from "../../mcp/clear-tools.ts";
 import { routePolicy } from "../../policy/access-keys.ts";
 import { type CompiledPolicy, compilePolicy } from "../../policy/evaluate.ts";
 import { compileShadow, type Shadow } from "../../policy/shadow.ts";
 
-export interface ExplainedRoute {
+/** Messages with tool names that an upstream might read as others are rejected. */
+export interface ExplainedRoute extends ClearTools {
   readonly key: string;
   /** "" where `from` has none that can be asked for. */
   readonly host: string;
   readonly isMcp: boolean;
   readonly isMcpServer: boolean;
-  /** Messages with tool names that an upstream might read as others are refused. */
-  readonly needsPlainTools: boolean;
   readonly policy: CompiledPolicy;
   readonly shadow: Shadow | undefined;
 }
@@ -21,29 +21,27 @@ export interface ExplainedRoute {
 export function explainedRoute({ key, doc }: Pick<CheckedRoute, "key" | "doc">): ExplainedRoute {
   const policy = compilePolicy(routePolicy(doc));
   const server = doc.mcp?.server;
-  const limitsTools = doc.rate_limits?.some(({ tools }) => tools !== undefined) === true;
   return {
     key,
     host: URL.parse(doc.from)?.host ?? "",
     isMcp: doc.mcp !== undefined,
     isMcpServer: server !== undefined,
-    needsPlainTools: policy.needsTool || limitsTools || server?.tool_scopes !== undefined,
+    ...clearToolsOfDocument(policy, doc),
     policy,
     shadow: compileShadow(doc),
   };
 }
 
-/** The very policy that requests are decided by. @param hasBlockedTools a tool is blocked there */
-export function explainedInForce(route: CompiledRoute, hasBlockedTools: boolean): ExplainedRoute {
-  const { key, origin, mcp, policy, shadow, rateLimits } = route;
+/** The very policy that requests are decided by. */
+export function explainedInForce(route: CompiledRoute, blocks: BlockedTools): ExplainedRoute {
+  const { key, origin, mcp, policy, shadow } = route;
   const server = mcp?.kind === "server" ? mcp : undefined;
-  const limitsTools = rateLimits?.some(({ tools }) => tools !== undefined) === true;
   return {
     key,
     host: URL.parse(origin)?.host ?? "",
     isMcp: mcp !== undefined,
     isMcpServer: server !== undefined,
-    needsPlainTools: policy.needsTool || limitsTools || server?.toolScopes !== undefined || hasBlockedTools,
+    ...clearTools(route, blocks),
     policy,
     shadow,
   };

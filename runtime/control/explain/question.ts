@@ -126,10 +126,10 @@ function problemOf(question: Question, route: ExplainedRoute): string | undefine
 }
 
 /** By the reading that every message goes through. @returns why it is refused, in the words that a client gets */
-function readMessage(question: Question, { needsPlainTools }: ExplainedRoute): McpFacts | string {
+function readMessage(question: Question, { isClearTool }: ExplainedRoute): McpFacts | string {
   const text = messageText(question);
   if (text === undefined) return {};
-  const read = parseMessage(Buffer.from(text), JSON_HEADERS, { toolNames: needsPlainTools ? "recommended" : "any" });
+  const read = parseMessage(Buffer.from(text), JSON_HEADERS, { isClearTool });
   if (read.ok) {
     const { arguments: known, ...facts } = read.facts;
     return known === undefined || question.arguments === undefined ? facts : { ...facts, arguments: known };

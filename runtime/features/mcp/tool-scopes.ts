@@ -8,7 +8,7 @@ export interface ToolScopes {
   readonly tools: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Names that every server reads alike, see `PLAIN_TOOL_NAMES` of the proxy. */
+/** Names that every server reads alike, see `policy/mcp/tool-names.ts`. */
 const PATTERN = /^(?:[A-Za-z0-9_.-]{1,128}\*?|\*)$/;
 
 export function toolPatternProblem(pattern: string): string | undefined {

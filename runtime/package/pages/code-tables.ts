@@ -19,8 +19,9 @@ export const MCP_REMEDIES: Readonly<Record<RefusalReason, string>> = {
   "mcp-batch": "Update the client: MCP has no batches since 2025-06-18",
   "mcp-look-alike-key": "Correct the client; servers may read such a key as the defined one",
   "mcp-invalid-message": "Correct the client",
-  "mcp-invalid-tool-call":
-    "Correct the client; where policy names tools, names with other characters than letters, digits, `_`, `-`, `.` are refused",
+  "mcp-invalid-tool-call": "Correct the client",
+  "mcp-unclear-tool-name":
+    "Where rules name tools: name this one exactly in a rule, use `is`, `in` or `not_in` instead of parts of names, or let the server name it with letters, digits, `_`, `-`, `.` only",
   "mcp-request-state-unknown":
     "Another user, client or route was given it, or `shared_secret` is another one; the client calls anew",
   "mcp-header-mismatch": "Look at the proxy before the gateway, or at the client",

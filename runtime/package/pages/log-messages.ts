@@ -155,6 +155,10 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "The provider was told to send it again, and some do not: end what it meant with `gateway sessions revoke --user`. `reason` says what is away.",
     "the groups of a user are unknown: they cannot be asked for":
       "`reason` has what the resolver of groups said. Rules on groups do not decide for this user until it answers.",
+    "a tool is hidden: its name can be read as another one that a rule names":
+      "It cannot be called either. Name it exactly in a rule, use `is`, `in` or `not_in` instead of parts of names, or rename it at the server.",
+    "a rule does not cover a tool whose name differs only by case or spelling":
+      "Add `fold_case: true` to the rule, or name `tool` in it too, unless `rule` is another tool.",
     "a device was refused": "Nothing once; if the count of a device did not grow, revoke it.",
     "blocked by an administrator": "Nothing: says that a block is in force in this process.",
     "a block was lifted or replaced": "Nothing.",

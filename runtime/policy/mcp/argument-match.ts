@@ -9,13 +9,12 @@ import {
   type JsonSchema,
   type Report,
   type StringMatch,
-  STRING_MATCH_SCHEMA,
   compileStringMatch,
   describe,
   isExactNumber,
   isRecordOf,
-  parseStringMatch,
 } from "../match.ts";
+import { TOOL_MATCH_SCHEMA, parseToolMatch } from "./tool-match.ts";
 import {
   type Find,
   type Scalar,
@@ -110,7 +109,7 @@ export const ARGUMENT_MATCH_SCHEMA: JsonSchema = {
   required: ["tool", "argument"],
   minProperties: 3,
   properties: {
-    tool: { ...STRING_MATCH_SCHEMA, description: "The tools that it is about." },
+    tool: { ...TOOL_MATCH_SCHEMA, description: "The tools that it is about." },
     argument: {
       type: "string",
       description:
@@ -144,7 +143,7 @@ export function readArgumentMatch(
     report(at, message);
   };
   if (!isRecordOf(data, MEMBERS, path, fail)) return undefined;
-  const tool = Object.hasOwn(data, "tool") ? parseStringMatch(data["tool"], `${path}.tool`, fail) : undefined;
+  const tool = Object.hasOwn(data, "tool") ? parseToolMatch(data["tool"], `${path}.tool`, fail) : undefined;
   if (!Object.hasOwn(data, "tool")) fail(path, 'has no "tool", must name the tools that it is about');
   const { argument, exists } = data;
   const pointer = typeof argument === "string" ? parsePointer(argument) : undefined;

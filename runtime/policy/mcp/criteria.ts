@@ -1,6 +1,8 @@
 /** The criteria about messages of MCP: tools and their arguments, prompts, resources, methods. */
 import { type Criterion, asIs, text } from "../criterion.ts";
 import type { Facts } from "../facts.ts";
+import { compileStringMatch } from "../match.ts";
+import { TOOL_MATCH_SCHEMA, parseToolMatch } from "./tool-match.ts";
 import { FALSE, type Outcome, TRUE, UNKNOWN } from "../packed-outcome.ts";
 import { ARGUMENT_MATCH_SCHEMA, readArgumentMatch } from "./argument-match.ts";
 import { NumberToken } from "../../shared/canonical-json.ts";
@@ -22,7 +24,14 @@ const MAX_SHOWN = 200;
 export const MCP_CRITERIA: readonly Criterion[] = [
   {
     ...text("mcp_tool", asIs, toolName),
-    doc: "The tool that a tools/call message names; false for every other message. Use it under deny: under allow alone it also refuses initialize and tools/list.",
+    schema: TOOL_MATCH_SCHEMA,
+    read(data, _subPath, path, report) {
+      const match = parseToolMatch(data, path, report);
+      if (!match) return undefined;
+      const matches = compileStringMatch(match, asIs);
+      return { canonical: match, test: (facts) => matches(toolName(facts)) };
+    },
+    doc: "The tool that a tools/call message names; false for every other message. Use it under deny: under allow alone it also refuses initialize and tools/list. Compared exactly; with `fold_case: true` upper and lower case are the same, for servers that compare names this way.",
     about: "tool",
     reasons: { ok: TOOL_OK, no: "mcp-tool-unauthorized" },
     ofOthers: ofToolCalls,

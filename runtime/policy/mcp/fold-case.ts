@@ -6,10 +6,15 @@ export function foldCase(text: string): string {
   const isPlain = /^[a-z_0-9]*$/.test(text);
   if (isPlain) return text;
   // oxlint-disable-next-line no-control-regex -- exactly these are meant
+  return foldLetters(text).replace(/[\0\s].*$/s, "");
+}
+
+/** The same without cutting anything: of names that may have blanks in them. */
+export function foldLetters(text: string): string {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.toLowerCase();
   return text
     .normalize("NFKC")
     .toUpperCase()
     .toLowerCase()
-    .replace(/\u0307/g, "")
-    .replace(/[\0\s].*$/s, "");
+    .replace(/\u0307/g, "");
 }

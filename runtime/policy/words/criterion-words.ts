@@ -92,6 +92,7 @@ const TEXT_WORDS: Readonly<Record<keyof StringMatch, (operand: unknown) => strin
   ends_with: (operand) => one(operand, (text) => `ends with ${text}`),
   in: (operand) => (isTexts(operand) ? isAmong(operand) : undefined),
   not_in: (operand) => (isTexts(operand) ? isNotAmong(operand) : undefined),
+  fold_case: (operand) => (operand === true ? "is compared without case" : undefined),
 };
 
 function isAmong(texts: readonly unknown[]): string {

@@ -1,8 +1,9 @@
 /** What looks at the lists of one request: the policy of the route, blocks, and the lock on its tools. */
 import type { Blocks } from "../../identity/blocks.ts";
-import { isRecommendedToolName } from "../../mcp/message.ts";
+import { isPlainToolName } from "../../policy/mcp/tool-names.ts";
 import { mayUse, type ListedItem } from "../../policy/reach.ts";
 import type { RequestContext } from "../request-context.ts";
+import { clearTools } from "../../mcp/clear-tools.ts";
 import type { LockReader, ToolLockDeps } from "./tool-lock.ts";
 
 /** Criteria times items of one list: 400 items of the largest policy, all that a list may have of ordinary ones. */
@@ -10,33 +11,37 @@ const MAX_JUDGED = 2_000_000;
 
 /** For each list: whether the caller may use what is listed, by the same policy that decides about its use. */
 export function keepsFor(
-  { blocks }: ListDeps,
+  { blocks, listedTools }: ListDeps,
   { prepared, principal }: RequestContext,
 ): () => (item: ListedItem) => boolean {
   const { route } = prepared;
+  const { isClearTool } = clearTools(route, blocks);
   const { user, clientId, grantId } = principal ?? {};
   const { allow, deny } = route.policy;
   const criteria = [allow, deny].flat().reduce((sum, { leaves }) => sum + leaves.length, 0);
-  const keeps = (item: ListedItem): boolean => {
-    if (!mayUse(route.policy, user, item)) return false;
-    if (item.kind !== "tool") return true;
-    // A call by such a name is refused where rules speak of tools.
-    if (route.policy.needsTool && !isRecommendedToolName(item.name)) return false;
-    return blocks?.find({ user, clientId, grantId, routeKey: route.key, tool: item.name }) === undefined;
-  };
   return () => {
     let judged = 0;
+    // What nobody has time to judge is not shown: owners choose both numbers, and all would wait.
+    const hasTime = (): boolean => (judged += criteria) <= MAX_JUDGED;
+    // A call by an unclear name is rejected. Such a name is compared as it is and as servers may read it.
+    const isClear = (name: string): boolean =>
+      isClearTool === undefined || isPlainToolName(name) || (hasTime() && hasTime() && isClearTool(name));
     return (item) => {
-      judged += criteria;
-      // What nobody has time to judge is not shown: owners choose both numbers, and all would wait.
-      return judged <= MAX_JUDGED && keeps(item);
+      if (!hasTime()) return false;
+      if (item.kind !== "tool") return mayUse(route.policy, user, item);
+      const tool = item.name;
+      const isToolClear = isClear(tool);
+      if (judged > MAX_JUDGED) return false;
+      listedTools?.found(route, tool, isToolClear);
+      if (!isToolClear || !mayUse(route.policy, user, item)) return false;
+      return blocks?.find({ user, clientId, grantId, routeKey: route.key, tool }) === undefined;
     };
   };
 }
 
 export interface ListDeps extends ToolLockDeps {
   /** Absent: nothing is ever blocked. */
-  readonly blocks?: Pick<Blocks, "find" | "hasTools">;
+  readonly blocks?: Pick<Blocks, "find" | "hasTools" | "blockedTools">;
 }
 
 /** What looks at a list. */

@@ -3,6 +3,7 @@
  * tools that differ are denied where the route says so.
  */
 import { formatDriftRecord } from "../../audit/drift-record.ts";
+import type { ListedTools } from "../../mcp/listed-tools.ts";
 import type { Notify } from "../../audit/events.ts";
 import type { RecordWriter } from "../../audit/record-writer.ts";
 import type { ToolDrift } from "../../mcp/tool-locks/check-tools.ts";
@@ -20,6 +21,8 @@ import type { RequestContext } from "../request-context.ts";
 export interface ToolLockDeps {
   /** Absent: no route has a lock. */
   readonly toolLocks?: ToolLocks;
+  /** Absent: what rules about tools do not cover is not reported. */
+  readonly listedTools?: ListedTools;
   readonly records: RecordWriter;
   readonly metrics?: ProxyMetrics;
   readonly clock: Clock;

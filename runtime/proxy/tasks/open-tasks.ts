@@ -14,7 +14,7 @@ import type { Outcome, Step } from "../steps.ts";
 export interface OpenTaskDeps extends Omit<DecideDeps, "blocks"> {
   readonly taskIds: TaskIds;
   /** Absent: nothing is ever blocked. */
-  readonly blocks?: Pick<Blocks, "size" | "find" | "hasTools">;
+  readonly blocks?: Pick<Blocks, "size" | "find" | "hasTools" | "blockedTools">;
 }
 
 /** Step: refuses a message about a task that is not this caller's on this route. */

@@ -22,7 +22,7 @@ import { tracksTools } from "./open-tasks.ts";
 export interface TaskDeps {
   readonly taskIds: TaskIds;
   /** Absent: nothing is ever blocked. */
-  readonly blocks?: Pick<Blocks, "find" | "hasTools">;
+  readonly blocks?: Pick<Blocks, "find" | "hasTools" | "blockedTools">;
 }
 
 /** What is larger names no task that was just made; results that are done may be, and are passed on. */

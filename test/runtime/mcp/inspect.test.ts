@@ -145,10 +145,10 @@ test("inspect() passes the message options on", () => {
       exchange,
       maxBytes,
       (result) => {
-        expect(result).toMatchObject({ ok: false, reason: "mcp-invalid-tool-call" });
+        expect(result).toMatchObject({ ok: false, reason: "mcp-unclear-tool-name" });
         resolve();
       },
-      { toolNames: "recommended" },
+      { isClearTool: () => false },
     );
     exchange.body.end(JSON.stringify(toolCallBody("a b")));
   });

@@ -340,8 +340,8 @@ describe("parseMessage() refuses by shape", () => {
     expect(readMessage("{")).toMatchObject({ id: undefined });
   });
 
-  test("recommended tool names only, where the route asks for it", () => {
-    const options = { toolNames: "recommended" } as const;
+  test("tool names that are not plain only where rules can decide about them", () => {
+    const options = { isClearTool: () => false };
     for (const name of ["a", "A-b_c.9", "x".repeat(128)]) {
       expect(readMessage(toolCallBody(name), jsonHeaders, options)).toMatchObject({ ok: true });
     }
@@ -349,8 +349,9 @@ describe("parseMessage() refuses by shape", () => {
       expect(readMessage(toolCallBody(name))).toMatchObject({ ok: true });
       expect(readMessage(toolCallBody(name), jsonHeaders, options)).toMatchObject({
         ok: false,
-        reason: "mcp-invalid-tool-call",
+        reason: "mcp-unclear-tool-name",
       });
+      expect(readMessage(toolCallBody(name), jsonHeaders, { isClearTool: () => true })).toMatchObject({ ok: true });
     }
   });
 });

@@ -67,7 +67,9 @@ describe("criterionWords()", () => {
   const data = (name: string, operator: string, operand: unknown): CriterionDoc =>
     name === "mcp_tool_argument"
       ? { [name]: { tool: "t", argument: "/a", [operator]: operand } }
-      : { [name === "claim" ? "claim/c" : name]: { [operator]: operand } };
+      : {
+          [name === "claim" ? "claim/c" : name]: { ...(operator === "fold_case" && { is: "x" }), [operator]: operand },
+        };
 
   test("has words for every criterion, with every operator that it takes", () => {
     const cases = CRITERIA.flatMap(({ name, schema }) => {
@@ -177,6 +179,7 @@ const SAMPLES: Readonly<Record<string, (criterion: string) => readonly unknown[]
   in: () => [["x"], ["x", "y"]],
   not_in: () => [["x"], ["x", "y"]],
   matches: TEXT,
+  fold_case: () => [true],
   ...Object.fromEntries(["gt", "gte", "lt", "lte"].map((name) => [name, () => [5, "5.0"]])),
   only: () => [[], ["a", "b"]],
   some: () => [{ is: "x" }],

@@ -49,7 +49,10 @@ export async function routeView(deps: ServersDeps, visit: Visit, route: Compiled
     needOf(deps, visit, route),
   ]);
   return {
-    facts: routeFacts(route).map(([label, text]) => [strange(label), strange(text, LONG)]),
+    facts: [...routeFacts(route), ...toolNotes(deps, route)].map(([label, text]) => [
+      strange(label),
+      strange(text, LONG),
+    ]),
     address: strange(addressOf(route), LONG),
     kind: kindText(kindOf(route)),
     owner: strange(route.owner),
@@ -212,6 +215,15 @@ export function callsView(records: readonly KeptRecord[]): CallsView {
     denied: records.filter(({ outcome }) => outcome === "denied").length,
     failed: records.filter(({ outcome }) => outcome === "error").length,
   };
+}
+
+/** What of the server's tools its rules do not decide as people may think. */
+function toolNotes({ listedTools }: ServersDeps, { key }: CompiledRoute): readonly (readonly [string, string])[] {
+  const { unclear = [], uncovered = [] } = listedTools?.notesOf(key) ?? {};
+  return [
+    ...(unclear.length === 0 ? [] : [["Hidden tools with unclear names", unclear.join(", ")] as const]),
+    ...uncovered.map(({ tool, rule }) => ["Tool not covered by a rule", `${tool}, by the rule about ${rule}`] as const),
+  ];
 }
 
 const ON_DRIFT = {

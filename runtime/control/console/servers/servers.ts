@@ -1,6 +1,7 @@
 /** Servers and routes: what there is, who may what there, and how it goes. */
 import type { Blocks } from "../../../identity/blocks.ts";
 import type { UpstreamStatus } from "../../../features/balancing/apply-state.ts";
+import type { ListedTools } from "../../../mcp/listed-tools.ts";
 import type { ToolLocks } from "../../../mcp/tool-locks/tool-locks.ts";
 import type { AdminAction } from "../../../audit/action-record.ts";
 import { findNeed, forgetNeed, needText } from "../../../oauth/client/learned-needs.ts";
@@ -21,6 +22,7 @@ export interface ServersDeps {
   readonly blocks: Pick<Blocks, "find">;
   readonly connections: Connections;
   readonly toolLocks: Pick<ToolLocks, "differences">;
+  readonly listedTools?: Pick<ListedTools, "notesOf">;
   /** What this process knows of upstreams. */
   readonly upstreams: () => readonly UpstreamStatus[];
   /** Undefined: records are not kept. */

@@ -18,7 +18,7 @@ import type { ConsoleRights } from "../screen.ts";
 import { findRouteOf } from "./find-route.ts";
 
 export interface InForceDeps {
-  readonly blocks: Pick<Blocks, "find" | "hasTools">;
+  readonly blocks: Pick<Blocks, "find" | "hasTools" | "blockedTools">;
   readonly toolLocks: Pick<ToolLocks, "stateOf">;
   /** `downstream_mtls` refuses who has no valid certificate before any policy is asked. */
   readonly demandsCertificate: boolean;
@@ -45,7 +45,7 @@ export function askInForce(
   const route = findRouteOf(snapshot, asked.route);
   // Somebody else's route is as if it were not there.
   if (!route || !rights.may("viewer", route.owner)) return "No route of yours answers there";
-  const explainedRoute = explainedInForce(route, blocks.hasTools(route.key));
+  const explainedRoute = explainedInForce(route, blocks);
   const read = readQuestion(question, explainedRoute, { known });
   if (!read.ok) return `Route ${route.key}: ${read.problem}`;
   const { facts } = read;

@@ -21,7 +21,7 @@ export interface PolicyScreensDeps {
   readonly bundle: Pick<Bundle, "status" | "validate">;
   readonly store: Store;
   readonly keys: Keys;
-  readonly blocks: Pick<Blocks, "find" | "hasTools">;
+  readonly blocks: Pick<Blocks, "find" | "hasTools" | "blockedTools">;
   readonly toolLocks: Pick<ToolLocks, "stateOf">;
   readonly recordPublished: PublisherDeps["record"];
   /** Undefined: records are not kept. */

@@ -1,0 +1,74 @@
+/** Which tool names the rules of a route can decide about: its policy, scopes, rate limits, and blocks. */
+import type { CompiledRoute } from "../config/compiled.ts";
+import type { CheckedRoute } from "../config/load.ts";
+import { compileToolScopes, type ToolScopes } from "../features/mcp/tool-scopes.ts";
+import type { Blocks } from "../identity/blocks.ts";
+import type { CompiledPolicy } from "../policy/evaluate.ts";
+import type { StringMatch } from "../policy/match.ts";
+import { toolNameCheck, type ToolNameCheck } from "../policy/mcp/tool-names.ts";
+
+/** `isClearTool` is undefined where no rule names a tool: then all names are alike. */
+export interface ClearTools {
+  readonly isClearTool: ToolNameCheck | undefined;
+}
+
+/** What names tools on a route. */
+interface ToolRules {
+  readonly policy: Pick<CompiledPolicy, "toolMatches">;
+  readonly toolScopes: ToolScopes | undefined;
+  readonly limits: readonly { readonly tools?: Iterable<string> | undefined }[] | undefined;
+}
+
+export type BlockedTools = Pick<Blocks, "hasTools" | "blockedTools">;
+
+export function clearTools(route: CompiledRoute, blocks: BlockedTools | undefined): ClearTools {
+  const known = checkOf(route);
+  if (blocks?.hasTools(route.key) !== true) return known;
+  const { isClearTool } = known;
+  // Seldom, and for a while: made for one message.
+  const isClearOfBlocks = lazily(() => toolNameCheck([{ in: blocks.blockedTools(route.key) }]));
+  return { isClearTool: (name) => isClearOfBlocks(name) && (isClearTool === undefined || isClearTool(name)) };
+}
+
+const checks = new WeakMap<CompiledRoute, ClearTools>();
+
+function checkOf(route: CompiledRoute): ClearTools {
+  const earlier = checks.get(route);
+  if (earlier) return earlier;
+  const { policy, mcp, rateLimits } = route;
+  const made = clearToolsOf({
+    policy,
+    toolScopes: mcp?.kind === "server" ? mcp.toolScopes : undefined,
+    limits: rateLimits,
+  });
+  checks.set(route, made);
+  return made;
+}
+
+/** Of a route that is not in force. @param policy of its document */
+export function clearToolsOfDocument(
+  policy: CompiledPolicy,
+  { mcp, rate_limits: limits }: CheckedRoute["doc"],
+): ClearTools {
+  return clearToolsOf({ policy, toolScopes: compileToolScopes(mcp?.server?.tool_scopes), limits });
+}
+
+function clearToolsOf(rules: ToolRules): ClearTools {
+  const matches = toolMatches(rules);
+  return { isClearTool: matches.length === 0 ? undefined : lazily(() => toolNameCheck(matches)) };
+}
+
+function toolMatches({ policy, toolScopes, limits = [] }: ToolRules): readonly StringMatch[] {
+  return [
+    ...policy.toolMatches,
+    ...(toolScopes === undefined || toolScopes.exact.size === 0 ? [] : [{ in: [...toolScopes.exact.keys()] }]),
+    ...(toolScopes?.prefixes ?? []).map(([prefix]) => ({ starts_with: prefix })),
+    ...limits.flatMap(({ tools }) => (tools === undefined ? [] : [{ in: [...tools] }])),
+  ];
+}
+
+/** Most routes never see a name that is not plain. */
+function lazily(make: () => ToolNameCheck): ToolNameCheck {
+  let made: ToolNameCheck | undefined;
+  return (name) => (made ??= make())(name);
+}

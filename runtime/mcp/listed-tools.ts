@@ -1,0 +1,127 @@
+/**
+ * What operators should know of the tools that a route's server lists, next to its lock: names that rules cannot decide about,
+ * which are hidden, and names that differ from one in a rule by case or spelling only, which that rule does not cover.
+ *
+ * Untrusted input: the names. Bounded by route and in all; each is reported once.
+ */
+import type { CompiledRoute } from "../config/compiled.ts";
+import { lookAlikeFinder, MAX_TOOL_CHARACTERS } from "../policy/mcp/tool-names.ts";
+import type { Log } from "../shared/log.ts";
+import { toolLockOf } from "./tool-locks/tool-locks.ts";
+
+export interface ToolNotes {
+  /** Hidden, and not to be called: rules cannot decide about them. */
+  readonly unclear: readonly string[];
+  /** The name of a tool, and the one in a rule that does not cover it. */
+  readonly uncovered: readonly { readonly tool: string; readonly rule: string }[];
+}
+
+export interface ListedTools {
+  /** A list has a tool. @param isClear whether rules can decide about it */
+  found(route: CompiledRoute, tool: string, isClear: boolean): void;
+  /** As this process has seen them; undefined: nothing to note. */
+  notesOf(routeKey: string): ToolNotes | undefined;
+  /** Of all routes that have some, for `/status`. */
+  list(): readonly (ToolNotes & { readonly route: string })[];
+  /** Other rules are in force: what was listed, and what is locked, is compared with them. */
+  follow(routes: readonly CompiledRoute[]): void;
+}
+
+interface Known {
+  readonly route: CompiledRoute;
+  /** That were listed, also under earlier rules. */
+  readonly names: Set<string>;
+  readonly unclear: Set<string>;
+  readonly uncovered: Map<string, string>;
+  readonly findLookAlike: ReturnType<typeof lookAlikeFinder>;
+}
+
+const MAX_NAMES = 300;
+const MAX_NAMES_IN_ALL = 30_000;
+const MAX_NOTES = 50;
+const MAX_REPORTED = 1000;
+
+export function createListedTools({ log }: { readonly log: Log }): ListedTools {
+  const known = new Map<string, Known>();
+  /** Over reloads. */
+  const reported = new Set<string>();
+  let names = 0;
+
+  const isNew = (about: object): boolean => {
+    const key = JSON.stringify(about);
+    if (reported.has(key)) return false;
+    if (reported.size >= MAX_REPORTED) reported.clear();
+    reported.add(key);
+    return true;
+  };
+
+  const compare = ({ route, uncovered, findLookAlike }: Known, tool: string): void => {
+    const rule = findLookAlike?.(tool);
+    if (rule === undefined || uncovered.size >= MAX_NOTES) return;
+    uncovered.set(tool, rule);
+    const about = { route: route.key, tool, rule };
+    if (isNew(about)) log.warn(about, "a rule does not cover a tool whose name differs only by case or spelling");
+  };
+
+  const notesOf = (routeKey: string): ToolNotes | undefined => {
+    const of = known.get(routeKey);
+    if (!of || of.unclear.size + of.uncovered.size === 0) return undefined;
+    const uncovered = [...of.uncovered].map(([tool, rule]) => ({ tool, rule }));
+    return { unclear: [...of.unclear].sort(), uncovered };
+  };
+
+  /** @param listed names of tools that its server listed before */
+  const begin = (route: CompiledRoute, listed: ReadonlySet<string>): Known => ({
+    route,
+    names: new Set(listed),
+    unclear: new Set(),
+    uncovered: new Map(),
+    findLookAlike: lookAlikeFinder(route.policy.toolMatches),
+  });
+
+  return {
+    notesOf,
+    list: () =>
+      [...known.keys()].flatMap((route) => {
+        const notes = notesOf(route);
+        return notes ? [{ route, ...notes }] : [];
+      }),
+    found(route, name, isClear) {
+      const of = known.get(route.key);
+      const tool = name.slice(0, MAX_TOOL_CHARACTERS);
+      // A request that began under other rules says nothing of these.
+      if (of?.route !== route || of.names.has(tool)) return;
+      // What has no place is looked at again in each list.
+      if (of.names.size < MAX_NAMES && names < MAX_NAMES_IN_ALL) {
+        of.names.add(tool);
+        names += 1;
+      }
+      if (isClear) return compare(of, tool);
+      if (of.unclear.size >= MAX_NOTES) return;
+      of.unclear.add(tool);
+      const about = { route: route.key, tool };
+      if (isNew(about)) log.warn(about, "a tool is hidden: its name can be read as another one that a rule names");
+    },
+    follow(routes) {
+      const earlier = new Map(known);
+      known.clear();
+      names = 0;
+      for (const route of routes) {
+        if (route.mcp?.kind !== "server") continue;
+        const same = earlier.get(route.key);
+        if (same?.route === route) {
+          known.set(route.key, same);
+          names += same.names.size;
+          continue;
+        }
+        const of = begin(route, same?.names ?? new Set());
+        known.set(route.key, of);
+        if (of.findLookAlike)
+          for (const tool of new Set([...of.names, ...(toolLockOf(route)?.tools.keys() ?? [])])) compare(of, tool);
+        // Whether they are clear to these rules is found with the next list.
+        for (const tool of same?.unclear ?? []) of.names.delete(tool);
+        names += of.names.size;
+      }
+    },
+  };
+}
