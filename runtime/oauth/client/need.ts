@@ -76,6 +76,8 @@ const PROBE_MS = 5_000;
 const PROBE_AGAIN_MS = 60_000;
 /** So long the outcome of a 401 stands for the next ones that say the same: a server that refuses all requests must not cost a discovery each. */
 const JUDGED_MS = 10_000;
+/** Metadata that could not be read may be there in a moment. */
+const UNREAD_MS = 1_000;
 /** So many different ones are judged of a server at a time. One without a challenge must not silence one that names metadata. */
 const MAX_JUDGED = 4;
 
@@ -203,14 +205,13 @@ export function createNeeds(deps: NeedDeps): Needs {
     if (all.size >= MAX_JUDGED) return Promise.resolve("refuted");
     const entry: Judged = { outcome: confirmByAsking(target, reading), untilMs: Number.POSITIVE_INFINITY };
     all.set(key, entry);
-    const settle = (isKept: boolean): void => {
-      if (isKept) entry.untilMs = clock.now() + JUDGED_MS;
-      else all.delete(key);
+    const settle = (keptMs: number): void => {
+      entry.untilMs = clock.now() + keptMs;
     };
     // What is confirmed is in the store, unless the store had another answer already.
     entry.outcome.then(
-      (outcome) => settle(outcome === "refuted" || (outcome === "confirmed" && isKnown)),
-      () => settle(false),
+      (outcome) => settle(outcome === "unavailable" ? UNREAD_MS : outcome === "refuted" || isKnown ? JUDGED_MS : 0),
+      () => settle(0),
     );
     return entry.outcome;
   };

@@ -55,6 +55,7 @@ routes:
     if (method === "POST")
       return challenge === undefined ? answer(200) : answer(401, "", { "www-authenticate": challenge });
     const document = documents[url];
+    if (typeof document === "number") return answer(document);
     return document === undefined ? answer(404) : answer(200, JSON.stringify(document));
   };
   const store = createMemoryStore({ clock });
@@ -93,6 +94,16 @@ test("a server that names other metadata each time costs a few discoveries", asy
   expect(new Set(asked.filter((url) => url.includes("/metadata/"))).size).toBeLessThanOrEqual(4);
   clock.advance(10_000);
   Object.assign(documents, SERVER, { [WELL_KNOWN]: RESOURCE });
+  expect(await one.confirm(target, BARE)).toBe("confirmed");
+});
+
+test("metadata that cannot be read now are not asked for by each refused request, and soon again", async () => {
+  documents[WELL_KNOWN] = 503;
+  const one = replica();
+  for (let request = 0; request < 100; request += 1) expect(await one.confirm(target, BARE)).toBe("unavailable");
+  expect(asked.length).toBeLessThanOrEqual(2);
+  Object.assign(documents, SERVER, { [WELL_KNOWN]: RESOURCE });
+  clock.advance(1_000);
   expect(await one.confirm(target, BARE)).toBe("confirmed");
 });
 
