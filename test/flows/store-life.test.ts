@@ -14,7 +14,7 @@ import { silentLog } from "../../runtime/shared/log.ts";
 import { revokeGrants, revokeSessions } from "../../runtime/tools/commands/access.ts";
 import { backUpStore } from "../../runtime/tools/commands/backup.ts";
 import { clientProof } from "../support/oauth-client.ts";
-import { oldProgram } from "../support/old-program.ts";
+import { OLD_PROGRAM } from "../support/old-program.ts";
 import { findPostgres, startPostgres, type Postgres } from "../support/postgres.ts";
 import { createDatabase, startReplicaWorld, type Person, type ReplicaWorld } from "../support/replica-world.ts";
 import { runGateway } from "../support/run-gateway.ts";
@@ -120,10 +120,8 @@ describe.each(kinds)("%s", (name, kind) => {
     "the program of before serves on, and starts again, while the new one brings the tables up to date and serves",
     async () => {
       const world = await startReplicaWorld(await kind.newStore("versions"), onTestFinished);
-      const old = oldProgram();
-      onTestFinished(() => old.close());
       const startOld = async (): Promise<void> => {
-        const running = await runGateway({ replicaOf: world, program: old.program });
+        const running = await runGateway({ replicaOf: world, program: OLD_PROGRAM });
         const close = (): Promise<void> => running.close();
         world.replicas[0] = { port: Number(new URL(running.origin).port), log: () => running.log(), close };
         kill = () => {

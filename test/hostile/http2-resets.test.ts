@@ -97,8 +97,8 @@ async function one(upstream: Upstream): Promise<string> {
   const asked = ask(transport, upstream, {
     method: "POST",
     body,
-    headTimeoutMs: 60,
-    idleTimeoutMs: 60,
+    headTimeoutMs: 300,
+    idleTimeoutMs: 300,
     trailers: () => pick([[], ["x-sum", "1"]]),
     onHead: (call) => void (chance(0.1) && giveUp(call)),
     onData(call) {

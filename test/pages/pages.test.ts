@@ -317,9 +317,12 @@ describe.skipIf(missing !== undefined)("pages in Chromium", () => {
       await withVisitor({}, async ({ page }) => {
         await open(page, await authorizeUrl());
         const order: string[] = [];
+        const focused = "document.activeElement";
         for (let step = 0; step < 2; step += 1) {
+          await page.evaluate(`window.before = ${focused}`);
           await page.keyboard.press("Tab");
-          const focused = "document.activeElement";
+          // A busy browser moves the focus after it has taken the key.
+          await page.waitForFunction(`window.before !== ${focused}`);
           order.push(
             await page.evaluate<string>(`${focused}.innerText + " " + getComputedStyle(${focused}).outlineStyle`),
           );

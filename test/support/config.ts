@@ -28,7 +28,7 @@ const BOOT_DEFAULTS: Readonly<Record<string, string>> = {
 
 /**
  * A compiled snapshot of a hand-written configuration; `shared_secret`, `storage_url: memory:` and
- * `insecure_server: true` are filled in where the text has none.
+ * `insecure_server: true` are filled in where the text has none; JSON (by the name of the file) is left as it is.
  *
  * @throws Error with every problem when the text is bad
  */
@@ -47,7 +47,7 @@ export function bootFrom(yaml: string, options: SnapshotOptions = {}): BootSetti
 
 /** The checked configuration of the same text. */
 export function checkedFrom(yaml: string, options: SnapshotOptions = {}): CheckedConfig {
-  const text = withDefaults(yaml);
+  const text = options.file?.endsWith(".json") ? yaml : withDefaults(yaml);
   const { config, problems } = loadSlices([{ file: options.file ?? "test.yaml", text, boot: true }]);
   if (!config) throw new Error(`Cannot load the test configuration:\n${problems.map(formatProblem).join("\n")}`);
   return config;

@@ -82,7 +82,7 @@ describe("denialAnswer()", () => {
 describe("refusalAnswer()", () => {
   test.each(REFUSAL_REASONS)("%s", (reason) => {
     const answer = refusalAnswer(refusal(reason), "req-1");
-    expect([400, 405, 413, 415]).toContain(answer.status);
+    expect(reason === "mcp-overloaded" ? [503] : [400, 405, 413, 415]).toContain(answer.status);
     expect(bodyOf(answer)).toEqual({
       jsonrpc: "2.0",
       error: {

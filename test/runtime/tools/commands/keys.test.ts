@@ -51,7 +51,7 @@ function configure(secrets: readonly Buffer[], more = "routes: []\n"): void {
 const runs = (id: string, secrets?: readonly Buffer[]) =>
   store.put(
     presenceKey(id),
-    { id, digest: "", published: 0, seen: 0, ...(secrets && { secrets: secrets.map(idOf) }) },
+    { id, digest: "", published: 0, seen: epochSeconds(systemClock), ...(secrets && { secrets: secrets.map(idOf) }) },
     { tags: [PRESENCE_TAG], expiresAt: epochSeconds(systemClock) + 1000 },
   );
 const used = (secret: Buffer, until: number) =>
@@ -190,7 +190,8 @@ test("startSecretUse() tells once of a process whose shared secret is not known 
     { id: "alike", secrets: [unknown] },
     { id: "older program" },
   ];
-  for (const row of rows) await records.put(`status:${row.id}`, row, { tags: [PRESENCE_TAG] });
+  for (const row of rows)
+    await records.put(`status:${row.id}`, { ...row, seen: epochSeconds(clock) }, { tags: [PRESENCE_TAG] });
   const lines: string[] = [];
   const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
   await (await startSecretUse({ store: records, ids: [id], clock, log })).close();
