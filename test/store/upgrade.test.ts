@@ -56,6 +56,7 @@ describe.each(fixtures)("%s", (name) => {
     const { fixture } = await openFixture(name);
     const kinds = new Set(fixture.records.map(({ key }) => key.slice(0, key.indexOf(":"))));
     expect([...kinds].toSorted((a, b) => (a < b ? -1 : 1))).toEqual([
+      "authz-answer",
       "client",
       "code",
       "consent",
