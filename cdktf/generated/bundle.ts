@@ -5646,7 +5646,7 @@ export class BundleRouteMcpServerUpstreamOauth2IdJagOutputReference extends cdkt
 }
 export interface BundleRouteMcpServerUpstreamOauth2Workload {
   /**
-  * The platform's token (a JWT) about the gateway, whose audience is the upstream's authorization server. Usually a file that the platform renews, such as a projected token of a Kubernetes service account: `assertion_ref: file:/var/run/secrets/tokens/upstream`, which is read again whenever it changes. Stored in the Terraform state and the bundle as plain text; prefer `assertion_ref`.
+  * The platform's token (a JWT) about the gateway, whose audience is the upstream's authorization server (its issuer or token endpoint; compared unless `endpoint` is set). Usually a file that the platform renews, such as a projected token of a Kubernetes service account: `assertion_ref: file:/var/run/secrets/tokens/upstream`, which is read again whenever it changes. Stored in the Terraform state and the bundle as plain text; prefer `assertion_ref`.
   *
   */
   readonly assertion?: string;
@@ -6911,7 +6911,7 @@ export interface BundleRouteMcpServer {
   */
   readonly introspectionAccounts?: string[];
   /**
-  * Authorization server issuer used when discovery fails. HTTPS only. Default: none
+  * Authorization server issuer used when discovery fails. With `client_id` or `workload` in `upstream_oauth2`, the only issuer that gets the credentials; by default the first one that was used. Endpoints of this issuer may be at other origins. HTTPS only. Default: none
   *
   */
   readonly authorizationServerUrl?: string;

@@ -1194,7 +1194,9 @@ export interface McpServerSettings {
    */
   readonly introspectionAccounts?: readonly string[];
   /**
-   * Authorization server issuer used when discovery fails. HTTPS only.
+   * Authorization server issuer used when discovery fails. With `clientId` or `workload` in `upstreamOauth2`, the only
+   * issuer that gets the credentials; by default the first one that was used. Endpoints of this issuer may be at other
+   * origins. HTTPS only.
    * @default - none
    */
   readonly authorizationServerUrl?: string;
@@ -1301,9 +1303,10 @@ export interface UpstreamIdJag {
 /** Access by a token of the gateway's platform. */
 export interface UpstreamWorkload {
   /**
-   * The platform's token (a JWT) about the gateway, whose audience is the upstream's authorization server. Usually a
-   * file that the platform renews, such as a projected token of a Kubernetes service account: `assertion_ref:
-   * file:/var/run/secrets/tokens/upstream`, which is read again whenever it changes.
+   * The platform's token (a JWT) about the gateway, whose audience is the upstream's authorization server (its issuer
+   * or token endpoint; compared unless `endpoint` is set). Usually a file that the platform renews, such as a projected
+   * token of a Kubernetes service account: `assertion_ref: file:/var/run/secrets/tokens/upstream`, which is read again
+   * whenever it changes.
    * @default - required, in one of its spellings
    */
   readonly assertion?: Secret;

@@ -5,6 +5,7 @@
  *
  * Errors within MCP messages, the token endpoint's and the admin listener's are known to those who answer them.
  */
+import { CONNECT_CODES } from "./codes/connect.ts";
 import { CONSOLE_CODES } from "./codes/console.ts";
 import { LIMIT_CODES } from "./codes/limits.ts";
 import { OAUTH_PAGE_CODES } from "./codes/oauth.ts";
@@ -16,6 +17,7 @@ import { SIGN_IN_CODES } from "./codes/sign-in.ts";
 export const ERROR_CODES = {
   ...REQUEST_CODES,
   ...ROUTE_CODES,
+  ...CONNECT_CODES,
   ...LIMIT_CODES,
   ...RECORD_CODES,
   ...SIGN_IN_CODES,

@@ -38,6 +38,7 @@ export function attachInternalToken(deps: InternalTokenDeps): Step {
         case "denied":
         case "sign-in":
         case "misconfigured":
+        case "issuer-changed":
           answerRefused(deps, context, attachment.kind);
           return "done";
         default:
@@ -111,7 +112,7 @@ function respondUnauthorized({ exchange, prepared, corsOrigin }: RequestContext)
 function answerRefused(
   deps: InternalTokenDeps,
   context: RequestContext,
-  why: "connect" | "forbidden" | "unavailable" | "denied" | "sign-in" | "misconfigured",
+  why: "connect" | "forbidden" | "unavailable" | "denied" | "sign-in" | "misconfigured" | "issuer-changed",
 ): number {
   const { exchange, prepared } = context;
   const { route } = prepared;
@@ -185,6 +186,11 @@ function answerRefused(
       return 403;
     case "misconfigured":
       return respondUnauthorized(context);
+    case "issuer-changed": {
+      const message = `${route.name} names another authorization server than before: its operator has to confirm the change`;
+      respondError(exchange, 502, { code: "upstream.issuer-changed", message }, cors);
+      return 502;
+    }
     default:
       return why satisfies never;
   }

@@ -8,7 +8,7 @@ export interface InternalToken {
 }
 
 /** No token, and nothing to connect: this user may not, has to sign in again, or the operator must change something. */
-type Refused = "denied" | "sign-in" | "misconfigured";
+type Refused = "denied" | "sign-in" | "misconfigured" | "issuer-changed";
 
 type Attachment =
   | { readonly kind: "nothing" | "connect" | "unavailable" | Refused }

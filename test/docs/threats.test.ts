@@ -45,6 +45,14 @@ test("kinds are those of STRIDE, and each is there", () => {
   );
 });
 
+test("the table of secrets names where each one goes, and a test that runs", () => {
+  const secrets = tableOf("runtime/SECURITY.md", "Where each secret goes");
+  expect(secrets.length).toBeGreaterThan(20);
+  expect(secrets.filter((row) => row.length !== 5 || row.includes(""))).toEqual([]);
+  const problems = secrets.map(([secret, , , , proof = ""]) => [secret, problemOf(proof)]);
+  expect(problems.filter(([, problem]) => problem !== undefined)).toEqual([]);
+});
+
 /** What is wrong with "`file` "title"", or nothing. */
 function problemOf(proof: string): string | undefined {
   const [, file = "", title = ""] = /^`(test\/[\w./-]+\.test\.ts)` "([^"]+)"$/.exec(proof) ?? [];

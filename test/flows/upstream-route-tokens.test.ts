@@ -3,7 +3,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { jwtVerify } from "jose";
+import { jwtVerify, SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { createTestClock, type TestClock } from "../support/clock.ts";
@@ -49,7 +49,7 @@ beforeEach(async () => {
   };
   bench = await startUpstreamGateway({ clock, service });
   assertionFile = join(bench.gateway.directory, "token");
-  await writeToken("platform-sentinel-1");
+  await writeToken(await platformToken("first"));
 });
 afterEach(async () => {
   await bench?.close();
@@ -60,6 +60,12 @@ const writeToken = async (text: string): Promise<void> => {
   await writeFile(`${assertionFile}.new`, text);
   await rename(`${assertionFile}.new`, assertionFile);
 };
+
+const platformToken = (id: string): Promise<string> =>
+  new SignJWT({ sub: "gateway", jti: id })
+    .setProtectedHeader({ alg: "ES256" })
+    .setAudience(service.origin)
+    .sign(key.privateKey);
 
 /** The route "found" with other words about OAuth. */
 async function configure(oauth: object): Promise<void> {
@@ -78,25 +84,24 @@ const tokenOf = async (user: string): Promise<string> => (await bench.signIn("fo
 
 describe("a token of the platform", () => {
   test("is presented once for all users, without a client, until the access token is about to end", async () => {
+    const [first, second] = [await platformToken("1"), await platformToken("2")];
+    await writeToken(first);
     await configure(workload());
     const [alice, dora] = [await tokenOf("alice@example.com"), await tokenOf("dora@example.com")];
     const calls = Array.from({ length: 8 }, (_, at) => bench.call("found", at % 2 === 0 ? alice : dora));
     expect(new Set((await Promise.all(calls)).map(({ status }) => status))).toEqual(new Set([200]));
     expect(service.tokenRequests.map((form) => Object.fromEntries(form))).toEqual([
-      { grant_type: JWT_BEARER, assertion: "platform-sentinel-1", scope: "read", resource: service.url },
+      { grant_type: JWT_BEARER, assertion: first, scope: "read", resource: service.url },
     ]);
     // The platform has renewed its token meanwhile.
-    await bench.gateway.change(() => writeToken("platform-sentinel-2"));
+    await bench.gateway.change(() => writeToken(second));
     expect((await bench.call("found", dora)).status).toBe(200);
     expect(service.tokenRequests).toHaveLength(1);
     clock.advance(601_000);
     expect((await bench.call("found", dora)).status).toBe(200);
-    expect(service.tokenRequests.map((form) => form.get("assertion"))).toEqual([
-      "platform-sentinel-1",
-      "platform-sentinel-2",
-    ]);
+    expect(service.tokenRequests.map((form) => form.get("assertion"))).toEqual([first, second]);
     const log = bench.gateway.log();
-    for (const text of ["platform-sentinel", "route-sentinel"]) expect(log).not.toContain(text);
+    for (const text of [first, second, "route-sentinel"]) expect(log).not.toContain(text);
   });
 
   test("nobody has to connect anything", async () => {

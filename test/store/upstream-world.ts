@@ -11,6 +11,7 @@ import type { Principal } from "../../runtime/identity/principal.ts";
 import { withFormats } from "../../runtime/store/formats.ts";
 import type { Store } from "../../runtime/store/store.ts";
 import { createConnectionChanges } from "../../runtime/oauth/client/changes.ts";
+import { createBoundIssuers } from "../../runtime/oauth/client/discovery/bound-issuer.ts";
 import { createClientChooser } from "../../runtime/oauth/client/connect/client-choice.ts";
 import { createFlows, type Flows } from "../../runtime/oauth/client/connect/flow.ts";
 import { createNeeds, type Needs } from "../../runtime/oauth/client/need.ts";
@@ -81,10 +82,11 @@ export function openUpstreamWorld(raw: Store, clock: Clock): UpstreamWorld {
   const snapshots = { current: () => snapshot, subscribe: () => () => {} };
   const fetch: SafeFetch = async (request) => answer(world, request);
   const development = false;
-  const clients = createClientChooser({ store, keys, fetch, clock, log });
+  const issuers = createBoundIssuers({ store, keys, clock, log });
+  const clients = createClientChooser({ store, keys, fetch, clock, log, issuers });
   const changes = createConnectionChanges({ store, clock, log });
   const tokenStore = createUpstreamTokenStore({ store, snapshots, keys, clients, changes, fetch, clock, log });
-  const needs = createNeeds({ store, snapshots, fetch, development, clock, log });
+  const needs = createNeeds({ issuers, store, snapshots, fetch, development, clock, log });
   const world: UpstreamWorld = {
     snapshot,
     tokenStore,

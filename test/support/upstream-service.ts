@@ -27,6 +27,10 @@ export interface UpstreamSwitches {
   neededScopes: readonly string[];
   /** Answers instead of the token endpoint. @returns true when it did */
   token: ((form: URLSearchParams, response: ServerResponse) => boolean) | undefined;
+  /** The registration that is answered instead of a new one. */
+  register: (() => Readonly<Record<string, unknown>>) | undefined;
+  /** Where the authorization endpoint sends the browser instead of answering. */
+  lure: ((query: URLSearchParams) => string) | undefined;
   /** The MCP endpoint takes no token at all any more. */
   refusesAll: boolean;
   /** The MCP endpoint wants no token. */
@@ -99,6 +103,8 @@ export async function startUpstreamService(): Promise<UpstreamService> {
       iss: undefined,
       neededScopes: [],
       token: undefined,
+      register: undefined,
+      lure: undefined,
       refusesAll: false,
       open: false,
       plain: undefined,
@@ -174,6 +180,7 @@ export async function startUpstreamService(): Promise<UpstreamService> {
 
   function authorize(query: URLSearchParams, response: ServerResponse): void {
     service.authorizations.push(query);
+    if (switches.lure) return void response.writeHead(302, { location: switches.lure(query) }).end();
     const client = service.clients.get(query.get("client_id") ?? "");
     const redirectUri = query.get("redirect_uri") ?? "";
     if (!client?.redirectUris.includes(redirectUri))
@@ -257,6 +264,7 @@ export async function startUpstreamService(): Promise<UpstreamService> {
 
   function register(metadata: Record<string, unknown>, response: ServerResponse): void {
     service.registrations.push(metadata);
+    if (switches.register) return json(response, 201, switches.register());
     const asked = metadata["token_endpoint_auth_method"];
     const method = typeof asked === "string" ? asked : "client_secret_basic";
     const clientId = `registered-${service.registrations.length}`;

@@ -6,6 +6,7 @@ import { createSafeFetch, type SafeFetch } from "../../runtime/http/fetch/safe-f
 import { createKeys } from "../../runtime/shared/keys.ts";
 import { createTokenAttacher, type TokenAttacher } from "../../runtime/oauth/client/attach-token.ts";
 import { createConnectionChanges, type ConnectionChanges } from "../../runtime/oauth/client/changes.ts";
+import { createBoundIssuers } from "../../runtime/oauth/client/discovery/bound-issuer.ts";
 import { createClientChooser } from "../../runtime/oauth/client/connect/client-choice.ts";
 import type { FlowRecord } from "../../runtime/oauth/client/connection-records.ts";
 import { findTarget, type UpstreamTarget } from "../../runtime/oauth/client/target.ts";
@@ -86,7 +87,8 @@ export async function startTokenStoreBench(): Promise<TokenStoreBench> {
       const shared = { ...store.store, ...over };
       const snapshots = { current: () => bench.snapshot, subscribe: () => () => {} };
       const fetch: SafeFetch = (request) => bench.intercept(request, send);
-      const clients = createClientChooser({ store: shared, keys, fetch, clock, log });
+      const issuers = createBoundIssuers({ store: shared, keys, clock, log });
+      const clients = createClientChooser({ store: shared, keys, fetch, clock, log, issuers });
       const changes = createConnectionChanges({ store: shared, clock, log });
       const tokenStore = createUpstreamTokenStore({
         store: shared,

@@ -80,7 +80,7 @@ const serverShape = {
         : `is ${quote(value)}, must be the name of a service account: letters, digits, ".", "_" and "-", at most 63`,
   }),
   authorization_server_url: url({
-    doc: "Authorization server issuer used when discovery fails. HTTPS only.",
+    doc: "Authorization server issuer used when discovery fails. With `client_id` or `workload` in `upstream_oauth2`, the only issuer that gets the credentials; by default the first one that was used. Endpoints of this issuer may be at other origins. HTTPS only.",
     unset: "none",
     annotation: "mcp_server_authorization_server_url",
     read: httpsOnly,

@@ -49,7 +49,7 @@ const idJagShape = {
 
 const workloadShape = {
   ...secret("assertion", {
-    doc: "The platform's token (a JWT) about the gateway, whose audience is the upstream's authorization server. Usually a file that the platform renews, such as a projected token of a Kubernetes service account: `assertion_ref: file:/var/run/secrets/tokens/upstream`, which is read again whenever it changes.",
+    doc: "The platform's token (a JWT) about the gateway, whose audience is the upstream's authorization server (its issuer or token endpoint; compared unless `endpoint` is set). Usually a file that the platform renews, such as a projected token of a Kubernetes service account: `assertion_ref: file:/var/run/secrets/tokens/upstream`, which is read again whenever it changes.",
     unset: "required, in one of its spellings",
   }),
 };

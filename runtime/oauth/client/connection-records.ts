@@ -151,6 +151,13 @@ export interface RegistrationRecord {
   readonly registeredAt: number;
 }
 
+/** `upstream-client:<hash>` too: the issuer that the configured client of a route belongs to. */
+export interface BoundIssuerRecord {
+  readonly schema: 1;
+  /** Sealed. */
+  readonly boundIssuer: string;
+}
+
 /** The schema that each kind is written in, and how older ones are brought up to date; see store/formats.ts. */
 export const UPSTREAM_FORMATS = firstFormats([
   "vault",
@@ -165,6 +172,8 @@ export const FLOW_SECONDS = 600;
 /** From the last refresh; a token that nobody uses for so long is forgotten. */
 export const VAULT_SECONDS = 180 * 24 * 3600;
 export const REGISTRATION_SECONDS = 180 * 24 * 3600;
+/** From the last use: a route that is not used for so long is probably gone. */
+export const BOUND_ISSUER_SECONDS = 400 * 24 * 3600;
 /** Metadata is read again after this; so is what says that there is no need, which a confirmed 401 replaces immediately. */
 export const NEED_SECONDS = 24 * 3600;
 /** A challenge without metadata is weak evidence. */
@@ -201,6 +210,11 @@ export function currentRegistrationKey(issuer: string, origin: string): string {
 
 export function registrationKey(issuer: string, origin: string, clientId: string): string {
   return `upstream-client:${hashSecret(JSON.stringify([issuer, origin, clientId]))}`;
+}
+
+/** Not by upstream: the client stays the same if the route leads elsewhere. */
+export function boundIssuerKey({ route, oauth }: UpstreamTarget): string {
+  return `upstream-client:${hashSecret(JSON.stringify(["bound-issuer", route.key, oauth?.clientId ?? null]))}`;
 }
 
 /** Lists what a user has connected. */

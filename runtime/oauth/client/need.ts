@@ -33,10 +33,12 @@ import {
   type NeedRecord,
   type SentRecord,
 } from "./connection-records.ts";
+import type { BoundIssuers } from "./discovery/bound-issuer.ts";
 import { forgetNeed } from "./learned-needs.ts";
 import { findTarget, type UpstreamTarget } from "./target.ts";
 
 export interface NeedDeps extends DiscoverDeps {
+  readonly issuers: BoundIssuers;
   readonly store: Store;
   readonly snapshots: Snapshots;
   readonly clock: Clock;
@@ -252,7 +254,8 @@ export function createNeeds(deps: NeedDeps): Needs {
       const resourceMetadata = challenge?.resourceMetadata ?? known?.resourceMetadata;
       const isChallenged =
         !isContradicted && (options.isChallenged ?? (challenge !== undefined || known?.challenged === true));
-      const found = await discover(deps, target, settings, { ...options, resourceMetadata, isChallenged });
+      const issuer = await deps.issuers.find(target);
+      const found = await discover(deps, target, settings, { ...options, resourceMetadata, isChallenged, issuer });
       if (found.ok) {
         if (challenge && (known?.proof === undefined || known.resourceMetadata !== resourceMetadata)) {
           const proof = found.value.isAssumed === true ? "challenge" : "metadata";

@@ -21,6 +21,7 @@ import type { Store } from "../../store/store.ts";
 import { createConnections, type Connections } from "./list-connections.ts";
 import { createTokenAttacher, type TokenAttacher, type TokenSource } from "./attach-token.ts";
 import { createConnectionChanges } from "./changes.ts";
+import { createBoundIssuers } from "./discovery/bound-issuer.ts";
 import { createClientChooser } from "./connect/client-choice.ts";
 import { respondClientDocument } from "./connect/client-document.ts";
 import { callback, connect } from "./connect/connect.ts";
@@ -101,8 +102,9 @@ const FAILED_MS = 60_000;
 
 export function createUpstream(deps: UpstreamDeps): UpstreamModule {
   const { snapshots, clock, log } = deps;
-  const clients = createClientChooser(deps);
-  const needs = createNeeds(deps);
+  const issuers = createBoundIssuers(deps);
+  const clients = createClientChooser({ ...deps, issuers });
+  const needs = createNeeds({ ...deps, issuers });
   const changes = createConnectionChanges(deps);
   const tokenStore = createUpstreamTokenStore({ ...deps, clients, changes });
   const directTokens = createDirectTokens({ ...deps, clients, needs });

@@ -165,6 +165,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "a block has ended": "Nothing.",
   },
   "Upstream OAuth": {
+    "the configured client of a route is bound to the issuer that its upstream named first":
+      "Check `issuer`. To confirm or change it, set `authorization_server_url` of the route: the client's secrets go to that server only.",
     "an upstream cannot be connected":
       "`reason` says which part of discovery or registration failed, with what the server said. Allow egress, or set `upstream_oauth2`.",
     "an upstream was not connected":
@@ -180,7 +182,7 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "an upstream token cannot be obtained now":
       "Of `id_jag`, `workload` or `client_credentials`: `reason` says who does not answer. Users get 503.",
     "an upstream token cannot be obtained as the route is set up":
-      "`reason` says what the identity provider or the authorization server does not take. Users get 502 `upstream.unauthorized`; nobody is asked again for 30 seconds.",
+      "`reason` says what the identity provider or the authorization server does not take, or which issuer changed. Users get 502 `upstream.unauthorized` or `upstream.issuer-changed`; nobody is asked again for 30 seconds.",
     "an upstream connection cannot be read now": "The store does not answer: users get 503.",
     "an upstream's refusal cannot be handled now": "The store or discovery does not answer: users get 503.",
     "what an upstream wants cannot be kept now": "Nothing: learned anew at the next 401.",

@@ -3,7 +3,6 @@
  * dynamic registration (MCP authorization, "Client Registration Approaches": in this order).
  */
 import type { CompiledRoute, LiveSettings } from "../../../config/compiled.ts";
-import type { ClientKey } from "../../../features/mcp/client-key.ts";
 import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
 import type { Keys } from "../../../shared/keys.ts";
 import type { Log } from "../../../shared/log.ts";
@@ -17,10 +16,13 @@ import {
   type ClientReference,
   type CurrentRegistrationRecord,
   type RegistrationRecord,
+  type ServerReference,
   type TokenAuthMethod,
 } from "../connection-records.ts";
 import { askForRegistration, chooseAuthMethod } from "./register.ts";
-import { CLIENT_DOCUMENT_PATH, type UpstreamTarget } from "../target.ts";
+import { CLIENT_DOCUMENT_PATH, findTarget, type UpstreamTarget } from "../target.ts";
+import type { BoundIssuers } from "../discovery/bound-issuer.ts";
+import type { Asking } from "./token-endpoint.ts";
 
 export interface ClientChoiceDeps {
   readonly store: Store;
@@ -28,6 +30,7 @@ export interface ClientChoiceDeps {
   readonly fetch: SafeFetch;
   readonly clock: Clock;
   readonly log: Log;
+  readonly issuers: BoundIssuers;
   /** Stands for our document's address; for tests, whose gateway has no https address. */
   readonly clientDocumentUrl?: string | undefined;
 }
@@ -41,11 +44,16 @@ export type ClientChoice =
 
 export interface ClientChooser {
   choose(target: UpstreamTarget, server: AuthorizationServer, settings: LiveSettings): Promise<ClientChoice>;
-  /** What proves the client, as it is now: of the route, or of the registration. */
+  /**
+   * What proves the client, as it is now: of the route, or of the registration.
+   *
+   * @param client absent: an assertion of the route proves the gateway
+   */
   credentialsOf(
-    client: ClientReference,
+    client: ClientReference | undefined,
     route: CompiledRoute,
-  ): Promise<{ readonly clientSecret: string | undefined; readonly clientKey?: ClientKey | undefined }>;
+    server: ServerReference,
+  ): Promise<Pick<Asking, "clientSecret" | "clientKey" | "boundIssuer">>;
   /** A flow of this client came back, so the server knows it. */
   answered(client: ClientReference): Promise<void>;
   /** The server does not know this registration any more: the next flow registers anew. */
@@ -155,15 +163,23 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
       return running;
     },
 
-    async credentialsOf(client, route) {
-      if (client.kind === "route") {
-        const configured = route.mcp?.kind === "server" ? route.mcp.upstreamOAuth : undefined;
-        return { clientSecret: configured?.clientSecret, clientKey: configured?.clientKey };
+    async credentialsOf(client, route, server) {
+      if (client === undefined || client.kind === "route") {
+        const target = findTarget(route);
+        const { issuer } = server;
+        const boundIssuer = target && issuer !== undefined ? await deps.issuers.bind(target, issuer) : undefined;
+        if (client === undefined) return { clientSecret: undefined, boundIssuer };
+        const { clientSecret, clientKey } = target?.oauth ?? {};
+        return { clientSecret, clientKey, boundIssuer };
       }
       const key = client.registration;
       const sealed = key === undefined ? undefined : (await read(key))?.clientSecret;
       const isSealed = key !== undefined && sealed !== undefined;
-      return { clientSecret: isSealed ? sealer.open(sealed, key)?.toString() : undefined };
+      // Registrations are per issuer.
+      return {
+        clientSecret: isSealed ? sealer.open(sealed, key)?.toString() : undefined,
+        boundIssuer: server.issuer,
+      };
     },
 
     answered: (client) =>

@@ -167,7 +167,7 @@ function wayOf(
 }
 
 function failureOf(failure: Extract<BeginResult, { ok: false }>["failure"]) {
-  return failure === "unavailable" ? ("unavailable" as const) : ("not-set-up" as const);
+  return failure === "unavailable" || failure === "issuer-changed" ? failure : "not-set-up";
 }
 
 /** The same address again, from a page of this host. */

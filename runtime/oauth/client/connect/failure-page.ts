@@ -85,7 +85,10 @@ export interface Way {
   readonly backText: string;
 }
 
-export type ConnectFailure = Exclude<CompleteFailure, "unknown" | "foreign"> | "not-set-up";
+export type ConnectFailure = Exclude<CompleteFailure, "unknown" | "foreign"> | BeginFailure;
+
+/** Before a user has left. */
+type BeginFailure = "issuer-changed" | "not-set-up";
 
 const CONNECTING: {
   readonly [Failure in ConnectFailure]: {
@@ -124,6 +127,11 @@ const CONNECTING: {
     status: 502,
     text: (name) => `The authorization server of ${name} is not available. Try again in a while.`,
   },
+  "issuer-changed": {
+    status: 502,
+    text: (name) =>
+      `${name} names another authorization server than before, so nothing was sent to it. Tell your administrator, who has to confirm the change.`,
+  },
   "not-set-up": {
     status: 502,
     text: (name) =>
@@ -135,7 +143,7 @@ const CONNECTING: {
 export function respondConnectFailure(
   exchange: Exchange,
   name: string,
-  failure: CompleteFailure | "not-set-up",
+  failure: CompleteFailure | BeginFailure,
   way: Way,
   code?: string,
 ): void {

@@ -25,7 +25,7 @@ import { exchangeCode } from "./token-endpoint.ts";
 import { UPSTREAM_SETTINGS } from "./upstream-settings.ts";
 import type { UpstreamTokenStore } from "../tokens/token-store.ts";
 
-export interface FlowDeps extends DiscoverDeps, Omit<ClientChoiceDeps, "clientDocumentUrl"> {
+export interface FlowDeps extends DiscoverDeps, Omit<ClientChoiceDeps, "clientDocumentUrl" | "issuers"> {
   readonly clients: ClientChooser;
   readonly needs: Needs;
   readonly tokenStore: UpstreamTokenStore;
@@ -186,7 +186,7 @@ export function createFlows(deps: FlowDeps): Flows {
         {
           server: flow.server,
           client: flow.client,
-          ...(await deps.clients.credentialsOf(flow.client, route)),
+          ...(await deps.clients.credentialsOf(flow.client, route, flow.server)),
           resource: flow.resource,
           upstreamUrl: flow.upstreamUrl,
           reach: target.reach,

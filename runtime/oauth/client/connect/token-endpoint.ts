@@ -15,6 +15,7 @@ import { isPassingError, oauthRefusalText } from "../../../shared/http/oauth-err
 import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
 import { endpointTarget, FetchRefused, guardedOptions } from "../discovery/guarded-oauth.ts";
+import { isSameIssuer } from "../discovery/metadata.ts";
 import type { ClientReference, ServerReference } from "../connection-records.ts";
 import { scopeSet } from "../scopes.ts";
 import { UPSTREAM_SETTINGS } from "./upstream-settings.ts";
@@ -51,6 +52,8 @@ export interface Asking {
   readonly clientSecret: string | undefined;
   /** For `private_key_jwt`. */
   readonly clientKey?: ClientKey | undefined;
+  /** The only issuer that these credentials may go to; undefined for endpoints of the configuration. */
+  readonly boundIssuer: string | undefined;
   readonly resource: string;
   /** Address of the upstream that the token is for: its own origin may speak its own scheme. */
   readonly upstreamUrl: string;
@@ -100,7 +103,7 @@ export async function revokeToken(
   asking: Asking,
   token: { readonly value: string; readonly hint: "refresh_token" | "access_token" },
 ): Promise<boolean> {
-  if (asking.server.revocationEndpoint === undefined || !mayContact(asking)) return false;
+  if (asking.server.revocationEndpoint === undefined || whyNot(asking) !== undefined) return false;
   const call = oneCall(deps.fetch, asking);
   try {
     await oauth.processRevocationResponse(
@@ -121,7 +124,8 @@ async function requestTokens(
   grantType: string,
   parameters: Readonly<Record<string, string>>,
 ): Promise<TokenResult> {
-  if (!mayContact(asking)) return refuse("refused", "the issuer is no longer listed");
+  const problem = whyNot(asking);
+  if (problem !== undefined) return refuse("refused", problem);
   const call = oneCall(deps.fetch, asking);
   const client = clientOf(asking);
   const askedAt = epochSeconds(deps.clock);
@@ -201,10 +205,15 @@ function failureOf(code: string, status: number): TokenFailure {
   return ABOUT_REQUEST.has(code) ? "answered-error" : "unavailable";
 }
 
-/** The issuer must still be one that the operator lists; endpoints of the configuration are the operator's own words. */
-function mayContact({ server, settings }: Asking): boolean {
-  if (server.issuer === undefined) return true;
-  return matchesDomain(settings.mcpAllowedAsMetadataDomains, new URL(server.issuer).hostname);
+/**
+ * Why nothing may be sent. The operator must still list the issuer, and the credentials must be for it; endpoints of the
+ * configuration are the operator's own words.
+ */
+function whyNot({ server: { issuer }, boundIssuer, settings }: Asking): string | undefined {
+  if (issuer === undefined) return boundIssuer === undefined ? undefined : "the server has no issuer";
+  if (boundIssuer === undefined || !isSameIssuer(issuer, boundIssuer)) return "the client belongs to another issuer";
+  const isListed = matchesDomain(settings.mcpAllowedAsMetadataDomains, new URL(issuer).hostname);
+  return isListed ? undefined : "the issuer is no longer listed";
 }
 
 function serverOf({ server }: Asking): oauth.AuthorizationServer {

@@ -3,8 +3,10 @@
  * gateway's platform, or as a client of its own.
  *
  * Untrusted input: every answer. Promises: a user's ID token goes to the identity provider alone, an assertion to the
- * authorization server of its audience alone; a server that refuses is asked once more at most, with a fresh ID-JAG.
+ * authorization server of its audience alone, which is the issuer that the route's client belongs to; a server that refuses is asked once more at most, with a fresh ID-JAG.
  */
+import { decodeJwt } from "jose";
+
 import type { Snapshots } from "../../../config/snapshot.ts";
 import type { DirectGrant } from "../../../features/mcp/compiled.ts";
 import type { IdJags } from "../../../identity/interfaces.ts";
@@ -18,7 +20,7 @@ import {
   type TokenSet,
 } from "../connect/token-endpoint.ts";
 import type { ClientReference, ServerReference } from "../connection-records.ts";
-import { referenceOf } from "../discovery/metadata.ts";
+import { isSameIssuer, referenceOf } from "../discovery/metadata.ts";
 import { canConnect, currentRoute, findTarget, type UpstreamTarget } from "../target.ts";
 import type { Refused } from "../tokens/token-records.ts";
 import { createAccessFinder, type FindAccessDeps } from "./find-access.ts";
@@ -60,7 +62,7 @@ export function createAskGrant(deps: AskGrantDeps): AskGrant {
   ): Promise<Asking> => ({
     server,
     client,
-    ...(client ? await deps.clients.credentialsOf(client, currentRoute(deps.snapshots, target)) : NO_CREDENTIALS),
+    ...(await deps.clients.credentialsOf(client, currentRoute(deps.snapshots, target), server)),
     resource,
     upstreamUrl: target.url,
     reach: target.reach,
@@ -92,9 +94,14 @@ export function createAskGrant(deps: AskGrantDeps): AskGrant {
       case "client_credentials":
         result = await present({});
         break;
-      case "workload":
-        result = await present({ assertion: currentAssertion(deps.snapshots, target) ?? direct.assertion });
+      case "workload": {
+        const assertion = currentAssertion(deps.snapshots, target) ?? direct.assertion;
+        if (!isFor(assertion, server)) {
+          return refuse("misconfigured", `the assertion is not for ${JSON.stringify(server.issuer)}`);
+        }
+        result = await present({ assertion });
         break;
+      }
       case "id_jag": {
         // By its own metadata, which was read at this very address: nobody else is sent the assertion.
         const audience = server.issuer ?? "";
@@ -134,7 +141,19 @@ export function createAskGrant(deps: AskGrantDeps): AskGrant {
   };
 }
 
-const NO_CREDENTIALS = { clientSecret: undefined };
+/**
+ * Whether the token of a platform names this server as its audience (RFC 7523 §3). Where the endpoint is configured the
+ * operator has chosen both, and no issuer is known.
+ */
+function isFor(assertion: string, { issuer, tokenEndpoint }: ServerReference): boolean {
+  if (issuer === undefined) return true;
+  try {
+    const { aud = [] } = decodeJwt(assertion);
+    return [aud].flat().some((each) => each === tokenEndpoint || isSameIssuer(each, issuer));
+  } catch {
+    return false;
+  }
+}
 
 /** Platforms renew their token every few minutes. */
 function currentAssertion(snapshots: Snapshots, target: UpstreamTarget): string | undefined {

@@ -94,7 +94,8 @@ export function createDirectTokens(deps: DirectTokensDeps): DirectTokens {
   const tellRefusal = (userId: string, target: UpstreamTarget, why: Refused | "unavailable", reason: string): void => {
     const fields = { route: target.route.key, user: userId, reason };
     if (why === "unavailable") log.warn(fields, "an upstream token cannot be obtained now");
-    else if (why === "misconfigured") log.error(fields, "an upstream token cannot be obtained as the route is set up");
+    else if (why === "misconfigured" || why === "issuer-changed")
+      log.error(fields, "an upstream token cannot be obtained as the route is set up");
     else log.info({ ...fields, why }, "an upstream token was refused to a user");
   };
 
@@ -124,7 +125,7 @@ export function createDirectTokens(deps: DirectTokensDeps): DirectTokens {
       tellRefusal(userId, target, why, detail);
       const result = await pause(key, userId, true, why);
       // Neither a server that is away nor a mistake of the operator takes away what is still good.
-      if (isGood && (why === "unavailable" || why === "misconfigured")) return heldOf(key, stored.value);
+      if (isGood && why !== "denied" && why !== "sign-in") return heldOf(key, stored.value);
       // Who may not have another one keeps none.
       if (stored && why !== "unavailable") await store.delete(key, { ifVersion: stored.version });
       return result;

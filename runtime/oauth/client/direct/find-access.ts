@@ -12,7 +12,7 @@ export interface FindAccessDeps {
 export type Access =
   | { readonly ok: true; readonly server: AuthorizationServer; readonly resource: string }
   /** `detail` is for the log. */
-  | { readonly ok: false; readonly why: "unavailable" | "misconfigured"; readonly detail: string };
+  | { readonly ok: false; readonly why: "unavailable" | "misconfigured" | "issuer-changed"; readonly detail: string };
 
 export interface AccessFinder {
   find(target: UpstreamTarget, grantType: string): Promise<Access>;
@@ -33,7 +33,8 @@ export function createAccessFinder(deps: FindAccessDeps): AccessFinder {
     // Without metadata nobody says who the server is: the fixed addresses of old servers are for people who consent.
     const found = await deps.needs.discover(target, { isChallenged: false, grantType });
     if (!found.ok) {
-      const why = found.failure === "unavailable" ? "unavailable" : "misconfigured";
+      const { failure } = found;
+      const why = failure === "unavailable" || failure === "issuer-changed" ? failure : "misconfigured";
       return { ok: false, why, detail: found.detail };
     }
     const { server } = found.value;

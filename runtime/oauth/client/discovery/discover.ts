@@ -11,6 +11,7 @@ import { METADATA_BYTES, type FetchTarget, type SafeFetch } from "../../../http/
 import { parseJson } from "../json.ts";
 import {
   defaultServer,
+  isSameIssuer,
   parseProtectedResource,
   parseServerMetadata,
   resourceMetadataUrls,
@@ -46,6 +47,8 @@ export type DiscoverFailure =
   | "not-allowed"
   /** A document says what it must not say. */
   | "invalid"
+  /** Another issuer than the one that the configured client of the route belongs to. */
+  | "issuer-changed"
   /** Somebody did not answer: try later. */
   | "unavailable";
 
@@ -60,6 +63,8 @@ export interface DiscoverOptions {
   readonly isChallenged: boolean;
   /** What the authorization server must offer; absent: codes. */
   readonly grantType?: string;
+  /** The only issuer that may be used; absent: the upstream chooses. */
+  readonly issuer?: string | undefined;
 }
 
 export async function discover(
@@ -70,7 +75,8 @@ export async function discover(
 ): Promise<DiscoverResult<Discovered>> {
   const found = await findProtectedResource(deps, target, settings, options.resourceMetadata);
   if (found.ok) {
-    const issuer = chooseIssuer(found.value, settings);
+    const issuer =
+      options.issuer === undefined ? chooseIssuer(found.value, settings) : expectIssuer(found.value, options.issuer);
     if (!issuer.ok) return issuer;
     const server = await findServer(deps, target, settings, issuer.value, options.grantType);
     if (!server.ok) return server.failure === "not-found" ? { ...server, failure: "invalid" } : server;
@@ -80,7 +86,7 @@ export async function discover(
   if (found.failure === "invalid") return found;
 
   const without = { resource: target.url, resourceScopes: [] };
-  const fallback = target.server.authorizationServerUrl;
+  const fallback = options.issuer ?? target.server.authorizationServerUrl;
   if (fallback !== undefined) {
     const server = await findServer(deps, target, settings, fallback, options.grantType);
     return server.ok ? pass({ ...without, server: server.value }) : server;
@@ -145,6 +151,14 @@ function chooseIssuer(found: ProtectedResource, settings: LiveSettings): Discove
   return refuse("not-allowed", `mcp_allowed_as_metadata_domains does not list ${JSON.stringify(hosts.slice(0, 5))}`);
 }
 
+/** Only the issuer that the configured client belongs to. */
+function expectIssuer(found: ProtectedResource, issuer: string): DiscoverResult<string> {
+  if (found.authorizationServers.some((named) => isSameIssuer(named, issuer))) return pass(issuer);
+  const named = JSON.stringify(found.authorizationServers.slice(0, 5)).slice(0, 500);
+  const remedy = 'set "authorization_server_url" if that is intended';
+  return refuse("issuer-changed", `the upstream names ${named}, the client belongs to ${issuer}: ${remedy}`);
+}
+
 async function findServer(
   deps: DiscoverDeps,
   target: UpstreamTarget,
@@ -153,10 +167,12 @@ async function findServer(
   grantType: string | undefined,
 ): Promise<DiscoverResult<AuthorizationServer>> {
   const mayBeHttp = deps.development || isUpstreamOrigin(issuer, target);
+  const { authorizationServerUrl: named } = target.server;
+  const isNamed = named !== undefined && isSameIssuer(named, issuer);
   return firstDocument(
     serverMetadataUrls(issuer),
     (url) => fetchDocument(deps, url, targetOf(url, target, settings), saysServer),
-    (document) => parseServerMetadata(document, issuer, mayBeHttp, grantType),
+    (document) => parseServerMetadata(document, issuer, mayBeHttp, grantType, isNamed),
     `there is no metadata of issuer ${JSON.stringify(issuer)}`,
   );
 }

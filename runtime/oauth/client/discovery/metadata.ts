@@ -104,12 +104,14 @@ function coversUpstream(resource: string, upstreamUrl: string): boolean {
 /**
  * @param development http endpoints are accepted
  * @param grantType what the server must offer: codes need an authorization endpoint and PKCE besides
+ * @param isNamed the operator has named this issuer for the route
  */
 export function parseServerMetadata(
   document: unknown,
   issuer: string,
   development: boolean,
   grantType = AUTHORIZATION_CODE,
+  isNamed = false,
 ): Reading<AuthorizationServer> {
   if (!isRecord(document)) return bad("the authorization server metadata is no JSON object");
   // RFC 8414 §3.3: the issuer MUST be identical to the one asked for, or the data MUST NOT be used.
@@ -143,6 +145,12 @@ export function parseServerMetadata(
     const name = isCode ? "the authorization code grant" : `the grant ${quote(grantType)}`;
     return bad(`${quote(issuer)} does not offer ${name}`);
   }
+  const sendsIssuer = document["authorization_response_iss_parameter_supported"] === true;
+  if (isCode && !sendsIssuer && !isNamed) {
+    for (const address of [authorization.value, token.value]) {
+      if (address !== undefined && !isAtOrigin(address, issuer)) return bad(mixUpProblem(issuer, address));
+    }
+  }
   const methods = document["token_endpoint_auth_methods_supported"];
   return {
     ok: true,
@@ -156,10 +164,23 @@ export function parseServerMetadata(
       tokenAuthMethods: Array.isArray(methods)
         ? textList(document, "token_endpoint_auth_methods_supported")
         : undefined,
-      sendsIssuer: document["authorization_response_iss_parameter_supported"] === true,
+      sendsIssuer,
       readsClientDocuments: document["client_id_metadata_document_supported"] === true,
     },
   };
+}
+
+/**
+ * Metadata that name the authorization endpoint of another server and their own token endpoint get its codes (mix-up, RFC 9700
+ * §4.4). A server that promises `iss` may use several origins, because a code of another server is then rejected.
+ */
+function isAtOrigin(address: string, issuer: string): boolean {
+  return new URL(address).origin === new URL(issuer).origin;
+}
+
+function mixUpProblem(issuer: string, address: string): string {
+  const where = `${quote(issuer)} has an endpoint at another origin, ${quote(new URL(address).origin)}`;
+  return `${where}, and does not promise "iss": set "authorization_server_url" if that is intended`;
 }
 
 /** The endpoints of MCP 2025-03-26 for servers without any metadata: fixed paths at the origin of the MCP server. */
@@ -210,7 +231,7 @@ export function isEndpoint(text: string, development: boolean): boolean {
 }
 
 /** Identical text; "https://h" and "https://h/" are two spellings of one URI (RFC 3986 §6.2.3) and both are in use. */
-function isSameIssuer(stated: string, asked: string): boolean {
+export function isSameIssuer(stated: string, asked: string): boolean {
   if (stated === asked) return true;
   const isBareOrigin = (text: string): boolean => URL.canParse(text) && trimSlash(text) === new URL(text).origin;
   return isBareOrigin(stated) && isBareOrigin(asked) && trimSlash(stated) === trimSlash(asked);

@@ -30,8 +30,11 @@ export type Held =
   /** Of direct grants; `misconfigured` also of connections. */
   | { readonly kind: "refused"; readonly why: Refused };
 
-/** denied: this user may not. sign-in: after a new sign-in, perhaps. misconfigured: the operator has to change something. */
-export type Refused = "denied" | "sign-in" | "misconfigured";
+/**
+ * denied: this user may not. sign-in: after a new sign-in, perhaps. misconfigured: the operator has to change something.
+ * issuer-changed: the operator has to confirm the issuer.
+ */
+export type Refused = "denied" | "sign-in" | "misconfigured" | "issuer-changed";
 
 export const NONE: Held = { kind: "none" };
 export const UNAVAILABLE: Held = { kind: "unavailable" };

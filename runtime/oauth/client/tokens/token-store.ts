@@ -60,7 +60,7 @@ export function createUpstreamTokenStore(deps: UpstreamTokenStoreDeps): Upstream
   const asking = async (target: UpstreamTarget, record: UpstreamTokenRecord): Promise<Asking> => ({
     server: record.server,
     client: record.client,
-    ...(await deps.clients.credentialsOf(record.client, currentRoute(deps.snapshots, target))),
+    ...(await deps.clients.credentialsOf(record.client, currentRoute(deps.snapshots, target), record.server)),
     resource: record.resource,
     upstreamUrl: target.url,
     reach: target.reach,

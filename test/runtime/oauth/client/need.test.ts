@@ -60,7 +60,8 @@ routes:
   };
   const store = createMemoryStore({ clock });
   const snapshots = { current: () => snapshot, subscribe: () => () => {} } as never;
-  replica = () => createNeeds({ store, snapshots, clock, log: silentLog(), fetch, development: false });
+  const issuers = { find: async () => undefined, bind: async () => undefined };
+  replica = () => createNeeds({ issuers, store, snapshots, clock, log: silentLog(), fetch, development: false });
   needs = () => listNeeds(store);
 });
 

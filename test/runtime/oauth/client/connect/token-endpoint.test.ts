@@ -2,7 +2,11 @@ import { expect, test } from "vitest";
 
 import type { SafeRequest } from "../../../../../runtime/http/fetch/safe-fetch.ts";
 import type { ClientReference } from "../../../../../runtime/oauth/client/connection-records.ts";
-import { exchangeCode } from "../../../../../runtime/oauth/client/connect/token-endpoint.ts";
+import {
+  exchangeCode,
+  exchangeRefreshToken,
+  revokeToken,
+} from "../../../../../runtime/oauth/client/connect/token-endpoint.ts";
 import { systemClock } from "../../../../../runtime/shared/clock.ts";
 import { snapshotFrom } from "../../../../support/config.ts";
 
@@ -24,6 +28,7 @@ async function sentBy(authMethod: ClientReference["authMethod"], clientSecret: s
       server: { tokenEndpoint: "https://auth.example.com/token" },
       client: { kind: "route", clientId: "our-client", authMethod },
       clientSecret,
+      boundIssuer: undefined,
       resource: "https://mcp.example.com/mcp",
       upstreamUrl: "https://mcp.example.com/mcp",
       settings,
@@ -72,6 +77,7 @@ async function failed(status: number, answer: object) {
       server: { tokenEndpoint: "https://auth.example.com/token" },
       client: { kind: "route", clientId: "our-client", authMethod: "client_secret_basic" },
       clientSecret: "our-secret",
+      boundIssuer: undefined,
       resource: "https://mcp.example.com/mcp",
       upstreamUrl: "https://mcp.example.com/mcp",
       settings,
@@ -103,4 +109,34 @@ test("an error has the server's words for the log and the setting, without what 
 
 test("an error of a server that is down says nothing of the client", async () => {
   expect(await failed(503, { error: "invalid_client" })).toMatchObject({ failure: "unavailable" });
+});
+
+test.each([
+  ["another issuer", "https://other.example.com"],
+  ["no issuer", undefined],
+])("credentials that are bound to %s are not sent: neither for a token nor to revoke one", async (_, boundIssuer) => {
+  const deps = {
+    clock: systemClock,
+    fetch: () => Promise.reject(new Error("nothing may be sent")),
+  };
+  const listed = snapshotFrom('mcp_allowed_as_metadata_domains: ["auth.example.com", "other.example.com"]\nroutes: []');
+  const asking = {
+    server: {
+      issuer: "https://auth.example.com",
+      tokenEndpoint: "https://auth.example.com/token",
+      revocationEndpoint: "https://auth.example.com/revoke",
+    },
+    client: { kind: "route", clientId: "our-client", authMethod: "client_secret_basic" },
+    clientSecret: "our-secret",
+    boundIssuer,
+    resource: "https://mcp.example.com/mcp",
+    upstreamUrl: "https://mcp.example.com/mcp",
+    settings: listed.settings,
+  } as const;
+  expect(await exchangeRefreshToken(deps, asking, "refresh")).toEqual({
+    ok: false,
+    failure: "refused",
+    detail: "the client belongs to another issuer",
+  });
+  expect(await revokeToken(deps, asking, { value: "refresh", hint: "refresh_token" })).toBe(false);
 });

@@ -1,6 +1,12 @@
+import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 
 import { createSafeFetch, type SafeAnswer, type SafeFetch } from "../../../../../runtime/http/fetch/safe-fetch.ts";
+import { boundIssuerKey } from "../../../../../runtime/oauth/client/connection-records.ts";
+import { createBoundIssuers } from "../../../../../runtime/oauth/client/discovery/bound-issuer.ts";
+import { systemClock } from "../../../../../runtime/shared/clock.ts";
+import { createKeys } from "../../../../../runtime/shared/keys.ts";
+import { createMemoryStore } from "../../../../../runtime/store/memory.ts";
 import { discover, type DiscoverOptions } from "../../../../../runtime/oauth/client/discovery/discover.ts";
 import {
   parseServerMetadata,
@@ -223,5 +229,76 @@ test("parseServerMetadata() takes the two spellings of a bare origin for one iss
   expect(parseServerMetadata(metadata, "https://h/", false)).toMatchObject({
     ok: true,
     value: { issuer: "https://h" },
+  });
+});
+
+describe("the issuer of a configured client", () => {
+  const OTHER = "https://api.example.com";
+  const documents = {
+    [PRM_PATH]: prm({ authorization_servers: [OTHER] }),
+    [AS_OAUTH]: as(),
+    [`${OTHER}/.well-known/oauth-authorization-server`]: serverMetadata(OTHER),
+  };
+
+  test("metadata that name another one are rejected, and it is not asked", async () => {
+    const given = world(documents);
+    const found = await run(given, { issuer: AS });
+    expect(found).toMatchObject({ ok: false, failure: "issuer-changed" });
+    expect(given.asked).toEqual([PRM_PATH]);
+  });
+
+  test("of several it is the one that is used, wherever it stands", async () => {
+    const given = world({ ...documents, [PRM_PATH]: prm({ authorization_servers: [OTHER, AS] }) });
+    expect(await run(given, { issuer: AS })).toMatchObject({ ok: true, value: { server: { issuer: AS } } });
+  });
+
+  test("without metadata of the resource it is asked, and not the upstream's own origin", async () => {
+    const given = world({ [AS_OAUTH]: as() });
+    expect(await run(given, { issuer: AS })).toMatchObject({ ok: true, value: { server: { issuer: AS } } });
+  });
+
+  test("authorization_server_url pins it, before anything was used and whatever was recorded", async () => {
+    const secrets = ", upstream_oauth2: { client_id: ours, client_secret: secret }";
+    const { target } = world({}, { server: `, authorization_server_url: "${AS}"${secrets}` });
+    const store = createMemoryStore({ clock: systemClock });
+    const keys = createKeys([Buffer.alloc(32, 1)]);
+    const issuers = createBoundIssuers({ store, keys, clock: systemClock, log: pino({ level: "silent" }) });
+    const { target: unpinned } = world({}, { server: secrets });
+    expect(await issuers.bind(unpinned, OTHER)).toBe(OTHER);
+    expect(await issuers.find(unpinned)).toBe(OTHER);
+    expect(await issuers.find(target)).toBe(AS);
+    expect(await issuers.bind(target, OTHER)).toBe(AS);
+    // Another writer of the store cannot choose the issuer.
+    const key = boundIssuerKey(unpinned);
+    expect(JSON.stringify((await store.get(key))?.value)).not.toContain("example.com");
+  });
+});
+
+describe("endpoints at another origin than their issuer's (mix-up, RFC 9700 §4.4)", () => {
+  const elsewhere = { authorization_endpoint: "https://api.example.com/authorize" };
+
+  test.each([elsewhere, { token_endpoint: "https://api.example.com/token" }])("%o is rejected", async (more) => {
+    const found = await run(world({ [PRM_PATH]: prm(), [AS_OAUTH]: as(more) }));
+    expect(found).toMatchObject({ ok: false, failure: "invalid" });
+    expect(JSON.stringify(found)).toContain("authorization_server_url");
+  });
+
+  test("is accepted of a server that promises iss, whose absence is then rejected", async () => {
+    const promise = { authorization_response_iss_parameter_supported: true };
+    const given = world({ [PRM_PATH]: prm(), [AS_OAUTH]: as({ ...elsewhere, ...promise }) });
+    expect(await run(given)).toMatchObject({ ok: true, value: { server: { sendsIssuer: true } } });
+  });
+
+  test("is accepted of the issuer that the route names", async () => {
+    const documents = { [PRM_PATH]: prm(), [AS_OAUTH]: as(elsewhere) };
+    expect(await run(world(documents, { server: `, authorization_server_url: "${AS}"` }))).toMatchObject({ ok: true });
+    const another = `, authorization_server_url: "https://api.example.com/other"`;
+    expect(await run(world(documents, { server: another }))).toMatchObject({ ok: false });
+  });
+
+  test("does not matter where no code is asked for", async () => {
+    const more = { token_endpoint: "https://api.example.com/token", grant_types_supported: ["client_credentials"] };
+    const given = world({ [PRM_PATH]: prm(), [AS_OAUTH]: as(more) });
+    expect(await run(given, { grantType: "client_credentials" })).toMatchObject({ ok: true });
   });
 });
