@@ -77,10 +77,10 @@ test.each([
   expect(problems.at(-1)?.message).toMatch(/^and 39,?9\d\d more problems$/);
 });
 
-test("of 40,000 unknown criteria five get a suggestion, and the others no list of all that are known", () => {
-  const policy = [{ allow: { or: Array.from({ length: 40_000 }, (_, at) => ({ [`emial${at % 10}`]: { is: "a" } })) } }];
+test("of 4,000 unknown criteria five get a suggestion, and the others no list of all that are known", () => {
+  const policy = [{ allow: { or: Array.from({ length: 4_000 }, (_, at) => ({ [`emial${at % 10}`]: { is: "a" } })) } }];
   const problems = problemsOf({ routes: { a: { from: "https://a.example.com", to: "https://b.internal", policy } } });
-  expect(problems.at(-1)?.message).toBe("and 39900 more problems");
+  expect(problems.at(-1)?.message).toBe("and 3900 more problems");
   expect(problems.filter(({ message }) => /did you mean|must be one of/.test(message))).toHaveLength(5);
 });
 

@@ -509,8 +509,13 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
     },
     "the way back from the sign-in": {
       opensFor: ["sign-in code"],
-      isOpen: async (credential) =>
-        (await second.open(`${origin}/.gateway/return?code=${encodeURIComponent(credential)}`)).status === 200,
+      isOpen: async (credential) => {
+        const to = encodeURIComponent(parameter(returning.url, "to"));
+        const url = `${origin}/.gateway/return?code=${encodeURIComponent(credential)}&to=${to}`;
+        // What the response sets is not kept: after a code that is invalid the sign-in begins again, with cookies of its own.
+        const answer = await send({ method: "GET", url, headers: { cookie: second.cookieHeader("localhost") } });
+        return answer.headers["location"]?.endsWith("/web/x") === true;
+      },
     },
     "the sign-in": {
       opensFor: ["sign-in ticket"],

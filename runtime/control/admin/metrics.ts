@@ -97,6 +97,7 @@ export function createMetrics(): Metrics {
     name: "gateway_assertion_groups_omitted_total",
     help: "Signed identity headers made without the user's groups (`groups_omitted`), by why: too-many (more than 8 KiB), unknown (the identity provider left them out).",
   });
+  for (const why of ["too-many", "unknown"] as const) groupsOmitted.add({ why }, 0);
   const refreshes = createCounter<"token" | "result">({
     name: "gateway_token_refreshes_total",
     help: "Questions to token endpoints for fresh tokens, by whose (identity: the identity provider's, upstream: Internal Tokens) and result.",

@@ -35,14 +35,22 @@ describe("while the store is away", () => {
     const choice = await fresh.open(ticket);
     const callback = next(await fresh.click(choice, "u-bob", { follow: `${AUTH}/.gateway/callback` }));
 
+    // Another one is a step further.
+    const other = bench.browser();
+    const otherChoice = await other.open(next(await other.open(`${APP}/`, { follow: AUTH })));
+    const back = next(await other.click(otherChoice, "u-bob", { follow: `${APP}/.gateway/return` }));
+
     bench.store.broken = true;
     expect((await browser.open(`${APP}/`)).status).toBe(200);
     for (const address of [`${APP}/`, ticket]) {
       const page = await bench.browser().open(address);
       expect([page.status, new URL(page.url).origin]).toEqual([200, bench.idp.issuer]);
     }
-    for (const address of [callback, `${APP}/.gateway/return?code=x`]) {
-      const page = await fresh.open(address);
+    for (const [visitor, address] of [
+      [fresh, callback],
+      [other, back],
+    ] as const) {
+      const page = await visitor.open(address);
       expect([page.status, page.headers["retry-after"], page.hops.length]).toEqual([503, "5", 1]);
       expect(page.hops[0]?.setCookies).toEqual([]);
     }
@@ -52,7 +60,7 @@ describe("while the store is away", () => {
     expect((await browser.open(`${APP}/`)).status).toBe(503);
 
     bench.store.broken = false;
-    expect(bench.idp.calls.code).toBe(1);
+    expect(bench.idp.calls.code).toBe(2);
     const page = await fresh.open(callback);
     expect(page.url).toBe(`${APP}/`);
   });
