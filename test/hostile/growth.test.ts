@@ -4,7 +4,7 @@
  */
 import { X509Certificate } from "node:crypto";
 
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 
 import { createRedactor } from "../../runtime/audit/redaction/redactor.ts";
 import { mergeSettings } from "../../runtime/config/merge.ts";
@@ -139,11 +139,15 @@ const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepar
     () => {
       const deny = { or: many((index) => ({ mcp_tool: `x${index}` }), 4999) };
       const policy = compilePolicy({ allow: { and: [{ authenticated_user: true }] }, deny });
-      const context = { prepared: { route: { key: "a/b", policy } }, principal: { user: asAlice().user } };
+      const exchange = { id: "r" };
+      const context = { exchange, prepared: { route: { key: "a/b", policy } }, principal: { user: asAlice().user } };
       const items = many((index) => ({ kind: "tool", name: `t${index}` }) as const, 10_000);
       return () => {
-        const keeps = keepsFor({} as never, context as never)();
+        const warn = vi.fn<() => void>();
+        const keeps = keepsFor({ log: { warn } } as never, context as never)();
         expect(items.filter(keeps)).toHaveLength(400);
+        // Not in silence, and not for each of them.
+        expect(warn).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ route: "a/b" }), expect.any(String));
       };
     },
   ],

@@ -12,6 +12,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "The checks of `owner` would be more than its share (100 a second, 400 in all). Their intervals are `factor` times as long. Ask the owner for longer intervals or fewer checks.",
     "upstream is left out for a while":
       "An upstream answered with errors too often (`outlier_detection`). Look at its own log.",
+    "list too long for the rules of its route, its end is hidden":
+      "The list of an MCP server times the criteria of `route`, `criteria`, is more than 2,000,000. Ask the owner for fewer rules or the server for pages.",
     "request failed": "A bug: the client got `internal`. Report it with the lines around it.",
     "a task failed, it goes on":
       "A bug, in work that belongs to no request: `task` says which. It is done again the next time. Report it with `err`.",

@@ -1,5 +1,6 @@
 /** What looks at the lists of one request: the policy of the route, blocks, and the lock on its tools. */
 import type { Blocks } from "../../identity/blocks.ts";
+import type { Log } from "../../shared/log.ts";
 import { isPlainToolName } from "../../policy/mcp/tool-names.ts";
 import { mayUse, type ListedItem } from "../../policy/reach.ts";
 import type { RequestContext } from "../request-context.ts";
@@ -11,8 +12,8 @@ const MAX_JUDGED = 2_000_000;
 
 /** For each list: whether the caller may use what is listed, by the same policy that decides about its use. */
 export function keepsFor(
-  { blocks, listedTools }: ListDeps,
-  { prepared, principal }: RequestContext,
+  { blocks, listedTools, log }: ListDeps,
+  { exchange, prepared, principal }: RequestContext,
 ): () => (item: ListedItem) => boolean {
   const { route } = prepared;
   const { isClearTool } = clearTools(route, blocks);
@@ -22,7 +23,15 @@ export function keepsFor(
   return () => {
     let judged = 0;
     // What nobody has time to judge is not shown: owners choose both numbers, and all would wait.
-    const hasTime = (): boolean => (judged += criteria) <= MAX_JUDGED;
+    const hasTime = (): boolean => {
+      judged += criteria;
+      if (judged <= MAX_JUDGED) return true;
+      const fields = { request: exchange.id, route: route.key, criteria };
+      // Once for each list.
+      if (judged - criteria <= MAX_JUDGED)
+        log.warn(fields, "list too long for the rules of its route, its end is hidden");
+      return false;
+    };
     // A call by an unclear name is rejected. Such a name is compared as it is and as servers may read it.
     const isClear = (name: string): boolean =>
       isClearTool === undefined || isPlainToolName(name) || (hasTime() && hasTime() && isClearTool(name));
@@ -40,6 +49,7 @@ export function keepsFor(
 }
 
 export interface ListDeps extends ToolLockDeps {
+  readonly log: Log;
   /** Absent: nothing is ever blocked. */
   readonly blocks?: Pick<Blocks, "find" | "hasTools" | "blockedTools">;
 }
