@@ -36,6 +36,11 @@ const ASK_EVERY_MS = 20;
 /** Past the first second nobody is quick any more. */
 const ASK_LATER_EVERY_MS = 250;
 
+/** Processes that may serve, as every answer about liveness counts them. @throws GatewayError `store.unavailable` */
+export async function readServing(store: Pick<Store, "list">): Promise<readonly PresenceRow[]> {
+  return (await readAllPresence(store)).filter((row) => !hasEnded(row, Date.now() / 1000));
+}
+
 /** Until every process has it in force, or will not have it. */
 export async function awaitLive(
   { store, waitMs, findSilent, onAwaited }: AwaitLive,
@@ -44,7 +49,7 @@ export async function awaitLive(
 ): Promise<Liveness> {
   const startedMs = performance.now();
   for (;;) {
-    const rows = (await readAllPresence(store)).filter((row) => !hasEnded(row, Date.now() / 1000));
+    const rows = await readServing(store);
     const waitedMs = performance.now() - startedMs;
     const silent = findSilent(rows);
     const present = rows.filter((row) => !silent.has(row));

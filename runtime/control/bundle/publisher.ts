@@ -11,8 +11,8 @@ import { GatewayError } from "../../shared/errors.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Store } from "../../store/store.ts";
 import type { ValidateCandidates, CandidateValidation } from "./validation/validate-candidates.ts";
-import { type Awaited, awaitLive, type Liveness, livenessOf, watchSilence } from "./liveness.ts";
-import { readAllPresence, SILENT_AFTER_MS } from "./presence.ts";
+import { type Awaited, awaitLive, type Liveness, livenessOf, readServing, watchSilence } from "./liveness.ts";
+import { SILENT_AFTER_MS } from "./presence.ts";
 import {
   currentSlice,
   currentSlices,
@@ -135,7 +135,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
         if (!plan.ok) return { ok: false, reason: "no-such-generation", message: plan.reason };
         return { ok: true, wanted: plan.changes, texts: new Map() };
       }),
-    liveness: async (generation, owners) => livenessOf(await readAllPresence(store), generation, owners),
+    liveness: async (generation, owners) => livenessOf(await readServing(store), generation, owners),
   };
 
   function publishAll(changes: readonly SliceChange[], who?: Publishing): Promise<PublishOutcome> {
