@@ -84,7 +84,8 @@ export async function startHeaderStage(): Promise<HeaderStage> {
   };
   // JSON is YAML.
   await writeFile(file("gateway.yaml"), JSON.stringify(boot), { mode: 0o600 });
-  const { stack } = buildHeaderSettings({ origin, upstreams: to });
+  const outdir = await mkdtemp(join(tmpdir(), "gateway-headers-app-"));
+  const { stack } = buildHeaderSettings({ origin, upstreams: to, outdir });
   await writeFile(file("headers.json"), JSON.stringify(synthBundle(stack)));
   const gateway = await startGateway({ config: directory, log: createLog({ level: "error" }) });
 
@@ -113,6 +114,7 @@ export async function startHeaderStage(): Promise<HeaderStage> {
       await applications.http1.close();
       await applications.http2.close();
       await rm(directory, { recursive: true, force: true });
+      await rm(outdir, { recursive: true, force: true });
     },
   };
 }
