@@ -96,7 +96,7 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
     // The answer is whole and the rest of the body, or of a handshake's messages, not wanted: RST_STREAM with NO_ERROR
     // says so (RFC 9113 §8.1). Without it a client that never ends its side keeps the stream.
     if ((this.hasBody || this.upgrade !== undefined) && !stream.readableEnded)
-      setImmediate(guardSocket(stream, resetBehindEnd), stream, 1);
+      setImmediate(guardSocket(cuttingStream(stream), resetBehindEnd), stream, 1);
   }
 
   respond(status: number, headers: readonly string[], body?: Buffer | string, trailers?: readonly string[]): void {
@@ -173,7 +173,7 @@ function guardInput(stream: ServerHttp2Stream, isBody: boolean, hold: (bytes: nu
   stream.push = (chunk: unknown, encoding?: BufferEncoding) => {
     if (isBody && chunk === null && stream.closed) {
       // Not now: node:http2 goes on with the stream.
-      process.nextTick(guardSocket(stream, () => stream.destroy()));
+      process.nextTick(guardSocket(cuttingStream(stream), () => stream.destroy()));
       return false;
     }
     const takesMore = push(chunk, encoding);
@@ -191,7 +191,12 @@ function resetBehindEnd(stream: ServerHttp2Stream, nextLookMs: number): void {
   if (stream.destroyed || stream.closed) return;
   if (stream.state.localClose === 1) stream.close(NGHTTP2_NO_ERROR);
   else
-    setTimeout(guardSocket(stream, resetBehindEnd), nextLookMs, stream, Math.min(2 * nextLookMs, MAX_LOOK_MS)).unref();
+    setTimeout(
+      guardSocket(cuttingStream(stream), resetBehindEnd),
+      nextLookMs,
+      stream,
+      Math.min(2 * nextLookMs, MAX_LOOK_MS),
+    ).unref();
 }
 
 /** A client that takes nothing of its answer is looked at so often. */
@@ -200,6 +205,11 @@ const MAX_LOOK_MS = 5_000;
 /** Ends a stream with RST_STREAM, without an end of its body before. */
 export function abortStream(stream: ServerHttp2Stream): void {
   if (!stream.destroyed) stream.destroy(new StreamAborted());
+}
+
+/** For `guardSocket()`: a stream that is only destroyed ends with NO_ERROR, and a truncated answer would look complete. */
+export function cuttingStream(stream: ServerHttp2Stream): { destroy(): void } {
+  return { destroy: () => abortStream(stream) };
 }
 
 /** Whether that was done. */

@@ -105,12 +105,19 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   const openTurn = (): void => {
     isTurnOpen = true;
     begun = 0;
+    // Before what may throw: with a turn that never ends, all later requests would wait for ever.
+    deps.afterArrivals(nextTurn);
     isMemoryShort = deps.isMemoryShort();
-    deps.afterArrivals(turn);
+  };
+
+  /** A turn that fails is followed by another one, as long as requests wait. */
+  const nextTurn = (): void => {
+    isTurnOpen = false;
+    turn();
+    if (!isTurnOpen && queue.size > 0) openTurn();
   };
 
   const endTurn = (): void => {
-    isTurnOpen = false;
     if (queue.size === 0) return;
     openTurn();
     const now = deps.now();

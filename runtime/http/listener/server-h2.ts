@@ -13,7 +13,7 @@ import { MAX_HEADER_COUNT, type AcceptDeps } from "./accept-h1.ts";
 import { parseRequestHead, type Http2Head } from "./accept-h2.ts";
 import { breakOff } from "../break-off.ts";
 import { clientCertificateOf } from "./client-certificate.ts";
-import { abortStream, Http2Exchange, type Http2Peer, wasAborted } from "../exchange-h2.ts";
+import { abortStream, cuttingStream, Http2Exchange, type Http2Peer, wasAborted } from "../exchange-h2.ts";
 import { REQUEST_BYTES, type Parties } from "../admission/parties.ts";
 import type { Exchange } from "../exchange.ts";
 import { respondError } from "../respond.ts";
@@ -130,19 +130,20 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
       );
       const take = (stream: ServerHttp2Stream, flags: number, rawHeaders: readonly string[]): void => {
         stream.on("error", ignore);
+        const cut = cuttingStream(stream);
         streams += 1;
         drains.set(stream, 0);
         let exchange: Http2Exchange | undefined;
         stream.on(
           "drain",
-          guardSocket(stream, () => {
+          guardSocket(cut, () => {
             drains.set(stream, (drains.get(stream) ?? 0) + 1);
             exchange?.countUnsent();
           }),
         );
         stream.once(
           "close",
-          guardSocket(stream, () => {
+          guardSocket(cut, () => {
             streams -= 1;
             drains.delete(stream);
             exchange?.over();
@@ -154,7 +155,7 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
         exchange = accept(stream, peer, rawHeaders, (flags & END_STREAM) === 0);
       };
       session.on("stream", (stream, _headers, flags, rawHeaders) =>
-        guardSocket(stream, take)(stream, flags, rawHeaders),
+        guardSocket(cuttingStream(stream), take)(stream, flags, rawHeaders),
       );
       if (draining) session.close();
     },

@@ -14,6 +14,7 @@ import { STANDING_MS } from "../../../../runtime/http/admission/overload.ts";
 function startProcess({ queueTimeoutMs = 30_000, costMs = 0 } = {}) {
   let now = 0;
   let isMemoryShort = false;
+  let isBroken = false;
   let turns: (() => void)[] = [];
   const begun: string[] = [];
   const shed: string[] = [];
@@ -24,7 +25,10 @@ function startProcess({ queueTimeoutMs = 30_000, costMs = 0 } = {}) {
       now += costMs;
     },
     shed: (exchange, reason) => void shed.push(`${exchange.id} ${reason}`),
-    isMemoryShort: () => isMemoryShort,
+    isMemoryShort: () => {
+      if (isBroken) throw new Error("a mistake");
+      return isMemoryShort;
+    },
     now: () => now,
     afterArrivals: (listener) => void turns.push(listener),
   });
@@ -54,6 +58,7 @@ function startProcess({ queueTimeoutMs = 30_000, costMs = 0 } = {}) {
     now: () => now,
     pass: (ms: number) => void (now += ms),
     shortOfMemory: (isShort: boolean) => void (isMemoryShort = isShort),
+    break: (broken: boolean) => void (isBroken = broken),
   };
 }
 
@@ -73,6 +78,24 @@ describe("createAdmission()", () => {
     }
     expect(server.begun).toHaveLength(200);
     expect(server.isTurning()).toBe(false);
+  });
+
+  test("an error in a turn does not keep later requests, or those that wait, from their turns", () => {
+    const server = startProcess();
+    arriveMany(server, ALICE, BEGUN_AT_ONCE + 1);
+    server.break(true);
+    server.turn();
+    server.break(false);
+    server.turn();
+    expect(server.begun).toHaveLength(BEGUN_AT_ONCE + 1);
+    server.turn();
+
+    server.break(true);
+    expect(() => server.arrive(ALICE)).toThrow("a mistake");
+    server.break(false);
+    arriveMany(server, ALICE, 2 * BEGUN_AT_ONCE);
+    while (server.isTurning()) server.turn();
+    expect(server.begun).toHaveLength(1 + 3 * BEGUN_AT_ONCE);
   });
 
   test("lets nobody wait behind all that another client sent before", () => {
