@@ -36,6 +36,10 @@ interface Place {
 }
 
 const PLACES: Readonly<Record<string, Place>> = {
+  "the closing of everything that was opened, whatever fails": {
+    piece: /of \w+\.toReversed\(\)\) (?:\{\s+try \{\s+)?await \w+\.close\(\)/,
+    file: "shared/close-all.ts",
+  },
   "the list of hop-by-hop headers": {
     piece: /"transfer-encoding",\s+"upgrade",/,
     file: "shared/http/header-traits.ts",

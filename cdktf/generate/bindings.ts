@@ -70,10 +70,8 @@ export async function generateBindings(
   document: ProviderSchemaDocument,
   version: string,
 ): Promise<ReadonlyMap<string, string>> {
-  // Loading the generator's helper package starts terraform for its version, and without it would ask the net.
-  process.env["CHECKPOINT_DISABLE"] = "1";
   const { CodeMaker } = await import("codemaker");
-  const { ConstructsMakerTarget, Language, logger, TerraformProviderConstraint } = await import("@cdktf/commons");
+  const { ConstructsMakerTarget, Language, logger, TerraformProviderConstraint } = await loadCommons();
   logger.setLevel("off");
   // The package's main entry needs jsii, which it does not depend on.
   const { TerraformProviderGenerator } =
@@ -89,6 +87,18 @@ export async function generateBindings(
     return await readBindings(join(directory, "providers", PROVIDER.name));
   } finally {
     await rm(directory, { recursive: true });
+  }
+}
+
+/** Loading this package runs `terraform version`, which must not query the network. */
+async function loadCommons(): Promise<typeof import("@cdktf/commons")> {
+  const before = process.env["CHECKPOINT_DISABLE"];
+  process.env["CHECKPOINT_DISABLE"] = "1";
+  try {
+    return await import("@cdktf/commons");
+  } finally {
+    if (before === undefined) delete process.env["CHECKPOINT_DISABLE"];
+    else process.env["CHECKPOINT_DISABLE"] = before;
   }
 }
 

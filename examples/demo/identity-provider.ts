@@ -37,6 +37,8 @@ export interface IdentityProviderOptions {
   readonly users?: readonly DemoUser[];
   /** Applications that may send users here; those with `client_secret` use it. */
   readonly clients: readonly DemoClient[];
+  /** Default true. */
+  readonly issuesRefreshTokens?: boolean;
   /** Each refresh token works once, and a second use ends the whole family. Default false. */
   readonly rotateRefreshTokens?: boolean;
   /** Default 3600. */
@@ -316,7 +318,7 @@ function baseConfiguration(options: IdentityProviderOptions, { key, keyId, cooki
     // Without the library's guard against addresses of the own network: the applications to be told are on this machine.
     fetch: (url, { dispatcher: _guard, ...options } = {}) => fetch(url, options),
     // A refresh token for everybody, consent for everything: there is nothing to protect here.
-    issueRefreshToken: () => Promise.resolve(true),
+    issueRefreshToken: () => Promise.resolve(options.issuesRefreshTokens ?? true),
     expiresWithSession: () => Promise.resolve(false),
     rotateRefreshToken: options.rotateRefreshTokens ?? false,
     loadExistingGrant,

@@ -34,7 +34,7 @@ import type { User } from "./principal.ts";
 import { withEarlierUnverified, type ProfileFacts } from "./provider/provider-claims.ts";
 import { identityTags, userTag, type IdentityRecord, type SessionRecords } from "./identity-records.ts";
 import type { Identities, ProviderTokens, Revocations } from "./interfaces.ts";
-import { tellLeftOut } from "./tell-left-out.ts";
+import { createTellIdentities } from "./tell-identities.ts";
 
 export type RefreshResult = Awaited<ReturnType<Identities["refresh"]>>;
 
@@ -79,6 +79,7 @@ const MAX_CONFLICTS = 8;
 export function createIdentities(deps: IdentityDeps): IdentityService {
   const { records, clock, log } = deps;
   const tokenSeal = createTokenSeal(deps.keys);
+  const tell = createTellIdentities(log);
   const refreshes = createLeasedRefreshes<RefreshResult>();
   /** Users about whom an unreachable provider is not asked again yet. */
   const cooldowns = createCooldowns(clock);
@@ -169,7 +170,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
         const isWhole = profile === undefined || tokens.idClaims !== undefined;
         return merge(earlier, userId, tokens, isWhole ? (profile ?? before) : withEarlierUnverified(profile, before));
       });
-      tellLeftOut(log, saved.value, confirmed.value);
+      tell.leftOut(saved.value, confirmed.value);
       cooldowns.end(userId);
       return { ok: true, user: userOf(confirmed.value) };
     } catch (error) {
@@ -252,7 +253,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
         const result = await put(value, stored?.version ?? 0);
         if (result.ok) {
           cooldowns.end(userId);
-          tellLeftOut(log, stored?.value, value);
+          tell.signedIn(stored?.value, value, tokens);
           return userOf(value);
         }
       }

@@ -84,7 +84,7 @@ export interface SessionDeps {
   /** Of a user what was known has ended, since a directory says so. */
   readonly onEndedByDirectory?: (directory: string, userId: UserId) => void;
   /** A provider was asked for its metadata. @param problem absent: it answered */
-  readonly onProviderAsked?: ((issuerName: string, problem?: string) => void) | undefined;
+  readonly onProviderAsked?: ((name: string, problem?: string) => void) | undefined;
 }
 
 const IDP_TIMEOUT_MS = 10_000;

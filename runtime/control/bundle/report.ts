@@ -93,7 +93,9 @@ export function createReport({ log, clock }: { readonly log: Log; readonly clock
     },
     failed(problems) {
       slices = validated.slices.map((slice) => withProblems(slice, problems));
-      tell(problems.map(formatProblem), "configuration refused, the last good one stays");
+      const lines = problems.map(formatProblem);
+      if (ok === 0) tell(lines, "configuration rejected, the gateway does not start");
+      else tell(lines, "configuration refused, the last good one stays");
     },
     loaded({ digest, generation, routes }, stale, tookMs) {
       ok++;

@@ -55,7 +55,7 @@ export interface ConfigurationReport {
 }
 
 export interface ProviderReport {
-  /** The issuer's name; "" for the first provider. */
+  /** As policies name it: "default" is the first provider. */
   readonly name: string;
   readonly at: number;
   /** Absent: it answered. */

@@ -25,6 +25,7 @@ import { createPublishCounter } from "../admin/bundle-series.ts";
 import { createPublisher } from "../bundle/publisher.ts";
 import { createValidator } from "../bundle/validation/validator.ts";
 import { formatProblem } from "../../config/load.ts";
+import { closeAll } from "../../shared/close-all.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { createKeys } from "../../shared/keys.ts";
 import { createLog, type Log } from "../../shared/log.ts";
@@ -61,9 +62,6 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
   const own = <T extends Closable>(part: T): T => {
     opened.push(part);
     return part;
-  };
-  const closeAll = async (): Promise<void> => {
-    for (const part of opened.toReversed()) await part.close();
   };
 
   try {
@@ -155,11 +153,12 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
         if (settings.drainDelayMs > 0) await delay(settings.drainDelayMs);
         // Before the admin listener, which tells meanwhile that this gateway stops.
         await fleet.stop(settings.drainTimeoutMs + STOP_GRACE_MS);
-        await closeAll();
+        await closeAll(opened);
       },
     };
   } catch (error) {
-    await closeAll();
+    // The first failure is the one to report.
+    await closeAll(opened).catch(() => {});
     throw error;
   }
 }

@@ -2,6 +2,7 @@
 import * as openid from "openid-client";
 
 import type { IdpSettings } from "../../features/sign-in/compiled.ts";
+import { providerName } from "../../features/sign-in/providers.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { OperatorFetch } from "../../http/fetch/operator-fetch.ts";
 import { hashSecret } from "../../shared/keys.ts";
@@ -14,7 +15,7 @@ export interface IdpDeps {
   readonly clock: Clock;
   readonly fetch: OperatorFetch;
   /** A provider was asked. @param problem absent: it answered */
-  readonly onAsked?: ((issuerName: string, problem?: string) => void) | undefined;
+  readonly onAsked?: ((name: string, problem?: string) => void) | undefined;
 }
 
 /** @throws GatewayError `idp.unavailable`, `idp.misconfigured` */
@@ -31,13 +32,13 @@ const TIMEOUT_SECONDS = 10;
 const METADATA_MS = 60 * 60 * 1000;
 
 export function createDiscovery(deps: IdpDeps): Discover {
-  /** By the issuer's name, "" for the first provider; only of the settings in force. */
+  /** By the provider's name; only of the active settings. */
   const known = new Map<string, Known>();
 
   return (settings) => {
     // The secret is part of what was configured: a new one on reload must not be used through an old configuration.
     const key = JSON.stringify([settings.providerUrl, settings.clientId, hashSecret(settings.clientSecret ?? "")]);
-    const name = settings.issuerName ?? "";
+    const name = providerName(settings);
     const older = known.get(name);
     const now = deps.clock.now();
     if (older?.key === key && now - older.askedAtMs < METADATA_MS) return older.configuration;
@@ -115,7 +116,7 @@ async function askMetadata(settings: IdpSettings, deps: IdpDeps): Promise<openid
     const isWrong = isWrongAddress(cause);
     throw new GatewayError(
       isWrong ? "idp.misconfigured" : "idp.unavailable",
-      `Cannot read the metadata of identity provider "${settings.providerUrl}": ${detailOf(cause)}${isWrong ? `; check ${setting}` : ""}`,
+      `Cannot read the metadata of identity provider "${providerName(settings)}" at ${settings.providerUrl}: ${detailOf(cause)}${isWrong ? `; check ${setting}` : ""}`,
       { cause },
     );
   }

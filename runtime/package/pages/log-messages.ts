@@ -39,6 +39,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
   Configuration: {
     "configuration refused, the last good one stays":
       "`problems` says what is wrong. Correct and publish again; nothing changed for users.",
+    "configuration rejected, the gateway does not start":
+      "`problems` says what is wrong. Correct it and start again; `gateway check` finds the same before a start.",
     "not every owner is served as written, the others are":
       "Tell the owners that `problems` names: their last good slices stay in force, or last values of secrets.",
     "the start waits for the server of secrets":
@@ -139,6 +141,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "Rules on these claims admit nobody by them. Allow egress to userinfo.",
     "the identity provider left out claims of a user: rules on them do not decide":
       "The user is in too many groups for the token. Limit the groups at the provider, or let the gateway ask for them (`idp_groups_resolver`).",
+    "the identity provider grants no refresh token":
+      "Logged once. Of users of provider `idp` (`default` is `idp_provider_url`) the gateway learns changes only when they sign in again. To get refresh tokens see Identity providers in GUIDE.md: the scope `offline_access`, or `idp_request_params` at Google.",
     "the keys of an issuer cannot be read":
       "`issuer` is its name in `identity_issuers`, `reason` what its address answered. The last keys go on for a day; without any its assertions get 503.",
     "a back-channel logout was refused":

@@ -226,6 +226,22 @@ describe("what the provider changes reaches decisions", () => {
   });
 });
 
+it("reports a provider that grants no refresh token, once", async () => {
+  await begin({ idp: { issuesRefreshTokens: false } });
+  await bench.browser().signIn(`${APP}/`, "bob@example.com");
+  const reports = bench
+    .logged()
+    .split("\n")
+    .filter((line) => line.includes("grants no refresh token"));
+  expect(reports).toHaveLength(1);
+  expect(JSON.parse(reports[0] ?? "")).toMatchObject({ level: 40, idp: "default" });
+});
+
+it("reports nothing of the kind where refresh tokens are granted", async () => {
+  await begin();
+  expect(bench.logged()).not.toContain("grants no refresh token");
+});
+
 describe("the provider's tokens", () => {
   it("are sealed at rest and newest when asked for", async () => {
     await begin({ idp: { rotateRefreshTokens: true } });

@@ -66,8 +66,7 @@ export function lengthOf(seconds: number): string {
 export function tokenProblems(of: ProcessReport, now: number): readonly Found[] {
   const providers = of.providers.flatMap(({ name, problem }): readonly Found[] => {
     if (problem === undefined) return [];
-    const text =
-      name === "" ? "The identity provider does not answer" : `Identity provider ${strange(name)} does not answer`;
+    const text = `Identity provider ${strange(name)} does not answer`;
     const advice = "Nobody signs in there until it does; who is signed in stays so.";
     return [{ tone: "bad", text, details: [strange(problem, 400)], advice, read: "It's 3 a.m.", of }];
   });

@@ -88,7 +88,7 @@ export function providerRows(reports: Reports): readonly ProviderRow[] {
   return [...Map.groupBy(all, ({ name }) => name).values()].map((same) => {
     const { name, at, problem } = same.reduce((a, b) => (b.at > a.at ? b : a));
     return {
-      name: name === "" ? "the first" : strange(name),
+      name: strange(name),
       state: problem === undefined ? ["good", "answers"] : ["bad", "does not answer"],
       askedAt: at,
       why: problem === undefined ? "" : strange(problem, 400),

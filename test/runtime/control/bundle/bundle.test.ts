@@ -6,7 +6,7 @@ import { createSealing } from "../../../../runtime/control/bundle/secrets.ts";
 import type { CompiledRoute } from "../../../../runtime/config/compiled.ts";
 import type { Snapshot } from "../../../../runtime/config/snapshot.ts";
 import { createKeys } from "../../../../runtime/shared/keys.ts";
-import { silentLog } from "../../../../runtime/shared/log.ts";
+import { createLog, silentLog } from "../../../../runtime/shared/log.ts";
 import { sealSecret } from "../../../../runtime/terraform/resource/seal.ts";
 import { bootFile, createConfigFiles, sliceFile, type ConfigFiles } from "../../../support/bundle-files.ts";
 import { createTestClock } from "../../../support/clock.ts";
@@ -72,6 +72,24 @@ describe("openBundle()", () => {
     expect(opened.status().reloads).toEqual({ ok: 1, failed: 0 });
     files.replace("team-a.json", sliceFile("team-a", "2", 200));
     await expect.poll(() => new Set(marks(opened.current())), soon).toEqual(new Set(["2"]));
+  });
+
+  test("says of a rejected first start that it does not start, and of a later one that the last good one stays", async () => {
+    const lines: string[] = [];
+    const log = createLog({ destination: { write: (line) => void lines.push(line) } });
+    const errors = (): unknown[] =>
+      lines
+        .map((line) => JSON.parse(line) as { level: number; msg: string })
+        .flatMap(({ level, msg }) => (level === 50 ? [msg] : []));
+    files.write("gateway.yaml", bootFile("adress: x"));
+    await open(files.path("gateway.yaml"), { log }).catch(() => undefined);
+    expect(errors()).toEqual(["configuration rejected, the gateway does not start"]);
+
+    files.replace("gateway.yaml", bootFile());
+    const opened = await open(files.path("gateway.yaml"), { log });
+    files.replace("gateway.yaml", bootFile("adress: x"));
+    await opened.reload();
+    expect(errors().slice(1)).toEqual(["configuration refused, the last good one stays"]);
   });
 
   test("fails with every problem of every file", async () => {

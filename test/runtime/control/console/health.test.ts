@@ -109,9 +109,9 @@ describe("what is wrong", () => {
     ],
     [
       "the identity provider",
-      { providers: [{ name: "", at: NOW, problem: "refused" }] },
+      { providers: [{ name: "default", at: NOW, problem: "refused" }] },
       "bad",
-      "The identity provider does not answer",
+      "Identity provider default does not answer",
     ],
     [
       "refreshes",
