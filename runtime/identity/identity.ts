@@ -2,6 +2,7 @@
 import type { BootSettings } from "../config/compiled.ts";
 import type { Snapshot, Snapshots } from "../config/snapshot.ts";
 import type { Endpoint } from "../http/endpoint.ts";
+import { createSafeFetch } from "../http/fetch/safe-fetch.ts";
 import { createOperatorFetch, type OperatorFetch } from "../http/fetch/operator-fetch.ts";
 import type { Keys } from "../shared/keys.ts";
 import type { Log } from "../shared/log.ts";
@@ -131,10 +132,12 @@ export function createSession(deps: SessionDeps): SessionModule {
     development: deps.boot.development,
     clock,
     fetch,
+    guarded: createSafeFetch({ development: deps.boot.development }),
     onAsked: deps.onProviderAsked,
   });
   const groups = createGroupsResolver({ entra: createEntraGroups({ fetch, clock }), log });
-  const idp = createIdp({ discover, keys: createProviderKeys({ fetch }), groups, clock });
+  const providerKeys = createProviderKeys({ clock });
+  const idp = createIdp({ discover, keys: providerKeys, groups, clock });
   const { onRefresh, onSignOut } = deps;
   const recordedIdentities = createIdentities({
     store,
@@ -162,7 +165,10 @@ export function createSession(deps: SessionDeps): SessionModule {
     log,
   });
   const authenticator = refuseBlockedCallers(callers, blocks);
-  const idpTokens = idpTokensWithDirectories(createIdpTokens({ discover, groups, fetch, clock }), directories.lookup);
+  const idpTokens = idpTokensWithDirectories(
+    createIdpTokens({ discover, groups, keys: providerKeys, clock }),
+    directories.lookup,
+  );
   const workloads = issuerKeys && createWorkloadCredentials({ issuerKeys, snapshots, clock, log });
   const programs = createProgramCredentials({
     authenticator: callers,

@@ -119,6 +119,15 @@ describe("the page", () => {
     expect(page.text).toContain(words);
   });
 
+  test.each([
+    ["zero-width characters", "Des\u200bk", "Des\\u200bk"],
+    ["a filler", "Desk\u3164", "Desk\\u3164"],
+    ["250 marks on one letter", `D${"\u0301".repeat(250)}`, "D\\u0301\\u0301"],
+  ])("a client name with %s is shown with what is hidden in it", async (_what, name, shown) => {
+    const { page } = await ask(undefined, { client_name: name });
+    expect([page.text.includes(shown), page.text.includes(name)]).toEqual([true, false]);
+  });
+
   const REFRESHING = { grant_types: ["authorization_code", "refresh_token"] };
   const SHORT = { grant_types: ["authorization_code"] };
   test.each([

@@ -72,16 +72,17 @@ async function asks(browser: Browser, client: SignedInClient): Promise<boolean> 
 
 describe("the user page", () => {
   test("shows session and applications with their ends, and ends an application's access with its approval", async () => {
-    const client = await world.signIn({ metadata: { client_name: "Desk <client>" } });
+    const client = await world.signIn({ metadata: { client_name: "Desk <client>\u200b" } });
     const { browser } = client.oauth;
     const page = await openPage(browser);
+    expect(page.text).not.toContain("\u200b");
     expect(page.text).toContain("This browser");
     expect(page.text).toContain("Desk &#60;client&#62;");
     expect(page.text).toContain(world.resource);
     expect(page.text.match(/<time datetime="[^"]+"/g)?.length).toBeGreaterThanOrEqual(5);
     expect(await works(client)).toBe(true);
     expect(await asks(browser, client)).toBe(false);
-    const after = await browser.submit(page, formOf(page, "End access of Desk &#60;client&#62;"), {});
+    const after = await browser.submit(page, formOf(page, "End access of Desk &#60;client&#62;\\u200b"), {});
     expect([after.status, after.url]).toEqual([200, `${world.gateway.origin}/.gateway/`]);
     expect(after.text).not.toContain("Desk &#60;client&#62;");
     expect(await works(client)).toBe(false);

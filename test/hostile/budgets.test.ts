@@ -56,6 +56,17 @@ describe("client documents", () => {
     }
   });
 
+  test("a few peers that use up what they can leave enough for ten new ones", async () => {
+    const { clock, fetched, read } = reading();
+    for (let second = 0; second < 120; second += 1) {
+      for (let peer = 0; peer < 8; peer += 1) await read("slow.example.org", `203.0.113.${peer}`);
+      clock.advance(1000);
+    }
+    const before = fetched.length;
+    for (let peer = 0; peer < 10; peer += 1) await read("honest.example.org", `198.51.100.${peer}`);
+    expect(fetched.length - before).toBe(10);
+  });
+
   test("named at the endpoints are counted against whoever names them", async () => {
     let fetched = 0;
     const gateway = await start({

@@ -92,6 +92,26 @@ function isSignedBy(key: KeyObject, { hash, options }: Scheme, signed: Buffer, s
   }
 }
 
+/**
+ * What the signature covers. Bytes that are not UTF-8 would become another text, and a byte order mark is not JSON
+ * (RFC 8259 §8.1): no reader may drop it.
+ *
+ * @throws SyntaxError, TypeError
+ */
+export function parseClaims(payload: Uint8Array): unknown {
+  return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(payload));
+}
+
+/** Whether the claims of this JWT, whose signature was checked elsewhere, are JSON for every reader. */
+export function hasPlainClaims(token: string): boolean {
+  try {
+    parseClaims(Buffer.from(token.split(".")[1] ?? "", "base64url"));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Texts that mean the same bytes but are written otherwise are refused: there is one way to write a token. */
 function decode(text: string): Buffer {
   const bytes = Buffer.from(text, "base64url");

@@ -16,7 +16,7 @@ import { createCooldowns } from "../../shared/cooldown.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { parseKeySet } from "../../shared/key-set.ts";
 import type { Log } from "../../shared/log.ts";
-import { verifyCompactJws, type FindKey } from "./compact-jws.ts";
+import { parseClaims, verifyCompactJws, type FindKey } from "./compact-jws.ts";
 import { createKubernetesIssuer, type KubernetesIssuer, type ReadKeySet } from "./kubernetes-issuer.ts";
 import { fitsNoKey } from "../provider/provider-keys.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
@@ -141,8 +141,7 @@ async function check(token: string, find: FindKey, algorithms: readonly string[]
   const { payload, header } = await verifyCompactJws(token, find, algorithms);
   let claims: unknown;
   try {
-    // A mark at its beginning is no JSON (RFC 8259 §8.1), and left in it.
-    claims = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(payload));
+    claims = parseClaims(payload);
   } catch {
     return { ok: false, reason: "bad", detail: "its claims are no JSON" };
   }

@@ -5,6 +5,7 @@ import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import { providerName } from "../../features/sign-in/providers.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { OperatorFetch } from "../../http/fetch/operator-fetch.ts";
+import type { SafeFetch } from "../../http/fetch/safe-fetch.ts";
 import { hashSecret } from "../../shared/keys.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { detailOf, isWrongAddress } from "./idp-errors.ts";
@@ -14,6 +15,7 @@ export interface IdpDeps {
   readonly development: boolean;
   readonly clock: Clock;
   readonly fetch: OperatorFetch;
+  readonly guarded: SafeFetch;
   /** A provider was asked. @param problem absent: it answered */
   readonly onAsked?: ((name: string, problem?: string) => void) | undefined;
 }
@@ -28,6 +30,8 @@ interface Known {
 }
 
 const TIMEOUT_SECONDS = 10;
+/** Key sets with certificates have about 100 KiB. */
+const ANSWER_BYTES = 1024 * 1024;
 /** Metadata is asked for again after so long; the old one serves while that fails. */
 const METADATA_MS = 60 * 60 * 1000;
 
@@ -90,8 +94,37 @@ function withoutChallenge(answer: Response): Response {
   return new Response(answer.body, { status: answer.status, headers });
 }
 
+/**
+ * Where requests to a provider may go. The operator trusts `idp_provider_url` to name its own endpoints. Another provider may
+ * name its own origin, which the operator wrote, and public addresses: no way into our network (as for keys, issuer-keys.ts).
+ */
+function fetchFor({ providerUrl, issuerName }: IdpSettings, { fetch, guarded }: IdpDeps): OperatorFetch {
+  if (issuerName === undefined) return fetch;
+  const { origin } = new URL(providerUrl);
+  return async (url, init = {}) => {
+    const { origin: asked, host } = new URL(url);
+    if (asked === origin) return fetch(url, init);
+    const answer = await guarded({
+      url,
+      target: { kind: "named", domains: [] },
+      method: init.method === "POST" ? "POST" : "GET",
+      headers: Object.fromEntries(new Headers(init.headers)),
+      // The library sends forms.
+      ...(init.body instanceof URLSearchParams ? { body: init.body.toString() } : {}),
+      maxBytes: ANSWER_BYTES,
+      timeoutMs: TIMEOUT_SECONDS * 1000,
+      ...(init.signal ? { signal: init.signal } : {}),
+    });
+    if (!answer.ok) throw new GatewayError("fetch.unreachable", `Cannot fetch from "${host}": ${answer.detail}`);
+    return new Response(answer.body.length === 0 ? null : new Uint8Array(answer.body), {
+      status: answer.status,
+      headers: answer.headers,
+    });
+  };
+}
+
 async function askMetadata(settings: IdpSettings, deps: IdpDeps): Promise<openid.Configuration> {
-  const { fetch } = deps;
+  const fetch = fetchFor(settings, deps);
   try {
     const server = new URL(settings.providerUrl);
     const secret = settings.clientSecret;

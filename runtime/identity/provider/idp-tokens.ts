@@ -11,14 +11,14 @@ import * as openid from "openid-client";
 
 import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
-import type { OperatorFetch } from "../../http/fetch/operator-fetch.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import { hasPlainClaims } from "../issuers/compact-jws.ts";
 import { forGrants, type Discover } from "./idp-discovery.ts";
 import { providerError } from "./idp-errors.ts";
 import type { AuthFailureReason } from "../principal.ts";
 import type { GroupsResolver } from "./groups-resolver.ts";
 import { lacksProfile, readProfile, type ProfileFacts } from "./provider-claims.ts";
-import { SIGNING_ALGORITHMS } from "./provider-keys.ts";
+import { SIGNING_ALGORITHMS, type ProviderKeys } from "./provider-keys.ts";
 import { providerUserId, type UserId } from "../../shared/user-id.ts";
 
 export type IdpTokenFormat = "idp_access_token" | "idp_identity_token";
@@ -49,7 +49,7 @@ export interface IdpTokens {
 export interface IdpTokenDeps {
   readonly discover: Discover;
   readonly groups: GroupsResolver;
-  readonly fetch: OperatorFetch;
+  readonly keys: Pick<ProviderKeys, "find">;
   readonly clock: Clock;
 }
 
@@ -58,20 +58,11 @@ const CLOCK_TOLERANCE_SECONDS = 5;
 const NO_EXPIRY_SECONDS = 60;
 
 export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
-  let keys: { readonly url: string; readonly find: jose.JWTVerifyGetKey } | undefined;
-
   const keysOf = (configuration: openid.Configuration): jose.JWTVerifyGetKey => {
-    const url = configuration.serverMetadata().jwks_uri;
-    if (url === undefined)
+    const find = deps.keys.find(configuration);
+    if (find === undefined)
       throw new GatewayError("idp.unavailable", "Cannot check a token: the provider publishes no keys");
-    if (keys?.url !== url) {
-      // Asks at most every 30 s for a key it does not know, so that invented key ids cost the provider nothing.
-      const find = jose.createRemoteJWKSet(new URL(url), {
-        [jose.customFetch]: (address: string, options: RequestInit) => deps.fetch(address, options),
-      });
-      keys = { url, find };
-    }
-    return keys.find;
+    return find;
   };
 
   const verifyJwt = async (
@@ -88,6 +79,7 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
         requiredClaims: ["sub", "exp", "iat"],
         currentDate: new Date(deps.clock.now()),
       });
+      if (!hasPlainClaims(token)) return { reason: "malformed" };
       return { payload, type: (protectedHeader.typ ?? "").toLowerCase().replace(/^application\//, "") };
     } catch (error) {
       return { reason: refusalOf(error) };
@@ -185,11 +177,7 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
     if ("reason" in verified) return { ok: false, reason: verified.reason };
     const { payload, type } = verified;
     if (!isIdToken(type, payload)) return { ok: false, reason: "wrong-kind" };
-    // OpenID Connect Core §3.1.3.7: with several audiences, or with azp at all, azp must be the client.
-    const isShared = Array.isArray(payload.aud) && payload.aud.length > 1;
-    if ((isShared || payload["azp"] !== undefined) && payload["azp"] !== settings.clientId) {
-      return { ok: false, reason: "wrong-audience" };
-    }
+    if (isForAnother(payload, settings)) return { ok: false, reason: "wrong-audience" };
     // Signed is no promise of a type.
     const { sub: subject }: Readonly<Record<string, unknown>> = payload;
     const made = typeof subject === "string" && providerUserId(settings.issuerName, subject);
@@ -202,6 +190,14 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
     verify: (settings, token, format, audiences) =>
       format === "idp_access_token" ? verifyAccessToken(settings, token, audiences) : verifyIdToken(settings, token),
   };
+}
+
+/** OpenID Connect Core §3.1.3.7: with several audiences, or with azp at all, azp must be the client. */
+export function isForAnother(
+  { aud, azp }: Readonly<Record<string, unknown>>,
+  { clientId }: Pick<IdpSettings, "clientId">,
+): boolean {
+  return ((Array.isArray(aud) && aud.length > 1) || azp !== undefined) && azp !== clientId;
 }
 
 function isJwt(token: string): boolean {

@@ -14,6 +14,8 @@ import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { forGrants, type Discover } from "./idp-discovery.ts";
 import { detailOf, isRefusedCode, isRefusedRefresh, OTHER_SUBJECT, providerError } from "./idp-errors.ts";
 import { scopesFor } from "./idp-scopes.ts";
+import { hasPlainClaims } from "../issuers/compact-jws.ts";
+import { isForAnother } from "./idp-tokens.ts";
 import { freshSignIn } from "./auth-time.ts";
 import type { GroupsResolver } from "./groups-resolver.ts";
 import { lacksOnlyName, lacksProfile, readProfile, withOthersLeftOut, type ProfileFacts } from "./provider-claims.ts";
@@ -104,10 +106,11 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
     };
   };
 
-  /** @throws GatewayError */
-  const checkSignature = async (
+  /** Of an ID token, what the library leaves. @throws GatewayError */
+  const checkIdToken = async (
+    settings: IdpSettings,
     configuration: openid.Configuration,
-    answer: openid.TokenEndpointResponse,
+    answer: openid.TokenEndpointResponse & openid.TokenEndpointResponseHelpers,
     refuses: (status: number, code: string) => boolean,
   ): Promise<void> => {
     if (answer.id_token === undefined) return;
@@ -117,6 +120,14 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
       const code = fitsNoKey(error) && refuses(0, "") ? "idp.refused" : "idp.unavailable";
       throw new GatewayError(code, `Cannot check the signature of an ID token: ${detailOf(error)}`);
     }
+    const problem = isForAnother(answer.claims() ?? {}, settings)
+      ? "its azp is another client"
+      : hasPlainClaims(answer.id_token)
+        ? undefined
+        : "its claims are not JSON";
+    if (problem === undefined) return;
+    const code = refuses(0, "") ? "idp.refused" : "idp.unavailable";
+    throw new GatewayError(code, `Cannot use an ID token: ${problem}`);
   };
 
   return {
@@ -148,7 +159,7 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
           pkceCodeVerifier: checks.codeVerifier,
           idTokenExpected: true,
         });
-        await checkSignature(configuration, answer, isRefusedCode);
+        await checkIdToken(settings, configuration, answer, isRefusedCode);
         return tokenSet(settings, answer);
       } catch (error) {
         if (error instanceof GatewayError) throw error;
@@ -166,7 +177,7 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
       const configuration = await discover(settings);
       try {
         const answer = await openid.refreshTokenGrant(forGrants(configuration, settings), refreshToken);
-        await checkSignature(configuration, answer, isRefusedRefresh);
+        await checkIdToken(settings, configuration, answer, isRefusedRefresh);
         return tokenSet(settings, answer);
       } catch (error) {
         if (error instanceof GatewayError) throw error;

@@ -2,6 +2,7 @@
 import type { Snapshot } from "../../config/snapshot.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { redirect } from "../../http/respond.ts";
+import { visibleText } from "../../shared/json/visible-text.ts";
 import { accessSection } from "../../pages/access.ts";
 import type { Html } from "../../pages/html.ts";
 import type { Principal } from "../../identity/principal.ts";
@@ -26,7 +27,7 @@ export async function renderUserSection(deps: UserSectionDeps, principal: Princi
   return accessSection(
     grants.map((grant) => ({
       id: grant.id,
-      clientName: grant.clientName,
+      clientName: visibleText(grant.clientName),
       clientId: grant.clientId,
       clientHost: isClientIdUrl(grant.clientId) ? new URL(grant.clientId).host : undefined,
       server: grant.audience,
@@ -37,7 +38,7 @@ export async function renderUserSection(deps: UserSectionDeps, principal: Princi
     })),
     consents.map(({ key, clientName, audience, grantedAt, expiresAt }) => ({
       key,
-      clientName,
+      clientName: visibleText(clientName),
       server: audience,
       given: toDate(grantedAt),
       ends: toDate(expiresAt),

@@ -16,6 +16,7 @@ import { consentPage, NO_ACCESS_STATUS, noAccessPage, type AccessLength } from "
 import { continuePage } from "../../../pages/signed-out.ts";
 import { mayReachSomething } from "../../../policy/reach.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
+import { visibleText } from "../../../shared/json/visible-text.ts";
 import { hashSecret } from "../../../shared/keys.ts";
 import { helpfulProviders, otherProviders } from "../../../identity/sign-in/choose-provider.ts";
 import { isFromOwnForm, refuseScript } from "../../../identity/csrf.ts";
@@ -232,7 +233,7 @@ function commonParts(deps: ConsentDeps, waiting: Waiting, principal: Principal) 
   const { client, routes, text, id } = waiting;
   const { user } = principal;
   return {
-    clientName: client.metadata.client_name ?? client.id,
+    clientName: visibleText(client.metadata.client_name ?? client.id),
     servers: routes.map((route) => ({ name: route.name, url: route.mcp.resource })),
     user: user.email || user.name || user.id,
     form: { action: CONSENT_PATH, requestId: text, csrfToken: deps.session.csrf.token(principal, formName(id)) },

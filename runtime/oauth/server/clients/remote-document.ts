@@ -4,8 +4,8 @@
  *
  * Untrusted input: what the address answers, and whoever names an address. Promises: failures and invalid documents are
  * never kept; a document is asked for at most once a minute, and the hosts of one allowed pattern together so often as its
- * budget allows, so that nobody can make us fetch in a loop, not with many names under one wildcard either; no peer can use
- * up what a pattern has; nothing is used longer than a day after it was read.
+ * budget allows, so that nobody can make us fetch in a loop, not with many names under one wildcard either; a few peers
+ * cannot use up what a pattern has; nothing is used longer than a day after it was read.
  *
  * @see draft-ietf-oauth-client-id-metadata-document §4.4, RFC 9111 §4.2
  */
@@ -66,6 +66,10 @@ const MAX_AGE_MS = 24 * 3600_000;
 const MAX_DOCUMENTS = 1000;
 /** Per allowed pattern: many names and addresses that it allows must not make us the attacker of who serves them. */
 const OF_PATTERN = { burst: 30, perSecond: 1 };
+/** What of it peers have that ask again and again: a few of them must leave something for others. */
+const OF_REGULARS = { burst: 20, perSecond: 0.75 };
+/** A peer is new to a pattern for two documents, as many as an authorization takes, and again after ten minutes. */
+const OF_NEWCOMER = { burst: 2, perSecond: 2 / 600 };
 /** Per peer, of all patterns: a third of what one has. An authorization takes two documents, for everybody a minute long. */
 const OF_PEER = { burst: 10, perSecond: 0.25 };
 
@@ -79,14 +83,20 @@ export function createRemoteDocuments(deps: RemoteDocumentDeps): RemoteDocuments
   const kept = new Map<string, Kept>();
   const reading = new Map<string, Promise<Step<unknown>>>();
   const ofPattern = createRateLimit({ clock }, OF_PATTERN.burst, OF_PATTERN.perSecond);
+  const ofRegulars = createRateLimit({ clock }, OF_REGULARS.burst, OF_REGULARS.perSecond);
   const ofPeer = createRateLimit({ clock }, OF_PEER.burst, OF_PEER.perSecond);
+  const ofNewcomer = createRateLimit({ clock }, OF_NEWCOMER.burst, OF_NEWCOMER.perSecond);
 
   const readAnew = async (url: string, { allowed, isValid, peer }: DocumentRequest): Promise<Step<unknown>> => {
     // The peer first: what it has not left takes nothing from others.
     if (peer !== undefined && ofPeer.take(networkOf(peer)) > 0) return keptOr(url, "asked too often by this peer");
     const { hostname } = new URL(url);
     const pattern = findDomain(allowed, hostname)?.text ?? hostname;
-    if (ofPattern.take(pattern) > 0) return keptOr(url, `asked too often for documents of ${pattern}`);
+    const isNewcomer = peer === undefined || ofNewcomer.take(`${pattern} ${networkOf(peer)}`) === 0;
+    // Both are counted: what newcomers take, regulars do not have.
+    const isOver = ofRegulars.take(pattern) > 0;
+    if ((isOver && !isNewcomer) || ofPattern.take(pattern) > 0)
+      return keptOr(url, `asked too often for documents of ${pattern}`);
     const answer = await deps.fetch(url, allowed);
     if (!answer.ok && answer.transient === true) return keptOr(url, answer.reason);
     kept.delete(url);
