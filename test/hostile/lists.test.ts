@@ -100,6 +100,8 @@ function events(socket: Socket, text: string): void {
 }
 
 const result = (inner: string, id = "1"): string => `{"jsonrpc":"2.0","id":${id},"result":{${inner}}}`;
+const UNANSWERED =
+  '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"The service behind this address gave no valid answer","data":{"reason":"upstream.protocol"}}}';
 const heard = (): number => upstream.requests.length;
 
 describe("an answer as JSON", () => {
@@ -189,7 +191,8 @@ describe("an answer as JSON", () => {
 
   test.each([
     ["an error", '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}', "200 OK"],
-    ["a page of HTML with an error status", "<html>", "503 Service Unavailable"],
+    ["an error without an id", '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}', "200 OK"],
+    ["an error of HTTP as JSON", '{"error":"down"}', "503 Service Unavailable"],
     ["a list with an error status", result(`"tools":[${TOOLS}]`), "500 Internal Server Error"],
   ])("that is %s", async (_, body, status) => {
     upstream.answer((socket) => json(socket, body, { status }));
@@ -198,10 +201,55 @@ describe("an answer as JSON", () => {
     expect(answer.body).toBe(body.replace(`,{"name":"${HIDDEN}"}`, ""));
   });
 
+  test.each([
+    ["text with an error status", "500 Internal Server Error", "text/plain", "Authorization: x"],
+    ["a page", "503 Service Unavailable", "text/html", "X-Own: kept"],
+    ["an acknowledgement", "202 Accepted", "text/plain", "X-Own: kept"],
+    ["broken JSON with an error status", "500 Internal Server Error", "application/json", "X-Own: kept"],
+  ])("keeps its status and nothing else when it is %s", async (_, status, type, header) => {
+    upstream.answer((socket) => json(socket, `["${HIDDEN}",`, { status, type, headers: `${header}\r\n` }));
+    const answer = await ask();
+    expect([answer.status, answer.body]).toEqual([Number(status.slice(0, 3)), ""]);
+    expect(answer.headers.get("content-length")).toEqual(["0"]);
+  });
+
+  test.each([
+    ['"a/b"', '"a\\/b"'],
+    ['"caf\\u00e9"', '"c\\u0061f\\u00E9"'],
+    ["1", "1.0"],
+    ["1", "10e-1"],
+  ])("whose id %s is spelled %s is the one that was asked for", async (id, written) => {
+    upstream.answer((socket) => json(socket, result(`"tools":[${TOOLS}]`, written)));
+    expect((await ask({ id })).body).toBe(result('"tools":[{"name":"read","x":1.0e2},{"name":"write"}]', written));
+  });
+
+  test("whose id differs where numbers are rounded is another one", async () => {
+    upstream.answer((socket) => json(socket, result(`"tools":[${TOOLS}]`, "9007199254740992")));
+    expect((await ask({ id: "9007199254740993" })).status).toBe(502);
+  });
+
+  test.each([
+    ["a notification", '{"jsonrpc":"2.0","method":"notifications/x"}'],
+    ["the answer to something else", '{"jsonrpc":"2.0","id":7,"result":{}}'],
+    ["nothing", ""],
+  ])("that is none to the request is refused: %s", async (_, body) => {
+    upstream.answer((socket) => json(socket, body));
+    expect((await ask()).status).toBe(502);
+  });
+
   test("to a notification is no answer", async () => {
     upstream.answer((socket) => json(socket, result(`"tools":[${TOOLS}]`, "null")));
     const body = '{"jsonrpc":"2.0","method":"tools/list"}';
     expect((await ask({ body })).body).not.toContain(HIDDEN);
+  });
+
+  test("to a notification asks for no other page", async () => {
+    const before = heard();
+    upstream.answer((socket) =>
+      json(socket, '{"jsonrpc":"2.0","result":{"tools":[{"name":"delete_it"}],"nextCursor":"c"}}'),
+    );
+    await ask({ body: '{"jsonrpc":"2.0","method":"tools/list"}' });
+    expect(heard() - before).toBe(1);
   });
 
   test("of a call is not looked at, whatever stands in it", async () => {
@@ -246,10 +294,43 @@ describe("an answer as events", () => {
     );
   });
 
-  test("an event without its blank line is none, and is not passed on", async () => {
-    upstream.answer((socket) => events(socket, `data: ${result(`"tools":[${TOOLS}]`)}\n`));
-    expect((await ask()).body).toBe("");
+  test.each([
+    ["an event without its blank line", `data: ${result(`"tools":[${TOOLS}]`)}\n`],
+    ["nothing", ""],
+    [
+      "other messages",
+      'data: {"jsonrpc":"2.0","method":"notifications/x"}\n\ndata: {"jsonrpc":"2.0","id":7,"result":{}}\n\n',
+    ],
+    ["an error without an id", 'data: {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}\n\n'],
+  ])("that ends without the answer ends with an error to the request: %s", async (_, text) => {
+    upstream.answer((socket) => events(socket, text));
+    const { status, body } = await ask();
+    expect([status, body.includes(HIDDEN)]).toEqual([200, false]);
+    expect(body.endsWith(`data: ${UNANSWERED}\n\n`)).toBe(true);
   });
+
+  test.each(['"error":{"code":-32601,"message":"no"}', '"result":{}', '"result":{"tools":[]}'])(
+    "that answers with %s ends as it came",
+    async (member) => {
+      upstream.answer((socket) => events(socket, `data: {"jsonrpc":"2.0","id":1,${member}}\n\n`));
+      expect((await ask()).body).toBe(`data: {"jsonrpc":"2.0","id":1,${member}}\n\n`);
+    },
+  );
+
+  test.each(["text/plain", "application/json", "text/html; charset=utf-8"])(
+    "that comes as %s to a request for a stream is refused",
+    async (type) => {
+      const text = `data: ${result(`"tools":[${TOOLS}]`)}\n\n`;
+      upstream.answer((socket) => json(socket, text, { type }));
+      const connection = openRaw(
+        pipeline.port,
+        "GET /judged/mcp HTTP/1.1\r\nHost: mcp.example\r\nAuthorization: Bearer gwt_alice\r\nAccept: text/event-stream\r\nConnection: close\r\n\r\n",
+      );
+      await connection.closed;
+      expect(connection.text).toContain(" 502 ");
+      expect(connection.text).not.toContain(HIDDEN);
+    },
+  );
 
   test("that comes again in a stream opened by GET", async () => {
     const text = `id: 1\ndata: ${result(`"tools":[${TOOLS}]`, '"earlier"')}\n\ndata: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n`;
@@ -316,6 +397,18 @@ describe("a page on which all is hidden", () => {
       method: "tools/list",
       params: { _meta: { progressToken: 7 }, cursor: "a b" },
     });
+  });
+
+  test("is asked for by the same message, numbers as they were written", async () => {
+    const before = heard();
+    const large = "9007199254740993";
+    upstream.answer((socket, request) =>
+      json(socket, cursorOf(request.body.toString()) === "c" ? page("") : page(hidden, "c")),
+    );
+    await ask({ params: `{"_meta":{"progressToken":${large}},"x":1.0,"cursor":null}` });
+    expect(upstream.requests[before + 1]?.body.toString()).toBe(
+      `{"id":1,"jsonrpc":"2.0","method":"tools/list","params":{"_meta":{"progressToken":${large}},"cursor":"c","x":1.0}}`,
+    );
   });
 
   test("comes empty, with its cursor, after eight requests", async () => {

@@ -10,6 +10,7 @@ import { EventBlocks, renderEvent, type EventBlock } from "../../mcp/lists/event
 import { LISTS, readListAnswer } from "../../mcp/lists/list-answer.ts";
 import type { McpMessage } from "../../mcp/message.ts";
 import { isJsonMediaType } from "../../mcp/message-headers.ts";
+import { repliesTo, sameId } from "../../mcp/message-id.ts";
 import { GrowingBytes } from "../../mcp/lists/growing-bytes.ts";
 import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
@@ -18,6 +19,7 @@ import { keepsFor, type ListDeps, type ListRules } from "./list-rules.ts";
 import { withoutThose, type AnswerReader, type ListReceiver } from "./list-receiver.ts";
 import { StrayReader } from "./stray-reader.ts";
 import { lockReaderFor } from "./tool-lock.ts";
+import { canonicalJson, parseVerbatim } from "../../shared/canonical-json.ts";
 import { guard } from "../../shared/faults/guard.ts";
 import { isEventStream } from "../forwarding/response-headers.ts";
 
@@ -47,14 +49,15 @@ export function listReaderFor(deps: ListDeps, context: RequestContext, next: Lis
   const lock = lockReaderFor(deps, context);
   const keeps = filters ? keepsFor(deps, context) : undefined;
   if (isOther) return new StrayReader(message?.kind === "request" ? message.id : undefined, { keeps, lock }, next);
-  const takesEvents = isStream && lock !== undefined && exchange.header("accept")?.includes("event-stream") === true;
+  const takesEvents = isStream && /event-stream/i.test(exchange.header("accept") ?? "");
+  const isAnsweredElsewhere = context.messageAddress !== undefined;
   const count = ({ hidden, shown }: Pick<FilteredAnswer, "hidden" | "shown">): void => {
     if (context.outcome === undefined) return;
     const lists = (context.outcome.lists ??= { hidden: 0, shown: 0 });
     lists.hidden += hidden;
     lists.shown += shown;
   };
-  return new ListReader(isStream ? undefined : message, { keeps, lock, takesEvents, count }, next);
+  return new ListReader(isStream ? undefined : message, { keeps, lock, takesEvents, isAnsweredElsewhere, count }, next);
 }
 
 /** A page on which nothing is left, as it goes to the client when no other one comes. */
@@ -67,8 +70,8 @@ export class ListReader implements AnswerReader {
   readonly #message: McpMessage | undefined;
   readonly #rules: ListRules;
   readonly #next: ListReceiver;
-  /** What comes now. */
-  #mode: "plain" | "body" | "events" = "plain";
+  /** What comes now; `dropped`: it reaches no client. */
+  #mode: "plain" | "body" | "events" | "dropped" = "plain";
   /** What the client gets; undefined until it is known. */
   #clientMode: "body" | "events" | undefined;
   #head: Head | undefined;
@@ -77,6 +80,7 @@ export class ListReader implements AnswerReader {
   #emptyPage: EmptyPage | undefined;
   #pages = 1;
   #timer: NodeJS.Timeout | undefined;
+  #isAnswered = false;
   #isDone = false;
 
   /** @param message the request for a list; undefined: an event stream, in which answers may come again */
@@ -99,13 +103,18 @@ export class ListReader implements AnswerReader {
     // We ask for none (request-headers.ts), and nobody could read it on its way.
     if (isCoded && this.#mode !== "plain")
       return this.#refuse("an answer with a content coding, although none was asked for");
-    // What is not listed here clients do not take for an answer; that one asks for a token is for others to see.
-    if (this.#mode === "plain" && status < 300 && !isWhole && this.#message !== undefined && status !== 202)
+    const isRequest = this.#message !== undefined;
+    const isGood = status < 300 && status !== 202;
+    if (this.#mode === "plain" && isGood && isRequest && !(isWhole && this.#rules.isAnsweredElsewhere === true))
       return this.#refuse("an answer to a list request that is neither JSON nor an event stream");
     // Clients that wait for events read as such whatever comes.
     if (this.#mode !== "events" && status < 300 && !isWhole && this.#rules.takesEvents)
       return this.#refuse("an answer to a request for an event stream that is none");
-    if (status === 401) this.#mode = "plain";
+    // The status says enough, and a text may name hidden tools. Other code looks at a status of 401.
+    if (isRequest && !isWhole && (status === 401 || (this.#mode === "plain" && !isGood))) {
+      this.#mode = "dropped";
+      return this.#next.onHead(status, [...withoutThose(headers), "content-length", "0"], true);
+    }
     if (this.#mode === "body" && this.#message !== undefined) {
       this.#clientMode = "body";
       this.#head = { status, headers };
@@ -120,6 +129,7 @@ export class ListReader implements AnswerReader {
     if (this.#isDone) return;
     if (this.#mode === "plain") return this.#next.onData(chunk);
     if (this.#mode === "events") return this.#readEvents(chunk);
+    if (this.#mode === "dropped") return;
     if (this.#body.length + chunk.length <= MAX_LIST_BYTES) return this.#body.push(chunk);
     if (this.#emptyPage) this.#answerEmptyPage();
     else this.#refuse(`an answer to a list request of more than ${MAX_LIST_BYTES} bytes`);
@@ -130,6 +140,7 @@ export class ListReader implements AnswerReader {
     if (this.#mode === "plain") return this.#next.onEnd(trailers);
     if (this.#mode === "body") return this.#readBody();
     if (this.#emptyPage) return this.#answerEmptyPage();
+    if (this.#mode === "events" && this.#isUnanswered) return this.#refuse(UNANSWERED);
     this.close();
     this.#next.onEnd();
   }
@@ -137,6 +148,8 @@ export class ListReader implements AnswerReader {
   onFailure(failure: UpstreamFailure, detail: string): void {
     if (this.#isDone) return;
     if (this.#emptyPage) return this.#answerEmptyPage();
+    // A silent stream is ended, not broken off: without a response its client would wait forever.
+    if (failure === "timeout" && this.#clientMode === "events" && this.#isUnanswered) return this.#refuse(UNANSWERED);
     this.close();
     this.#next.onFailure(failure, detail);
   }
@@ -158,13 +171,12 @@ export class ListReader implements AnswerReader {
     const bytes = whole.subarray(0, 3).equals(BYTE_ORDER_MARK) ? whole.subarray(3) : whole;
     const filtered = this.#filter(bytes);
     const isError = (this.#head?.status ?? 200) >= 300;
-    if (filtered === "none" || (filtered === "unreadable" && isError)) {
+    if (typeof filtered === "string") {
       if (this.#emptyPage) return this.#answerEmptyPage();
-      return this.#answer(whole);
-    }
-    if (filtered === "unreadable") {
-      if (this.#emptyPage) return this.#answerEmptyPage();
-      return this.#refuse("an answer to a list request that cannot be read");
+      if (filtered === "none" && (isError || !this.#isUnanswered || repliesTo(bytes, this.#message?.id, true)))
+        return this.#answer(whole);
+      if (isError) return this.#answer(NOTHING);
+      return this.#refuse(filtered === "none" ? UNANSWERED : "an answer to a list request that cannot be read");
     }
     if (this.#isRefilled(filtered, [])) return;
     this.#answer(filtered.bytes, []);
@@ -187,7 +199,10 @@ export class ListReader implements AnswerReader {
     const isAddress = block.type === "endpoint" && !/^\s*[[{]/.test(block.data.toString("latin1", 0, 64));
     if (this.#message === undefined && isAddress) return pass(block.raw);
     const filtered = this.#filter(block.data);
-    if (filtered === "none") return pass(block.raw);
+    if (filtered === "none") {
+      if (this.#isUnanswered) this.#isAnswered = repliesTo(block.data, this.#message?.id);
+      return pass(block.raw);
+    }
     if (filtered === "unreadable") {
       if (this.#emptyPage) return this.#answerEmptyPage();
       return this.#refuse("an event that cannot be read, among the answers to a list request");
@@ -195,14 +210,20 @@ export class ListReader implements AnswerReader {
     if (this.#isRefilled(filtered, block.others)) return;
     if (this.#clientMode === "body") return this.#answer(filtered.bytes);
     this.#emptyPage = undefined;
+    this.#isAnswered = true;
     pass(renderEvent(block.others, filtered.bytes.toString("utf8")));
+  }
+
+  /** The client waits for something that only an answer ends. */
+  get #isUnanswered(): boolean {
+    return this.#message?.kind === "request" && !this.#isAnswered;
   }
 
   #filter(bytes: Buffer): FilteredAnswer | "none" | "unreadable" {
     const answer = readListAnswer(bytes);
     if (typeof answer === "string") return answer;
     // Somebody else's answer, which no client waits for here.
-    if (this.#message !== undefined && answer.id !== this.#message.id) return "unreadable";
+    if (this.#message !== undefined && !sameId(answer.id, this.#message.id)) return "unreadable";
     const { keeps, lock } = this.#rules;
     const leavesOut = lock?.(bytes, answer, {
       isError: (this.#head?.status ?? 200) >= 300,
@@ -222,7 +243,7 @@ export class ListReader implements AnswerReader {
   /** Nothing is left of the page, and there are others: asks for the next one. */
   #isRefilled({ bytes, shown, hidden, nextCursor }: FilteredAnswer, others: readonly string[]): boolean {
     const message = this.#message;
-    if (message === undefined || shown > 0 || hidden === 0 || nextCursor === undefined) return false;
+    if (message?.kind !== "request" || shown > 0 || hidden === 0 || nextCursor === undefined) return false;
     this.#emptyPage = { bytes, others };
     if (this.#pages === MAX_PAGES) {
       this.#answerEmptyPage();
@@ -253,7 +274,7 @@ export class ListReader implements AnswerReader {
     } else {
       const { status, headers } = this.#head ?? { status: 200, headers: [] };
       this.#next.onHead(status, [...withoutThose(headers), "content-length", String(bytes.length)]);
-      this.#next.onData(bytes);
+      if (bytes.length > 0) this.#next.onData(bytes);
     }
     this.#next.onEnd();
   }
@@ -268,13 +289,12 @@ export class ListReader implements AnswerReader {
   }
 }
 
-/** The same request for another page. */
-function nextPage({ bytes, id, facts }: McpMessage, cursor: string): Buffer {
-  const { params } = JSON.parse(bytes.toString("utf8")) as { readonly params?: object };
-  const method = JSON.stringify(facts.method);
-  return Buffer.from(
-    `{"jsonrpc":"2.0","id":${id},"method":${method},"params":${JSON.stringify({ ...params, cursor })}}`,
-  );
+/** The same request for another page; numbers stay as they were written. */
+function nextPage({ bytes }: McpMessage, cursor: string): Buffer {
+  const message = parseVerbatim(bytes.toString("utf8")) as { readonly params?: object };
+  return Buffer.from(canonicalJson({ ...message, params: { ...message.params, cursor } }));
 }
 
+const UNANSWERED = "the end of an answer to a list request without a response";
+const NOTHING = Buffer.alloc(0);
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);

@@ -61,6 +61,8 @@ export interface ListRules {
   readonly lock: LockReader | undefined;
   /** The client reads what comes as events, whatever it is. */
   readonly takesEvents?: boolean;
+  /** What answers the message comes in another stream (MCP 2024-11-05). */
+  readonly isAnsweredElsewhere?: boolean;
   /** Told of each list that was filtered. */
   readonly count?: (list: { readonly hidden: number; readonly shown: number }) => void;
 }

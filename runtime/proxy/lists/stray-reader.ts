@@ -9,6 +9,7 @@ import { filterAnswer } from "../../mcp/lists/filter-answer.ts";
 import { EventBlocks, renderEvent } from "../../mcp/lists/event-blocks.ts";
 import { GrowingBytes } from "../../mcp/lists/growing-bytes.ts";
 import { readListAnswer } from "../../mcp/lists/list-answer.ts";
+import { sameId } from "../../mcp/message-id.ts";
 import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import { withoutThose, type AnswerReader, type ListReceiver } from "./list-receiver.ts";
@@ -116,7 +117,7 @@ export class StrayReader implements AnswerReader {
     if (!mayHoldList(bytes)) return "as it came";
     const answer = readListAnswer(bytes);
     if (answer === "unreadable") return undefined;
-    if (answer === "none" || (this.#ownId !== undefined && answer.id === this.#ownId)) return "as it came";
+    if (answer === "none" || (this.#ownId !== undefined && sameId(answer.id, this.#ownId))) return "as it came";
     const { keeps, lock } = this.#rules;
     const leavesOut = lock?.(bytes, answer, { isStray: true });
     return filterAnswer(bytes, answer, { keeps: keeps?.(), leavesOut, isModern: false }).bytes;

@@ -8,6 +8,7 @@ import type { Notify } from "../../audit/events.ts";
 import type { RecordWriter } from "../../audit/record-writer.ts";
 import type { ToolDrift } from "../../mcp/tool-locks/check-tools.ts";
 import { NEVER, type ToolState } from "../../mcp/tool-locks/seen-tools.ts";
+import { idKey } from "../../mcp/message-id.ts";
 import type { ToolLocks } from "../../mcp/tool-locks/tool-locks.ts";
 import type { FoundItem, ListAnswer } from "../../mcp/lists/list-answer.ts";
 import type { Decision } from "../../policy/facts.ts";
@@ -79,12 +80,12 @@ export function lockReaderFor(deps: ToolLockDeps, context: RequestContext): Lock
   const viewer = viewerOf(principal);
   const asked =
     message?.facts.method === "tools/list"
-      ? toolLocks.begin(route, viewer, message.id, !hasCursor(message.bytes))
+      ? toolLocks.begin(route, viewer, idKey(message.id), !hasCursor(message.bytes))
       : undefined;
   return (bytes, answer, { isError = false, isStray = false } = {}) => {
     const check = toolLocks.check(route, toolLock, bytes, answer);
     if (!isError) {
-      const since = isStray ? toolLocks.sinceOf(route, viewer, answer.id) : (asked ?? NEVER);
+      const since = isStray ? toolLocks.sinceOf(route, viewer, idKey(answer.id)) : (asked ?? NEVER);
       const news = toolLocks.observe(route, check, { viewer, since });
       if (news.length > 0) tell(deps, context, news);
       if (check.drifts.length > 0) deps.metrics?.toolsDrifted(route, check.drifts);

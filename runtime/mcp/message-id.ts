@@ -1,0 +1,43 @@
+/**
+ * Ids of JSON-RPC messages, which servers may write otherwise than their clients did: `"a\\/b"` is `"a/b"`.
+ *
+ * Untrusted input: what upstreams send. Promise: ids that a client can tell apart are never the same here. Pure.
+ */
+import { NumberToken, parseVerbatim } from "../shared/canonical-json.ts";
+import { isRecord } from "../shared/is-record.ts";
+
+/** One text for all spellings of an id. @param json its JSON text */
+export function idKey(json: string | undefined): string | undefined {
+  if (json === undefined || INTEGER.test(json)) return json;
+  const value = JSON.parse(json) as unknown;
+  if (typeof value !== "number") return JSON.stringify(value);
+  // Larger ones are other numbers to a client that reads them exactly.
+  return Number.isSafeInteger(value) ? String(value) : json;
+}
+
+const INTEGER = /^(?:0|-?[1-9][0-9]*)$/;
+
+/** @param one as JSON text, as is the other */
+export function sameId(one: string | undefined, other: string | undefined): boolean {
+  return one === other || idKey(one) === idKey(other);
+}
+
+/**
+ * Whether a message ends the wait for an answer: a result or an error with this id.
+ *
+ * @param isAlone it is the whole answer: an error that has no id ends the wait, too
+ */
+export function repliesTo(bytes: Buffer, id: string | undefined, isAlone = false): boolean {
+  let message: unknown;
+  try {
+    message = parseVerbatim(bytes.toString("utf8"));
+  } catch {
+    return false;
+  }
+  if (!isRecord(message) || Object.hasOwn(message, "method")) return false;
+  const written = message["id"];
+  const isError = Object.hasOwn(message, "error");
+  if (written === undefined || written === null) return isAlone && isError;
+  const text = written instanceof NumberToken ? written.text : JSON.stringify(written);
+  return (isError || Object.hasOwn(message, "result")) && sameId(text, id);
+}
