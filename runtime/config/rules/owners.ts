@@ -139,13 +139,23 @@ function* referenceProblems(
   { rights, setting }: Leave,
   slices: readonly ReadSlice[],
 ): Iterable<UnplacedProblem> {
-  const reserved = new Set(slices.filter((each) => each.source.boot).flatMap((each) => bootReferences(each)));
-  const isReserved = (value: string): boolean => reserved.has(withoutVersion(value));
+  const main = slices.filter((each) => each.source.boot);
+  const reserved = namesOf(main.flatMap((each) => writtenReferences(each)));
+  const ofRoutes = namesOf(main.flatMap((each) => routeReferences(each)));
   const problem = (path: ValuePath, value: string): UnplacedProblem | undefined => {
     // The reference is a name, not a secret, so it may be quoted.
-    if (isReserved(value)) return errorAt(path, `is ${quote(value)}, a secret of the boot file itself`);
-    if ((rights.allowed_refs ?? []).some((pattern) => matchesReference(pattern, value))) return undefined;
-    const how = POD_TOKEN.test(value) ? "the gateway's own token, must be named in full in" : "must be allowed by";
+    const name = withoutVersion(value);
+    if (reserved.has(name)) return errorAt(path, `is ${quote(value)}, a secret of the boot file itself`);
+    const { allowed_refs: patterns = [] } = rights;
+    const isOfRoutes = ofRoutes.has(name);
+    if (isOfRoutes ? patterns.includes(value) : patterns.some((pattern) => matchesReference(pattern, value)))
+      return undefined;
+    const inFull = isOfRoutes
+      ? "a secret of routes of the boot file"
+      : POD_TOKEN.test(value)
+        ? "the gateway's own token"
+        : undefined;
+    const how = inFull === undefined ? "must be allowed by" : `${inFull}, must be named in full in`;
     return errorAt(path, `is ${quote(value)}, ${how} ${setting("allowed_refs")}`);
   };
   for (const { form, path, values } of sliceUses(slice)) {
@@ -193,28 +203,39 @@ function settingUses({ settings, certificates, settingsPath }: ReadSlice): reado
   ];
 }
 
-function bootReferences(slice: ReadSlice): readonly string[] {
-  return writtenReferences(slice).map((value) => withoutVersion(plainPath(value)));
+function namesOf(references: readonly string[]): ReadonlySet<string> {
+  return new Set(references.map((value) => withoutVersion(plainPath(value))));
 }
 
 function writtenReferences(slice: ReadSlice): readonly string[] {
   const uses = [...secretUses(settingsFields, slice.boot), ...settingUses(slice)];
-  const written = uses.filter((use) => use.form === "ref").flatMap((use) => use.values);
-  return [...written, ...keyFiles([slice.boot, slice.settings])];
+  return [...referencesOf(uses), ...keyFiles([slice.boot, slice.settings])];
+}
+
+/** Routes of the main configuration file share no secret with an owner's, except where the owner's rights name it in full. */
+function routeReferences(slice: ReadSlice): readonly string[] {
+  return referencesOf(slice.routes.flatMap(({ valid, path }) => secretUses(routeFields, valid, path)));
+}
+
+function referencesOf(uses: readonly SecretUse[]): readonly string[] {
+  return uses.filter(({ form }) => form === "ref").flatMap(({ values }) => values);
 }
 
 /** What the configuration says about files. Which files references lead to: control/bundle/files/secret-files.ts. */
 export interface FileRules {
   /** Of the main configuration's own secrets, as `file:/path`. */
   readonly reserved: readonly string[];
+  /** Of its routes, likewise. */
+  readonly ofRoutes: readonly string[];
   /** Reference in settings → owners of the slices that have it there. */
   readonly inSettings: ReadonlyMap<string, readonly string[]>;
   readonly owners: BootDoc["owners"];
 }
 
 export function fileRules(slices: readonly ReadSlice[], { owners }: BootDoc): FileRules {
-  const written = slices.filter(({ source }) => source.boot).flatMap(writtenReferences);
-  const reserved = [...new Set(written.filter((value) => value.startsWith("file:/")))];
+  const main = slices.filter(({ source }) => source.boot);
+  const reserved = filesOf(main.flatMap(writtenReferences));
+  const ofRoutes = filesOf(main.flatMap(routeReferences));
   const ofSlices = slices.filter(({ source }) => !source.boot);
   const uses = ofSlices.flatMap(({ owner, settings }) =>
     secretUses(settingsFields, settings).flatMap(({ values }) => values.map((value) => ({ owner, value }))),
@@ -222,7 +243,11 @@ export function fileRules(slices: readonly ReadSlice[], { owners }: BootDoc): Fi
   const inSettings = new Map(
     [...Map.groupBy(uses, ({ value }) => value)].map(([value, all]) => [value, all.map(({ owner }) => owner)]),
   );
-  return { reserved, inSettings, owners };
+  return { reserved, ofRoutes, inSettings, owners };
+}
+
+function filesOf(references: readonly string[]): readonly string[] {
+  return [...new Set(references.filter((value) => value.startsWith("file:/")))];
 }
 
 /** Private keys of listeners and sinks, which are named by path alone. */

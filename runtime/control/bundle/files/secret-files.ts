@@ -3,7 +3,7 @@
  * the dated directories of Kubernetes. So files are compared by what was opened.
  *
  * Untrusted input: references of slices. Promises: an owner never reads a file that is a secret of the main configuration
- * file, whatever it is called; a pattern of `allowed_refs` gives nothing outside the directory that it names.
+ * file, whatever it is called; one of its routes' secrets only where `allowed_refs` names it in full; a pattern of `allowed_refs` gives nothing outside the directory that it names.
  */
 import { open, realpath, stat, type FileHandle } from "node:fs/promises";
 import { sep } from "node:path";
@@ -38,6 +38,8 @@ export async function placeOf(file: FileHandle, path: string): Promise<FilePlace
 export interface NamedFiles {
   /** Of the main configuration's own secrets. */
   readonly reserved: ReadonlySet<string>;
+  /** Of its routes. */
+  readonly ofRoutes: ReadonlySet<string>;
   /** Directory of a pattern → its paths without links. */
   readonly directories: ReadonlyMap<string, ReadonlySet<string>>;
 }
@@ -46,17 +48,12 @@ export interface NamedFiles {
  * @param before what was found before the files of slices were opened. Any name may lead elsewhere in between, so that both
  * are compared with.
  */
-export async function findNamed({ reserved, owners }: FileRules, before?: NamedFiles): Promise<NamedFiles> {
-  const identities = new Set(before?.reserved);
+export async function findNamed(rules: FileRules, before?: NamedFiles): Promise<NamedFiles> {
+  const { owners } = rules;
+  const reserved = new Set(before?.reserved);
+  const ofRoutes = new Set(before?.ofRoutes);
   const directories = new Map<string, ReadonlySet<string>>();
-  const opened = reserved.map(async (reference) => {
-    try {
-      await using file = await open(reference.slice(FILE.length), "r");
-      identities.add(identityOf(await file.stat({ bigint: true })));
-    } catch {
-      // What cannot be opened by its own name cannot be compared; the gateway does not start without it.
-    }
-  });
+  const opened = [...addIdentities(rules.reserved, reserved), ...addIdentities(rules.ofRoutes, ofRoutes)];
   const patterns = Object.values(owners ?? {}).flatMap(({ allowed_refs: refs = [] }) => refs.filter(isPattern));
   const found = [...new Set(patterns.map(directoryOf))].map(async (directory) => {
     const real = await realpath(directory).catch(() => undefined);
@@ -65,7 +62,18 @@ export async function findNamed({ reserved, owners }: FileRules, before?: NamedF
     directories.set(directory, tops);
   });
   await Promise.all([...opened, ...found]);
-  return { reserved: identities, directories };
+  return { reserved, ofRoutes, directories };
+}
+
+function addIdentities(references: readonly string[], to: Set<string>): readonly Promise<void>[] {
+  return references.map(async (reference) => {
+    try {
+      await using file = await open(reference.slice(FILE.length), "r");
+      to.add(identityOf(await file.stat({ bigint: true })));
+    } catch {
+      // What cannot be opened by its own name cannot be compared; the main configuration is not valid without it.
+    }
+  });
 }
 
 /**
@@ -86,22 +94,25 @@ export function problemFor(
   const isRefused = writers.some(
     (writer) => writer !== HAND_WRITTEN_OWNER && !isGiven(writer, reference, place, rules, named),
   );
-  return isRefused ? 'it leads outside the directory that "allowed_refs" names' : undefined;
+  if (!isRefused) return undefined;
+  return named.ofRoutes.has(place.identity)
+    ? 'it is a secret of routes of the main configuration file, which "allowed_refs" must name in full'
+    : 'it leads outside the directory that "allowed_refs" names';
 }
 
 /** Of a reference that `allowed_refs` gives as a text. */
 function isGiven(
   owner: string,
   reference: string,
-  { real }: FilePlace,
+  { real, identity }: FilePlace,
   { owners }: FileRules,
   named: NamedFiles,
 ): boolean {
   if (owners === undefined) return true;
   const patterns = findOwnerRights(owners, owner)?.rights.allowed_refs ?? [];
   if (patterns.includes(reference)) return true;
-  // The gateway's own token must be named in full, by whatever link it is reached.
-  if (real === undefined || POD_TOKEN.test(FILE + real)) return false;
+  // The gateway's own token, and secrets of the main file's routes, must be named in full, by whatever link they are reached.
+  if (real === undefined || POD_TOKEN.test(FILE + real) || named.ofRoutes.has(identity)) return false;
   const fitting = patterns.filter((pattern) => isPattern(pattern) && reference.startsWith(pattern.slice(0, -1)));
   return fitting.some((pattern) => {
     const tops = named.directories.get(directoryOf(pattern)) ?? [];

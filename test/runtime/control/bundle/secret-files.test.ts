@@ -28,15 +28,18 @@ beforeAll(async () => {
   for (const name of ["shared", "team"]) await symlink(`..data/${name}`, join(secrets, name));
   await symlink("shared", join(secrets, "alias"));
   await link(join(secrets, "..2026_01", "shared"), join(secrets, "hard"));
+  await writeFile(join(secrets, "of-route"), "of-route-sentinel\n");
+  await symlink("of-route", join(secrets, "of-route-alias"));
   await symlink("../elsewhere", join(secrets, "out"));
   await symlink("..", join(secrets, "up"));
   files = {
     reserved: [`file:${secrets}/shared`],
+    ofRoutes: [`file:${secrets}/of-route`],
     inSettings: new Map([
       [`file:${secrets}/team`, ["team"]],
       [`file:${secrets}/out`, ["exact", "team"]],
     ]),
-    owners: { team: { allowed_refs: [`file:${secrets}/*`] }, exact: { allowed_refs: [`file:${secrets}/out`] } },
+    owners: { team: { allowed_refs: [`file:${secrets}/*`] }, exact: { allowed_refs: [`file:${secrets}/out`, `file:${secrets}/of-route`] } },
   };
 });
 afterAll(() => rm(top, { recursive: true, force: true }));
@@ -55,6 +58,15 @@ test.each(["shared", "..data/shared", "..2026_01/shared", "alias", "hard", "belo
     expect(await read(name, HAND_WRITTEN_OWNER)).toBe("shared-sentinel");
   },
 );
+
+test("a secret of the main configuration's routes is an owner's only where it is named in full", async () => {
+  for (const name of ["of-route", "of-route-alias"]) {
+    await expect(read(name, "team")).rejects.toThrow(/secret of routes of the main configuration file/);
+    await expect(read(name, "team")).rejects.not.toThrow(/sentinel/);
+  }
+  expect(await read("of-route", "exact")).toBe("of-route-sentinel");
+  expect(await read("of-route", HAND_WRITTEN_OWNER)).toBe("of-route-sentinel");
+});
 
 test("of settings only the reference that the main configuration file has is its own", async () => {
   expect(await read("shared", undefined)).toBe("shared-sentinel");
@@ -102,6 +114,10 @@ test("an update of the mount while secrets are read hides nothing", async () => 
 test("whose reference stands in settings is known", () => {
   const own = { shared_secret_ref: "file:/s/shared", storage_url: "memory:", insecure_server: true };
   const owners = { team: { allowed_settings: ["*"], allowed_refs: ["file:/s/*"] } };
+  const routes = [
+    { from: "http://a.example", to: "https://up.example", policy: [], tls_custom_ca_ref: "file:/s/ca" },
+    { from: "http://b.example", to: "https://up.example", policy: [], tls_custom_ca_ref: "env:CA" },
+  ];
   const slice = {
     version: 1,
     owner: "team",
@@ -109,11 +125,12 @@ test("whose reference stands in settings is known", () => {
     routes: {},
   };
   const { config } = loadSlices([
-    { file: "gateway.yaml", text: JSON.stringify({ ...own, owners }), boot: true },
+    { file: "gateway.yaml", text: JSON.stringify({ ...own, owners, routes }), boot: true },
     { file: "published:team", text: JSON.stringify(slice), boot: false },
   ]);
   expect(config?.files).toEqual({
     reserved: ["file:/s/shared"],
+    ofRoutes: ["file:/s/ca"],
     inSettings: new Map([["file:/s/team", ["team"]]]),
     owners,
   });
