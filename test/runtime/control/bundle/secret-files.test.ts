@@ -39,7 +39,10 @@ beforeAll(async () => {
       [`file:${secrets}/team`, ["team"]],
       [`file:${secrets}/out`, ["exact", "team"]],
     ]),
-    owners: { team: { allowed_refs: [`file:${secrets}/*`] }, exact: { allowed_refs: [`file:${secrets}/out`, `file:${secrets}/of-route`] } },
+    owners: {
+      team: { allowed_refs: [`file:${secrets}/*`] },
+      exact: { allowed_refs: [`file:${secrets}/out`, `file:${secrets}/of-route`] },
+    },
   };
 });
 afterAll(() => rm(top, { recursive: true, force: true }));
