@@ -23,8 +23,6 @@ const execute = promisify(execFile);
 
 export interface NpmProject {
   readonly directory: string;
-  /** The package as it was packed. */
-  readonly tarball: string;
   write(name: string, text: string): void;
   /** Runs a bin of the project. @returns stdout @throws with the whole output when it fails */
   run(bin: string, ...args: string[]): Promise<string>;
@@ -51,12 +49,11 @@ interface Lock {
  */
 export async function installPackage(packages: readonly string[]): Promise<NpmProject> {
   const directory = mkdtempSync(join(tmpdir(), "gateform-npm-"));
-  let tarball = "";
   try {
     // Not in the work tree, where another one's dist/ may be.
     const dist = join(directory, "dist");
     await start(process.execPath, [join(root, "runtime/package/build.ts"), dist], root);
-    tarball = await packCopy(dist, directory);
+    const tarball = await packCopy(dist, directory);
     rmSync(dist, { recursive: true });
     const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as LockEntry & { version: string };
     const lock = lockFor(about, basename(tarball), packages);
@@ -70,7 +67,6 @@ export async function installPackage(packages: readonly string[]): Promise<NpmPr
   }
   return {
     directory,
-    tarball,
     write: (name, text) => writeFileSync(join(directory, name), text),
     run: async (bin, ...args) => (await start(join(directory, "node_modules/.bin", bin), args, directory)).stdout,
     close: () => rmSync(directory, { recursive: true, force: true }),
@@ -84,7 +80,7 @@ export async function installPackage(packages: readonly string[]): Promise<NpmPr
  * @param destination where the archive comes
  * @returns the archive's path
  */
-export async function packCopy(dist: string, destination: string): Promise<string> {
+async function packCopy(dist: string, destination: string): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), "gateform copy-"));
   try {
     const left = new Set(["node_modules", "dist", ".git", "test", "test-artifacts", "coverage"]);
