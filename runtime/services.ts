@@ -8,6 +8,7 @@ import { connectionLimits } from "./http/listener/connection-limits.ts";
 import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
 import { createIssuerKeys } from "./identity/issuers/issuer-keys.ts";
 import { createFetchDocument } from "./oauth/server/clients/fetch-document.ts";
+import { findServers } from "./oauth/server/find-issuer.ts";
 import { createIssuer } from "./oauth/server/issuer.ts";
 import { createRateLimits } from "./limits/rate-limits.ts";
 import { serverListEndpoints } from "./mcp/server-list.ts";
@@ -72,7 +73,18 @@ export async function createServices(ground: Ground, options: GatewayOptions, ow
   const devices = createDevices({ store, keys, session, log, clock });
   const fetchClientDocument = createFetchDocument({ fetch });
   const upstream = own(
-    createUpstream({ ...common, browser, csrf, idJags, blocks, fetch, development, clientDocumentUrl, onRefresh }),
+    createUpstream({
+      ...common,
+      browser,
+      csrf,
+      idJags,
+      findServers,
+      blocks,
+      fetch,
+      development,
+      clientDocumentUrl,
+      onRefresh,
+    }),
   );
   const issuer = own(createIssuer({ ...common, session, upstream, fetchClientDocument }));
   const countProcesses = async (): Promise<number> => (await readPresence(store)).length;

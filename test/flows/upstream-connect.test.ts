@@ -237,6 +237,20 @@ describe("connect", () => {
       expect(await bench.list(person)).toMatchObject({ found: true });
     });
 
+    test.each([
+      ["a trailing slash", (resource: string) => `${resource}/`],
+      ["an upper-case host", (resource: string) => resource.replace("localhost", "LOCALHOST")],
+    ])("never because the resource has %s, which `authorize` accepts as well", async (_name, spelled) => {
+      const carol = await bench.person("carol@other.example");
+      const query = new URLSearchParams({
+        redirect_url: bench.application,
+        resource: spelled(bench.resource("found")),
+      });
+      // Her policy decides, as with the exact resource: the server is found.
+      const page = await carol.open(connectUrl(`?${query.toString()}`), bench.application);
+      expect(findLink(page, "Back to the application")).toBe(`${bench.application}?connect_error=denied-by-policy`);
+    });
+
     test("because of policy, or without such a server, is a page whose way back tells the application", async () => {
       const carol = await bench.person("carol@other.example");
       const denied = await bench.connect(carol, "found");

@@ -24,7 +24,7 @@ import { createConnectionChanges } from "./changes.ts";
 import { createBoundIssuers } from "./discovery/bound-issuer.ts";
 import { createClientChooser } from "./connect/client-choice.ts";
 import { respondClientDocument } from "./connect/client-document.ts";
-import { callback, connect } from "./connect/connect.ts";
+import { callback, connect, type FindServers } from "./connect/connect.ts";
 import { respondFailure } from "./connect/failure-page.ts";
 import { createFlows } from "./connect/flow.ts";
 import { createTickets } from "./connect/journey.ts";
@@ -51,6 +51,8 @@ export interface UpstreamDeps {
   readonly csrf: Csrf;
   /** ID-JAGs of users, from their identity provider. */
   readonly idJags: IdJags;
+  /** As the authorization server compares them. */
+  readonly findServers: FindServers;
   /** Absent: nothing is ever blocked. */
   readonly blocks?: Pick<Blocks, "find">;
   readonly fetch: SafeFetch;
@@ -144,6 +146,7 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
     flows,
     tickets,
     attacher: tokens,
+    findServers: deps.findServers,
     isBlocked,
     mustConnect: isMissing,
     wasRefused: async (userId: string, target: UpstreamTarget) =>

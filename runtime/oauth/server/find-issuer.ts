@@ -129,6 +129,13 @@ export function routesOfAudience(issuer: Issuer, audience: string): readonly Mcp
   return audience === issuer.origin ? issuer.routes : issuer.routes.filter((route) => route.mcp.resource === audience);
 }
 
+/** The routes of a host that a `resource` names, compared as `findAudience` does; [] when none. */
+export function findServers(snapshot: Snapshot, host: string, resource: string): readonly McpServerRoute[] {
+  const issuer = findIssuer(snapshot, host);
+  const audience = issuer && findAudience(issuer, resource);
+  return issuer === undefined || audience === undefined ? [] : routesOfAudience(issuer, audience);
+}
+
 /** The least that works: the only route of the host, or the host when there are several. */
 function defaultAudience(issuer: Issuer): string {
   const [only, ...others] = issuer.routes;

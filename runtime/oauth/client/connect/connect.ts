@@ -23,11 +23,15 @@ import { allowedConnectRedirect, wayBack, type Tickets } from "./journey.ts";
 import type { Journey } from "../connection-records.ts";
 import { findTarget, type UpstreamTarget } from "../target.ts";
 
+/** The MCP server routes of a host that a client's `resource` names. */
+export type FindServers = (snapshot: Snapshot, host: string, resource: string) => readonly CompiledRoute[];
+
 export interface ConnectDeps {
   readonly browser: BrowserSessions;
   readonly flows: Flows;
   readonly tickets: Tickets;
   readonly attacher: TokenAttacher;
+  readonly findServers: FindServers;
   readonly isBlocked: (route: CompiledRoute) => boolean;
   /** Whether this user has to connect this upstream. */
   readonly mustConnect: (userId: string, target: UpstreamTarget) => Promise<boolean>;
@@ -50,7 +54,7 @@ export async function connect(deps: ConnectDeps, exchange: Exchange, snapshot: S
   const ticket = query.values.get("ticket");
   // One server of the host, when it is named, else all of them.
   const resource = query.values.get("resource");
-  const named = routes.filter((route) => resource === undefined || findTarget(route)?.server.resource === resource);
+  const named = resource === undefined ? routes : deps.findServers(snapshot, exchange.host, resource);
   const redirectUrl = query.values.get("redirect_url");
   const returnTo = allowedConnectRedirect(redirectUrl, snapshot, named.length === 0 ? routes : named);
   if (ticket === undefined && returnTo === undefined) return respondFailure(exchange, "bad-redirect");

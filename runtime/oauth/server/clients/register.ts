@@ -85,6 +85,8 @@ async function readJson(exchange: Exchange): Promise<Step<unknown>> {
     return refuse("invalid_client_metadata", "The request must be application/json");
   }
   const body = await readBody(exchange, MAX_BODY_BYTES);
+  if (!body.ok && body.reason === "too-large")
+    return refuse("invalid_client_metadata", `The registration is larger than ${MAX_BODY_BYTES} bytes`);
   if (!body.ok) return refuse("invalid_client_metadata", "The request body cannot be read", body.reason);
   try {
     return pass(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body.bytes)));
