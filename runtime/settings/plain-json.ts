@@ -20,10 +20,21 @@ export function readPlainJson(text: string, maxValues: number): PlainJson {
   try {
     const value: unknown = JSON.parse(text);
     // JSON.parse silently keeps the last of repeated keys: there are as many colons outside strings as keys written.
-    return countKeys(value, 0) === colons ? { kind: "value", value, values } : OTHER;
+    if (countKeys(value, 0) !== colons) return OTHER;
+    return ESCAPED_SURROGATE.test(text) && !isWellFormed(value) ? OTHER : { kind: "value", value, values };
   } catch {
     return OTHER;
   }
+}
+
+/** UTF-8 has none, so half a pair can only come from an escape. */
+const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/;
+
+/** No text and no name has half of a surrogate pair: no other format can carry it. Depth is bounded before. */
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === "string") return value.isWellFormed();
+  if (typeof value !== "object" || value === null) return true;
+  return Object.entries(value).every(([name, member]) => name.isWellFormed() && isWellFormed(member));
 }
 
 const OTHER: PlainJson = { kind: "other" };

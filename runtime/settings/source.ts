@@ -40,6 +40,7 @@ const MAX_ALIASED_NODES = 100_000;
 const TOO_DEEP = `is nested too deeply, at most ${MAX_DEPTH} levels are read`;
 const TOO_MANY = `has more than ${MAX_TOKENS} tokens of YAML, must be smaller or JSON`;
 const PROTO_KEY = 'has the key "__proto__", which is no setting';
+const HALF_CHARACTER = "has half of a surrogate pair, which is not a character";
 const INEXACT = "is a number that JSON cannot carry exactly, must be smaller or text in quotes";
 
 export interface ReadOptions {
@@ -221,6 +222,7 @@ class Tree {
     if (!aliased && (!isSound(value) || (value !== null && !["string", "number", "boolean"].includes(typeof value)))) {
       this.#report(node.range[0], INEXACT);
     }
+    if (!aliased && typeof value === "string" && !value.isWellFormed()) this.#report(node.range[0], HALF_CHARACTER);
     return value;
   }
 
@@ -274,6 +276,7 @@ class Tree {
 function memberNameProblem(name: string, plain: boolean, record: Record<string, unknown>): string | undefined {
   if (name === "<<" && plain) return 'has a merge key "<<", must spell the members out';
   if (name === "__proto__") return PROTO_KEY;
+  if (!name.isWellFormed()) return HALF_CHARACTER;
   if (Object.hasOwn(record, name)) return `has the key ${quote(name)} twice, must have it once`;
   return undefined;
 }

@@ -37,12 +37,16 @@ export function validateConflicts(routes: readonly ReadRoute[]): void {
   const patterns = places.flatMap((place) =>
     place.route.pattern === undefined ? [] : [{ ...place.route.pattern, host: place.host, owner: place }],
   );
-  for (const { owner, beginning } of crowdedPatterns(patterns)) {
+  for (const crowded of crowdedPatterns(patterns)) {
+    // Its own beginning: that of another may be another owner's.
+    const { owner, beginning } = newestOf(crowded, patterns);
     const where = beginning === "" ? "with nothing certain" : `with "${beginning}"`;
-    const hosts = owner.host.startsWith("*.") ? "and of wildcards around it that " : "that ";
+    const hosts = crowded.host.startsWith("*.") ? "and of wildcards around it that " : "that ";
     const problem = "must be fewer or simpler, or begin with more literal text";
-    const { route } = newestOf(owner, beginning, patterns);
-    report(route, errorAt(["regex"], `is one of too many patterns of this host ${hosts}begin ${where}, ${problem}`));
+    report(
+      owner.route,
+      errorAt(["regex"], `is one of too many patterns of this host ${hosts}begin ${where}, ${problem}`),
+    );
   }
   validateReach(places, servers, patterns);
 }
@@ -74,12 +78,12 @@ function validateReach(
 }
 
 /** Of the patterns that are too many together, one of the newest slice: whoever was there first stays. */
-function newestOf(last: Place, beginning: string, patterns: readonly PatternPlace<Place>[]): Place {
+function newestOf(last: PatternPlace<Place>, patterns: readonly PatternPlace<Place>[]): PatternPlace<Place> {
   let newest = last;
-  for (const { host, beginning: other, owner } of patterns) {
-    const isTried = host === last.host || (host.startsWith("*.") && last.host.endsWith(host.slice(1)));
-    if (!isTried || !beginning.startsWith(other)) continue;
-    if (routePrecedence(owner.route) > routePrecedence(newest.route)) newest = owner;
+  for (const each of patterns) {
+    const isTried = each.host === last.host || (each.host.startsWith("*.") && last.host.endsWith(each.host.slice(1)));
+    if (!isTried || !last.beginning.startsWith(each.beginning)) continue;
+    if (routePrecedence(each.owner.route) > routePrecedence(newest.owner.route)) newest = each;
   }
   return newest;
 }

@@ -4,38 +4,31 @@ import { isRecord } from "../../shared/is-record.ts";
 /** Notes that the program uses a name of `gateform/cdktf`, so that it imports it. @returns the name */
 export type Use = (name: string) => string;
 
-/** Name and value of a property, both as code. */
+/** Name of a property as it is, and its value as code. */
 export type Entry = readonly [string, string];
 
 /** A value of plain data as code. */
 export function code(value: unknown): string {
-  if (Array.isArray(value)) {
-    const items = value.map(code);
-    const line = `[${items.join(", ")}]`;
-    return line.length <= 90 && !line.includes("\n")
-      ? line
-      : `[\n${items.map((item) => `${indent(item)},`).join("\n")}\n]`;
-  }
+  if (Array.isArray(value)) return list(value.map(code));
   if (!isRecord(value)) return JSON.stringify(value);
-  return object(Object.entries(value).map(([name, member]) => [key(name), code(member)]));
+  return object(Object.entries(value).map(([name, member]) => [name, code(member)]));
 }
 
-/** Members at every depth are names of settings. */
-export function camelCode(value: unknown): string {
-  return code(camelNames(value));
+/** @param items code */
+export function list(items: readonly string[]): string {
+  const line = `[${items.join(", ")}]`;
+  return line.length <= 90 && !line.includes("\n")
+    ? line
+    : `[\n${items.map((item) => `${indent(item)},`).join("\n")}\n]`;
 }
 
-function camelNames(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(camelNames);
-  if (!isRecord(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [camel(name), camelNames(member)]));
-}
-
+/** Names may come from anywhere: what is not an identifier is quoted here, and nowhere else. */
 export function object(entries: readonly Entry[]): string {
   if (entries.length === 0) return "{}";
-  const line = `{ ${entries.map(([name, text]) => `${name}: ${text}`).join(", ")} }`;
+  const members = entries.map(([name, text]) => `${key(name)}: ${text}`);
+  const line = `{ ${members.join(", ")} }`;
   if (line.length <= 70 && !line.includes("\n")) return line;
-  return `{\n${entries.map(([name, text]) => indent(`${name}: ${text},`)).join("\n")}\n}`;
+  return `{\n${members.map((member) => indent(`${member},`)).join("\n")}\n}`;
 }
 
 function indent(text: string): string {
@@ -45,7 +38,9 @@ function indent(text: string): string {
     .join("\n");
 }
 
-export function key(name: string): string {
+function key(name: string): string {
+  // In an object literal `__proto__: …` sets the prototype, also in quotes.
+  if (name === "__proto__") return '["__proto__"]';
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : JSON.stringify(name);
 }
 

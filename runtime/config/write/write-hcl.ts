@@ -72,7 +72,9 @@ function blockBody(fields: readonly Field[], doc: Members): readonly string[] {
     for (const name of field.kind === "secret" ? secretNames(field.name).slice(1) : [field.name]) {
       const value = doc[name];
       if (value === undefined) continue;
-      const parts = field.fields && partsOf(field, value);
+      const found = field.fields && partsOf(field, value);
+      // Of a draft that is not valid a part may be anything: then all of it is written as it is.
+      const parts = found?.every(([, part]) => isRecord(part)) === true ? found : undefined;
       for (const [step, part] of parts ?? []) {
         const label = typeof step === "string" ? ` ${quoted(step)}` : "";
         blocks.push(...block(name + label, field.fields ?? [], part as Members));
@@ -117,7 +119,7 @@ function expression(value: unknown): string {
     if (line.length <= 80 && !line.includes("\n")) return line;
     return `[\n${items.map((item) => `${indentText(item)},`).join("\n")}\n]`;
   }
-  if (!isRecord(value)) return String(value);
+  if (!isRecord(value)) return JSON.stringify(value);
   const entries = Object.entries(value).map(([key, member]) => [label(key), expression(member)] as const);
   if (entries.length === 0) return "{}";
   const line = `{ ${entries.map(([key, text]) => `${key} = ${text}`).join(", ")} }`;
@@ -125,13 +127,21 @@ function expression(value: unknown): string {
   return `{\n${indented(attributes(entries)).join("\n")}\n}`;
 }
 
+/** Some names mean something else as the key of an object: `{ for = …` begins a loop, `null` is not a name. */
+const KEYWORDS = new Set(["for", "null", "true", "false"]);
+
 function label(key: string): string {
-  return /^[A-Za-z_][A-Za-z0-9_-]*$/.test(key) ? key : quoted(key);
+  return /^[A-Za-z_][A-Za-z0-9_-]*$/.test(key) && !KEYWORDS.has(key) ? key : quoted(key);
 }
 
-/** In HCL "${" and "%{" begin code; doubled, they are text. */
+/**
+ * In HCL "${" and "%{" begin code; doubled, they are text. It knows fewer escapes than JSON, and only whole characters:
+ * half of a surrogate pair, which no configuration may have, becomes the replacement character.
+ */
 function quoted(text: string): string {
-  return JSON.stringify(text).replaceAll(/[$%]\{/g, (opening) => opening[0] + opening);
+  return JSON.stringify(text.toWellFormed())
+    .replaceAll(/\\./g, (escape) => (escape === "\\b" ? "\\u0008" : escape === "\\f" ? "\\u000c" : escape))
+    .replaceAll(/[$%]\{/g, (opening) => opening[0] + opening);
 }
 
 function indented(lines: readonly string[]): string[] {

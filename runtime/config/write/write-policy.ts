@@ -2,39 +2,48 @@
 import { isRecord } from "../../shared/is-record.ts";
 import { code, type Use } from "./source-code.ts";
 
-const TEXT: Readonly<Record<string, string>> = {
-  user: "user",
-  email: "email",
-  domain: "domain",
-  mcp_tool: "mcpTool",
-  mcp_prompt: "mcpPrompt",
-  mcp_resource: "mcpResource",
-  mcp_method: "mcpMethod",
-  http_method: "httpMethod",
-  http_path: "httpPath",
-};
-const TEXT_OPERATORS: Readonly<Record<string, string>> = {
-  is: "is",
-  not: "isNot",
-  starts_with: "startsWith",
-  ends_with: "endsWith",
-  contains: "contains",
-  in: "in",
-  not_in: "notIn",
-};
-const PRESENCE: Readonly<Record<string, string>> = {
-  accept: "accept",
-  reject: "reject",
-  authenticated_user: "authenticatedUser",
-  cors_preflight: "corsPreflight",
-  invalid_client_certificate: "invalidClientCertificate",
-};
+const TEXT: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    user: "user",
+    email: "email",
+    domain: "domain",
+    mcp_tool: "mcpTool",
+    mcp_prompt: "mcpPrompt",
+    mcp_resource: "mcpResource",
+    mcp_method: "mcpMethod",
+    http_method: "httpMethod",
+    http_path: "httpPath",
+  }),
+);
+const TEXT_OPERATORS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    is: "is",
+    not: "isNot",
+    starts_with: "startsWith",
+    ends_with: "endsWith",
+    contains: "contains",
+    in: "in",
+    not_in: "notIn",
+  }),
+);
+const PRESENCE: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    accept: "accept",
+    reject: "reject",
+    authenticated_user: "authenticatedUser",
+    cors_preflight: "corsPreflight",
+    invalid_client_certificate: "invalidClientCertificate",
+  }),
+);
 /** Criteria whose factories take all that is asked for as one object. */
-const WHOLE: Readonly<Record<string, string>> = {
-  device: "device",
-  client_certificate: "clientCertificate",
-  mcp_tool_argument: "mcpToolArgument",
-};
+const WHOLE: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    device: "device",
+    client_certificate: "clientCertificate",
+    mcp_tool_argument: "mcpToolArgument",
+  }),
+);
+const GROUPS = new Set(["and", "or", "not", "nor"]);
 const LIST_OPERATORS = new Set(["has", "is", "exclude"]);
 
 export function policyCode(policy: unknown, use: Use): string {
@@ -58,6 +67,8 @@ function ruleCode(rule: unknown, use: Use): string | undefined {
   const note: Use = (name) => (names.push(name), name);
   const groups: string[] = [];
   for (const [operator, criteria] of Object.entries(body)) {
+    // The operator becomes a name in the program: no other text may.
+    if (!GROUPS.has(operator)) return undefined;
     if (!Array.isArray(criteria) || criteria.length === 0) return undefined;
     const parts = criteria.map((criterion) => criterionCode(criterion, note));
     if (parts.some((part) => part === undefined)) return undefined;
@@ -71,25 +82,25 @@ function ruleCode(rule: unknown, use: Use): string | undefined {
 
 function criterionCode(criterion: unknown, use: Use): string | undefined {
   if (!isRecord(criterion)) return undefined;
-  const [entry] = Object.entries(criterion);
-  if (!entry) return undefined;
+  const [entry, ...others] = Object.entries(criterion);
+  if (!entry || others.length > 0) return undefined;
   const [name, data] = entry;
-  const presence = PRESENCE[name];
-  if (presence !== undefined) return `${use(presence)}()`;
+  const presence = PRESENCE.get(name);
+  if (presence !== undefined && data === true) return `${use(presence)}()`;
   if (name === "source_ip") {
     const ranges: readonly unknown[] = Array.isArray(data) ? data : [data];
     return `${use("sourceIp")}(${ranges.map(code).join(", ")})`;
   }
   if (!isRecord(data)) return undefined;
-  const whole = WHOLE[name];
+  const whole = WHOLE.get(name);
   if (whole !== undefined) return `${use(whole)}(${code(camelCased(data))})`;
   const { fold_case: foldsCase, ...operators } = data;
   const [match, ...more] = Object.entries(operators);
   if (!match || more.length > 0) return undefined;
   const [operator, operand] = match;
   const folding = foldsCase === true ? ".foldCase" : "";
-  const text = TEXT[name];
-  const method = TEXT_OPERATORS[operator];
+  const text = TEXT.get(name);
+  const method = TEXT_OPERATORS.get(operator);
   if (text !== undefined && method !== undefined) {
     return name === "mcp_tool" && operator === "not" ? undefined : `${use(text)}${folding}.${method}(${code(operand)})`;
   }

@@ -1,9 +1,13 @@
 /** A slice as a program of constructs. */
-import { readSecretName } from "../../settings/secret-spellings.ts";
+import type { Field } from "../../settings/field.ts";
+import { memberNames, readSecretName, type SecretForm } from "../../settings/secret-spellings.ts";
+import { partsOf } from "../../settings/shapes.ts";
+import { parseVaultReference } from "../../settings/vault-reference.ts";
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { routeFields } from "../route.ts";
+import { settingsFields } from "../settings.ts";
 import type { WrittenSlice } from "./written-slice.ts";
-import { camel, camelCode, code, type Entry, key, object, type Use } from "./source-code.ts";
+import { camel, code, type Entry, list, object, type Use } from "./source-code.ts";
 import { policyCode } from "./write-policy.ts";
 
 export function writeTypescript({ owner, settings, routes }: WrittenSlice): string {
@@ -14,7 +18,7 @@ export function writeTypescript({ owner, settings, routes }: WrittenSlice): stri
   };
   const gateway = object([
     ["owner", JSON.stringify(owner)],
-    ...settingsCode(settings, use),
+    ...settingsCode(LIVE_FIELDS, settings, use),
     ["file", '{ directory: "/etc/gateway/slices" }'],
   ]);
   const body = Object.entries(routes).map(([name, route]) => routeCode(name, route, use));
@@ -36,69 +40,97 @@ export function writeTypescript({ owner, settings, routes }: WrittenSlice): stri
   ].join("\n");
 }
 
-function settingsCode(settings: Members, use: Use): Entry[] {
-  return Object.entries(settings).map(([name, value]) => {
-    const secret = readSecretName(name);
-    if (secret.form === "ref") return [camel(secret.name), secretCode(String(value), use)];
-    if (name === "set_response_headers") return [camel(name), literals(value)];
-    return [camel(name), isRecord(value) && name === "runtime_flags" ? camelCode(value) : code(value)];
-  });
-}
-
 function routeCode(name: string, route: Members, use: Use): string {
-  const { mcp, policy, ...rest } = route;
+  const { mcp, ...rest } = route;
   const server = isRecord(mcp) && isRecord(mcp["server"]) ? mcp["server"] : undefined;
   const construct = server ? "McpServerRoute" : mcp === undefined ? "Route" : "McpClientRoute";
-  const entries: Entry[] = [];
-  for (const [key, value] of Object.entries(rest)) {
-    const secret = /^(.*)_ref$/.exec(key)?.[1];
-    if (secret !== undefined) entries.push([camel(secret), secretCode(String(value), use)]);
-    else if (key === "set_request_headers") entries.push([camel(key), requestHeaders(value, use)]);
-    else if (key === "set_response_headers") entries.push([camel(key), literals(value)]);
-    else if (key === "rewrite_response_headers")
-      entries.push([camel(key), code((value as Members[]).map(literalRewrite))]);
-    else entries.push([camel(key), BLOCKS.has(key) ? camelCode(value) : code(value)]);
-  }
-  if (policy !== undefined) entries.push(["policy", policyCode(policy, use)]);
-  if (server) entries.push(...serverCode(server, use));
+  const entries = settingsCode(routeFields, rest, use);
+  if (server) entries.push(...settingsCode(SERVER_FIELDS, server, use).map(serverEntry));
   return `new ${use(construct)}(gateway, ${JSON.stringify(name)}, ${object(entries)});`;
 }
 
-/** Settings whose members are settings too, and so are props. */
-const BLOCKS = new Set(
-  routeFields.filter(({ kind }) => kind === "block" || kind === "block-list").map(({ name }) => name),
-);
+const SERVER_FIELDS = fieldsAt(routeFields, "mcp", "server");
+const LIVE_FIELDS = settingsFields.filter(({ scope }) => scope === "live");
 
-function serverCode(server: Members, use: Use): Entry[] {
-  return Object.entries(server).map(([key, value]) => {
-    if (key === "path") return ["mcpPath", code(value)];
-    if (key === "upstream_oauth2" && isRecord(value)) return ["upstreamOauth2", oauthCode(value, use)];
-    return [camel(key), code(value)];
+function fieldsAt(fields: readonly Field[], ...path: readonly string[]): readonly Field[] {
+  return path.reduce((each, name) => each.find((field) => field.name === name)?.fields ?? [], fields);
+}
+
+/** The route has a `path` too. */
+function serverEntry([name, value]: Entry): Entry {
+  return [name === "path" ? "mcpPath" : name, value];
+}
+
+/**
+ * Settings as props of the constructs, as `documentFrom` of `cdktf/` reads them again. Only names of settings are written:
+ * the constructs take no others, and some of their props are not settings (where it is published, what a route is called).
+ */
+function settingsCode(fields: readonly Field[], members: Members, use: Use): Entry[] {
+  const byName = new Map(fields.flatMap((field) => memberNames(field).map((name) => [name, field] as const)));
+  return Object.entries(members).flatMap(([name, value]): Entry[] => {
+    const field = byName.get(name);
+    if (!field) return [];
+    if (field.kind !== "secret") return [[camel(name), settingCode(field, value, use)]];
+    const secret = secretCode(readSecretName(name).form, value, use);
+    return [secret === undefined ? [name, code(value)] : [camel(field.name), secret]];
   });
 }
 
+function settingCode(field: Field, value: unknown, use: Use): string {
+  const { name, kind, fields = [] } = field;
+  if (kind === "policy") return name === "policy" ? policyCode(value, use) : code(value);
+  if (kind === "template-map") return textsCode(value, (text) => headerCode(text, use));
+  if (name === "set_response_headers") return textsCode(value, (text) => code(undoubled(text)));
+  const parts = field.fields && partsOf(field, value);
+  if (!parts?.every(([, part]) => isRecord(part))) return code(value);
+  const items = parts.map(([step, part]): Entry => {
+    const members = part as Members;
+    if (name === "upstream_oauth2") return ["", oauthCode(fields, members, use)];
+    if (name === "rewrite_response_headers") return ["", object(settingsCode(fields, literalRewrite(members), use))];
+    const entries = settingsCode(fields, members, use);
+    const [only] = fields;
+    const isSecret = kind === "labelled" && fields.length === 1 && only?.kind === "secret" && entries.length === 1;
+    return [String(step), isSecret ? (entries[0]?.[1] ?? "") : object(entries)];
+  });
+  if (kind === "labelled") return object(items);
+  return kind === "block" ? (items[0]?.[1] ?? "{}") : list(items.map(([, item]) => item));
+}
+
 /** One of the three ways, as the constructs tell them apart. */
-function oauthCode(oauth: Members, use: Use): string {
-  const { client_secret_ref: secret, endpoint, ...rest } = oauth;
-  const entries: Entry[] = Object.entries(rest).map(([key, value]) => [camel(key), code(value)]);
-  if (typeof secret === "string") entries.push(["clientSecret", secretCode(secret, use)]);
-  if (isRecord(endpoint)) entries.push(["endpoint", camelCode(endpoint)]);
-  const way = endpoint !== undefined ? "endpoints" : oauth["client_id"] === undefined ? "discover" : "credentials";
+function oauthCode(fields: readonly Field[], oauth: Members, use: Use): string {
+  const entries = settingsCode(fields, oauth, use);
+  const way =
+    oauth["endpoint"] !== undefined ? "endpoints" : oauth["client_id"] === undefined ? "discover" : "credentials";
   return `${use("UpstreamOauth2")}.${way}(${entries.length > 0 ? object(entries) : ""})`;
 }
 
-function secretCode(reference: string, use: Use): string {
-  const colon = reference.indexOf(":");
-  const factory = reference.slice(0, colon) === "env" ? "fromEnvironment" : "fromFile";
-  return `${use("Secret")}.${factory}(${JSON.stringify(reference.slice(colon + 1))})`;
+/** @returns undefined for a value that no secret has */
+function secretCode(form: SecretForm, value: unknown, use: Use): string | undefined {
+  if (typeof value !== "string") return undefined;
+  if (form === "plain") return `${use("Secret")}.plainText(${code(value)})`;
+  if (form === "sealed") return `${use("Secret")}.sealed(${code(value)})`;
+  const vault = parseVaultReference(value);
+  if (vault) {
+    const { segments, field, version } = vault;
+    const options = version === undefined ? "" : `, ${version}`;
+    return `${use("Secret")}.fromVault(${code(segments.join("/"))}, ${code(field)}${options})`;
+  }
+  const colon = value.indexOf(":");
+  const factory = new Map([
+    ["env", "fromEnvironment"],
+    ["file", "fromFile"],
+  ]).get(value.slice(0, colon));
+  return factory && `${use("Secret")}.${factory}(${code(value.slice(colon + 1))})`;
 }
 
 const SUBSTITUTION =
   /\$\$|\$\{gateway\.(access_token|id_token|client_cert_fingerprint|jwt|request\.headers\["([^"]+)"\])\}/g;
 
-function requestHeaders(value: unknown, use: Use): string {
+function textsCode(value: unknown, write: (text: string) => string): string {
   if (!isRecord(value)) return code(value);
-  return object(Object.entries(value).map(([name, text]) => [key(name), headerCode(String(text), use)]));
+  return object(
+    Object.entries(value).map(([name, text]) => [name, typeof text === "string" ? write(text) : code(text)]),
+  );
 }
 
 /** Plain text as a string; with something to fill in, as the tagged template. */
@@ -126,18 +158,17 @@ function headerCode(template: string, use: Use): string {
   if (values.length === 0)
     return only.includes("${") ? `${use("literal")}(${JSON.stringify(only)})` : JSON.stringify(only);
   if (values.length === 1 && pieces.every((piece) => piece === "")) return values[0] ?? "";
-  const escape = (piece: string): string => piece.replaceAll(/[`\\]|\$(?=\{|$)/g, String.raw`\$&`);
+  // As JSON, so that no character changes on its way (a template reads CR as LF), without its escape of quotes.
+  const escape = (piece: string): string =>
+    JSON.stringify(piece)
+      .slice(1, -1)
+      .replaceAll(/\\.|`|\$(?=\{|$)/g, (found) => (found === '\\"' ? '"' : found[0] === "\\" ? found : `\\${found}`));
   return `${use("headerValue")}\`${pieces.map((piece, at) => escape(piece) + (at < values.length ? `\${${values[at]}}` : "")).join("")}\``;
 }
 
 /** Constructs take literal text, files a doubled "$". */
-function literals(value: unknown): string {
-  if (!isRecord(value)) return code(value);
-  return object(Object.entries(value).map(([name, text]) => [key(name), code(undoubled(text))]));
-}
-
 function literalRewrite(rule: Members): Members {
-  return { ...rule, value: undoubled(rule["value"]) };
+  return { ...rule, ...("value" in rule && { value: undoubled(rule["value"]) }) };
 }
 
 function undoubled(text: unknown): unknown {

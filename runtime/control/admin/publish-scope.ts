@@ -8,6 +8,7 @@ import { isRecord } from "../../shared/is-record.ts";
 import { matchesOwner } from "../../features/process/owners.ts";
 import type { Problem } from "../../config/load.ts";
 import { publishedName } from "../bundle/validation/protocol.ts";
+import { ELSEWHERE, seenProblem } from "../bundle/validation/seen-problems.ts";
 import { type Laggard, withoutRefusal } from "../bundle/liveness.ts";
 import type { Publishing } from "../bundle/publication.ts";
 import type { PublishOutcome } from "../bundle/publisher.ts";
@@ -19,7 +20,6 @@ export interface PublishScope {
   covers(owner: string): boolean;
 }
 
-const ELSEWHERE = "something that is not yours would not be valid with it; the gateway's operator can say what";
 const NOT_IN_FORCE = "the newest configuration is not in force; the gateway's operator can say why";
 
 export function publishScope(entry: string): PublishScope {
@@ -57,13 +57,18 @@ export function scopedLaggards(laggards: readonly Laggard[]): readonly Laggard[]
 
 /** @param outcome of changes that the scope covers */
 export function scopedOutcome(outcome: PublishOutcome, scope: PublishScope): PublishOutcome {
-  if (outcome.ok) return { ...outcome, laggards: scopedLaggards(outcome.laggards) };
-  if (outcome.reason !== "invalid") return outcome;
-  const isOwn = ({ file }: Problem): boolean => {
+  const isSeen = (file: string): boolean => {
     const owner = file.slice(publishedName("").length);
     return file === publishedName(owner) && scope.covers(owner);
   };
-  const own = outcome.problems.filter(isOwn);
+  const isOwn = ({ file }: Problem): boolean => isSeen(file);
+  const seen = (problem: Problem): Problem => seenProblem(problem, isSeen);
+  if (outcome.ok) {
+    const { laggards, warnings } = outcome;
+    return { ...outcome, laggards: scopedLaggards(laggards), warnings: warnings.map(seen) };
+  }
+  if (outcome.reason !== "invalid") return outcome;
+  const own = outcome.problems.filter(isOwn).map(seen);
   const isElsewhere = outcome.problems.some((problem) => problem.severity === "error" && !isOwn(problem));
   const elsewhere: Problem = { severity: "error", file: "elsewhere", path: [], message: ELSEWHERE };
   return { ...outcome, problems: isElsewhere ? [...own, elsewhere] : own };

@@ -7,6 +7,7 @@ import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { DegradedOwner, ValidationReport, SliceStatus } from "./validation/protocol.ts";
 import type { Stale } from "./build.ts";
 import type { VaultStatus } from "../../vault/vault.ts";
+import { seenProblem } from "./validation/seen-problems.ts";
 import type { Validation } from "./validation/validator.ts";
 
 export interface BundleStatus {
@@ -48,7 +49,7 @@ export interface DegradedStatus {
   readonly files: readonly string[];
   /** What is written is in force; only secrets of it are as they were read last. */
   readonly late?: true;
-  /** One line each: why what is written now is not in force. */
+  /** One line each: why the newest version is not active. Read by the owner too: other owners are not named. */
   readonly problems: readonly string[];
 }
 
@@ -127,15 +128,18 @@ export function createReport({ log, clock }: { readonly log: Log; readonly clock
     const problems = stale.map(({ problem }) => problem);
     slices = validated.slices.map((slice) => withProblems(slice, problems));
     const known = new Map(degraded.map((each) => [identityOf(each), each.since]));
-    degraded = withStale(validated.degraded, stale).map((each) => ({
+    const found = withStale(validated.degraded, stale);
+    degraded = found.map((each) => ({
       ...each,
       since: known.get(identityOf(each)) ?? epochSeconds(clock),
-      problems: each.problems.map(formatProblem),
+      problems: each.problems.map((problem) =>
+        formatProblem(seenProblem(problem, (file) => each.files.includes(file))),
+      ),
     }));
     // The boot file is no owner of a slice, and was not counted.
     const added = degraded.slice(validated.degraded.length).filter(({ owner }) => owner !== HAND_WRITTEN_OWNER);
     currentOwners = validated.currentOwners - added.length;
-    const lines = degraded.flatMap((each) => each.problems);
+    const lines = found.flatMap((each) => each.problems.map(formatProblem));
     if (lines.length > 0) return tell(lines, "not every owner is served as written, the others are", { partial: true });
     if (lastError) log.info("configuration is again what is in force");
     lastError = undefined;

@@ -12,6 +12,7 @@ import { isRecord } from "../../shared/is-record.ts";
 import { createKeptSlices } from "../bundle/kept-slices.ts";
 import { readTogether, type Reading } from "../bundle/sources.ts";
 import type { PublishedSources } from "../bundle/validation/protocol.ts";
+import { ELSEWHERE, seenProblem } from "../bundle/validation/seen-problems.ts";
 import {
   fewOfEach,
   objections,
@@ -92,7 +93,10 @@ export function createAnswerTask({ path, keptKeys }: ThreadSettings): AnswerTask
     const candidates = { owners: [draft.owner], files: new Set([placed.file]) };
     const against = objections(reading, outcome, candidates, context);
     const isGood = against.length === 0 && outcome.config !== undefined;
-    const told = { isGood, problems: toldProblems(isGood ? warnings(outcome) : against, placed, scope) };
+    const told = {
+      isGood,
+      problems: toldProblems(isGood ? warnings(outcome) : against, placed, scope, outcome.owners),
+    };
     return { sources: placed.sources, told, ...(isGood && { config: outcome.config }) };
   }
 }
@@ -112,15 +116,16 @@ function warnings({ problems }: OwnersOutcome): readonly Problem[] {
   return problems.filter(({ severity }) => severity === "warning");
 }
 
-const ELSEWHERE = "something that is not yours would not be valid with it; the gateway's operator can say what";
-
-/** Of the draft itself, and of others for who may see everything. */
+/** Of the draft itself, and of others for users who may see everything. */
 function toldProblems(
   problems: readonly Problem[],
   { file, hasLines }: Extract<Placed, { readonly ok: true }>,
   scope: Scope,
+  owners: OwnersOutcome["owners"],
 ): readonly ToldProblem[] {
-  const own = fewOfEach(problems.filter((problem) => problem.file === file));
+  const isSeen = (rival: string): boolean => scope === undefined || scope.includes(owners.get(rival) ?? "");
+  const found = problems.filter((problem) => problem.file === file);
+  const own = fewOfEach(found.map((problem) => seenProblem(problem, isSeen)));
   const others = problems.filter((problem) => problem.file !== file && problem.severity === "error");
   const told = own.map((problem) => placedProblem(hasLines ? problem : { ...problem, line: undefined }));
   if (others.length === 0) return told;

@@ -6,8 +6,11 @@ import { routeFields } from "../../config/route.ts";
 import { writeHcl } from "../../config/write/write-hcl.ts";
 import { writeTypescript } from "../../config/write/write-typescript.ts";
 import type { WrittenSlice } from "../../config/write/written-slice.ts";
-import type { ValuePath } from "../../settings/problem.ts";
-import { secretNames, secretUses } from "../../settings/secret-spellings.ts";
+import { settingsFields } from "../../config/settings.ts";
+import type { Field } from "../../settings/field.ts";
+import { formatPath, type ValuePath } from "../../settings/problem.ts";
+import { memberNames, secretNames, secretUses } from "../../settings/secret-spellings.ts";
+import { partsOf } from "../../settings/shapes.ts";
 import { readSource } from "../../settings/source.ts";
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import type { Draft } from "./draft.ts";
@@ -60,6 +63,8 @@ export function exportDraft(
     ...(kind === "policy" ? ["Take its policy over into what you have, rather than the whole."] : []),
     ...hidden,
   ];
+  const omitted = format === "yaml" ? [] : omittedPaths(document, format === "hcl");
+  if (omitted.length > 0) notes.push(`Omitted, no setting or a secret in plain text: ${omitted.join(", ")}.`);
   const fileName = `${owner}.${ENDINGS[format]}`;
   return { fileName, text: `${commented(notes, format === "typescript" ? "//" : "#")}\n${textOf(document, format)}` };
 }
@@ -74,6 +79,30 @@ function textOf(document: WrittenSlice, format: ExportFormat): string {
       return writeTypescript(document);
   }
   return format satisfies never;
+}
+
+/** Paths of what the other formats do not say: names that no setting has, and secrets in plain text in HCL. */
+function omittedPaths({ settings, routes }: WrittenSlice, omitsSecrets: boolean): readonly string[] {
+  const live = settingsFields.filter(({ scope }) => scope === "live");
+  const namesOf = (field: Field): readonly string[] =>
+    memberNames(field).filter((name) => !omitsSecrets || field.kind !== "secret" || name !== field.name);
+  const below = (fields: readonly Field[], members: Members, path: ValuePath): readonly ValuePath[] => {
+    const byName = new Map(fields.flatMap((field) => namesOf(field).map((name) => [name, field] as const)));
+    return Object.entries(members).flatMap(([name, value]) => {
+      const field = byName.get(name);
+      const here = [...path, name];
+      if (!field) return [here];
+      const parts = field.fields && partsOf(field, value);
+      if (!parts?.every(([, part]) => isRecord(part))) return [];
+      return parts.flatMap(([step, part]) =>
+        below(field.fields ?? [], part as Members, step === undefined ? here : [...here, step]),
+      );
+    });
+  };
+  return [
+    ...below(live, settings, []),
+    ...Object.entries(routes).flatMap(([name, route]) => below(routeFields, route, ["routes", name])),
+  ].map(formatPath);
 }
 
 function yamlText({ owner, settings, routes }: WrittenSlice): string {

@@ -8,6 +8,7 @@ import { MAX_REASON_CHARACTERS } from "../../../pages/console/pieces.ts";
 import { type OwnerHistory, ownedBy } from "../../bundle/publication.ts";
 import { readPublication } from "../../bundle/published.ts";
 import type { Publisher } from "../../bundle/publisher.ts";
+import { scopedOutcome } from "../../admin/publish-scope.ts";
 import { formatProblem } from "../../../config/load.ts";
 import type { Store } from "../../../store/store.ts";
 import type { ScreenAction, Visit } from "../screen.ts";
@@ -61,7 +62,7 @@ export function rollbackAction({ store, publisher }: GoBackDeps): ScreenAction {
     role: "operator",
     isGrave: true,
     ownerOf: (_, form) => form.get("owner"),
-    async run({ principal }, form) {
+    async run({ principal, rights: { owners } }, form) {
       const wanted = readWanted(form);
       const reason = (form.get("reason") ?? "").trim();
       if (!wanted) return { refused: "The form is not complete." };
@@ -75,7 +76,8 @@ export function rollbackAction({ store, publisher }: GoBackDeps): ScreenAction {
       if (program !== undefined) return { refused: WHY[program] };
       if (history.versions.at(-1)?.generation !== from)
         return { refused: "Somebody published meanwhile. Look at what is there now." };
-      const outcome = await publisher.rollback({ owner, to, from }, { by: principal.user.id, reason });
+      const made = await publisher.rollback({ owner, to, from }, { by: principal.user.id, reason });
+      const outcome = owners ? scopedOutcome(made, { entry: owner, covers: (each) => owners.includes(each) }) : made;
       if (outcome.ok) {
         const { changed, generation, laggards } = outcome;
         const live = laggards.length === 0 ? "it is in force everywhere" : "not every process has it in force yet";

@@ -65,6 +65,10 @@ function storeProblems({ reports: [own] }: ProblemFacts): readonly Found[] {
   return [{ tone: "bad", text, details: [], advice, read: "It's 3 a.m.", of: own }];
 }
 
+function isTold(line: string, degraded: ProcessReport["configuration"]["degraded"]): boolean {
+  return degraded.some(({ problems }) => problems.includes(line));
+}
+
 function configurationProblems(of: ProcessReport): readonly Found[] {
   const { lastError, degraded, moreDegraded, restartNeeded } = of.configuration;
   const read = "Log messages";
@@ -84,7 +88,8 @@ function configurationProblems(of: ProcessReport): readonly Found[] {
     const advice = "Mend it where it is written. Until then nobody's changes come into force.";
     const text = "The configuration that is written is refused: the last good one stays";
     found.unshift({ tone: "bad", text, details, advice, read, of });
-  } else if (lastError && degraded.length === 0) {
+  } else if (lastError && (degraded.length === 0 || lastError.problems.some((line) => !isTold(line, degraded)))) {
+    // With the names of other owners' routes: the problems of each owner do not have them.
     const text = "Not every owner is served as written";
     found.push({ tone: "bad", text, details, advice: "Its owner mends the slice and publishes again.", read, of });
   }

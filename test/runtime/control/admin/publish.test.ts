@@ -3,6 +3,7 @@ import { connect } from "node:net";
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
+import { publishScope, scopedOutcome } from "../../../../runtime/control/admin/publish-scope.ts";
 import { createAdminClient, type AdminAnswer, type AdminClient } from "../../../support/admin-client.ts";
 import { sliceFile } from "../../../support/bundle-files.ts";
 import { startGateway, type TestGateway } from "../../../support/gateway.ts";
@@ -140,6 +141,25 @@ describe("PUT /config/slices/<owner>", () => {
     const [problem] = answer.body["problems"] as readonly { message: string; rivals: unknown }[];
     const [before, after] = problem!.message.split('"routes.r0" in published:team');
     expect(problem!.rivals).toEqual([{ file: "published:team", path: "routes.r0", around: [before, after] }]);
+    // A token of one owner shows that another owner is in the way, and not which.
+    const scoped = scopedOutcome(
+      {
+        ok: false,
+        reason: "invalid",
+        problems: [
+          {
+            severity: "error",
+            file: "published:other",
+            path: ["routes"],
+            message: problem!.message,
+            rivals: [{ file: "published:team", path: [] }],
+          },
+        ],
+      },
+      publishScope("other"),
+    );
+    expect(JSON.stringify(scoped)).not.toContain("team");
+    expect(JSON.stringify(scoped)).toContain("conflicts with another owner's configuration");
     const file = await admin.publish("other", slice("2", "other").replace("other-0.example.com", "file.example.com"));
     expect(problems(file)).toEqual([expect.stringContaining("leads to the same requests as")]);
     expect((await admin.get("/config/slices/other")).status).toBe(404);

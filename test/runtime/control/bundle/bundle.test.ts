@@ -158,6 +158,19 @@ test("openBundle() leaves out a slice that is not UTF-8, and says so", async () 
   });
 });
 
+test("the log and lastError name both sides of a conflict, and what each owner reads names no other", async () => {
+  files.write("gateway.yaml", bootFile());
+  files.write("a.json", sliceFile("team-a", "1"));
+  files.write("b.json", sliceFile("team-b", "1").replaceAll("team-b-0", "team-a-0"));
+  const { degraded, lastError } = (await open(files.directory)).status();
+  const problems = degraded.map((each) => each.problems.join());
+  expect(problems).toHaveLength(2);
+  for (const text of problems) expect(text).toContain("conflicts with another owner's configuration");
+  expect(problems[0]).not.toMatch(/b\.json|team-b/);
+  expect(problems[1]).not.toMatch(/a\.json/);
+  expect(lastError?.problems.join()).toContain("leads to the same requests as");
+});
+
 describe("a change of the files", () => {
   beforeEach(() => {
     files.write("gateway.yaml", bootFile());

@@ -167,6 +167,37 @@ describe("a draft of a slice", () => {
     ]);
   });
 
+  test.each([
+    ["the address of an MCP server", { regex: "^/tick.*$" }],
+    ["the same requests", { prefix: "/tickets" }],
+    ["an address that another route takes", { mcp: { server: { path: "/tickets" } } }],
+  ])("names no other owner's route that is in the way: %s", async (_, route) => {
+    const policy = [{ allow: { and: [{ email: "a@example.com" }] } }];
+    const from = "https://shared.example.com";
+    const to = "http://x.example.net";
+    const published = publishedSources([
+      {
+        owner: "tickets",
+        digest: "b",
+        text: sliceOf("tickets", { server: { from, to, prefix: "/tickets", policy, mcp: { server: {} } } }),
+      },
+    ]);
+    const boot = { file: "gateway.yaml", text: "runtime_flags: { mcp: true }\n", boot: true };
+    await writeFile(join(directory, "shared.yaml"), boot.text);
+    const answerShared = createAnswerTask({ path: join(directory, "shared.yaml"), keptKeys: [Buffer.alloc(32)] });
+    const draft: Draft = {
+      kind: "slice",
+      owner: "team-a",
+      text: sliceOf("team-a", { mine: { from, to, policy, ...route } }),
+    };
+    const told = async (scope: Scope): Promise<string> =>
+      JSON.stringify(await answerShared({ kind: "compare-draft", draft, people: [], scope }, { published, kept: [] }));
+    expect(await told(undefined)).toContain("published:tickets");
+    const seen = await told(["team-a"]);
+    expect(seen).toContain("conflicts with another owner's configuration");
+    expect(seen).not.toMatch(/tickets|routes\.server/);
+  });
+
   test("tells one owner nothing of another's file", async () => {
     // Not served, whatever team-a does.
     const broken = publishedSources([{ owner: "team-b", digest: "x", text: sliceOf("team-b", { shop: { from: 7 } }) }]);
