@@ -5,6 +5,7 @@
  * decision still there. While the database is away they wait longer; what does not fit then is lost to the copy, oldest first,
  * counted and told. The log has it.
  */
+import { CHECK_MESSAGE } from "../audit/log-line.ts";
 import type { ConsumerStatus, RecordConsumer } from "../audit/record-consumer.ts";
 import type { Clock } from "../shared/clock.ts";
 import { errorText } from "../shared/errors.ts";
@@ -77,7 +78,7 @@ export function keepRecords(backEnd: RecordBackEnd, deps: KeeperDeps): RecordCon
     const row = toRow(value, clock.now());
     waiting.push(row);
     waitingBytes += row.text.length;
-    if (message !== "authorize check") return;
+    if (message !== CHECK_MESSAGE) return;
     const key = requestKey(value, false);
     if (key === undefined) return;
     open.set(key, row);

@@ -6,6 +6,7 @@
  */
 import { hash } from "node:crypto";
 
+import { CHECK_MESSAGE } from "../audit/log-line.ts";
 import { lowerAscii } from "../shared/ascii.ts";
 import { isRecord } from "../shared/is-record.ts";
 import { formatId, timeOf } from "./record-id.ts";
@@ -149,12 +150,12 @@ function fieldsOf(value: Readonly<Record<string, unknown>>): Fields {
 }
 
 function kindOf({ message }: Readonly<Record<string, unknown>>): KeptRecord["kind"] {
-  if (message === "authorize check") return "decision";
+  if (message === CHECK_MESSAGE) return "decision";
   return message === "administrative action" ? "action" : "other";
 }
 
 function outcomeOf(value: Readonly<Record<string, unknown>>): KeptRecord["outcome"] {
-  if (value["message"] !== "authorize check") return "allowed";
+  if (value["message"] !== CHECK_MESSAGE) return "allowed";
   const isAllowed = value["allow"] === true && value["deny"] !== true;
   if (isAllowed) return value["limited"] === undefined ? "allowed" : "limited";
   const approval: unknown = value["approval"];

@@ -11,6 +11,7 @@ import { argumentsOf } from "../../policy/mcp/argument-values.ts";
 import { comparableArguments, type RecordedFacts, type RecordNeeds } from "../../policy/recorded/decide-recorded.ts";
 import type { OUTCOMES } from "../../policy/shadow.ts";
 import { isRecord, type Members } from "../../shared/is-record.ts";
+import { CHECK_MESSAGE, type LogLine } from "../log-line.ts";
 import { readMembers, readTree, type Known } from "./tree.ts";
 import { REPLAY_VERSION } from "./write-facts.ts";
 
@@ -66,16 +67,16 @@ export type ReadLine =
 
 const OTHER: ReadLine = { kind: "other" };
 
-export function readRecord(line: string): ReadLine {
-  // The operator's log may stand in the same file, as JSON and as text.
-  if (!line.startsWith("{")) return OTHER;
+/** @param line the operator's log may be in the same file, as JSON and as text */
+export function readRecord(line: LogLine): ReadLine {
+  if (line.kind === "broken") return line;
+  if (line.kind !== "record") return OTHER;
+  if (line.problem !== undefined) return { kind: "broken", problem: line.problem };
+  if (line.message !== CHECK_MESSAGE) return OTHER;
   try {
-    const value: unknown = JSON.parse(line);
-    if (!isRecord(value) || value["service"] !== "authorize" || value["message"] !== "authorize check") return OTHER;
-    return { kind: "check", check: readCheck(value) };
+    return { kind: "check", check: readCheck(line.value) };
   } catch (error) {
-    const problem = error instanceof SyntaxError ? "it is no whole JSON" : (error as Error).message;
-    return { kind: "broken", problem };
+    return { kind: "broken", problem: (error as Error).message };
   }
 }
 

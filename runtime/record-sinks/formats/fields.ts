@@ -11,9 +11,6 @@ export function numberOf(record: RecordValue, name: string): number | undefined 
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
-/** Of the messages that are checks of requests. */
-export const CHECK_MESSAGE = "authorize check";
-
 export interface Verdict {
   readonly passes: boolean;
   /** Policy let it pass, and a limit did not. */

@@ -5,7 +5,8 @@
  *
  * @see OCSF 1.5, events/application/api_activity, events/iam/entity_management, profiles/security_control
  */
-import { CHECK_MESSAGE, numberOf, type RecordValue, textOf, type Verdict, verdictOf } from "./fields.ts";
+import { CHECK_MESSAGE } from "../../audit/log-line.ts";
+import { numberOf, type RecordValue, textOf, type Verdict, verdictOf } from "./fields.ts";
 
 export const OCSF_VERSION = "1.5.0";
 

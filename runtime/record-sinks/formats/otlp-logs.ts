@@ -4,8 +4,9 @@
  *
  * @see OTLP 1.x, "JSON Protobuf Encoding"; opentelemetry.proto.logs.v1
  */
+import { CHECK_MESSAGE } from "../../audit/log-line.ts";
 import type { SpooledRecord } from "../sender.ts";
-import { CHECK_MESSAGE, type RecordValue, textOf, verdictOf } from "./fields.ts";
+import { type RecordValue, textOf, verdictOf } from "./fields.ts";
 
 /** Of records that are none of requests there is one name, too: they differ by their message. */
 const EVENT_PREFIX = "gateform.";

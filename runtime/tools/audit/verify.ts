@@ -8,7 +8,9 @@ import { forgetOf } from "../../audit/chain/erased-record.ts";
 import { type LinePosition, positionOf } from "../../audit/chain/lines.ts";
 import { leafHash } from "../../audit/chain/merkle-tree.ts";
 import type { NoteVerifier } from "../../audit/chain/signed-note.ts";
+import { LINE_START, readLogLine, splitLine, writtenMessage } from "../../audit/log-line.ts";
 import { type LineBytes, readLines, sizeOf } from "../replay/record-lines.ts";
+import { TornLines } from "../replay/torn-lines.ts";
 import { Findings, MAX_FINDINGS, type Place, type VerifyReport } from "./findings.ts";
 import { orderFiles } from "./order-files.ts";
 import { type ReadLine, Run } from "./run.ts";
@@ -22,21 +24,10 @@ export interface VerifyInput {
   readonly progress?: ((done: number, total: number) => void) | undefined;
 }
 
-/** Every line of ours begins so. */
-const BEGIN = Buffer.from('{"level":"');
-const CHECKPOINT = Buffer.from('"message":"audit checkpoint"');
-const START = Buffer.from('"message":"audit start"');
-const END = Buffer.from('"message":"audit end"');
-const ERASED = Buffer.from('"message":"erased record"');
-const ACTION = Buffer.from('"message":"administrative action"');
-const MARKS = [CHECKPOINT, START, END];
+/** Records of a run alone: with no place in one they were changed. */
+const OF_RUNS = new Set(["audit start", "audit checkpoint", "audit end"]);
 /** Nothing but a whole line of a run ends so. */
 const COMPLETE = /"seq":\d+(,"salt":"[^"]*")?\}$/;
-const AUTHORIZE = Buffer.from('"service":"authorize"');
-/** A line that was begun may have one in it, deep in what a tool was given. */
-const MAX_TRIES = 16;
-/** The words of ours stand before anything that users wrote. */
-const HEAD_BYTES = 120;
 
 /** @throws GatewayError `replay.unreadable` */
 export async function verifyAudit({ files, progress, ...trusted }: VerifyInput): Promise<VerifyReport> {
@@ -65,6 +56,7 @@ export function startVerification({ verifiers, heads }: Pick<VerifyInput, "verif
   const findings = new Findings();
   const runs = new Map<string, Run>();
   const torn: Place[] = [];
+  const lines = new TornLines<Place>((place) => torn.push(place));
   /** By run: what its first line says of others. */
   const seen = new Map<string, readonly Checkpoint[]>();
   const forgotten: Forgotten = { lines: new Map(), actions: new Set() };
@@ -83,42 +75,33 @@ export function startVerification({ verifiers, heads }: Pick<VerifyInput, "verif
     return true;
   }
 
-  /** What a killed process had begun, and behind it a line of another one. @returns false when it is something else */
-  function takeJoined(bytes: Buffer, place: Place): boolean {
-    let at = bytes.indexOf(BEGIN, 1);
-    if (at === -1 || isJson(bytes)) return false;
-    for (let tries = 0; at !== -1 && tries < MAX_TRIES; at = bytes.indexOf(BEGIN, at + 1), tries += 1) {
-      const rest = bytes.subarray(at);
-      if (!isJson(rest)) continue;
-      torn.push(place);
-      if (!takeOfRun(rest, { ...place, offset: place.offset + at })) otherLines += 1;
-      return true;
-    }
-    return false;
-  }
-
-  /** Of no run, with a line end. */
-  function takeOther(bytes: Buffer, place: Place): void {
-    const head = bytes.subarray(0, HEAD_BYTES);
-    const isWhole = isJson(bytes);
-    const isMark = isWhole && MARKS.some((mark) => head.includes(mark));
+  /** Of no run. */
+  function takeOther(bytes: Buffer, place: Place, isEnded: boolean): void {
+    const line = readLogLine(bytes);
+    const isOfRun =
+      line.kind === "record" && (OF_RUNS.has(line.message) || "seq" in line.value || "instance" in line.value);
     // A line that was begun has no end; this one has both.
-    if (isMark || COMPLETE.test(bytes.toString("latin1", Math.max(0, bytes.length - 80))))
+    if (isOfRun || COMPLETE.test(bytes.toString("latin1", Math.max(0, bytes.length - 80))))
       findings.add({ kind: "changed", place });
-    else if (!isWhole && head.subarray(0, BEGIN.length).equals(BEGIN)) torn.push(place);
-    else if (head.includes(AUTHORIZE)) unchained += 1;
-    else otherLines += 1;
+    else if (line.kind === "record") unchained += 1;
+    else if (line.kind !== "broken" || !bytes.subarray(0, LINE_START.length).equals(LINE_START)) otherLines += 1;
+    else if (isEnded) lines.add(bytes, place);
   }
 
   return {
     take({ bytes, number: line, offset, isEnded }, file) {
       const place = { file, line, offset };
       if (bytes === undefined) return findings.add({ kind: "broken", place, note: "it is longer than 1 MiB" });
-      if (bytes.length === 0 || takeJoined(bytes, place)) return;
-      if (!isEnded) torn.push(place);
-      if (!takeOfRun(bytes, place) && isEnded) takeOther(bytes, place);
+      if (bytes.length === 0) return;
+      const { torn: begun, rest } = splitLine(bytes);
+      if (begun) lines.add(begun, place);
+      if (!isEnded) lines.add(rest, place);
+      lines.repeat(rest);
+      const behind = begun ? { ...place, offset: offset + begun.length } : place;
+      if (!takeOfRun(rest, behind)) takeOther(rest, behind, isEnded);
     },
     end() {
+      lines.end();
       const reports = [...runs.values()].map((run) => run.end());
       const notGiven = new Map(
         reports.filter(({ first }) => first > 0).map(({ instance, first }) => [instance, first]),
@@ -189,13 +172,14 @@ function readLine(
   verifiers: readonly NoteVerifier[],
   forgotten: Forgotten,
 ): ReadLine {
-  const head = bytes.subarray(0, HEAD_BYTES);
-  if (hasSalt && head.includes(ACTION)) {
+  const message = writtenMessage(bytes);
+  if (hasSalt && message === "administrative action") {
     const [, id] = /"action-id":"([^"]{1,200})","action":"forget"/.exec(bytes.toString("latin1", 0, 400)) ?? [];
     if (id !== undefined) forgotten.actions.add(id);
   }
-  if (hasSalt) return { seq, leaf: leafHash(bytes), place, kind: head.includes(END) ? "end" : "record" };
-  const erased = head.includes(ERASED) ? /"leaf":"([A-Za-z0-9_-]{43})"/.exec(bytes.toString("latin1"))?.[1] : undefined;
+  if (hasSalt) return { seq, leaf: leafHash(bytes), place, kind: message === "audit end" ? "end" : "record" };
+  const erased =
+    message === "erased record" ? /"leaf":"([A-Za-z0-9_-]{43})"/.exec(bytes.toString("latin1"))?.[1] : undefined;
   if (erased !== undefined) {
     const by = forgetOf(bytes.toString("utf8"), { instance, seq, leaf: erased }, verifiers);
     if (by !== undefined) forgotten.lines.set(by, (forgotten.lines.get(by) ?? 0) + 1);
@@ -206,7 +190,7 @@ function readLine(
 
 /** How far others had come, by the first line of a run. */
 function seenBy(line: Buffer): readonly Checkpoint[] {
-  if (!line.subarray(0, HEAD_BYTES).includes(START)) return [];
+  if (writtenMessage(line) !== "audit start") return [];
   try {
     const { seen } = JSON.parse(line.toString("utf8")) as { readonly seen?: unknown };
     return (Array.isArray(seen) ? seen : []).flatMap((note: unknown) => {
@@ -221,13 +205,4 @@ function seenBy(line: Buffer): readonly Checkpoint[] {
 /** Without a look at its signatures. */
 export function checkpointOfNote(note: string): Checkpoint | undefined {
   return parseCheckpoint(note.slice(0, note.indexOf("\n\n") + 1));
-}
-
-function isJson(bytes: Buffer): boolean {
-  try {
-    JSON.parse(bytes.toString("utf8"));
-    return true;
-  } catch {
-    return false;
-  }
 }

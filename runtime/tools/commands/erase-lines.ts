@@ -9,10 +9,11 @@ import { formatErased } from "../../audit/chain/erased-record.ts";
 import { positionOf } from "../../audit/chain/lines.ts";
 import { leafHash } from "../../audit/chain/merkle-tree.ts";
 import type { NoteSigner } from "../../audit/chain/signed-note.ts";
+import { readLogLine, splitLine } from "../../audit/log-line.ts";
 import { plainJsonText } from "../../audit/record-text.ts";
 import { lowerAscii } from "../../shared/ascii.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
-import { isRecord } from "../../shared/is-record.ts";
+import type { Members } from "../../shared/is-record.ts";
 import { isCompressed } from "../replay/record-lines.ts";
 
 export interface Erasing {
@@ -25,10 +26,10 @@ export interface Erasing {
 const LF = 0x0a;
 /** None of ours is nearly as long, and others stay what they are. */
 const MAX_LINE_BYTES = 64 << 20;
-/** Every line of ours begins so. */
-const BEGIN = '{"level":"';
-/** A line that was begun may have one in it, deep in what a tool was given. */
-const MAX_TRIES = 16;
+/** Half a line, and the beginning of none. */
+const ERASED = '{"level":"erased';
+/** Nothing that somebody wrote instead of a time goes into the line that replaces a record. */
+const TIME = /^[0-9TZ:.-]{0,30}$/;
 
 /**
  * Before anything is erased anywhere.
@@ -121,41 +122,25 @@ async function* rewriteLines(
 
 /** @returns undefined: it stays */
 function rewriteLine(bytes: Buffer, erasing: Erasing): string | undefined {
-  const value = parse(bytes);
-  if (value !== undefined) return erasedOf(bytes, value, erasing);
-  // What a killed process had begun, and perhaps behind it a line of another one.
-  let at = bytes.indexOf(BEGIN, 1);
-  for (let tries = 0; at !== -1 && tries < MAX_TRIES; at = bytes.indexOf(BEGIN, at + 1), tries += 1) {
-    const rest = bytes.subarray(at);
-    const joined = parse(rest);
-    if (joined === undefined) continue;
-    const erased = erasedOf(rest, joined, erasing);
-    const cut = cutOf(bytes.subarray(0, at), erasing);
-    return erased === undefined && cut === undefined
-      ? undefined
-      : `${cut ?? bytes.toString("utf8", 0, at)}${erased ?? rest.toString()}`;
-  }
-  return cutOf(bytes, erasing);
+  const { torn, rest } = splitLine(bytes);
+  const read = readLogLine(rest);
+  const erased =
+    read.kind === "record" || read.kind === "json" ? erasedOf(rest, read.value, erasing) : cutOf(rest, erasing);
+  const cut = torn && cutOf(torn, erasing);
+  if (erased === undefined && cut === undefined) return undefined;
+  return `${cut ?? torn?.toString() ?? ""}${erased ?? rest.toString()}`;
 }
 
 /** Of a line without an end nobody can say more than that it names the user. @returns undefined: it does not */
 function cutOf(bytes: Buffer, { names: { ids, emails } }: Erasing): string | undefined {
   const text = lowerAscii(bytes.toString());
   const isNamed = [...ids, ...emails].some((name) => text.includes(lowerAscii(plainJsonText(name).slice(1, -1))));
-  return isNamed ? BEGIN : undefined;
+  return isNamed ? ERASED : undefined;
 }
 
-function parse(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString());
-  } catch {
-    return undefined;
-  }
-}
-
-function erasedOf(bytes: Buffer, value: unknown, { names, actionId, signer }: Erasing): string | undefined {
-  if (!isRecord(value) || !isAboutUser(value, names)) return undefined;
-  const time = typeof value["time"] === "string" ? value["time"] : "";
+function erasedOf(bytes: Buffer, value: Members, { names, actionId, signer }: Erasing): string | undefined {
+  if (!isAboutUser(value, names)) return undefined;
+  const time = typeof value["time"] === "string" && TIME.test(value["time"]) ? value["time"] : "";
   const position = positionOf(bytes);
   // Written without `audit`: nothing counts on it.
   if (!position)

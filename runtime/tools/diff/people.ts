@@ -15,6 +15,7 @@ import { validate } from "../../settings/validate.ts";
 import { attempting, GatewayError } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { readUserId } from "../../shared/user-id.ts";
+import type { LogLine } from "../../audit/log-line.ts";
 import { readRecordLines } from "../replay/record-lines.ts";
 
 const usersShape = {
@@ -89,7 +90,7 @@ export async function readRecordedUsers(file: string): Promise<RecordedUsers> {
   let unread = 0;
   await readRecordLines(file, {
     line(_, line) {
-      const read = line === undefined ? undefined : userOf(line);
+      const read = userOf(line);
       if (read === undefined) unread += 1;
       if (!read) return;
       const before = users.get(read.id);
@@ -106,7 +107,7 @@ function isTold({ leftOut }: UserFacts): boolean {
 }
 
 /** @returns undefined for a line that cannot be read, null for one about nobody */
-function userOf(line: string): UserFacts | null | undefined {
+function userOf(line: LogLine): UserFacts | null | undefined {
   const read = readRecord(line);
   if (read.kind === "broken") return undefined;
   if (read.kind === "other") return null;
@@ -117,7 +118,7 @@ function userOf(line: string): UserFacts | null | undefined {
   } catch {
     return undefined;
   }
-  const { user: id, email } = JSON.parse(line) as Readonly<Record<string, unknown>>;
+  const { user: id, email } = line.kind === "record" ? line.value : {};
   if (typeof id !== "string" || readUserId(id) === undefined) return null;
   return { id, email: typeof email === "string" ? email : "", name: "", groups: [], claims: {}, leftOut: UNTOLD };
 }

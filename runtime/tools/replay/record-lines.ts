@@ -3,16 +3,17 @@
  *
  * Untrusted: the contents. A line longer than any record is passed over with its number, as one that cannot be read.
  */
-import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { createGunzip } from "node:zlib";
 
+import { type LogLine, readLogLine, splitLine } from "../../audit/log-line.ts";
 import { attempting } from "../../shared/errors.ts";
+import { TornLines } from "./torn-lines.ts";
 
 export interface RecordLines {
-  /** @param line number, from 1 @param text undefined: it cannot be read, for this reason */
-  line(number: number, text: string | undefined, problem: string): void;
+  /** @param number from 1; lines that are torn come when it is certain that none repeats them */
+  line(number: number, line: LogLine): void;
   /** Called between pieces of the file. @param done bytes of the file that have been read */
   progress?(done: number): void;
 }
@@ -41,18 +42,26 @@ export function sizeOf(file: string): Promise<number> {
   );
 }
 
-/** @param file path, or "-" for standard input. @throws GatewayError `replay.unreadable` */
-export function readRecordLines(file: string, into: RecordLines): Promise<void> {
-  return readLines(file, {
+const NOT_WHOLE: LogLine = { kind: "broken", problem: "it is no whole JSON" };
+const TOO_LONG: LogLine = { kind: "broken", problem: "it is longer than 1 MiB" };
+
+/** Empty lines are passed over. @param file path, or "-" for standard input. @throws GatewayError `replay.unreadable` */
+export async function readRecordLines(file: string, into: RecordLines): Promise<void> {
+  const lines = new TornLines<readonly [number, LogLine]>((torn) => into.line(...torn));
+  await readLines(file, {
     line({ number, bytes }) {
-      if (bytes === undefined) return into.line(number, undefined, "it is longer than 1 MiB");
-      const text = bytes.toString("utf8");
-      // What is no UTF-8 would be read as another text.
-      const isGood = !text.includes("\ufffd") || isUtf8(bytes);
-      into.line(number, isGood ? text : undefined, "it is no UTF-8");
+      if (bytes === undefined) return into.line(number, TOO_LONG);
+      if (bytes.length === 0) return;
+      const { torn, rest } = splitLine(bytes);
+      if (torn) lines.add(torn, [number, NOT_WHOLE]);
+      const line = readLogLine(rest);
+      if (line.kind === "broken") return lines.add(rest, [number, line]);
+      lines.repeat(rest);
+      into.line(number, line);
     },
     progress: (done) => into.progress?.(done),
   });
+  lines.end();
 }
 
 /** The same by bytes. @throws GatewayError `replay.unreadable` */

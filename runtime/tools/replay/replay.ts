@@ -63,10 +63,9 @@ export async function replay({ files, config, key, progress }: ReplayInput): Pro
       if (brokenLines.length < MAX_BROKEN_LINES) brokenLines.push({ file, line, problem });
     };
     await readRecordLines(file, {
-      line(number, text, unreadable) {
-        if (text === undefined) return breakAt(number, unreadable);
-        const read = readRecord(text);
-        if (read.kind === "other") otherLines += text === "" ? 0 : 1;
+      line(number, line) {
+        const read = readRecord(line);
+        if (read.kind === "other") otherLines += 1;
         else if (read.kind === "broken") breakAt(number, read.problem);
         else {
           try {
@@ -91,7 +90,9 @@ export async function replay({ files, config, key, progress }: ReplayInput): Pro
   }
   const isPartial = counts.undecidable > 0 || broken > 0;
   const result = counts.gains + counts.loses > 0 ? "changed" : isPartial ? "partly" : "same";
-  return { result, records, otherLines, broken, brokenLines, ...tally };
+  // Torn lines come late.
+  const inOrder = brokenLines.toSorted((a, b) => files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line);
+  return { result, records, otherLines, broken, brokenLines: inOrder, ...tally };
 }
 
 function newConfiguration(config: CheckedConfig, key: Uint8Array | undefined): NewConfiguration {

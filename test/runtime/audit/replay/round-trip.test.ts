@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import type { DeclaredArguments } from "../../../../runtime/audit/redaction/plan.ts";
+import { readLogLine } from "../../../../runtime/audit/log-line.ts";
 import { createDigests } from "../../../../runtime/audit/replay/digests.ts";
 import { readRecord, type RecordedRequest } from "../../../../runtime/audit/replay/read-record.ts";
 import { createVocabulary } from "../../../../runtime/audit/replay/vocabulary.ts";
@@ -43,7 +44,7 @@ function lineOf(
 }
 
 function requestOf(line: string): RecordedRequest {
-  const read = readRecord(line);
+  const read = readRecord(readLogLine(Buffer.from(line)));
   if (read.kind !== "check" || typeof read.check.request === "string") throw new Error(`no request: ${line}`);
   return read.check.request;
 }
@@ -230,7 +231,8 @@ describe("a recorded request", () => {
     expect(again(line, rules({ argument: "/list", exists: true }), KEY)).toBeUndefined();
     expect(again(line, [{ allow: { and: [{ mcp_tool: "deploy" }] } }], KEY)).toBe(2);
     const long = call(undefined, { path: `/${"x".repeat(40_000)}` });
-    const read = readRecord(lineOf(long, undefined, evaluate(compilePolicy([]), long), { key: KEY }));
+    const omitted = lineOf(long, undefined, evaluate(compilePolicy([]), long), { key: KEY });
+    const read = readRecord(readLogLine(Buffer.from(omitted)));
     expect(read).toMatchObject({ kind: "check", check: { request: "omitted" } });
   });
 });

@@ -6,6 +6,7 @@ import { gzipSync } from "node:zlib";
 
 import { afterAll, describe, expect, test } from "vitest";
 
+import { readLogLine } from "../../../../runtime/audit/log-line.ts";
 import { AUDIT_KEY_NAME } from "../../../../runtime/audit/chain/checkpoint.ts";
 import { createNoteSigner } from "../../../../runtime/audit/chain/signed-note.ts";
 import { checkpointOfNote, verifyAudit } from "../../../../runtime/tools/audit/verify.ts";
@@ -194,6 +195,80 @@ describe("files", () => {
     const far = `{"level":"info","instance":"x","seq":999999999999999}\n{"level":"info","instance":"x","seq":1}\n`;
     expect((await verify(far + lines.join(""))).result).toBe("found");
     expect(formatVerify(await verify(far))).toContain("x");
+  });
+});
+
+const FORGED = {
+  "as a gateway writes it": `{"level":"info","time":"2026-01-01T00:00:00.000Z","service":"authorize","message":"authorize check"}`,
+  "with the service far behind": `{"level":"info","pad":"${"x".repeat(300)}","service":"authorize","message":"authorize check"}`,
+  "with an escape": `{"level":"info","service":"authori\\u007ae","message":"authorize check"}`,
+  "with an escape in the name": `{"level":"info","serv\\u0069ce":"authorize","message":"authorize check"}`,
+  "with blanks": `{"level":"info","service": "authorize" ,"message":"authorize check"}`,
+  "after blanks": ` \t{"service":"authorize","message":"authorize check"}\r`,
+  "after a byte order mark": `\ufeff{"service":"authorize","message":"authorize check"}`,
+  "with the service twice": `{"service":"authorize","message":"authorize check","n":{"a":["}"]},"service":"other"}`,
+  "with bytes that are not UTF-8": Buffer.from(
+    `{"service":"authorize","message":"authorize check","n":"\xff"}`,
+    "latin1",
+  ),
+};
+
+test.each(Object.entries(FORGED))("a forged record %s is seen by verification and by replay", async (_, forged) => {
+  const lines = await smallRun();
+  const text = Buffer.concat([Buffer.from(lines.join("")), Buffer.from(forged), Buffer.from("\n")]);
+  expect(await verify(text)).toMatchObject({ result: "partly", unchained: 1, otherLines: 0, findings: [] });
+  expect(readLogLine(Buffer.from(forged))).toMatchObject({ kind: "record", message: "authorize check" });
+  const joined = Buffer.concat([Buffer.from('{"level":"in'), Buffer.from(FORGED["as a gateway writes it"])]);
+  expect(await verify(Buffer.concat([text, joined]))).toMatchObject({ unchained: 2 });
+});
+
+test("lines of other logs are no records, whatever they quote", async () => {
+  const lines = await smallRun();
+  const others = [
+    `{"level":"info","msg":"{\\"service\\":\\"authorize\\"}"}`,
+    `{"level":"info","inner":{"service":"authorize","message":"authorize check"}}`,
+    `["service","authorize"]`,
+    `service=authorize`,
+  ];
+  const report = await verify(`${others.join("\n")}\n${lines.join("")}`);
+  expect(report).toMatchObject({ result: "whole", unchained: 0, otherLines: others.length });
+});
+
+describe("a full disk", () => {
+  test("cuts a line that is written again in full: nothing is lost, wherever it was cut", async () => {
+    const lines = await smallRun();
+    for (let at = 0; at < lines.length; at += 1) {
+      const line = lines[at] ?? "";
+      for (const length of [12, Math.floor(line.length / 2), line.length - 2]) {
+        const torn = `${line.slice(0, length)}\n`;
+        const twice = `${torn}${line.slice(0, 11)}\n${torn}`;
+        for (const cut of [torn, twice]) {
+          const report = await verify(lines.toSpliced(at, 0, cut).join(""));
+          expect([at, length, report]).toEqual([at, length, expect.objectContaining({ result: "whole", torn: [] })]);
+        }
+      }
+    }
+  });
+
+  test("cuts a line of one worker while another writes, and while the file is rotated", async () => {
+    const lines = await smallRun();
+    const other = await smallRun();
+    const [line = ""] = lines.slice(3);
+    const before = `${lines.slice(0, 3).join("")}${line.slice(0, 60)}`;
+    const after = lines.slice(3).join("");
+    expect(await verify(`${before}\n${other.join("")}${after}`)).toMatchObject({ result: "whole", torn: [] });
+    expect(await verify(`${before}${other.join("")}${after}`)).toMatchObject({ result: "whole", torn: [] });
+    expect(await verify(before, other.join("") + after)).toMatchObject({ result: "whole", torn: [] });
+  });
+
+  test("does not explain a line that nothing repeats, or that differs", async () => {
+    const lines = await smallRun();
+    const line = lines[3] ?? "";
+    const torn = `${line.slice(0, 60).replace("info", "warn")}\n`;
+    expect((await verify(lines.toSpliced(3, 0, torn).join(""))).findings).toMatchObject([{ kind: "broken" }]);
+    // Behind the whole line it is no beginning of one.
+    const behind = await verify(lines.toSpliced(4, 0, `${line.slice(0, -3)}\n`).join(""));
+    expect(behind.findings).toMatchObject([{ kind: "broken" }]);
   });
 });
 

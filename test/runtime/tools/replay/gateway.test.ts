@@ -5,6 +5,7 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { readLogLine } from "../../../../runtime/audit/log-line.ts";
 import { createDigests } from "../../../../runtime/audit/replay/digests.ts";
 import { readRecord, type RecordedCheck } from "../../../../runtime/audit/replay/read-record.ts";
 import { createVocabulary } from "../../../../runtime/audit/replay/vocabulary.ts";
@@ -142,7 +143,7 @@ async function records(): Promise<readonly RecordedCheck[]> {
       );
   }
   return pipeline.records.slice(before).map((record) => {
-    const read = readRecord(JSON.stringify(record));
+    const read = readRecord(readLogLine(Buffer.from(JSON.stringify(record))));
     if (read.kind !== "check") throw new Error(JSON.stringify(read));
     return read.check;
   });
