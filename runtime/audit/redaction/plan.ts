@@ -4,6 +4,7 @@
  * The longest pointer that leads to a value or around it counts, and a tool's own before one of "*" that is as long; what "*"
  * says of something below a pointer of the tool's own counts only where it is stricter. `digest` and `omit` meet names as
  * servers that do not mind case read them, `plain` exact ones alone: no other spelling of a name takes a value into the clear.
+ * Nor does another form of a value (`element`, `placeOf`).
  */
 import { foldCase } from "../../policy/mcp/fold-case.ts";
 import { parsePointer } from "../../policy/mcp/argument-values.ts";
@@ -30,6 +31,10 @@ interface Node {
   readonly children: Map<string, Node>;
   /** The strictest rule here that opens nothing: it is for each spelling. */
   closed: Rule | undefined;
+  /** The strictest of those below. */
+  below: Rule | undefined;
+  /** One of those leads on by a name that is no index. */
+  isNamed: boolean;
 }
 
 /** Where pointers lead that have exactly the same names. */
@@ -55,7 +60,13 @@ interface Position {
   readonly rank: Rank;
   readonly node: Node;
   readonly spelled: Spelled | undefined;
+  /** Of the list around, whose pointers its elements meet as well. */
+  readonly isAround?: boolean;
 }
+
+const INDEX = /^[0-9]+$/;
+/** How JSON texts that have something in them start. */
+const JSON_START = /^\s*["[{]/;
 
 /** For one tool. */
 export interface Plan {
@@ -128,31 +139,39 @@ function plansOf(declared: DeclaredArguments, clear: ReadonlyMap<string, Tree>):
 }
 
 function makeTree(rank: Rank, declared: readonly Declared[]): Tree {
-  const root: Node = { children: new Map(), closed: undefined };
+  const root = emptyNode();
   const spelledRoot: Spelled = { children: new Map(), rule: undefined };
   const counts: Record<Treatment, number> = { plain: 0, digest: 0, omit: 0 };
   for (const [treatment, pointers] of declared) {
     for (const pointer of pointers) {
       const tokens = parsePointer(pointer);
       if (tokens === undefined) continue;
+      const rule = { treatment, pointer, depth: tokens.length };
       let node = root;
       let spelled = spelledRoot;
       for (const token of tokens) {
         const fold = foldCase(token);
-        const next = node.children.get(fold) ?? { children: new Map(), closed: undefined };
+        const next = node.children.get(fold) ?? emptyNode();
         node.children.set(fold, next);
+        if (treatment !== "plain") {
+          node.below = stricter(node.below, rule);
+          node.isNamed ||= !INDEX.test(token);
+        }
         node = next;
         const nextSpelled = spelled.children.get(token) ?? { children: new Map(), rule: undefined };
         spelled.children.set(token, nextSpelled);
         spelled = nextSpelled;
       }
-      const rule = { treatment, pointer, depth: tokens.length };
       spelled.rule = stricter(spelled.rule, rule);
       if (treatment !== "plain") node.closed = stricter(node.closed, rule);
       counts[treatment] += 1;
     }
   }
   return { rank, node: root, spelled: spelledRoot, counts };
+}
+
+function emptyNode(): Node {
+  return { children: new Map(), closed: undefined, below: undefined, isNamed: false };
 }
 
 function makePlan(found: readonly (Tree | undefined)[]): Plan {
@@ -165,7 +184,7 @@ export function begin({ trees }: Plan): Place {
   return { ...enter(trees, { own: undefined, all: undefined, isClear: false }), isRoot: true };
 }
 
-/** @param name of a member, or the index of an element */
+/** @param name of a member */
 export function step(place: Place, name: string): Place {
   if (!place.leadsOn) return place.isRoot ? { ...place, isRoot: false } : place;
   const fold = foldCase(name);
@@ -175,6 +194,40 @@ export function step(place: Place, name: string): Place {
     if (next) positions.push({ rank, node: next, spelled: spelled?.children.get(name) });
   }
   return enter(positions, place);
+}
+
+/** An element of a list. Servers take a list of what they expect as well: pointers to members meet those of elements. */
+export function element(place: Place, index: number): Place {
+  const stepped = step(place, String(index));
+  if (!place.leadsOn) return stepped;
+  const known = new Set(stepped.positions.map(({ node }) => node));
+  const others = place.positions
+    .filter(({ node }) => !known.has(node))
+    .map(({ rank, node }) => ({ rank, node, spelled: undefined, isAround: true }));
+  return { ...stepped, leadsOn: true, positions: [...stepped.positions, ...others] };
+}
+
+/**
+ * The place of this value, where pointers lead into it. Servers take the only element of a list without the list, and a text
+ * for the JSON, YAML or form in it: of such a text the strictest that is declared below counts.
+ */
+export function placeOf(place: Place, value: unknown): Place {
+  if (!place.leadsOn || place.isRoot || Array.isArray(value)) return place;
+  const firsts: Position[] = [];
+  for (const { rank, node, isAround } of place.positions) {
+    const first = node.children.get("0");
+    if (first && isAround !== true) firsts.push({ rank, node: first, spelled: undefined });
+  }
+  const only = firsts.length === 0 ? place : enter(firsts, place);
+  const positions = firsts.length === 0 ? place.positions : [...place.positions, ...only.positions];
+  if (typeof value !== "string") return { ...only, leadsOn: true, positions };
+  let rule = ruleAt(only);
+  for (const { node, isAround } of positions) {
+    // Texts in a list of which single elements are declared are just those elements.
+    const mayHold = isAround !== true || node.isNamed || JSON_START.test(value);
+    if (node.below && mayHold) rule = stricter(rule, node.below);
+  }
+  return { leadsOn: false, positions: [], isRoot: false, own: rule, all: undefined, isClear: false };
 }
 
 function enter(positions: readonly Position[], { own, all, isClear }: Inherited): Place {
@@ -201,12 +254,16 @@ function strictness({ treatment }: Rule): number {
 }
 
 /** What is declared, and by which pointer; undefined: nothing is. */
-export function declaredAt({ own, all, isClear }: Place): Pick<Rule, "treatment" | "pointer"> | undefined {
+export function declaredAt(place: Place): Pick<Rule, "treatment" | "pointer"> | undefined {
+  return ruleAt(place);
+}
+
+function ruleAt({ own, all, isClear }: Inherited): Rule | undefined {
   if (own && all) return all.depth > own.depth ? stricter(own, all) : own;
   return own ?? all ?? (isClear ? CLEAR : undefined);
 }
 
-const CLEAR = { treatment: "plain", pointer: "" } as const;
+const CLEAR: Rule = { treatment: "plain", pointer: "", depth: 0 };
 
 /** Whether a declaration has this very name: then it is no secret. */
 export function namesExactly({ positions }: Place, name: string): boolean {

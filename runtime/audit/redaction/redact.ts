@@ -13,7 +13,17 @@ import { NumberToken } from "../../shared/canonical-json.ts";
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { plainJsonText } from "../record-text.ts";
 import { escapeStep, hiddenName, isSchemaName, type Digests } from "../replay/digests.ts";
-import { begin, declaredAt, namesExactly, step, type Place, type Plan, type Treatment } from "./plan.ts";
+import {
+  begin,
+  declaredAt,
+  element,
+  namesExactly,
+  placeOf,
+  step,
+  type Place,
+  type Plan,
+  type Treatment,
+} from "./plan.ts";
 
 export interface Redaction {
   readonly plan: Plan;
@@ -70,7 +80,7 @@ class Work {
     if (treatment === "omit") this.#omit(place);
     if (isList(value)) {
       const elements = value.map((each, index) => {
-        const below = step(place, String(index));
+        const below = element(place, index);
         return this.#value(each, below, `${pointer}/${index}`) ?? "null";
       });
       return `[${elements.join(",")}]`;
@@ -87,8 +97,9 @@ class Work {
   }
 
   /** @returns undefined for what is left out */
-  #value(value: unknown, place: Place, pointer: string): string | undefined {
+  #value(value: unknown, around: Place, pointer: string): string | undefined {
     const { digests, digested } = this.#redaction;
+    const place = placeOf(around, value);
     if (place.leadsOn && (isList(value) || isObject(value))) return this.container(value, place, pointer);
     const treatment = this.#treatmentOf(place);
     if (treatment === "omit") {

@@ -10,7 +10,17 @@ import { Withheld, type WithheldType } from "../../policy/recorded/withheld.ts";
 import { NumberToken, OmittedToken } from "../../shared/canonical-json.ts";
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { plainJsonText } from "../record-text.ts";
-import { begin, createPlans, declaredAt, namesExactly, step, type Place, type Plan } from "../redaction/plan.ts";
+import {
+  begin,
+  createPlans,
+  declaredAt,
+  element,
+  namesExactly,
+  placeOf,
+  step,
+  type Place,
+  type Plan,
+} from "../redaction/plan.ts";
 import { hiddenName, isSchemaName, type Digests } from "./digests.ts";
 
 export interface WriteOptions {
@@ -34,7 +44,8 @@ export function writeTree(value: unknown, options: WriteOptions): string | undef
   let left = MAX_VALUES;
   const { digests, plan = NOTHING, isByText = false } = options;
 
-  const write = (each: unknown, place: Place): string => {
+  const write = (each: unknown, around: Place): string => {
+    const place = placeOf(around, each);
     left -= 1;
     if (left < 0) return "null";
     const treatment = declaredAt(place)?.treatment;
@@ -44,7 +55,7 @@ export function writeTree(value: unknown, options: WriteOptions): string | undef
       return `"${OMITTED}"`;
     }
     if (each === null || each === undefined) return "null";
-    if (Array.isArray(each)) return `[${each.map((one, index) => write(one, step(place, String(index)))).join(",")}]`;
+    if (Array.isArray(each)) return `[${each.map((one, index) => write(one, element(place, index))).join(",")}]`;
     if (typeof each === "object" && !(each instanceof NumberToken)) {
       const members = Object.entries(each).map(
         ([name, one]) => `${plainJsonText(nameOf(name, place))}:${write(one, step(place, name))}`,

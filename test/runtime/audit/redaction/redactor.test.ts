@@ -133,6 +133,65 @@ test.each(PRECEDENCE)("%s counts", (_, declared, expected) => {
   expect(found).toBe(expected);
 });
 
+describe("in another form than the declared one, as servers accept it", () => {
+  const SECRET = "hunter2";
+  const FORMS: readonly (readonly [string, string])[] = [
+    ["the JSON text of the object", JSON.stringify(JSON.stringify({ token: SECRET }))],
+    ["that text written twice", JSON.stringify(JSON.stringify(JSON.stringify({ token: SECRET })))],
+    ["a list of objects", JSON.stringify([{ region: "eu" }, { token: SECRET }])],
+    ["lists in lists", JSON.stringify([[[{ Token: SECRET }]]])],
+    ["a list of JSON texts", JSON.stringify([JSON.stringify({ token: SECRET })])],
+    ["YAML", JSON.stringify(`token: ${SECRET}`)],
+    ["a form", JSON.stringify(`token=${SECRET}&region=eu`)],
+  ];
+
+  test.each(FORMS)("%s hides what is hidden", (_, env) => {
+    const text = `{"env":${env},"repo":"a/b"}`;
+    const digest = { digest: { "*": ["/env/token"] }, plain: { deploy: ["/repo"] } };
+    const omit = { omit: { "*": ["/env/token"] }, plain: { deploy: ["/repo"] } };
+    for (const declared of [digest, omit]) {
+      const all = [logged(declared, text), copied(declared, text), replayed(declared, text)];
+      expect(JSON.stringify(all)).not.toContain(SECRET);
+      expect(all.slice(0, 2)).toMatchObject([1, 2].map(() => ({ "mcp-tool-parameters": { repo: "a/b" } })));
+    }
+    for (const told of [logged(omit, text), copied(omit, text)])
+      expect(told["mcp-tool-parameters-redacted"]?.omit).toEqual(["/env/token"]);
+    expect(JSON.stringify(replayed(omit, text))).toMatch(/"x"/);
+  });
+
+  test("the only element of a list may come without it", () => {
+    const declared: DeclaredArguments = { omit: { "*": ["/list/0/token"], deploy: ["/ids/0"] } };
+    const text = `{"list":{"token":"${SECRET}","a":1},"ids":"${SECRET}"}`;
+    expect(logged(declared, text)["mcp-tool-parameters"]).toEqual({ list: { a: 1 } });
+    expect(JSON.stringify([copied(declared, text), replayed(declared, text)])).not.toContain(SECRET);
+  });
+
+  test("opens nothing, and hides no more than what leads there", () => {
+    const declared: DeclaredArguments = { digest: { "*": ["/env"] }, plain: { "*": ["/env/region", "/free"] } };
+    const text = `{"env":[{"region":"eu"}],"free":"{\\"token\\":1}"}`;
+    const told = logged(declared, text)["mcp-tool-parameters"];
+    expect(told).toMatchObject({ free: `{"token":1}` });
+    expect(JSON.stringify(told)).not.toContain('"eu"');
+    expect(logged({ omit: { "*": ["/env/token"] } }, `{"env":[{"region":"eu"},7]}`)["mcp-tool-parameters"]).toEqual({
+      env: [{ region: "eu" }, 7],
+    });
+  });
+
+  test("of lists in lists costs no more than its pointers", () => {
+    const depth = 40;
+    const declared = {
+      omit: {
+        "*": [
+          `/list${"/0".repeat(depth)}/token`,
+          ...Array.from({ length: 40 }, (_, at) => `/list${"/0".repeat(at + 1)}/a${at}`),
+        ],
+      },
+    };
+    const list = `${"[".repeat(depth)}{"token":"${SECRET}"}${"]".repeat(depth)}`;
+    expect(JSON.stringify(logged(declared, `{"list":${list}}`))).not.toContain(SECRET);
+  });
+});
+
 describe("in copies", () => {
   test("arguments are digests where nothing is declared; names of arguments stay", () => {
     expect(copied(undefined, ARGS)).toEqual({
