@@ -10,14 +10,14 @@ const MAX_INSTRUCTIONS = 1000;
 
 const MAX_PATTERN_LENGTH = 1000;
 
-/** @throws TypeError with state and what is expected */
-export function parsePattern(pattern: string): RE2JS {
+/** @param acrossLines `.` meets line ends as well @throws TypeError with state and what is expected */
+export function parsePattern(pattern: string, { acrossLines = false } = {}): RE2JS {
   if (pattern.length > MAX_PATTERN_LENGTH) throw new TypeError(`is longer than ${MAX_PATTERN_LENGTH} characters`);
   // Before it is compiled, which takes time and memory for each of them.
   if (repetitions(pattern) > MAX_INSTRUCTIONS) throw new TypeError(TOO_COMPLEX);
   let compiled: RE2JS;
   try {
-    compiled = RE2JS.compile(pattern);
+    compiled = RE2JS.compile(pattern, acrossLines ? RE2JS.DOTALL : 0);
   } catch (error) {
     throw new TypeError(`is not an RE2 pattern (${errorText(error)})`, { cause: error });
   }

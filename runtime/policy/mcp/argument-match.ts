@@ -89,7 +89,7 @@ const VALUE_SCHEMAS: Readonly<Record<(typeof VALUE_MEMBERS)[number], JsonSchema>
   matches: {
     ...PIECE_SCHEMA,
     description:
-      "A text that this RE2 pattern matches as a whole, of at most 8,192 characters. All patterns for one tool may have 2,000 instructions together.",
+      "A text that this RE2 pattern matches as a whole, of at most 8,192 characters. Unknown, which denies, where only a line end stops a `.`, and with `(?i)` where letters such as the Kelvin sign decide; `(?s)` lets `.` meet line ends. All patterns for one tool may have 2,000 instructions together.",
   },
   gt: { ...ORDER_SCHEMA, description: "A number above this one, which may be written as text to be exact." },
   gte: { ...ORDER_SCHEMA, description: "A number that is this one or above it." },

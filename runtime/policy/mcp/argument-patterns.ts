@@ -2,7 +2,8 @@
 import { errorText } from "../../shared/errors.ts";
 import { parsePattern } from "../../shared/re2.ts";
 import type { Report, StringMatch } from "../match.ts";
-import { type Find, ofText } from "./argument-find.ts";
+import { FALSE, TRUE, UNKNOWN, type Outcome } from "../packed-outcome.ts";
+import type { Find } from "./argument-find.ts";
 
 /**
  * Instructions of all patterns of a policy that one call may have to be matched against. Time grows with instructions times
@@ -34,14 +35,51 @@ export function patternWork(source: string, at: string, report: Report): number 
   }
 }
 
+/** A flag that makes a pattern, or a part of it, compare without case. */
+const FOLDS_CASE = /\(\?[a-zA-Z]*i/;
+// oxlint-disable-next-line no-control-regex -- exactly these are meant
+const ASCII = /^[\0-\x7f]*$/;
+
 /**
  * Compiled with the first text that is matched: thousands of patterns would hold up all requests while they are published.
+ *
+ * A text that servers may read in several ways is unknown where the pattern does not say the same of all of them: one in which
+ * only a line end stops a `.`, and one with letters that count as others without regard to case (Kelvin sign, long s).
  *
  * @param source a pattern that `patternWork` takes; of any other one matching throws
  */
 export function matching(source: string): Find {
   let pattern: ReturnType<typeof parsePattern> | undefined;
-  return ofText((text) => (pattern ??= parsePattern(source)).matches(text), MAX_PATTERN_SUBJECT);
+  let acrossLines: ReturnType<typeof parsePattern> | undefined;
+  const foldsCase = FOLDS_CASE.test(source);
+  const read = (text: string): Outcome => {
+    if ((pattern ??= parsePattern(source)).matches(text)) return TRUE;
+    if (!text.includes("\n")) return FALSE;
+    return (acrossLines ??= parsePattern(source, { acrossLines: true })).matches(text) ? UNKNOWN : FALSE;
+  };
+  return (value) => {
+    if (typeof value !== "string" || value.length > MAX_PATTERN_SUBJECT) return UNKNOWN;
+    const outcome = read(value);
+    if (!foldsCase || ASCII.test(value)) return outcome;
+    return otherReadings(value).every((text) => text.length <= MAX_PATTERN_SUBJECT && read(text) === outcome)
+      ? outcome
+      : UNKNOWN;
+  };
+}
+
+/** Many patterns look at one text. */
+let lastText = "";
+let lastReadings: readonly string[] = [];
+
+/** As servers read a text that fold letters in another way than RE2, which takes the Kelvin sign for k and the long s for s. */
+function otherReadings(text: string): readonly string[] {
+  if (text !== lastText) {
+    const unfolded = text.replace(/[\u017f\u212a]/g, "\ufffd");
+    const folded = text.normalize("NFKC").replace(/[\u0130\u0131]/g, "i");
+    lastReadings = [unfolded, folded].filter((reading) => reading !== text);
+    lastText = text;
+  }
+  return lastReadings;
 }
 
 /** Adds up one policy. @returns tells which criterion is the first too many */
