@@ -8,6 +8,8 @@ export interface MessageHeaders {
   readonly mcpMethod: string | undefined;
   readonly mcpName: string | undefined;
   readonly protocolVersion: string | undefined;
+  /** `Mcp-Param-*`: the rest of the name in lower case, and the value; absent where there is none. */
+  readonly params?: readonly (readonly [string, string])[];
   /** One of them stood more than once. Not even equal values: upstreams pick the first, the last, or join them. */
   readonly repeated: "content" | "mcp" | undefined;
 }
@@ -16,6 +18,7 @@ type Slot = "contentType" | "contentEncoding" | "mcpMethod" | "mcpName" | "proto
 
 /** @param rawHeaders name, value, name, value… as received */
 export function readMessageHeaders(rawHeaders: readonly string[]): MessageHeaders {
+  const params: (readonly [string, string])[] = [];
   const found: Record<Slot, string | undefined> & { repeated: "content" | "mcp" | undefined } = {
     contentType: undefined,
     contentEncoding: undefined,
@@ -25,12 +28,23 @@ export function readMessageHeaders(rawHeaders: readonly string[]): MessageHeader
     repeated: undefined,
   };
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    const slot = slotOf(rawHeaders[i] as string);
-    if (slot === undefined) continue;
+    const name = rawHeaders[i] as string;
+    const slot = slotOf(name);
+    if (slot === undefined) {
+      if (isParam(name)) params.push([name.slice(PARAM.length).toLowerCase(), trimBlanks(rawHeaders[i + 1] as string)]);
+      continue;
+    }
     if (found[slot] === undefined) found[slot] = trimBlanks(rawHeaders[i + 1] as string);
     else found.repeated = slot === "contentType" || slot === "contentEncoding" ? "content" : (found.repeated ?? "mcp");
   }
-  return found;
+  return params.length === 0 ? found : { ...found, params };
+}
+
+const PARAM = "mcp-param-";
+
+/** One letter tells most headers apart. */
+function isParam(name: string): boolean {
+  return (name.charCodeAt(0) | 0x20) === 0x6d && name.slice(0, PARAM.length).toLowerCase() === PARAM;
 }
 
 /** `application/json` in any case, with no parameter but `charset=utf-8`. @see RFC 9110 §8.3.1 */

@@ -15,6 +15,7 @@ import { isIdentityCoding, isJsonMediaType } from "./message-headers.ts";
 import type { MessageHeaders } from "./message-headers.ts";
 import { foldCase } from "../policy/mcp/fold-case.ts";
 import { checkMirrors } from "./mirrors.ts";
+import { matchParams } from "./param-headers.ts";
 import { isPlainToolName, type ToolNameCheck } from "../policy/mcp/tool-names.ts";
 import { refusal } from "./refusals.ts";
 import type { McpRefusal, RefusalReason } from "./refusals.ts";
@@ -167,7 +168,8 @@ function validateHeaders(message: McpMessage, envelope: Envelope, headers: Messa
     uri: textOf(bytes, envelope.uri),
     taskId: textOf(bytes, envelope.taskId),
   });
-  if (verdict === "mismatch") return refusal("mcp-header-mismatch", message.id);
+  if (verdict === "mismatch" || (headers.params && !matchParams(headers.params, toolArguments(message))))
+    return refusal("mcp-header-mismatch", message.id);
   return verdict === "modern" ? { ...message, isModern: true } : message;
 }
 

@@ -494,6 +494,59 @@ describe("parseMessage() mirror headers", () => {
     });
   });
 
+  describe("headers that repeat arguments", () => {
+    const call = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: {
+        name: "search",
+        arguments: {
+          region: "eu",
+          user_id: 9007199254740992,
+          dryRun: true,
+          at: { city: "Zürich", note: "us" },
+          empty: null,
+          tags: ["listed"],
+        },
+      },
+    };
+    const body = JSON.stringify(call).replace("9007199254740992", "9007199254740993");
+    const read = (...headers: readonly string[]): unknown =>
+      readMessage(Buffer.from(body), [...jsonHeaders, ...headers]);
+
+    test.each([
+      [["Mcp-Param-Region", "eu"]],
+      [["MCP-PARAM-user-id", "9007199254740993.0"]],
+      [["mcp-param-x", "9007199254740993"]],
+      [["Mcp-Param-DryRun", "true", "Mcp-Param-City", "=?base64?WsO8cmljaA==?="]],
+      [["Mcp-Param-Place", "=?base64?WsO8cmljaA==?="]],
+    ])("pass where the body says the same: %j", (headers) => {
+      expect(read(...headers)).toMatchObject({ ok: true });
+    });
+
+    test.each([
+      ["another value", ["Mcp-Param-Region", "us-east"]],
+      ["the value of another argument", ["Mcp-Param-Region", "us"]],
+      ["another spelling of the value", ["Mcp-Param-Region", "EU"]],
+      ["a neighbor of a large number", ["Mcp-Param-User-Id", "9007199254740992"]],
+      ["a value that no argument has", ["Mcp-Param-Tenant", "other"]],
+      ["a value where the argument is null", ["Mcp-Param-Empty", "eu"]],
+      ["a value where the argument is an object", ["Mcp-Param-At", "Zurich"]],
+      ["an element of a list", ["Mcp-Param-Tag", "listed"]],
+      ["the same header twice", ["Mcp-Param-Region", "eu", "mcp-param-region", "eu"]],
+      ["bad base64", ["Mcp-Param-City", "=?base64?WsO8cmljaA=?="]],
+      ["names with the length of other headers", ["Mcp-Param-Ab", "x", "Mcp-Param-Abcdef", "x"]],
+    ])("are refused with %s", (_, headers) => {
+      expect(read(...headers)).toMatchObject({ ok: false, code: -32020, reason: "mcp-header-mismatch" });
+    });
+
+    test("are refused beside a message without arguments", () => {
+      const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
+      expect(readMessage(ping, [...jsonHeaders, "Mcp-Param-Region", "eu"])).toMatchObject({ code: -32020 });
+    });
+  });
+
   test("the id goes back with the refusal", () => {
     expect(readMessage(modernCall, modernHeaders("tools/list"))).toMatchObject({ id: "1" });
   });
