@@ -1,11 +1,14 @@
 /** A difference as a whole: for people, for programs, and in few lines for a plan. */
 import type { Difference } from "./difference.ts";
+import type { SettingChange } from "./setting-changes.ts";
 import { namesOf, type Statement } from "./statements.ts";
 import { placeText, printable, statementText } from "./words.ts";
 
 export interface Report extends Difference {
   /** Users that were given beside the configurations. */
   readonly people: number;
+  /** Settings by which routes lead elsewhere. */
+  readonly leads: readonly SettingChange[];
 }
 
 /** What is never looked at. */
@@ -15,20 +18,37 @@ const ALWAYS = [
   "texts that fit a pattern (`matches`, regex), beyond an example",
 ];
 
-export function differenceText({ statements, gaps }: Pick<Report, "statements" | "gaps">): string {
+export function differenceText({ statements, gaps, leads }: Pick<Report, "statements" | "gaps" | "leads">): string {
   const gains = statements.filter((each) => !isLoss(each));
   const losses = statements.filter(isLoss);
-  const nothing = statements.length === 0 ? ["Nothing changes for anybody who was looked at."] : [];
+  const same = leads.length === 0 ? "Nothing changes for anybody who was looked at." : "Nobody gains or loses access.";
+  const nothing = statements.length === 0 ? [same] : [];
   const parts = [
     ...nothing,
     ...section("Gains, the widest first:", gains),
     ...section("Losses:", losses),
+    ...leadSection(leads),
     ["Not looked at:", ...[...gaps, ...ALWAYS].map((gap) => `  ${printable(gap)}`)].join("\n"),
   ];
   return parts.join("\n\n");
 }
 
-export function differenceJson({ statements, gaps, people }: Report): string {
+function leadSection(leads: readonly SettingChange[]): readonly string[] {
+  if (leads.length === 0) return [];
+  const byRoute = Map.groupBy(leads, ({ route }) => route);
+  const texts = [...byRoute].map(([route, changes]) => {
+    const lines = changes.map((change) => `    ${printable(leadText(change))}`);
+    return [`  ${route === "" ? "all routes" : printable(route)}`, ...lines].join("\n");
+  });
+  return [["Where routes lead, and what upstreams are told:", ...texts].join("\n")];
+}
+
+function leadText({ name, change, before, after }: SettingChange): string {
+  if (before === undefined && after === undefined) return `${name}: ${change}`;
+  return `${name}: was ${before ?? "not set"}, is ${after ?? "not set"}`;
+}
+
+export function differenceJson({ statements, gaps, people, leads }: Report): string {
   const changes = statements.map((each) => ({
     route: each.place.new?.key ?? each.place.old?.key,
     address: each.place.address,
@@ -44,7 +64,7 @@ export function differenceJson({ statements, gaps, people }: Report): string {
     ...exampleOf(each),
     text: statementText(each, { withExamples: true }),
   }));
-  return JSON.stringify({ changes, people, not_looked_at: [...gaps, ...ALWAYS] }, null, 2);
+  return JSON.stringify({ changes, leads, people, not_looked_at: [...gaps, ...ALWAYS] }, null, 2);
 }
 
 function exampleOf({ example, direction, who }: Statement): object {

@@ -8,7 +8,7 @@ import type { CheckedConfig } from "../../config/load.ts";
 import type { UserFacts } from "../../policy/facts.ts";
 import type { Question } from "../explain/question.ts";
 import type { Scope, ToldDifference, ToldStatement } from "./protocol.ts";
-import { settingChanges } from "./setting-changes.ts";
+import { settingChanges } from "../../config/diff/setting-changes.ts";
 
 const DECISIONS = 2_000_000;
 /** Requests for each thing that may be asked. */

@@ -5,7 +5,7 @@ import type { Explained } from "../explain/explain-request.ts";
 import type { Question } from "../explain/question.ts";
 import type { Draft } from "./draft.ts";
 import type { ExportedDraft, ExportFormat } from "./export-draft.ts";
-import type { SettingChange } from "./setting-changes.ts";
+import type { SettingChange } from "../../config/diff/setting-changes.ts";
 
 /** Owners whose routes may be told of; undefined: all. */
 export type Scope = readonly string[] | undefined;

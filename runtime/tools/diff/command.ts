@@ -1,6 +1,7 @@
-/** `gateway diff`: who gains or loses what when one configuration takes the place of another. */
+/** `gateway diff`: who gains or loses what, and which routes lead elsewhere, when one configuration takes the place of another. */
 import { differenceOf, type Side } from "../../config/diff/difference.ts";
 import { differenceJson, differenceText } from "../../config/diff/report.ts";
+import { leadChanges } from "../../config/diff/setting-changes.ts";
 import { settingGaps } from "../../config/diff/settings.ts";
 import { readSources } from "../../control/bundle/sources.ts";
 import { type CheckedConfig, formatProblem, loadSlices, type SliceSource } from "../../config/load.ts";
@@ -51,9 +52,10 @@ export async function diffConfigurations(old: string, next: string, options: Dif
         ? [`recorded users beyond the first 10,000: ${recorded.leftOut} or more`]
         : []),
     ];
-    const report = { ...found, gaps, people: people.length };
+    const leads = leadChanges(before, after);
+    const report = { ...found, gaps, leads, people: people.length };
     const text = options.json === true ? differenceJson(report) : differenceText(report);
-    return { text, answer: found.statements.length === 0 ? "same" : "different" };
+    return { text, answer: found.statements.length + leads.length === 0 ? "same" : "different" };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return { text: errorText(error), answer: "problem" };

@@ -1,7 +1,7 @@
 /** Settings that differ between two configurations, beside what rules say: by name, and with values where these are plain. */
-import type { CheckedConfig } from "../../config/load.ts";
-import { routeFields } from "../../config/route.ts";
-import { settingsFields } from "../../config/settings.ts";
+import type { CheckedConfig } from "../load.ts";
+import { routeFields } from "../route.ts";
+import { settingsFields } from "../settings.ts";
 import { memberNames } from "../../settings/secret-spellings.ts";
 import { canonicalJson } from "../../shared/canonical-json.ts";
 import { isRecord } from "../../shared/is-record.ts";
@@ -49,6 +49,45 @@ export function settingChanges(
   return found;
 }
 
+/** Settings that say where a route is, where it leads, and what its upstream is told of users. */
+const LEADS = new Set(
+  (
+    "from path prefix regex regex_priority_order to redirect response prefix_rewrite regex_rewrite_pattern " +
+    "regex_rewrite_substitution host_rewrite host_rewrite_header host_path_regex_rewrite_pattern " +
+    "host_path_regex_rewrite_substitution preserve_host_header set_request_headers set_request_headers_secret " +
+    "remove_request_headers pass_identity_headers jwt_claims_headers tls_skip_verify tls_server_name tls_custom_ca"
+  ).split(" "),
+);
+const SERVER_LEADS = /^mcp\.server\.(?:path|extra_paths|upstream_oauth2|authorization_server_url)(?:\.|$)/;
+/** Values that hold no credentials. */
+const OPEN = new Set([
+  "to",
+  "preserve_host_header",
+  "pass_identity_headers",
+  "jwt_claims_headers",
+  "host_rewrite_header",
+]);
+
+/** What leads elsewhere now. Routes that have another name at the same address are one. */
+export function leadChanges(before: Sided, after: Sided): readonly SettingChange[] {
+  const place = ({ doc }: CheckedConfig["routes"][number]): string =>
+    canonicalJson([doc.from, doc.path ?? null, doc.prefix ?? null, doc.regex ?? null]);
+  const old = byKey(before);
+  const kept = new Set(after.routes.map(({ key }) => key));
+  const renamed = new Map(before.routes.filter(({ key }) => !kept.has(key)).map((route) => [place(route), route]));
+  const found: SettingChange[] = [];
+  const add = (change: SettingChange): void => {
+    const isLead = LEADS.has(change.name.split(".")[0] ?? "") || SERVER_LEADS.test(change.name);
+    if (found.length < MAX_CHANGES && isLead) found.push(change);
+  };
+  compare("", [], before.settings, after.settings, add, OPEN);
+  for (const route of after.routes) {
+    const was = old.get(route.key) ?? renamed.get(place(route));
+    if (was) compare(route.key, [], was.doc, route.doc, add, OPEN);
+  }
+  return found;
+}
+
 function byKey({ routes }: Sided): ReadonlyMap<string, CheckedConfig["routes"][number]> {
   return new Map(routes.map((route) => [route.key, route]));
 }
@@ -59,6 +98,7 @@ function compare(
   before: object,
   after: object,
   add: (change: SettingChange) => void,
+  open: ReadonlySet<string> = new Set(),
 ): void {
   const [old, next] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
   for (const name of [...new Set([...old.keys(), ...next.keys()])].toSorted()) {
@@ -67,18 +107,19 @@ function compare(
     if (canonicalJson(was ?? null) === canonicalJson(is ?? null)) continue;
     const full = [...path, name];
     if (isRecord(was) && isRecord(is)) {
-      compare(route, full, was, is, add);
+      compare(route, full, was, is, add, open);
       continue;
     }
     const change = was === undefined ? "added" : is === undefined ? "removed" : "changed";
-    add({ route, name: full.join("."), change, before: shown(full, was), after: shown(full, is) });
+    const isOpen = open.has(full[0] ?? "");
+    add({ route, name: full.join("."), change, before: shown(full, was, isOpen), after: shown(full, is, isOpen) });
   }
 }
 
 /** Header values may be credentials, and so may what stands under names of secrets; upstreams are for operators. */
-function shown(path: readonly string[], value: unknown): string | undefined {
-  if (value === undefined || path.some((name) => SECRETS.has(name) || /^to$|header|secret|token|key|param/.test(name)))
-    return undefined;
+function shown(path: readonly string[], value: unknown, isOpen: boolean): string | undefined {
+  const isHidden = path.some((name) => SECRETS.has(name) || /^to$|header|secret|token|key|param/.test(name));
+  if (value === undefined || (isHidden && !isOpen)) return undefined;
   const isPlain = (each: unknown): boolean => typeof each !== "object" || each === null;
   if (!isPlain(value) && !(Array.isArray(value) && value.every(isPlain))) return undefined;
   const text = JSON.stringify(value);
