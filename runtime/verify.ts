@@ -26,7 +26,7 @@ export interface AssertionClaims {
   readonly groups: readonly string[];
   /** There are too many for a header, or the identity provider left them out (`groups_omitted`): nothing may follow from their absence. */
   readonly groupsUnknown?: true;
-  /** The user's claims that `jwt_claims_headers` names, as the provider gave them. */
+  /** The user's claims that `jwt_claims_headers` names; user names of other issuers are qualified: `issuer:<name>/<value>`. */
   readonly claims: Readonly<Record<string, unknown>>;
   /** The user's session at the gateway. */
   readonly sid: string;

@@ -25,7 +25,15 @@ let routes = "";
 beforeAll(async () => {
   [upstream, live, mcpServer] = await Promise.all([startEchoUpstream(), startLiveUpstream(), startMcpServer()]);
   corp = await startSecondProvider("corp", "http://localhost", {
-    users: [{ id: "u-alice", email: VISITOR, name: "Vera", groups: ["visitors"] }],
+    users: [
+      {
+        id: "u-alice",
+        email: VISITOR,
+        name: "Vera",
+        groups: ["visitors"],
+        claims: { preferred_username: "alice", user: "root" },
+      },
+    ],
   });
   const web = (name: string, policy: string): string =>
     `  - { name: ${name}, from: "{origin}", prefix: /${name}, to: ${upstream.origin}, policy: ${policy} }`;
@@ -33,6 +41,7 @@ beforeAll(async () => {
     `  - { name: ${name}, from: "{origin}", prefix: /${name}, to: ${to}, mcp: { server: ${path} }, policy: ${policy} }`;
   routes = `
 authorize_log_fields: [user, issuer]
+jwt_claims_headers: { X-User: user, X-Login: preferred_username, X-Groups: groups }
 routes:
 ${web("all", "{ allow: { and: [authenticated_user: true] } }")}
 ${web("corp", "{ allow: { and: [{ idp: corp }] } }")}
@@ -89,6 +98,17 @@ describe("a route for the people of one provider", () => {
     expect([denied.status, denied.hops.length]).toEqual([403, 1]);
     const record = (await world.gateway.records()).findLast(({ user }) => user === "issuer:corp/u-alice");
     expect(record).toMatchObject({ issuer: "corp", "allow-why-false": ["groups-unauthorized"] });
+  });
+
+  test("tells upstreams whose user name it is, in plain headers as in the signed one", async () => {
+    const browser = await signedIn("corp");
+    await browser.open(`${origin}/corp/`);
+    const headers = upstream.seen.at(-1)?.headers ?? {};
+    const [, payload = ""] = String(headers["x-gateway-assertion"]).split(".");
+    const claims = JSON.parse(Buffer.from(payload, "base64url").toString()) as Record<string, unknown>;
+    expect([headers["x-user"], claims["user"]]).toEqual(["issuer:corp/u-alice", "issuer:corp/u-alice"]);
+    expect([headers["x-login"], claims["preferred_username"]]).toEqual(["issuer:corp/alice", "issuer:corp/alice"]);
+    expect([headers["x-groups"], claims["groups"]]).toEqual(["visitors", ["visitors"]]);
   });
 
   test("offers its own provider to somebody of another one, who stays signed in, and does not loop", async () => {

@@ -4,6 +4,7 @@ import { CONSOLE_HOST_PROBLEM } from "../../features/access/console.ts";
 import { approvalPageRules, certificateRules } from "../../features/access/rules.ts";
 import { matchesDomain, parseDomainPattern } from "../../settings/domains.ts";
 import { setNames } from "../../features/headers/rules.ts";
+import { claimHeaderProblems } from "../../features/headers/upstream-claims.ts";
 import { hostCertificateProblems } from "./host-certificates.ts";
 import { maglevTableProblems } from "./maglev-tables.ts";
 import { usesDiscovery } from "../../features/mcp/rules.ts";
@@ -12,7 +13,7 @@ import { below, warningAt, errorAt, type UnplacedProblem, quote, type Report } f
 import { ownAddressRules, ownHostRules, type OwnListener, ownListeners } from "./own-addresses.ts";
 import type { ReadRoute, ReadSlice } from "../read-slice.ts";
 import { directoryProblems } from "../../features/sign-in/directories.ts";
-import { hasProvider, providerProblems } from "../../features/sign-in/issuer-sign-in.ts";
+import { hasProvider, providerProblems, userIssuers } from "../../features/sign-in/issuer-sign-in.ts";
 import {
   acceptsHttpProvider,
   authenticateServiceProblem,
@@ -226,6 +227,8 @@ function* settingProblems({ boot, settings, slices }: Bundle): Iterable<SettingP
   for (const message of providerProblems(settings, acceptsHttpProvider(boot))) {
     yield { setting: "identity_issuers", severity: "error", message };
   }
+  for (const [header, problem] of claimHeaderProblems(settings.jwt_claims_headers ?? {}, userIssuers(settings)))
+    yield { setting: "jwt_claims_headers", severity: "warning", message: `has ${quote(header)}, which ${problem}` };
   for (const message of directoryProblems(settings)) yield { setting: "directories", severity: "error", message };
   const problem = boot && acceptsHttp(boot) ? authenticateServiceProblem(settings) : undefined;
   if (problem !== undefined) yield { setting: "authenticate_service_url", severity: "error", message: problem };

@@ -154,7 +154,7 @@ export const headerSettingsShape = {
     default: true,
   }),
   jwt_claims_headers: textMap({
-    doc: "Extra identity headers: header name to claim. Sent empty when the user lacks the claim, so that nobody can forge them, and not at all when the provider left the claim out. Lists are joined by commas, without elements that have one. The claims stand in the signed identity header too, as the provider gave them (4 KiB in all; never in the place of its own claims).",
+    doc: "Extra identity headers: header name to claim. Sent empty when the user lacks the claim, so that nobody can forge them, and not at all when the provider left the claim out. Lists are joined by commas, without elements that have one. `sub`, `user`, `email`, `name`, `groups` and `sid` are what the signed identity header says; the other claims stand in it too (4 KiB in all). User names of `identity_issuers` (`preferred_username`, `upn` and the like) have the form of user ids: `issuer:<name>/<value>`.",
     unset: "none",
     checkName: setRequestHeaderProblem,
     checkValue: (claim) => (claim === "" ? "is empty, must be the name of a claim" : undefined),

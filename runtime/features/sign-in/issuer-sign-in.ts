@@ -87,6 +87,15 @@ export function hasProvider({ idp_provider_url: first, identity_issuers: issuers
   return first !== undefined || Object.values(issuers).some(({ uses }) => uses.includes(SIGN_IN_USE));
 }
 
+/** Names of those whose users call beside users of another provider. */
+export function userIssuers({
+  idp_provider_url: first,
+  identity_issuers: issuers = {},
+}: ProvidersDoc): readonly string[] {
+  const names = Object.keys(issuers).filter((name) => issuers[name]?.uses.some((use) => use !== "logout") === true);
+  return first === undefined && names.length < 2 ? [] : names;
+}
+
 /** What is wrong with the providers of a whole configuration. @param acceptsHttp providers may be at http addresses */
 export function* providerProblems(
   { idp_provider_url: first, identity_issuers: issuers = {} }: ProvidersDoc,

@@ -7,9 +7,16 @@
 import { createHash, sign } from "node:crypto";
 
 import type { CompiledRoute } from "../../config/compiled.ts";
+import {
+  OMITTED,
+  OWN_CLAIMS,
+  upstreamClaim,
+  whyGroupsOmitted,
+  type GroupsOmitted,
+} from "../../features/headers/upstream-claims.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { AssertionKey } from "./assertion-keys.ts";
-import type { Principal, User } from "../principal.ts";
+import type { Principal } from "../principal.ts";
 import type { Assertions } from "../interfaces.ts";
 
 const LIFETIME_SECONDS = 300;
@@ -19,14 +26,6 @@ const REUSE_MS = 60_000;
 const MAX_SIGNED = 256;
 /** Of the claims that `jwt_claims_headers` names, as JSON: a claim that does not fit beside those before it stays out. */
 const MAX_CLAIM_BYTES = 4096;
-/** Of all groups, wherever they come from, as JSON: some 210 ids of Entra. A third longer in the header, of which servers take 16 KiB. */
-const MAX_GROUPS_BYTES = 8192;
-/** What the JWT says by itself (RFC 7519 §4.1, and who is meant), or would be read as being said by us. */
-const OWN_CLAIMS: ReadonlySet<string> = new Set(
-  "iss sub aud exp nbf iat jti user email name groups groups_omitted sid gateway_route route cnf act azp nonce scope client_id".split(
-    " ",
-  ),
-);
 
 interface Signed {
   readonly jwt: string;
@@ -48,8 +47,6 @@ export interface AssertionDeps {
   readonly onGroupsOmitted?: ((why: GroupsOmitted) => void) | undefined;
 }
 
-export type GroupsOmitted = "too-many" | "unknown";
-
 export function createAssertions(deps: AssertionDeps): Assertions {
   const { clock } = deps;
   const key = deps.keys[0];
@@ -62,12 +59,11 @@ export function createAssertions(deps: AssertionDeps): Assertions {
   const mint = (principal: Principal, hostname: string, routeKey: string, claimHeaders: ClaimHeaders): string => {
     const now = epochSeconds(clock);
     const { user } = principal;
-    const omitted = whyOmitted(user);
+    const omitted = whyGroupsOmitted(user);
     if (omitted) deps.onGroupsOmitted?.(omitted);
-    // Not a part of them: nothing may follow from the absence of the others.
     const groups = omitted ? { groups_omitted: true } : { groups: user.groups };
     const claims = {
-      ...namedClaims(user, claimHeaders),
+      ...namedClaims(principal, claimHeaders),
       iss: hostname,
       aud: hostname,
       sub: user.id,
@@ -109,23 +105,19 @@ export function createAssertions(deps: AssertionDeps): Assertions {
   };
 }
 
-function whyOmitted({ groups, leftOut }: User): GroupsOmitted | undefined {
-  if (leftOut?.groups === true) return "unknown";
-  return Buffer.byteLength(JSON.stringify(groups)) > MAX_GROUPS_BYTES ? "too-many" : undefined;
-}
-
 const NO_CLAIM_HEADERS: ClaimHeaders = new Map();
 
-/** The user's claims that `jwt_claims_headers` names, as the provider gave them. */
-function namedClaims({ claims }: User, claimHeaders: ClaimHeaders): Readonly<Record<string, unknown>> {
+/** The user's claims that `jwt_claims_headers` names. */
+function namedClaims({ user, sid }: Principal, claimHeaders: ClaimHeaders): Readonly<Record<string, unknown>> {
   const named: (readonly [string, unknown])[] = [];
   let left = MAX_CLAIM_BYTES;
   for (const name of new Set(claimHeaders.values())) {
-    if (OWN_CLAIMS.has(name) || !Object.hasOwn(claims, name)) continue;
-    const bytes = Buffer.byteLength(JSON.stringify({ [name]: claims[name] }));
+    const value = OWN_CLAIMS.has(name) ? undefined : upstreamClaim(user, sid, name);
+    if (value === undefined || value === OMITTED) continue;
+    const bytes = Buffer.byteLength(JSON.stringify({ [name]: value }));
     if (bytes > left) continue;
     left -= bytes;
-    named.push([name, claims[name]]);
+    named.push([name, value]);
   }
   return Object.fromEntries(named);
 }

@@ -17,13 +17,13 @@ import {
   headerTraits,
   isHeaderText,
 } from "../../shared/http/header-traits.ts";
-import { isClaimLeftOut } from "../../policy/facts.ts";
 import { isOwnCookieName } from "../../identity/cookie.ts";
 import { EXTERNAL_TOKEN_PREFIX } from "../../identity/external-token.ts";
 import type { ApplicationTokens, Assertions } from "../../identity/interfaces.ts";
 import { encodeMirror } from "../../mcp/message-headers.ts";
 import type { RequestTrace } from "../../tracing/tracing.ts";
 import { upstreamHost } from "../../features/headers/apply-host.ts";
+import { OMITTED, upstreamClaim } from "../../features/headers/upstream-claims.ts";
 import { addConfiguredHeaders } from "../../features/headers/apply-request.ts";
 import type { HopCounter } from "./hop-count.ts";
 import type { RequestContext } from "../request-context.ts";
@@ -166,8 +166,6 @@ const TRACE_HEADERS = ["traceparent", "tracestate"];
 
 const MAX_REPEATED_ASSERTION = 2048;
 
-const NO_CLAIMS: Readonly<Record<string, unknown>> = {};
-
 function addIdentity(headers: string[], deps: RequestHeaderDeps, context: RequestContext): void {
   const { prepared, principal } = context;
   const { sends } = prepared;
@@ -179,11 +177,10 @@ function addIdentity(headers: string[], deps: RequestHeaderDeps, context: Reques
       headers.push("x-gateway-jwt-assertion", assertion);
   }
   // Sent empty when the user lacks the claim: an absent header is one that something between us might fill in.
-  const { leftOut, claims = NO_CLAIMS } = principal?.user ?? {};
   for (const { name, claim } of prepared.claimHeaders) {
+    const value = principal && upstreamClaim(principal.user, principal.sid, claim);
     // Empty would say that there is none. The client's own header of this name is gone either way.
-    if (leftOut && isClaimLeftOut(leftOut, claims, [claim])) continue;
-    headers.push(name, claimText(claims[claim]));
+    if (value !== OMITTED) headers.push(name, claimText(value));
   }
   if (prepared.isMcpClient && principal && sends.authorization) {
     headers.push("Authorization", `Bearer ${deps.applicationTokens.mint(principal, prepared.route)}`);

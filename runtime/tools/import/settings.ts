@@ -1,6 +1,7 @@
 /** Pomerium's global keys → our live settings; those of a process are in boot.ts. */
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { settingsFields } from "../../config/settings.ts";
+import { claimHeaderProblems } from "../../features/headers/upstream-claims.ts";
 import { isBootKey } from "./boot.ts";
 import { choiceText } from "./choice.ts";
 import { convertDuration } from "./duration.ts";
@@ -101,7 +102,7 @@ function convertOne(key: string, value: unknown, config: Members, report: Report
     case "set_response_headers":
       return isRecord(value) && "disable" in value ? {} : { set_response_headers: mapTexts(value, convertLiteral) };
     case "jwt_claims_headers":
-      return { [key]: claimHeaders(value) };
+      return { [key]: claimHeaders(value, report) };
     case "authorize_log_fields":
       return { [key]: logFields(value, report) };
     default:
@@ -155,13 +156,19 @@ function runtimeFlags(value: unknown, report: Report): Members {
 }
 
 /** A list or a comma separated text of claims, or header name to claim. */
-function claimHeaders(value: unknown): unknown {
-  if (isRecord(value)) return value;
+/** There headers name claims of its signed header, as here: what is about the user means the same. */
+function claimHeaders(value: unknown, report: Report): unknown {
   const claims = typeof value === "string" ? value.split(",") : value;
-  if (!Array.isArray(claims)) return value;
-  return Object.fromEntries(
-    claims.map((claim) => [`X-Pomerium-Claim-${headerCase(String(claim).trim())}`, String(claim).trim()]),
-  );
+  const headers: unknown = Array.isArray(claims)
+    ? Object.fromEntries(
+        claims.map((claim) => [`X-Pomerium-Claim-${headerCase(String(claim).trim())}`, String(claim).trim()]),
+      )
+    : value;
+  if (!isRecord(headers)) return headers;
+  const texts = Object.entries(headers).filter((each): each is [string, string] => typeof each[1] === "string");
+  for (const [header, problem] of claimHeaderProblems(Object.fromEntries(texts), []))
+    report("lost", "jwt_claims_headers", `${JSON.stringify(header)} ${problem}`);
+  return headers;
 }
 
 function headerCase(claim: string): string {
