@@ -10,6 +10,7 @@
 import { findCriterion } from "./criteria.ts";
 import type { Criterion } from "./criterion.ts";
 import { type ListMatch, type StringMatch, compileListMatch, compileStringMatch } from "./match.ts";
+import { impossibleOperand } from "./operands/impossible-operands.ts";
 import {
   ACTIONS,
   type Action,
@@ -42,6 +43,21 @@ type Constant = "never" | "always" | undefined;
 export function validatePolicy(doc: PolicyDoc): readonly PolicyProblem[] {
   const rules = isList(doc) ? doc : [doc];
   return rules.flatMap((each, index) => [...validateAction(each, isList(doc) ? `[${index}]` : "")]);
+}
+
+/** @returns what is only suspicious: operands of allow rules that can never match */
+export function policyWarnings(doc: PolicyDoc): readonly PolicyProblem[] {
+  const rules = isList(doc) ? doc : [doc];
+  return rules.flatMap(({ allow = {} }, index) =>
+    OPERATORS.flatMap((operator) =>
+      (allow[operator] ?? []).flatMap((criterion, position) => {
+        const { key, name, data } = openPart(criterion);
+        const found = impossibleOperand(name, data, "allow", operator);
+        const path = `${isList(doc) ? `[${index}].` : ""}allow.${operator}[${position}].${key}`;
+        return found?.isError === false ? [{ path, message: found.message }] : [];
+      }),
+    ),
+  );
 }
 
 function* validateAction(rules: Exclude<PolicyDoc, readonly unknown[]>, path: string): Iterable<PolicyProblem> {
@@ -82,7 +98,7 @@ function* validateCriteria(
   const parts = criteria.map(openPart);
   let valid = true;
   for (const [index, part] of parts.entries()) {
-    const problem = matcherProblem(part);
+    const problem = matcherProblem(part) ?? operandError(part, action, operator);
     if (problem === undefined) continue;
     valid = false;
     yield { path: `${path}[${index}].${part.key}`, message: problem };
@@ -91,6 +107,11 @@ function* validateCriteria(
   if (!valid) return;
   const message = ruleProblem(action, operator, parts);
   if (message !== undefined) yield { path, message };
+}
+
+function operandError({ name, data }: Part, action: Action, operator: Operator): string | undefined {
+  const found = impossibleOperand(name, data, action, operator);
+  return found?.isError === true ? found.message : undefined;
 }
 
 function ruleProblem(action: Action, operator: Operator, parts: readonly Part[]): string | undefined {
@@ -230,11 +251,11 @@ function matcherProblem(part: Part): string | undefined {
   const texts = wantedTexts(part);
   if (texts && !texts.some((text) => passesAll(text, [part])))
     return "can never match: its operators contradict each other";
-  return impossibleOperand(part.name, match);
+  return misplacedOperand(part.name, match);
 }
 
-/** Texts that the subject never has. */
-function impossibleOperand(name: string, match: StringMatch): string | undefined {
+/** Texts that the subject never has, and that say what was meant instead. */
+function misplacedOperand(name: string, match: StringMatch): string | undefined {
   const { is, in: list = [], starts_with: start, contains, ends_with: end } = match;
   const whole = [...(is === undefined ? [] : [is]), ...list];
   const pieces = [start, contains, end].filter((text) => text !== undefined);

@@ -146,6 +146,7 @@ describe("allow and deny", () => {
     expect(() => deny(and(accept()), reject())).toThrow("Cannot make deny(…)");
     expect(() => deny(accept())).toThrow("matches every request, so nobody gets in");
     expect(() => allow(and(email.is("a@b.c"), email.is("d@b.c")))).toThrow("can never match");
+    expect(() => deny(mcpTool.is("delete_*"))).toThrow('use { starts_with: "delete_" }');
     expect(() => and()).toThrow("and() has no conditions");
     expect(() => deny(mcpTool.startsWith(""))).toThrow(
       '"deny.and[0].mcp_tool.starts_with" is empty and would match everything',

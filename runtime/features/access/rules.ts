@@ -1,6 +1,6 @@
 /** Rules between the access settings of a route, and between them and what else the route is. */
 import { ACCESS_KEYS } from "../../policy/access-keys.ts";
-import { hasCriteria } from "../../policy/validate-rules.ts";
+import { hasCriteria, policyWarnings } from "../../policy/validate-rules.ts";
 import {
   type Action,
   type ActionDoc,
@@ -11,7 +11,7 @@ import {
   type PolicyDoc,
   type RulesDoc,
 } from "../../policy/parse.ts";
-import { warningAt, errorAt, quote, type ValuePath, type Report } from "../../settings/problem.ts";
+import { warningAt, errorAt, parsePath, quote, type ValuePath, type Report } from "../../settings/problem.ts";
 import type { AccessDoc } from "./settings.ts";
 import { shadowRules } from "./shadow-rules.ts";
 
@@ -51,6 +51,7 @@ export function accessRules(
   }
   if (route.idp_access_token_allowed_audiences?.length === 0)
     report(errorAt(["idp_access_token_allowed_audiences"], "is an empty list, must have an audience or be left out"));
+  policyWarningRules(route, report);
   criteriaOfOthers(route, lists, mcp === "server", report);
   approveRules(lists, mcp === "server", report);
   for (const list of lists) {
@@ -58,6 +59,15 @@ export function accessRules(
       report(warningAt(pathOf(list), "is an empty list and adds nothing, should be left out"));
   }
   shadowRules(route, report);
+}
+
+/** @param policies by setting */
+function policyWarningRules(policies: Policies, report: Report): void {
+  for (const setting of ["policy", "shadow_policy"] as const) {
+    const doc = policies[setting];
+    for (const { path, message } of doc === undefined ? [] : policyWarnings(doc))
+      report(warningAt([setting, ...parsePath(path)], message));
+  }
 }
 
 function emptyList(

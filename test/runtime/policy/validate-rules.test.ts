@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { validatePolicy } from "../../../runtime/policy/validate-rules.ts";
+import { policyWarnings, validatePolicy } from "../../../runtime/policy/validate-rules.ts";
 import { parsePolicy, type PolicyDoc } from "../../../runtime/policy/parse.ts";
 
 function problemsOf(policy: unknown): readonly string[] {
@@ -105,6 +105,76 @@ describe("judgePolicy() refuses a rule that always matches", () => {
     expect(found).toHaveLength(1);
     expect(found[0]?.startsWith(`${place}: `)).toBe(true);
     expect(found[0]).toContain(says);
+  });
+});
+
+describe("operands that never occur", () => {
+  const OPERANDS: readonly (readonly [criterion: object, meant: string])[] = [
+    [{ mcp_tool: "delete_*" }, 'use { starts_with: "delete_" }'],
+    [{ mcp_tool: { in: ["read", "*_repo"] } }, 'use { ends_with: "_repo" }'],
+    [{ mcp_tool: { is: "*secret*", fold_case: true } }, 'use { contains: "secret" }'],
+    [{ mcp_tool: "del*_repo" }, 'use { starts_with: "del", ends_with: "_repo" }'],
+    [{ mcp_tool: "*" }, "leave the criterion out"],
+    [{ mcp_tool: { starts_with: "delete_*" } }, 'use { starts_with: "delete_" }'],
+    [{ mcp_tool_argument: { tool: "pay_*", argument: "/a", gt: 1 } }, 'use { starts_with: "pay_" }'],
+    [{ mcp_prompt: "sum*" }, 'use { starts_with: "sum" }'],
+    [{ mcp_resource: "file:///etc/*" }, 'use { starts_with: "file:///etc/" }'],
+    [{ http_path: "/admin/*" }, 'use { starts_with: "/admin/" }'],
+    [{ domain: "*.evil.com" }, 'use { ends_with: ".evil.com" }, and "evil.com" for the domain itself'],
+    [{ domain: { ends_with: "*.evil.com" } }, 'use { ends_with: ".evil.com" }'],
+    [{ domain: "https://evil.com" }, 'must be the part of an address after the "@"'],
+    [{ email: "mallory" }, '{ starts_with: "mallory@" }'],
+    [{ email: { in: ["*@evil.com"] } }, 'use { domain: "evil.com" }'],
+    [{ groups: { has: "" } }, "must be a name"],
+    [{ user: "" }, "must be a name"],
+  ];
+
+  test.each(OPERANDS)(
+    "are errors under deny and warnings under allow, and say what was meant: %j",
+    (criterion, meant) => {
+      const [key] = Object.keys(criterion);
+      for (const operator of ["and", "or", "not", "nor"] as const) {
+        const denied = problemsOf({ deny: { [operator]: [criterion] } });
+        expect(denied).toHaveLength(1);
+        expect(denied[0]).toContain(`deny.${operator}[0].${key}: `);
+        expect(denied[0]).toContain(meant);
+      }
+      const doc = [{ allow: { and: [criterion, { authenticated_user: true }] } }] as PolicyDoc;
+      expect(problemsOf(doc)).toEqual([]);
+      const [warning, ...more] = policyWarnings(doc);
+      expect([warning?.path, more]).toEqual([`[0].allow.and[0].${key}`, []]);
+      expect(warning?.message).toContain(meant);
+    },
+  );
+
+  test("are errors under allow, too, where everybody else gets in by them", () => {
+    for (const policy of [
+      { allow: { not: [{ mcp_tool: "delete_*" }] } },
+      { allow: { and: [{ mcp_tool: { not: "delete_*" } }] } },
+      { allow: { and: [{ mcp_tool: { not_in: ["delete_*"] } }] } },
+      { allow: { and: [{ groups: { exclude: "" } }] } },
+      { allow: { nor: [{ domain: "*.evil.com" }, { email: "a@b.example" }] } },
+    ])
+      expect(problemsOf(policy)).toHaveLength(1);
+    expect(policyWarnings({ allow: { not: [{ mcp_tool: "delete_*" }] } })).toEqual([]);
+  });
+
+  test.each([
+    { mcp_tool: { contains: "*" } },
+    { mcp_tool: { starts_with: "*a" } },
+    { http_path: "/a*b" },
+    { mcp_resource: "file:///a*b" },
+    { domain: "" },
+    { email: "" },
+    { email: { starts_with: "mallory" } },
+    { email: { contains: "+" } },
+    { "claim/level": "*" },
+    { "claim/level": "" },
+    { groups: "a*" },
+    { mcp_tool: "${TfToken[TOKEN.1]}*" },
+  ])("are not what may occur: %j", (criterion) => {
+    expect(problemsOf({ deny: { or: [criterion] } })).toEqual([]);
+    expect(policyWarnings({ allow: { or: [criterion] } } as PolicyDoc)).toEqual([]);
   });
 });
 

@@ -1,0 +1,117 @@
+/**
+ * Operands that no request ever has, each with what its author probably meant: wildcards in a language that has none, names
+ * where addresses are compared, empty names.
+ *
+ * Such a criterion never holds. In an allow rule nobody gets in, which is noticed. In a deny rule nothing is kept out, and where
+ * it is negated everything gets in.
+ */
+import type { ListMatch, StringMatch } from "../match.ts";
+import type { Action, Operator } from "../parse.ts";
+
+interface Operand {
+  readonly text: string;
+  /** How it is compared. */
+  readonly kind: "whole" | "start" | "end" | "part";
+  /** What holds of everything but this. */
+  readonly isNegative: boolean;
+}
+
+export interface ImpossibleOperand {
+  readonly message: string;
+  readonly isError: boolean;
+}
+
+/** Names without "*"; a "*" in a path, a URI or an id may be meant where it is not at an end. */
+const WITHOUT_STAR = new Set(["mcp_tool", "mcp_prompt", "mcp_method", "domain", "email", "idp"]);
+const SELDOM_STAR = new Set(["http_path", "mcp_resource", "user"]);
+const NEVER_EMPTY = new Set(["mcp_tool", "mcp_method", "user", "groups"]);
+
+/**
+ * @param name of the criterion
+ * @param data canonical
+ * @returns what is wrong with the first such operand; undefined: all may occur
+ */
+export function impossibleOperand(
+  name: string,
+  data: unknown,
+  action: Action,
+  operator: Operator,
+): ImpossibleOperand | undefined {
+  const isNegated = operator === "not" || operator === "nor";
+  if (name === "mcp_tool_argument")
+    return impossibleOperand("mcp_tool", (data as { readonly tool: StringMatch }).tool, action, operator);
+  for (const operand of operandsOf(name, data)) {
+    // A stand-in for a value that only Terraform knows.
+    if (operand.text.includes("${")) continue;
+    const message = problemOf(name, operand);
+    if (message !== undefined) return { message, isError: action !== "allow" || isNegated !== operand.isNegative };
+  }
+  return undefined;
+}
+
+function* operandsOf(name: string, data: unknown): Iterable<Operand> {
+  if (name === "groups") {
+    const { has, is, exclude } = data as ListMatch;
+    for (const text of [has, is]) if (text !== undefined) yield { text, kind: "whole", isNegative: false };
+    if (exclude !== undefined) yield { text: exclude, kind: "whole", isNegative: true };
+    return;
+  }
+  if (!WITHOUT_STAR.has(name) && !SELDOM_STAR.has(name)) return;
+  const {
+    is,
+    not,
+    starts_with: start,
+    ends_with: end,
+    contains,
+    in: list = [],
+    not_in: others = [],
+  } = data as StringMatch;
+  for (const text of [...(is === undefined ? [] : [is]), ...list]) yield { text, kind: "whole", isNegative: false };
+  for (const text of [...(not === undefined ? [] : [not]), ...others]) yield { text, kind: "whole", isNegative: true };
+  if (start !== undefined) yield { text: start, kind: "start", isNegative: false };
+  if (end !== undefined) yield { text: end, kind: "end", isNegative: false };
+  if (contains !== undefined) yield { text: contains, kind: "part", isNegative: false };
+}
+
+function problemOf(name: string, { text, kind }: Operand): string | undefined {
+  if (kind === "whole" && text === "" && NEVER_EMPTY.has(name)) return 'has "", which never occurs, must be a name';
+  const isStar = WITHOUT_STAR.has(name)
+    ? text.includes("*")
+    : SELDOM_STAR.has(name) && (text.startsWith("*") || text.endsWith("*"));
+  if (isStar && isWildcard(text, kind, name))
+    return `has ${quote(text)}, which never occurs: "*" is no wildcard here, ${meantBy(text, name)}`;
+  if (name === "domain" && /[\s/:]/.test(text))
+    return `has ${quote(text)}, which never occurs, must be the part of an address after the "@", such as "example.com"`;
+  if (name === "email" && kind === "whole" && text !== "" && !text.includes("@"))
+    return `has ${quote(text)}, which is no address, must be a whole one, { starts_with: ${quote(`${text}@`)} }, or the criterion "user"`;
+  return undefined;
+}
+
+/** Elsewhere than where a wildcard stands a "*" may mean itself. */
+function isWildcard(text: string, kind: Operand["kind"], name: string): boolean {
+  if (kind === "whole" || name === "domain") return true;
+  if (kind === "part") return false;
+  return kind === "start" ? text.endsWith("*") : text.startsWith("*");
+}
+
+function meantBy(text: string, name: string): string {
+  const [start = "", ...rest] = text.split("*");
+  const end = rest.at(-1) ?? "";
+  const parts = text.split("*").filter((part) => part !== "");
+  if (parts.length === 0) return "leave the criterion out";
+  if (name === "domain" && start === "" && parts.length === 1 && end.startsWith("."))
+    return `use { ends_with: ${quote(end)} }, and ${quote(end.slice(1))} for the domain itself`;
+  if (name === "email" && start === "" && parts.length === 1 && end.startsWith("@"))
+    return `use { domain: ${quote(end.slice(1))} }`;
+  const [part = ""] = parts;
+  if (parts.length === 1 && start === "" && end === "") return `use { contains: ${quote(part)} }`;
+  const operators = [
+    ...(start === "" ? [] : [`starts_with: ${quote(start)}`]),
+    ...(end === "" ? [] : [`ends_with: ${quote(end)}`]),
+  ];
+  return `use { ${operators.join(", ")} }`;
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+}
