@@ -91,6 +91,8 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       }
       // The session goes on, without what is known of its devices: read again, and waited for.
       if (isOutdated(principal.devices, revocations)) return undefined;
+      // So do what the directory said of its user, and their groups.
+      if (revocations.hasChanged(principal.revocationKeys, entry.epoch)) return undefined;
       entry.epoch = revocations.epoch;
     }
     if (!isTrusted(principal)) {
@@ -155,7 +157,8 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       now < principal.expiresAt * 1000 &&
       !revocations.isRevoked(principal.revocationKeys) &&
       isTrusted(principal) &&
-      !isOutdated(principal.devices, revocations)
+      !isOutdated(principal.devices, revocations) &&
+      !revocations.hasChanged(principal.revocationKeys, entry.epoch)
     );
   };
 

@@ -118,12 +118,23 @@ export interface Revocations {
    * @throws GatewayError `store.unavailable` when the store did not take it: to be told as a failure, and it is tried again
    */
   revoke(key: string): Promise<void>;
+  /**
+   * What is known of users has changed, such as their groups, and nothing of theirs ends: the next request reads it anew.
+   * @param tags among their revocation keys @throws GatewayError `store.unavailable`: this process knows, the others read within 20 s
+   */
+  change(tags: readonly string[]): Promise<void>;
+  /** Whether one of these keys has changed since this epoch. */
+  hasChanged(keys: readonly string[], since: number): boolean;
   /** In this process alone: for a key that no other one knows. */
   endHere(key: string): void;
   /** Revoked here, and the store has not taken it yet. */
   isOwed(key: string): boolean;
+  /** @param listener is called with each key, and with `CHANGED` and the tag of what has changed */
   subscribe(listener: (key: string) => void): () => void;
 }
+
+/** Begins what listeners of revocations are called with where nothing ends. */
+export const CHANGED = "changed:";
 
 /** Users as the provider has them; refreshes single-flight across replicas. */
 export interface Identities {

@@ -9,6 +9,8 @@
  * way go with them, and a client's remembered approvals: a user's stay, because a provider that wants its user to sign in
  * again has said nothing about what that user approved.
  *
+ * What is known of users may change without an end (`change`): such entries have tags instead of a key.
+ *
  * Promise: `revoke` resolves when the store has it: the feed's entry, and the end of the record of that key. What the store
  * did not take holds in this process at once, and is owed to the store until it does; whoever asked is told that it failed.
  */
@@ -18,8 +20,12 @@ import { epochSeconds, type Clock } from "../shared/clock.ts";
 import { followFeed } from "../store/follow-feed.ts";
 import { createOwed } from "../store/owed.ts";
 import type { Store, StoredRecord } from "../store/store.ts";
-import type { Revocations } from "./interfaces.ts";
+import { CHANGED, type Revocations } from "./interfaces.ts";
 
+/** Nothing is remembered for so long without being read again (`HARD_MS`, `FRESH_MS`). */
+const CHANGE_MS = 120_000;
+/** Of one entry of the feed. */
+const MAX_TAGS = 500;
 export const REVOCATION_FEED = "revocations";
 
 export interface RevocationFeed extends Revocations {
@@ -40,6 +46,8 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
   const { store, clock, log } = deps;
   /** Key → epoch seconds until which it is held. */
   const revoked = new Map<string, number>();
+  /** Tag → when it changed. */
+  const changes = new Map<string, { readonly epoch: number; readonly untilMs: number }>();
   const listeners = new Set<(key: string) => void>();
   let epoch = 0;
 
@@ -49,6 +57,16 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
       revoked.set(key, epochSeconds(clock) + deps.longestLifetime());
     }
     epoch += 1;
+    tell(key);
+  };
+
+  const learnChanges = (tags: readonly string[]): void => {
+    epoch += 1;
+    for (const tag of tags) changes.set(tag, { epoch, untilMs: clock.now() + CHANGE_MS });
+    for (const tag of tags) tell(CHANGED + tag);
+  };
+
+  const tell = (key: string): void => {
     for (const listener of listeners) {
       try {
         listener(key);
@@ -61,6 +79,7 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
   const forget = (): void => {
     const now = epochSeconds(clock);
     for (const [key, until] of revoked) if (until <= now) revoked.delete(key);
+    for (const [tag, { untilMs }] of changes) if (untilMs <= clock.now()) changes.delete(tag);
   };
 
   const append = (key: string): Promise<number> =>
@@ -99,8 +118,9 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
     log,
     feed: REVOCATION_FEED,
     onEntry(entry) {
-      const key = (entry as { key?: unknown } | null)?.key;
+      const { key, changed } = (entry ?? {}) as { readonly key?: unknown; readonly changed?: unknown };
       if (typeof key === "string") learn(key);
+      if (Array.isArray(changed)) learnChanges(changed.filter((tag) => typeof tag === "string"));
     },
     onRead() {
       forget();
@@ -116,6 +136,17 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
     },
     get epoch() {
       return epoch;
+    },
+    async change(tags) {
+      for (let at = 0; at < tags.length; at += MAX_TAGS) {
+        const changed = tags.slice(at, at + MAX_TAGS);
+        learnChanges(changed);
+        await store.append(REVOCATION_FEED, { changed }, epochSeconds(clock) + CHANGE_MS / 1000);
+      }
+    },
+    hasChanged(keys, since) {
+      if (changes.size === 0) return false;
+      return keys.some((key) => (changes.get(key)?.epoch ?? -1) > since);
     },
     endHere: learn,
     isOwed: (key) => owed.has(key),

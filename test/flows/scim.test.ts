@@ -149,9 +149,24 @@ test("groups of the directory decide about who came by ID-JAG alone", async () =
   const token = await tokenOf("dana");
   const statuses = [await call(token, ports()[0]), await call(token, ports()[1])];
   expect(statuses).toEqual([200, 200]);
+  const streams = await Promise.all(ports().map((port) => hold(token, port)));
   await company.send("PATCH", `/Groups/${group}`, patchOf({ op: "Remove", path: "members", value: [{ value: id }] }));
-  // A token of now: an older one is confirmed again within seconds.
+  for (const isOpen of streams) await expect.poll(within2s(isOpen)).toBe(false);
+  for (const port of ports()) await expect.poll(within2s(() => call(token, port))).toBe(403);
   expect(await call(await tokenOf("dana"), ports()[0])).toBe(403);
+});
+
+test("so do members that a whole list no longer has, and those of a group that is deleted", async () => {
+  for (const [sub, leave] of [
+    ["fay", (group: string) => company.send("PUT", `/Groups/${group}`, { displayName: "Engineers", members: [] })],
+    ["gus", (group: string) => company.send("DELETE", `/Groups/${group}`)],
+  ] as const) {
+    const { group } = await engineer(sub);
+    const token = await tokenOf(sub);
+    expect(await call(token, second.port)).toBe(200);
+    await leave(group);
+    await expect.poll(within2s(() => call(token, second.port))).toBe(403);
+  }
 });
 
 test("what can be no id is nobody's, and no failure of the store", async () => {

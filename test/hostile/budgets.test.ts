@@ -103,7 +103,7 @@ routes:
       authenticator: { bearer: () => ({ ok: false, reason: "malformed" }) },
       idpTokens: { verify: () => new Promise((resolve) => waiting.push(resolve)) },
       snapshots: { current: () => snapshot, subscribe: () => () => {} },
-      revocations: { subscribe: () => () => {}, endHere: () => {} },
+      revocations: { subscribe: () => () => {}, endHere: () => {}, epoch: 0, hasChanged: () => false },
       clock,
       log: silentLog(),
     });

@@ -171,6 +171,8 @@ export function createTestRevocations(): TestRevocations {
       return Promise.resolve();
     },
     revokeNow,
+    change: () => Promise.resolve(),
+    hasChanged: () => false,
     endHere: revokeNow,
     isOwed: () => false,
     subscribe(listener) {

@@ -25,7 +25,11 @@ const PARALLEL = 16;
 /** Of all requests together: answers of the store that come at once are one turn, in which nobody else is served. */
 const AT_ONCE = 8;
 
-export function createMembers(store: Store): Members {
+/** @param onRemoved told of users who are no longer in a group, once that is stored */
+export function createMembers(
+  store: Store,
+  onRemoved: (directory: string, users: readonly string[]) => Promise<void> = async () => {},
+): Members {
   const limiter = createLimiter(AT_ONCE);
   const each = (users: Iterable<string>, work: (user: string) => Promise<void>): Promise<void> =>
     inParallel(users, (user) => limiter.take(() => work(user)));
@@ -35,8 +39,10 @@ export function createMembers(store: Store): Members {
     for await (const keys of everyKey(store, prefix, PAGE)) yield keys.map((key) => key.slice(prefix.length));
   }
 
-  const remove = (directory: string, group: string, users: Iterable<string>): Promise<void> =>
-    each(users, async (user) => void (await store.delete(memberPrefix(directory, group) + user)));
+  const remove = async (directory: string, group: string, users: readonly string[]): Promise<void> => {
+    await each(users, async (user) => void (await store.delete(memberPrefix(directory, group) + user)));
+    if (users.length > 0) await onRemoved(directory, users);
+  };
 
   return {
     async apply(directory, group, { isReplaced, added, removed }) {
@@ -51,7 +57,7 @@ export function createMembers(store: Store): Members {
           for (const user of users) missing.delete(user);
         }
       }
-      await remove(directory, group, removed);
+      await remove(directory, group, [...removed]);
       await each(missing, async (user) => {
         if ((await store.get(resourcePrefix("user", directory) + user)) === undefined) return;
         const value: MemberRecord = { group };

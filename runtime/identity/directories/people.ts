@@ -98,6 +98,16 @@ export function createPeople({ users, members, ending, findByObjectId, onEnded }
   };
 }
 
+/** Tags of all who are this subject for the gateway. */
+export async function userTagsOf(
+  { userIssuer, subjectClaim }: Directory,
+  subject: string,
+  findByObjectId: FindByObjectId,
+): Promise<readonly string[]> {
+  if (subjectClaim !== "oid") return userIdsOf(userIssuer, subject).map(userTag);
+  return [...(await findByObjectId(userIssuer, subject)).map(userTag), objectIdTag(userIssuer, subject)];
+}
+
 function userIdsOf(issuer: string | undefined, subject: string): readonly UserId[] {
   const made = providerUserId(issuer, subject);
   return made.ok ? [made.id] : [];

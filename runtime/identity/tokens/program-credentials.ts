@@ -46,7 +46,7 @@ export interface ProgramCredentialDeps {
   /** Absent: tokens of platforms open nothing. */
   readonly workloads?: WorkloadCredentials | undefined;
   readonly snapshots: Snapshots;
-  readonly revocations: Pick<Revocations, "subscribe" | "endHere">;
+  readonly revocations: Pick<Revocations, "subscribe" | "endHere" | "epoch" | "hasChanged">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -54,6 +54,8 @@ export interface ProgramCredentialDeps {
 interface Entry extends Visited {
   readonly result: AuthResult;
   readonly askAgainAtMs: number;
+  /** When the question began. */
+  readonly epoch: number;
 }
 
 export interface ProviderTokenCredentials extends ProgramCredentials {
@@ -116,6 +118,8 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
     if (entry && now < entry.askAgainAtMs) {
       const { result } = entry;
       if (!result.ok) return result;
+      const isChanged = revocations.hasChanged(result.principal.revocationKeys, entry.epoch);
+      if (isChanged) return pending.get(key) ?? ask(key, token, route, result, peer);
       if (result.principal.expiresAt <= epochSeconds(clock)) return refusal("expired");
       return result;
     }
@@ -134,11 +138,12 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
     if (idp === undefined || format === "default" || format === "jwt") return refusal("unavailable");
     const asker = earlier?.ok === true ? KNOWN : networkOf(peer ?? "");
     if (!questions.begin(asker)) return refusal("unavailable");
+    const { epoch } = revocations;
     const asking = verify(key, earlier, () => deps.idpTokens.verify(idp, token, format, audiences)).then(
       (result) => {
         if (result.ok) presented.set(result.principal, { token, route });
         const holdsMs = result.ok ? FRESH_MS : REFUSED_MS;
-        known.set(key, { result, askAgainAtMs: clock.now() + holdsMs, visited: false });
+        known.set(key, { result, askAgainAtMs: clock.now() + holdsMs, epoch, visited: false });
         return result;
       },
       (error: unknown) => {

@@ -15,7 +15,7 @@ import type { Blocks } from "../../identity/blocks.ts";
 import { isStillVouchedFor } from "../../identity/issuers/asserted.ts";
 import { isOutdated } from "../../identity/users/device-facts.ts";
 import type { Principal } from "../../identity/principal.ts";
-import type { Revocations } from "../../identity/interfaces.ts";
+import { CHANGED, type Revocations } from "../../identity/interfaces.ts";
 import { tellFault } from "../../shared/faults/faults.ts";
 import { task } from "../../shared/faults/guard.ts";
 
@@ -85,12 +85,14 @@ export function createStreams(deps: StreamDeps): Streams {
   let latest: Snapshot | undefined;
 
   const unsubscribe = revocations.subscribe((key) => {
+    if (key.startsWith(CHANGED)) return void recheckChanged(byKey.get(key.slice(CHANGED.length)) ?? []);
     const meant = byKey.get(key);
     // What is known of a device ends where it was asked for, and the session with its other streams goes on.
     if (meant && key.startsWith("device:")) endEach([...meant].filter(asksForDevice));
     else endEach(meant);
   });
   const stopBlocks = blocks?.subscribe(() => endEach([...all].filter(isStopped)));
+  const recheckChanged = task("the look at users who changed", (meant: Iterable<OpenStream>) => recheckEach(meant));
   const timer = setInterval(
     task("the end of expired streams", () => streams.endExpired()),
     TICK_MS,
@@ -169,7 +171,7 @@ export function createStreams(deps: StreamDeps): Streams {
       }
     },
     recheck() {
-      rechecking ??= recheckAll().finally(() => (rechecking = undefined));
+      rechecking ??= recheckEach(all).finally(() => (rechecking = undefined));
       return rechecking;
     },
     close() {
@@ -202,10 +204,10 @@ export function createStreams(deps: StreamDeps): Streams {
     else heldBy.delete(userId);
   }
 
-  async function recheckAll(): Promise<void> {
+  async function recheckEach(meant: Iterable<OpenStream>): Promise<void> {
     if (!current) return;
     const byPrincipal = new Map<Principal, OpenStream[]>();
-    for (const stream of all) {
+    for (const stream of meant) {
       const principal = renewed.get(stream)?.principal ?? stream.principal;
       if (!principal) continue;
       const others = byPrincipal.get(principal);

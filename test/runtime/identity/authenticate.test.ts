@@ -189,6 +189,22 @@ describe("Authenticator", () => {
     expect(await reason(authenticator.bearer(token, GITHUB))).toBe("revoked");
   });
 
+  it("reads the records of a user anew whose groups have changed, and nobody else's", async () => {
+    const token = grantToken();
+    const exchange = request("agent.example.com", sessionCookie());
+    await authenticator.bearer(token, GITHUB);
+    await authenticator.cookie(exchange);
+    users.set(alice.id, { ...alice, version: 2, groups: [] });
+    await revocations.change(["user:somebody-else"]);
+    expect(authenticator.bearer(token, GITHUB)).toMatchObject({ principal: { user: { version: 1 } } });
+    await revocations.change([`user:${alice.id}`]);
+    for (const result of [authenticator.bearer(token, GITHUB), authenticator.cookie(exchange)]) {
+      expect(result).toBeInstanceOf(Promise);
+      expect((await principal(result)).user.version).toBe(2);
+    }
+    expect(authenticator.bearer(token, GITHUB)).not.toBeInstanceOf(Promise);
+  });
+
   it("keeps others signed in when somebody is revoked, without asking the store again", async () => {
     const token = grantToken();
     await authenticator.bearer(token, GITHUB);

@@ -40,6 +40,28 @@ describe("Revocations", () => {
     expect(there.isRevoked(["session:b"])).toBe(false);
   });
 
+  it("tell of what has changed and has not ended, for a while", async () => {
+    const [here, there] = [start(), start()];
+    const heard: string[] = [];
+    there.subscribe((key) => heard.push(key));
+    const { epoch } = there;
+    await here.change(["user:a", "oid:b"]);
+    expect(here.hasChanged(["session:x", "user:a"], 0)).toBe(true);
+    await vi.waitFor(
+      within2s(() => expect(there.hasChanged(["user:a"], epoch)).toBe(true)),
+      { timeout: POLL_MS },
+    );
+    expect(heard).toEqual(["changed:user:a", "changed:oid:b"]);
+    expect([there.isRevoked(["user:a"]), there.hasChanged(["user:c"], 0)]).toEqual([false, false]);
+    // Read since then.
+    expect(there.hasChanged(["user:a"], there.epoch)).toBe(false);
+    clock.advance(121_000);
+    await vi.waitFor(
+      within2s(() => expect(there.hasChanged(["user:a"], epoch)).toBe(false)),
+      { timeout: POLL_MS },
+    );
+  });
+
   it("reach others within two seconds when the store's hint is lost", async () => {
     const deaf = new Proxy(store.store, {
       get: (target, name) => (name === "onAppend" ? () => () => {} : (target[name as keyof Store] as unknown)),
