@@ -7,6 +7,8 @@ import type { ToolChange, ToolChanges, ValueChange } from "./tool-changes.ts";
 export interface ServerChanges extends ToolChanges {
   /** Address of the MCP server. */
   readonly url: string;
+  /** As listed now, of tools of which the lock has only digests. */
+  readonly changedByDigest?: readonly LockedTool[];
 }
 
 export function hasChanges({ added, removed, changed }: ToolChanges): boolean {
@@ -19,14 +21,18 @@ export function formatChanges(servers: readonly ServerChanges[]): string {
 }
 
 function formatServer(server: ServerChanges): string {
-  const { url, added, removed, changed, same } = server;
+  const { url, added, removed, changed, same, changedByDigest = [] } = server;
   const lines = [
     ...added.flatMap((tool) => [`  + ${nameText(tool.name)}: not in the lock`, ...definitionLines(tool)]),
     ...removed.map(({ name }) => `  - ${nameText(name)}: in the lock, not listed`),
     ...changed.flatMap(changeLines),
+    ...changedByDigest.flatMap((tool) => [
+      `  ~ ${nameText(tool.name)}: differs from the lock, which has only its digest; now:`,
+      ...definitionLines(tool),
+    ]),
   ];
   const counts = [
-    count(changed.length, "changed"),
+    count(changed.length + changedByDigest.length, "changed"),
     count(added.length, "new"),
     count(removed.length, "gone"),
     count(same, "as locked"),

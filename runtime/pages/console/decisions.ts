@@ -175,6 +175,8 @@ export interface TraceRule {
   /** "A deny rule, any of". */
   readonly name: string;
   readonly outcome: "true" | "false" | "unknown" | "error";
+  /** The record says that this rule decided. */
+  readonly isDeciding: boolean;
   readonly criteria: readonly {
     readonly name: string;
     readonly wanted: string;
@@ -218,9 +220,9 @@ function tracePart({ about, notes, rules }: TraceParts): Html {
     ${rules.length === 0 && html`<p>The policy has no rules, so nobody may pass.</p>`}
     <ol class="trace">
       ${rules.map(
-        ({ name, outcome, criteria }) =>
+        ({ name, outcome, isDeciding, criteria }) =>
           html`<li>
-            ${name}: ${verdictBadge(outcome)}
+            ${name}: ${verdictBadge(outcome)} ${isDeciding && html`<strong>This rule decided.</strong>`}
             <ul>
               ${criteria.map(
                 (each) =>

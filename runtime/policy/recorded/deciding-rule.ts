@@ -1,7 +1,7 @@
 /** Which rule decided: the first one that says so, as somebody reads the policy. */
 import type { CompiledPolicy } from "../evaluate.ts";
 import type { Decision, Facts } from "../facts.ts";
-import { outcomeOf, TRUE } from "../packed-outcome.ts";
+import { type Outcome, outcomeOf, TRUE, UNKNOWN } from "../packed-outcome.ts";
 import { ACTIONS, OPERATORS, type Action } from "../parse.ts";
 import { findRule } from "../tree.ts";
 
@@ -11,21 +11,27 @@ import { findRule } from "../tree.ts";
  *   none decided, as where no rule let the request pass
  */
 export function findDecidingRule(policy: CompiledPolicy, facts: Facts, decision: Decision): string | undefined {
+  const indexOf = (action: Action, outcome: Outcome): number =>
+    policy[action].findIndex((rule) => outcomeOf(findRule(rule, facts)) === outcome);
   const action = decision.denied ? "deny" : decision.allowed ? "allow" : decision.approval ? "approve" : undefined;
-  if (action === undefined) return undefined;
-  const pointers = pointersOf(policy)[action];
+  if (action === undefined) {
+    // A deny rule that is unknown, as of an argument that is not there, denies what an allow rule let pass.
+    const isOnlyUnknown = policy.deny.length > 0 && indexOf("allow", TRUE) !== -1;
+    return isOnlyUnknown ? rulePointers(policy).deny[indexOf("deny", UNKNOWN)] : undefined;
+  }
+  const pointers = rulePointers(policy)[action];
   // Of one there is no choice.
   if (pointers.length === 1) return pointers[0];
-  const index = policy[action].findIndex((rule) => outcomeOf(findRule(rule, facts)) === TRUE);
-  return pointers[index];
+  const index = indexOf(action, TRUE);
+  return pointers[index === -1 ? indexOf(action, UNKNOWN) : index];
 }
 
 type Pointers = Readonly<Record<Action, readonly string[]>>;
 
 const known = new WeakMap<CompiledPolicy, Pointers>();
 
-/** In the order in which `compileTree` has the rules. */
-function pointersOf(policy: CompiledPolicy): Pointers {
+/** Of the rules of each action, in the order in which `compileTree` has them. */
+export function rulePointers(policy: CompiledPolicy): Pointers {
   let pointers = known.get(policy);
   if (!pointers) {
     const of = (action: Action): readonly string[] =>

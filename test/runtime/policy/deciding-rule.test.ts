@@ -26,6 +26,20 @@ test.each([
     asAlice(toolCall("drop")),
     "/1/approve/or",
   ],
+  [
+    "the one that is unknown, and denies for that",
+    [
+      { allow: { or: [{ domain: "example.com" }] } },
+      {
+        deny: {
+          and: [{ mcp_tool: "pay" }],
+          or: [{ mcp_tool_argument: { tool: "drop", argument: "/env", is: "prod" } }],
+        },
+      },
+    ],
+    asAlice(toolCall("drop")),
+    "/1/deny/or",
+  ],
   ["none without a policy", [], asAlice(), undefined],
 ] satisfies readonly (readonly [string, PolicyDoc, ReturnType<typeof asAlice>, string | undefined])[])(
   "findDecidingRule() names %s",

@@ -120,7 +120,7 @@ function linksOf(record: KeptRecord, seesPeople: boolean): readonly { readonly h
 }
 
 /** @param seesPeople whose groups and claims are no matter of a route's owner */
-function traceOf({ by, rules, verdict, notes }: Traced, record: KeptRecord, seesPeople: boolean): TraceParts {
+function traceOf({ by, rules, deciding, verdict, notes }: Traced, record: KeptRecord, seesPeople: boolean): TraceParts {
   const which =
     by === "decided"
       ? "This is the configuration that decided"
@@ -128,10 +128,17 @@ function traceOf({ by, rules, verdict, notes }: Traced, record: KeptRecord, sees
   const was =
     record.value["allow"] === true ? "allowed" : record.outcome === "waiting" ? "needs an approval" : "denied";
   const same = was === verdict ? "" : `, where it comes to something else: ${verdict}`;
-  return { about: `${which}${same}.`, notes, rules: rules.map((rule) => ruleOf(rule, seesPeople)) };
+  return {
+    about: `${which}${same}.`,
+    notes,
+    rules: rules.map((rule) => ({ ...ruleOf(rule, seesPeople), isDeciding: rule === deciding })),
+  };
 }
 
-function ruleOf({ action, operator, outcome, criteria }: RuleTrace, seesPeople: boolean): TraceRule {
+function ruleOf(
+  { action, operator, outcome, criteria }: RuleTrace,
+  seesPeople: boolean,
+): Omit<TraceRule, "isDeciding"> {
   return {
     name: `${ACTIONS[action]}, ${OPERATOR_TEXTS[operator]}`,
     outcome,

@@ -9,6 +9,8 @@ import type { Snapshot } from "../../../config/snapshot.ts";
 import type { Identities } from "../../../identity/interfaces.ts";
 import { explain, type RuleTrace } from "../../../policy/explain.ts";
 import type { Facts, McpFacts } from "../../../policy/facts.ts";
+import { ACTIONS } from "../../../policy/parse.ts";
+import { rulePointers } from "../../../policy/recorded/deciding-rule.ts";
 import { otherReadings } from "../../../shared/http/target.ts";
 import type { KeptRecord } from "../../../record-store/record-reader.ts";
 import { parseUserId } from "../../../shared/user-id.ts";
@@ -18,6 +20,8 @@ export interface Traced {
   /** decided: by the configuration that decided; in-force: that one is not known here any more. */
   readonly by: "decided" | "in-force";
   readonly rules: readonly RuleTrace[];
+  /** Which of them decided, by the record. */
+  readonly deciding: RuleTrace | undefined;
   readonly verdict: "allowed" | "denied" | "needs an approval";
   /** What the record does not tell, in words. */
   readonly notes: readonly string[];
@@ -37,8 +41,9 @@ export async function traceRecord(
   const { route: key, value } = record;
   if (key === undefined) return undefined;
   const digest = text(value, "bundle-digest") ?? "";
-  const then = policies.find(digest, key);
-  const route = then ?? snapshot.routes.find((each) => each.key === key);
+  const now = snapshot.routes.find((each) => each.key === key);
+  const then = policies.find(digest, key) ?? (snapshot.digest === digest ? now : undefined);
+  const route = then ?? now;
   if (!route) return undefined;
   const known = record.userId === undefined ? undefined : await findUser(identities, record.userId);
   const notes: string[] = [];
@@ -47,9 +52,24 @@ export async function traceRecord(
   return {
     by: then ? "decided" : "in-force",
     rules,
+    deciding: then && decidingOf(then.policy, rules, text(value, "rule")),
     verdict: decision.allowed ? "allowed" : decision.approval ? "needs an approval" : "denied",
     notes,
   };
+}
+
+/** The record says it where its facts, such as arguments, are no longer known. */
+function decidingOf(
+  policy: CompiledRoute["policy"],
+  rules: readonly RuleTrace[],
+  pointer: string | undefined,
+): RuleTrace | undefined {
+  const pointers = rulePointers(policy);
+  for (const action of ACTIONS) {
+    const index = pointer === undefined ? -1 : pointers[action].indexOf(pointer);
+    if (index !== -1) return rules.filter((rule) => rule.action === action)[index];
+  }
+  return undefined;
 }
 
 async function findUser(identities: TraceDeps["identities"], userId: string) {

@@ -159,6 +159,11 @@ function differenceOf({ lock, address }: Locked, { changed }: Listed): string {
   if (changed.length === 0) return "";
   const names = new Set(changed.map(({ name }) => name));
   const before = (lock.reviewed ?? []).filter(({ name }) => names.has(name));
-  const text = formatChanges([{ url: address, ...compareTools(before, changed) }]);
+  const changes = compareTools(before, changed);
+  // Of a lock by digests the definition before is not known; the tool is not new.
+  const [unlocked, byDigest] = [false, true].map((isLocked) =>
+    changes.added.filter(({ name }) => lock.tools.has(name) === isLocked),
+  );
+  const text = formatChanges([{ url: address, ...changes, added: unlocked ?? [], changedByDigest: byDigest ?? [] }]);
   return text.length > MAX_DIFFERENCE ? text.slice(0, MAX_DIFFERENCE) + CUT : text;
 }

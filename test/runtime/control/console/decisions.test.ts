@@ -179,6 +179,25 @@ describe("one decision", () => {
     expect((await browser.open(`${HOME}/${gone}`)).text).toContain("There is no policy to ask");
   });
 
+  it("names the rule that decided by an argument, which the trace no longer knows", async () => {
+    const policy = `[{ allow: { and: [{ authenticated_user: true }] } }, { deny: { or: [{ mcp_tool: drop }], and: [{ mcp_tool_argument: { tool: pay, argument: /env, is: prod } }] } }]`;
+    bench.configure(
+      benchConfig(bench.idp.issuer).replace(
+        "routes:",
+        `routes:
+  - { name: tools, from: "https://tools.example.com", to: "http://127.0.0.1:9", mcp: { server: {} }, policy: ${policy} }`,
+      ),
+    );
+    const value = { "bundle-digest": bench.snapshot().digest, "mcp-method": "tools/call", "mcp-tool": "pay" };
+    const of = { route: "default/tools", tool: "pay", userId: "u-alice", outcome: "denied" as const };
+    const [id, old] = add({ ...of, value: { ...value, rule: "/1/deny/and" } }, { ...of, value });
+    const { browser } = await signedIn(ALICE);
+    const { text } = await browser.open(`${HOME}/${id}`);
+    expect(text.match(/This rule decided/g)).toHaveLength(1);
+    expect(text).toMatch(/A deny rule, all of:[^]{0,80}unknown[^]{0,60}This rule decided[^]{0,200}mcp_tool_argument/);
+    expect((await browser.open(`${HOME}/${old}`)).text).not.toContain("This rule decided");
+  });
+
   it("shows what people are beside the rules to who sees all of them alone", async () => {
     const policy = `[{ allow: { and: [{ groups: { has: secret-project } }, { claim/level: { is: "9" } }] } }]`;
     bench.configure(

@@ -108,7 +108,9 @@ describe("the tool lock's screen", () => {
   test("offers no lock where it does not know all that was reviewed, or all that is listed", async () => {
     list("digests", CHANGED);
     const body = (await show("default/digests")) ?? "";
-    expect(body).toContain("+ read: not in the lock");
+    expect(body).toContain("~ read: differs from the lock, which has only its digest; now:");
+    expect(textOfMarkup(body)).toContain(": 1 changed");
+    expect(body).not.toContain("not in the lock");
     expect(body).toContain("The lock has digests alone");
     expect(body).not.toContain("Lock as it would be");
     const long = `{"name":"read","description":"${"x".repeat(40_000)}"}`;
