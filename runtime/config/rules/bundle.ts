@@ -1,6 +1,6 @@
 /** Rules across slices, validated on the merged bundle: who may do what, addresses, MCP allowlists. */
 import type { BootDoc, SettingsDoc } from "../settings.ts";
-import { CONSOLE_HOST_PROBLEM } from "../../features/access/console.ts";
+import { CONSOLE_HOST_PROBLEM, rolesOfAnyProvider } from "../../features/access/console.ts";
 import { approvalPageRules, certificateRules } from "../../features/access/rules.ts";
 import { matchesDomain, parseDomainPattern } from "../../settings/domains.ts";
 import { setNames } from "../../features/headers/rules.ts";
@@ -13,7 +13,7 @@ import { below, warningAt, errorAt, type UnplacedProblem, quote, type Report } f
 import { ownAddressRules, ownHostRules, type OwnListener, ownListeners } from "./own-addresses.ts";
 import type { ReadRoute, ReadSlice } from "../read-slice.ts";
 import { directoryProblems } from "../../features/sign-in/directories.ts";
-import { hasProvider, providerProblems, userIssuers } from "../../features/sign-in/issuer-sign-in.ts";
+import { hasProvider, providerNames, providerProblems, userIssuers } from "../../features/sign-in/issuer-sign-in.ts";
 import {
   acceptsHttpProvider,
   authenticateServiceProblem,
@@ -197,15 +197,18 @@ function mcpBundleRules(route: ReadRoute, settings: SettingsDoc, plainHttp: bool
 
 function validateSettings(bundle: Bundle): void {
   const { slices } = bundle;
-  for (const { setting, ...problem } of settingProblems(bundle)) {
+  for (const { setting, under = [], ...problem } of settingProblems(bundle)) {
     const writer = slices.find((slice) => Object.hasOwn(slice.settings, setting) || Object.hasOwn(slice.boot, setting));
     // What nobody wrote is missing from the first source, which is the boot file when there is one.
     const slice = writer ?? slices[0];
-    slice?.report({ ...problem, path: writer ? [...writer.settingsPath, setting] : [] });
+    slice?.report({ ...problem, path: writer ? [...writer.settingsPath, setting, ...under] : [] });
   }
 }
 
-type SettingProblem = Omit<UnplacedProblem, "path"> & { readonly setting: keyof SettingsDoc | keyof BootDoc };
+type SettingProblem = Omit<UnplacedProblem, "path"> & {
+  readonly setting: keyof SettingsDoc | keyof BootDoc;
+  readonly under?: UnplacedProblem["path"];
+};
 
 function* settingProblems({ boot, settings, slices }: Bundle): Iterable<SettingProblem> {
   const routes = slices.flatMap((slice) => slice.routes);
@@ -251,6 +254,8 @@ function* settingProblems({ boot, settings, slices }: Bundle): Iterable<SettingP
   if (bearer !== undefined) yield { setting: "bearer_token_format", severity: "error", message: bearer };
   if (boot?.console && settings.authenticate_service_url === undefined)
     yield { setting: "console", severity: "error", message: CONSOLE_HOST_PROBLEM };
+  for (const { path, ...problem } of rolesOfAnyProvider(boot?.console, providerNames(settings)))
+    yield { setting: "console", under: path.slice(1), ...problem };
   if (boot) yield* startProblems(boot, settings, routes);
 }
 

@@ -1,7 +1,8 @@
 /** `console`: who may see and do what on the gateway's own pages for administrators. */
 import { type CompiledPolicy, compilePolicy } from "../../policy/evaluate.ts";
 import { isList, type PolicyDoc } from "../../policy/parse.ts";
-import { errorAt, type UnplacedProblem, type ValuePath, warningAt } from "../../settings/problem.ts";
+import { policyWarnings } from "../../policy/validate-rules.ts";
+import { errorAt, parsePath, type UnplacedProblem, type ValuePath, warningAt } from "../../settings/problem.ts";
 import { block, labelled } from "../../settings/types/block.ts";
 import { policy } from "../../settings/types/policy.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
@@ -95,6 +96,33 @@ export function* consoleRules(
   }
 }
 
+/** What users cannot make up for themselves, or what says which provider they come from. */
+const BOUND = new Set(["idp", "user", "email", "domain"]);
+
+/**
+ * Roles by groups or claims alone: each provider names groups as it likes, so a partner's `admins` would be administrators.
+ *
+ * @param providers names of all that people sign in at
+ */
+export function* rolesOfAnyProvider(
+  written: ConsoleDoc["console"] | undefined,
+  providers: readonly string[],
+): Iterable<UnplacedProblem> {
+  if (!written || providers.length < 2) return;
+  for (const { path, policy: doc } of policiesOf(written)) {
+    const lists = criteriaLists({ policy: doc });
+    if (lists.some(({ action, names }) => action === "deny" && names.includes("idp"))) continue;
+    const open = lists.filter(
+      ({ action, operator, names }) =>
+        action === "allow" && !(operator === "and" && names.some((name) => BOUND.has(name))),
+    );
+    for (const { path: at } of criteriaIn(open, (name) => name === "groups" || name === "claim")) {
+      const message = `counts for users of each of ${providers.join(", ")}: whoever runs one of them can give this role, should name one in "and" with { idp: … }`;
+      yield warningAt([...path, ...at.slice(1)], message);
+    }
+  }
+}
+
 /** @yields paths that begin with "policy" */
 function* policyProblems(
   doc: PolicyDoc,
@@ -104,6 +132,7 @@ function* policyProblems(
   const found: UnplacedProblem[] = [];
   certificateRules(lists, mtls, (problem) => found.push(problem));
   yield* found;
+  for (const { path, message } of policyWarnings(doc)) yield warningAt(["policy", ...parsePath(path)], message);
   for (const { path, name, action } of criteriaIn(lists)) {
     if (action === "approve") {
       yield errorAt(path.slice(0, -3), "asks for approvals of tool calls: of the console nothing is asked");

@@ -7,6 +7,7 @@ import { textList } from "../../settings/types/list.ts";
 import { textMap } from "../../settings/types/map.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { flag, text } from "../../settings/types/scalar.ts";
+import { FIRST_PROVIDER } from "../../shared/user-id.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
 import { entraProblems } from "./rules.ts";
 import { notEmpty, resolverShape, type SignInDoc } from "./settings.ts";
@@ -83,8 +84,17 @@ export type SignInEntries = Readonly<Record<string, EntryDoc>>;
 type ProvidersDoc = Pick<SignInDoc, "idp_provider_url"> & { readonly identity_issuers?: SignInEntries };
 
 /** Whether anybody can sign in. */
-export function hasProvider({ idp_provider_url: first, identity_issuers: issuers = {} }: ProvidersDoc): boolean {
-  return first !== undefined || Object.values(issuers).some(({ uses }) => uses.includes(SIGN_IN_USE));
+export function hasProvider(settings: ProvidersDoc): boolean {
+  return providerNames(settings).length > 0;
+}
+
+/** As the criterion `idp` has them. */
+export function providerNames({
+  idp_provider_url: first,
+  identity_issuers: issuers = {},
+}: ProvidersDoc): readonly string[] {
+  const others = Object.entries(issuers).flatMap(([name, { uses }]) => (uses.includes(SIGN_IN_USE) ? [name] : []));
+  return first === undefined ? others : [FIRST_PROVIDER, ...others];
 }
 
 /** Names of those whose users call beside users of another provider. */

@@ -1,5 +1,5 @@
 /** The `console` block: its policies are read and placed like those of routes, and it wants a host of its own. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { formatProblem, loadSlices } from "../../../../runtime/config/load.ts";
 
@@ -60,6 +60,43 @@ test("nobody gets in without a role, and nobody at all without a host for it", (
   expect(problemsOf(viewer, FILE.replace(/authenticate.*\n/, ""))).toEqual([
     'gateway.yaml:4:1: error: "console" needs "authenticate_service_url", on whose host it is served',
   ]);
+});
+
+describe("with several providers", () => {
+  const PROVIDERS = `
+idp_provider_url: https://idp.example.com
+idp_client_id: gateway
+idp_client_secret: secret
+identity_issuers:
+  partner: { issuer: "https://partner.example.com", uses: [sign_in], sign_in: { client_id: gateway }, email_domains: [partner.example.com] }
+`;
+  const warnings = (yaml: string, providers = PROVIDERS): readonly string[] =>
+    problemsOf(yaml, FILE + providers).filter((problem) => problem.includes('"console'));
+
+  test.each([
+    ["viewer: { allow: { and: [{ groups: { has: admins } }] } }", "console.viewer.allow.and[0].groups"],
+    ["viewer: [{ allow: { or: [{ email: a@example.com }, { claim/role: admin }] } }]", "console.viewer[0].allow.or[1]"],
+    [
+      "owners: { team: { auditor: { allow: { not: [{ groups: guests }] } } } }",
+      "console.owners.team.auditor.allow.not[0]",
+    ],
+  ])("a role by what any of them may say is warned about: %s", (role, place) => {
+    const found = warnings(`console: { ${role} }`);
+    expect(found).toHaveLength(1);
+    expect(found[0]).toContain(place);
+    expect(found[0]).toContain("counts for users of each of default, partner");
+    expect(found[0]).toContain("warning");
+    expect(warnings(`console: { ${role} }`, PROVIDERS.replace(/identity_issuers[^]*/, ""))).toEqual([]);
+  });
+
+  test.each([
+    "viewer: { allow: { and: [{ groups: admins }, { idp: default }] } }",
+    "viewer: [{ allow: { and: [{ groups: admins }] } }, { deny: { not: [{ idp: default }] } }]",
+    "viewer: { allow: { and: [{ domain: example.com }, { groups: admins }] } }",
+    "viewer: { allow: { and: [{ email: a@example.com }] } }",
+  ])("one that names a provider, or who they are, is not: %s", (role) => {
+    expect(warnings(`console: { ${role} }`)).toEqual([]);
+  });
 });
 
 test("slices cannot have it", () => {
