@@ -353,7 +353,7 @@ describe("an exported draft", () => {
           set_response_headers: { "X-A": text },
           policy: [
             { allow: { or: [{ "claim/a b": { has: policy } }, { groups: { has: policy } }] } },
-            { deny: { or: [{ email: { is: policy } }] } },
+            { deny: { or: [{ email: { is: `${policy}@example.com` } }] } },
           ],
         },
       },
