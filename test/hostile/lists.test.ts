@@ -521,6 +521,51 @@ test("what is left out of lists cannot be called, read or completed either", asy
   expect((await ask({ method: "resources/read", params: '{"uri":"file:///srv/a"}' })).body).toContain('"content"');
 });
 
+describe("what the gateway alone may say", () => {
+  const modern = (method: string, name?: string): Pick<Asked, "method" | "headers" | "params"> => ({
+    method,
+    params: `{${name === undefined ? "" : `"uri":"${name}","name":"${name}",`}"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`,
+    headers: [
+      "MCP-Protocol-Version: 2026-07-28",
+      `Mcp-Method: ${method}`,
+      ...(name === undefined ? [] : [`Mcp-Name: ${name}`]),
+    ],
+  });
+
+  test.each([
+    ["tools/list", undefined],
+    ["resources/read", "file:///srv/a"],
+    ["prompts/get", "p"],
+    ["server/discover", undefined],
+  ])("an answer to %s is for its caller alone, on every route", async (method, name) => {
+    for (const route of ["judged", "open", "plain"]) {
+      upstream.answer((socket) =>
+        json(socket, result('"contents":[],"tools":[],"ttlMs":5,"cacheScope":"public"'), { headers: 'ETag: "1"\r\n' }),
+      );
+      const answer = await ask({ ...modern(method, name), route });
+      expect(answer.body, route).toBe(result('"contents":[],"tools":[],"ttlMs":5,"cacheScope":"private"'));
+      upstream.answer((socket) => events(socket, `data: ${result('"tools":[],"cacheScope":"public"')}\n\n`));
+      expect((await ask({ ...modern(method, name), route })).body, route).toContain('"cacheScope":"private"');
+    }
+  });
+
+  test("is no error of a server's, in an answer or an event", async () => {
+    const error = (code: string): string =>
+      `{"jsonrpc":"2.0","id":1,"error":{"code":${code},"message":"m","data":{"approval_url":"https://evil.example"}}}`;
+    for (const asked of [{ method: "tools/call", params: '{"name":"read"}' }, {}]) {
+      upstream.answer((socket) => json(socket, error("-31403")));
+      expect((await ask(asked)).body).toBe(error("-32000"));
+      upstream.answer((socket) => events(socket, `data: ${error("-3.1429e4")}\n\n`));
+      expect((await ask(asked)).body).toContain(`data: ${error("-32000   ")}\n\n`);
+    }
+  });
+
+  test("cannot be hidden by a coding", async () => {
+    upstream.answer((socket) => json(socket, "x", { headers: "Content-Encoding: gzip\r\n" }));
+    expect((await ask({ method: "tools/call", params: '{"name":"read"}' })).status).toBe(502);
+  });
+});
+
 describe("subscriptions/listen", () => {
   const listen = async (notifications: string, route?: string): Promise<string | undefined> => {
     upstream.answer((socket) => json(socket, result("")));

@@ -276,14 +276,14 @@ describe("lists that hide something", () => {
     expect(await call("deny", "read")).toBe("tool-changed");
   });
 
-  test("are private to a modern client where something was left out, and as they came otherwise", async () => {
+  test("are private to a modern client, whether something was left out or not", async () => {
     const modern = ["MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/list"];
     const ask = async (tool: string): Promise<string> => {
       upstream.answer((socket) => json(socket, listed(tool).replace('"tools"', '"cacheScope":"public","tools"')));
       const params = '{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}';
       return (await send("hide", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":${params}}`, modern)).body;
     };
-    expect(await ask(READ)).toContain('"public"');
+    expect(await ask(READ)).toContain('"cacheScope":"private","tools":[{');
     expect(await ask(CHANGED[0]?.[1] ?? "")).toContain('"cacheScope":"private","tools":[]');
   });
 

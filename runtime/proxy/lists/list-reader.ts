@@ -229,12 +229,10 @@ export class ListReader implements AnswerReader {
       isError: (this.#head?.status ?? 200) >= 300,
       isStray: this.#message === undefined,
     });
-    // What is shown to all alike may be kept for all.
-    const isOwn = keeps !== undefined || (leavesOut?.size ?? 0) > 0;
     const filtered = filterAnswer(bytes, answer, {
       keeps: keeps?.(),
       leavesOut,
-      isModern: isOwn && this.#message?.isModern === true,
+      isModern: this.#message?.isModern === true,
     });
     this.#rules.count?.(filtered);
     return filtered;

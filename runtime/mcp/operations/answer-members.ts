@@ -1,0 +1,141 @@
+/**
+ * Two members of answers that an upstream does not decide about, replaced on their way: the codes of the gateway's own errors,
+ * and for whom a client may keep an answer that was decided for its caller alone.
+ *
+ * Untrusted input: the upstream's bytes, JSON or events, cut anywhere. Promises: however the name of such a member is spelled, no
+ * client reads our code or another scope than `private`; what JSON has within a text stays. Only a member that is cut is
+ * held, so that answers of any length pass as they come. Pure.
+ */
+
+/** Codes that say that the gateway has decided. */
+export const OWN_CODES: ReadonlySet<number> = new Set([-31403, -31429]);
+/** What a server may say of itself (JSON-RPC 2.0, §5.1); as long as ours, so that the length of the answer stays. */
+const SERVER_ERROR = "-32000";
+const PRIVATE = '"private"';
+
+/** Longer white space or numbers nobody writes; they are no reason to hold more. */
+const MAX_HELD = 4_096;
+/** The longest spelling of a name, with its first quote. */
+const MAX_NAME = 64;
+
+export class AnswerMembers {
+  readonly #names: RegExp;
+  #held = "";
+
+  /** @param isCacheable the answer may say for whom it is kept, which changes its length */
+  constructor(isCacheable: boolean) {
+    this.#names = isCacheable ? CODE_OR_SCOPE : CODE;
+  }
+
+  /** @returns what may pass, the chunk itself where nothing is to be done; undefined for what no server writes */
+  push(chunk: Buffer): Buffer | undefined {
+    const text = this.#held + chunk.toString("latin1");
+    const names = this.#names;
+    names.lastIndex = 0;
+    let passed = "";
+    let position = 0;
+    let heldFrom = text.length;
+    for (let found = names.exec(text); found; found = names.exec(text)) {
+      const isCode = found[1] !== undefined;
+      const value = findValue(text, names.lastIndex, isCode);
+      if (value === "odd") return undefined;
+      if (value === "cut") {
+        heldFrom = found.index;
+        break;
+      }
+      if (value === undefined) continue;
+      const { start, end } = value;
+      const put = replacement(text.slice(start, end), isCode);
+      if (put !== undefined) {
+        passed += text.slice(position, start) + put;
+        position = end;
+      }
+      names.lastIndex = end;
+    }
+    if (heldFrom === text.length) heldFrom = beginsName(text, Math.max(position, text.length - MAX_NAME));
+    if (text.length - heldFrom > MAX_HELD) return undefined;
+    const isWhole = position === 0 && heldFrom === text.length && this.#held === "";
+    this.#held = text.slice(heldFrom);
+    return isWhole ? chunk : Buffer.from(passed + text.slice(position, heldFrom), "latin1");
+  }
+
+  /** What waited for more, which does not come. */
+  end(): Buffer {
+    const rest = Buffer.from(this.#held, "latin1");
+    this.#held = "";
+    return rest;
+  }
+}
+
+/** A name with any of its letters in another case, or written as an escape. */
+function spelled(name: string): string {
+  return name
+    .split("")
+    .map((letter) => {
+      const [small, large] = [letter.toLowerCase(), letter.toUpperCase()];
+      const codes = [small, large].map((each) => each.charCodeAt(0).toString(16));
+      // Some readers fold the long s into the other one; its bytes are read one by one here.
+      const long = small === "s" ? "|\\\\u017f|\\xc5\\xbf" : "";
+      return `(?:[${small}${large}]|\\\\u00(?:${codes.map(anyCase).join("|")})${long})`;
+    })
+    .join("");
+}
+
+function anyCase(hexadecimal: string): string {
+  return hexadecimal.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+}
+
+const CODE = new RegExp(`"(${spelled("code")})"`, "g");
+const CODE_OR_SCOPE = new RegExp(`"(?:(${spelled("code")})|${spelled("cacheScope")})"`, "g");
+
+interface Place {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Of the member whose name ends there. @returns undefined when it is no name, or its value stays whatever follows */
+function findValue(text: string, nameEnd: number, isCode: boolean): Place | "cut" | "odd" | undefined {
+  let position = nameEnd;
+  let isLineOver = false;
+  for (const awaited of ["colon", "value"] as const) {
+    const next = text.charCodeAt(position);
+    if (next <= SPACE) {
+      BLANKS.lastIndex = position;
+      const blanks = BLANKS.exec(text)?.[0] ?? "";
+      position += blanks.length;
+      isLineOver ||= /[\r\n]/.test(blanks);
+    }
+    if (position === text.length || (isLineOver && DATA.startsWith(text.slice(position)))) return "cut";
+    // Behind the end of a line of an event stream another field may follow, and hide the rest of the member.
+    if (isLineOver && /[a-z:]/i.test(text[position] ?? "")) return "odd";
+    if (awaited === "value") break;
+    if (text[position] !== ":") return undefined;
+    position += 1;
+  }
+  // Codes of ours are negative.
+  if (text[position] !== (isCode ? "-" : '"')) return undefined;
+  const token = isCode ? NUMBER : TEXT;
+  token.lastIndex = position;
+  const end = token.exec(text) === null ? position : token.lastIndex;
+  if (end === text.length) return "cut";
+  return { start: position, end };
+}
+
+const SPACE = 0x20;
+const DATA = "data:";
+/** White space, and how the next line of an event begins. */
+const BLANKS = /(?:[ \t\r\n]|(?<=[\r\n])data:)*/y;
+const NUMBER = /[-+.0-9eE]*/y;
+const TEXT = /"(?:[^"\\]|\\[^])*(?:"|\\?$)/y;
+
+/** @returns undefined for what stays */
+function replacement(value: string, isCode: boolean): string | undefined {
+  if (!isCode) return value === PRIVATE ? undefined : PRIVATE;
+  return OWN_CODES.has(Number(value)) ? SERVER_ERROR.padEnd(value.length) : undefined;
+}
+
+/** Where a name may begin whose end has not come. */
+function beginsName(text: string, from: number): number {
+  const quote = text.lastIndexOf('"');
+  return quote >= from && /^[a-z0-9\\\x80-\xff]*$/i.test(text.slice(quote + 1)) ? quote : text.length;
+}

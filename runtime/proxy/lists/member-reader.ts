@@ -1,0 +1,70 @@
+/**
+ * Stands before all that reads an MCP server's answer: members that are the gateway's to say are replaced (mcp/operations/
+ * answer-members.ts).
+ */
+import { AnswerMembers } from "../../mcp/operations/answer-members.ts";
+import type { UpstreamFailure } from "../../features/connection/failure.ts";
+import { upstreamHeader, type UpstreamHeaders, type UpstreamReceiver } from "../../upstreams/transport-types.ts";
+import type { StreamReceiver } from "../announced-address.ts";
+import type { RequestContext } from "../request-context.ts";
+import { withoutThose } from "./list-receiver.ts";
+
+/** @param refuse ends an answer that must not go on */
+export function memberReaderFor(
+  { exchange, message }: RequestContext,
+  next: UpstreamReceiver,
+  refuse: StreamReceiver,
+): UpstreamReceiver {
+  // Files that a server has beside its endpoint are no answers to messages.
+  const isAnswer = message !== undefined || /event-stream/i.test(exchange.header("accept") ?? "");
+  if (!isAnswer) return next;
+  // Results of calls are never kept (MCP 2026-07-28, caching), and clients of older revisions keep nothing.
+  const isCacheable = message?.isModern === true && message.facts.method !== "tools/call";
+  return new MemberReader(new AnswerMembers(isCacheable), isCacheable, next, refuse);
+}
+
+class MemberReader implements UpstreamReceiver {
+  readonly #members: AnswerMembers;
+  readonly #changesLength: boolean;
+  readonly #next: UpstreamReceiver;
+  readonly #refuse: StreamReceiver;
+  #isOver = false;
+
+  constructor(members: AnswerMembers, changesLength: boolean, next: UpstreamReceiver, refuse: StreamReceiver) {
+    this.#members = members;
+    this.#changesLength = changesLength;
+    this.#next = next;
+    this.#refuse = refuse;
+  }
+
+  onHead(status: number, headers: UpstreamHeaders, isWhole = false): void {
+    const isCoded = upstreamHeader(headers, "content-encoding").some((coding) => coding.toLowerCase() !== "identity");
+    // We ask for none (request-headers.ts), and and it hides its members.
+    if (isCoded && !isWhole) return this.#refuseAnswer("an answer with a content coding, although none was asked for");
+    this.#next.onHead(status, this.#changesLength && !isWhole ? withoutThose(headers) : headers, isWhole);
+  }
+
+  onData(chunk: Buffer): boolean | void {
+    if (this.#isOver) return;
+    const passed = this.#members.push(chunk);
+    if (passed === undefined) return this.#refuseAnswer("an answer with a member that no server writes so");
+    if (passed === chunk) return this.#next.onData(chunk);
+    if (passed.length > 0) this.#next.onData(passed);
+  }
+
+  onEnd(trailers?: UpstreamHeaders): void {
+    if (this.#isOver) return;
+    const rest = this.#members.end();
+    if (rest.length > 0) this.#next.onData(rest);
+    this.#next.onEnd(trailers);
+  }
+
+  onFailure(failure: UpstreamFailure, detail: string): void {
+    if (!this.#isOver) this.#next.onFailure(failure, detail);
+  }
+
+  #refuseAnswer(why: string): void {
+    this.#isOver = true;
+    this.#refuse.refuseAnswer(why);
+  }
+}
