@@ -119,7 +119,7 @@ export interface Revocations {
    */
   revoke(key: string): Promise<void>;
   /**
-   * What is known of users has changed, such as their groups, and nothing of theirs ends: the next request reads it anew.
+   * What is known of users has changed, such as their groups, and nothing of theirs ends. The next request reads it again.
    * @param tags among their revocation keys @throws GatewayError `store.unavailable`: this process knows, the others read within 20 s
    */
   change(tags: readonly string[]): Promise<void>;

@@ -18,7 +18,7 @@ type Slot = "contentType" | "contentEncoding" | "mcpMethod" | "mcpName" | "proto
 
 /** @param rawHeaders name, value, name, value… as received */
 export function readMessageHeaders(rawHeaders: readonly string[]): MessageHeaders {
-  const params: (readonly [string, string])[] = [];
+  let params: (readonly [string, string])[] | undefined;
   const found: Record<Slot, string | undefined> & { repeated: "content" | "mcp" | undefined } = {
     contentType: undefined,
     contentEncoding: undefined,
@@ -31,13 +31,14 @@ export function readMessageHeaders(rawHeaders: readonly string[]): MessageHeader
     const name = rawHeaders[i] as string;
     const slot = slotOf(name);
     if (slot === undefined) {
-      if (isParam(name)) params.push([name.slice(PARAM.length).toLowerCase(), trimBlanks(rawHeaders[i + 1] as string)]);
+      if (isParam(name))
+        (params ??= []).push([name.slice(PARAM.length).toLowerCase(), trimBlanks(rawHeaders[i + 1] as string)]);
       continue;
     }
     if (found[slot] === undefined) found[slot] = trimBlanks(rawHeaders[i + 1] as string);
     else found.repeated = slot === "contentType" || slot === "contentEncoding" ? "content" : (found.repeated ?? "mcp");
   }
-  return params.length === 0 ? found : { ...found, params };
+  return params === undefined ? found : { ...found, params };
 }
 
 const PARAM = "mcp-param-";

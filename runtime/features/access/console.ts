@@ -117,7 +117,7 @@ export function* rolesOfAnyProvider(
         action === "allow" && !(operator === "and" && names.some((name) => BOUND.has(name))),
     );
     for (const { path: at } of criteriaIn(open, (name) => name === "groups" || name === "claim")) {
-      const message = `counts for users of each of ${providers.join(", ")}: whoever runs one of them can give this role, should name one in "and" with { idp: … }`;
+      const message = `counts for users of each of ${providers.join(", ")}: each of these providers can grant this role; restrict it with { idp: … } in the same "and"`;
       yield warningAt([...path, ...at.slice(1)], message);
     }
   }

@@ -57,7 +57,7 @@ export function createDirectories(
   };
   const records = createDirectoryRecords({
     ...deps,
-    // Their sessions go on, with the groups that they have left.
+    // Their sessions stay valid, without these groups.
     async onRemoved(name, users) {
       const directory = deps.snapshots.current().settings.directories.find((each) => each.name === name);
       if (!directory) return;

@@ -2,7 +2,7 @@
  * Operands that no request ever has, each with what its author probably meant: wildcards in a language that has none, names
  * where addresses are compared, empty names.
  *
- * Such a criterion never holds. In an allow rule nobody gets in, which is noticed. In a deny rule nothing is kept out, and where
+ * Such a criterion never holds. In an allow rule it lets no user in, which is noticed. In a deny rule it keeps nothing out, and where
  * it is negated everything gets in.
  */
 import type { ListMatch, StringMatch } from "../match.ts";
@@ -79,11 +79,11 @@ function problemOf(name: string, { text, kind }: Operand): string | undefined {
     ? text.includes("*")
     : SELDOM_STAR.has(name) && (text.startsWith("*") || text.endsWith("*"));
   if (isStar && isWildcard(text, kind, name))
-    return `has ${quote(text)}, which never occurs: "*" is no wildcard here, ${meantBy(text, name)}`;
+    return `has ${quote(text)}, which never occurs: "*" is not a wildcard here, ${meantBy(text, name)}`;
   if (name === "domain" && /[\s/:]/.test(text))
     return `has ${quote(text)}, which never occurs, must be the part of an address after the "@", such as "example.com"`;
   if (name === "email" && kind === "whole" && text !== "" && !text.includes("@"))
-    return `has ${quote(text)}, which is no address, must be a whole one, { starts_with: ${quote(`${text}@`)} }, or the criterion "user"`;
+    return `has ${quote(text)}, which is not an address, must be a whole one, { starts_with: ${quote(`${text}@`)} }, or the criterion "user"`;
   return undefined;
 }
 

@@ -85,10 +85,11 @@ export function createStreams(deps: StreamDeps): Streams {
   let latest: Snapshot | undefined;
 
   const unsubscribe = revocations.subscribe((key) => {
-    if (key.startsWith(CHANGED)) return void recheckChanged(byKey.get(key.slice(CHANGED.length)) ?? []);
-    const meant = byKey.get(key);
+    const isChange = key.startsWith(CHANGED);
+    const meant = byKey.get(isChange ? key.slice(CHANGED.length) : key);
+    if (isChange) recheckChanged(meant ?? []);
     // What is known of a device ends where it was asked for, and the session with its other streams goes on.
-    if (meant && key.startsWith("device:")) endEach([...meant].filter(asksForDevice));
+    else if (meant && key.startsWith("device:")) endEach([...meant].filter(asksForDevice));
     else endEach(meant);
   });
   const stopBlocks = blocks?.subscribe(() => endEach([...all].filter(isStopped)));

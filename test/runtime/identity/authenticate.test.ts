@@ -189,7 +189,7 @@ describe("Authenticator", () => {
     expect(await reason(authenticator.bearer(token, GITHUB))).toBe("revoked");
   });
 
-  it("reads the records of a user anew whose groups have changed, and nobody else's", async () => {
+  it("reads the records of a user again whose groups have changed, and no others", async () => {
     const token = grantToken();
     const exchange = request("agent.example.com", sessionCookie());
     await authenticator.bearer(token, GITHUB);

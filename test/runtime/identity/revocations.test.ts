@@ -40,7 +40,7 @@ describe("Revocations", () => {
     expect(there.isRevoked(["session:b"])).toBe(false);
   });
 
-  it("tell of what has changed and has not ended, for a while", async () => {
+  it("report what has changed and has not ended, for a while", async () => {
     const [here, there] = [start(), start()];
     const heard: string[] = [];
     there.subscribe((key) => heard.push(key));
