@@ -190,6 +190,21 @@ describe("mcp_tool_argument", () => {
     });
   });
 
+  test("a deny rule by a pattern keeps out texts that only a line break, or a letter that folds, tells apart", () => {
+    const rule = (matches: string): ReturnType<typeof compilePolicy> =>
+      compilePolicy([
+        { allow: { or: [{ authenticated_user: true }] } },
+        { deny: { or: [{ mcp_tool_argument: { tool: "deploy", argument: "/q", matches } }] } },
+      ]);
+    const isAllowed = (policy: ReturnType<typeof compilePolicy>, q: string): boolean =>
+      evaluate(policy, asAlice(call("deploy", JSON.stringify({ q })))).allowed;
+    for (const q of ["DROP TABLE users;", "DROP TABLE users;\n", "DROP TABLE\nusers", "\n-- \nDROP TABLE x"])
+      expect([q, isAllowed(rule(".*DROP TABLE.*"), q)]).toEqual([q, false]);
+    for (const q of ["kill 1", "\u212aill 1", "k\u0131ll 1"])
+      expect([q, isAllowed(rule("(?i).*\\bkill\\b.*"), q)]).toEqual([q, false]);
+    expect(isAllowed(rule(".*DROP TABLE.*"), "SELECT 1\nFROM x")).toBe(true);
+  });
+
   test("a deny rule leaves other tools alone", () => {
     const policy = compilePolicy({
       allow: { and: [{ domain: "example.com" }] },
