@@ -19,6 +19,13 @@ const LISTS = ["allowed_users", "allowed_domains", "allowed_idp_claims"] as cons
 /** Each makes the narrower ones pointless. */
 const WIDE = ["allow_public_unauthenticated_access", "allow_any_authenticated_user"] as const;
 
+/** Settings that say nothing about callers of MCP routes, who present External Tokens. */
+export const ACCESS_WITHOUT_MCP = [
+  "bearer_token_format",
+  "idp_access_token_allowed_audiences",
+  "show_error_details",
+] as const;
+
 /**
  * @param wrote whether the author wrote a member, sound or not
  * @param mcp   what the route is in MCP
@@ -44,7 +51,7 @@ export function accessRules(
     if (wide !== undefined) report(errorAt([list], `cannot stand beside "${wide}", which lets everybody pass anyway`));
     emptyList(list, values, report);
   }
-  for (const name of ["bearer_token_format", "idp_access_token_allowed_audiences", "show_error_details"] as const) {
+  for (const name of ACCESS_WITHOUT_MCP) {
     const isOrdinary = name === "show_error_details" ? mcp !== "server" : mcp === undefined;
     if (!isOrdinary && wrote(name))
       report(errorAt([name], "cannot stand on an MCP route, whose callers show External Tokens"));

@@ -176,8 +176,10 @@ function convertKeys(config: Members, report: Report): Members {
   const { signing_key: key, signing_key_file: file } = config;
   return {
     ...keys,
-    ...secretFile("signing_key", file, "signing_key_file", report),
-    ...secretSetting("signing_key", key, "signing_key", report, "a key of P-256"),
+    // There the file wins.
+    ...(isWritten(file)
+      ? secretFile("signing_key", file, "signing_key_file", report)
+      : secretSetting("signing_key", key, "signing_key", report, "a key of P-256")),
   };
 }
 

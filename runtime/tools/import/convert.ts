@@ -71,17 +71,72 @@ function problemsOf(converted: Omit<Converted, "problems">, hasBoot: boolean): s
 }
 
 function convertRoutes(config: Members, report: Report): Record<string, Members> {
-  // "policy" is what the list was called once.
-  const list = config["routes"] ?? config["policy"] ?? [];
-  if (!Array.isArray(list)) throw unreadable('"routes" is no list');
+  // "policy" is what the list was called once; there its routes come first.
+  const list = [...routeList(config, "policy"), ...routeList(config, "routes")];
   const routes: Record<string, Members> = {};
+  const reached: Members[] = [];
   for (const [at, route] of list.entries()) {
-    if (!isRecord(route)) throw unreadable(`"${formatPath(["routes", at])}" is no block`);
-    const converted = convertRoute(route, uniqueName(route, at, routes, report), report);
+    const name = uniqueName(route, at, routes, report);
+    const taker = reached.find((earlier) => takesAll(earlier, route));
+    if (taker) {
+      const what = `the whole route, because one before it takes all its requests there (${matchText(taker)})`;
+      report("lost", `route "${name}"`, what);
+      continue;
+    }
+    reached.push(route);
+    const converted = convertRoute(route, name, report);
     if (converted) routes[converted.name] = converted.doc;
   }
-  warnOfOrder(list as readonly Members[], report);
+  warnOfOrder(reached, report);
   return routes;
+}
+
+/** A list of routes, or the text of one: YAML, or Base64 of YAML as environment variables have it. */
+function routeList(config: Members, key: "policy" | "routes"): readonly Members[] {
+  const written = config[key] ?? [];
+  const list = typeof written === "string" ? listInText(written) : written;
+  if (!Array.isArray(list)) {
+    const isText = typeof written === "string";
+    throw unreadable(isText ? `"${key}" is text that holds no list of routes` : `"${key}" is no list`);
+  }
+  return list.map((route: unknown, at) => {
+    if (!isRecord(route)) throw unreadable(`"${formatPath([key, at])}" is no block`);
+    return route;
+  });
+}
+
+function listInText(text: string): unknown {
+  const isBase64 = /^[A-Za-z0-9+/\s]+=*\s*$/.test(text);
+  return readSource("", isBase64 ? Buffer.from(text, "base64").toString() : text).value;
+}
+
+/** Whether requests for the later route all met the earlier one, since there the first route that matches wins. */
+function takesAll(earlier: Members, later: Members): boolean {
+  if (earlier["from"] !== later["from"] || !isWebAddress(earlier["from"])) return false;
+  const [first, second] = [matchOf(earlier), matchOf(later)];
+  if (first.kind === second.kind && first.text === second.text) return true;
+  if (first.kind !== "prefix") return false;
+  if (first.text === "/") return true;
+  const below = first.text.endsWith("/") ? first.text : `${first.text}/`;
+  return second.kind !== "regex" && second.text.startsWith(below);
+}
+
+function isWebAddress(from: unknown): boolean {
+  return typeof from === "string" && /^https?:\/\//.test(from);
+}
+
+/** As chosen there: a pattern before a path before a prefix. */
+function matchOf(route: Members): { readonly kind: "regex" | "path" | "prefix"; readonly text: string } {
+  for (const kind of ["regex", "path", "prefix"] as const) {
+    const text = route[kind];
+    if (typeof text === "string" && text !== "") return { kind, text };
+  }
+  return { kind: "prefix", text: "/" };
+}
+
+function matchText(route: Members): string {
+  const { kind, text } = matchOf(route);
+  return typeof route["name"] === "string" ? `"${route["name"]}"` : `${kind} "${text}"`;
 }
 
 function uniqueName(route: Members, at: number, taken: Readonly<Record<string, unknown>>, report: Report): string {

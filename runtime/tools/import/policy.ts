@@ -6,6 +6,7 @@
  */
 import { validatePolicy } from "../../policy/validate-rules.ts";
 import { isWritten } from "./secret.ts";
+import { readSource } from "../../settings/source.ts";
 import { parsePolicy, type PolicyDoc, type RulesDoc } from "../../policy/parse.ts";
 import { type Members, isRecord } from "../../shared/is-record.ts";
 
@@ -31,7 +32,11 @@ export interface ConvertedPolicy {
 /** @param route the route as written, with its `policy` and the older keys */
 export function convertPolicy(route: Members): ConvertedPolicy {
   const closedBy: string[] = [];
-  const rules = [...olderRules(route, closedBy), ...newerRules(route["policy"], closedBy)];
+  const rules = [
+    ...olderRules(route, closedBy),
+    ...subPolicyRules(route["sub_policies"], closedBy),
+    ...newerRules(route["policy"], "policy", closedBy),
+  ];
   for (const key of ["tls_downstream_client_ca", "tls_downstream_client_ca_file"]) {
     if (isWritten(route[key]))
       closedBy.push(
@@ -47,10 +52,35 @@ export function convertPolicy(route: Members): ConvertedPolicy {
   return { policy: none ? undefined : policy, closedBy, differences: differencesOf(rules) };
 }
 
-function newerRules(written: unknown, closedBy: string[]): RulesDoc[] {
+/** @param written blocks of rules, or the text of them */
+function newerRules(written: unknown, place: string, closedBy: string[]): RulesDoc[] {
+  if (written === undefined || written === null) return [];
+  if (typeof written === "string") {
+    const { value, problems } = readSource(place, written);
+    if (problems.length === 0 && typeof value === "object") return newerRules(value, place, closedBy);
+    closedBy.push(`"${place}" is text that has no rules`);
+    return [];
+  }
+  const list: readonly unknown[] = Array.isArray(written) ? written : [written];
+  return list.flatMap((rules, at) => splitRules(convertRules(rules, `${place}[${at}]`, closedBy)));
+}
+
+/** What a management console attaches to a route; each has the older keys, and rules as text. */
+function subPolicyRules(written: unknown, closedBy: string[]): RulesDoc[] {
   if (written === undefined || written === null) return [];
   const list: readonly unknown[] = Array.isArray(written) ? written : [written];
-  return list.flatMap((rules, at) => splitRules(convertRules(rules, `policy[${at}]`, closedBy)));
+  return list.flatMap((sub, at) => {
+    const place = `sub_policies[${at}]`;
+    if (!isRecord(sub)) {
+      closedBy.push(`"${place}" is no block`);
+      return [];
+    }
+    const { source_ppl: text, rego } = sub;
+    // Rego is what its text was compiled to.
+    if (!isWritten(text) && Array.isArray(rego) && rego.length > 0)
+      closedBy.push(`"${place}" has rules in Rego, which does not exist here`);
+    return [...olderRules(sub, closedBy), ...(isWritten(text) ? newerRules(text, place, closedBy) : [])];
+  });
 }
 
 /** `allow` and `deny` of one block as two: the same meaning, and what constructs write. */
@@ -122,8 +152,9 @@ function olderRules(route: Members, closedBy: string[]): RulesDoc[] {
   if (route["allow_public_unauthenticated_access"] === true) allow([{ accept: true }]);
   if (route["cors_allow_preflight"] === true) allow([{ cors_preflight: true }]);
   if (route["allow_any_authenticated_user"] === true) allow([{ authenticated_user: true }]);
-  const [domains, users] = [list("allowed_domains"), list("allowed_users")];
+  const [domains, groups, users] = [list("allowed_domains"), list("allowed_groups"), list("allowed_users")];
   if (domains.length > 0) allow([{ domain: { in: domains } }]);
+  allow(groups.map((name) => ({ groups: { has: name } })));
   // There an entry is an e-mail address or a user's id.
   if (users.length > 0) allow([{ email: { in: users } }, { user: { in: users } }]);
   const claims = route["allowed_idp_claims"];

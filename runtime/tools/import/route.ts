@@ -17,9 +17,11 @@ const IN_POLICY = new Set([
   "allow_any_authenticated_user",
   "allow_public_unauthenticated_access",
   "allowed_domains",
+  "allowed_groups",
   "allowed_idp_claims",
   "allowed_users",
   "cors_allow_preflight",
+  "sub_policies",
   "tls_downstream_client_ca",
   "tls_downstream_client_ca_file",
 ]);

@@ -2,6 +2,8 @@
 import { asksUpstream } from "../../features/routing/rules.ts";
 import { parseUpstream } from "../../settings/values.ts";
 import type { Report } from "./note.ts";
+import { keepFirst, resolveConflicts } from "./resolve.ts";
+import { trimSlash } from "../../shared/http/trim-slash.ts";
 import { type Members, isRecord } from "../../shared/is-record.ts";
 
 /** Texts that mean nothing there when they are empty. */
@@ -19,17 +21,10 @@ export function convertRouting(written: Members, place: string, report: Report):
     else dropUpstream(route, answer, place, report);
   }
   if (isRecord(route["redirect"])) route["redirect"] = convertRedirect(route["redirect"]);
-  convertUpstreamPath(route, place, report);
+  resolveConflicts(route, place, report);
+  if (isRecord(route["mcp"]) && route["mcp"]["server"] !== undefined) convertServerPaths(route, place, report);
+  else convertUpstreamPath(route, place, report);
   return route;
-}
-
-/** Of settings that exclude each other here the one that had effect there. */
-function keepFirst(route: Record<string, unknown>, names: readonly string[], place: string, report: Report): void {
-  const [first, ...rest] = names.filter((name) => route[name] !== undefined && route[name] !== null);
-  for (const name of rest) {
-    delete route[name];
-    report("lost", `${place}, ${name}`, `"${first}" stands beside it, so it had no effect there`);
-  }
 }
 
 /** Settings of an upstream that is never asked. */
@@ -61,10 +56,10 @@ function convertRedirect(written: Members): Members {
  * of the whole path.
  */
 function convertUpstreamPath(route: Record<string, unknown>, place: string, report: Report): void {
-  const { to, mcp } = route;
+  const { to } = route;
   const urls: readonly unknown[] = Array.isArray(to) ? to : [to];
   const path = pathOf(urls[0]);
-  if (!urls.some((url) => pathOf(url) !== undefined) || (isRecord(mcp) && mcp["server"] !== undefined)) return;
+  if (!urls.some((url) => pathOf(url) !== undefined)) return;
   const rewrites = ["prefix_rewrite", "regex_rewrite_pattern"].some((name) => route[name] !== undefined);
   const prefix = typeof route["prefix"] === "string" ? route["prefix"] : "/";
   const matchesAll = prefix === "/" && route["path"] === undefined && route["regex"] === undefined;
@@ -76,6 +71,28 @@ function convertUpstreamPath(route: Record<string, unknown>, place: string, repo
   else if (path !== undefined) route["prefix_rewrite"] = path;
 }
 
+/**
+ * An MCP server gets the path of `to` in the place of the route's base here. There it gets the base as well, unless a
+ * rewrite or a path of `to` takes its place; and it gets every path below the base, not only that of the MCP endpoint.
+ */
+function convertServerPaths(route: Record<string, unknown>, place: string, report: Report): void {
+  const { to, prefix, path, prefix_rewrite: rewrite } = route;
+  const base = typeof path === "string" ? path : typeof prefix === "string" ? trimSlash(prefix) : "";
+  if (route["regex_rewrite_pattern"] === undefined) {
+    const urls: readonly unknown[] = Array.isArray(to) ? to : [to];
+    const instead = typeof rewrite === "string" ? rewrite : (pathOf(urls[0]) ?? base);
+    delete route["prefix_rewrite"];
+    const led = urls.map((url) => withPath(url, trimSlash(instead)));
+    route["to"] = Array.isArray(to) ? led : led[0];
+  }
+  const server = isRecord(route["mcp"]) && isRecord(route["mcp"]["server"]) ? route["mcp"]["server"] : {};
+  const endpoint = base + (typeof server["path"] === "string" ? trimSlash(server["path"]) : "");
+  if (typeof path === "string" && endpoint === path) return;
+  const below = base === "" ? "every path of the host" : `every path below "${base}"`;
+  const what = `only "${endpoint || "/"}" reaches the server here, there ${below} did: list others in mcp.server.extra_paths`;
+  report("differs", place, what);
+}
+
 /** undefined for none or "/". */
 function pathOf(url: unknown): string | undefined {
   const parsed = typeof url === "string" ? parseUpstream(url) : undefined;
@@ -83,7 +100,12 @@ function pathOf(url: unknown): string | undefined {
 }
 
 function withoutPath(url: unknown): unknown {
-  if (typeof url !== "string" || pathOf(url) === undefined) return url;
-  const [, origin = url, weight = ""] = /^(https?:\/\/[^/]+)[^,]*(,[0-9]+)?$/i.exec(url) ?? [];
-  return origin + weight;
+  return pathOf(url) === undefined ? url : withPath(url, "");
+}
+
+/** @param path "" for none */
+function withPath(url: unknown, path: string): unknown {
+  if (typeof url !== "string" || (pathOf(url) ?? "") === path) return url;
+  const [, origin, weight = ""] = /^(https?:\/\/[^/,]+)[^,]*(,[0-9]+)?$/i.exec(url) ?? [];
+  return origin === undefined ? url : origin + path + weight;
 }

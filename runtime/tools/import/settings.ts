@@ -93,6 +93,8 @@ function convertOne(key: string, value: unknown, config: Members, report: Report
       );
       return {};
     case "idp_client_secret":
+      // There the file wins.
+      if (isWritten(config["idp_client_secret_file"])) return {};
       return secretSetting(key, value, key, report);
     case "idp_client_secret_file":
       return secretFile("idp_client_secret", value, key, report);

@@ -68,6 +68,9 @@ describe("import of a Pomerium configuration", () => {
     expect(() => importConfig("x.yaml", "- 1", options)).toThrow("x.yaml");
     expect(() => importConfig("x.yaml", "routes: 5", options)).toThrow('"routes" is no list');
     expect(() => importConfig("x.yaml", "routes: [5]", options)).toThrow('"routes[0]" is no block');
+    expect(() => importConfig("x.yaml", "policy: everybody", options)).toThrow(
+      '"policy" is text that holds no list of routes',
+    );
     expect(() => importConfig("x.yaml", "{", options)).toThrow("Cannot import the configuration");
     expect(() => importConfig("x.yaml", "", { ...options, to: "json" })).toThrow('Cannot import to "json"');
     expect(() => importConfig("x.yaml", "", { ...options, owner: "A B" })).toThrow('owner "A B"');
