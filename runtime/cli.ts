@@ -113,9 +113,14 @@ export async function runCli(args: readonly string[]): Promise<number> {
       "try an MCP server's address as the common clients do, up to the sign-in, and say what to fix for each",
     )
     .argument("<url>", "the address that users give to their clients")
+    .option(
+      "--ca <file>",
+      "PEM of authorities to trust in addition to the usual ones, such as a self-signed certificate",
+    )
     .option("--json", "for machines")
-    .action(async (url: string, { json }: { json?: boolean }) => {
+    .action(async (url: string, { json, ca }: { json?: boolean; ca?: string }) => {
       const { examine } = await import("./tools/doctor/doctor.ts");
+      if (ca !== undefined) await (await import("./tools/doctor/trust.ts")).trustAlso(ca);
       const { formatDoctorReport } = await import("./tools/doctor/text.ts");
       const report = await examine(url);
       say({ ok: report.ok, text: json ? JSON.stringify(report, null, 2) : formatDoctorReport(report) });

@@ -25,6 +25,7 @@ import { openCertificates } from "./http/listener/certificates.ts";
 import { connectionLimits } from "./http/listener/connection-limits.ts";
 import { startRedirectServer } from "./http/listener/redirect-server.ts";
 import { createHostCertificates } from "./http/listener/host-certificates.ts";
+import { isEveryAddress } from "./http/listener/listen.ts";
 import { createHttpServer } from "./http/listener/server.ts";
 import type { Log } from "./shared/log.ts";
 import { describeBlock } from "./policy/blocks.ts";
@@ -50,6 +51,8 @@ export interface GatewayOptions {
 export interface Gateway {
   /** Of the public listener, "http://127.0.0.1:8080". */
   readonly origin: string;
+  /** `origin` is one address of many. */
+  readonly servesAllAddresses: boolean;
   readonly port: number;
   /** Of the admin listener; "" where a supervisor has it. */
   readonly adminOrigin: string;
@@ -141,6 +144,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
     return {
       origin: server.origin,
+      servesAllAddresses: isEveryAddress(boot.address),
       port: server.port,
       adminOrigin: admin?.origin ?? "",
       pages,

@@ -12,7 +12,6 @@ export interface RunOptions {
 /** Resolves with the exit code after SIGTERM or SIGINT and a drain; a second signal ends the process at once. */
 export async function runUntilSignal({ config, workers }: RunOptions): Promise<number> {
   const gateway = workers === 1 ? await startAlone(config) : await startWithWorkers(config, workers);
-  const by = workers === 1 ? "" : ` with ${workers} workers`;
   // Before it says that it serves: whoever waits for that may send a signal at once.
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => resolve());
@@ -22,7 +21,7 @@ export async function runUntilSignal({ config, workers }: RunOptions): Promise<n
     "SIGHUP",
     task("the reopening of logs", () => gateway.reopenLogs()),
   );
-  console.error(`gateway serves on ${gateway.origin}${by}, admin on ${gateway.adminOrigin}`);
+  console.error(servingText(gateway, workers));
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => (closing ??= gateway.close());
   installLastResort(close, gateway.closeTimeoutMs);
@@ -32,7 +31,20 @@ export async function runUntilSignal({ config, workers }: RunOptions): Promise<n
   return 0;
 }
 
-type Served = Pick<Gateway, "origin" | "adminOrigin" | "reopenLogs" | "close" | "closeTimeoutMs">;
+type Served = Pick<
+  Gateway,
+  "origin" | "servesAllAddresses" | "adminOrigin" | "reopenLogs" | "close" | "closeTimeoutMs"
+>;
+
+/** The line by which scripts learn that a gateway has started, and where. */
+export function servingText(
+  { origin, servesAllAddresses, adminOrigin }: Pick<Served, "origin" | "servesAllAddresses" | "adminOrigin">,
+  workers: number,
+): string {
+  const addresses = servesAllAddresses ? " and all other addresses of this host" : "";
+  const by = workers === 1 ? "" : ` with ${workers} workers`;
+  return `gateway serves on ${origin}${addresses}${by}, admin on ${adminOrigin}`;
+}
 
 // The one serves and the other has those who do: neither loads what only the other needs.
 async function startAlone(config: string): Promise<Served> {

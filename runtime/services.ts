@@ -55,9 +55,10 @@ export async function createServices(ground: Ground, options: GatewayOptions, ow
       onProviderAsked: health?.providerAsked,
       // Made further down, from this very session.
       userSections: [
+        async (...of) => console?.userSection(...of),
         (...of) => approvals.userSection(...of),
         (...of) => devices.userSection(...of),
-        (...of) => upstream.userSection(...of),
+        (who, snapshot, host) => upstream.userSection(who, snapshot, host),
         (who, snapshot) => issuer.userSection(who, snapshot),
       ],
     }),

@@ -76,7 +76,15 @@ async function tell(steps: Steps, stage: Stage, program: string): Promise<void> 
     steps.equal(stage.mcpServer.calls.length, before);
     return message;
   });
-  await steps.step("both decisions are on record, with tool, user and reason", async () => {
+  await steps.step("an argument decides: no issue in one repository, and issues in others", async () => {
+    const message = await client.call("create_issue", { repo: "website", title: "hello" }).then(
+      () => "the call was answered",
+      (error: unknown) => String(error),
+    );
+    steps.match(message, /denied/i);
+    return client.call("create_issue", { repo: "gateway", title: "hello" });
+  });
+  await steps.step("both decisions are on record, with route, tool, user and reason", async () => {
     await stage.gateway.flushRecords();
     const lines = (await readFile(join(stage.directory, "authorize.log"), "utf8")).trim().split("\n");
     const records = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -85,6 +93,7 @@ async function tell(steps: Steps, stage: Stage, program: string): Promise<void> 
     steps.equal(denied?.["allow"], false);
     steps.ok(String(denied?.["allow-why-false"]).includes("mcp-tool-unauthorized"), JSON.stringify(denied));
     steps.equal(allowed?.["allow"], true);
+    steps.equal(allowed?.["route"], "demo/github");
     steps.equal(allowed?.["email"], "alice@example.com");
     return JSON.stringify(denied);
   });
@@ -142,8 +151,13 @@ async function tell(steps: Steps, stage: Stage, program: string): Promise<void> 
     steps.match(denied, /a deny rule holds: the tool</);
     const allowed = await visit(alice, `${console}decisions?tool=list_repos`, { user: "alice@example.com" });
     steps.match(allowed.text, /the domain fits/);
-    const bob = await visit(createBrowser(), console, { user: "bob@example.com" });
+    const home = await visit(alice, `${stage.pagesOrigin}/.gateway/`, { user: "alice@example.com" });
+    steps.match(home.text, /href="\/\.gateway\/console\/"/);
+    const other = createBrowser();
+    const bob = await visit(other, console, { user: "bob@example.com" });
     steps.equal(bob.status, 403);
+    const bobsHome = await visit(other, `${stage.pagesOrigin}/.gateway/`, { user: "bob@example.com" });
+    steps.ok(!bobsHome.text.includes("/.gateway/console/"), "Bob's page links to the console");
     return console;
   });
 

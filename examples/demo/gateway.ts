@@ -18,6 +18,7 @@ import {
   McpClientRoute,
   McpServerRoute,
   mcpTool,
+  mcpToolArgument,
   requestHeader,
   Route,
 } from "../../cdktf/index.ts";
@@ -47,18 +48,22 @@ export function buildDemo({ origin, mcpServer, webApp, directory, outdir }: Demo
     runtimeFlags: { mcp: true },
     mcpAllowedClientIdDomains: ["vscode.dev", "claude.ai"],
     mcpAllowedAsMetadataDomains: ["127.0.0.1"],
-    authorizeLogFields: ["request-id", "user", "email", "mcp-method", "mcp-tool", "mcp-tool-parameters"],
+    authorizeLogFields: ["request-id", "route", "user", "email", "mcp-method", "mcp-tool", "mcp-tool-parameters"],
     setResponseHeaders: { "X-Served-By": "gateway" },
     ...(directory && { file: { directory } }),
   });
 
-  // Everybody at example.com may use the GitHub server, but nobody may delete anything.
+  // Users at example.com can use the GitHub server, but not delete anything, nor open issues in one repository.
   new McpServerRoute(gateway, "github", {
     from: origin,
     prefix: "/github",
     to: mcpServer,
     mcpPath: "/mcp",
-    policy: [allow(domain.is("example.com")), deny(mcpTool.startsWith("delete_"))],
+    policy: [
+      allow(domain.is("example.com")),
+      deny(mcpTool.startsWith("delete_")),
+      deny(mcpToolArgument({ tool: "create_issue", argument: "/repo", is: "website" })),
+    ],
     setRequestHeaders: {
       "X-Demo-Route": "github",
       "X-Demo-Caller": headerValue`${requestHeader("User-Agent")} through the gateway`,

@@ -15,6 +15,7 @@ import { createLog } from "../../runtime/shared/log.ts";
 import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
 import { type DemoUser, type IdentityProvider, startIdentityProvider } from "./identity-provider.ts";
 import { createOwned } from "./owned.ts";
+import { CLIENT } from "./services.ts";
 import { type RunningMcpServer, startMcpServer } from "./mcp-server.ts";
 import { type RunningWebApp, startWebApp } from "./web-app.ts";
 
@@ -66,8 +67,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
         ...(options.users && { users: options.users }),
         clients: [
           {
-            client_id: "gateway",
-            client_secret: "demo-secret-of-the-gateway",
+            ...CLIENT,
             redirect_uris: [`${pagesOrigin}/.gateway/callback`],
             post_logout_redirect_uris: [`${pagesOrigin}/.gateway/signed_out`],
           },
@@ -157,8 +157,8 @@ console:
   auditor: { allow: { and: [{ groups: { has: admins } }] } }
 authenticate_service_url: ${pagesOrigin}
 idp_provider_url: ${issuer}
-idp_client_id: gateway
-idp_client_secret: demo-secret-of-the-gateway
+idp_client_id: ${CLIENT.client_id}
+idp_client_secret: ${CLIENT.client_secret}
 `;
 }
 

@@ -32,6 +32,12 @@ export function userPage(parts: {
   });
 }
 
+/** For users with a role in the console. @param roles "operator and auditor" */
+export function consoleSection(roles: string): Html {
+  return html`<h2>Console</h2>
+    <p><a href="/.gateway/console/">Open the console</a> as ${roles}.</p>`;
+}
+
 function groupsText({ groups, leftOut }: PageUser): string {
   return leftOut?.groups === true
     ? "unknown: there are too many, so the identity provider left them out"

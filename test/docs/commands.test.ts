@@ -1,6 +1,5 @@
 /** Commands and configuration that pages print: run where they can be, and known to the command line in any case. */
 import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { get } from "node:https";
 import { join } from "node:path";
 
 import { describe, expect, test, vi } from "vitest";
@@ -8,6 +7,8 @@ import { parse } from "yaml";
 
 import { runCli } from "../../runtime/cli.ts";
 import { formatProblem, loadSlices } from "../../runtime/config/load.ts";
+import { IDENTITY_PORT, MCP_PORT, startServices } from "../../examples/demo/services.ts";
+import { freePort } from "../support/ports.ts";
 import { openPageShell, type PageShell } from "../support/page-shell.ts";
 import { blocksOf, blockWith, readPage, type PageBlock } from "../support/page-blocks.ts";
 import { exampleNames } from "../support/run-example.ts";
@@ -164,25 +165,58 @@ test("`gateway …` names commands and options that exist, in text and in blocks
 });
 
 describe("run as they stand", () => {
-  test("README: keys, check, explain, and a gateway that challenges an MCP client", async () => {
-    await withShell(async (shell) => {
+  test(
+    "README: keys, check, explain, and a gateway to which curl, doctor and an SDK client go",
+    { timeout: LONG_MS },
+    async () => {
       const readme = readPage("README.md");
-      // No port of this machine is for a test to choose, and nothing else is changed.
-      const file = blockWith(readme, "yaml", "# gateway.yaml").replace('":8443"', '"127.0.0.1:0"');
-      shell.write("gateway.yaml", `${file}admin_address: 127.0.0.1:0\n`);
-      let answer: { status: number | undefined; challenge: string | undefined } | undefined;
-      const output = await shell.run(blockWith(readme, "sh", "gateway run --config gateway.yaml"), {
-        says: /gateway serves on https:\/\/127\.0\.0\.1:(\d+)/,
-        ask: async ([, port]) => {
-          answer = await askTls(Number(port), "github.mcp.example.com");
-        },
+      // No port of this machine is for a test to choose, and no test leaves it: nothing else is changed.
+      const ports = new Map<string, number>();
+      for (const port of ["8443", String(IDENTITY_PORT), String(MCP_PORT)]) ports.set(port, await freePort());
+      const changed = (text: string): string =>
+        text.replaceAll(/:(\d{4})\b/g, (whole, port: string) => {
+          const own = ports.get(port);
+          return own === undefined ? whole : `:${own}`;
+        });
+      const [, gateway = ""] = /--services (\S+)/.exec(blockWith(readme, "sh", "npm start -- --services")) ?? [];
+      const services = await startServices({
+        gateway: changed(gateway),
+        identityPort: ports.get(String(IDENTITY_PORT)) ?? 0,
+        mcpPort: ports.get(String(MCP_PORT)) ?? 0,
       });
-      expect(output).toMatch(/^good: 1 route, 0 errors, 0 warnings, digest/m);
-      expect(output).toContain("alice@example.com calls list_repos on default/github: allowed");
-      expect(answer?.status).toBe(401);
-      expect(answer?.challenge).toContain("https://github.mcp.example.com/.well-known/oauth-protected-resource");
-    });
-  });
+      try {
+        await withShell(async (shell) => {
+          const file = changed(blockWith(readme, "yaml", "# gateway.yaml")).replace("[known-clients]", "[]");
+          shell.write("gateway.yaml", `${file}admin_address: 127.0.0.1:0\n`);
+          const [curl = "", doctor = "", connect = ""] = changed(blockWith(readme, "sh", "curl --cacert tls.crt"))
+            .split("\n")
+            .filter((line) => /^[A-Zcg]/.test(line));
+          const said: string[] = [];
+          const output = await shell.run(blockWith(readme, "sh", "gateway run --config gateway.yaml"), {
+            says: /gateway serves on https:\/\/127\.0\.0\.1:\d+, admin on/,
+            ask: async () => {
+              said.push(await shell.run(curl));
+              said.push(await shell.run(doctor));
+              const client = `node ${root}test/support/page-client.ts`;
+              const line = connect.replace(/npx .*mcp-remote-client/, client).replace(/ +#.*/, "");
+              said.push(await shell.run(`${line} alice@example.com`));
+            },
+          });
+          expect(output).toMatch(/^good: 1 route, 0 errors, 0 warnings, digest/m);
+          expect(output).toContain("alice@example.com calls list_repos on default/github: allowed");
+          expect(said[0]).toContain(" 401");
+          expect(said[0]).toContain(`resource_metadata="${changed(gateway)}/.well-known/oauth-protected-resource/mcp"`);
+          expect(said[1]).toMatch(/^ +mcp-remote +connects$/m);
+          const client = JSON.parse(/^\{.*\}$/m.exec(said[2] ?? "")?.[0] ?? "") as Record<string, unknown>;
+          expect(client).toMatchObject({ tools: expect.not.arrayContaining(["delete_repo"]) as unknown });
+          expect(String(client["called"])).toContain("gateway");
+          expect(String(client["denied"])).toContain("denied by policy");
+        });
+      } finally {
+        await services.close();
+      }
+    },
+  );
 
   test("GUIDE: schema, and a policy that is tried before it is published", async () => {
     await withShell(async (shell) => {
@@ -246,19 +280,6 @@ routes:
     to: http://app.internal:8080
     policy: [{ allow: { and: [{ domain: { is: example.com } }] } }]
 `;
-
-function askTls(port: number, host: string): Promise<{ status: number | undefined; challenge: string | undefined }> {
-  return new Promise((resolve, reject) => {
-    const request = get(
-      { host: "127.0.0.1", port, servername: host, headers: { host }, path: "/", rejectUnauthorized: false },
-      (response) => {
-        response.resume();
-        resolve({ status: response.statusCode, challenge: response.headers["www-authenticate"] });
-      },
-    );
-    request.once("error", reject);
-  });
-}
 
 describe("configuration", () => {
   /** Files that are something else. */

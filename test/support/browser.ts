@@ -3,6 +3,7 @@
  * that tell a navigation from a script. No JavaScript, as our pages promise to work without.
  */
 import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
 
 export interface SentRequest {
   readonly method: string;
@@ -33,10 +34,11 @@ export function createSend(options: { readonly via?: number } = {}): Send {
   return ({ method, url, headers = {}, body }) =>
     new Promise((resolve, reject) => {
       const target = new URL(url);
-      const sent = httpRequest(
+      const isSecure = options.via === undefined && target.protocol === "https:";
+      const sent = (isSecure ? httpsRequest : httpRequest)(
         {
           host: options.via === undefined ? target.hostname.replace(/^\[|\]$/g, "") : "127.0.0.1",
-          port: options.via ?? (target.port || 80),
+          port: options.via ?? (target.port || (isSecure ? 443 : 80)),
           method,
           path: target.pathname + target.search,
           headers: {

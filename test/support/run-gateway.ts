@@ -90,7 +90,10 @@ function spawnGateway(
     child.stdout.on("data", (chunk: Buffer) => (said.out += chunk.toString("utf8")));
     child.stderr.on("data", (chunk: Buffer) => {
       said.err += chunk.toString("utf8");
-      const match = /gateway serves on (\S+?)(?: with \d+ workers)?, admin on (\S+)/.exec(said.err);
+      const match =
+        /gateway serves on (\S+?)(?: and all other addresses of this host)?(?: with \d+ workers)?, admin on (\S+)/.exec(
+          said.err,
+        );
       if (match) resolve(match);
     });
     child.once("close", () => reject(new Error(`The gateway did not start:\n${said.err}`)));

@@ -3,6 +3,7 @@ import type { Snapshots } from "../../config/snapshot.ts";
 import type { Endpoint } from "../../http/endpoint.ts";
 import type { Blocks } from "../../identity/blocks.ts";
 import type { Identities, Revocations } from "../../identity/interfaces.ts";
+import type { UserSection } from "../../identity/users/user-endpoints.ts";
 import type { RecordReader } from "../../record-store/record-reader.ts";
 import type { Closable } from "../../shared/clock.ts";
 import { consoleEndpoints, type ConsoleDeps } from "./console.ts";
@@ -14,6 +15,7 @@ import { createVisits } from "./visits.ts";
 
 export interface Console extends Closable {
   readonly endpoints: readonly Endpoint[];
+  readonly userSection: UserSection;
   /** Ends the streams that would never end by themselves. */
   drain(): void;
 }
@@ -39,6 +41,7 @@ export function createConsole(deps: ConsoleModuleDeps): Console {
   const screens = createScreens({ ...deps.screens, decisions: { ...deps, reader, tails, policies, again } });
   return {
     endpoints: consoleEndpoints({ ...deps, visits, screens }),
+    userSection: visits.userSection,
     drain: () => void tails?.close(),
     async close() {
       await tails?.close();

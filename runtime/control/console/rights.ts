@@ -15,7 +15,7 @@ const NONE: ReadonlySet<ConsoleRole> = new Set();
 export function rightsOf(
   settings: ConsoleSettings,
   snapshot: Snapshot,
-  exchange: Exchange,
+  exchange: Pick<Exchange, "method" | "path" | "host" | "remoteAddress" | "clientCertificate">,
   { user, devices }: Principal,
 ): ConsoleRights {
   const { method, path, host, remoteAddress: ip, clientCertificate: certificate } = exchange;

@@ -7,12 +7,14 @@ import { refuseForm } from "../../identity/csrf.ts";
 import type { Authenticator, BrowserSessions, Csrf, DeviceProofs } from "../../identity/interfaces.ts";
 import type { Principal } from "../../identity/principal.ts";
 import { isNavigation } from "../../identity/sign-in/sign-in.ts";
+import type { UserSection } from "../../identity/users/user-endpoints.ts";
+import { consoleSection } from "../../pages/user.ts";
 import { DEVICE_UNAUTHENTICATED } from "../../policy/criteria.ts";
 import { evaluate } from "../../policy/evaluate.ts";
 import { parseQuery } from "../../shared/http/query.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { createRateLimit } from "../../shared/rate-limit.ts";
-import { isAdmitted, rightsOf } from "./rights.ts";
+import { isAdmitted, rightsOf, rolesText } from "./rights.ts";
 import type { ConsoleRights, Screen, Visit } from "./screen.ts";
 
 export const CONSOLE_PATH = "/.gateway/console";
@@ -41,6 +43,8 @@ export interface Visits {
   recognise(exchange: Exchange, snapshot: Snapshot): Promise<Principal | undefined>;
   /** The same for a stream that is open: undefined when the right to it has ended, or nobody can tell. */
   admitAgain(exchange: Exchange, snapshot: Snapshot): Promise<Visitor | undefined>;
+  /** Part of the user page; undefined for users without a role. */
+  readonly userSection: UserSection;
   visit(exchange: Exchange, snapshot: Snapshot, visitor: Visitor, screen: Screen, path: readonly string[]): Visit;
 }
 
@@ -113,6 +117,11 @@ export function createVisits(deps: VisitDeps): Visits {
       return rightsNow(exchange, snapshot, who.principal)?.principal;
     },
     admitAgain: again,
+    userSection(principal, snapshot, _host, { host, remoteAddress, clientCertificate }) {
+      const home = { method: "GET", path: `${CONSOLE_PATH}/`, host, remoteAddress, clientCertificate };
+      const rights = rightsOf(settings, snapshot, home, principal);
+      return Promise.resolve(isAdmitted(rights) ? consoleSection(rolesText(rights)) : undefined);
+    },
     visit(exchange, snapshot, { principal, rights }, screen, path) {
       const query = parseQuery(exchange.query);
       return {

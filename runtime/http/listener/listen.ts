@@ -54,9 +54,13 @@ export function goOnAfterErrors(server: Server, log: Log): void {
   );
 }
 
+export function isEveryAddress(address: string): boolean {
+  const { host } = parseAddress(address);
+  return host === undefined || host === "0.0.0.0" || host === "::";
+}
+
 /** How clients on this machine reach a listener: "127.0.0.1:8080". */
 export function shownAddress(address: string, port: number): string {
-  const { host } = parseAddress(address);
-  const shown = host === undefined || host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  const shown = isEveryAddress(address) ? "127.0.0.1" : (parseAddress(address).host ?? "");
   return `${shown.includes(":") ? `[${shown}]` : shown}:${port}`;
 }

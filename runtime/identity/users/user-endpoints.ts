@@ -33,7 +33,12 @@ export interface UserEndpointDeps {
 }
 
 /** What another part shows on the page of a signed-in user. */
-export type UserSection = (principal: Principal, snapshot: Snapshot, host: string) => Promise<Html | undefined>;
+export type UserSection = (
+  principal: Principal,
+  snapshot: Snapshot,
+  host: string,
+  exchange: Exchange,
+) => Promise<Html | undefined>;
 
 export interface UserEndpoints {
   /** `/.gateway/`: the page of the signed-in user, on the authenticate host. */
@@ -70,7 +75,7 @@ export function createUserEndpoints(deps: UserEndpointDeps): UserEndpoints {
         const expiresAt = new Date(principal.expiresAt * 1000);
         return withStore(exchange, async () => {
           const sections = await Promise.all(
-            deps.userSections.map((render) => render(principal, snapshot, exchange.host)),
+            deps.userSections.map((render) => render(principal, snapshot, exchange.host, exchange)),
           );
           respondHtml(exchange, 200, userPage({ user: principal.user, expiresAt, csrfToken, sections }));
         });

@@ -13,7 +13,10 @@ const WORDS: Readonly<Record<ClientReport["outcome"], string>> = {
 };
 
 export function formatDoctorReport(report: DoctorReport): string {
-  if (report.unreachable !== undefined) return `nothing answers at ${report.url}: ${report.unreachable}`;
+  if (report.unreachable !== undefined) {
+    const hint = report.unreachable.includes("certificate") ? "; --ca FILE trusts the certificates in a file" : "";
+    return `nothing answers at ${report.url}: ${report.unreachable}${hint}`;
+  }
   const width = Math.max(...report.clients.map(({ name }) => name.length));
   const lines = [report.url, ""];
   for (const client of report.clients) {

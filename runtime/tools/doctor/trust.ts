@@ -1,0 +1,15 @@
+/** `gateway doctor --ca`: authorities beside the usual ones, for this process. */
+import { readFile } from "node:fs/promises";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+
+import { attempting } from "../../shared/errors.ts";
+
+/** @throws GatewayError `doctor.ca` */
+export async function trustAlso(file: string): Promise<void> {
+  await attempting("doctor.ca", `Cannot use the certificates in "${file}"`, async () => {
+    const pem = await readFile(file, "utf8");
+    const found = pem.match(/-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g);
+    if (!found) throw new Error("it holds no certificate in PEM");
+    setDefaultCACertificates([...getCACertificates("default"), ...found]);
+  });
+}
