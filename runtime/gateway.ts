@@ -25,7 +25,6 @@ import { openCertificates } from "./http/listener/certificates.ts";
 import { connectionLimits } from "./http/listener/connection-limits.ts";
 import { startRedirectServer } from "./http/listener/redirect-server.ts";
 import { createHostCertificates } from "./http/listener/host-certificates.ts";
-import { isEveryAddress } from "./http/listener/listen.ts";
 import { createHttpServer } from "./http/listener/server.ts";
 import type { Log } from "./shared/log.ts";
 import { describeBlock } from "./policy/blocks.ts";
@@ -51,8 +50,8 @@ export interface GatewayOptions {
 export interface Gateway {
   /** Of the public listener, "http://127.0.0.1:8080". */
   readonly origin: string;
-  /** `origin` is one address of many. */
-  readonly servesAllAddresses: boolean;
+  /** As configured: `origin` is one address of many where it names no host. */
+  readonly address: string;
   readonly port: number;
   /** Of the admin listener; "" where a supervisor has it. */
   readonly adminOrigin: string;
@@ -144,7 +143,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
     return {
       origin: server.origin,
-      servesAllAddresses: isEveryAddress(boot.address),
+      address: boot.address,
       port: server.port,
       adminOrigin: admin?.origin ?? "",
       pages,

@@ -1,6 +1,7 @@
 /** `gateway run`: serves until a signal says stop. */
 import type { Gateway } from "./gateway.ts";
 import { installLastResort } from "./control/workers/last-resort.ts";
+import { isEveryAddress } from "./http/listener/listen.ts";
 import { task } from "./shared/faults/guard.ts";
 
 export interface RunOptions {
@@ -31,17 +32,14 @@ export async function runUntilSignal({ config, workers }: RunOptions): Promise<n
   return 0;
 }
 
-type Served = Pick<
-  Gateway,
-  "origin" | "servesAllAddresses" | "adminOrigin" | "reopenLogs" | "close" | "closeTimeoutMs"
->;
+type Served = Pick<Gateway, "origin" | "address" | "adminOrigin" | "reopenLogs" | "close" | "closeTimeoutMs">;
 
 /** The line by which scripts learn that a gateway has started, and where. */
 export function servingText(
-  { origin, servesAllAddresses, adminOrigin }: Pick<Served, "origin" | "servesAllAddresses" | "adminOrigin">,
+  { origin, address, adminOrigin }: Pick<Served, "origin" | "address" | "adminOrigin">,
   workers: number,
 ): string {
-  const addresses = servesAllAddresses ? " and all other addresses of this host" : "";
+  const addresses = isEveryAddress(address) ? " and all other addresses of this host" : "";
   const by = workers === 1 ? "" : ` with ${workers} workers`;
   return `gateway serves on ${origin}${addresses}${by}, admin on ${adminOrigin}`;
 }

@@ -1,12 +1,11 @@
 /** The first line of `gateway run`: scripts wait for it, and people look there for the address. */
 import { expect, test } from "vitest";
 
-import { isEveryAddress } from "../../runtime/http/listener/listen.ts";
 import { servingText } from "../../runtime/run.ts";
 
 const served = (address: string, origin: string) => ({
   origin,
-  servesAllAddresses: isEveryAddress(address),
+  address,
   adminOrigin: "http://127.0.0.1:9901",
 });
 

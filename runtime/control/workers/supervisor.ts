@@ -25,7 +25,6 @@ import { createPublishCounter } from "../admin/bundle-series.ts";
 import { createPublisher } from "../bundle/publisher.ts";
 import { createValidator } from "../bundle/validation/validator.ts";
 import { formatProblem } from "../../config/load.ts";
-import { isEveryAddress } from "../../http/listener/listen.ts";
 import { closeAll } from "../../shared/close-all.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { createKeys } from "../../shared/keys.ts";
@@ -47,8 +46,8 @@ export interface SupervisorOptions {
 
 export interface Supervisor extends Closable {
   readonly origin: string;
-  /** `origin` is one address of many. */
-  readonly servesAllAddresses: boolean;
+  /** As configured: `origin` is one address of many where it names no host. */
+  readonly address: string;
   readonly adminOrigin: string;
   reopenLogs(): void;
   /** Longest time of `close()`. */
@@ -148,7 +147,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
 
     return {
       origin: fleet.origin,
-      servesAllAddresses: isEveryAddress(settings.address),
+      address: settings.address,
       adminOrigin: admin.origin,
       reopenLogs: () => fleet.tell({ type: "reopen-logs" }),
       closeTimeoutMs: settings.drainDelayMs + settings.drainTimeoutMs + 2 * STOP_GRACE_MS,

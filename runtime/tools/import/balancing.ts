@@ -4,9 +4,8 @@ import { BALANCING_POLICIES, balancingShape } from "../../features/balancing/set
 import { limitsShape } from "../../features/connection/settings.ts";
 import type { Field } from "../../settings/field.ts";
 import { routeFields } from "../../config/route.ts";
-import { convertDuration } from "./duration.ts";
+import { choiceText, convertDuration } from "./values.ts";
 import type { Report } from "./note.ts";
-import { choiceText } from "./choice.ts";
 
 const known = { ...balancingShape, ...limitsShape };
 const fields = new Map(

@@ -6,7 +6,7 @@
  */
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { quote } from "../../settings/problem.ts";
-import { choiceText } from "./choice.ts";
+import { choiceText } from "./values.ts";
 import type { Report } from "./note.ts";
 import { isWritten, secretFile, secretSetting, secretVariable } from "./secret.ts";
 import { convertTracing, isTracingKey } from "./tracing.ts";

@@ -4,7 +4,7 @@
  */
 import { ACCESS_WITHOUT_MCP } from "../../features/access/rules.ts";
 import { type Members, isRecord } from "../../shared/is-record.ts";
-import { choiceText } from "./choice.ts";
+import { choiceText } from "./values.ts";
 import type { Report } from "./note.ts";
 import { isWritten } from "./secret.ts";
 

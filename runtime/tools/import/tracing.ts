@@ -1,7 +1,7 @@
 /** Pomerium's settings of traces → ours: OTLP over HTTP, sampled by count. */
 import { type Members } from "../../shared/is-record.ts";
 import { quote } from "../../settings/problem.ts";
-import { choiceText } from "./choice.ts";
+import { choiceText } from "./values.ts";
 import type { Report } from "./note.ts";
 import { isWritten, secretVariable } from "./secret.ts";
 

@@ -1,4 +1,4 @@
-/** Go's durations → ours. */
+/** Durations and choices as files have them there → ours. */
 import { parseDuration } from "../../settings/values.ts";
 import type { Report } from "./note.ts";
 
@@ -12,4 +12,9 @@ export function convertDuration(value: unknown, where: string, report: Report): 
   const written = ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`;
   report("differs", where, `"${value}" is written "${written}"`);
   return written;
+}
+
+/** A value of a choice as ours is written: theirs are read in upper case as well. */
+export function choiceText(value: unknown): unknown {
+  return typeof value === "string" ? value.trim().toLowerCase() : value;
 }
