@@ -6564,6 +6564,11 @@ export interface BundleRouteMcpServerToolLock {
   *
   */
   readonly onDrift?: string;
+  /**
+  * Calls of locked tools that no list has shown yet, so that nothing is known of their definition. `pass`: they are made. `deny`: they are denied until a list has shown the tool as it was reviewed, in any process of the gateway. Other processes know of it within 2 seconds. One of `pass`, `deny`. Default: `pass`.
+  *
+  */
+  readonly onUnlisted?: string;
 }
 
 export function bundleRouteMcpServerToolLockToTerraform(struct?: BundleRouteMcpServerToolLock | cdktf.IResolvable): any {
@@ -6575,6 +6580,7 @@ export function bundleRouteMcpServerToolLockToTerraform(struct?: BundleRouteMcpS
     tools: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.tools),
     file: cdktf.stringToTerraform(struct!.file),
     on_drift: cdktf.stringToTerraform(struct!.onDrift),
+    on_unlisted: cdktf.stringToTerraform(struct!.onUnlisted),
   }
 }
 
@@ -6599,6 +6605,12 @@ export function bundleRouteMcpServerToolLockToHclTerraform(struct?: BundleRouteM
     },
     on_drift: {
       value: cdktf.stringToHclTerraform(struct!.onDrift),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    on_unlisted: {
+      value: cdktf.stringToHclTerraform(struct!.onUnlisted),
       isBlock: false,
       type: "simple",
       storageClassType: "string",
@@ -6639,6 +6651,10 @@ export class BundleRouteMcpServerToolLockOutputReference extends cdktf.ComplexOb
       hasAnyValues = true;
       internalValueResult.onDrift = this._onDrift;
     }
+    if (this._onUnlisted !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.onUnlisted = this._onUnlisted;
+    }
     return hasAnyValues ? internalValueResult : undefined;
   }
 
@@ -6649,6 +6665,7 @@ export class BundleRouteMcpServerToolLockOutputReference extends cdktf.ComplexOb
       this._tools = undefined;
       this._file = undefined;
       this._onDrift = undefined;
+      this._onUnlisted = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
       this.isEmptyObject = false;
@@ -6660,6 +6677,7 @@ export class BundleRouteMcpServerToolLockOutputReference extends cdktf.ComplexOb
       this._tools = value.tools;
       this._file = value.file;
       this._onDrift = value.onDrift;
+      this._onUnlisted = value.onUnlisted;
     }
   }
 
@@ -6709,6 +6727,22 @@ export class BundleRouteMcpServerToolLockOutputReference extends cdktf.ComplexOb
   // Temporarily expose input value. Use with caution.
   public get onDriftInput() {
     return this._onDrift;
+  }
+
+  // on_unlisted - computed: false, optional: true, required: false
+  private _onUnlisted?: string; 
+  public get onUnlisted() {
+    return this.getStringAttribute('on_unlisted');
+  }
+  public set onUnlisted(value: string) {
+    this._onUnlisted = value;
+  }
+  public resetOnUnlisted() {
+    this._onUnlisted = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get onUnlistedInput() {
+    return this._onUnlisted;
   }
 }
 export interface BundleRouteMcpServerRecordArguments {

@@ -1227,6 +1227,13 @@ export interface ToolLock {
    * @default hide
    */
   readonly onDrift?: "warn" | "hide" | "deny";
+  /**
+   * Calls of locked tools that no list has shown yet, so that nothing is known of their definition. `pass`: they are
+   * made. `deny`: they are denied until a list has shown the tool as it was reviewed, in any process of the gateway.
+   * Other processes know of it within 2 seconds.
+   * @default pass
+   */
+  readonly onUnlisted?: "pass" | "deny";
 }
 
 /** What records tell of the arguments of tools: by tool, JSON pointers. */

@@ -33,6 +33,7 @@ const TOOL_UNAUTHORIZED = "mcp-tool-unauthorized";
 const LOCK_TEXTS: Readonly<Record<LockReason, string>> = {
   "tool-changed": "the tool lock: the server has changed this tool since it was reviewed",
   "tool-not-reviewed": "the tool lock: this tool was not reviewed",
+  "tool-not-listed": "the tool lock: no list has shown this tool yet; list the tools, then repeat the call",
 };
 
 /** 400, 405, 413 or 415 with a JSON-RPC error; with the request's id when it could be read. */

@@ -87,6 +87,7 @@ routes:
 const lock: ToolLock = {
   tools: new Map(tools.map((tool) => [tool.name, new Set([toolDigest(parseExactJson(JSON.stringify(tool)) ?? null)])])),
   onDrift: "hide",
+  onUnlisted: "pass",
   reviewed: undefined,
 };
 const memory = new DigestMemory();

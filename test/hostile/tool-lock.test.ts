@@ -200,6 +200,23 @@ describe("what follows from it", () => {
   });
 });
 
+test("a tool that no list has shown is not called where the lock asks for it", async () => {
+  pipeline.swap(yaml(`${LOCK}, on_unlisted: deny`));
+  for (const route of ["hide", "warn"]) {
+    expect(await call(route, "read")).toBe("tool-not-listed");
+    await list(route, [READ]);
+    expect([await call(route, "read"), await call(route, "write")]).toEqual(["reached", "tool-not-listed"]);
+  }
+});
+
+test("a lock that is removed and comes back has not forgotten what has drifted", async () => {
+  await list("deny", [CHANGED[0]?.[1] ?? ""]);
+  pipeline.swap(yaml(LOCK).replaceAll(/, tool_lock: [^]*?on_drift: \w+ }/g, ""));
+  expect(await call("deny", "read")).toBe("reached");
+  pipeline.swap(yaml(LOCK));
+  expect(await call("deny", "read")).toBe("tool-changed");
+});
+
 describe("what changes nothing", () => {
   const script = async (answer: (socket: Socket) => void, route = "hide"): Promise<RawAnswer> => {
     upstream.answer(answer);

@@ -27,6 +27,11 @@ export const toolLockShape = {
     default: "hide",
     annotation: "mcp_server_tool_lock_on_drift",
   }),
+  on_unlisted: choice(["pass", "deny"], {
+    doc: "Calls of locked tools that no list has shown yet, so that nothing is known of their definition. `pass`: they are made. `deny`: they are denied until a list has shown the tool as it was reviewed, in any process of the gateway. Other processes know of it within 2 seconds.",
+    default: "pass",
+    annotation: "mcp_server_tool_lock_on_unlisted",
+  }),
 };
 
 export type ToolLockDoc = ShapeDoc<typeof toolLockShape>;
@@ -40,6 +45,8 @@ export interface ToolLock {
   /** By name, the digests of the definitions that were reviewed under it. */
   readonly tools: ReadonlyMap<string, ReadonlySet<string>>;
   readonly onDrift: "warn" | "hide" | "deny";
+  /** Calls of tools that no list has shown yet. */
+  readonly onUnlisted: "pass" | "deny";
   /** Whole, where the lock is a file. */
   readonly reviewed: readonly LockedTool[] | undefined;
 }
@@ -66,16 +73,16 @@ export function compileToolLock(
   files: SecretSource,
 ): ToolLock | undefined {
   if (lock === undefined) return undefined;
-  const { on_drift: onDrift } = withDefaults(toolLockShape, lock);
+  const { on_drift: onDrift, on_unlisted: onUnlisted } = withDefaults(toolLockShape, lock);
   if (lock.file === undefined) {
     const tools = new Map(Object.entries(lock.tools ?? {}).map(([name, digests]) => [name, new Set(digests)] as const));
-    return { tools, onDrift, reviewed: undefined };
+    return { tools, onDrift, onUnlisted, reviewed: undefined };
   }
   const reading = readOnce(files.resolve(`file:${lock.file}`));
   if (!reading.ok) throw unusable(lock.file, `it ${reading.problem}`);
   const tools = reading.servers.get(address);
   if (!tools) throw unusable(lock.file, `it has nothing of ${quote(address)}`);
-  return { tools: digestsOf(tools), onDrift, reviewed: tools };
+  return { tools: digestsOf(tools), onDrift, onUnlisted, reviewed: tools };
 }
 
 let last: { readonly text: string; readonly reading: ToolLockReading } | undefined;

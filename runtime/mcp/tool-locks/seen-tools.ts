@@ -13,6 +13,15 @@ export type ToolState =
   /** No list has shown it yet. */
   "unseen" | "reviewed" | "changed" | "unlocked";
 
+/** Whether calls of a tool of this state are denied. */
+export function isLockedAway(
+  lock: Pick<ToolLock, "onDrift" | "onUnlisted"> | undefined,
+  state: ToolState,
+): state is "unseen" | "changed" | "unlocked" {
+  if (lock === undefined || state === "reviewed") return false;
+  return state === "unseen" ? lock.onUnlisted === "deny" : lock.onDrift !== "warn";
+}
+
 /** By name: the digest that is not a reviewed one, "" where it could not be read; undefined: it is as reviewed again. */
 export type DriftChanges = ReadonlyMap<string, string | undefined>;
 
@@ -91,7 +100,8 @@ export class SeenTools {
     return this.#texts.get(tool);
   }
 
-  observe({ drifts, reviewed, textOf }: ToolsCheck, { viewer, since }: Viewing): Observation {
+  /** @param sharesSeen other processes should know, too, what was listed as reviewed */
+  observe({ drifts, reviewed, textOf }: ToolsCheck, { viewer, since }: Viewing, sharesSeen = false): Observation {
     const changes = new Map<string, string | undefined>();
     const mine = ownKey(viewer, "");
     for (const [tool, digest] of reviewed) {
@@ -102,6 +112,7 @@ export class SeenTools {
       }
       const isOver = this.#ends(tool, since);
       if (isOver) changes.set(tool, undefined);
+      if (sharesSeen && !this.#digests.has(tool)) changes.set(seenKey(tool), digest);
       if (isOver || !this.#drifted.has(tool)) this.#digests.set(tool, digest);
     }
     const news = drifts.filter(({ tool, kind, digest = "" }) => {
@@ -122,7 +133,7 @@ export class SeenTools {
   /** What all processes together have seen drift. @param pending names of which this one knows better */
   learn(drifted: ReadonlyMap<string, string>, pending: DriftChanges): void {
     for (const [key, digest] of drifted) {
-      if (pending.has(key)) continue;
+      if (pending.has(key) || isSeenKey(key)) continue;
       const known = isOwnKey(key) ? this.#own.get(key) : this.#digests.get(key);
       if (known === digest && this.#drifted.has(key)) continue;
       if (isOwnKey(key)) this.#setOwn(key, digest);
@@ -137,13 +148,22 @@ export class SeenTools {
       this.#digests.delete(key);
       this.#own.delete(key);
     }
+    for (const [key, digest] of drifted) {
+      const tool = key.slice(SEEN.length);
+      if (isSeenKey(key) && !this.#digests.has(tool)) this.#digests.set(tool, digest);
+    }
   }
 
-  /** Forgets what is no longer locked. */
+  /** Forgets what is no longer locked, but not what has drifted: a lock that comes back holds a server to the same. */
   keep(lock: ToolLock): void {
-    for (const tool of this.#digests.keys()) if (!lock.tools.has(tool)) this.#digests.delete(tool);
-    for (const key of this.#drifted.keys()) if (!lock.tools.has(toolOfKey(key))) this.#drifted.delete(key);
-    for (const key of this.#own.keys()) if (!lock.tools.has(toolOfKey(key))) this.#own.delete(key);
+    const isFull = this.#drifted.size > MAX_DRIFTED;
+    for (const key of this.#drifted.keys())
+      if (isFull && !lock.tools.has(toolOfKey(key))) {
+        this.#drifted.delete(key);
+        this.#own.delete(key);
+      }
+    for (const tool of this.#digests.keys())
+      if (!lock.tools.has(tool) && !this.#drifted.has(tool)) this.#digests.delete(tool);
     for (const tool of this.#strangers) if (lock.tools.has(tool)) this.#strangers.delete(tool);
   }
 
@@ -180,6 +200,8 @@ export class SeenTools {
 }
 
 const MAX_STRANGERS = 1_000;
+/** Then what has no lock is forgotten. */
+const MAX_DRIFTED = 10_000;
 /** Of 32 KiB at most, the latest ones. */
 const MAX_TEXTS = 32;
 /** Those who listed last. */
@@ -194,6 +216,17 @@ function ownKey(viewer: string, tool: string): string {
 
 export function isOwnKey(key: string): boolean {
   return key.startsWith("\0");
+}
+
+/** Of a tool that some process was shown as reviewed; no name that anybody locks begins so. */
+const SEEN = "\u0001";
+
+function seenKey(tool: string): string {
+  return SEEN + tool;
+}
+
+export function isSeenKey(key: string): boolean {
+  return key.startsWith(SEEN);
 }
 
 function toolOfKey(key: string): string {

@@ -14,7 +14,7 @@ import type { Log } from "../../shared/log.ts";
 import { followFeed } from "../../store/follow-feed.ts";
 import { firstFormats } from "../../store/formats.ts";
 import type { Store } from "../../store/store.ts";
-import { isOwnKey, MAX_OWN, type DriftChanges } from "./seen-tools.ts";
+import { isOwnKey, isSeenKey, MAX_OWN, type DriftChanges } from "./seen-tools.ts";
 import { createToolLocks, type ToolLocks } from "./tool-locks.ts";
 
 export const DRIFT_FEED = "tool-drift";
@@ -53,7 +53,7 @@ export async function openToolLocks({ store, clock, log }: DriftDeps): Promise<T
     const waiting = pending.get(routeKey) ?? new Map<string, string | undefined>();
     pending.set(routeKey, waiting);
     for (const [tool, digest] of changes) waiting.set(tool, digest);
-    // Drift that nobody has seen is told at once; all else goes with the next reading.
+    // What nobody has seen is told immediately; all else goes with the next reading.
     const isDrift = [...changes.values()].some((digest) => digest !== undefined);
     if (isDrift && !working && performance.now() - workedAtMs > MIN_PAUSE_MS) work();
   });
@@ -142,8 +142,12 @@ export async function openToolLocks({ store, clock, log }: DriftDeps): Promise<T
 
 /** What counts for all goes before what counts for some. */
 function bounded(tools: DriftRecord["tools"]): DriftRecord["tools"] {
-  const { own = [], all = [] } = Object.groupBy(tools, ([key]) => (isOwnKey(key) ? "own" : "all"));
-  return [...all.slice(-MAX_TOOLS), ...own.slice(-MAX_OWN)];
+  const {
+    own = [],
+    seen = [],
+    all = [],
+  } = Object.groupBy(tools, ([key]) => (isOwnKey(key) ? "own" : isSeenKey(key) ? "seen" : "all"));
+  return [...all.slice(-MAX_TOOLS), ...seen.slice(-MAX_TOOLS), ...own.slice(-MAX_OWN)];
 }
 
 const NOTHING: DriftChanges = new Map();

@@ -17,7 +17,7 @@ export interface ToolLocks {
   check(route: CompiledRoute, lock: ToolLock, bytes: Buffer, answer: ListAnswer): ToolsCheck;
   /** Takes what an answer showed for what the server lists now. @returns what differs and was not known to */
   observe(route: CompiledRoute, check: ToolsCheck, viewing: Viewing): readonly ToolDrift[];
-  /** Forgets routes and tools that have no lock any more. */
+  /** Other locks are active. What has drifted stays known, also of routes and tools whose lock was removed. */
   follow(routes: readonly CompiledRoute[]): void;
 }
 
@@ -35,13 +35,18 @@ export function createToolLocks(share?: (routeKey: string, changes: DriftChanges
   };
   return {
     stateOf: ({ key }, lock, tool, viewer) => seenOf(key).stateOf(lock, tool, viewer),
-    differences: ({ key }) => seen.get(key)?.differences() ?? { changed: new Set(), unlocked: new Set() },
+    differences(route) {
+      const { changed, unlocked } = seen.get(route.key)?.differences() ?? NO_DIFFERENCES;
+      const lock = toolLockOf(route);
+      return { changed: new Set([...changed].filter((tool) => lock?.tools.has(tool))), unlocked };
+    },
     definitionOf: ({ key }, tool) => seen.get(key)?.definitionOf(tool),
     begin: ({ key }, viewer, id, isFirstPage) => seenOf(key).begin(viewer, id, isFirstPage),
     sinceOf: ({ key }, viewer, id) => seenOf(key).sinceOf(viewer, id),
     check: ({ key }, lock, bytes, answer) => checkTools(lock, seenOf(key).memory, bytes, answer),
-    observe({ key }, check, viewing) {
-      const { news, changes } = seenOf(key).observe(check, viewing);
+    observe(route, check, viewing) {
+      const { key } = route;
+      const { news, changes } = seenOf(key).observe(check, viewing, toolLockOf(route)?.onUnlisted === "deny");
       if (changes.size > 0) share?.(key, changes);
       return news;
     },
@@ -55,12 +60,17 @@ export function createToolLocks(share?: (routeKey: string, changes: DriftChanges
       );
       for (const [key, tools] of seen) {
         const lock = locks.get(key);
+        // Who takes the lock away and puts it back has reviewed nothing meanwhile.
         if (lock) tools.keep(lock);
-        else seen.delete(key);
+        else if (seen.size > locks.size + MAX_WITHOUT_LOCK) seen.delete(key);
       }
     },
   };
 }
+
+const NO_DIFFERENCES: ReturnType<SeenTools["differences"]> = { changed: new Set(), unlocked: new Set() };
+/** Routes that had one, the latest ones. */
+const MAX_WITHOUT_LOCK = 1_000;
 
 export function toolLockOf({ mcp }: CompiledRoute): ToolLock | undefined {
   return mcp?.kind === "server" ? mcp.toolLock : undefined;

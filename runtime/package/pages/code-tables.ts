@@ -55,6 +55,12 @@ export const MCP_DENIALS: readonly (readonly [reason: string, answer: string, me
     "`gateway tools diff`; see [A tool changed under you](#a-tool-changed-under-you)",
   ],
   [
+    "tool-not-listed",
+    "200 to a tool call, else 403; −31403",
+    "`on_unlisted: deny`, and no list has shown this tool since the lock is there",
+    "The client lists the tools and repeats the call",
+  ],
+  [
     "insufficient-scope",
     "403; −31403",
     "Policy allows the call, and the client's token lacks a scope of `tool_scopes`",

@@ -7,7 +7,7 @@ import type { ListedTools } from "../../mcp/listed-tools.ts";
 import type { Notify } from "../../audit/events.ts";
 import type { RecordWriter } from "../../audit/record-writer.ts";
 import type { ToolDrift } from "../../mcp/tool-locks/check-tools.ts";
-import { NEVER, type ToolState } from "../../mcp/tool-locks/seen-tools.ts";
+import { isLockedAway, NEVER, type ToolState } from "../../mcp/tool-locks/seen-tools.ts";
 import { idKey } from "../../mcp/message-id.ts";
 import type { ToolLocks } from "../../mcp/tool-locks/tool-locks.ts";
 import type { FoundItem, ListAnswer } from "../../mcp/lists/list-answer.ts";
@@ -54,9 +54,8 @@ function viewerOf(principal: RequestContext["principal"]): string {
 /** The denial of a call that policy allows and the lock does not. */
 export function lockDenial(deps: ToolLockDeps, context: RequestContext): Decision | undefined {
   const { toolLock } = context.prepared;
-  if (toolLock === undefined || toolLock.onDrift === "warn") return undefined;
-  const state = calledToolState(deps, context);
-  return state === "changed" || state === "unlocked" ? lockedDecision(state) : undefined;
+  const state = toolLock && calledToolState(deps, context);
+  return state !== undefined && isLockedAway(toolLock, state) ? lockedDecision(state) : undefined;
 }
 
 export interface ReadOptions {

@@ -10,6 +10,7 @@ const WORDS: Readonly<Record<string, string>> = {
   "insufficient-scope": "the token lacks a scope that the tool needs",
   "tool-changed": "the tool is not as it was reviewed",
   "tool-not-reviewed": "the tool was never reviewed",
+  "tool-not-listed": "no list has shown the tool yet",
   "approval-needed": "somebody has to approve the call",
   "authenticated-user": "somebody is signed in",
   accept: "everybody may",

@@ -8,6 +8,7 @@ import { scopesOfTool } from "../../../features/mcp/tool-scopes.ts";
 import type { RateLimit } from "../../../features/limits/compiled.ts";
 import type { Blocks } from "../../../identity/blocks.ts";
 import { toolLockOf, type ToolLocks } from "../../../mcp/tool-locks/tool-locks.ts";
+import { isLockedAway } from "../../../mcp/tool-locks/seen-tools.ts";
 import { BLOCKED, describeBlock } from "../../../policy/blocks.ts";
 import type { UserFacts } from "../../../policy/facts.ts";
 import type { RouteChoice } from "../../drafts/protocol.ts";
@@ -58,7 +59,7 @@ export function askInForce(
     lock === undefined || tool === undefined
       ? undefined
       : toolLocks.stateOf(route, lock, tool, JSON.stringify([facts.user?.id, undefined]));
-  const isLocked = lock !== undefined && lock.onDrift !== "warn" && (state === "changed" || state === "unlocked");
+  const isLocked = state !== undefined && isLockedAway(lock, state);
   const deniedBy = block ? "block" : isLocked && explained.verdict !== "denied" ? "lock" : undefined;
   const isServer = route.mcp?.kind === "server" ? route.mcp : undefined;
   const scopes = tool === undefined || !isServer?.toolScopes ? [] : scopesOfTool(isServer.toolScopes, tool);

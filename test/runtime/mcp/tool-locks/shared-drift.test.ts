@@ -47,17 +47,20 @@ async function open(): Promise<ToolLocks> {
 
 /** One after the other, everybody by himself. */
 let viewers = 0;
-function list(locks: ToolLocks, ...tools: readonly string[]): number {
+function list(locks: ToolLocks, ...tools: readonly (string | CompiledRoute)[]): number {
   viewers += 1;
   return listAs(String(viewers), locks, ...tools);
 }
 
-function listAs(viewer: string, locks: ToolLocks, ...tools: readonly string[]): number {
+/** @param given tools, and the route where it is another one */
+function listAs(viewer: string, locks: ToolLocks, ...given: readonly (string | CompiledRoute)[]): number {
+  const tools = given.filter((each) => typeof each === "string");
+  const listed = given.find((each) => typeof each !== "string") ?? route;
   const since = locks.begin(route, viewer, "1", true);
   const bytes = Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{"tools":[${tools.join(",")}]}}`);
   const answer = readListAnswer(bytes);
   if (typeof answer === "string") throw new Error(answer);
-  return locks.observe(route, locks.check(route, lock, bytes, answer), { viewer, since }).length;
+  return locks.observe(listed, locks.check(route, lock, bytes, answer), { viewer, since }).length;
 }
 const stateOf = (locks: ToolLocks, tool = "read", viewer = ""): string => locks.stateOf(route, lock, tool, viewer);
 
@@ -140,8 +143,32 @@ describe("openToolLocks()", () => {
     list(one, BAD);
     await vi.waitFor(() => expect(store.calls).toContain("append"), SOON);
     one.follow([]);
-    expect(stateOf(one)).toBe("unseen");
     one.follow([route]);
+    expect(stateOf(one)).toBe("changed");
+  });
+
+  test("a lock that was without a tool for a while knows of its drift when it is back, and shows it meanwhile nowhere", async () => {
+    const one = await open();
+    list(one, BAD);
+    const { mcp } = route;
+    const without = { ...route, mcp: { ...mcp, toolLock: { ...lock, tools: new Map() } } } as CompiledRoute;
+    one.follow([without]);
+    expect(one.differences(without).changed.size).toBe(0);
+    one.follow([route]);
+    expect(stateOf(one)).toBe("changed");
+    expect([...one.differences(route).changed]).toEqual(["read"]);
+  });
+
+  test("where tools must have been listed, what one process was shown the others know", async () => {
+    const strict = { ...route, mcp: { ...route.mcp, toolLock: { ...lock, onUnlisted: "deny" } } } as CompiledRoute;
+    const [one, other] = [await open(), await open()];
+    list(one, strict, GOOD);
+    await vi.waitFor(() => expect(stateOf(other)).toBe("reviewed"), SOON);
+    expect(stateOf(await open())).toBe("reviewed");
+    list(other, strict, BAD);
     await vi.waitFor(() => expect(stateOf(one)).toBe("changed"), SOON);
+    expect(stateOf(await open())).toBe("changed");
+    list(one, strict, GOOD);
+    await vi.waitFor(() => expect([stateOf(one), stateOf(other)]).toEqual(["reviewed", "reviewed"]), SOON);
   });
 });
