@@ -63,7 +63,8 @@ let pipeline: Pipeline;
 beforeAll(async () => {
   tls = await openListenerCertificates("app.example");
   upstream = await startScriptedHttp2(() => {}, { settings: windowOf(0) });
-  const route = { from: "https://app.example", to: upstream.origin, http2: true };
+  // However long this takes, no time limit ends a request.
+  const route = { from: "https://app.example", to: upstream.origin, http2: true, timeout: "0s" };
   pipeline = await startPipeline(
     `routes: ${JSON.stringify([{ ...route, policy: [{ allow: { and: [{ accept: true }] } }] }])}`,
     { certificates: tls.certificates },
