@@ -104,7 +104,7 @@ class Reader {
 
   #string(): string {
     const [, content = ""] = this.#take(TEXT);
-    if (/[$%]\{/.test(content.replaceAll(/([$%])\1\{/g, ""))) throw new Error(`code in a text: ${content}`);
+    if (/[$%]\{/.test(content.replaceAll(/([$%])\1\{/g, " "))) throw new Error(`code in a text: ${content}`);
     return JSON.parse(`"${content.replaceAll(/([$%])\1\{/g, "$1{")}"`) as string;
   }
 
