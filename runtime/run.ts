@@ -10,6 +10,9 @@ export interface RunOptions {
   readonly workers: number;
 }
 
+/** Time for what ends by itself after all parts have closed. */
+const LEFT_OPEN_MS = 2_000;
+
 /** Resolves with the exit code after SIGTERM or SIGINT and a drain; a second signal ends the process at once. */
 export async function runUntilSignal({ config, workers }: RunOptions): Promise<number> {
   const gateway = workers === 1 ? await startAlone(config) : await startWithWorkers(config, workers);
@@ -29,6 +32,8 @@ export async function runUntilSignal({ config, workers }: RunOptions): Promise<n
   await stopped;
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => process.exit(1));
   await close();
+  // A fault may have left a connection open, which would keep the process.
+  setTimeout(() => process.exit(0), LEFT_OPEN_MS).unref();
   return 0;
 }
 

@@ -6,6 +6,7 @@ import { respondError } from "./respond.ts";
 
 export function endBroken(exchange: Exchange, error: unknown): void {
   tellFault({ scope: "request", request: exchange.id, error });
+  exchange.isBroken = true;
   if (exchange.started) {
     exchange.abort();
     return;

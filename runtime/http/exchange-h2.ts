@@ -96,7 +96,7 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
     // The answer is whole and the rest of the body, or of a handshake's messages, not wanted: RST_STREAM with NO_ERROR
     // says so (RFC 9113 §8.1). Without it a client that never ends its side keeps the stream.
     if ((this.hasBody || this.upgrade !== undefined) && !stream.readableEnded)
-      setImmediate(guardSocket(cuttingStream(stream), resetBehindEnd), stream, 1);
+      setImmediate(guard(this, () => this.#resetBehindEnd(1)));
   }
 
   respond(status: number, headers: readonly string[], body?: Buffer | string, trailers?: readonly string[]): void {
@@ -147,6 +147,21 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
     this.#stream.respond(lower, options);
   }
 
+  /**
+   * RST_STREAM with NO_ERROR, when END_STREAM has left: sent before, it would take the end of the answer with it. And not by
+   * `close()` before, which a later `abort()` could not undo: node:http2 then sends empty frames without end.
+   */
+  #resetBehindEnd(nextLookMs: number): void {
+    const stream = this.#stream;
+    if (stream.destroyed || stream.closed) return;
+    if (stream.state.localClose === 1) stream.close(NGHTTP2_NO_ERROR);
+    else
+      setTimeout(
+        guard(this, () => this.#resetBehindEnd(Math.min(2 * nextLookMs, MAX_LOOK_MS))),
+        nextLookMs,
+      ).unref();
+  }
+
   #awaitTrailers(): void {
     const stream = this.#stream;
     // Checked before; what node:http2 refuses all the same must not look like an answer without them: it is aborted.
@@ -181,22 +196,6 @@ function guardInput(stream: ServerHttp2Stream, isBody: boolean, hold: (bytes: nu
     if (!hold(stream.readableLength)) abortStream(stream);
     return takesMore;
   };
-}
-
-/**
- * RST_STREAM with NO_ERROR, when END_STREAM has left: sent before, it would take the end of the answer with it. And not by
- * `close()` before, which a later `abort()` could not undo: node:http2 then sends empty frames without end.
- */
-function resetBehindEnd(stream: ServerHttp2Stream, nextLookMs: number): void {
-  if (stream.destroyed || stream.closed) return;
-  if (stream.state.localClose === 1) stream.close(NGHTTP2_NO_ERROR);
-  else
-    setTimeout(
-      guardSocket(cuttingStream(stream), resetBehindEnd),
-      nextLookMs,
-      stream,
-      Math.min(2 * nextLookMs, MAX_LOOK_MS),
-    ).unref();
 }
 
 /** A client that takes nothing of its answer is looked at so often. */

@@ -68,6 +68,8 @@ export interface Exchange extends Guarded {
   readonly status: number;
   /** Set where a gRPC call got a gRPC status of ours: what the answer would have had in HTTP, for those who count answers. */
   meantStatus?: number | undefined;
+  /** An error of our own ended it. */
+  isBroken?: boolean | undefined;
   /** Starts an answer. `headers` is flat: name, value, … @param mayTrail trailers may come with its end */
   start(status: number, headers: readonly string[], mayTrail?: boolean): void;
   /** @returns false when the caller should wait for `onDrain` */

@@ -30,6 +30,7 @@ export abstract class ReceivedRequest {
   addedHeaders: AddedHeaders | undefined = undefined;
   supportUrl: string | undefined = undefined;
   meantStatus: number | undefined = undefined;
+  isBroken = false;
   started = false;
   /** Whose memory and upstream connections it takes; set before the request begins. */
   party: Party | undefined = undefined;

@@ -6,7 +6,7 @@
  * free: alone a third of all. What is above waits, within the time of its request.
  */
 
-import { task } from "../shared/faults/guard.ts";
+import { guardEach, task, type Guarded } from "../shared/faults/guard.ts";
 
 /** Of one client address. */
 export interface CallParty {
@@ -16,7 +16,7 @@ export interface CallParty {
   waiting: Admitted[] | undefined;
 }
 
-export interface Admitted {
+export interface Admitted extends Guarded {
   readonly waitsUntil: number;
   /** It can have a connection now. */
   admitted(): void;
@@ -97,7 +97,7 @@ export class FairShare {
     if (call === undefined || !this.enter(party)) return false;
     party.waiting?.shift();
     this.#dropEmpty(party);
-    call.admitted();
+    begin(call);
     return true;
   }
 
@@ -120,3 +120,5 @@ export class FairShare {
 }
 
 const admitNext = task("the next request of a client", (share: FairShare, party: CallParty) => share.admit(party));
+/** An error ends this call, and not what made room for it. */
+const begin = guardEach((call: Admitted) => call.admitted());

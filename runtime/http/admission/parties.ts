@@ -8,10 +8,11 @@
  * Untrusted input: how much clients send, and how slowly. Promise: what is counted never exceeds the budget.
  */
 import type { Exchange } from "../exchange.ts";
+import type { Guarded } from "../../shared/faults/guard.ts";
 import { networkOf } from "../../shared/rate-limit.ts";
 
 /** A call that waits until others of its client are over. */
-export interface UpstreamWaiting {
+export interface UpstreamWaiting extends Guarded {
   readonly waitsUntil: number;
   admitted(): void;
   fail(failure: "timeout", detail: string): void;

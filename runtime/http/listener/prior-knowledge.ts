@@ -98,7 +98,7 @@ class Undecided implements Guarded {
     socket.on("data", this.#onData);
     socket.on("end", this.#onEnd);
     socket.on("error", ignore);
-    socket.on("close", this.#settle);
+    socket.on("close", this.#onClose);
   }
 
   broke(error: unknown): void {
@@ -135,12 +135,14 @@ class Undecided implements Guarded {
     refuseConnection(this.#socket, status);
   }
 
-  readonly #settle = guard(this, (): void => {
+  readonly #onClose = guard(this, () => this.#settle());
+
+  #settle(): void {
     clearTimeout(this.#timer);
     this.#owner.waiting.delete(this);
     this.#socket.off("data", this.#onData);
     this.#socket.off("end", this.#onEnd);
     this.#socket.off("error", ignore);
-    this.#socket.off("close", this.#settle);
-  });
+    this.#socket.off("close", this.#onClose);
+  }
 }

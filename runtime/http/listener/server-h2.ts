@@ -129,7 +129,6 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
         }),
       );
       const take = (stream: ServerHttp2Stream, flags: number, rawHeaders: readonly string[]): void => {
-        stream.on("error", ignore);
         const cut = cuttingStream(stream);
         streams += 1;
         drains.set(stream, 0);
@@ -154,9 +153,11 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
         );
         exchange = accept(stream, peer, rawHeaders, (flags & END_STREAM) === 0);
       };
-      session.on("stream", (stream, _headers, flags, rawHeaders) =>
-        guardSocket(cuttingStream(stream), take)(stream, flags, rawHeaders),
-      );
+      session.on("stream", (stream, _headers, flags, rawHeaders) => {
+        // Before the guard, which resets it: that is an error of the stream, too.
+        stream.on("error", ignore);
+        guardSocket(cuttingStream(stream), take)(stream, flags, rawHeaders);
+      });
       if (draining) session.close();
     },
     drain() {

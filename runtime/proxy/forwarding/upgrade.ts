@@ -173,6 +173,8 @@ class Tunnel {
       this.#finish(isTunnel ? 101 : exchange.started ? 0 : 500);
     } finally {
       this.#request?.destroy();
+      // After its event "upgrade" a request no longer ends its connection.
+      this.#request?.socket?.destroy();
       this.#client?.destroy();
       endBroken(exchange, error);
     }

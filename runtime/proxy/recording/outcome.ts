@@ -28,7 +28,7 @@ export function followOutcome(
       of: outcome.seq,
       requestId: exchange.id,
       status,
-      failedBy: failedBy(outcome, status, isComplete),
+      failedBy: exchange.isBroken === true ? "gateway" : failedBy(outcome, status, isComplete),
       failure: outcome.failure,
       durationMs: performance.now() - beganMs,
       lists: outcome.lists,

@@ -10,7 +10,7 @@ import { failureOf } from "../failure.ts";
 import type { UpstreamPool } from "../upstream-pools.ts";
 import { Call, type CallOwner } from "./call.ts";
 import { Session, type SessionOwner } from "./session.ts";
-import { task } from "../../shared/faults/guard.ts";
+import { guardEach, task } from "../../shared/faults/guard.ts";
 
 /** So long an upstream that chose HTTP/1.1 is not asked anew. */
 const HTTP1_MS = 60_000;
@@ -146,7 +146,7 @@ export class Pool extends RequestPool<Call> implements UpstreamPool, SessionOwne
     while (this.waiting.length > 0) {
       const session = this.#findFree(now);
       if (session === undefined) return;
-      this.waiting.shift()?.start(session);
+      start(this.waiting.shift() as Call, session);
     }
   }
 
@@ -197,3 +197,6 @@ export class Pool extends RequestPool<Call> implements UpstreamPool, SessionOwne
     }
   }
 }
+
+/** In the stack of the connection, which others share: an error ends this call alone. */
+const start = guardEach((call: Call, session: Session) => call.start(session));

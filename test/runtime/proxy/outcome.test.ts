@@ -1,8 +1,14 @@
 /** With `audit`, what became of a request: a line of its own once it is over. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { formatOutcome } from "../../../runtime/audit/outcome-record.ts";
+import { formatOutcome, type OutcomeInput } from "../../../runtime/audit/outcome-record.ts";
 import type { RecordWriter } from "../../../runtime/audit/record-writer.ts";
+import { endBroken } from "../../../runtime/http/end-broken.ts";
+import type { Exchange } from "../../../runtime/http/exchange.ts";
+import type { Decision } from "../../../runtime/policy/facts.ts";
+import { followOutcome } from "../../../runtime/proxy/recording/outcome.ts";
+import type { RequestContext } from "../../../runtime/proxy/request-context.ts";
+import { systemClock } from "../../../runtime/shared/clock.ts";
 import { startPipeline, type Pipeline } from "../../support/pipeline.ts";
 import { openRaw, sendRaw } from "../../support/raw-client.ts";
 import { startVictim, type Victim } from "../../support/victim.ts";
@@ -127,6 +133,22 @@ test.each([
   expect(outcome["duration-ms"]).toBeGreaterThan(0);
   expect(outcome).not.toHaveProperty("list-hidden");
   expect(check).toMatchObject(decided);
+});
+
+test("an error of the gateway in the middle of a response is not the client's", () => {
+  let close = (_isComplete: boolean): void => {};
+  const exchange = {
+    started: true,
+    status: 200,
+    onClose: (listener: typeof close) => (close = listener),
+    abort: () => close(false),
+  } as unknown as Exchange;
+  const written: OutcomeInput[] = [];
+  const thread = { lastSeq: 0, writeOutcome: (outcome: OutcomeInput) => void written.push(outcome) };
+  const context = { exchange, beganMs: 0 } as RequestContext;
+  followOutcome(thread as never, systemClock, context, { allowed: true } as Decision);
+  endBroken(exchange, new Error("a mistake"));
+  expect(written).toMatchObject([{ status: 200, failedBy: "gateway" }]);
 });
 
 test("a client that goes away in the middle is named", async () => {

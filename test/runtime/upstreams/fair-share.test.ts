@@ -41,6 +41,7 @@ test("FairShare lets a client's next call begin when one of its own is over, fir
     waitsUntil: index === 1 ? 10 : Number.POSITIVE_INFINITY,
     admitted: () => void begun.push(index),
     fail: () => void begun.push(-index),
+    broke: () => {},
   }));
   for (const call of calls) share.wait(client, call);
   share.sweep(10);
@@ -70,6 +71,7 @@ test("FairShare lets calls begin whose client has one that does not end, when th
       waitsUntil: Number.POSITIVE_INFINITY,
       admitted: () => void begun.push(index),
       fail: () => {},
+      broke: () => {},
     });
   }
   for (let count = 0; count < others; count += 1) share.leave(other);
@@ -84,9 +86,29 @@ test("FairShare admits in its sweep what there has become room for", () => {
   share.enter(slow);
   let begun = 0;
   for (let count = 0; count < 9; count += 1)
-    share.wait(slow, { waitsUntil: 10, admitted: () => void (begun += 1), fail: () => {} });
+    share.wait(slow, { waitsUntil: 10, admitted: () => void (begun += 1), fail: () => {}, broke: () => {} });
   share.sweep(0);
   expect([begun, slow.calls]).toEqual([3, 4]);
+});
+
+test("FairShare ends a call that cannot begin because of an error, and admits the next one", () => {
+  const share = new FairShare(12);
+  const client = party();
+  share.enter(client);
+  const seen: string[] = [];
+  const call = (name: string, error?: Error): Parameters<FairShare["wait"]>[1] => ({
+    waitsUntil: Number.POSITIVE_INFINITY,
+    admitted() {
+      if (error) throw error;
+      seen.push(`${name} begun`);
+    },
+    fail: () => {},
+    broke: () => void seen.push(`${name} ended`),
+  });
+  share.wait(client, call("first", new Error("a mistake")));
+  share.wait(client, call("second"));
+  share.sweep(0);
+  expect(seen).toEqual(["first ended", "second begun"]);
 });
 
 test("FairShare without a limit bounds nothing", () => {

@@ -50,6 +50,23 @@ const text = ({ body }: Outcome): string => body.toString();
 const open = (): Readable => new Readable({ read: () => {} });
 const cases = (each: readonly (readonly [string, Http2Script])[]): readonly (readonly [string, Http2Script])[] => each;
 
+test("a request that cannot begin because of an error leaves the others on its connection alone", async () => {
+  const broken = new PassThrough();
+  Object.defineProperty(broken, "destroyed", {
+    get() {
+      throw new Error("a mistake");
+    },
+  });
+  server.answer(ok("hi"));
+  const upstream = server.upstream();
+  // Both wait for the connection.
+  const [first, second] = await Promise.all([
+    outcome(transport, upstream, { body: broken, method: "POST" }),
+    outcome(transport, upstream, {}),
+  ]);
+  expect([first.failure, second.status, text(second)]).toEqual(["protocol", 200, "hi"]);
+});
+
 describe("an answer", () => {
   test("with data, and headers in their order", async () => {
     const answer = await played((stream) =>
