@@ -26,6 +26,8 @@ export interface RunOptions {
   readonly replicaOf?: Pick<RunningGateway, "directory">;
   /** What Node runs, up to "run": another version's main.ts, options before it. */
   readonly program?: readonly string[];
+  /** Whether the test and what it loads into the process talk to each other. */
+  readonly channel?: boolean;
 }
 
 export interface RunningGateway {
@@ -75,20 +77,21 @@ function spawnGateway(
   {
     program = [MAIN],
     descriptors,
+    channel = false,
     ...options
-  }: Pick<SpawnOptions, "cwd" | "env"> & Pick<RunOptions, "program" | "descriptors"> = {},
+  }: Pick<SpawnOptions, "cwd" | "env"> & Pick<RunOptions, "program" | "descriptors" | "channel"> = {},
 ): Spawned {
   const command = [process.execPath, ...program, "run", ...args];
   const [file = "", ...rest] =
     descriptors === undefined ? command : ["sh", "-c", `ulimit -n ${descriptors}; exec "$0" "$@"`, ...command];
   const child = spawn(file, rest, {
     ...options,
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["ignore", "pipe", "pipe", ...(channel ? (["ipc"] as const) : [])],
   });
   const said = { out: "", err: "" };
   const serves = new Promise<RegExpExecArray>((resolve, reject) => {
-    child.stdout.on("data", (chunk: Buffer) => (said.out += chunk.toString("utf8")));
-    child.stderr.on("data", (chunk: Buffer) => {
+    child.stdout?.on("data", (chunk: Buffer) => (said.out += chunk.toString("utf8")));
+    child.stderr?.on("data", (chunk: Buffer) => {
       said.err += chunk.toString("utf8");
       const match =
         /gateway serves on (\S+?)(?: and all other addresses of this host)?(?: with \d+ workers)?, admin on (\S+)/.exec(
@@ -141,6 +144,7 @@ export async function runGateway(options: RunOptions = {}): Promise<RunningGatew
     env: { ...process.env, ...options.env },
     ...(options.program && { program: options.program }),
     ...(options.descriptors !== undefined && { descriptors: options.descriptors }),
+    ...(options.channel === true && { channel: true }),
   });
   const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
   const close = async (): Promise<void> => {

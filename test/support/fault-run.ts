@@ -1,0 +1,282 @@
+/** Fault injection: a real gateway, the exchanges through it, and what became of them and of others while each guard throws in turn. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { type CertificateFolder, makeTestCertificate } from "./certificates.ts";
+import { openHttp1, openHttp2, type Asked, type Open, type Seen } from "./fault-clients.ts";
+import { guardedPlaces, THROWN, type FaultAnswer, type FaultQuestion } from "./fault-places.ts";
+import { UNREACHED } from "./fault-unreached.ts";
+import { BIG, EVENTS, HELD, SHORT, type FaultUpstream } from "./fault-upstream.ts";
+import { runGateway } from "./run-gateway.ts";
+
+const HOOK = new URL("./fault-hook.ts", import.meta.url).pathname;
+const MAIN = new URL("../../runtime/main.ts", import.meta.url).pathname;
+const names = guardedPlaces();
+const LISTED: ReadonlySet<string> = new Set(Object.values(UNREACHED).flat());
+let nextId = 0;
+
+interface Scenario {
+  readonly asked: Omit<Asked, "origin" | "host" | "path"> & { readonly path: string; readonly host?: string };
+  readonly open?: (asked: Asked) => Open;
+  /** What a client gets where nothing throws. Absent: it does not wait for it. */
+  readonly gets?: Omit<Seen, "isWhole">;
+  /** Acts while it is open. */
+  readonly act?: (open: Open) => Promise<void>;
+}
+
+const HANDSHAKE = {
+  connection: "upgrade",
+  upgrade: "websocket",
+  "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+  "sec-websocket-version": "13",
+};
+const TUNNEL = { ":protocol": "websocket", "sec-websocket-version": "13" };
+const GRPC = { "content-type": "application/grpc", te: "trailers" };
+const LATE = "late.localhost";
+const good = (body: string): Omit<Seen, "isWhole"> => ({ status: 200, body });
+const bad = (status: number): Omit<Seen, "isWhole"> => ({ status, body: "" });
+/** Says something, waits until it is back, and ends. */
+const talk = async (open: Open): Promise<void> => {
+  open.write("hello");
+  await open.contains("hello");
+  open.end();
+};
+
+const BOTH: Readonly<Record<string, Scenario>> = {
+  "an answer in pieces": { asked: { path: "/chunks" }, gets: good(SHORT) },
+  "a large answer": { asked: { path: "/big" }, gets: good(BIG) },
+  "a stream of events": {
+    asked: { path: "/sse", headers: { accept: "text/event-stream" } },
+    gets: good(EVENTS.join("")),
+  },
+  "a body": { asked: { path: "/echo", method: "POST", body: BIG }, gets: good(BIG) },
+  "an upstream that resets": { asked: { path: "/reset", method: "POST", body: SHORT }, gets: bad(502) },
+  "an upstream that breaks off": { asked: { path: "/half" } },
+  "an upstream that says nothing": { asked: { path: "/never", host: LATE }, gets: bad(504) },
+  "a client that leaves": { asked: { path: "/big", leaves: true } },
+};
+const OVER_HTTP1: Readonly<Record<string, Scenario>> = {
+  ...BOTH,
+  "a WebSocket": { asked: { path: "/socket", headers: HANDSHAKE }, gets: { status: 101, body: "hello" }, act: talk },
+  "a WebSocket that is refused": { asked: { path: "/no", headers: HANDSHAKE }, gets: { status: 403, body: "no" } },
+  "a WebSocket that nobody answers": { asked: { path: "/never", headers: HANDSHAKE, host: LATE }, gets: bad(504) },
+};
+const OVER_HTTP2: Readonly<Record<string, Scenario>> = {
+  ...BOTH,
+  "a WebSocket": {
+    asked: { path: "/socket", method: "CONNECT", headers: TUNNEL },
+    gets: { status: 200, body: "hello" },
+    act: talk,
+  },
+  "a WebSocket that is refused": {
+    asked: { path: "/no", method: "CONNECT", headers: TUNNEL },
+    gets: { status: 403, body: "no" },
+  },
+  "a call of gRPC": {
+    asked: { path: "/call", method: "POST", host: "grpc.localhost", headers: GRPC, body: SHORT },
+    gets: good(SHORT),
+  },
+  "a call of gRPC that is reset": {
+    asked: { path: "/reset", method: "POST", host: "grpc.localhost", headers: GRPC, body: SHORT },
+  },
+};
+
+export type Kind = "own" | "node" | "TLS";
+
+export interface World {
+  readonly folder: CertificateFolder;
+  readonly upstream: FaultUpstream;
+  /** Of the requests of others. */
+  readonly other: FaultUpstream;
+}
+
+export interface Outcome {
+  /** Names of the guards that threw. */
+  readonly struck: readonly string[];
+  readonly thrown: number;
+  readonly problems: readonly string[];
+}
+
+/** A gateway of its own, with all protocols; `strike` arms a guard. */
+async function start(kind: Kind, { folder, upstream, other }: World) {
+  const isTls = kind === "TLS";
+  const scheme = isTls ? "https" : "http";
+  const hosts = ["app.localhost", LATE, "grpc.localhost", "held.localhost", "heldgrpc.localhost"];
+  const { certificateFile, keyFile } = await folder.write("listener", makeTestCertificate({ name: "a", dns: hosts }));
+  const route = (host: string, to: string, more: object = {}): object => ({
+    from: `${scheme}://${host}`,
+    to,
+    allow_public_unauthenticated_access: true,
+    allow_websockets: true,
+    ...more,
+  });
+  const held = { timeout: "0s", idle_timeout: "0s" };
+  const grpc = { http2: true, allow_websockets: false };
+  const gateway = await runGateway({
+    channel: true,
+    program: ["--import", HOOK, MAIN],
+    boot: {
+      audit: true,
+      authorize_log_fields: ["request-id", "path"],
+      ...(kind === "node" && { http1_server: "node" }),
+      ...(isTls && {
+        insecure_server: false,
+        certificates: [{ certificate_file: certificateFile, certificate_key_file: keyFile }],
+      }),
+    },
+    yaml: `routes: ${JSON.stringify([
+      route("app.localhost", upstream.origins[0]),
+      route(LATE, upstream.origins[0], { timeout: "100ms" }),
+      route("grpc.localhost", upstream.origins[1], grpc),
+      route("held.localhost", other.origins[0], held),
+      route("heldgrpc.localhost", other.origins[1], { ...grpc, ...held }),
+    ])}`,
+  });
+  const origin = gateway.origin.replace(/^http:/, `${scheme}:`);
+  const question = (asked: FaultQuestion): Promise<FaultAnswer> =>
+    new Promise((resolve) => {
+      gateway.process.once("message", (answer: FaultAnswer) => resolve(answer));
+      gateway.process.send(asked);
+    });
+  return { gateway, origin, question };
+}
+
+/** Requests of others: one over each protocol, half of which has come. */
+async function openHeld(origin: string): Promise<readonly Open[]> {
+  const asked = { origin, host: "held.localhost", path: "/hold" };
+  const held = [
+    openHttp1(asked),
+    openHttp1({ ...asked, headers: { accept: "text/event-stream" } }),
+    openHttp2(asked),
+    openHttp2({ ...asked, host: "heldgrpc.localhost", method: "POST", headers: GRPC, body: SHORT }),
+  ];
+  const sockets = [
+    openHttp1({ ...asked, path: "/socket", headers: HANDSHAKE }),
+    openHttp2({ ...asked, path: "/socket", method: "CONNECT", headers: TUNNEL }),
+  ];
+  await Promise.all(held.map((each) => each.contains(HELD[0])));
+  return [...held, ...sockets];
+}
+interface Strike {
+  readonly at: string;
+  readonly id: string;
+  readonly scenario: Scenario;
+  readonly seen: Seen | undefined;
+}
+
+/** Each guard that an exchange reaches throws in one of its own, once for each kind of exchange. */
+export async function strikeAll(kind: Kind, world: World): Promise<Outcome> {
+  const { gateway, origin, question } = await start(kind, world);
+  const held = await openHeld(origin);
+  const problems: string[] = [];
+  const struck = new Set<string>();
+  const strikes: Strike[] = [];
+
+  const run = async (protocol: string, { asked, act }: Scenario): Promise<Pick<Strike, "id" | "seen">> => {
+    const id = `id${(nextId += 1)}`;
+    const open = (protocol === "HTTP/2" ? openHttp2 : openHttp1)({
+      origin,
+      host: "app.localhost",
+      ...asked,
+      path: `${asked.path}/${id}`,
+    });
+    const seen = await endOf(open, act);
+    open.cut();
+    return { id, seen };
+  };
+
+  for (const [protocol, scenarios] of Object.entries({ "HTTP/1.1": OVER_HTTP1, "HTTP/2": OVER_HTTP2 })) {
+    for (const [what, scenario] of Object.entries(scenarios)) {
+      await question({});
+      const { seen: plain } = await run(protocol, scenario);
+      if (scenario.gets && !isAsMeant(plain, scenario)) problems.push(`${protocol}, ${what}: ${shown(plain)}`);
+
+      const { reached } = await question({});
+      for (const place of reached) {
+        const name = names.get(place) ?? place;
+        // Chance decides whether it throws in this exchange.
+        if (LISTED.has(name)) continue;
+        await question({ arm: place });
+        const { id, seen } = await run(protocol, scenario);
+        if (!(await question({})).thrown) continue;
+        const at = `${protocol}, ${what}, at ${name}`;
+        struck.add(name);
+        strikes.push({ at, id, scenario, seen });
+
+        if (!seen) problems.push(`${at}: hangs`);
+        else if (seen.isWhole && seen.status < 400 && !isAsMeant(seen, scenario))
+          problems.push(`${at}: ${shown(seen)}`);
+        for (const [index, { isOver }] of held.entries()) {
+          if (isOver) problems.push(`${at}: ended request ${index} of another`);
+        }
+        if (gateway.process.exitCode !== null) throw new Error(`${at}: ended the process\n${gateway.log()}`);
+      }
+    }
+  }
+
+  world.other.finish();
+  for (const [index, each] of held.entries()) {
+    const seen = await endOf(each, index > 3 ? talk : undefined);
+    const body = index > 3 ? "hello" : HELD.join("");
+    if (!seen?.isWhole || seen.body !== body) problems.push(`request ${index} of another: ${shown(seen)}`);
+  }
+  gateway.process.kill("SIGTERM");
+  if ((await gateway.ended) !== 0) problems.push("the process did not end as it should");
+  const log = gateway.log();
+  if (log.includes("an error that nobody caught")) problems.push("an error reached the last resort");
+  const told = log.split(THROWN).length - 1;
+  if (told < strikes.length) problems.push(`${strikes.length} thrown, ${told} in the log`);
+  problems.push(...wrongRecords(strikes, readFileSync(join(gateway.directory, "authorize.log"), "utf8"), world));
+  await gateway.close();
+  return { struck: [...struck], thrown: strikes.length, problems };
+}
+
+interface Line {
+  readonly path?: string;
+  readonly "request-id"?: string;
+  readonly status?: number;
+  readonly "failed-by"?: string;
+}
+
+/** Who tells the end of a request, and is struck: nothing can be recorded of it. */
+const TELLS_END = /(?:tellListener|tellClosed|lost|(?:on|once) close)\b/;
+
+/** What is wrong with the records of exchanges that were struck, or with what their clients got instead. */
+function wrongRecords(strikes: readonly Strike[], text: string, { upstream }: World): string[] {
+  const lines = text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Line);
+  const decisions = new Map(lines.map((line) => [line.path?.split("/").at(-1), line]));
+  const outcomes = new Map(lines.filter(({ status }) => status).map((line) => [line["request-id"], line]));
+  return strikes.flatMap(({ at, id, seen, scenario: { asked, gets } }) => {
+    const decision = decisions.get(id);
+    const outcome = outcomes.get(decision?.["request-id"]);
+    const status = seen?.status ?? 0;
+    const wrong = (what: string): string[] => [`${at}: ${what}, client ${shown(seen)}, ${JSON.stringify(outcome)}`];
+    // The connection was cut before anything was known of the request.
+    if (!decision) return upstream.seen.has(id) || status !== 0 ? wrong("no record") : [];
+    const isBegun = status === 0 && outcome?.status === (gets?.status ?? 200);
+    if (![gets?.status ?? 200, 200, 500, 502].includes(status) && !isBegun) return wrong("status");
+    if (!outcome) return TELLS_END.test(at) || gets?.status === 101 ? [] : wrong("no outcome");
+    const isCut = seen?.isWhole === false && asked.leaves !== true;
+    return isCut && outcome["failed-by"] === "client" ? wrong("the client is blamed") : [];
+  });
+}
+
+/** @returns undefined where it hangs */
+async function endOf(open: Open, act?: Scenario["act"]): Promise<Seen | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), HANGS_MS)));
+  try {
+    return await Promise.race([Promise.resolve(act?.(open)).then(() => open.seen), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const HANGS_MS = 20_000;
+const shown = (seen: Seen | undefined): string =>
+  JSON.stringify(seen && { ...seen, body: `${seen.body.slice(0, 60)} (${seen.body.length})` });
+const isAsMeant = (seen: Seen | undefined, { gets }: Scenario): boolean =>
+  gets === undefined || (seen?.status === gets.status && (gets.body === "" || seen.body === gets.body));
