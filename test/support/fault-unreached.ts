@@ -23,6 +23,7 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "http/stalls.ts the end of a stalled client",
     "http/stalls.ts the look at stalled clients",
     "limits/rate-limits.ts the upkeep of rate limits",
+    "proxy/forwarding/streams.ts the look at users who changed",
     "proxy/forwarding/streams.ts the end of expired streams",
     "proxy/forwarding/streams.ts the second look at users of open streams",
     "proxy/handle.ts the end of connections that no route asks for",
