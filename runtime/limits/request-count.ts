@@ -32,7 +32,9 @@ export interface Count {
   isAsking: boolean;
   readonly waiting: ((taken: Taken) => void)[];
   usedAtMs: number;
-  /** Counted by this process alone, while the store was away. */
+  /** What this process was given by the store: part of its share while the store is away. */
+  told: readonly CountEntry[];
+  /** Counted by this process alone, while the store was away, of which the store has not been told. */
   alone: readonly CountEntry[];
 }
 
@@ -52,6 +54,7 @@ export function createCount(storeKey: string, mayAdvance: boolean, nowMs: number
     isAsking: false,
     waiting: [],
     usedAtMs: nowMs,
+    told: [],
     alone: [],
   };
 }
@@ -79,4 +82,9 @@ export function leave(count: Count, entry: string, unused: number): void {
   const last = count.unused.at(-1);
   if (last?.entry === entry) last.count += unused;
   else count.unused.push({ entry, count: unused });
+}
+
+/** What counts of these by now. */
+export function sumOf(entries: readonly CountEntry[], nowMs: number): number {
+  return entries.reduce((sum, { count, untilMs }) => (untilMs > nowMs ? sum + count : sum), 0);
 }

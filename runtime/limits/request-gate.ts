@@ -21,7 +21,7 @@ import {
   type Taken,
   UNAVAILABLE,
 } from "./gate.ts";
-import { type Ahead, type Count, createCount, dropInvalid, isQuiet, leave, refusal } from "./request-count.ts";
+import { type Ahead, type Count, createCount, dropInvalid, isQuiet, leave, refusal, sumOf } from "./request-count.ts";
 import type { SharedCounts } from "./shared-counts.ts";
 
 export interface RequestGateDeps {
@@ -130,6 +130,7 @@ export function createRequestGate({ counts: shared, clock, onAlone }: RequestGat
       for (const count of counts.values()) {
         count.validUntilMs = 0;
         count.fullUntilMs = 0;
+        count.freeAtMs = 0;
         count.usedAtMs = nowMs;
       }
     },
@@ -180,20 +181,25 @@ export function createRequestGate({ counts: shared, clock, onAlone }: RequestGat
     const askedAtMs = clock.now();
     const setBacksBefore = setBacks;
     dropInvalid(count, askedAtMs);
-    const spent = count.ahead;
-    const { aheadTaken } = count;
+    const { ahead, aheadTaken, alone } = count;
+    const spent = ahead + sumOf(alone, askedAtMs);
     count.aheadTaken = { waitMs: 0, returned: 0 };
     const needed = spent + count.waiting.length;
     const spare = isExact || (needed === 0 && count.served === 0) ? 0 : Math.min(largest, 2 * count.served);
     const back = count.unused.shift();
     count.served = 0;
-    const allotment = await shared.allot(count.storeKey, { ...base, wanted: needed + spare, spent, back });
-    count.ahead -= spent;
+    const request = { ...base, wanted: needed + spare, spent, back };
+    // What was spent is told again, so all of it goes back.
+    const allotment = await shared.allot(count.storeKey, request, (late) => leave(count, late.entry, late.granted));
+    count.ahead -= ahead;
     const nowMs = clock.now();
     if (allotment === undefined) {
-      fallBack(count, spent, nowMs);
+      fallBack(count, ahead, nowMs);
       return false;
     }
+    const { entry, granted } = allotment;
+    if (count.alone === alone) count.alone = [];
+    count.told = allot(count.told, nowMs, { ...base, wanted: granted, spent: granted, holder: entry, back }).entries;
     aheadTaken.entry = allotment.entry;
     leave(count, allotment.entry, aheadTaken.returned);
     const validMs = setBacks === setBacksBefore ? Math.min(allotment.validMs, LONGEST_KEPT_MS) : 0;
@@ -201,6 +207,7 @@ export function createRequestGate({ counts: shared, clock, onAlone }: RequestGat
     const isFull = allotment.used >= most;
     count.mayAdvance = !isFull;
     count.fullUntilMs = 0;
+    count.freeAtMs = 0;
     if (isFull) {
       count.freeAtMs = nowMs + allotment.freeInMs;
       count.fullUntilMs = nowMs + Math.min(allotment.freeInMs, longestFullMs);
@@ -237,10 +244,12 @@ export function createRequestGate({ counts: shared, clock, onAlone }: RequestGat
   function takeAlone(count: Count, nowMs: number): Taken {
     const share = limit.countsAlone ? shared.shareOf(most) : 0;
     if (share === 0) return UNAVAILABLE;
+    // The store's last word: others have used what this process would not know of.
+    if (nowMs < count.freeAtMs) return refusal(count, nowMs);
     const request = { ...base, limit: share, wanted: 1, spent: 0, share: 1 };
-    const raw = allot(count.alone, nowMs, request);
-    count.alone = raw.entries;
+    const raw = allot([...count.told, ...count.alone], nowMs, request);
     if (raw.granted === 0) return { waitMs: Math.max(1, toAllotment(raw, request).freeInMs) };
+    count.alone = allot(count.alone, nowMs, { ...base, wanted: 1, spent: 1 }).entries;
     onAlone();
     return GRANTED;
   }

@@ -5,7 +5,9 @@
  */
 import { randomSecret } from "../shared/keys.ts";
 import { errorText } from "../shared/errors.ts";
-import { type Clock, type Closable, within } from "../shared/clock.ts";
+import { ignore } from "../shared/ignore.ts";
+import { task } from "../shared/faults/guard.ts";
+import { type Clock, type Closable, withinAwake } from "../shared/clock.ts";
 import type { Log } from "../shared/log.ts";
 import type { Allotment, AllotmentRequest } from "../store/allotments.ts";
 import type { Store } from "../store/store.ts";
@@ -23,8 +25,12 @@ export interface SharedCountsDeps {
 export interface SharedCounts extends Closable {
   /** Of this process, unlike any other's. */
   readonly holder: string;
-  /** @returns undefined when the store is away */
-  allot(key: string, request: AllotmentRequest): Promise<Allotment | undefined>;
+  /** @param onLate told of what was allotted after all @returns undefined when the store is away */
+  allot(
+    key: string,
+    request: AllotmentRequest,
+    onLate?: (allotment: Allotment) => void,
+  ): Promise<Allotment | undefined>;
   /** The store was away a moment ago, and is not asked. */
   isAway(nowMs: number): boolean;
   /** This process's share of a limit while the store is away, rounded down; 0 where nobody knows how many share it. */
@@ -48,9 +54,11 @@ export function createSharedCounts(deps: SharedCountsDeps): SharedCounts {
   return {
     holder: randomSecret(12),
 
-    async allot(key, request) {
+    async allot(key, request, onLate) {
       if (isClosed) return undefined;
-      const work = within(longestWaitMs, store.allot(key, request), () => {
+      const asked = store.allot(key, request);
+      const work = withinAwake(longestWaitMs, asked, () => {
+        if (onLate) asked.then(task("an allotment that came late", onLate), ignore);
         throw new Error(`no answer within ${longestWaitMs / 1000} s`);
       });
       underWay.add(work);

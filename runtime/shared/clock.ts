@@ -47,3 +47,34 @@ export async function within<T>(ms: number, work: Promise<T>, late: () => T): Pr
     clearTimeout(timer);
   }
 }
+
+/** Parts of the time that are waited for one after the other, and how many of them may come late. */
+const PARTS = 4;
+
+/**
+ * The same, in time in which this process runs: while it has no processor, or is stopped, nothing can arrive. Then a process
+ * would find its time over before it reads what has come meanwhile.
+ */
+export function withinAwake<T>(ms: number, work: Promise<T>, late: () => T): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const partMs = ms / PARTS;
+  let left = PARTS;
+  let leftLate = PARTS;
+  let sinceMs = performance.now();
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    const isLate = nowMs - sinceMs > 2 * partMs;
+    sinceMs = nowMs;
+    if (isLate && leftLate > 0) leftLate -= 1;
+    else left -= 1;
+    if (left > 0) return;
+    clearInterval(timer);
+    try {
+      resolve(late());
+    } catch (error) {
+      reject(error);
+    }
+  }, partMs);
+  void work.then(resolve, reject).finally(() => clearInterval(timer));
+  return promise;
+}

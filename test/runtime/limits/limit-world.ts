@@ -35,15 +35,16 @@ export function limitWorld(
     readonly processes?: number /** One for all, or handles on one for each in turn. */;
     readonly store?: Store | readonly Store[];
     readonly clock?: TestClock;
+    readonly longestWaitMs?: number;
   } = {},
 ): LimitWorld {
-  const { processes: many = 1, clock = createTestClock() } = options;
+  const { processes: many = 1, clock = createTestClock(), longestWaitMs = 60_000 } = options;
   const stores = [options.store ?? createMemoryStore({ clock })].flat();
   let route = limitedRoute(limits);
   const listeners = new Set<(next: Snapshot) => void>();
   const snapshot = (): Snapshot => ({ routes: [route] }) as unknown as Snapshot;
   const processes = Array.from({ length: many }, (_, index) =>
-    startLimits(stores[index % stores.length] as Store, clock, many, snapshot, listeners),
+    startLimits(stores[index % stores.length] as Store, { clock, many, snapshot, listeners, longestWaitMs }),
   );
   return {
     clock,
@@ -59,15 +60,17 @@ export function limitWorld(
   };
 }
 
-function startLimits(
-  store: Store,
-  clock: Clock,
-  many: number,
-  current: () => Snapshot,
-  listeners: Set<(next: Snapshot) => void>,
-): RateLimits {
+interface Around {
+  readonly clock: Clock;
+  readonly many: number;
+  readonly snapshot: () => Snapshot;
+  readonly listeners: Set<(next: Snapshot) => void>;
+  readonly longestWaitMs: number;
+}
+
+function startLimits(store: Store, { clock, many, snapshot, listeners, longestWaitMs }: Around): RateLimits {
   const snapshots = {
-    current,
+    current: snapshot,
     subscribe(listener: (next: Snapshot) => void) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -78,7 +81,7 @@ function startLimits(
     clock,
     snapshots,
     log: silentLog(),
-    longestWaitMs: 60_000,
+    longestWaitMs,
     countProcesses: async () => many,
   });
 }

@@ -474,6 +474,53 @@ describe("while the store is away", () => {
     expect(await passed(strict, 40)).toBe(40);
   });
 
+  test("what a process has let pass before is part of its share, and is told to the store after", async () => {
+    const clock = createTestClock();
+    const breakable = createBreakableStore(clock);
+    const limited = world([minute(5)], { processes: 2, store: breakable.store, clock });
+    await settle();
+    expect(await passed(limited, 3)).toBe(3);
+    breakable.broken = true;
+    // Two for each process: the first has used its share, the second has one left.
+    expect(await passed(limited, 8)).toBe(1);
+    breakable.broken = false;
+    clock.advance(5_001);
+    expect(await passed(limited, 8)).toBe(1);
+    clock.advance(61_000);
+    expect(await passed(limited, 8)).toBe(5);
+  });
+
+  test("a limit that was used up stays so until its time", async () => {
+    const clock = createTestClock();
+    const breakable = createBreakableStore(clock);
+    const limited = world([minute(5)], { processes: 2, store: breakable.store, clock });
+    await settle();
+    expect(await passed(limited, 1)).toBe(1);
+    expect(await passed(limited, 8)).toBe(4);
+    breakable.broken = true;
+    clock.advance(2_000);
+    expect(await passed(limited, 8)).toBe(0);
+    clock.advance(61_000);
+    expect(await passed(limited, 8)).toBe(4);
+  });
+
+  test("what it allots too late goes back", async () => {
+    const clock = createTestClock();
+    const held = heldStore(createMemoryStore({ clock }));
+    const limited = world([minute(4)], { processes: 2, store: held.store, clock, longestWaitMs: 20 });
+    await settle();
+    const release = held.hold();
+    expect(await passed(limited, 8)).toBe(4);
+    release();
+    await settle();
+    clock.advance(5_001);
+    for (const process of limited.processes) process.tend();
+    await settle();
+    expect(await passed(limited, 8)).toBe(0);
+    clock.advance(61_000);
+    expect(await passed(limited, 8)).toBe(4);
+  });
+
   test("slots are shared out the same way, and a limit that is smaller than the processes are many is closed", async () => {
     const clock = createTestClock();
     const breakable = createBreakableStore(clock);

@@ -1,0 +1,37 @@
+import { setImmediate as turn } from "node:timers/promises";
+
+import { expect, test } from "vitest";
+
+import { within, withinAwake } from "../../../runtime/shared/clock.ts";
+
+const WAIT_MS = 40;
+
+/** As a process that is stopped, or has no processor, for five times as long as is waited for. */
+function stall(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5 * WAIT_MS);
+}
+
+async function answerAfterStall(wait: typeof within): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const waited = wait(WAIT_MS, promise, () => "late");
+  stall();
+  await turn();
+  await turn();
+  resolve("answer");
+  return waited;
+}
+
+test("withinAwake() counts no time in which the process did not run", async () => {
+  expect(await answerAfterStall(within)).toBe("late");
+  expect(await answerAfterStall(withinAwake)).toBe("answer");
+});
+
+test("withinAwake() ends without an answer, and says what the work says", async () => {
+  expect(await withinAwake(WAIT_MS, new Promise<string>(() => {}), () => "late")).toBe("late");
+  const refused = Promise.reject<string>(new Error("refused"));
+  await expect(withinAwake(WAIT_MS, refused, () => "late")).rejects.toThrow("refused");
+  const never = withinAwake(WAIT_MS, new Promise<string>(() => {}), () => {
+    throw new Error("too late");
+  });
+  await expect(never).rejects.toThrow("too late");
+});
