@@ -5,17 +5,19 @@
  * that was killed: it is removed when its process has certainly ended, or when it is old.
  */
 import { readlinkSync } from "node:fs";
-import { link, open, readFile, rename, stat, unlink } from "node:fs/promises";
+import { link, open, readFile, stat, unlink } from "node:fs/promises";
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { GatewayError } from "../../shared/errors.ts";
-import { randomSecret } from "../../shared/keys.ts";
+import { hashSecret, randomSecret } from "../../shared/keys.ts";
 
 /** A disk that is busy may take seconds to flush a file and its directory. */
 const STALE_AFTER_MS = 30_000;
 const WAIT_MS = 60_000;
 const ASK_EVERY_MS = 10;
+/** Processes that can be killed one after the other while they remove the same lock. */
+const MOST_TURNS = 100;
 
 /**
  * Runs `work` while no other process runs under this path's lock.
@@ -29,8 +31,9 @@ export async function withFileLock<T>(path: string, work: () => Promise<T>): Pro
   for (;;) {
     const nowMs = await create(lock, own);
     if (nowMs === undefined) break;
-    if (await isStale(lock, nowMs)) await removeStale(lock, nowMs);
-    else if (performance.now() - startedMs >= WAIT_MS)
+    const stale = await staleText(lock, nowMs);
+    if (stale !== undefined && (await removeStale(lock, stale, own))) continue;
+    if (performance.now() - startedMs >= WAIT_MS)
       throw new GatewayError(
         "publish.conflict",
         `Cannot change "${path}": another apply holds "${lock}"; try again when it has ended`,
@@ -66,30 +69,40 @@ async function create(lock: string, own: string): Promise<number | undefined> {
   }
 }
 
-async function isStale(lock: string, nowMs: number): Promise<boolean> {
+/** @returns what the lock of a process that has ended says, or that of one that takes too long; undefined: it is in use, or gone */
+async function staleText(lock: string, nowMs: number): Promise<string | undefined> {
   const [text, info] = await Promise.all([readFile(lock, "utf8"), stat(lock)]).catch(() => []);
-  if (text === undefined || info === undefined) return false;
-  if (nowMs - info.mtimeMs > STALE_AFTER_MS) return true;
+  if (text === undefined || info === undefined) return undefined;
+  if (nowMs - info.mtimeMs > STALE_AFTER_MS) return text;
   const [mark = "", pid = ""] = /^(.*) (\d+) \S+$/.exec(text)?.slice(1) ?? [];
-  if (pid === "" || `${mark} ${process.pid}` !== processMark()) return false;
+  if (pid === "" || `${mark} ${process.pid}` !== processMark()) return undefined;
   try {
     process.kill(Number(pid), 0);
-    return false;
+    return undefined;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ESRCH";
+    return (error as NodeJS.ErrnoException).code === "ESRCH" ? text : undefined;
   }
 }
 
-/** Of several processes that find it stale, one removes it; a new lock that is there by then is put back. */
-async function removeStale(lock: string, nowMs: number): Promise<void> {
-  const aside = `${lock}-${randomSecret(6)}`;
-  const moved = await rename(lock, aside).then(
-    () => true,
-    () => false,
-  );
-  if (!moved) return;
-  if (!(await isStale(aside, nowMs))) await link(aside, lock).catch(() => {});
-  await unlink(aside).catch(() => {});
+/**
+ * Files are removed by name, and by then the name may be that of a new lock. So of all processes that find a lock stale only one
+ * removes it: the one that could create the file named after the lock's text, which no other lock has.
+ *
+ * @returns whether this process was the one
+ */
+async function removeStale(lock: string, stale: string, own: string): Promise<boolean> {
+  const right = `${lock}-${hashSecret(stale)}`;
+  // Of a process that was killed with this right, another one has it next.
+  for (let turn = 0; turn < MOST_TURNS; turn += 1) {
+    const nowMs = await create(`${right}-${turn}`, own);
+    if (nowMs === undefined) {
+      if ((await readFile(lock, "utf8").catch(() => "")) === stale) await unlink(lock).catch(() => {});
+      for (let each = 0; each <= turn; each += 1) await unlink(`${right}-${each}`).catch(() => {});
+      return true;
+    }
+    if ((await staleText(`${right}-${turn}`, nowMs)) === undefined) return false;
+  }
+  return false;
 }
 
 /** Machine, process namespace and process number: equal marks but for the number are processes that see each other. */

@@ -1,0 +1,84 @@
+/** One writer at a time, also after writers that were killed. */
+import { spawnSync } from "node:child_process";
+import { readlinkSync } from "node:fs";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+
+import { hashSecret } from "../../runtime/shared/keys.ts";
+import { withFileLock } from "../../runtime/terraform/publish/file-lock.ts";
+
+/** What happens behind a look at a file, before the process that looked goes on. */
+let afterReading: ((path: string) => Promise<void>) | undefined;
+vi.mock("node:fs/promises", async (original) => {
+  const real = await original<typeof import("node:fs/promises")>();
+  return {
+    ...real,
+    async readFile(path: string, encoding: BufferEncoding) {
+      const text = await real.readFile(path, encoding);
+      await afterReading?.(path);
+      return text;
+    },
+  };
+});
+
+let directory = "";
+/** Of a process that has ended. */
+const place = `${hostname()} ${readlinkSync("/proc/self/ns/pid")} ${spawnSync("true").pid}`;
+beforeAll(async () => (directory = await mkdtemp(join(tmpdir(), "gateway-lock-"))));
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+test("a process that found the lock of a killed writer long ago takes it from nobody who has it by now", async () => {
+  const path = join(directory, "late.yaml");
+  await writeFile(`${path}.lock`, `${place} killed`);
+  let working = 0;
+  let most = 0;
+  const enter = async (until: Promise<void>): Promise<void> => {
+    working += 1;
+    most = Math.max(most, working);
+    await until;
+    working -= 1;
+  };
+  const { promise: end, resolve: endAll } = Promise.withResolvers<void>();
+  const others: Promise<void>[] = [];
+  const startAnother = (): Promise<void> => {
+    const { promise: started, resolve } = Promise.withResolvers<void>();
+    others.push(withFileLock(path, () => (resolve(), enter(end))));
+    return started;
+  };
+  let looks = 0;
+  afterReading = async (read) => {
+    looks += 1;
+    if (looks === 1) await startAnother();
+    // Where the new lock is away for a moment, a third one gets in.
+    else if (read !== `${path}.lock` && !read.includes(hashSecret(`${place} killed`))) await startAnother();
+    else if (looks > 6) endAll();
+  };
+  await withFileLock(path, () => enter(Promise.resolve()));
+  afterReading = undefined;
+  await Promise.all(others);
+  expect(most).toBe(1);
+  expect(await readFile(`${path}.lock`, "utf8").catch(() => "gone")).toBe("gone");
+});
+
+test("of many that find it one after the other works, also where the one that removed it was killed, too", async () => {
+  const path = join(directory, "slice.yaml");
+  let working = 0;
+  const seen: number[] = [];
+  for (const round of [0, 1, 2, 3]) {
+    const killed = `${place} killed-${round}`;
+    await writeFile(`${path}.lock`, killed);
+    if (round % 2 === 1) await writeFile(`${path}.lock-${hashSecret(killed)}-0`, `${place} remover-${round}`);
+    const work = async (): Promise<void> => {
+      working += 1;
+      seen.push(working);
+      await readdir(directory);
+      working -= 1;
+    };
+    await Promise.all(Array.from({ length: 8 }, () => withFileLock(path, work)));
+  }
+  expect(seen).toEqual(Array.from({ length: 32 }, () => 1));
+  expect(await readdir(directory)).toEqual([]);
+});
