@@ -72,6 +72,7 @@ const WITHOUT: Readonly<Record<string, readonly [count: number, why: string]>> =
   "runtime/record-store/sqlite/sqlite-reader-worker.ts": [1, OWN_THREAD],
   "runtime/record-store/sqlite/sqlite-reader.ts": [2, "rejects the promises of those who wait for the thread"],
   "runtime/run.ts": [1, "the end of the process"],
+  "runtime/shared/clock.ts": [1, OF_A_PROMISE],
   "runtime/shared/net/name-lookup.ts": [1, "gives addresses to node:net, or resolves a promise"],
   "runtime/store/postgres/postgres-connection.ts": [4, "notes a connection that is gone, logs, or resolves a promise"],
   "runtime/store/sqlite/sqlite-thread.ts": [2, "rejects the promises of those who wait for the thread"],
