@@ -44,6 +44,7 @@ test.each([1, 2])(
       return `${status} ${text}`;
     };
     expect(await askReadiness(admin)).toMatchObject({ ok: true });
+    expect(await askReadiness(`http://${admin}`)).toMatchObject({ ok: true });
     const slow = ask("/slow");
     await expect.poll(() => waiting.length).toBe(1);
 

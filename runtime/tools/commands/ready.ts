@@ -22,13 +22,13 @@ export interface ReadyOptions {
   readonly serverName?: string;
 }
 
-/** @param address "host:port" of the admin listener, "https://" before it where it has TLS; a host that stands for all is asked on loopback */
+/** @param address "host:port" of the admin listener, with "https://" where it has TLS, and "http://" or nothing where not; a host that stands for all is asked on loopback */
 export async function askReadiness(
   address = DEFAULT_ADMIN_ADDRESS,
   { ca: caFile, serverName }: ReadyOptions = {},
 ): Promise<ReadyResult> {
   const isSecure = address.startsWith("https://");
-  const listener = parseListener(address.replace(/^https:\/\//, ""));
+  const listener = parseListener(address.replace(/^https?:\/\//, ""));
   if (!listener.ok) return { ok: false, text: `Cannot ask "${address}": it ${listener.problem}` };
   const { host, port } = listener.value;
   const hostname = host === "" || host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
