@@ -41,13 +41,11 @@ export function routePrecedence({ slice, path }: ReadRoute): number {
   return precedenceAt(slice, path);
 }
 
-function stoodThere(slice: ReadSlice, path: ValuePath, whole: boolean, { owner, slices }: InForce): boolean {
+function stoodThere(slice: ReadSlice, path: ValuePath, whole: boolean, before: InForce): boolean {
+  const { owner, slices } = before;
   if (path[0] === "owner") return slice.owner === owner;
-  const route = slice.routes.find((each) => each.path.every((part, index) => part === path[index]));
-  if (route) {
-    const claim = claimOf(route, whole);
-    return slices().some(({ routes }) => routes.some((other) => claimOf(other, whole) === claim));
-  }
+  const route = routeAt(slice, path);
+  if (route) return claimsOf(before, whole).has(claimOf(route, whole));
   const certificate = slice.certificates.find((each) => each.path.every((part, index) => part === path[index]));
   // A renewal is another text for the same host.
   if (certificate)
@@ -55,6 +53,31 @@ function stoodThere(slice: ReadSlice, path: ValuePath, whole: boolean, { owner, 
   const name = path.slice(slice.settingsPath.length);
   const value = JSON.stringify(valueAt(slice.settings, name));
   return slices().some(({ settings }) => JSON.stringify(valueAt(settings, name)) === value);
+}
+
+/** "routes", and the name of a route or its place. */
+const ROUTE_PARTS = 2;
+const routesByPath = new WeakMap<readonly ReadRoute[], ReadonlyMap<string, ReadRoute>>();
+
+function routeAt({ routes }: ReadSlice, path: ValuePath): ReadRoute | undefined {
+  let known = routesByPath.get(routes);
+  if (!known || known.size !== routes.length)
+    routesByPath.set(routes, (known = new Map(routes.map((route) => [JSON.stringify(route.path), route]))));
+  return known.get(JSON.stringify(path.slice(0, ROUTE_PARTS)));
+}
+
+/** Read once for each look: as many are asked about as there are routes. */
+const knownClaims = new WeakMap<InForce, Map<boolean, ReadonlySet<string>>>();
+
+function claimsOf(before: InForce, whole: boolean): ReadonlySet<string> {
+  let known = knownClaims.get(before);
+  if (!known) knownClaims.set(before, (known = new Map<boolean, ReadonlySet<string>>()));
+  let claims = known.get(whole);
+  if (!claims) {
+    const routes = before.slices().flatMap((each) => each.routes);
+    known.set(whole, (claims = new Set(routes.map((each) => claimOf(each, whole)))));
+  }
+  return claims;
 }
 
 /** Equal for routes that take the same requests, and are the same address to MCP clients. */

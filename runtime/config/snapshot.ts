@@ -17,6 +17,16 @@ export interface Snapshot {
   readonly holdsOwnersApart?: boolean;
 }
 
+const known = new WeakMap<readonly CompiledRoute[], ReadonlyMap<string, CompiledRoute>>();
+
+/** By key; made once for each snapshot, which may have 100,000 routes. */
+export function findRoute({ routes }: Pick<Snapshot, "routes">, key: string | undefined): CompiledRoute | undefined {
+  if (key === undefined) return undefined;
+  let byKey = known.get(routes);
+  if (!byKey) known.set(routes, (byKey = new Map(routes.map((route) => [route.key, route]))));
+  return byKey.get(key);
+}
+
 /** The configuration in force and its changes; implemented by bundle/. */
 export interface Snapshots {
   current(): Snapshot;

@@ -7,7 +7,7 @@
  */
 import { matchesOwner } from "../features/process/owners.ts";
 import type { CompiledRoute } from "../config/compiled.ts";
-import type { Snapshot } from "../config/snapshot.ts";
+import { findRoute, type Snapshot } from "../config/snapshot.ts";
 import type { TokenAudience } from "./interfaces.ts";
 
 /**
@@ -21,8 +21,8 @@ export function applicationOpens(
   { server, origin }: Pick<TokenAudience, "server" | "origin">,
 ): boolean {
   if (snapshot.holdsOwnersApart !== true) return true;
-  const client = routeKey === undefined ? undefined : findClientRoute(snapshot, routeKey);
-  if (!client) return false;
+  const client = findRoute(snapshot, routeKey);
+  if (client?.mcp?.kind !== "client") return false;
   return server ? reaches(client, server) : client.origin === origin;
 }
 
@@ -42,7 +42,14 @@ export function serversOpenTo(
   const isMeant = ({ key, host: its }: CompiledRoute): boolean =>
     routeKey === undefined ? its === host : key === routeKey;
   const clients = snapshot.routes.filter((route) => route.mcp?.kind === "client" && isMeant(route));
-  return clients.length === 0 ? [] : servers.filter((server) => clients.every((client) => reaches(client, server)));
+  if (clients.length === 0) return [];
+  const some = oneOfEachOwner(clients);
+  return servers.filter((server) => some.every((client) => reaches(client, server)));
+}
+
+/** Client routes of one owner reach alike: of thousands one is asked. */
+export function oneOfEachOwner(clients: readonly CompiledRoute[]): readonly CompiledRoute[] {
+  return [...new Map(clients.map((client) => [client.heldTo, client])).values()];
 }
 
 /** Whether the application of a client route may call this server. */
@@ -50,16 +57,4 @@ export function reaches(client: CompiledRoute, server: CompiledRoute): boolean {
   const { heldTo } = client;
   if (heldTo === undefined || heldTo === server.heldTo) return true;
   return server.mcp?.kind === "server" && server.mcp.allowedApplications.some((each) => matchesOwner(each, heldTo));
-}
-
-const clientRoutes = new WeakMap<Snapshot, ReadonlyMap<string, CompiledRoute>>();
-
-function findClientRoute(snapshot: Snapshot, key: string): CompiledRoute | undefined {
-  let byKey = clientRoutes.get(snapshot);
-  if (!byKey) {
-    const routes = snapshot.routes.filter(({ mcp }) => mcp?.kind === "client");
-    byKey = new Map(routes.map((route) => [route.key, route]));
-    clientRoutes.set(snapshot, byKey);
-  }
-  return byKey.get(key);
 }

@@ -49,8 +49,8 @@ function oauthRules(oauth: UpstreamOAuthDoc, report: Report): void {
   // Whoever may write a route could have users' assertions for one server sent to another one, and tokens to any upstream.
   for (const name of ["endpoint", "resource"] as const)
     if (oauth[name] !== undefined) report(errorAt([name], 'stands beside "id_jag", for which it is always discovered'));
-  const { scopes: granted } = oauth.id_jag;
-  const beyond = granted === undefined ? [] : (oauth.scopes ?? []).filter((scope) => !granted.includes(scope));
+  const granted = oauth.id_jag.scopes && new Set(oauth.id_jag.scopes);
+  const beyond = granted === undefined ? [] : (oauth.scopes ?? []).filter((scope) => !granted.has(scope));
   if (beyond.length > 0)
     report(
       warningAt(["scopes"], `asks the upstream for ${quotedList(beyond)}, which "id_jag.scopes" does not ask for`),

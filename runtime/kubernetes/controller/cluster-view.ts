@@ -85,12 +85,13 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     addressService: () => addressService?.reflector.items().get(options.addressService ?? ""),
     follow(wanted) {
       let isNew = false;
+      const named = new Set(wanted.secrets);
       for (const [key, watched] of secrets) {
-        if (wanted.secrets.includes(key)) continue;
+        if (named.has(key)) continue;
         secrets.delete(key);
         closing.push(watched.reflector.close());
       }
-      for (const key of wanted.secrets) {
+      for (const key of named) {
         if (secrets.has(key)) continue;
         secrets.set(key, startOne<Secret>("secrets", key));
         isNew = true;

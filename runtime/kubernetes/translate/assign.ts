@@ -37,12 +37,13 @@ export function assign(problems: readonly SliceProblem[], published: Published):
   const { found, others } = assignProblems(ours, served);
   for (const [key, draftProblems] of found) for (const draftProblem of draftProblems) add(key, draftProblem);
   const strangers: SliceProblem[] = problems.filter((problem) => problem.owner === undefined);
+  const byNamespace = Map.groupBy(served, (draft) => draft.namespace);
   const blamed = new Set([...all].flatMap(([key, some]) => (some.some(isError) ? [namespaceOfKey(key)] : [])));
   for (const problem of others) {
     const namespace = namespaceIn(owner, problem.owner ?? "");
     // "and 50 more problems": they are found where the others are, or named when those are gone.
     if (problem.path.length === 0 && namespace !== undefined && blamed.has(namespace)) continue;
-    const concerned = served.filter((draft) => draft.namespace === namespace);
+    const concerned = byNamespace.get(namespace ?? "") ?? [];
     if (concerned.length === 0) strangers.push(problem);
     const draftProblem = ingressError({}, `its namespace is refused by the gateway: ${messageWithPath(problem)}`);
     for (const { key } of concerned) add(key, draftProblem);
@@ -63,9 +64,10 @@ function certificateProblems(
   if (part !== "settings" || setting !== HOST_CERTIFICATES) return [];
   const host = label === undefined ? undefined : String(label);
   const namespace = namespaceIn(published.owner, owner ?? "");
-  const ofNamespace = [...published.bringers].filter(([, key]) => namespaceOfKey(key) === namespace);
+  const bringer = host === undefined ? undefined : published.bringers.get(host);
   // A gateway from before there were certificates knows the setting itself not.
-  const concerned = host === undefined ? ofNamespace : ofNamespace.filter(([each]) => each === host);
+  const named = host === undefined ? [...published.bringers] : bringer === undefined ? [] : [[host, bringer] as const];
+  const concerned = named.filter(([, key]) => namespaceOfKey(key) === namespace);
   const what = host === undefined ? "certificates" : `the certificate for ${quote(host)}`;
   return concerned.map(([, key]) => {
     const draftProblem = { path: "spec.tls", message: `has ${what}, which the gateway refuses: ${message}` };

@@ -54,14 +54,13 @@ export function readUpstream(
     const expected = "which are only served where the operator says so (--external-names)";
     return refuse("service.name", `is Service ${key}, which is of type ExternalName, ${expected}`);
   }
-  const ports = itemsOf(service.spec?.ports).filter(({ protocol = "TCP" }) => protocol === "TCP");
-  const found = ports.find((each) => (port.name === undefined ? each.port === port.number : each.name === port.name));
+  const ports = portsOf(service);
+  const found = port.name === undefined ? ports.byNumber.get(port.number) : ports.byName.get(port.name);
   // An ExternalName Service needs no list of ports: nothing stands between us and the name.
   const number = found?.port ?? (isExternal ? port.number : undefined);
   if (number === undefined) {
-    const known = ports.map((each) => (each.name === undefined ? `${each.port}` : `${each.name} (${each.port})`));
     const state = `is ${quote(port.name ?? port.number)}, which is no TCP port of Service ${key}`;
-    return refuse("service.port", known.length === 0 ? state : `${state}, must be one of ${known.join(", ")}`);
+    return refuse("service.port", ports.text === "" ? state : `${state}, must be one of ${ports.text}`);
   }
   if (isExternal) {
     const external = readExternalName(service, { services, clusterDomain: options.clusterDomain });
@@ -80,12 +79,58 @@ export function readUpstream(
   return { ok: true, to: [own], warnings };
 }
 
-function readyEndpoints(slices: readonly EndpointSlice[], portName: string | undefined) {
+type ServicePort = NonNullable<NonNullable<Service["spec"]>["ports"]>[number];
+
+interface Ports {
+  readonly byNumber: ReadonlyMap<number | undefined, ServicePort>;
+  readonly byName: ReadonlyMap<string | undefined, ServicePort>;
+  /** The first ones, for people. */
+  readonly text: string;
+}
+
+/** Of each Service once: each path of an Ingress asks, and a Service may have as many ports as an Ingress has paths. */
+const knownPorts = new WeakMap<Service, Ports>();
+const MOST_PORTS_TOLD = 20;
+
+function portsOf(service: Service): Ports {
+  let found = knownPorts.get(service);
+  if (!found) {
+    const ports = itemsOf(service.spec?.ports).filter(({ protocol = "TCP" }) => protocol === "TCP");
+    const told = ports
+      .slice(0, MOST_PORTS_TOLD)
+      .map(({ name, port }) => (name === undefined ? `${port}` : `${name} (${port})`));
+    const rest = ports.length - told.length;
+    // Of two with one number or name the first one counts.
+    const firstFirst = ports.toReversed();
+    found = {
+      byNumber: new Map(firstFirst.map((each) => [each.port, each])),
+      byName: new Map(firstFirst.map((each) => [each.name, each])),
+      text: `${told.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`,
+    };
+    knownPorts.set(service, found);
+  }
+  return found;
+}
+
+type Ready = readonly { readonly host: string; readonly port: number }[];
+
+/** Of the objects of one translation. */
+const knownEndpoints = new WeakMap<readonly EndpointSlice[], Map<string, Ready>>();
+
+function readyEndpoints(slices: readonly EndpointSlice[], portName = ""): Ready {
+  let known = knownEndpoints.get(slices);
+  if (!known) knownEndpoints.set(slices, (known = new Map<string, Ready>()));
+  let found = known.get(portName);
+  if (!found) known.set(portName, (found = findReady(slices, portName)));
+  return found;
+}
+
+function findReady(slices: readonly EndpointSlice[], portName: string): Ready {
   const found = new Map<string, { readonly host: string; readonly port: number }>();
   for (const { addressType, ports, endpoints } of slices) {
     if (addressType === "FQDN") continue;
     // The unnamed port of a Service has the empty name here.
-    const port = itemsOf(ports).find(({ name }) => (name ?? "") === (portName ?? ""))?.port;
+    const port = itemsOf(ports).find(({ name }) => (name ?? "") === portName)?.port;
     if (typeof port !== "number") continue;
     for (const { addresses, conditions } of itemsOf(endpoints)) {
       // Unknown readiness counts as ready. @see EndpointConditions of discovery.k8s.io/v1

@@ -11,7 +11,7 @@ import { fillSecrets, type Seal } from "./secret-values.ts";
 import { readSolver, SOLVER_SETTINGS, type SolverReading } from "./solver.ts";
 import { readTls, type TlsEntry } from "./hosts/tls.ts";
 import { type ClusterServices, readUpstream } from "./backend.ts";
-import { bytesOf } from "./slice-size.ts";
+import { bytesOf, MAX_SLICE_BYTES } from "./slice-size.ts";
 
 export interface DraftRoute {
   readonly name: string;
@@ -117,6 +117,8 @@ function draftRoutes(
   const settingsBytes = bytesOf(reading.settings);
   let bytes = 0;
   for (const place of places) {
+    // It is refused whole. Endpoints stand on each route: all of them would be more than this process can hold.
+    if (bytes > MAX_SLICE_BYTES) break;
     const upstream = readUpstream(place.backend, place.backendPath, context, {
       namespace,
       secure: reading.secureUpstream,

@@ -95,11 +95,10 @@ export function readRules({ spec }: Ingress, { pathRegex }: { readonly pathRegex
     if (hosts.size === 0 && problems.length === 0) {
       problems.push(ingressError({ path: at }, "needs a host in a rule or in spec.tls, since a route belongs to one"));
     }
+    const whole = places.filter(({ match }) => match.kind === "prefix" && match.path === "");
+    const taken = new Set(whole.map(({ host }) => host));
     for (const [host, hostPath] of hosts) {
-      const isTaken = places.some(
-        (place) => place.host === host && place.match.kind === "prefix" && place.match.path === "",
-      );
-      if (isTaken) continue;
+      if (taken.has(host)) continue;
       const match = { kind: "prefix", path: "" } as const;
       places.push({ host, hostPath, match, matchPath: at, backend: spec.defaultBackend, backendPath: at });
     }

@@ -120,6 +120,7 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
     await giveWay();
   }
   const served = await servableDrafts(drafts, owner, bad);
+  const isServed = new Set(served);
   const tls = await readCertificates(usesTls ? served : [], {
     secrets: context.secrets,
     seal: options.seal,
@@ -133,7 +134,7 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
   return {
     slices: slicesOf(served, owner, tls.certificates),
     problems: drafts.flatMap(({ key }) => problemsOf(key, bad.get(key) ?? [])),
-    ingresses: drafts.map((draft) => ({ key: draft.key, served: served.includes(draft) })),
+    ingresses: drafts.map((draft) => ({ key: draft.key, served: isServed.has(draft) })),
     foreign: objects.ingresses.filter((ingress) => !isOurs(ingress)).map(foreignIngress),
     tls: ours.flatMap((ingress) => tlsOf(ingress)),
     pairs: tls.pairs,

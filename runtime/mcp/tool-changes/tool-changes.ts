@@ -37,7 +37,8 @@ export function compareTools(locked: readonly LockedTool[], listed: readonly Loc
       added.push(...once(tools));
       continue;
     }
-    const strange = once(tools).filter(({ digest }) => known.every((each) => each.digest !== digest));
+    const digests = new Set(known.map(({ digest }) => digest));
+    const strange = once(tools).filter(({ digest }) => !digests.has(digest));
     if (strange.length === 0) same += 1;
     for (const tool of strange) changed.push(changeOf(nearest(known, tool), tool));
   }
@@ -63,10 +64,17 @@ function sorted(tools: readonly LockedTool[]): readonly LockedTool[] {
   return tools.toSorted((a, b) => byName([`${a.name}\0${a.digest}`, 0], [`${b.name}\0${b.digest}`, 0]));
 }
 
+/** More are never reviewed of one tool, and each is compared with each that is listed. */
+const MOST_COMPARED = 8;
+
 /** Of several reviewed definitions the one that differs least. */
 function nearest(known: readonly LockedTool[], tool: LockedTool): LockedTool {
-  const count = (each: LockedTool): number => [...valueChanges(each.definition, tool.definition, [])].length;
-  return known.toSorted((a, b) => count(a) - count(b))[0] as LockedTool;
+  const [only] = known;
+  if (known.length === 1) return only as LockedTool;
+  const counted = known
+    .slice(0, MOST_COMPARED)
+    .map((each) => ({ each, count: [...valueChanges(each.definition, tool.definition, [])].length }));
+  return counted.reduce((least, next) => (next.count < least.count ? next : least)).each;
 }
 
 function changeOf(before: LockedTool, { name, definition }: LockedTool): ToolChange {
@@ -79,13 +87,13 @@ function* valueChanges(
   after: ExactJson | undefined,
   path: readonly string[],
 ): Iterable<ValueChange> {
-  if (before !== undefined && after !== undefined && canonicalText(before) === canonicalText(after)) return;
   if (before instanceof Map && after instanceof Map) {
     const [one, other] = [before as ExactObject, after as ExactObject];
     const names = [...new Set([...one.keys(), ...other.keys()])].sort();
     for (const name of names) yield* valueChanges(one.get(name), other.get(name), [...path, name]);
     return;
   }
+  if (before !== undefined && after !== undefined && canonicalText(before) === canonicalText(after)) return;
   yield { path, before, after };
 }
 

@@ -78,8 +78,9 @@ function isLong(value: ExactJson): boolean {
 function listChange(before: ExactJson, after: ExactJson): string | undefined {
   const [one, other] = [texts(before), texts(after)];
   if (!one || !other) return undefined;
-  const came = other.filter((text) => !one.includes(text)).map((text) => `+${visibleJson(text)}`);
-  const went = one.filter((text) => !other.includes(text)).map((text) => `-${visibleJson(text)}`);
+  const [were, are] = [new Set(one), new Set(other)];
+  const came = other.filter((text) => !were.has(text)).map((text) => `+${visibleJson(text)}`);
+  const went = one.filter((text) => !are.has(text)).map((text) => `-${visibleJson(text)}`);
   return came.length + went.length === 0 ? undefined : [...came, ...went].join(" ");
 }
 

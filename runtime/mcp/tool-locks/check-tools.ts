@@ -60,8 +60,10 @@ export function checkTools(lock: ToolLock, memory: DigestMemory, bytes: Buffer, 
   }
   for (const name of drifts.keys()) reviewed.delete(name);
   const drifted = drifts.size === 0 ? NONE : new Set(items.filter(({ name = "" }) => drifts.has(name)));
+  let firstByName: ReadonlyMap<string, FoundItem> | undefined;
   const textOf = (tool: string): string | undefined => {
-    const item = items.find(({ name = "" }) => name === tool);
+    firstByName ??= new Map(items.toReversed().map((item) => [item.name ?? "", item]));
+    const item = firstByName.get(tool);
     return item === undefined || item.end - item.start > MAX_KEPT_BYTES
       ? undefined
       : bytes.toString("utf8", item.start, item.end);

@@ -6,7 +6,7 @@
  * while the store is away, a token that has not ended goes on.
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
-import type { Snapshots } from "../../config/snapshot.ts";
+import { findRoute, type Snapshots } from "../../config/snapshot.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Clock } from "../../shared/clock.ts";
@@ -173,7 +173,7 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
   };
 
   changes.subscribe(({ userId, routeKey }) => {
-    const route = deps.snapshots.current().routes.find(({ key }) => key === routeKey);
+    const route = findRoute(deps.snapshots.current(), routeKey);
     if (route) caches.get(route)?.delete(userId);
   });
 

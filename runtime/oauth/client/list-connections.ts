@@ -1,5 +1,5 @@
 /** What users have connected, for the pages that show it: never a token. */
-import type { Snapshots } from "../../config/snapshot.ts";
+import { findRoute, type Snapshots } from "../../config/snapshot.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { pageOf, type PageOf, type PageRequest } from "../../store/page-of.ts";
 import type { Store } from "../../store/store.ts";
@@ -57,7 +57,7 @@ export function createConnections(deps: {
 
   /** Key that this user's connection of this route has now. */
   const keyNow = (userId: string, routeKey: string): string | undefined => {
-    const route = snapshots.current().routes.find(({ key }) => key === routeKey);
+    const route = findRoute(snapshots.current(), routeKey);
     const target = route && findTarget(route);
     return target && upstreamTokenKey(userId, target);
   };

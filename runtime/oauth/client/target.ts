@@ -1,7 +1,7 @@
 /** What of an MCP server route the upstream OAuth needs to know, worked out once per configuration. */
 import { matchesDomain } from "../../settings/domains.ts";
 import type { CompiledRoute, LiveSettings } from "../../config/compiled.ts";
-import type { Snapshots } from "../../config/snapshot.ts";
+import { findRoute, type Snapshots } from "../../config/snapshot.ts";
 import type { DirectGrant, McpServer, UpstreamOAuth } from "../../features/mcp/compiled.ts";
 import type { UpstreamReach } from "../../features/connection/compiled.ts";
 import { hashSecret } from "../../shared/keys.ts";
@@ -47,7 +47,7 @@ export function findTarget(route: CompiledRoute): UpstreamTarget | undefined {
 
 /** The route as the configuration in force has it: its secrets may have changed since a request came in. */
 export function currentRoute(snapshots: Snapshots, { route }: UpstreamTarget): CompiledRoute {
-  return snapshots.current().routes.find(({ key }) => key === route.key) ?? route;
+  return findRoute(snapshots.current(), route.key) ?? route;
 }
 
 function makeTarget(route: CompiledRoute, server: McpServer): UpstreamTarget {

@@ -1,6 +1,6 @@
 /** What the user page says of MCP servers, and the form with which users end a connection. */
 import type { CompiledRoute } from "../../config/compiled.ts";
-import type { Snapshot } from "../../config/snapshot.ts";
+import { findRoute, type Snapshot } from "../../config/snapshot.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { clientRecipes } from "../../features/mcp/known-clients.ts";
 import { redirect } from "../../http/respond.ts";
@@ -84,7 +84,7 @@ export function createUserSection(deps: UserSectionDeps): {
         principal: () => deps.browser.principal(exchange, snapshot),
       });
       if (!sent.ok) return respondFailure(exchange, FAILURES[sent.reason]);
-      const route = snapshot.routes.find(({ key }) => key === sent.values.get("route"));
+      const route = findRoute(snapshot, sent.values.get("route"));
       if (route) await deps.disconnect(sent.principal.user.id, route);
       redirect(exchange, 303, `${sent.site.origin}/.gateway/`);
     },

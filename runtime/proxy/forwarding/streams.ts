@@ -5,8 +5,7 @@
  * Promise: after the principal's credential has ended, no open answer of it goes on for more than about a second past
  * this process learning of it; who they belong to is asked every `RECHECK_MS`.
  */
-import type { CompiledRoute } from "../../config/compiled.ts";
-import type { Snapshot } from "../../config/snapshot.ts";
+import { findRoute, type Snapshot } from "../../config/snapshot.ts";
 import { evaluate } from "../../policy/evaluate.ts";
 import { areAlike } from "../../policy/mcp/approval.ts";
 import type { ApprovalNeed, Facts } from "../../policy/facts.ts";
@@ -120,7 +119,7 @@ export function createStreams(deps: StreamDeps): Streams {
       // Decided before, and the upstream only answers now.
       if (isStopped(stream)) return false;
       // Decided before a reload, and the upstream only answers now.
-      if (latest && stream.snapshot !== latest && !isStillAllowed(stream, latest, routesOf(latest))) return false;
+      if (latest && stream.snapshot !== latest && !isStillAllowed(stream, latest)) return false;
       if (!principal) return true;
       if (principal.expiresAt <= epochSeconds(clock) || revocations.isRevoked(principal.revocationKeys)) return false;
       return !isOutdated(principal.devices, revocations) || !asksForDevice(stream);
@@ -163,12 +162,11 @@ export function createStreams(deps: StreamDeps): Streams {
     reconsider(next) {
       latest = next;
       if (all.size === 0) return;
-      const routes = routesOf(next);
       // A copy: ending a stream takes it out of the set.
       for (const stream of Array.from(all)) {
         const { facts } = renewed.get(stream) ?? stream;
         const { routeKey, principal, approvers } = stream;
-        if (!maySay(() => isStillAllowed({ routeKey, facts, principal, approvers }, next, routes))) stream.end();
+        if (!maySay(() => isStillAllowed({ routeKey, facts, principal, approvers }, next))) stream.end();
       }
     },
     recheck() {
@@ -194,9 +192,7 @@ export function createStreams(deps: StreamDeps): Streams {
 
   /** By its policy when it began, or by the one in force: a reload may have brought the question. */
   function asksForDevice({ routeKey, snapshot }: OpenStream): boolean {
-    return [snapshot, latest ?? snapshot].some(
-      ({ routes }) => routes.find(({ key }) => key === routeKey)?.policy.needsDevice,
-    );
+    return [snapshot, latest ?? snapshot].some((each) => findRoute(each, routeKey)?.policy.needsDevice);
   }
 
   function release(userId: string): void {
@@ -235,8 +231,7 @@ export function createStreams(deps: StreamDeps): Streams {
       const snapshot = latest ?? stream.snapshot;
       const facts = stream.facts && principal && factsAbout(principal, stream.facts);
       const isGood = principal !== undefined && principal.expiresAt > epochSeconds(clock);
-      if (!isGood || !facts || !isStillAllowed({ routeKey, facts, principal, approvers }, snapshot, routesOf(snapshot)))
-        stream.end();
+      if (!isGood || !facts || !isStillAllowed({ routeKey, facts, principal, approvers }, snapshot)) stream.end();
       else {
         renewed.set(stream, { principal, facts });
         // A block may name the address that they have now.
@@ -269,16 +264,11 @@ function factsAbout({ user, devices }: Principal, { devices: _earlier, ...facts 
   return { ...facts, user, ...(devices && facts.mcp === undefined ? { devices } : {}) };
 }
 
-function routesOf(snapshot: Snapshot): ReadonlyMap<string, CompiledRoute> {
-  return new Map(snapshot.routes.map((route) => [route.key, route]));
-}
-
 function isStillAllowed(
   stream: Pick<OpenStream, "routeKey" | "facts" | "principal" | "approvers">,
   next: Snapshot,
-  routes: ReadonlyMap<string, CompiledRoute>,
 ): boolean {
-  const route = routes.get(stream.routeKey);
+  const route = findRoute(next, stream.routeKey);
   if (!route || !stream.facts) return false;
   if (route.mcp !== undefined && !next.settings.mcpEnabled) return false;
   if (stream.principal && !isStillVouchedFor(next.settings, stream.principal)) return false;

@@ -1,6 +1,6 @@
 /** Policies of configurations that were in force in this process, by digest: a record says which one decided. */
 import type { CompiledRoute } from "../../../config/compiled.ts";
-import type { Snapshot, Snapshots } from "../../../config/snapshot.ts";
+import { findRoute, type Snapshot, type Snapshots } from "../../../config/snapshot.ts";
 import type { Closable } from "../../../shared/clock.ts";
 
 export interface KnownPolicies extends Closable {
@@ -22,7 +22,10 @@ export function rememberPolicies(snapshots: Pick<Snapshots, "current" | "subscri
   add(snapshots.current());
   const unsubscribe = snapshots.subscribe(add);
   return {
-    find: (digest, route) => known.get(digest)?.routes.find(({ key }) => key === route),
+    find(digest, route) {
+      const snapshot = known.get(digest);
+      return snapshot && findRoute(snapshot, route);
+    },
     close: () => {
       unsubscribe();
       return Promise.resolve();

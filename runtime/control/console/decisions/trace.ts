@@ -5,7 +5,7 @@
  * see them, and as far as they are kept in clear. So the trace says what it stands on, and whether it comes to the same.
  */
 import type { CompiledRoute } from "../../../config/compiled.ts";
-import type { Snapshot } from "../../../config/snapshot.ts";
+import { findRoute, type Snapshot } from "../../../config/snapshot.ts";
 import type { Identities } from "../../../identity/interfaces.ts";
 import { explain, type RuleTrace } from "../../../policy/explain.ts";
 import type { Facts, McpFacts } from "../../../policy/facts.ts";
@@ -41,7 +41,7 @@ export async function traceRecord(
   const { route: key, value } = record;
   if (key === undefined) return undefined;
   const digest = text(value, "bundle-digest") ?? "";
-  const now = snapshot.routes.find((each) => each.key === key);
+  const now = findRoute(snapshot, key);
   const then = policies.find(digest, key) ?? (snapshot.digest === digest ? now : undefined);
   const route = then ?? now;
   if (!route) return undefined;

@@ -1,4 +1,5 @@
 /** What of one person can be ended one by one: what it is called, whether it is there, and how the commands end it, too. */
+import { findRoute } from "../../../config/snapshot.ts";
 import { createRecords } from "../../../identity/identity-records.ts";
 import { listDevices, removeDevice } from "../../../identity/devices/devices.ts";
 import { endSession, findSession, pageSessions } from "../../../identity/users/list-sessions.ts";
@@ -73,7 +74,7 @@ export const ENDABLE: Readonly<Record<EndKind, Endable>> = {
       return found.find((each) => each.routeKey === routeKey && each.state !== "stale");
     },
     async end({ disconnect }, { snapshot, principal }, userId, routeKey) {
-      const route = snapshot.routes.find(({ key }) => key === routeKey);
+      const route = findRoute(snapshot, routeKey);
       return route !== undefined && (await disconnect(userId, route, principal.user.id));
     },
     target: (userId, routeKey) => `upstream connection of ${userId} to ${routeKey}`,

@@ -4,6 +4,7 @@
  * All of it by the functions that the commands have. Promise: each leaves a record of its own: who, to what, what was there,
  * why.
  */
+import { findRoute } from "../../../config/snapshot.ts";
 import { setApproval } from "../../../identity/devices/devices.ts";
 import { pageSessions } from "../../../identity/users/list-sessions.ts";
 import { endAccess, pageGrants } from "../../../oauth/server/list-access.ts";
@@ -99,7 +100,7 @@ async function endAll(deps: PeopleDeps, { visit, userId, reason }: Asked): Promi
   await deps.revocations.revoke(`user:${userId}`);
   let connected = 0;
   for (const { routeKey, state } of (await connections.page(userId, page)).found) {
-    const route = visit.snapshot.routes.find(({ key }) => key === routeKey);
+    const route = findRoute(visit.snapshot, routeKey);
     if (state !== "stale" && route && (await deps.disconnect(userId, route, by))) connected += 1;
   }
   const before = `${sessions} sessions, ${grants} grants, ${connected} upstream connections`;

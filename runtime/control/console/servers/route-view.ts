@@ -97,11 +97,13 @@ function withoutRules(policy: Rules, enforced: Rules): Rules {
   const spell = (rule: Rules["approve"][number]): string =>
     JSON.stringify([rule.operator, rule.leaves.map(({ key, data }) => [key, data]), rule.approvers ?? null]);
   const rest = <T extends Rules["approve"][number]>(some: readonly T[], known: readonly T[]): readonly T[] => {
-    const left = known.map(spell);
+    const left = new Map<string, number>();
+    for (const rule of known) left.set(spell(rule), (left.get(spell(rule)) ?? 0) + 1);
     return some.filter((rule) => {
-      const at = left.indexOf(spell(rule));
-      if (at !== -1) left.splice(at, 1);
-      return at === -1;
+      const text = spell(rule);
+      const times = left.get(text) ?? 0;
+      left.set(text, times - 1);
+      return times <= 0;
     });
   };
   return {

@@ -1,6 +1,6 @@
 /** Route of a question: by its key, or by the address, as the gateway's own table finds it. */
 import type { CompiledRoute } from "../../../config/compiled.ts";
-import type { Snapshot } from "../../../config/snapshot.ts";
+import { findRoute, type Snapshot } from "../../../config/snapshot.ts";
 import { buildHostIndex, type HostIndex } from "../../../features/routing/apply-find-route.ts";
 import type { RouteChoice } from "../../drafts/protocol.ts";
 
@@ -8,7 +8,7 @@ import type { RouteChoice } from "../../drafts/protocol.ts";
 const indexes = new WeakMap<Snapshot, HostIndex<CompiledRoute>>();
 
 export function findRouteOf(snapshot: Snapshot, choice: RouteChoice): CompiledRoute | undefined {
-  if ("key" in choice) return snapshot.routes.find(({ key }) => key === choice.key);
+  if ("key" in choice) return findRoute(snapshot, choice.key);
   let index = indexes.get(snapshot);
   if (!index) {
     const authenticateUrl = snapshot.settings.authenticateServiceUrl;

@@ -138,10 +138,11 @@ function listedNow(toolLocks: ToolLockScreenDeps["toolLocks"], { route, lock }: 
   const found = different.map((tool) => [tool, readTool(toolLocks.definitionOf(route, tool))] as const);
   const known = found.flatMap(([tool, read]) => (read?.name === tool ? [read] : []));
   const names = new Set(different);
+  const knownNames = new Set(known.map(({ name }) => name));
   return {
     tools: [...(lock.reviewed ?? []).filter(({ name }) => !names.has(name)), ...known],
     changed: known,
-    unknown: different.filter((tool) => !known.some(({ name }) => name === tool)),
+    unknown: different.filter((tool) => !knownNames.has(tool)),
   };
 }
 

@@ -9,6 +9,7 @@
  */
 import { canonicalHost } from "../../../settings/domains.ts";
 import { quote } from "../../../settings/problem.ts";
+import { append } from "../../../shared/linear/append.ts";
 
 /** Host or wildcard, canonical → namespaces whose Ingresses may name it and what lies below it, and share it. */
 export type HostList = ReadonlyMap<string, readonly string[]>;
@@ -39,6 +40,9 @@ export function createHostClaims(list: HostList = new Map()): HostClaims {
   const below = new Map<string, Kept[]>();
   /** One claim of a namespace for a host says as much as many. */
   const known = new Set<string>();
+  /** Domain → entries of the list that lie below it: each wildcard asks. */
+  const listedBelow = new Map<string, Entry[]>();
+  for (const entry of list) for (const domain of ancestors(entry[0])) append(listedBelow, domain, entry);
 
   return {
     claim(wanted) {
@@ -48,7 +52,9 @@ export function createHostClaims(list: HostList = new Map()): HostClaims {
         return `is ${quote(wanted.host)}, which has ${labels} labels, must have at most ${MAX_LABELS}`;
       }
       if (known.has(claimKey(wanted.namespace, key))) return undefined;
-      const listed = entriesFor(key, list).find(([, namespaces]) => !namespaces.includes(wanted.namespace));
+      const listed = entriesFor(key, list, listedBelow).find(
+        ([, namespaces]) => !namespaces.includes(wanted.namespace),
+      );
       if (listed) {
         const [pattern, namespaces] = listed;
         const whose = namespaces.length === 0 ? "no namespace" : namespaces.join(", ");
@@ -75,7 +81,7 @@ export function createHostClaims(list: HostList = new Map()): HostClaims {
     const claim = claimKey(kept.namespace, kept.key);
     if (known.has(claim)) return;
     known.add(claim);
-    add(byKey, kept.key, kept);
+    append(byKey, kept.key, kept);
     // What the operator lists is in nobody's way.
     if (entryOf(kept.key, list) !== undefined) return;
     for (const domain of ancestors(kept.key)) addOfTwo(below, domain, kept);
@@ -86,16 +92,10 @@ function claimKey(namespace: string, key: string): string {
   return `${namespace} ${key}`;
 }
 
-function add(index: Map<string, Kept[]>, at: string, kept: Kept): void {
-  const found = index.get(at);
-  if (found) found.push(kept);
-  else index.set(at, [kept]);
-}
-
 /** Of a third namespace nobody is told: whoever asks is not one of the two, or finds the other one. */
 function addOfTwo(index: Map<string, Kept[]>, at: string, kept: Kept): void {
   const [first, second] = index.get(at) ?? [];
-  if (!second && first?.namespace !== kept.namespace) add(index, at, kept);
+  if (!second && first?.namespace !== kept.namespace) append(index, at, kept);
 }
 
 function belongsTo({ host }: HostClaim, other: Kept, key: string): string {
@@ -109,14 +109,17 @@ function belongsTo({ host }: HostClaim, other: Kept, key: string): string {
  * What the list says about a host: its own or the nearest wildcard's entry, and for a wildcard those of all hosts that it
  * would cover, too.
  */
-function entriesFor(key: string, list: HostList): readonly (readonly [string, readonly string[]])[] {
+function entriesFor(key: string, list: HostList, below: ReadonlyMap<string, readonly Entry[]>): readonly Entry[] {
   const own = entryOf(key, list);
   const found = own === undefined ? [] : [own];
   if (!key.startsWith("*.")) return found;
-  return [...found, ...[...list].filter(([pattern]) => pattern !== key && narrower(key, pattern) === pattern)];
+  return [...found, ...(below.get(key.slice(2)) ?? [])];
 }
 
-function entryOf(key: string, list: HostList): readonly [string, readonly string[]] | undefined {
+/** A pattern of the operator's list with its namespaces. */
+type Entry = readonly [pattern: string, namespaces: readonly string[]];
+
+function entryOf(key: string, list: HostList): Entry | undefined {
   for (const pattern of [key, ...ancestors(key).map((domain) => `*.${domain}`)]) {
     const namespaces = list.get(pattern);
     if (namespaces) return [pattern, namespaces];

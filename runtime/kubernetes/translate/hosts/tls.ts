@@ -87,6 +87,7 @@ export function readTls({ spec }: Ingress, ruleHosts: ReadonlyMap<string, string
     const path = `spec.tls[${index}]`;
     const found = new Map<string, string>();
     for (const [host, place] of hosts.length === 0 ? ruleHosts : placesOf(hosts, path)) {
+      if (found.size >= left) break;
       // They are names of the certificate: people write the wildcard of one that is for several hosts of their rules.
       const below = byWildcard.get(host) ?? [];
       const meant = below.length === 0 || ruleHosts.has(host) ? [host] : below;
@@ -98,8 +99,9 @@ export function readTls({ spec }: Ingress, ruleHosts: ReadonlyMap<string, string
   return entries;
 }
 
-function placesOf(hosts: readonly string[], path: string): readonly (readonly [string, string])[] {
-  return hosts.map((host, at) => [host, `${path}.hosts[${at}]`]);
+/** Each host once, however often it is named: a wildcard stands for all hosts below it. */
+function placesOf(hosts: readonly string[], path: string): ReadonlyMap<string, string> {
+  return new Map(hosts.map((host, at) => [host, `${path}.hosts[${at}]`]));
 }
 
 /** @param drafts in the order of their age */

@@ -8,7 +8,7 @@
  */
 import type { CompiledRoute } from "../../../config/compiled.ts";
 import type { BrowserSessions } from "../../../identity/interfaces.ts";
-import type { Snapshot } from "../../../config/snapshot.ts";
+import { findRoute, type Snapshot } from "../../../config/snapshot.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { parseQuery } from "../../../shared/http/query.ts";
 import { redirect, respondHtml } from "../../../http/respond.ts";
@@ -150,7 +150,7 @@ function respondIncomplete(
 ): void {
   const { failure, journey, code } = result;
   deps.log.warn({ request: exchange.id, failure, reason: result.detail }, "an upstream was not connected");
-  const route = snapshot.routes.find(({ key }) => key === journey?.routes[0]);
+  const route = findRoute(snapshot, journey?.routes[0]);
   if (!journey || !route) return respondFailure(exchange, failure === "foreign" ? "foreign" : "over");
   respondConnectFailure(exchange, route.name, failure, wayOf(deps, principal, route, journey, failure), code);
 }

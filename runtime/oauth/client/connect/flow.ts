@@ -9,7 +9,7 @@
 import * as oauth from "oauth4webapi";
 
 import type { CompiledRoute, LiveSettings } from "../../../config/compiled.ts";
-import type { Snapshot } from "../../../config/snapshot.ts";
+import { findRoute, type Snapshot } from "../../../config/snapshot.ts";
 import { randomSecret } from "../../../shared/keys.ts";
 import { epochSeconds } from "../../../shared/clock.ts";
 import type { Principal } from "../../../identity/principal.ts";
@@ -169,7 +169,7 @@ export function createFlows(deps: FlowDeps): Flows {
       const { journey } = flow;
 
       // The route must still mean the same upstream and client.
-      const route = snapshot.routes.find(({ key }) => key === flow.routeKey);
+      const route = findRoute(snapshot, flow.routeKey);
       const target = route && findTarget(route);
       if (!route || !target || target.url !== flow.upstreamUrl || target.generation !== flow.generation) {
         return fail("changed", "the route has changed", journey);

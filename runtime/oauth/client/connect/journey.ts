@@ -8,7 +8,7 @@ import type { CompiledRoute } from "../../../config/compiled.ts";
 import type { Snapshot } from "../../../config/snapshot.ts";
 import type { Keys } from "../../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
-import { reaches } from "../../../identity/application-reach.ts";
+import { oneOfEachOwner, reaches } from "../../../identity/application-reach.ts";
 import { FLOW_SECONDS, type Journey } from "../connection-records.ts";
 import { CONNECT_PATH } from "../target.ts";
 
@@ -61,9 +61,9 @@ export function allowedConnectRedirect(
     return undefined;
   const url = new URL(text);
   if (url.username !== "" || url.password !== "") return undefined;
-  const isClientRoute = (route: CompiledRoute): boolean =>
-    route.mcp?.kind === "client" && route.origin === url.origin && servers.some((server) => reaches(route, server));
-  return snapshot.routes.some(isClientRoute) ? url.href : undefined;
+  const clients = snapshot.routes.filter(({ mcp, origin }) => mcp?.kind === "client" && origin === url.origin);
+  const isReached = (client: CompiledRoute): boolean => servers.some((server) => reaches(client, server));
+  return oneOfEachOwner(clients).some(isReached) ? url.href : undefined;
 }
 
 /**

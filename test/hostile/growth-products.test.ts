@@ -1,0 +1,245 @@
+/** Work that grows with two things that others choose: at thousands of each it costs what a few dozen ordinary requests do. */
+import { expect, test } from "vitest";
+
+import type { CompiledRoute } from "../../runtime/config/compiled.ts";
+import { inForce, routePrecedence } from "../../runtime/config/in-force.ts";
+import { readSlice } from "../../runtime/config/read-slice.ts";
+import type { Snapshot } from "../../runtime/config/snapshot.ts";
+import { mcpRules } from "../../runtime/features/mcp/rules.ts";
+import { toolOf, type LockedTool } from "../../runtime/features/mcp/tool-lock-file.ts";
+import { serversOpenTo } from "../../runtime/identity/application-reach.ts";
+import { type ClusterServices, readUpstream } from "../../runtime/kubernetes/translate/backend.ts";
+import { draftIngress } from "../../runtime/kubernetes/translate/draft.ts";
+import { createHostClaims } from "../../runtime/kubernetes/translate/hosts/host-claims.ts";
+import { readTls } from "../../runtime/kubernetes/translate/hosts/tls.ts";
+import { readRules } from "../../runtime/kubernetes/translate/ingress-rules.ts";
+import type { EndpointSlice, Ingress } from "../../runtime/kubernetes/translate/objects.ts";
+import { readListAnswer } from "../../runtime/mcp/lists/list-answer.ts";
+import { compareTools } from "../../runtime/mcp/tool-changes/tool-changes.ts";
+import { formatChanges } from "../../runtime/mcp/tool-changes/words.ts";
+import { checkTools, DigestMemory } from "../../runtime/mcp/tool-locks/check-tools.ts";
+import { compilePolicy } from "../../runtime/policy/evaluate.ts";
+import { createStreams } from "../../runtime/proxy/forwarding/streams.ts";
+import { parseExactJson } from "../../runtime/shared/json/exact-json.ts";
+import { anonymous } from "../support/facts.ts";
+import { ingress, service } from "../support/kube-manifests.ts";
+import { mayStall } from "../support/stall-limit.ts";
+import { unitsOf } from "../support/work.ts";
+
+const many = <T>(make: (index: number) => T, length: number): T[] => Array.from({ length }, (_, index) => make(index));
+const membersOf = (count: number, value: unknown): object =>
+  Object.fromEntries(many((index) => [`k${index}`, value], count));
+
+function tool(definition: object): LockedTool {
+  return toolOf(parseExactJson(JSON.stringify({ name: "t", ...definition })) ?? null) as LockedTool;
+}
+
+const backend = { service: { name: "web", port: { number: 80 } } };
+const whole = { http: { paths: [{ path: "/", pathType: "Prefix", backend }] } };
+const withSpec = (spec: object, annotations = {}): Ingress => {
+  const { spec: usual, ...rest } = ingress("i", { host: "a.example.com", annotations });
+  return { ...rest, spec: { ...usual, ...spec } };
+};
+const OPTIONS = { namespace: "shop", secure: false, clusterDomain: "cluster.local", externalNames: false };
+const clusterOf = (...ports: readonly { readonly name: string; readonly port: number }[]): ClusterServices => ({
+  services: new Map([["shop/web", { ...service("web"), spec: { ports } }]]),
+  endpointSlices: new Map(),
+});
+const slicesOf = (count: number): readonly EndpointSlice[] => [
+  {
+    metadata: { name: "web", namespace: "shop" },
+    addressType: "IPv4",
+    ports: [{ name: "http", port: 80 }],
+    endpoints: many((index) => ({ addresses: [`10.0.${index >> 8}.${index & 255}`] }), count),
+  },
+];
+
+const policy = compilePolicy({ allow: { and: [{ accept: true }] } });
+const snapshotOf = (routes: readonly object[], more: object = {}): Snapshot =>
+  ({
+    digest: "",
+    generation: 1,
+    routes: routes as CompiledRoute[],
+    settings: { mcpEnabled: true },
+    ...more,
+  }) as unknown as Snapshot;
+
+/** Prepared outside of what is measured. */
+type Prepare = () => () => unknown;
+
+const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepare])[] = [
+  [
+    "20,000 ranges of a policy, when they are compiled for requests",
+    600,
+    () => {
+      const list = many((index) => `2001:db8:${index >> 16}:${(index & 0xff_ff).toString(16)}::/64`, 20_000);
+      return () => compilePolicy({ allow: { and: [{ source_ip: list }] } });
+    },
+  ],
+  [
+    "what differs between a reviewed tool and a listed one, each with 20,000 values",
+    100,
+    () => {
+      const values = (word: string) =>
+        tool({ inputSchema: { enum: many((index) => `${word}${index}`, 20_000), ...membersOf(2000, word) } });
+      const [reviewed, listed] = [values("a"), values("b")];
+      return () => formatChanges([{ url: "https://a.example", ...compareTools([reviewed], [listed]) }]);
+    },
+  ],
+  [
+    "what differs between 200 reviewed definitions of a tool and 32 that are listed",
+    100,
+    () => {
+      const definition = (index: number) => tool({ description: `d${index}`, inputSchema: membersOf(100, { a: 1 }) });
+      const [reviewed, listed] = [many(definition, 200), many((index) => definition(index + 1000), 32)];
+      return () => compareTools(reviewed, listed);
+    },
+  ],
+  [
+    "texts of 10,000 listed tools that no lock has",
+    100,
+    () => {
+      const tools = many((index) => ({ name: `t${index}` }), 10_000);
+      const bytes = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: 1, result: { tools } }));
+      const lock = { tools: new Map(), onDrift: "warn", onUnlisted: "pass", reviewed: undefined } as const;
+      return () => {
+        const answer = readListAnswer(bytes);
+        if (typeof answer === "string") throw new Error(answer);
+        const { drifts, textOf } = checkTools(lock, new DigestMemory(), bytes, answer);
+        expect(drifts).toHaveLength(10_000);
+        for (const drift of drifts) textOf(drift.tool);
+      };
+    },
+  ],
+  [
+    "who was there first, for 2,000 changed routes of an owner who had as many",
+    100,
+    () => {
+      const text = (path: string) =>
+        JSON.stringify({
+          version: 1,
+          owner: "team",
+          routes: Object.fromEntries(
+            many(
+              (index) => [
+                `r${index}`,
+                { from: "https://a.example", to: "http://b.internal", prefix: `/${path}${index}` },
+              ],
+              2000,
+            ),
+          ),
+        });
+      const before = inForce("team", 1, [{ file: "team", boot: false, text: text("a") }]);
+      const slice = readSlice({ file: "team", boot: false, text: text("b"), before }, []);
+      before.slices();
+      return () => {
+        for (const route of slice?.routes ?? []) expect(routePrecedence(route)).toBe(Number.MAX_SAFE_INTEGER);
+      };
+    },
+  ],
+  [
+    "30,000 scopes of an upstream, as many of which its provider is asked for",
+    80,
+    () => {
+      const [scopes, others] = [many((index) => `a${index}`, 30_000), many((index) => `b${index}`, 30_000)];
+      const server = { upstream_oauth2: { client_id: "c", scopes, id_jag: { scopes: others } } };
+      return () => mcpRules({ server }, () => {});
+    },
+  ],
+  [
+    "the MCP servers that 2,000 client routes of an owner open, of 2,000 of another",
+    20,
+    () => {
+      const client = (index: number) => ({ key: `a/${index}`, host: "h", heldTo: "a", mcp: { kind: "client" } });
+      const server = { heldTo: "b", mcp: { kind: "server", allowedApplications: ["a"] } };
+      const routes = [...many(client, 2000), ...many(() => server, 2000)];
+      const snapshot = snapshotOf(routes, { holdsOwnersApart: true });
+      return () => expect(serversOpenTo(snapshot, "h", undefined)).toHaveLength(2000);
+    },
+  ],
+  [
+    "5,000 answers that begin after a change of 20,000 routes, and stay open over another",
+    200,
+    () => {
+      const route = (index: number) => ({ key: `a/${index}`, policy });
+      const [before, after] = [snapshotOf([]), snapshotOf(many(route, 20_000))];
+      const clock = { now: () => 0 };
+      return () => {
+        const streams = createStreams({ revocations: { subscribe: () => () => {} } as never, clock });
+        const facts = anonymous();
+        streams.reconsider(after);
+        for (let index = 0; index < 5000; index += 1) {
+          const stream = { routeKey: `a/${index}`, snapshot: before, principal: undefined, isEndless: true };
+          expect(streams.add({ ...stream, facts, end: () => {} })).toBe(true);
+        }
+        streams.reconsider(after);
+        streams.close();
+      };
+    },
+  ],
+  [
+    "an Ingress with 5,000 hosts of rules, 5,000 of TLS and a default backend",
+    50,
+    () => {
+      const rules = many((index) => ({ host: `h${index}.example.com`, ...whole }), 5000);
+      const tls = [{ hosts: many((index) => `t${index}.example.com`, 5000) }];
+      const both = withSpec({ rules, tls, defaultBackend: backend });
+      return () => expect(readRules(both, { pathRegex: false }).places).toHaveLength(10_000);
+    },
+  ],
+  [
+    "an Ingress with 5,000 entries of TLS, each for all of 5,000 hosts, and one that names a wildcard often",
+    50,
+    () => {
+      const hosts = new Map(many((index) => [`h${index}.example.com`, `spec.rules[${index}]`] as const, 4999));
+      const wildcard = { secretName: "s", hosts: many(() => "*.example.com", 5000) };
+      const spec = { tls: [wildcard, ...many((index) => ({ secretName: `s${index}` }), 5000)] };
+      return () => readTls(withSpec(spec), hosts);
+    },
+  ],
+  [
+    "3,000 paths to a Service with 3,000 ports, the last of them or none",
+    100,
+    () => {
+      const cluster = clusterOf(...many((index) => ({ name: `p${index}`, port: index + 1 }), 3000));
+      const read = (number: number) =>
+        readUpstream({ service: { name: "web", port: { number } } }, "at", cluster, { ...OPTIONS, viaService: true });
+      return () => {
+        for (let index = 0; index < 3000; index += 1) expect([read(3000).ok, read(9999).ok]).toEqual([true, false]);
+      };
+    },
+  ],
+  [
+    "4,000 wildcards of a namespace against 4,000 hosts of the operator",
+    150,
+    () => {
+      const list = new Map(many((index) => [`h${index}.example.com`, ["other"]] as const, 4000));
+      return () => {
+        const claims = createHostClaims(list);
+        for (let index = 0; index < 4000; index += 1)
+          expect(claims.claim({ host: `*.x${index}.example.org`, namespace: "n", ingress: "n/i" })).toBeUndefined();
+      };
+    },
+  ],
+];
+
+test.each(WORK)("%s", (_, mostUnits, prepare) => {
+  mayStall(Infinity);
+  expect(unitsOf(prepare(), mostUnits)).toBeLessThan(mostUnits);
+});
+
+test("1,000 paths to 2,000 endpoints are read no further than a slice may be large", async () => {
+  const annotations = { service_proxy_upstream: "false" };
+  const paths = many((index) => ({ path: `/p${index}`, pathType: "Prefix", backend }), 1000);
+  const draft = await draftIngress(withSpec({ rules: [{ host: "a.example.com", http: { paths } }] }, annotations), {
+    ...clusterOf({ name: "http", port: 80 }),
+    endpointSlices: new Map([["shop/web", slicesOf(2000)]]),
+    secrets: new Map(),
+    seal: undefined,
+    scheme: "https",
+    port: undefined,
+    ...OPTIONS,
+  });
+  expect(draft.bytes).toBeGreaterThan(8 * 1024 * 1024);
+  expect(draft.routes.length).toBeLessThan(300);
+});
