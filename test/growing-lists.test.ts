@@ -10,6 +10,11 @@ const root = join(import.meta.dirname, "..");
 const COPIED_VALUE = /\.set\((?:[^;]|\n)*?\[\.\.\.\(?[\w.#]+\.get\(/;
 /** `list = [...list, value]` and `this.#list = [...this.#list, value]` */
 const COPIED_VARIABLE = /(?<=^|[\s;{(])(?<list>[\w.#]+) = \[\.\.\.\k<list>,/m;
+/** `list = [one, ...list]` */
+const PREPENDED = /(?<=^|[\s;{(])(?<list>[\w.#]+) = \[[^\n\]]*, \.\.\.\k<list>\]/m;
+/** `lists[key] = [...(lists[key] ?? []), one]` */
+const COPIED_MEMBER = /(?<list>[\w.#]+\[[^\]\n]+\]) = \[\.\.\.\(?\k<list>/;
+const COPIES = [COPIED_VALUE, COPIED_VARIABLE, PREPENDED, COPIED_MEMBER];
 
 test("no list in a map is copied for each element", () => {
   const files = readdirSync(join(root, "runtime"), { recursive: true, withFileTypes: true })
@@ -18,7 +23,7 @@ test("no list in a map is copied for each element", () => {
   expect(files.length).toBeGreaterThan(400);
   const copying = files.filter((file) => {
     const text = readFileSync(file, "utf8");
-    return COPIED_VALUE.test(text) || COPIED_VARIABLE.test(text);
+    return COPIES.some((copy) => copy.test(text));
   });
   expect(copying.map((file) => file.slice(root.length + 1))).toEqual([]);
   for (const text of [
@@ -27,4 +32,6 @@ test("no list in a map is copied for each element", () => {
   ])
     expect(COPIED_VALUE.test(text)).toBe(true);
   expect(COPIED_VARIABLE.test("    this.list = [...this.list, one];")).toBe(true);
+  expect(PREPENDED.test("    this.list = [one, ...this.list];")).toBe(true);
+  expect(COPIED_MEMBER.test("lists[key] = [...(lists[key] ?? []), one];")).toBe(true);
 });

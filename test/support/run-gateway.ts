@@ -3,7 +3,7 @@
  * All else is faster and easier to look into with gateway.ts.
  */
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -11,6 +11,8 @@ import { stringify } from "yaml";
 
 import { HOOK_MS, POLL_MS } from "./limits.ts";
 import { createAdminClient, type AdminClient } from "./admin-client.ts";
+import { stallLimit } from "./stall-limit.ts";
+import { unitMicros } from "./work.ts";
 import { TEST_SHARED_SECRET } from "./config.ts";
 
 export interface RunOptions {
@@ -63,6 +65,9 @@ export interface WorkerStatus {
 
 export const ADMIN_TOKEN = "admin-token-of-the-tests";
 const MAIN = new URL("../../runtime/main.ts", import.meta.url).pathname;
+/** Tells the longest turn of a hostile case's gateway: the probe of the test measures its own process alone. */
+const PROBE = ["--import", new URL("longest-turn.ts", import.meta.url).pathname];
+const TURNS = "longest-turn.";
 
 interface Spawned {
   readonly child: ChildProcess;
@@ -119,6 +124,18 @@ export async function startGatewayProcess(
   return child;
 }
 
+/** @throws Error when one of its processes was busy for longer than the case has stated */
+function checkTurns(directory: string): void {
+  // Closed already.
+  if (!existsSync(directory)) return;
+  const micros = readdirSync(directory).map((file) => Number(readFileSync(join(directory, file), "utf8")));
+  rmSync(directory, { recursive: true, force: true });
+  const units = Math.max(0, ...micros) / unitMicros();
+  if (units < stallLimit.most) return;
+  const most = `at most ${stallLimit.most} are stated`;
+  throw new Error(`A turn of the event loop took ${Math.round(units)} units of work in a gateway, ${most}`);
+}
+
 /** In a directory of its own. Starts and waits until it serves. @throws Error with its log when it ends before */
 export async function runGateway(options: RunOptions = {}): Promise<RunningGateway> {
   const directory = options.replicaOf?.directory ?? mkdtempSync(join(tmpdir(), "gateform-run-"));
@@ -139,10 +156,12 @@ export async function runGateway(options: RunOptions = {}): Promise<RunningGatew
     renameSync(join(directory, `.${name}.tmp`), join(directory, name));
   };
   if (!options.replicaOf) write("gateway.yaml", `${stringify(boot)}${options.yaml ?? "routes: []\n"}`);
+  const turns = stallLimit.isInCase ? mkdtempSync(join(tmpdir(), "gateform-turns-")) : undefined;
+  const program = options.program ?? [MAIN];
   const { child, said, serves } = spawnGateway(["--config", directory, "--workers", String(options.workers ?? 1)], {
     cwd: directory,
-    env: { ...process.env, ...options.env },
-    ...(options.program && { program: options.program }),
+    env: { ...process.env, ...(turns !== undefined && { GATEWAY_TEST_TURNS: join(turns, TURNS) }), ...options.env },
+    program: turns === undefined ? program : [...PROBE, ...program],
     ...(options.descriptors !== undefined && { descriptors: options.descriptors }),
     ...(options.channel === true && { channel: true }),
   });
@@ -153,6 +172,7 @@ export async function runGateway(options: RunOptions = {}): Promise<RunningGatew
     await ended;
     clearTimeout(timer);
     if (!options.replicaOf) rmSync(directory, { recursive: true, force: true });
+    if (turns !== undefined) checkTurns(turns);
   };
 
   const timer = setTimeout(() => child.kill("SIGKILL"), HOOK_MS);

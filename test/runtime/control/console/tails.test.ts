@@ -63,3 +63,42 @@ test("a reader who stopped for a while, and for another one, is told what they m
   }
   await tails.close();
 });
+
+test("a user has the newest six streams, and a process 32 of all users", async () => {
+  const never = { subscribe: () => () => {} };
+  const tails = createTails({
+    reader: createMemoryReader(),
+    clock: createTestClock(),
+    log: silentLog(),
+    revocations: never,
+    blocks: never,
+    snapshots: never,
+    again: () => Promise.resolve(undefined),
+    every: () => () => {},
+  });
+  const open = async (user: string) => {
+    const seen = { text: "", isOver: false, status: 0 };
+    const exchange = {
+      ...createFakeExchange(),
+      start: (status: number) => void (seen.status = status),
+      write: (text: Buffer | string) => (seen.text += String(text)) !== "",
+      respond: (status: number) => void (seen.status = status),
+      onDrain: () => {},
+      onClose: () => {},
+      end: () => void (seen.isOver = true),
+    };
+    const rights = { roles: new Set(), byOwner: new Map(), owners: undefined, may: () => true };
+    const principal = { user: { id: user }, revocationKeys: [] };
+    await tails.open({ exchange, rights, principal, query: new Map() } as unknown as Visit, {}, undefined);
+    return seen;
+  };
+  const own = [];
+  for (let window = 0; window < 8; window += 1) own.push(await open("alice"));
+  expect(own.map(({ isOver }) => isOver)).toEqual([true, true, false, false, false, false, false, false]);
+  expect(own[0]?.text).toContain("event: replaced");
+  for (let user = 0; user < 26; user += 1) await open(`user-${user}`);
+  expect(tails.size).toBe(32);
+  expect((await open("late")).status).toBe(503);
+  expect(tails.size).toBe(32);
+  await tails.close();
+});
