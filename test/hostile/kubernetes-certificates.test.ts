@@ -395,7 +395,7 @@ describe("a Secret", () => {
 
   test("costs no more for being named with all hosts, each of many times", { timeout: 20_000 }, async () => {
     // The translation is a process of its own.
-    mayStall(2000);
+    mayStall(1000);
     const hosts = Array.from({ length: 3_000 }, (_, index) => `h${index}.evil.example.com`);
     const one = secured({ namespace: "evil", host: "evil.example.com" });
     const [rule] = one.spec?.rules ?? [];

@@ -10,7 +10,7 @@ import { readSource } from "../../runtime/settings/source.ts";
 import { mayStall } from "../support/stall-limit.ts";
 
 // What runs in the thread that validates, which has limits of its own, runs here in the thread of the test.
-mayStall(4000);
+mayStall(2000);
 
 const MIB = 1024 * 1024;
 const messagesOf = (text: string): readonly string[] =>

@@ -17,7 +17,7 @@ import { benchConfig, type SessionBench, startSessionBench } from "../support/se
 import { mayStall } from "../support/stall-limit.ts";
 
 // Makes thousands of inputs in one turn.
-mayStall(2500);
+mayStall(1800);
 
 const SEED = 20_261_123;
 const settings = { seed: SEED, endOnFailure: true } as const;
