@@ -44,9 +44,9 @@ const WITHOUT: Readonly<Record<string, readonly [count: number, why: string]>> =
   "runtime/control/audit/serve-records.ts": [2, OWN_THREAD],
   "runtime/control/bundle/validation/validate-here.ts": [1, "in a program of its own that validates once"],
   "runtime/control/bundle/validation/validate-worker.ts": [1, OWN_THREAD],
-  "runtime/control/bundle/validation/validator.ts": [6, OF_A_PROMISE],
+  "runtime/control/bundle/validation/validator.ts": [5, OF_A_PROMISE],
   "runtime/control/bundle/watch.ts": [1, "closes the watcher and logs; files are polled besides"],
-  "runtime/control/drafts/draft-thread.ts": [7, OF_A_PROMISE],
+  "runtime/control/drafts/draft-thread.ts": [6, OF_A_PROMISE],
   "runtime/control/drafts/draft-worker.ts": [1, OWN_THREAD],
   "runtime/control/health/keep-traffic.ts": [
     1,

@@ -9,6 +9,7 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "control/bundle/presence.ts the sign of life",
     "control/bundle/watch.ts the look at configuration files",
     "control/bundle/watch.ts the look at configuration files #2",
+    "control/drafts/draft-thread.ts the end of the drafts' thread",
     "control/health/tell-health.ts the health report",
     "control/keys/secret-use.ts the note of which secret is in use",
     "control/telling/tell-behind.ts the look at processes that lag",
@@ -23,6 +24,7 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "http/stalls.ts the end of a stalled client",
     "http/stalls.ts the look at stalled clients",
     "limits/rate-limits.ts the upkeep of rate limits",
+    "limits/shared-counts.ts an allotment that came late",
     "proxy/forwarding/streams.ts the look at users who changed",
     "proxy/forwarding/streams.ts the end of expired streams",
     "proxy/forwarding/streams.ts the second look at users of open streams",
@@ -39,7 +41,6 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "store/follow-feed.ts the poll of a feed",
     "store/postgres/postgres-connection.ts a new connection to the store",
     "store/postgres/postgres-connection.ts a notification of the store",
-    "store/sqlite/sqlite-thread.ts an answer of the store",
     "store/sweeper.ts the sweep of the store",
     "store/watch/store-health.ts the look at the store",
     "upstreams/http1/pool.ts the look at settling connections",
@@ -86,11 +87,12 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "proxy/lists/list-reader.ts setTimeout",
     "proxy/mcp-route.ts setTimeout",
   ],
-  "whether it runs depends on how full the buffers of the kernel are": [
+  "whether it runs depends on how full the buffers of the kernel are, or how fast a peer is": [
     "http/exchange-h1.ts once drain",
     "http/exchange-h2.ts once drain",
     "http/http1-server/connections.ts drained",
     "http/http1-server/exchange.ts drainListener",
+    "http/linger.ts once close",
     "http/listener/server-h2.ts on drain",
     "http/upgrade-h1.ts on drain",
     "upstreams/body-sender.ts #onDrain",
@@ -153,6 +155,9 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "proxy/forwarding/request-body.ts setTimeout",
     "proxy/forwarding/upgrade.ts setTimeout #2",
     "proxy/forwarding/upgrade.ts setTimeout #3",
+  ],
+  "of publishing, which serves administrators: a fault rejects what is validated": [
+    "control/bundle/validation/validator.ts listen",
   ],
   "of questions to a Kubernetes API": [
     "identity/issuers/kubernetes-issuer.ts on error",

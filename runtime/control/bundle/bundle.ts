@@ -14,6 +14,7 @@ import type { Snapshot, Snapshots } from "../../config/snapshot.ts";
 import type { Problem } from "../../config/load.ts";
 import { canonicalJson } from "../../shared/canonical-json.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
+import { tellFault } from "../../shared/faults/faults.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Closable, Clock } from "../../shared/clock.ts";
 import { buildSnapshot, type Build, type GoodBuild } from "./build.ts";
@@ -139,10 +140,10 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
   };
 
   function reload(): Promise<void> {
-    // One look at a time; a call during a look gets one that begins after it.
+    // One look at a time; a call during a look gets one that begins after it. One that fails is followed by others.
     return (queued ??= running.then(() => {
       queued = undefined;
-      return (running = look());
+      return (running = look().catch((error: unknown) => tellFault({ scope: "task", what: "the reload", error })));
     }));
   }
 

@@ -9,6 +9,7 @@ import { Worker } from "node:worker_threads";
 
 import type { Closable } from "../../shared/clock.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
+import { task } from "../../shared/faults/guard.ts";
 import type { Ground, Task, TaskAnswer, ToThread } from "./protocol.ts";
 import type { ThreadSettings } from "./answer-task.ts";
 
@@ -56,7 +57,7 @@ export function createDraftThread({ ground, timeoutMs = TIMEOUT_MS, path, keptKe
     },
   };
 
-  async function askNow(task: Task): Promise<TaskAnswer> {
+  async function askNow(asked: Task): Promise<TaskAnswer> {
     const { published, kept } = await ground();
     if (isClosed) throw failed("it is closed");
     clearTimeout(idle);
@@ -65,13 +66,13 @@ export function createDraftThread({ ground, timeoutMs = TIMEOUT_MS, path, keptKe
     const news = published.key === sentKey ? {} : { published };
     sentKey = published.key;
     try {
-      return await answerOf(thread, { task, kept, ...news });
+      return await answerOf(thread, { task: asked, kept, ...news });
     } catch (error) {
       worker = undefined;
       await thread.terminate();
       throw failed(errorText(error), error);
     } finally {
-      idle = setTimeout(() => void end(), IDLE_MS).unref();
+      idle = setTimeout(task("the end of the drafts' thread", end), IDLE_MS).unref();
     }
   }
 

@@ -5,7 +5,8 @@ import { Worker } from "node:worker_threads";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { SqliteOperation, SqliteOperations } from "./sqlite-database.ts";
 import { OPENING, type WorkerAnswer, type WorkerSettings } from "./sqlite-worker.ts";
-import { task } from "../../shared/faults/guard.ts";
+import { tellFault } from "../../shared/faults/faults.ts";
+import { guard } from "../../shared/faults/guard.ts";
 
 export interface SqliteThread {
   /** @throws GatewayError `store.unavailable` */
@@ -35,7 +36,7 @@ export async function startSqliteThread(settings: WorkerSettings): Promise<Sqlit
   const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
   worker.on(
     "message",
-    task("an answer of the store", (answer: WorkerAnswer) => {
+    guard({ broke }, (answer: WorkerAnswer) => {
       const waiting = pending.get(answer.id);
       pending.delete(answer.id);
       if (answer.ok) waiting?.resolve(answer.result);
@@ -75,8 +76,22 @@ export async function startSqliteThread(settings: WorkerSettings): Promise<Sqlit
   }
 
   function end(state: string, cause?: unknown): void {
-    ended ??= new GatewayError("store.unavailable", `Cannot use the store: ${state}`, { cause });
-    for (const waiting of pending.values()) waiting.reject(ended);
+    ended ??= unavailable(state, cause);
+    rejectAll(ended);
+  }
+
+  /** Whose answer it was is unknown, and nothing may wait for ever. */
+  function broke(error: unknown): void {
+    tellFault({ scope: "task", what: "an answer of the store", error });
+    rejectAll(unavailable("its answer could not be read", error));
+  }
+
+  function rejectAll(error: GatewayError): void {
+    for (const waiting of pending.values()) waiting.reject(error);
     pending.clear();
   }
+}
+
+function unavailable(state: string, cause?: unknown): GatewayError {
+  return new GatewayError("store.unavailable", `Cannot use the store: ${state}`, { cause });
 }

@@ -23,7 +23,8 @@ export function createTurns(nowMs: () => number = () => performance.now()): Turn
       new Promise((resolve, reject) => {
         const run = async (): Promise<void> => {
           const beganMs = nowMs();
-          await work().then(resolve, reject);
+          // Also where it throws at once: else nothing would have its turn any more.
+          await Promise.resolve().then(work).then(resolve, reject);
           if (who !== "") hadMs.set(who, (hadMs.get(who) ?? 0) + nowMs() - beganMs);
         };
         waiting.push({ who, run });

@@ -9,6 +9,7 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 
 import { errorText, GatewayError } from "../../../shared/errors.ts";
+import { guard } from "../../../shared/faults/guard.ts";
 import {
   type CheckedSettings,
   type ValidationReport,
@@ -223,12 +224,9 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
     receive: Receive,
   ): void {
     const timer = setTimeout(() => fail(new Error("it takes too long")), limitMs);
+    const listen = guard({ broke: (error) => fail(error as Error) }, (message: FromWorker) => receive(message, finish));
     thread.on("message", listen).once("error", fail).once("exit", exited);
     send(thread, question);
-
-    function listen(message: FromWorker): void {
-      receive(message, finish);
-    }
 
     function exited(): void {
       fail(new Error("its thread ended"));

@@ -53,6 +53,23 @@ describe("openBundle()", () => {
     expect(opened.status().lastError).toBeUndefined();
   });
 
+  test("an error after a reload does not keep later ones from being loaded", async () => {
+    let isBroken = false;
+    files.write("gateway.yaml", bootFile());
+    const opened = await open(files.directory, {
+      onReload() {
+        if (isBroken) throw new Error("a mistake");
+      },
+    });
+    isBroken = true;
+    files.write("team-a.json", sliceFile("team-a", "1"));
+    await opened.reload();
+    isBroken = false;
+    files.write("team-b.json", sliceFile("team-b", "1"));
+    await opened.reload();
+    expect(keys(opened.current())).toEqual(["team-a/r0", "team-b/r0"]);
+  });
+
   test("reads a directory of a boot file and slices, and no hidden or foreign files", async () => {
     files.write("gateway.yaml", bootFile());
     files.write("team-a.json", sliceFile("team-a", "1"));
