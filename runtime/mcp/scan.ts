@@ -9,6 +9,7 @@
 import { OpenKeys, nextHash } from "./open-keys.ts";
 import { ScanError } from "./scan-error.ts";
 import { behindEscape, behindNumber, behindWord } from "./scan-tokens.ts";
+import { MAX_JSON_DEPTH } from "../shared/json/foreign-json.ts";
 
 /** Where a value stands in the bytes; for text without its quotes. */
 export interface Span {
@@ -21,7 +22,7 @@ export interface Span {
 
 export type ValueKind = "object" | "array" | "text" | "number" | "true" | "false" | "null";
 
-const MAX_DEPTH = 64;
+const MAX_DEPTH = MAX_JSON_DEPTH;
 /** In place of an object's mark. */
 const ARRAY = -1;
 

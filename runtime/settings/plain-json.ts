@@ -1,7 +1,9 @@
 /** JSON that has nothing YAML could say otherwise, read by the engine's own parser: the common and quick way. */
 
+import { MAX_JSON_DEPTH } from "../shared/json/foreign-json.ts";
+
 /** Depth and number of values, both with what the sound reader finds out for itself. */
-export const MAX_DEPTH = 64;
+export const MAX_DEPTH: number = MAX_JSON_DEPTH;
 
 /** What a look at the text alone tells, before anything is made of it: a value takes up to fifty times the memory of its text. */
 export type PlainJson =

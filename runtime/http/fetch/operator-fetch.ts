@@ -4,6 +4,7 @@
  * Trusted input: the address. Untrusted input: the answer. Promises: bounded in time and size; no redirect is followed,
  * since only the first address was written down; errors name the host and never quote the answer or the query.
  */
+import { isWithinBounds } from "../../shared/json/foreign-json.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 
 export interface OperatorFetchOptions {
@@ -35,6 +36,13 @@ export function createOperatorFetch(options: OperatorFetchOptions = {}): Operato
         throw new GatewayError("fetch.redirect", `Cannot fetch from "${host}": it redirects, must answer itself`);
       }
       const body = await readBounded(answer, maxBytes, host);
+      // Libraries parse it.
+      if (answer.headers.get("content-type")?.includes("json") === true && !isWithinBounds(body)) {
+        throw new GatewayError(
+          "fetch.too-large",
+          `Cannot fetch from "${host}": the answer has too many values, or is nested too deeply`,
+        );
+      }
       const headers = new Headers(answer.headers);
       // The body has been decoded: these speak of what came over the wire.
       headers.delete("content-encoding");

@@ -4,6 +4,7 @@ import type { Exchange } from "../../http/exchange.ts";
 import { respondBytes, respondJson } from "../../http/respond.ts";
 import { errorBody, ScimRefusal } from "../scim/refusal.ts";
 import type { ScimRequest } from "./requests.ts";
+import { parseForeignJson } from "../../shared/json/foreign-json.ts";
 
 const TYPES = new Set(["application/scim+json", "application/json"]);
 const SCIM = ["content-type", "application/scim+json"] as const;
@@ -20,7 +21,7 @@ export async function readJson(exchange: Exchange, maxBytes: number): Promise<un
     throw new ScimRefusal(400, "The body did not come to its end", "invalidSyntax");
   }
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body.bytes));
+    return parseForeignJson(body.bytes);
   } catch {
     throw new ScimRefusal(400, "The body is no JSON", "invalidSyntax");
   }

@@ -8,6 +8,7 @@
 import { constants, KeyObject, verify, type VerifyKeyObjectInput } from "node:crypto";
 
 import { decodeProtectedHeader, errors, type CompactJWSHeaderParameters, type createLocalJWKSet } from "jose";
+import { parseForeignJson } from "../../shared/json/foreign-json.ts";
 
 export type FindKey = ReturnType<typeof createLocalJWKSet>;
 
@@ -99,7 +100,7 @@ function isSignedBy(key: KeyObject, { hash, options }: Scheme, signed: Buffer, s
  * @throws SyntaxError, TypeError
  */
 export function parseClaims(payload: Uint8Array): unknown {
-  return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(payload));
+  return parseForeignJson(payload);
 }
 
 /** Whether the claims of this JWT, whose signature was checked elsewhere, are JSON for every reader. */

@@ -20,6 +20,7 @@ import { parseClaims, verifyCompactJws, type FindKey } from "./compact-jws.ts";
 import { createKubernetesIssuer, type KubernetesIssuer, type ReadKeySet } from "./kubernetes-issuer.ts";
 import { fitsNoKey } from "../provider/provider-keys.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
+import { parseForeignJson } from "../../shared/json/foreign-json.ts";
 
 export type SignatureResult =
   | {
@@ -209,7 +210,7 @@ async function readJson(
   const { host } = new URL(url);
   if (answer.status !== 200) return { ok: false, problem: `${host} answered ${answer.status}` };
   try {
-    return { ok: true, value: JSON.parse(answer.body.toString("utf8")) };
+    return { ok: true, value: parseForeignJson(answer.body) };
   } catch {
     return { ok: false, problem: `${host} answered with no JSON` };
   }

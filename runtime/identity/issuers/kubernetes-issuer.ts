@@ -15,6 +15,7 @@ import type { Clock } from "../../shared/clock.ts";
 import { errorText } from "../../shared/errors.ts";
 import { readUnverified } from "./read-unverified.ts";
 import { guard } from "../../shared/faults/guard.ts";
+import { parseForeignJson } from "../../shared/json/foreign-json.ts";
 
 export interface KubernetesIssuer {
   /** `iss` of the cluster's tokens; undefined while it cannot be known. */
@@ -102,7 +103,7 @@ function ask(url: string, token: string, ca: string): Promise<ReadKeySet> {
         guard(owner, () => {
           if (response.statusCode !== 200) return refuse(`it answered ${response.statusCode}`);
           try {
-            resolve({ ok: true, value: JSON.parse(Buffer.concat(chunks).toString("utf8")) });
+            resolve({ ok: true, value: parseForeignJson(Buffer.concat(chunks)) });
           } catch {
             refuse("it answered with no JSON");
           }

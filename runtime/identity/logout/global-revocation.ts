@@ -23,6 +23,7 @@ import { endUser, findUsersByEmail, type EndUserDeps } from "./end-user.ts";
 import { checkRevocation } from "./logout-claims.ts";
 import { once } from "./once.ts";
 import { logoutIssuers, verifyStatement } from "./statement.ts";
+import { parseForeignJson } from "../../shared/json/foreign-json.ts";
 
 export const GLOBAL_REVOCATION_PATH = "/.gateway/global_token_revocation";
 const REVOCATION_TYPE = "global-token-revocation+jwt";
@@ -106,7 +107,7 @@ async function readJson(exchange: Exchange): Promise<unknown> {
   const body = await readBody(exchange, MAX_BODY_BYTES);
   if (!body.ok) return undefined;
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body.bytes));
+    return parseForeignJson(body.bytes);
   } catch {
     return undefined;
   }

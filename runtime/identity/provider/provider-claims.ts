@@ -10,6 +10,7 @@ import type { UserId } from "../../shared/user-id.ts";
 import type { Json } from "../../store/store.ts";
 import { vouchedEmail } from "../issuers/vouched-email.ts";
 import { isRecord } from "../../shared/is-record.ts";
+import { isShallow } from "../../shared/json/foreign-json.ts";
 
 type Claims = Readonly<Record<string, unknown>>;
 
@@ -215,6 +216,8 @@ function namesLeftOut(source: Claims): ReadonlySet<string> {
     const from = source[CLAIM_SOURCES];
     if (typeof value === "string" && isRecord(from) && Object.hasOwn(from, value)) names.add(name);
   }
+  // No reader of ours goes that deep: rules on such a claim do not decide, as if it were not sent.
+  for (const [name, value] of Object.entries(source)) if (!isShallow(value)) names.add(name);
   if (saysHasGroups(source) && !hasValue(source["groups"])) names.add("groups");
   return names;
 }

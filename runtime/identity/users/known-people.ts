@@ -1,6 +1,7 @@
 /** People whom the store knows, as policies see them: for who asks what a policy would say of them. */
 import type { LiveSettings } from "../../config/compiled.ts";
 import type { UserFacts } from "../../policy/facts.ts";
+import { isShallow } from "../../shared/json/foreign-json.ts";
 import { isNamedByEmail } from "../../shared/user-id.ts";
 import type { Store } from "../../store/store.ts";
 import { toUser } from "../claims-record.ts";
@@ -20,7 +21,12 @@ export function createKnownPeople(store: Store): KnownPeople {
   const records = createRecords(store);
   const userOf = (record: IdentityRecord, settings: LiveSettings): UserFacts => {
     const { id, email, name, groups, claims, leftOut } = toUser(record, settings);
-    return { id, email, name, groups, claims, ...(leftOut && { leftOut }) };
+    // Records of older programs may have deeper claims, which no comparison could read.
+    const deep = Object.keys(claims).filter((claim) => !isShallow(claims[claim]));
+    if (deep.length === 0) return { id, email, name, groups, claims, ...(leftOut && { leftOut }) };
+    const shallow = Object.fromEntries(Object.entries(claims).filter(([claim]) => !deep.includes(claim)));
+    const missing = { groups: false, ...leftOut, claims: [...(leftOut?.claims ?? []), ...deep] };
+    return { id, email, name, groups, claims: shallow, leftOut: missing };
   };
   return {
     async find(named, settings) {

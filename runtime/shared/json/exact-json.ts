@@ -7,12 +7,11 @@
  * depth is bounded. Pure.
  */
 import { NumberToken } from "../canonical-json.ts";
+import { MAX_JSON_DEPTH } from "./foreign-json.ts";
 
 /** Objects are maps: no member's name means anything to this program. */
 export type ExactJson = null | boolean | string | NumberToken | readonly ExactJson[] | ExactObject;
 export type ExactObject = ReadonlyMap<string, ExactJson>;
-
-const MAX_DEPTH = 64;
 
 /** How many values may still be read, over several texts: small ones take far more time than their bytes. */
 export interface ValueBudget {
@@ -72,7 +71,7 @@ class Reader {
 
   value(depth: number): ExactJson {
     this.#budget.values -= 1;
-    if (depth > MAX_DEPTH || this.#budget.values < 0) throw new Unreadable();
+    if (depth > MAX_JSON_DEPTH || this.#budget.values < 0) throw new Unreadable();
     this.#take(SPACE);
     const first = this.#text[this.#at];
     if (first === '"') return this.#textValue();

@@ -1,6 +1,7 @@
 /** The guarded fetch (D18) as the reader of documents about clients: what counts as an answer, and how long it is fresh. */
 import { CLIENT_DOCUMENT_BYTES, type SafeFetch } from "../../../http/fetch/safe-fetch.ts";
 import type { FetchDocument, FetchedDocument } from "./remote-document.ts";
+import { parseForeignJson } from "../../../shared/json/foreign-json.ts";
 
 /**
  * @see OAuth Client ID Metadata Document (draft-ietf-oauth-client-id-metadata-document) §4: only 200, JSON, no redirects, at most 5 KiB, public addresses
@@ -22,7 +23,7 @@ export function createFetchDocument(deps: { readonly fetch: SafeFetch }): FetchD
     if (status !== 200) return { ok: false, reason: `status ${status}`, transient: status >= 500 || status === 429 };
     if (!isJson(headers["content-type"])) return { ok: false, reason: "not served as JSON" };
     try {
-      const document: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+      const document: unknown = parseForeignJson(body);
       return { ok: true, document, ...freshness(headers) };
     } catch {
       return { ok: false, reason: "not JSON" };

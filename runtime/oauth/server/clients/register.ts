@@ -23,6 +23,7 @@ import {
   type ClientMetadata,
   type ClientRecord,
 } from "../grant-records.ts";
+import { parseForeignJson } from "../../../shared/json/foreign-json.ts";
 
 const MAX_BODY_BYTES = 16_384;
 
@@ -89,7 +90,7 @@ async function readJson(exchange: Exchange): Promise<Step<unknown>> {
     return refuse("invalid_client_metadata", `The registration is larger than ${MAX_BODY_BYTES} bytes`);
   if (!body.ok) return refuse("invalid_client_metadata", "The request body cannot be read", body.reason);
   try {
-    return pass(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body.bytes)));
+    return pass(parseForeignJson(body.bytes));
   } catch {
     return refuse("invalid_client_metadata", "The request body is not JSON");
   }

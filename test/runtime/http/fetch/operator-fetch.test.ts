@@ -15,6 +15,10 @@ beforeAll(async () => {
       socket.write(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n64\r\n${"x".repeat(100)}\r\n1\r\nx\r\n`);
     else if (target === "/json")
       socket.write("HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}");
+    else if (target === "/deep")
+      socket.write(
+        `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n${"[".repeat(100)}`,
+      );
     else if (target === "/broken") socket.destroy();
   });
 });
@@ -38,6 +42,7 @@ describe("createOperatorFetch()", () => {
     ["/redirect", "fetch.redirect"],
     ["/large", "fetch.too-large"],
     ["/endless", "fetch.too-large"],
+    ["/deep", "fetch.too-large"],
     ["/silent?token=secret", "fetch.timeout"],
     ["/broken", "fetch.unreachable"],
   ])("refuses what %s does: %s", async (path, code) => {

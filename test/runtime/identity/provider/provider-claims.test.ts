@@ -23,6 +23,13 @@ describe("readProfile()", () => {
     expect(claims).toEqual({ sub: "u", department: "x" });
   });
 
+  it("takes a claim that is nested deeper than any reader goes for one that was not sent", () => {
+    const deep = JSON.parse(`${"[".repeat(20_000)}${"]".repeat(20_000)}`) as unknown;
+    const { claims, leftOut } = readProfile([{ sub: "u", department: "x", deep }], GROUPS);
+    expect(claims).toEqual({ sub: "u", department: "x" });
+    expect(leftOut?.claims).toEqual(["deep"]);
+  });
+
   it("lets later sources win", () => {
     expect(readProfile([{ name: "old", email: "a@b" }, { name: "new" }], GROUPS)).toMatchObject({
       name: "new",
