@@ -1,4 +1,5 @@
 /** The command line: text in and out, no logic of its own. Every command answers with an exit code. */
+import { terminalText } from "./shared/json/foreign-text.ts";
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 
@@ -21,7 +22,7 @@ type ExplainCommand = ExplainOptions & { config: string; certificate?: string; i
 export async function runCli(args: readonly string[]): Promise<number> {
   let exitCode = 0;
   const say = ({ ok, text }: { readonly ok: boolean; readonly text: string }): void => {
-    console.log(text);
+    console.log(terminalText(text));
     exitCode = ok ? 0 : 1;
   };
   const program = new Command("gateway")
@@ -103,7 +104,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
       const { EXPLAIN_EXIT, explainRequest } = await import("./tools/explain.ts");
       const { readSources } = await import("./control/bundle/sources.ts");
       const { text, answer } = explainRequest(await readSources([options.config]), options, certificate);
-      console.log(text);
+      console.log(terminalText(text));
       exitCode = EXPLAIN_EXIT[answer];
     });
 
@@ -232,7 +233,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     // Commander has printed its own message; help and version arrive here too, with code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (!(error instanceof GatewayError)) throw error;
-    console.error(errorText(error));
+    console.error(terminalText(errorText(error)));
     return 1;
   }
 }

@@ -4,14 +4,20 @@
  * Promises: the queue is bounded, and what finds it full is dropped and counted; a receiver that is away costs requests
  * nothing; what it answers is not logged, because it may repeat what it was sent.
  */
+import { Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+
 import { SpanKind, SpanStatusCode, TraceFlags, type HrTime, type SpanContext } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchSpanProcessor, type ReadableSpan } from "@opentelemetry/sdk-trace";
 
 import type { Log } from "../shared/log.ts";
+import { task } from "../shared/faults/guard.ts";
 import { within } from "../shared/clock.ts";
 import type { Span, SpanSink, TracingSettings } from "./tracing.ts";
+
+type ExportResult = Parameters<Parameters<OTLPTraceExporter["export"]>[1]>[0];
 
 export interface OtlpOptions extends Pick<TracingSettings, "headers" | "serviceName"> {
   /** URL of the traces receiver, "https://otlp.example.com/v1/traces". */
@@ -26,18 +32,15 @@ export interface OtlpOptions extends Pick<TracingSettings, "headers" | "serviceN
 
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
 const EXPORT_OK = 0;
+const EXPORT_FAILED = 1;
+const KEEP_ALIVE = { keepAlive: true };
 const MAX_BATCH = 512;
 const SCOPE = { name: "gateform" };
 
 export function openOtlpSink(options: OtlpOptions, { log }: { readonly log: Log }): SpanSink {
   const { endpoint, headers, serviceName, maxQueued = 8192, batchMs = 2000, timeoutMs = 5000 } = options;
   const resource = resourceFromAttributes({ "service.name": serviceName });
-  const exporter = new OTLPTraceExporter({
-    url: endpoint,
-    headers: Object.fromEntries(headers),
-    timeoutMillis: timeoutMs,
-    concurrencyLimit: 2,
-  });
+  let current = openExporter();
   let queued = 0;
   let exported = 0;
   let dropped = 0;
@@ -48,7 +51,12 @@ export function openOtlpSink(options: OtlpOptions, { log }: { readonly log: Log 
     exporter: {
       export(spans, done) {
         queued -= spans.length;
-        exporter.export(spans, (result) => {
+        const used = current;
+        let isOver = false;
+        const finish = (result: ExportResult): void => {
+          if (isOver) return;
+          isOver = true;
+          clearTimeout(deadline);
           const code: number = result.code;
           const fails = code !== EXPORT_OK;
           if (fails) failed += spans.length;
@@ -58,9 +66,20 @@ export function openOtlpSink(options: OtlpOptions, { log }: { readonly log: Log 
           if (!fails && isFailing) log.info("traces are exported again");
           isFailing = fails;
           done(result);
-        });
+        };
+        // The library's own time begins again with each byte, and never ends after an answer of 101: what it waits for ends
+        // with its connections, and the next batch has a new one.
+        const deadline = setTimeout(
+          task("the deadline of a batch of spans", () => {
+            if (current === used) current = openExporter();
+            used.abort();
+            finish({ code: EXPORT_FAILED, error: new Error("no answer in time") });
+          }),
+          timeoutMs + 500,
+        );
+        used.exporter.export(spans, finish);
       },
-      shutdown: () => exporter.shutdown(),
+      shutdown: () => current.exporter.shutdown(),
     },
     maxQueueSize: maxQueued,
     maxExportBatchSize: Math.min(MAX_BATCH, maxQueued),
@@ -87,8 +106,21 @@ export function openOtlpSink(options: OtlpOptions, { log }: { readonly log: Log 
         processor.shutdown().catch(() => {}),
         () => {},
       );
+      current.abort();
     },
   };
+
+  function openExporter(): { readonly exporter: OTLPTraceExporter; readonly abort: () => void } {
+    const agent = endpoint.startsWith("https:") ? new HttpsAgent(KEEP_ALIVE) : new HttpAgent(KEEP_ALIVE);
+    const exporter = new OTLPTraceExporter({
+      url: endpoint,
+      headers: Object.fromEntries(headers),
+      timeoutMillis: timeoutMs,
+      concurrencyLimit: 2,
+      httpAgentOptions: () => agent,
+    });
+    return { exporter, abort: () => agent.destroy() };
+  }
 }
 
 function readable(span: Span, resource: ReadableSpan["resource"]): ReadableSpan {

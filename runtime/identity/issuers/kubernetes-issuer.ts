@@ -8,8 +8,10 @@
  * @see https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account, "Service account issuer discovery"
  */
 import { readFile } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { join } from "node:path";
+import type { Duplex } from "node:stream";
 
 import type { Clock } from "../../shared/clock.ts";
 import { errorText } from "../../shared/errors.ts";
@@ -110,6 +112,14 @@ function ask(url: string, token: string, ca: string): Promise<ReadKeySet> {
         }),
       );
     });
+    // Unheard, such an answer would end the request without an error.
+    sent.on(
+      "upgrade",
+      guard(owner, ({ statusCode }: IncomingMessage, socket: Duplex) => {
+        socket.destroy();
+        refuse(`it answered ${statusCode}`);
+      }),
+    );
     sent.on(
       "error",
       guard(owner, (error: Error) => refuse(errorText(error))),

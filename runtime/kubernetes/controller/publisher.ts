@@ -175,10 +175,10 @@ export function createAdminPublisher(options: AdminPublisherOptions): SlicePubli
     );
   }
 
-  function refused(action: string, { status, body }: GatewayAnswer): GatewayError {
+  function refused(action: string, { status, body, said }: GatewayAnswer): GatewayError {
     const message = body?.["message"];
     const unknownName = 'it does not take requests by this name, name it in "admin_hosts" of the gateway';
-    const detail = typeof message === "string" ? message : status === 421 ? unknownName : `status ${status}`;
+    const detail = typeof message === "string" ? said(message) : status === 421 ? unknownName : `status ${status}`;
     return new GatewayError("publish.refused", `Cannot ${action} ${base}: ${detail}`);
   }
 }

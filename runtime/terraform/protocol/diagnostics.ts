@@ -1,4 +1,5 @@
 /** Errors and warnings with the place in the configuration that they are about. */
+import { foreignLines } from "../../shared/json/foreign-text.ts";
 import type { Message } from "./wire.ts";
 
 export type PathStep = { readonly attribute: string } | { readonly key: string } | { readonly index: number };
@@ -25,12 +26,17 @@ export function pathText(path: AttributePath): string {
   return text;
 }
 
+/** A gateway names 100 problems, each with a line. */
+const MAX_DETAIL = 32_000;
+
 /**
  * The dotted path goes into the detail as well: Terraform points at a header line where it cannot resolve a path,
  * and shows none at all for configurations it generated.
  */
 export function wireDiagnostic({ severity, summary, detail, path, pointAt = path }: Diagnostic): Message {
-  const text = path && path.length > 0 ? `${detail}\n\nAt ${pathText(path)}` : detail;
+  // Details repeat what gateways, and what answers in their place, said.
+  const said = foreignLines(detail, MAX_DETAIL);
+  const text = path && path.length > 0 ? `${said}\n\nAt ${pathText(path)}` : said;
   // A path without steps has no place at all in Terraform's eyes; without a path it shows where the block begins.
   const at = pointAt && pointAt.length > 0 ? { path: wirePath(pointAt) } : {};
   return { severity: severity === "error" ? 1 : 2, summary, detail: text, ...at };

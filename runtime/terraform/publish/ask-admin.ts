@@ -60,7 +60,8 @@ export async function askAdmin(
 }
 
 /** What the gateway says about a refusal, to stand behind the status. */
-export function reasonOf({ status, body }: GatewayAnswer): string {
+export function reasonOf({ status, body, said }: GatewayAnswer): string {
   if (status === 421) return ', which says that it does not take requests by this name; name it in "admin_hosts"';
-  return typeof body?.["message"] === "string" ? ` (${body["message"]})` : "";
+  const message = said(body?.["message"]);
+  return message === "" ? "" : ` (${message})`;
 }

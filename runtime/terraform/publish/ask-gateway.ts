@@ -1,6 +1,9 @@
 /** One request to a gateway's admin address. No redirects: the token goes to the address that was configured alone. */
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
+import type { Socket } from "node:net";
+
+import { foreignLines, withoutSent } from "../../shared/json/foreign-text.ts";
 
 /** What a gateway's certificate is validated by, and what is shown to it. PEM; {} = as the system has it. */
 export interface GatewayTls {
@@ -25,12 +28,18 @@ export interface GatewayAnswer {
   readonly text: string;
   /** The text as JSON, where it is an object. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
-  /** Word of the gateway for what is wrong. */
+  /** Word of the gateway for what is wrong; another server may say anything. */
   readonly error: string | undefined;
+  /**
+   * A text of the answer for people: bounded, printable, and without the token. Servers that are not gateways may answer
+   * with what was sent, and what is printed stays in logs of pipelines. "" for what is not a text.
+   */
+  readonly said: (value: unknown) => string;
 }
 
 /** As large as a slice may be. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const MAX_SAID = 8_000;
 
 /** Rejects with an error whose message says why there is no answer. */
 export function askGateway({ method, url, headers, body, timeoutMs, tls }: GatewayQuestion): Promise<GatewayAnswer> {
@@ -50,22 +59,24 @@ export function askGateway({ method, url, headers, body, timeoutMs, tls }: Gatew
       response.on("end", () => {
         const { statusCode: status = 0, headers: answered } = response;
         const text = Buffer.concat(chunks).toString("utf8");
-        resolve(answerOf(status, answered, status < 400 ? text : withoutToken(text, headers["authorization"])));
+        const { authorization = "" } = headers;
+        const sent = [authorization.slice(authorization.indexOf(" ") + 1)];
+        const said = (value: unknown): string =>
+          typeof value === "string" ? foreignLines(withoutSent(value, sent), MAX_SAID) : "";
+        resolve({ ...answerOf(status, answered, text), said });
       });
       response.on("error", (error) => reject(reasonOf(error, timeoutMs)));
+    });
+    request.on("upgrade", (response, socket: Socket) => {
+      socket.destroy();
+      reject(new Error(`it answers ${response.statusCode}, which no gateway does`));
     });
     request.on("error", (error) => reject(reasonOf(error, timeoutMs)));
     request.end(body);
   });
 }
 
-/** Who is no gateway may answer with what was sent, and refusals are printed in logs of pipelines. */
-function withoutToken(text: string, authorization: string | undefined): string {
-  const token = authorization?.slice(authorization.indexOf(" ") + 1) ?? "";
-  return token === "" ? text : text.replaceAll(token, "(token)");
-}
-
-function answerOf(status: number, headers: IncomingHttpHeaders, text: string): GatewayAnswer {
+function answerOf(status: number, headers: IncomingHttpHeaders, text: string): Omit<GatewayAnswer, "said"> {
   const single = Object.entries(headers).flatMap(([name, value]) =>
     typeof value === "string" ? [[name, value] as const] : [],
   );

@@ -77,6 +77,8 @@ export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions):
     if (answer.status === 404 && answer.error === "absent") return { kind: "absent", ...stored(store) };
     if (answer.status !== 200) throw failure("read", answer);
     const published = readSliceText(answer.text, known);
+    // Only a gateway names the digest. What another server answers may be what was sent, and must get into no state or plan.
+    if (published.kind === "slice" && answer.headers["etag"] !== `"${published.digest}"`) throw failure("read", answer);
     const isLive = answer.headers["gateway-live"] !== "false";
     return { ...published, ...(!isLive && { behind: true }), ...stored(store) };
   }
@@ -140,40 +142,39 @@ function conflict(
   return new GatewayError("publish.conflict", `${text}\n\n${reasonOf(answer)}`);
 }
 
-function refusal(owner: string, base: string, { body, ...answer }: GatewayAnswer): PublishRefusal {
+function refusal(owner: string, base: string, answer: GatewayAnswer): PublishRefusal {
+  const { body, said } = answer;
   const problems: readonly unknown[] = Array.isArray(body?.["problems"]) ? body["problems"] : [];
   const parts = problems.flatMap((problem): RefusedPart[] => {
     const { severity, path, message, source } = (problem ?? {}) as Record<string, unknown>;
     if (severity !== "error" || typeof message !== "string") return [];
     // What is wrong elsewhere has no place in this configuration.
-    if (typeof source === "string") return [{ path: "", message: `${source}: ${textOf(path)} ${message}` }];
-    return [{ path: textOf(path), message }];
+    if (typeof source === "string") return [{ path: "", message: said(`${source}: ${textOf(path)} ${message}`) }];
+    return [{ path: said(path), message: said(message) }];
   });
-  return new PublishRefusal(
-    `The gateway at "${base}" refuses the slice of "${owner}": ${reasonOf({ body, ...answer })}`,
-    parts,
-  );
+  return new PublishRefusal(`The gateway at "${base}" refuses the slice of "${owner}": ${reasonOf(answer)}`, parts);
 }
 
-function notLive(owner: string, base: string, { body }: GatewayAnswer): GatewayError {
+function notLive(owner: string, base: string, { body, said }: GatewayAnswer): GatewayError {
   const laggards: readonly unknown[] = Array.isArray(body?.["laggards"]) ? body["laggards"] : [];
   const lines = laggards.map((laggard) => {
     const { id, reason } = (laggard ?? {}) as Record<string, unknown>;
-    return `  ${textOf(id)} ${textOf(reason)}`;
+    return `  ${said(id)} ${said(reason)}`;
   });
   const text = `The gateway at "${base}" has the slice of "${owner}", but not every process of it serves it yet`;
   return new GatewayError(NOT_LIVE, `${text}:\n${lines.join("\n")}`);
 }
 
-function reasonOf({ status, text, body }: GatewayAnswer): string {
+function reasonOf({ status, headers, body, said }: GatewayAnswer): string {
   if (status === 401) return "it does not take the token";
   const { message, error } = body ?? {};
   if (status === 403 && error === "token") return 'it has no "admin_token", so it takes no changes';
-  if (typeof message === "string") return message;
+  if (typeof message === "string") return said(message);
   if (status === 421) return 'it does not take requests by this name; name it in "admin_hosts" of the gateway';
-  if (typeof error === "string" && status !== 404) return `${error} (status ${status})`;
-  const said = text.slice(0, 200).trim();
-  return `it answers ${status}${said === "" ? "" : ` (${said})`}; is this the admin address of a gateway?`;
+  if (typeof error === "string" && status !== 404) return `${said(error)} (status ${status})`;
+  // A page of another server says nothing that helps, and may repeat the request.
+  const type = said(headers["content-type"]?.split(";", 1)[0]).slice(0, 60);
+  return `it answers ${status}${type === "" ? "" : ` (${type})`}; is this the admin address of a gateway?`;
 }
 
 function digestOf(text: string): string | undefined {

@@ -5,6 +5,7 @@
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { Connection } from "../publish/admin-token.ts";
+import type { GatewayAnswer } from "../publish/ask-gateway.ts";
 import { askAdmin, GATEWAY_URL, reasonOf, TOKEN_REF } from "../publish/ask-admin.ts";
 import { DATA_SOURCE_TLS } from "../publish/gateway-tls.ts";
 import type { DataSource } from "../protocol/provider.ts";
@@ -70,25 +71,26 @@ export function createStatusDataSource(connection: Connection): DataSource {
           `Cannot read the status of the gateway at "${answer.base}": it answered ${answer.status}${reasonOf(answer)}`,
         );
       }
-      return { ...config, ...statusValues(answer.body) };
+      return { ...config, ...statusValues(answer.body, answer.said) };
     },
   };
 }
 
-function statusValues(body: Readonly<Record<string, unknown>>): ValueMap {
+function statusValues(body: Readonly<Record<string, unknown>>, said: GatewayAnswer["said"]): ValueMap {
+  const textOf = (value: unknown): Value => (typeof value === "string" ? said(value) : null);
   const bundle = recordOf(body["bundle"]);
   const problems = recordOf(bundle["lastError"])["problems"];
   return {
     digest: textOf(bundle["digest"]),
     generation: typeof bundle["generation"] === "number" ? bundle["generation"] : null,
     store_ok: body["store"] === "ok",
-    problems: Array.isArray(problems) ? problems.map(String) : [],
+    problems: Array.isArray(problems) ? problems.map(said) : [],
     slices: listOf(bundle["slices"]).map((slice) => ({
       owner: textOf(slice["owner"]),
       file: textOf(slice["file"]),
       ok: slice["ok"] === true,
     })),
-    seal_key: body["seal_key"] ? JSON.stringify(body["seal_key"]) : null,
+    seal_key: body["seal_key"] ? said(JSON.stringify(body["seal_key"])) : null,
   };
 }
 
@@ -98,8 +100,4 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> {
 
 function listOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
   return Array.isArray(value) ? value.map(recordOf) : [];
-}
-
-function textOf(value: unknown): Value {
-  return typeof value === "string" ? value : null;
 }

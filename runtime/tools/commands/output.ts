@@ -1,10 +1,12 @@
 /** What commands print: tables for people, JSON for programs. */
+import { terminalText } from "../../shared/json/foreign-text.ts";
+import { visibleText } from "../../shared/json/visible-text.ts";
 
 export type Row = Readonly<Record<string, string | number | undefined>>;
 
 /** @param isJson one JSON array; otherwise columns, or `none` when there is nothing */
 export function printRows(rows: readonly Row[], isJson: boolean, none: string): void {
-  if (isJson) return console.log(JSON.stringify(rows, null, 2));
+  if (isJson) return console.log(terminalText(JSON.stringify(rows, null, 2)));
   const [first] = rows;
   if (!first) return console.log(none);
   const names = Object.keys(first);
@@ -41,5 +43,5 @@ export function timeText(epochSeconds: number): string {
 
 /** Names from outside (clients call themselves what they like) must not steer the terminal. */
 function show(value: string | number | undefined): string {
-  return String(value ?? "").replace(/[\p{Cc}\p{Cf}]/gu, "?");
+  return visibleText(String(value ?? ""));
 }

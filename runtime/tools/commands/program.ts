@@ -1,4 +1,5 @@
 /** The administrator's commands: words and options; what they do is in the files beside. */
+import { terminalText } from "../../shared/json/foreign-text.ts";
 import type { Command } from "commander";
 
 import type { AuditOptions } from "../audit/command.ts";
@@ -225,8 +226,8 @@ export function addAuditCommands(program: Command, exit: (code: number) => void)
       options,
       process.stderr,
     );
-    if (isProblem) console.error(text);
-    else console.log(text);
+    if (isProblem) console.error(terminalText(text));
+    else console.log(terminalText(text));
     exit(exitCode);
   };
   onFiles(
@@ -261,8 +262,8 @@ export function addPolicyCommands(program: Command, exit: (code: number) => void
     .action(async (old: string, next: string, options: DiffOptions) => {
       const { diffConfigurations, DIFF_EXIT } = await import("../diff/command.ts");
       const { text, answer } = await diffConfigurations(old, next, options);
-      if (answer === "problem") console.error(text);
-      else console.log(text);
+      if (answer === "problem") console.error(terminalText(text));
+      else console.log(terminalText(text));
       exit(DIFF_EXIT[answer]);
     });
   program
@@ -280,7 +281,7 @@ export function addPolicyCommands(program: Command, exit: (code: number) => void
     .action(async (options: ReplayOptions) => {
       const { replayWithProgress } = await import("../replay/command.ts");
       const { text, exitCode } = await replayWithProgress(options, process.env, process.stderr);
-      console.log(text);
+      console.log(terminalText(text));
       exit(exitCode);
     });
 }

@@ -2,12 +2,17 @@
 import { readFile } from "node:fs/promises";
 import { get } from "node:http";
 import { get as secureGet } from "node:https";
+import type { Socket } from "node:net";
 
 import { errorText } from "../../shared/errors.ts";
+import { foreignLines } from "../../shared/json/foreign-text.ts";
 import { DEFAULT_ADMIN_ADDRESS } from "../../features/listener/settings.ts";
 import { parseListener } from "../../settings/values.ts";
 
 const ANSWER_WITHIN_MS = 5_000;
+const MAX_ANSWER_BYTES = 256 * 1024;
+/** A gateway says its state, and what it waits for. */
+const MAX_SHOWN = 4_000;
 
 export interface ReadyResult {
   readonly ok: boolean;
@@ -26,6 +31,7 @@ export interface ReadyOptions {
 export async function askReadiness(
   address = DEFAULT_ADMIN_ADDRESS,
   { ca: caFile, serverName }: ReadyOptions = {},
+  withinMs = ANSWER_WITHIN_MS,
 ): Promise<ReadyResult> {
   const isSecure = address.startsWith("https://");
   const listener = parseListener(address.replace(/^https?:\/\//, ""));
@@ -47,14 +53,27 @@ export async function askReadiness(
   }
   return new Promise((resolve) => {
     const fail = (error: unknown): void => resolve(failed(error));
-    const options = { host: hostname, port, path: "/readyz", agent: false, timeout: ANSWER_WITHIN_MS };
+    // For the whole of it, not for each silence.
+    const signal = AbortSignal.timeout(withinMs);
+    const options = { host: hostname, port, path: "/readyz", agent: false, signal };
     const request = (isSecure ? secureGet : get)({ ...options, ...tls }, (answer) => {
-      let text = "";
-      answer.on("data", (chunk: Buffer) => (text += chunk.toString()));
+      const chunks: Buffer[] = [];
+      let size = 0;
+      answer.on("data", (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > MAX_ANSWER_BYTES) request.destroy(new Error("its answer is too long"));
+        else chunks.push(chunk);
+      });
       answer.once("error", fail);
-      answer.once("end", () => resolve({ ok: answer.statusCode === 200, text: text.trim() }));
+      answer.once("end", () => {
+        const text = foreignLines(Buffer.concat(chunks).toString("utf8").trim(), MAX_SHOWN);
+        resolve({ ok: answer.statusCode === 200, text });
+      });
     });
-    request.once("timeout", () => request.destroy(new Error("no answer within 5 s")));
-    request.once("error", fail);
+    request.once("upgrade", (_, socket: Socket) => {
+      socket.destroy();
+      fail(new Error("it answers 101, which is no answer of a gateway"));
+    });
+    request.once("error", (error) => fail(signal.aborted ? new Error(`no answer within ${withinMs / 1000} s`) : error));
   });
 }

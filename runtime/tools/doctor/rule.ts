@@ -1,4 +1,5 @@
 /** What a rule is: one thing that clients rely on, and how to see whether it holds. */
+import { foreignText } from "../../shared/json/foreign-text.ts";
 import type { Answer } from "./ask.ts";
 import type { Visit } from "./visit.ts";
 
@@ -20,11 +21,11 @@ export interface Rule {
 export const HOLDS: Verdict = { outcome: "holds" };
 
 export function broken(seen: string, fix: string): Verdict {
-  return { outcome: "broken", seen: short(seen), fix };
+  return { outcome: "broken", seen: short(seen), fix: foreignText(fix, 600) };
 }
 
 export function unknown(because: string): Verdict {
-  return { outcome: "unknown", because };
+  return { outcome: "unknown", because: foreignText(because, 600) };
 }
 
 export function holdsIf(holds: boolean, seen: string, fix: string): Verdict {
@@ -42,8 +43,7 @@ export function describe(answer: Answer): string {
 
 /** Text of the other side, on one line and bounded. */
 export function short(text: string): string {
-  const line = text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
-  return line.length > 240 ? `${line.slice(0, 240)}…` : line;
+  return foreignText(text.replace(/\s+/g, " "), 240);
 }
 
 /** True for a list that contains the text. */

@@ -1,5 +1,6 @@
 /** Spans to a receiver over HTTP: what arrives, what is dropped, and that nobody waits for it. */
 import { execFile } from "node:child_process";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { promisify } from "node:util";
 
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -87,6 +88,46 @@ test("a receiver that refuses: counted, logged once without its answer, and told
   sink?.add(SPAN);
   await expect.poll(() => sink?.counts().exported).toBe(1);
   expect(lines).toHaveLength(2);
+});
+
+test.each([
+  ["101", "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n", false],
+  ["a body that drips", "HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n", true],
+])("a receiver that answers with %s costs the batches that it got, and none after them", async (_, head, drips) => {
+  let bad = 4;
+  const opened = new Set<Socket>();
+  const server = createServer((socket) => {
+    opened.add(socket);
+    socket.on("close", () => opened.delete(socket)).on("error", () => {});
+    socket.on("data", (bytes) => {
+      if (!bytes.includes("POST")) return;
+      bad -= 1;
+      if (bad < 0) {
+        socket.write("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}");
+        return;
+      }
+      socket.write(head);
+      const timer = drips ? setInterval(() => socket.write("."), 10) : undefined;
+      socket.on("close", () => clearInterval(timer));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`;
+    open({ endpoint, timeoutMs: 100 });
+    for (let count = 1; count <= 4; count += 1) {
+      sink?.add(SPAN);
+      await expect.poll(() => sink?.counts().failed, { timeout: 10_000 }).toBe(count);
+    }
+    sink?.add(SPAN);
+    await expect.poll(() => sink?.counts().exported, { timeout: 10_000 }).toBe(1);
+    // Nothing of the bad ones is left open.
+    await expect.poll(() => opened.size).toBeLessThanOrEqual(1);
+  } finally {
+    await sink?.close();
+    for (const socket of opened) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  }
 });
 
 test("close() sends what waits, and is not kept by a receiver that hangs", async () => {

@@ -150,6 +150,10 @@ describe("a cluster", () => {
       () => void (answer = { status: 302, body: "", headers: { location: "https://evil.example" } }),
     ],
     ["that refuses the pod", () => void (answer = { status: 403, body: "{}" })],
+    [
+      "that answers 101",
+      () => void (answer = { status: 101, body: "", headers: { connection: "upgrade", upgrade: "x" } }),
+    ],
     ["that answers with no JSON", () => void (answer = { status: 200, body: "<html>" })],
     [
       "that answers without end",

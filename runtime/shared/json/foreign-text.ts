@@ -1,0 +1,101 @@
+/**
+ * The one writer of texts that came from elsewhere (servers, clients, users, files of others) before the eyes of people:
+ * pages of the console, terminals, messages of Terraform.
+ *
+ * Untrusted input: the text. Promises: nothing in it steers a terminal or hides what stands next to it, C1 controls and
+ * bidirectional marks included; JSON stays the JSON that it was; `foreignText` is bounded; a text through `withoutSent`
+ * does not hold what was sent to its author, in the spellings that servers repeat requests in.
+ */
+import { escapeUnits, visibleText } from "./visible-text.ts";
+
+const MAX_CHARACTERS = 200;
+
+/** Nothing invisible, on one line, and no longer than said. What is cut off is told. */
+export function foreignText(text: string, maxCharacters = MAX_CHARACTERS): string {
+  if (text.length <= maxCharacters) return visibleText(text);
+  // Not within a character of two units.
+  const shown = text.slice(0, maxCharacters).replace(/[\ud800-\udbff]$/, "");
+  return `${visibleText(shown)}… (${text.length - shown.length} more characters)`;
+}
+
+/** The same of a text of several lines. */
+export function foreignLines(text: string, maxCharacters: number): string {
+  const shown = text.slice(0, maxCharacters).replace(/[\ud800-\udbff]$/, "");
+  const lines = shown.split(/\r?\n/).map(visibleText).join("\n");
+  return shown.length === text.length ? lines : `${lines}… (${text.length - shown.length} more characters)`;
+}
+
+/** All that a terminal or a log viewer may obey. Columns of a table may be far apart: spaces stay as many as they are. */
+const STEERING = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+/** What a command prints, whole. Within JSON the escapes are JSON's own. */
+export function terminalText(text: string): string {
+  return text.replaceAll("\r\n", "\n").replace(STEERING, escapeUnits);
+}
+
+/** Tokens of words are in sentences in part; less of one than this is worth nothing. */
+const WINDOW = 16;
+const MAX_READ = 16_384;
+const REPEATED = "(omitted: it repeats what was sent)";
+
+/** @param sent tokens and the like; shorter ones than 4 characters are not looked for */
+export function withoutSent(text: string, sent: readonly string[]): string {
+  if (text === "") return text;
+  const secrets = sent.map(plain).filter((secret) => secret.length >= 4);
+  if (secrets.length === 0) return text;
+  // What is longer is cut: nothing is shown that was not looked through.
+  const read = text.slice(0, MAX_READ);
+  return secrets.some((secret) => spellings(read).some((spelling) => repeats(spelling, secret))) ? REPEATED : read;
+}
+
+function repeats(text: string, secret: string): boolean {
+  const size = Math.min(WINDOW, secret.length);
+  for (let at = 0; at + size <= secret.length; at++) if (text.includes(secret.slice(at, at + size))) return true;
+  return false;
+}
+
+/** Without the signs that are put between characters, and in one case. */
+function plain(text: string): string {
+  return text.replace(/[^A-Za-z0-9]+/g, "").toLowerCase();
+}
+
+/** A text as it is, unescaped as often as two servers may have escaped it, and what is encoded in it; forwards and backwards. */
+function spellings(text: string): readonly string[] {
+  const once = unescaped(text);
+  const all = new Set([text, once, unescaped(once)]);
+  for (const each of [...all]) for (const decoded of decodings(each)) all.add(decoded).add(unescaped(decoded));
+  return [...all].flatMap((each) => {
+    const short = plain(each);
+    return [short, Array.from(short).reverse().join("")];
+  });
+}
+
+/** Escapes of JSON, JavaScript, addresses, HTML and quoted-printable text. */
+function unescaped(text: string): string {
+  return text
+    .replaceAll(
+      /\\u\{?([0-9a-fA-F]{1,6})\}?|\\x([0-9a-fA-F]{2})|[%=]([0-9a-fA-F]{2})|&#x([0-9a-fA-F]{1,6});?/g,
+      (whole, ...of) =>
+        character(whole, Number.parseInt(of.slice(0, 4).find((digits) => digits !== undefined) as string, 16)),
+    )
+    .replaceAll(/&#([0-9]{1,7});?|\\([0-7]{3})/g, (whole, decimal?: string, octal?: string) =>
+      character(whole, decimal === undefined ? Number.parseInt(octal ?? "", 8) : Number(decimal)),
+    );
+}
+
+function character(whole: string, code: number): string {
+  return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+}
+
+function decodings(text: string): readonly string[] {
+  const found: string[] = [];
+  // Lines of encoded text are broken after 60 or 76 characters.
+  const joined = text.replaceAll(/[\r\n\t "']+|\\[nrt]/g, " ");
+  for (const each of [joined, joined.replaceAll(" ", "")]) {
+    for (const [run] of each.matchAll(/[A-Za-z0-9+/_-]{6,}/g))
+      for (let start = 0; start < 4; start++) found.push(Buffer.from(run.slice(start), "base64").toString("latin1"));
+    for (const [run] of each.matchAll(/(?:[0-9a-fA-F]{2}[ :,-]?){4,}/g))
+      found.push(Buffer.from(run.replaceAll(/[^0-9a-fA-F]/g, ""), "hex").toString("latin1"));
+  }
+  return found;
+}
