@@ -1,13 +1,13 @@
 /** One writer at a time, also after writers that were killed. */
 import { spawnSync } from "node:child_process";
-import { readlinkSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { hostname, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 import { hashSecret } from "../../runtime/shared/keys.ts";
+import { processSpace } from "../../runtime/shared/net/process-space.ts";
 import { withFileLock } from "../../runtime/terraform/publish/file-lock.ts";
 
 /** What happens behind a look at a file, before the process that looked goes on. */
@@ -26,7 +26,7 @@ vi.mock("node:fs/promises", async (original) => {
 
 let directory = "";
 /** Of a process that has ended. */
-const place = `${hostname()} ${readlinkSync("/proc/self/ns/pid")} ${spawnSync("true").pid}`;
+const place = `${processSpace()} ${spawnSync("true").pid}`;
 beforeAll(async () => (directory = await mkdtemp(join(tmpdir(), "gateway-lock-"))));
 afterAll(() => rm(directory, { recursive: true, force: true }));
 

@@ -7,6 +7,7 @@
 import { hostname } from "node:os";
 
 import { errorText } from "../../shared/errors.ts";
+import { processSpace } from "../../shared/net/process-space.ts";
 import { randomSecret } from "../../shared/keys.ts";
 import type { Log } from "../../shared/log.ts";
 import { epochSeconds, type Closable, type Clock } from "../../shared/clock.ts";
@@ -29,6 +30,8 @@ export interface PresenceRow {
   readonly degraded?: readonly { readonly owner: string; readonly problems: readonly string[] }[];
   /** Ids of its shared secrets, current first; absent without one, and in what older programs write. */
   readonly secrets?: readonly string[];
+  /** Where the number in the id is of this process; absent in what older programs write. */
+  readonly space?: string;
   /** Epoch seconds. */
   readonly seen: number;
 }
@@ -74,13 +77,15 @@ export async function readAllPresence(store: Pick<Store, "list">): Promise<reado
  *
  * @param own name of the calling process; an old record with its process number is of an earlier container of this host
  */
-export function hasEnded({ id, seen }: PresenceRow, nowSeconds: number, own?: string): boolean {
+export function hasEnded({ id, seen, space }: PresenceRow, nowSeconds: number, own?: string): boolean {
   const prefix = `${hostname()}-`;
   if (!id.startsWith(prefix) || nowSeconds - seen < SILENT_AFTER_MS / 1000) return false;
   const named = /^(\d+)-[\w-]{4}(?:\/\d+)?$/.exec(id.slice(prefix.length));
   if (!named) return false;
   const pid = Number(named[1]);
   if (pid === process.pid) return own !== undefined && baseOf(id) !== baseOf(own);
+  // Of another machine, or container, with the same name: it may serve.
+  if (space !== processSpace()) return false;
   try {
     process.kill(pid, 0);
     return false;
@@ -158,7 +163,14 @@ export async function startPresence({ store, id, bundle, secrets, clock, log }: 
 
   function row(): PresenceRow {
     const { digest, published, lastError, degraded } = bundle.status();
-    const common = { id, digest, ...(secrets && { secrets }), seen: nowSeconds(), ...behind(degraded) };
+    const common = {
+      id,
+      digest,
+      ...(secrets && { secrets }),
+      space: processSpace(),
+      seen: nowSeconds(),
+      ...behind(degraded),
+    };
     if (!published) return { ...common, published: 0 };
     const { generation, inForce } = published;
     if (!lastError || lastError.partial || generation <= inForce) return { ...common, published: inForce };

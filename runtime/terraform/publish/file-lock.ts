@@ -4,13 +4,12 @@
  * The lock is a file that only one process can create. Its holder works for milliseconds, so a lock that lasts is of a process
  * that was killed: it is removed when its process has certainly ended, or when it is old.
  */
-import { readlinkSync } from "node:fs";
 import { link, open, readFile, stat, unlink } from "node:fs/promises";
-import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { GatewayError } from "../../shared/errors.ts";
 import { hashSecret, randomSecret } from "../../shared/keys.ts";
+import { processSpace } from "../../shared/net/process-space.ts";
 
 /** A disk that is busy may take seconds to flush a file and its directory. */
 const STALE_AFTER_MS = 30_000;
@@ -105,15 +104,7 @@ async function removeStale(lock: string, stale: string, own: string): Promise<bo
   return false;
 }
 
-/** Machine, process namespace and process number: equal marks but for the number are processes that see each other. */
+/** Equal marks but for the number are processes that see each other. */
 function processMark(): string {
-  return `${hostname()} ${pidNamespace()} ${process.pid}`;
-}
-
-function pidNamespace(): string {
-  try {
-    return readlinkSync("/proc/self/ns/pid");
-  } catch {
-    return "-";
-  }
+  return `${processSpace()} ${process.pid}`;
 }

@@ -19,6 +19,7 @@ import { createPublishedSlices, sliceKey } from "../../../../runtime/control/bun
 import { createPublisher, type Publisher, type PublishOutcome } from "../../../../runtime/control/bundle/publisher.ts";
 import type { BundleStatus } from "../../../../runtime/control/bundle/bundle.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
+import { processSpace } from "../../../../runtime/shared/net/process-space.ts";
 import type { Store } from "../../../../runtime/store/store.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { createBreakableStore, type BreakableStore } from "../../../support/store.ts";
@@ -245,10 +246,20 @@ describe("who has it in force", () => {
 
   test("does not include a process of this machine that has ended", async () => {
     const ended = spawnSync("true").pid;
-    await process({ id: `${hostname()}-${ended}-abcd`, seen: 0 });
-    await process({ id: `${hostname()}-${ended}-abcd/2`, seen: 0 });
+    const space = processSpace();
+    await process({ id: `${hostname()}-${ended}-abcd`, seen: 0, space });
+    await process({ id: `${hostname()}-${ended}-abcd/2`, seen: 0, space });
     await process({ id: `another-host-${ended}-abcd`, seen: 0, published: 1 });
     expect(await publish("a", "1")).toMatchObject({ replicas: 1, laggards: [] });
+  });
+
+  test.each([
+    ["another machine's or container's", "another 4026531836"],
+    ["an older program's", undefined],
+  ])("names one that is silent where its number may be %s", async (_whose, space) => {
+    const id = `${hostname()}-${spawnSync("true").pid}-abcd`;
+    await process({ id, seen: 0, ...(space !== undefined && { space }) });
+    expect(await publish("a", "1")).toMatchObject({ replicas: 1, laggards: [{ id }] });
   });
 
   test("is awaited of whoever is slow and shows signs of life", async () => {
@@ -295,7 +306,9 @@ describe("startPresence()", () => {
       },
     };
     const presence = await startPresence({ store, id: "w1", bundle, clock, log: silentLog() });
-    expect(await rows()).toEqual([{ id: "w1", digest: "d1", published: 3, seen: expect.any(Number) }]);
+    expect(await rows()).toEqual([
+      { id: "w1", digest: "d1", published: 3, space: processSpace(), seen: expect.any(Number) },
+    ]);
     current = {
       ...status,
       published: { generation: 5, inForce: 3 },
