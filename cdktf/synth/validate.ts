@@ -1,5 +1,6 @@
 /** The checks of the real loader on a slice that may still have unknown values in it. */
 import { loadSlices } from "../../runtime/config/load.ts";
+import { UNKNOWN_VALUE } from "../../runtime/policy/operands/impossible-operands.ts";
 import { messageWithPath, type Problem, type ValuePath } from "../../runtime/settings/problem.ts";
 import { canonicalJson } from "../../runtime/shared/canonical-json.ts";
 import type { Slice } from "../../runtime/config/slice.ts";
@@ -45,7 +46,9 @@ function withPlaceholders(value: unknown, path: ValuePath, unresolved: ValuePath
     const pieces = splitTokens(value);
     if (pieces.every(({ isToken }) => !isToken)) return value;
     unresolved.push(path);
-    return pieces.map(({ text, isToken }) => (isToken ? `unknown-${text.replaceAll(/\D/g, "")}` : text)).join("");
+    return pieces
+      .map(({ text, isToken }) => (isToken ? `${UNKNOWN_VALUE}${text.replaceAll(/\D/g, "")}` : text))
+      .join("");
   }
   if (Token.isUnresolved(value)) {
     unresolved.push(path);

@@ -21,6 +21,9 @@ export interface ImpossibleOperand {
   readonly isError: boolean;
 }
 
+/** Stands in constructs for a value that only Terraform knows, as "${…}" does in Terraform's own functions. */
+export const UNKNOWN_VALUE = "unknown-value-";
+
 /** Names without "*"; a "*" in a path, a URI or an id may be meant where it is not at an end. */
 const WITHOUT_STAR = new Set(["mcp_tool", "mcp_prompt", "mcp_method", "domain", "email", "idp"]);
 const SELDOM_STAR = new Set(["http_path", "mcp_resource", "user"]);
@@ -41,8 +44,7 @@ export function impossibleOperand(
   if (name === "mcp_tool_argument")
     return impossibleOperand("mcp_tool", (data as { readonly tool: StringMatch }).tool, action, operator);
   for (const operand of operandsOf(name, data)) {
-    // A stand-in for a value that only Terraform knows.
-    if (operand.text.includes("${")) continue;
+    if (operand.text.includes("${") || operand.text.includes(UNKNOWN_VALUE)) continue;
     const message = problemOf(name, operand);
     if (message !== undefined) return { message, isError: action !== "allow" || isNegated !== operand.isNegative };
   }

@@ -68,7 +68,7 @@ export function describeDecisions(world: () => ConsoleWorld): void {
       await page.getByRole("heading", { name: "All fields" }).waitFor();
       const text = await page.locator("main").innerText();
       expect(text).toContain("This is the configuration that decided.");
-      expect(text).toMatch(/A deny rule, all of: holds\s+holds mcp_tool/);
+      expect(text).toMatch(/A deny rule, all of: holds\s+This rule decided\.\s+holds mcp_tool/);
       expect(consoleErrors).toEqual([]);
       const address = page.url();
       await context.close();

@@ -90,7 +90,7 @@ routes:
       const beside = page.getByRole("navigation", { name: "Approvals" }).getByRole("link");
       expect(await beside.allInnerTexts()).toEqual(["Approvals", "Tool lock", "Blocks"]);
       await page.getByRole("link", { name: "team-c/guarded" }).click();
-      expect(await page.locator("pre").innerText()).toContain("+ add_note: not in the lock");
+      expect(await page.locator("pre").innerText()).toContain("~ add_note: differs from the lock");
       expect(consoleErrors).toEqual([]);
       await context.close();
       const { page: other, context: otherContext } = await world().visit("bob", "/tool-lock/team-c/guarded");
