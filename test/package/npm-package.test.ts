@@ -238,7 +238,7 @@ describe("the npm package", { timeout: LONG_MS }, () => {
       const route = config?.routes.find(({ name }) => name === "github");
       return route && { ...route.doc, name: route.name };
     };
-    expect(routeOf("gateway.yaml", yaml)).toMatchObject({ name: "github", from: "https://github.mcp.example.com" });
+    expect(routeOf("gateway.yaml", yaml)).toMatchObject({ name: "github", from: "https://localhost:8443" });
     expect(routeOf("team.json", bundle)).toEqual(routeOf("gateway.yaml", yaml));
   });
 
