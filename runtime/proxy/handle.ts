@@ -43,6 +43,7 @@ import { upgrade } from "./forwarding/upgrade.ts";
 import { rewritePath } from "./forwarding/upstream-path.ts";
 import { cookieSealBeginnings } from "../identity/cookie.ts";
 import { attachInternalToken, refusalOf, type InternalTokenDeps } from "./internal-token.ts";
+import { createListChanges } from "./lists/list-changes.ts";
 import type { ToolLockDeps } from "./lists/tool-lock.ts";
 import {
   answerPreflight,
@@ -136,6 +137,7 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
   const states = createUpstreamStates();
   const checks = createHealthChecks({ transport, log: deps.log });
   const maglevTables = createMaglevTables();
+  const listChanges = createListChanges(deps);
   const follow = (next: Snapshot): void => {
     states.follow(next);
     maglevTables.follow(next);
@@ -152,8 +154,10 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
     streams,
     messageAddresses,
     taskIds,
-    hopCounter: createHopCounter(idOf(deps.keys)),
+    // The same in all processes that share the secret.
+    hopCounter: createHopCounter(deps.keys.derive("gateway-id")[0]?.toString("hex", 0, 6) ?? ""),
     cookieSeals: cookieSealBeginnings(deps.keys),
+    listChanges,
     sealSession: (context, upstreamSession) => sealSession(mcpSessions, context, upstreamSession),
     refusalOf: (context, status, headers) => refusalOf(deps, context, status, headers),
     begun: () => (underWay += 1),
@@ -268,6 +272,7 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
       unsubscribe();
       checks.close();
       maglevTables.close();
+      listChanges.close();
       streams.endAll((stream) => stream.isEndless);
       await idleWithin(timeoutMs);
       streams.close();
@@ -285,11 +290,6 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
       };
     });
   }
-}
-
-/** The same in all processes that share the secret. */
-function idOf(keys: Keys): string {
-  return keys.derive("gateway-id")[0]?.toString("hex", 0, 6) ?? "";
 }
 
 function poolKeysOf(snapshot: Snapshot, checks: HealthChecks): ReadonlySet<string> {

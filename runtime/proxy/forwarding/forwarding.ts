@@ -16,7 +16,7 @@ import { respondError } from "../../http/respond.ts";
 import type { MessageAddresses } from "../../mcp/message-address.ts";
 import { announcementReader } from "../announced-address.ts";
 import { taskReaderFor, type TaskDeps } from "../tasks/task-reader.ts";
-import { memberReaderFor } from "../lists/member-reader.ts";
+import { answerReaderFor } from "../lists/member-reader.ts";
 import { listReaderFor } from "../lists/list-reader.ts";
 import type { AnswerReader, ListReceiver } from "../lists/list-receiver.ts";
 import type { ListDeps } from "../lists/list-rules.ts";
@@ -124,8 +124,11 @@ export class Forwarding implements ListReceiver {
       this.#lists = prepared.isMcpServer ? listReaderFor(this.#deps, this.#context, this) : undefined;
     const receiver = prepared.isMcpServer ? taskReaderFor(this.#deps, this.#context, this.#lists ?? this) : this;
     const isMcpStream = prepared.isMcpServer && exchange.method === "GET";
-    const first = isMcpStream
+    const announcing = isMcpStream
       ? announcementReader(this.#deps.messageAddresses, this.#context, this.#upstream, receiver)
+      : receiver;
+    const first = prepared.isMcpServer
+      ? answerReaderFor(this.#deps, this.#context, announcing, receiver, this)
       : receiver;
     this.#call = this.#deps.transport.send(
       {
@@ -141,7 +144,7 @@ export class Forwarding implements ListReceiver {
         // Between two events of a stream any time may pass.
         idleTimeoutMs: idleTimeoutMs ?? (isStream ? 0 : timeoutMs),
       },
-      new GuardedReceiver(prepared.isMcpServer ? memberReaderFor(this.#context, first, receiver) : first, this),
+      new GuardedReceiver(first, this),
     );
   }
 

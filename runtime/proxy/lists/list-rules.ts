@@ -5,6 +5,7 @@ import { isPlainToolName } from "../../policy/mcp/tool-names.ts";
 import { mayUse, type ListedItem } from "../../policy/reach.ts";
 import type { RequestContext } from "../request-context.ts";
 import { clearTools } from "../../mcp/clear-tools.ts";
+import type { ListChanges } from "./list-changes.ts";
 import type { LockReader, ToolLockDeps } from "./tool-lock.ts";
 
 /** Criteria times items of one list: 400 items of the largest policy, all that a list may have of ordinary ones. */
@@ -50,6 +51,8 @@ export function keepsFor(
 
 export interface ListDeps extends ToolLockDeps {
   readonly log: Log;
+  /** Absent: clients hear only of what their servers change. */
+  readonly listChanges?: ListChanges;
   /** Absent: nothing is ever blocked. */
   readonly blocks?: Pick<Blocks, "find" | "hasTools" | "blockedTools">;
 }

@@ -7,14 +7,20 @@ import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import { upstreamHeader, type UpstreamHeaders, type UpstreamReceiver } from "../../upstreams/transport-types.ts";
 import type { StreamReceiver } from "../announced-address.ts";
 import type { RequestContext } from "../request-context.ts";
-import { withoutThose } from "./list-receiver.ts";
+import { withoutThose, type ListReceiver } from "./list-receiver.ts";
+import type { ListDeps } from "./list-rules.ts";
+import { streamReaderFor } from "./stream-reader.ts";
 
-/** @param refuse ends an answer that must not go on */
-export function memberReaderFor(
-  { exchange, message }: RequestContext,
-  next: UpstreamReceiver,
+/** What looks at an answer first. @param refuse ends one that must not go on @param owner see `streamReaderFor` */
+export function answerReaderFor(
+  { listChanges }: Pick<ListDeps, "listChanges">,
+  context: RequestContext,
+  behind: UpstreamReceiver,
   refuse: StreamReceiver,
+  owner: ListReceiver,
 ): UpstreamReceiver {
+  const { exchange, message } = context;
+  const next = listChanges ? streamReaderFor(listChanges, context, behind, refuse, owner) : behind;
   // Files that a server has beside its endpoint are no answers to messages.
   const isAnswer = message !== undefined || /event-stream/i.test(exchange.header("accept") ?? "");
   if (!isAnswer) return next;

@@ -1,0 +1,84 @@
+/**
+ * What decides which lists users see, watched for clients with an open stream: when it changes, they hear that their lists have
+ * changed, as they would of a server that changes its own.
+ *
+ * Compared once a second instead of heard of: policy, blocks (which also end by the clock) and what drifts under a lock come
+ * from three sides, and a server that changes its tools in every list must not make clients list without end.
+ */
+import type { CompiledRoute } from "../../config/compiled.ts";
+import type { Snapshot, Snapshots } from "../../config/snapshot.ts";
+import type { Blocks } from "../../identity/blocks.ts";
+import { toolLockOf, type ToolLocks } from "../../mcp/tool-locks/tool-locks.ts";
+import { task } from "../../shared/faults/guard.ts";
+
+/** Lists of which clients can hear that they have changed. */
+export type ChangedList = "tools" | "prompts" | "resources";
+
+export interface ListChanges {
+  /** @param tell must not throw @returns to be called when the stream ends */
+  follow(routeKey: string, tell: (lists: readonly ChangedList[]) => void): () => void;
+  /** Called automatically once a second; tests call it. */
+  check(): void;
+  close(): void;
+}
+
+export interface ListChangesDeps {
+  readonly snapshots: Pick<Snapshots, "current">;
+  readonly toolLocks: Pick<ToolLocks, "differences">;
+  readonly blocks?: Pick<Blocks, "hasTools" | "blockedTools"> | undefined;
+}
+
+const CHECK_MS = 1_000;
+const ALL: readonly ChangedList[] = ["tools", "prompts", "resources"];
+const TOOLS: readonly ChangedList[] = ["tools"];
+
+/** What users of a route see depends on. */
+interface Seen {
+  readonly policy: CompiledRoute["policy"] | undefined;
+  readonly mcp: CompiledRoute["mcp"];
+  readonly tools: string;
+}
+
+export function createListChanges({ snapshots, toolLocks, blocks }: ListChangesDeps): ListChanges {
+  const followed = new Map<string, { seen: Seen; readonly tells: Set<(lists: readonly ChangedList[]) => void> }>();
+  let routes: ReadonlyMap<string, CompiledRoute> = new Map();
+  let routesOf: Snapshot | undefined;
+
+  const look = (routeKey: string): Seen => {
+    const snapshot = snapshots.current();
+    if (routesOf !== snapshot) routes = new Map(snapshot.routes.map((route) => [route.key, route]));
+    routesOf = snapshot;
+    const route = routes.get(routeKey);
+    const blocked = blocks?.hasTools(routeKey) === true ? blocks.blockedTools(routeKey) : [];
+    const hides = route !== undefined && toolLockOf(route)?.onDrift === "hide";
+    const changed = hides ? [...toolLocks.differences(route).changed] : [];
+    const tools = blocked.length + changed.length === 0 ? "" : JSON.stringify([blocked.toSorted(), changed.toSorted()]);
+    return { policy: route?.policy, mcp: route?.mcp, tools };
+  };
+
+  const check = (): void => {
+    for (const [routeKey, each] of followed) {
+      const { seen } = each;
+      const now = look(routeKey);
+      each.seen = now;
+      const isRoute = seen.policy !== now.policy || seen.mcp !== now.mcp;
+      if (isRoute || seen.tools !== now.tools) for (const tell of Array.from(each.tells)) tell(isRoute ? ALL : TOOLS);
+    }
+  };
+  const timer = setInterval(task("the look at what changes lists", check), CHECK_MS);
+  timer.unref();
+
+  return {
+    check,
+    follow(routeKey, tell) {
+      const each = followed.get(routeKey) ?? { seen: look(routeKey), tells: new Set() };
+      followed.set(routeKey, each);
+      each.tells.add(tell);
+      return () => {
+        each.tells.delete(tell);
+        if (each.tells.size === 0 && followed.get(routeKey) === each) followed.delete(routeKey);
+      };
+    },
+    close: () => clearInterval(timer),
+  };
+}
