@@ -172,6 +172,8 @@ export const FLOW_SECONDS = 600;
 /** From the last refresh; a token that nobody uses for so long is forgotten. */
 export const VAULT_SECONDS = 180 * 24 * 3600;
 export const REGISTRATION_SECONDS = 180 * 24 * 3600;
+/** From the registration until a flow comes back: abandoned flows must not leave registrations for long. */
+export const UNUSED_REGISTRATION_SECONDS = 24 * 3600;
 /** From the last use: a route that is not used for so long is probably gone. */
 export const BOUND_ISSUER_SECONDS = 400 * 24 * 3600;
 /** Metadata is read again after this; so is what says that there is no need, which a confirmed 401 replaces immediately. */

@@ -7,12 +7,14 @@ import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
 import type { Keys } from "../../../shared/keys.ts";
 import type { Log } from "../../../shared/log.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
+import { createCooldowns } from "../../../shared/cooldown.ts";
 import type { Store } from "../../../store/store.ts";
 import type { AuthorizationServer } from "../discovery/metadata.ts";
 import {
   currentRegistrationKey,
   REGISTRATION_SECONDS,
   registrationKey,
+  UNUSED_REGISTRATION_SECONDS,
   type ClientReference,
   type CurrentRegistrationRecord,
   type RegistrationRecord,
@@ -37,6 +39,10 @@ export interface ClientChoiceDeps {
 
 /** After so many flows in a row that nobody came back from, the registration is taken for forgotten. */
 const MAX_UNANSWERED = 5;
+/** A younger one that was never used is not replaced: who abandons flows must not use up what the server registers. */
+const MIN_AGE_SECONDS = 600;
+/** The server does not register us now, and a registration is there. */
+const RETRY_MS = 10 * 60_000;
 
 export type ClientChoice =
   | { readonly ok: true; readonly client: ClientReference }
@@ -64,10 +70,12 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
   const sealer = deps.keys.sealer("vault");
   const registering = new Map<string, Promise<ClientChoice>>();
 
-  const keep = (key: string, record: RegistrationRecord): Promise<unknown> =>
-    deps.store.put(key, record, { expiresAt: epochSeconds(deps.clock) + REGISTRATION_SECONDS });
+  const refused = createCooldowns(deps.clock);
 
-  /** The registration under this key, kept alive while it is used. */
+  const keep = (key: string, record: RegistrationRecord, seconds = REGISTRATION_SECONDS): Promise<unknown> =>
+    deps.store.put(key, record, { expiresAt: epochSeconds(deps.clock) + seconds });
+
+  /** The registration under this key, kept alive since it is used. */
   const read = async (key: string): Promise<RegistrationRecord | undefined> => {
     const stored = await deps.store.get<RegistrationRecord>(key);
     const left = (stored?.expiresAt ?? 0) - epochSeconds(deps.clock);
@@ -86,20 +94,36 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
     const now = epochSeconds(deps.clock);
     const currentKey = currentRegistrationKey(issuer, route.origin);
     const current = await deps.store.get<CurrentRegistrationRecord>(currentKey);
-    const known = current && (await read(current.value.registration));
+    // Not kept alive by being looked at: only a flow that comes back does that.
+    const stored = current && (await deps.store.get<RegistrationRecord>(current.value.registration));
+    const known = stored?.value;
     const isGood = known && (known.secretExpiresAt === undefined || known.secretExpiresAt > now + 60);
     const expiresAt = now + REGISTRATION_SECONDS;
-    if (current && isGood && current.value.unanswered < MAX_UNANSWERED) {
+    const useKnown = async (): Promise<ClientChoice | undefined> => {
+      if (!current || !isGood) return undefined;
       const next: CurrentRegistrationRecord = { ...current.value, unanswered: current.value.unanswered + 1 };
       await deps.store.put(currentKey, next, { ifVersion: current.version, expiresAt });
       return { ok: true, client: referenceOf(known, current.value.registration) };
+    };
+    const isYoung =
+      known !== undefined &&
+      now - known.registeredAt < MIN_AGE_SECONDS &&
+      (stored?.expiresAt ?? 0) <= known.registeredAt + UNUSED_REGISTRATION_SECONDS;
+    if (current && (current.value.unanswered < MAX_UNANSWERED || isYoung || refused.has(currentKey))) {
+      const choice = await useKnown();
+      if (choice) return choice;
     }
 
     if (server.registrationEndpoint === undefined) {
-      return { ok: false, detail: `${issuer} neither reads client ID metadata documents nor registers clients` };
+      const detail = `${issuer} neither reads client ID metadata documents nor registers clients`;
+      return (await useKnown()) ?? { ok: false, detail };
     }
     const answer = await askForRegistration(deps, target, server, settings);
-    if (!answer.ok) return answer;
+    if (!answer.ok) {
+      refused.begin(currentKey, RETRY_MS);
+      // Abandoned flows are no proof that it is forgotten.
+      return (await useKnown()) ?? answer;
+    }
     const key = registrationKey(issuer, route.origin, answer.clientId);
     const record: RegistrationRecord = {
       schema: 1,
@@ -111,7 +135,7 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
       ...(answer.secretExpiresAt === undefined ? {} : { secretExpiresAt: answer.secretExpiresAt }),
       registeredAt: now,
     };
-    await keep(key, record);
+    await keep(key, record, UNUSED_REGISTRATION_SECONDS);
     const next: CurrentRegistrationRecord = { schema: 1, issuer, registration: key, unanswered: 1 };
     // Another replica may have been faster; both registrations work.
     await deps.store.put(currentKey, next, { ifVersion: current?.version ?? 0, expiresAt });
@@ -124,7 +148,7 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
 
   const change = async (
     client: ClientReference,
-    next: (current: CurrentRegistrationRecord) => CurrentRegistrationRecord | undefined,
+    next: (current: CurrentRegistrationRecord) => CurrentRegistrationRecord,
   ): Promise<void> => {
     const registration = client.registration === undefined ? undefined : await read(client.registration);
     if (!registration) return;
@@ -133,11 +157,8 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
     if (!current || current.value.registration !== client.registration) return;
     const value = next(current.value);
     if (value === current.value) return;
-    if (value === undefined) await deps.store.delete(key, { ifVersion: current.version });
-    else {
-      const expiresAt = epochSeconds(deps.clock) + REGISTRATION_SECONDS;
-      await deps.store.put(key, value, { ifVersion: current.version, expiresAt });
-    }
+    const expiresAt = epochSeconds(deps.clock) + REGISTRATION_SECONDS;
+    await deps.store.put(key, value, { ifVersion: current.version, expiresAt });
   };
 
   return {
@@ -187,8 +208,8 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
 
     async forget(client) {
       if (client.registration === undefined) return;
-      // The registration itself stays: tokens of other users need it, if the refusal was a mistake of the server.
-      await change(client, () => undefined);
+      // It stays: tokens of other users need it, and new flows where the server registers no other one.
+      await change(client, (current) => ({ ...current, unanswered: MAX_UNANSWERED }));
       deps.log.warn({ client: client.clientId }, "an upstream's authorization server has forgotten us");
     },
   };

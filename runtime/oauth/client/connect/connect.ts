@@ -127,7 +127,7 @@ async function goOn(deps: ConnectDeps, { exchange, snapshot, principal, journey 
     const rest = { ...journey, routes: journey.routes.slice(index) };
     const begun = await deps.flows.begin(principal, target, snapshot.settings, rest);
     if (begun.ok) return redirect(exchange, 302, begun.url, NO_REFERRER);
-    deps.noteFailure(target);
+    if (begun.isOfUser !== true) deps.noteFailure(target);
     deps.log.warn(
       { request: exchange.id, route: key, failure: begun.failure, reason: begun.detail },
       "an upstream cannot be connected",

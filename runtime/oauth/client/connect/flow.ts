@@ -13,6 +13,7 @@ import { findRoute, type Snapshot } from "../../../config/snapshot.ts";
 import { randomSecret } from "../../../shared/keys.ts";
 import { epochSeconds } from "../../../shared/clock.ts";
 import type { Principal } from "../../../identity/principal.ts";
+import { createRateLimit } from "../../../shared/rate-limit.ts";
 import type { ClientChooser, ClientChoiceDeps } from "./client-choice.ts";
 import type { DiscoverDeps, DiscoverFailure } from "../discovery/discover.ts";
 import { type AuthorizationServer, configuredServer, referenceOf } from "../discovery/metadata.ts";
@@ -34,7 +35,13 @@ export interface FlowDeps extends DiscoverDeps, Omit<ClientChoiceDeps, "clientDo
 
 export type BeginResult =
   | { readonly ok: true; readonly url: string }
-  | { readonly ok: false; readonly failure: DiscoverFailure | "no-client"; readonly detail: string };
+  | {
+      readonly ok: false;
+      readonly failure: DiscoverFailure | "no-client";
+      readonly detail: string;
+      /** It says nothing about the upstream. */
+      readonly isOfUser?: true;
+    };
 
 export type CompleteFailure =
   /** Nobody knows this state: used, too old, or never given. */
@@ -81,8 +88,13 @@ export interface Flows {
   ): Promise<CompleteResult>;
 }
 
+/** Enough for every server of a large host, and for going back in the browser. */
+const ABANDONED = { burst: 40, perSecond: 0.1 };
+
 export function createFlows(deps: FlowDeps): Flows {
   const sealer = deps.keys.sealer("vault");
+  /** Flows that a user began and did not come back from. */
+  const abandoned = createRateLimit(deps, ABANDONED.burst, ABANDONED.perSecond);
 
   const findServer = async (target: UpstreamTarget, userId: string): Promise<Found> => {
     const known = await deps.tokenStore.find(userId, target);
@@ -112,8 +124,15 @@ export function createFlows(deps: FlowDeps): Flows {
       const found = await findServer(target, userId);
       if (!found.ok) return found;
       const { server, resource, scopes } = found;
+      if (abandoned.take(userId) > 0) {
+        const detail = "the user has begun many connections and not come back from them";
+        return { ok: false, failure: "unavailable", detail, isOfUser: true };
+      }
       const choice = await deps.clients.choose(target, server, settings);
-      if (!choice.ok) return { ok: false, failure: "no-client", detail: choice.detail };
+      if (!choice.ok) {
+        abandoned.giveBack(userId);
+        return { ok: false, failure: "no-client", detail: choice.detail };
+      }
 
       const state = randomSecret();
       const verifier = oauth.generateRandomCodeVerifier();
@@ -161,6 +180,7 @@ export function createFlows(deps: FlowDeps): Flows {
       const taken = state === undefined ? undefined : await deps.store.take<FlowRecord>(flowKey(state));
       if (state === undefined || !taken) return fail("unknown", "state is not known");
       const flow = taken.value;
+      abandoned.giveBack(flow.userId);
 
       // The same person in the same browser, where it began: or somebody else's account would be connected (RFC 6749 §10.12).
       if (flow.userId !== principal.user.id || flow.sessionId !== principal.sid || flow.host !== host) {
