@@ -192,7 +192,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       value: `${sessionCookieName(site, cookie)} ${site.hostname} ${value}`,
       claimed: () => {
         const handle = deps.cookies.openSession(value, site, cookie);
-        return handle && { kind: "session", sessionId: handle.sessionId, audience: "", expiresAt: handle.expiresAt };
+        return handle && { kind: "session", ...handle, audience: "" };
       },
     };
   };

@@ -16,6 +16,8 @@ import type { Site } from "./sites.ts";
 
 export interface SessionHandle {
   readonly sessionId: string;
+  /** The record must say the same: whoever writes the store must not become another user. */
+  readonly userId: string;
   readonly expiresAt: number;
 }
 
@@ -88,14 +90,17 @@ export function createCookies(deps: { readonly keys: Keys; readonly clock: Clock
     readSession: (exchange, site, settings) => readCookie(exchange, sessionCookieName(site, settings)),
     openSession(value, site, settings) {
       const text = sessionSealer.open(value, sessionContext(site, settings))?.toString();
-      const parts = text?.split(" ");
-      const sessionId = parts?.[0];
-      const expiresAt = Number(parts?.[1]);
-      if (sessionId === undefined || !(expiresAt > epochSeconds(clock))) return undefined;
-      return { sessionId, expiresAt };
+      // A user's id may have spaces. Cookies of earlier versions name no user: they sign in again.
+      const [, sessionId, end, userId] = /^(\S+) (\d+) ([^]+)$/.exec(text ?? "") ?? [];
+      const expiresAt = Number(end);
+      if (sessionId === undefined || userId === undefined || !(expiresAt > epochSeconds(clock))) return undefined;
+      return { sessionId, userId, expiresAt };
     },
     setSession(handle, site, settings) {
-      const value = sessionSealer.seal(`${handle.sessionId} ${handle.expiresAt}`, sessionContext(site, settings));
+      const value = sessionSealer.seal(
+        `${handle.sessionId} ${handle.expiresAt} ${handle.userId}`,
+        sessionContext(site, settings),
+      );
       const maxAge = handle.expiresAt - epochSeconds(clock);
       return serializeCookie(sessionCookieName(site, settings), value, attributes(site, settings, maxAge));
     },

@@ -15,6 +15,7 @@ import { epochSeconds, type Clock, type TokenRefresh } from "../shared/clock.ts"
 import { parseUserId, type UserId } from "../shared/user-id.ts";
 import type { Store, StoredRecord } from "../store/store.ts";
 import {
+  createIdentityProof,
   createTokenSeal,
   hasProvider,
   identityEnd,
@@ -79,6 +80,7 @@ const MAX_CONFLICTS = 8;
 export function createIdentities(deps: IdentityDeps): IdentityService {
   const { records, clock, log } = deps;
   const tokenSeal = createTokenSeal(deps.keys);
+  const proof = createIdentityProof(deps.keys);
   const tell = createTellIdentities(log);
   const refreshes = createLeasedRefreshes<RefreshResult>();
   /** Users about whom an unreachable provider is not asked again yet. */
@@ -102,11 +104,15 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
     const parts = parseUserId(userId);
     if (parts?.kind !== "person") return undefined;
     const stored = await records.identities.get(userId);
-    return stored?.value.issuer === parts.issuer ? stored : undefined;
+    return stored && stored.value.issuer === parts.issuer && proof.holds(stored.value) ? stored : undefined;
   };
 
   const put = (record: IdentityRecord, ifVersion: number) =>
-    records.identities.put(record.userId, record, { ifVersion, expiresAt: lifetime(), tags: identityTags(record) });
+    records.identities.put(record.userId, proof.add(record), {
+      ifVersion,
+      expiresAt: lifetime(),
+      tags: identityTags(record),
+    });
 
   const refresh = (userId: string): Promise<RefreshResult> =>
     refreshes.once(userId, () =>

@@ -40,6 +40,8 @@ export interface IdentityRecord {
   readonly refreshDueAt?: number;
   /** How often the user signed in: tells a new sign-in from a refresh of an older one. */
   readonly signIns: number;
+  /** That this program wrote what decisions read here: see `createIdentityProof`. Without it nobody is this user. */
+  readonly proof?: string;
   /** Set when the provider refused the user: dead until the next sign-in. */
   readonly refusedAt?: number;
 }

@@ -30,6 +30,8 @@ export const KEY_PURPOSES = [
   "refresh-token",
   "refresh-replay",
   "provider-tokens",
+  "identity-record",
+  "remembered-consent",
   "vault",
   "mcp-session",
   "mcp-task",

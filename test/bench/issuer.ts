@@ -30,6 +30,7 @@ import { openRecords } from "../../runtime/record-kinds.ts";
 import { createExternalTokens } from "../../runtime/identity/external-token.ts";
 import type { Principal } from "../../runtime/identity/principal.ts";
 import { createIssuerKeys } from "../../runtime/identity/issuers/issuer-keys.ts";
+import { createIdentityProof } from "../../runtime/identity/claims-record.ts";
 import { createRecords, userTag } from "../../runtime/identity/identity-records.ts";
 import { createSession } from "../../runtime/identity/identity.ts";
 import { snapshotFrom } from "../support/config.ts";
@@ -74,7 +75,7 @@ const alice = {
 };
 await createRecords(store).identities.put(
   "alice",
-  {
+  createIdentityProof(keys).add({
     userId: userId("alice"),
     providerUrl: "https://idp.example.com",
     providerClientId: "gateway",
@@ -86,7 +87,7 @@ await createRecords(store).identities.put(
     confirmedAt: epochSeconds(clock),
     confirmations: 1,
     signIns: 1,
-  },
+  }),
   { tags: [userTag("alice")] },
 );
 const principal: Principal = {

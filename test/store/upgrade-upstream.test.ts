@@ -90,7 +90,7 @@ describe.each(fixtures)("%s", (name) => {
     expect(await world.tokenStore.hold("bob", world.target("static"))).toEqual({ kind: "none" });
   });
 
-  test("a flow that was under way is completed, once, by the session that began it", async () => {
+  test("a flow that was under way, which takes ten minutes at most, begins again", async () => {
     const { fixture, world } = await open(name);
     const parameters = new Map([
       ["state", fixture.state],
@@ -98,10 +98,8 @@ describe.each(fixtures)("%s", (name) => {
     ]);
     const { host } = world.target("static").route;
     const complete = () => world.flows.complete(personNamed("alice"), host, parameters, world.snapshot);
-    expect(await complete()).toMatchObject({ ok: true });
-    expect(world.tokenRequests[0]?.get("code_verifier")).toMatch(/^[\w-]{43,}$/);
     expect(await complete()).toMatchObject({ ok: false, failure: "unknown" });
-    expect(await world.tokenStore.hold("alice", world.target("static"))).toMatchObject({ kind: "token" });
+    expect(world.tokenRequests).toEqual([]);
   });
 
   test("what was known of an upstream's need and of our registration is used again", async () => {

@@ -68,11 +68,11 @@ describe.each(fixtures)("%s", (name) => {
     for (const { value } of fixture.records) expect(value).toHaveProperty("schema", Number(/\d+/.exec(name)?.[0]));
   });
 
-  test("a client refreshes and proves itself with its secret", async () => {
+  test("a client authorizes again, its refresh token being bound to no grant, and proves itself with its secret", async () => {
     const { fixture, issuer } = await openIssuer(name);
     const { client, refreshToken } = fixture.credentials;
     const form = { grant_type: "refresh_token", refresh_token: refreshToken, ...client };
-    expect((await issuer.oauth().sendToken(form)).status).toBe(200);
+    expect((await issuer.oauth().sendToken(form)).json()["error"]).toBe("invalid_grant");
     expect((await issuer.oauth().sendToken({ ...form, client_secret: "gws_wrong" })).status).toBe(401);
     expect(issuer.externalTokens.open(fixture.credentials.accessToken)).toMatchObject({
       ok: true,
@@ -80,22 +80,21 @@ describe.each(fixtures)("%s", (name) => {
     });
   });
 
-  test("a repeated refresh gets the same answer, and reuse after the window ends the family", async () => {
+  test("a repeated refresh gets nothing, in the window and after", async () => {
     const { fixture, issuer, clock } = await openIssuer(name);
-    const { client_id, refreshToken, answer } = fixture.credentials.rotated;
+    const { client_id, refreshToken } = fixture.credentials.rotated;
     const form = { grant_type: "refresh_token", refresh_token: refreshToken, client_id };
-    expect((await issuer.oauth().sendToken(form)).text).toBe(answer);
+    expect((await issuer.oauth().sendToken(form)).json()["error"]).toBe("invalid_grant");
     clock.advance(31_000);
     expect((await issuer.oauth().sendToken(form)).json()["error"]).toBe("invalid_grant");
   });
 
-  test("a waiting code is exchanged, once", async () => {
+  test("a waiting code, which is good for a minute, is over", async () => {
     const { fixture, issuer } = await openIssuer(name);
-    expect((await issuer.oauth().sendToken(fixture.credentials.code)).status).toBe(200);
     expect((await issuer.oauth().sendToken(fixture.credentials.code)).json()["error"]).toBe("invalid_grant");
   });
 
-  test("an approval is still remembered", async () => {
+  test("an approval is asked for once more", async () => {
     const { fixture, issuer } = await openIssuer(name);
     const outcome = await issuer.oauth().authorize({
       clientId: fixture.credentials.rotated.client_id,
@@ -103,7 +102,7 @@ describe.each(fixtures)("%s", (name) => {
       challenge: createPkce().challenge,
       decision: "look",
     });
-    expect(outcome.at).toBe("client");
+    expect(outcome.at).toBe("page");
   });
 
   test("a machine gets tokens", async () => {
@@ -112,7 +111,7 @@ describe.each(fixtures)("%s", (name) => {
     expect((await issuer.oauth().sendToken(form)).status).toBe(200);
   });
 
-  test("a browser is still signed in, and a service account's token is still good", async () => {
+  test("a browser signs in again, and a service account's token is still good", async () => {
     const { fixture, clock, store } = await openFixture(name);
     const snapshot = snapshotFrom(benchConfig("http://127.0.0.1:9"));
     const session = createSession({
@@ -126,10 +125,7 @@ describe.each(fixtures)("%s", (name) => {
     onTestFinished(() => session.close());
     const { cookie, serviceAccountToken } = fixture.credentials;
     const exchange = { ...createFakeExchange({ headers: ["cookie", cookie] }), host: new URL(APP).host };
-    expect(await session.authenticator.cookie(exchange)).toMatchObject({
-      ok: true,
-      principal: { kind: "session", user: { email: "alice@example.com" } },
-    });
+    expect(await session.authenticator.cookie(exchange)).toEqual({ ok: false, reason: "malformed" });
     expect(
       await session.authenticator.bearer(serviceAccountToken, { resource: RESOURCE, origin: ORIGIN }),
     ).toMatchObject({

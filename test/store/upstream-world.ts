@@ -85,8 +85,8 @@ export function openUpstreamWorld(raw: Store, clock: Clock): UpstreamWorld {
   const issuers = createBoundIssuers({ store, keys, clock, log });
   const clients = createClientChooser({ store, keys, fetch, clock, log, issuers });
   const changes = createConnectionChanges({ store, clock, log });
-  const tokenStore = createUpstreamTokenStore({ store, snapshots, keys, clients, changes, fetch, clock, log });
   const needs = createNeeds({ issuers, store, snapshots, fetch, development, clock, log });
+  const tokenStore = createUpstreamTokenStore({ store, snapshots, keys, clients, changes, needs, fetch, clock, log });
   const world: UpstreamWorld = {
     snapshot,
     tokenStore,

@@ -29,8 +29,6 @@ export interface UpstreamSwitches {
   token: ((form: URLSearchParams, response: ServerResponse) => boolean) | undefined;
   /** The registration that is answered instead of a new one. */
   register: (() => Readonly<Record<string, unknown>>) | undefined;
-  /** Where the authorization endpoint sends the browser instead of answering. */
-  lure: ((query: URLSearchParams) => string) | undefined;
   /** The MCP endpoint takes no token at all any more. */
   refusesAll: boolean;
   /** The MCP endpoint wants no token. */
@@ -104,7 +102,6 @@ export async function startUpstreamService(): Promise<UpstreamService> {
       neededScopes: [],
       token: undefined,
       register: undefined,
-      lure: undefined,
       refusesAll: false,
       open: false,
       plain: undefined,
@@ -180,7 +177,6 @@ export async function startUpstreamService(): Promise<UpstreamService> {
 
   function authorize(query: URLSearchParams, response: ServerResponse): void {
     service.authorizations.push(query);
-    if (switches.lure) return void response.writeHead(302, { location: switches.lure(query) }).end();
     const client = service.clients.get(query.get("client_id") ?? "");
     const redirectUri = query.get("redirect_uri") ?? "";
     if (!client?.redirectUris.includes(redirectUri))

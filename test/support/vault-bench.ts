@@ -16,6 +16,7 @@ import { createTestClock, type TestClock } from "./clock.ts";
 import { routeNamed, snapshotFrom } from "./config.ts";
 import { createBreakableStore, type BreakableStore } from "./store.ts";
 import { startUpstreamService, type UpstreamService } from "./upstream-service.ts";
+import { createNeeds } from "../../runtime/oauth/client/need.ts";
 
 export interface TokenStoreReplica {
   readonly tokenStore: UpstreamTokenStore;
@@ -96,6 +97,7 @@ export async function startTokenStoreBench(): Promise<TokenStoreBench> {
         keys,
         clients,
         changes,
+        needs: createNeeds({ issuers, store: shared, snapshots, fetch, development: true, clock, log }),
         fetch,
         clock,
         log,

@@ -2,7 +2,8 @@
 import type { Snapshots } from "../../config/snapshot.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import { identityEnd, issuerOf, toUser } from "../claims-record.ts";
+import type { Keys } from "../../shared/keys.ts";
+import { createIdentityProof, identityEnd, issuerOf, toUser } from "../claims-record.ts";
 import { identityTags, userTag, type IdentityRecord, type SessionRecords } from "../identity-records.ts";
 import type { Revocations } from "../interfaces.ts";
 import type { User } from "../principal.ts";
@@ -22,12 +23,20 @@ export interface AssertedUsersDeps {
   readonly records: Pick<SessionRecords, "identities">;
   readonly snapshots: Pick<Snapshots, "current">;
   readonly revocations: Pick<Revocations, "revoke">;
+  readonly keys: Keys;
   readonly clock: Clock;
 }
 
 const MAX_CONFLICTS = 8;
 
-export function createAssertedUsers({ records, snapshots, revocations, clock }: AssertedUsersDeps): AssertedUsers {
+export function createAssertedUsers({
+  records,
+  snapshots,
+  revocations,
+  keys,
+  clock,
+}: AssertedUsersDeps): AssertedUsers {
+  const proof = createIdentityProof(keys);
   return {
     async record(asserted) {
       const { userId } = asserted;
@@ -40,13 +49,15 @@ export function createAssertedUsers({ records, snapshots, revocations, clock }: 
         if (earlier && earlier.issuer !== issuerOf(userId)) return undefined;
         if (earlier?.refusedAt !== undefined && earlier.refusedAt >= asserted.issuedAt) return undefined;
         const stays =
-          earlier !== undefined && standsBeside(earlier, asserted, clock.now(), settings.cookie.expirationSeconds);
+          earlier !== undefined &&
+          proof.holds(earlier) &&
+          standsBeside(earlier, asserted, clock.now(), settings.cookie.expirationSeconds);
         // It must outlive the token that is about to be given.
         const livesOn = (stored?.expiresAt ?? Infinity) > now + settings.lifetimes.accessToken;
         if (stays && livesOn) return userOf(earlier);
         if (earlier && !stays && mustEndFirst(earlier, asserted)) await revocations.revoke(userTag(userId));
         const value = stays ? earlier : assertedRecord(asserted, clock.now(), earlier);
-        const put = await records.identities.put(userId, value, {
+        const put = await records.identities.put(userId, proof.add(value), {
           ifVersion: stored?.version ?? 0,
           expiresAt: identityEnd(settings, now),
           tags: identityTags(value),

@@ -46,7 +46,7 @@ export function createProviderSessions(deps: {
     const options = { ifVersion, expiresAt, tags: [...new Set([...found.tags, ...tags])] };
     const { ok } = await records.sessions.put(sessionId, { ...value, ...facts }, options);
     // Whoever changed it meanwhile may have ended it.
-    return ok ? { sessionId, expiresAt } : undefined;
+    return ok ? { sessionId, userId, expiresAt } : undefined;
   };
 
   return {
@@ -67,7 +67,7 @@ export function createProviderSessions(deps: {
       const record = { userId, createdAt: now, ...factsOf(sessionId) };
       const all = [SESSIONS_TAG, userTag(userId), ...tags];
       await records.sessions.put(sessionId, record, { ifVersion: 0, expiresAt, tags: all });
-      return { sessionId, expiresAt };
+      return { sessionId, userId, expiresAt };
     },
 
     async isOver(snapshot, userId, tokens) {

@@ -19,7 +19,7 @@ import { createStrangerLimit } from "../../shared/rate-limit.ts";
 import type { Log } from "../../shared/log.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Blocks } from "../blocks.ts";
-import { SIGN_IN_SECONDS, type Cookies } from "../cookie.ts";
+import { SIGN_IN_SECONDS, type Cookies, type SessionHandle } from "../cookie.ts";
 import type { IdentityService } from "../identities.ts";
 import { isStale } from "../provider/auth-time.ts";
 import type { IdentityProvider } from "../provider/idp.ts";
@@ -143,7 +143,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     exchange: Exchange,
     target: Site,
     ticket: Ticket,
-    sessionId: string,
+    { sessionId, userId }: Pick<SessionHandle, "sessionId" | "userId">,
     headers: readonly string[] = [],
   ): Promise<void> => {
     const code = randomSecret();
@@ -153,7 +153,8 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
       { signInId, sessionId },
       { ifVersion: 0, expiresAt: epochSeconds(clock) + CODE_SECONDS },
     );
-    const to = tickets.seal(ticket, "return");
+    // Sealed: the record alone says nothing, since whoever writes the store could choose another session.
+    const to = tickets.seal({ ...ticket, session: { sessionId, userId } }, "return");
     redirect(exchange, 302, `${target.origin}/.gateway/return?code=${code}&to=${to}`, headers);
   };
 
@@ -183,7 +184,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     const { sessionId, user } = known.ok ? known.principal : {};
     const isFresh = ticket.isFresh === true;
     if (!isFresh && sessionId !== undefined && user && isOfOne(providers, user.id)) {
-      return finish(exchange, target, ticket, sessionId);
+      return finish(exchange, target, ticket, { sessionId, userId: user.id });
     }
     if (!known.ok && known.reason === "unavailable") return refuseUnavailable(exchange);
     if (!known.ok && known.reason === "blocked") return respondBlocked(exchange);
@@ -280,7 +281,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     deps.log.info({ user: userId, host: target.host, request: exchange.id }, "signed in");
     const remembered = isChosen ? ["set-cookie", cookies.setProvider(providerName(idp), site, cookie)] : [];
     const headers = ["set-cookie", cookies.setSession(session, site, cookie), ...done, ...remembered];
-    await finish(exchange, target, ticket, session.sessionId, headers);
+    await finish(exchange, target, ticket, session, headers);
   };
 
   const respondFailure = createRespondFailure(deps);

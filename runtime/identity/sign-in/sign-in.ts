@@ -122,14 +122,22 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
         // 2. The code, taken so that nobody has it twice, and the proof that this browser began this very sign-in.
         const issued = await records.signInCodes.take(hashSecret(code));
         const { cookie } = snapshot.settings;
-        const { signInId, returnTo } = ticket;
+        const { signInId, returnTo, session: shown } = ticket;
         const isOurs = issued?.value.signInId === signInId && !tickets.isOver(ticket);
-        if (!isOurs || !cookies.isBegun(exchange, site, cookie, "sign_in", signInId))
+        if (
+          !isOurs ||
+          shown?.sessionId !== issued.value.sessionId ||
+          !cookies.isBegun(exchange, site, cookie, "sign_in", signInId)
+        )
           return restart(exchange, snapshot, site, ticket);
-        const { sessionId } = issued.value;
+        const { sessionId, userId } = shown;
         // 3. The session, which may have ended since.
         const session = await records.sessions.get(sessionId);
-        if (!session?.expiresAt || deps.revocations.isRevoked([`session:${sessionId}`])) {
+        if (
+          !session?.expiresAt ||
+          session.value.userId !== userId ||
+          deps.revocations.isRevoked([`session:${sessionId}`])
+        ) {
           return refuseReturn(exchange, "The session has ended.", returnTo);
         }
         // Asked only where something is blocked at all.
@@ -138,7 +146,7 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
           return respondBlocked(exchange);
         const headers = [
           "set-cookie",
-          cookies.setSession({ sessionId, expiresAt: session.expiresAt }, site, cookie),
+          cookies.setSession({ sessionId, userId, expiresAt: session.expiresAt }, site, cookie),
           "set-cookie",
           cookies.clearBegun(site, cookie, "sign_in", signInId),
         ];

@@ -8,6 +8,7 @@ import { callbackPath } from "./choose-provider.ts";
 import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import { hashSecret, type Keys, randomSecret } from "../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import type { SessionHandle } from "../cookie.ts";
 
 export interface Ticket {
   readonly signInId: string;
@@ -22,6 +23,8 @@ export interface Ticket {
   readonly isFresh?: true;
   /** How often this sign-in began again, because the browser could not prove that it began it. */
   readonly restarts?: number;
+  /** On the way back: the session that the code stands for. */
+  readonly session?: Pick<SessionHandle, "sessionId" | "userId">;
 }
 
 /** What the provider sends back unread. */

@@ -4,6 +4,7 @@
  * Promise: Internal Tokens, registered client secrets and PKCE verifiers are sealed with the record's own key as
  * associated data; states are hashed; the `client_secret` of a route stands nowhere here.
  */
+import { canonicalJson } from "../../shared/canonical-json.ts";
 import { hashSecret } from "../../shared/keys.ts";
 import type { UserId } from "../../shared/user-id.ts";
 import { firstFormats } from "../../store/formats.ts";
@@ -182,6 +183,25 @@ export const NEED_SECONDS = 24 * 3600;
 export const CHALLENGED_SECONDS = 3600;
 /** A client that got our challenge refreshes its token right away, and then must come to the authorization endpoint. */
 export const SENT_SECONDS = 600;
+
+/**
+ * What the secrets of a connection are sealed for, beside their key: nobody who writes the store can send them elsewhere.
+ * As text; canonical, since the store may turn members around.
+ */
+export function bindingOf({
+  server,
+  client,
+  resource,
+}: Pick<UpstreamTokenRecord, "server" | "client" | "resource">): string {
+  return canonicalJson([server, client, resource]);
+}
+
+/** The same of a flow, with whose it is and where it goes on. */
+export function flowContext(key: string, flow: FlowRecord): string {
+  const { userId, sessionId, host, routeKey, generation, upstreamUrl, redirectUri, sendsIssuer, journey } = flow;
+  const whose = [userId, sessionId, host, routeKey, generation, upstreamUrl, redirectUri, sendsIssuer, journey];
+  return `${key} ${canonicalJson(whose)} ${bindingOf(flow)}`;
+}
 
 /** Unique per user, route, upstream and configured client: a change of any of them is another connection. */
 export function upstreamTokenKey(userId: string, target: UpstreamTarget): string {

@@ -108,7 +108,7 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
   const clients = createClientChooser({ ...deps, issuers });
   const needs = createNeeds({ ...deps, issuers });
   const changes = createConnectionChanges(deps);
-  const tokenStore = createUpstreamTokenStore({ ...deps, clients, changes });
+  const tokenStore = createUpstreamTokenStore({ ...deps, clients, changes, needs });
   const directTokens = createDirectTokens({ ...deps, clients, needs });
   const source = (target: UpstreamTarget): TokenSource => (target.direct ? directTokens : tokenStore);
   const tokens = createTokenAttacher({

@@ -59,7 +59,7 @@ export interface ClientRecord {
 
 /**
  * A validated authorization request that waits for the user, for ten minutes: sealed in an address (request-state.ts), or
- * as `authz-request:<id>` when it is too long for that.
+ * in a record when it is too long for that.
  */
 export interface AuthorizationRequestRecord {
   readonly schema: 1;
@@ -80,6 +80,13 @@ export interface AuthorizationRequestRecord {
   readonly askAgain: boolean;
   /** Somebody approved and was sent to connect the upstream; when they come back they are not asked again. */
   readonly approvedBy?: { readonly userId: UserId; readonly sid: string };
+}
+
+/** `authz-request:<id>`: a request that is too long for an address. */
+export interface StoredRequestRecord {
+  readonly schema: 1;
+  /** Absent in what earlier versions wrote: none of those is waited for. */
+  readonly sealed?: string;
 }
 
 /** `authz-answer:<hash>`: a sealed authorization request that was answered; lives as long as its text could come back. */

@@ -96,7 +96,7 @@ function request(host: string, cookie?: string): Exchange {
 }
 const site = (host: string) => findSite(snapshot, host) ?? expect.unreachable();
 function sessionCookie(host = "agent.example.com", sessionId = "s1", expiresAt = now() + 40_000): string {
-  return cookies.setSession({ sessionId, expiresAt }, site(host), settings).split(";")[0] ?? "";
+  return cookies.setSession({ sessionId, userId: alice.id, expiresAt }, site(host), settings).split(";")[0] ?? "";
 }
 async function reason(result: AuthResult | Promise<AuthResult>): Promise<string> {
   const settled = await result;

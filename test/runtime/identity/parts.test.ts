@@ -115,7 +115,7 @@ describe("isLoopbackHost()", () => {
 describe("Cookies", () => {
   const cookies = createCookies({ keys, clock });
   const valueOf = (line: string): string => /=([^;]*)/.exec(line)?.[1] ?? "";
-  const handle = { sessionId: "s1", expiresAt: clock.now() / 1000 + 60 };
+  const handle = { sessionId: "s1", userId: "a user", expiresAt: clock.now() / 1000 + 60 };
 
   it("open on the host name they were made for, on any port, until their end", () => {
     const value = valueOf(cookies.setSession(handle, site("a.example.com"), settings));

@@ -57,7 +57,7 @@ export const BUGS: readonly Bug[] = [
         file: "oauth/server/grants/grant-refresh.ts",
         find: "if (audience.value === answer.audience) return pass(answer);",
         replace:
-          "if (audience.value === answer.audience) return pass({ ...answer, refreshToken: mintRefreshToken(deps.keys, attempt.owner, attempt.opened.grantId, 99) });",
+          "if (audience.value === answer.audience) return pass({ ...answer, refreshToken: mintRefreshToken(deps.keys, attempt.owner, attempt.opened.grantId, 99, grant.value) });",
       },
     ],
   },

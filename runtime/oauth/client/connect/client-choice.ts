@@ -96,7 +96,10 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
     const current = await deps.store.get<CurrentRegistrationRecord>(currentKey);
     // Not kept alive by being looked at: only a flow that comes back does that.
     const stored = current && (await deps.store.get<RegistrationRecord>(current.value.registration));
-    const known = stored?.value;
+    // Its key says of which issuer and host it is; the pointer alone could be changed.
+    const isOurs =
+      stored && registrationKey(issuer, route.origin, stored.value.clientId) === current?.value.registration;
+    const known = isOurs ? stored.value : undefined;
     const isGood = known && (known.secretExpiresAt === undefined || known.secretExpiresAt > now + 60);
     const expiresAt = now + REGISTRATION_SECONDS;
     const useKnown = async (): Promise<ClientChoice | undefined> => {
@@ -193,13 +196,13 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
         const { clientSecret, clientKey } = target?.oauth ?? {};
         return { clientSecret, clientKey, boundIssuer };
       }
-      const key = client.registration;
-      const sealed = key === undefined ? undefined : (await read(key))?.clientSecret;
-      const isSealed = key !== undefined && sealed !== undefined;
+      const key = registrationKey(server.issuer ?? "", route.origin, client.clientId);
+      const isOfIssuer = key === client.registration;
+      const sealed = isOfIssuer ? (await read(key))?.clientSecret : undefined;
       // Registrations are per issuer.
       return {
-        clientSecret: isSealed ? sealer.open(sealed, key)?.toString() : undefined,
-        boundIssuer: server.issuer,
+        clientSecret: sealed === undefined ? undefined : sealer.open(sealed, key)?.toString(),
+        boundIssuer: client.kind === "document" || isOfIssuer ? server.issuer : undefined,
       };
     },
 

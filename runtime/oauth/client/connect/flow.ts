@@ -18,7 +18,7 @@ import type { ClientChooser, ClientChoiceDeps } from "./client-choice.ts";
 import type { DiscoverDeps, DiscoverFailure } from "../discovery/discover.ts";
 import { type AuthorizationServer, configuredServer, referenceOf } from "../discovery/metadata.ts";
 import type { Needs } from "../need.ts";
-import { FLOW_SECONDS, flowKey, type FlowRecord, type Journey } from "../connection-records.ts";
+import { FLOW_SECONDS, flowContext, flowKey, type FlowRecord, type Journey } from "../connection-records.ts";
 import { chooseScopes, joinScopes, scopeSet } from "../scopes.ts";
 import { callbackUrl, findTarget, type UpstreamTarget } from "../target.ts";
 import { isPassingError, oauthRefusalText } from "../../../shared/http/oauth-error.ts";
@@ -138,7 +138,7 @@ export function createFlows(deps: FlowDeps): Flows {
       const verifier = oauth.generateRandomCodeVerifier();
       const redirectUri = callbackUrl(route);
       const key = flowKey(state);
-      const flow: FlowRecord = {
+      const unsealed: FlowRecord = {
         schema: 1,
         userId,
         sessionId: principal.sid,
@@ -152,9 +152,10 @@ export function createFlows(deps: FlowDeps): Flows {
         resource,
         scopes,
         redirectUri,
-        verifier: sealer.seal(verifier, key),
+        verifier: "",
         journey,
       };
+      const flow = { ...unsealed, verifier: sealer.seal(verifier, flowContext(key, unsealed)) };
       await deps.store.put(key, flow, { ifVersion: 0, expiresAt: epochSeconds(deps.clock) + FLOW_SECONDS });
 
       const url = new URL(server.authorizationEndpoint);
@@ -188,6 +189,11 @@ export function createFlows(deps: FlowDeps): Flows {
       }
       const { journey } = flow;
 
+      // As it was stored: whoever writes the store must not choose where the code goes.
+      const verifier = sealer.open(flow.verifier, flowContext(taken.key, flow))?.toString();
+      if (verifier === undefined)
+        return fail("unknown", "the record of the flow was changed, or is of an earlier version");
+
       // The route must still mean the same upstream and client.
       const route = findRoute(snapshot, flow.routeKey);
       const target = route && findTarget(route);
@@ -215,7 +221,7 @@ export function createFlows(deps: FlowDeps): Flows {
         {
           code: answer.code,
           redirectUri: flow.redirectUri,
-          verifier: sealer.open(flow.verifier, taken.key)?.toString() ?? "",
+          verifier,
         },
       );
       if (!result.ok) {

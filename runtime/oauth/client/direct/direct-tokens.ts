@@ -140,7 +140,7 @@ export function createDirectTokens(deps: DirectTokensDeps): DirectTokens {
       server,
       client,
       resource,
-      tokens: seal(key, { access: tokens.accessToken }),
+      tokens: seal(key, { access: tokens.accessToken }, { server, client, resource }),
       canRefresh: false,
       expiresAt,
       scopes: tokens.scopes ?? target.oauth?.scopes ?? [],

@@ -1,13 +1,15 @@
 /** Vault records as the store keeps them: sealed on the way in, opened on the way out. */
-import type { Keys } from "../../../shared/keys.ts";
+import { hashSecret, type Keys } from "../../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
 import type { PutResult, Store, StoredRecord } from "../../../store/store.ts";
-import { VAULT_SECONDS, upstreamTokenTag, type UpstreamTokenRecord } from "../connection-records.ts";
+import { bindingOf, VAULT_SECONDS, upstreamTokenTag, type UpstreamTokenRecord } from "../connection-records.ts";
 
 /** What is sealed in a record. */
 export interface SealedTokens {
   readonly access: string;
   readonly refresh?: string;
+  /** To which server, as which client: see `bindingOf`. Absent in what earlier versions sealed. */
+  readonly bound?: string;
 }
 
 export type StoredUpstreamTokens = StoredRecord<UpstreamTokenRecord>;
@@ -52,8 +54,13 @@ export interface UpstreamTokenRecords {
     ifVersion?: number,
     expiresAt?: number,
   ) => Promise<PutResult>;
-  readonly seal: (key: string, tokens: SealedTokens) => string;
-  /** @returns undefined when the connection ended or the seal is not ours */
+  /** @param record where they go, and as whose */
+  readonly seal: (
+    key: string,
+    tokens: SealedTokens,
+    record: Pick<UpstreamTokenRecord, "server" | "client" | "resource">,
+  ) => string;
+  /** @returns undefined when the connection ended, the seal is not ours, or the record leads elsewhere than it did */
   readonly open: (key: string, record: UpstreamTokenRecord) => SealedTokens | undefined;
   readonly held: (key: string, record: UpstreamTokenRecord) => Held;
   readonly isExpired: (record: UpstreamTokenRecord) => boolean;
@@ -75,7 +82,8 @@ export function createUpstreamTokenRecords(deps: {
 
   const open: UpstreamTokenRecords["open"] = (key, record) => {
     const bytes = record.tokens === undefined ? undefined : sealer.open(record.tokens, key);
-    return bytes && (JSON.parse(bytes.toString()) as SealedTokens);
+    const tokens = bytes && (JSON.parse(bytes.toString()) as SealedTokens);
+    return tokens?.bound === undefined || tokens.bound === hashSecret(bindingOf(record)) ? tokens : undefined;
   };
   const put: UpstreamTokenRecords["put"] = (key, record, ifVersion, expiresAt) =>
     store.put(key, record, {
@@ -87,7 +95,8 @@ export function createUpstreamTokenRecords(deps: {
   return {
     read: (key) => store.get<UpstreamTokenRecord>(key),
     put,
-    seal: (key, tokens) => sealer.seal(JSON.stringify(tokens), key),
+    seal: (key, tokens, record) =>
+      sealer.seal(JSON.stringify({ ...tokens, bound: hashSecret(bindingOf(record)) }), key),
     open,
     held(key, record) {
       const tokens = record.ended === undefined ? open(key, record) : undefined;

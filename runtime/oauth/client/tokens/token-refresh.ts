@@ -14,7 +14,7 @@ import type { Store } from "../../../store/store.ts";
 import type { ClientChooser } from "../connect/client-choice.ts";
 import { upstreamTokenKey, type UpstreamTokenRecord } from "../connection-records.ts";
 import type { UpstreamTarget } from "../target.ts";
-import { exchangeRefreshToken, type Asking } from "../connect/token-endpoint.ts";
+import { exchangeRefreshToken, type Asking, type TokenResult } from "../connect/token-endpoint.ts";
 import { createLeasedRefreshes } from "../../../shared/leased-refresh.ts";
 import { createLimiter } from "../../../shared/limiter.ts";
 import {
@@ -34,8 +34,12 @@ export interface RefreshDeps {
   readonly fetch: SafeFetch;
   readonly clock: Clock;
   readonly log: Log;
-  /** How a server is asked about this connection, with the secret as it is now. */
-  readonly asking: (target: UpstreamTarget, record: UpstreamTokenRecord) => Promise<Asking>;
+  /** How a server is asked about this connection, with the secret as it is now; undefined while the server is not known. */
+  readonly asking: (
+    target: UpstreamTarget,
+    record: UpstreamTokenRecord,
+    tokens: SealedTokens,
+  ) => Promise<Asking | undefined>;
   /** Called after each question to a server. */
   readonly onRefresh?: ((refresh: TokenRefresh) => void) | undefined;
 }
@@ -80,7 +84,10 @@ export function createRefresher(deps: RefreshDeps): Refresher {
   ): Promise<Held> => {
     const record = stored.value;
     const startedMs = performance.now();
-    const result = await exchangeRefreshToken(deps, await asking(target, record), tokens.refresh ?? "");
+    const asks = await asking(target, record, tokens);
+    const result: TokenResult = asks
+      ? await exchangeRefreshToken(deps, asks, tokens.refresh ?? "")
+      : { ok: false, failure: "unavailable", detail: "its server cannot be found again" };
     deps.onRefresh?.({
       of: "upstream",
       route: record.routeKey,
@@ -92,10 +99,11 @@ export function createRefresher(deps: RefreshDeps): Refresher {
       const { accessToken, refreshToken, expiresAt, scopes } = result.tokens;
       // "The authorization server MAY issue a new refresh token": without one the old one stays good (RFC 6749 §6).
       const refresh = refreshToken ?? tokens.refresh;
-      const { expiresAt: _old, ...rest } = record;
+      // As it was asked: what an earlier version stored is bound from here on.
+      const { expiresAt: _old, ...rest } = { ...record, server: asks?.server ?? record.server };
       const next: UpstreamTokenRecord = {
         ...rest,
-        tokens: seal(key, { access: accessToken, ...(refresh === undefined ? {} : { refresh }) }),
+        tokens: seal(key, { access: accessToken, ...(refresh === undefined ? {} : { refresh }) }, rest),
         canRefresh: refresh !== undefined,
         ...(expiresAt === undefined ? {} : { expiresAt }),
         scopes: scopes ?? record.scopes,

@@ -11,17 +11,25 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { Keys } from "../../../shared/keys.ts";
 import { epochSeconds } from "../../../shared/clock.ts";
 import type { ConnectionChanges } from "../changes.ts";
-import { upstreamTokenKey, type FlowRecord, type UpstreamTokenRecord } from "../connection-records.ts";
+import {
+  upstreamTokenKey,
+  type FlowRecord,
+  type ServerReference,
+  type UpstreamTokenRecord,
+} from "../connection-records.ts";
+import { configuredServer, referenceOf } from "../discovery/metadata.ts";
+import type { Needs } from "../need.ts";
 import { joinScopes } from "../scopes.ts";
 import { currentRoute, type UpstreamTarget } from "../target.ts";
-import { revokeToken, type Asking, type TokenSet } from "../connect/token-endpoint.ts";
-import { createUpstreamTokenRecords, NONE, type Held } from "./token-records.ts";
+import { revokeToken, type TokenSet } from "../connect/token-endpoint.ts";
+import { createUpstreamTokenRecords, NONE, type Held, type SealedTokens } from "./token-records.ts";
 import { createRefresher, type RefreshDeps } from "./token-refresh.ts";
 
 export interface UpstreamTokenStoreDeps extends Omit<RefreshDeps, "records" | "asking"> {
   readonly snapshots: Snapshots;
   readonly keys: Keys;
   readonly changes: Pick<ConnectionChanges, "tell">;
+  readonly needs: Pick<Needs, "discover">;
 }
 
 export type StepUp = "connect" | "exhausted";
@@ -57,15 +65,32 @@ export function createUpstreamTokenStore(deps: UpstreamTokenStoreDeps): Upstream
   const records = createUpstreamTokenRecords(deps);
   const { read, put, seal, open, held, isExpired, end } = records;
 
-  const asking = async (target: UpstreamTarget, record: UpstreamTokenRecord): Promise<Asking> => ({
-    server: record.server,
-    client: record.client,
-    ...(await deps.clients.credentialsOf(record.client, currentRoute(deps.snapshots, target), record.server)),
-    resource: record.resource,
-    upstreamUrl: target.url,
-    reach: target.reach,
-    settings: deps.snapshots.current().settings,
-  });
+  /** Earlier versions did not seal where tokens go: that is found again. */
+  const serverOf = async (
+    target: UpstreamTarget,
+    record: UpstreamTokenRecord,
+    tokens: SealedTokens,
+  ): Promise<ServerReference | undefined> => {
+    if (tokens.bound !== undefined) return record.server;
+    const endpoint = target.oauth?.endpoint;
+    if (target.mode === "static" && endpoint) return referenceOf(configuredServer(endpoint));
+    const found = await deps.needs.discover(target, { isChallenged: true });
+    return found.ok ? referenceOf(found.value.server) : undefined;
+  };
+
+  const asking: RefreshDeps["asking"] = async (target, record, tokens) => {
+    const server = await serverOf(target, record, tokens);
+    if (server === undefined) return undefined;
+    return {
+      server,
+      client: record.client,
+      ...(await deps.clients.credentialsOf(record.client, currentRoute(deps.snapshots, target), server)),
+      resource: record.resource,
+      upstreamUrl: target.url,
+      reach: target.reach,
+      settings: deps.snapshots.current().settings,
+    };
+  };
 
   const refresher = createRefresher({ ...deps, records, asking });
   const { replace } = refresher;
@@ -94,7 +119,11 @@ export function createUpstreamTokenStore(deps: UpstreamTokenStoreDeps): Upstream
           server: flow.server,
           client: flow.client,
           resource: flow.resource,
-          tokens: seal(key, { access: accessToken, ...(refreshToken === undefined ? {} : { refresh: refreshToken }) }),
+          tokens: seal(
+            key,
+            { access: accessToken, ...(refreshToken === undefined ? {} : { refresh: refreshToken }) },
+            flow,
+          ),
           canRefresh: refreshToken !== undefined,
           ...(expiresAt === undefined ? {} : { expiresAt }),
           scopes: scopes ?? flow.scopes,
@@ -150,7 +179,8 @@ export function createUpstreamTokenStore(deps: UpstreamTokenStoreDeps): Upstream
       if (taken) await deps.changes.tell({ userId, routeKey: target.route.key });
       const tokens = taken && open(key, taken.value);
       if (!taken || !tokens) return taken !== undefined;
-      const asks = await asking(target, taken.value);
+      const asks = await asking(target, taken.value, tokens);
+      if (asks === undefined) return true;
       const refreshRevoked =
         tokens.refresh !== undefined &&
         (await revokeToken(deps, asks, { value: tokens.refresh, hint: "refresh_token" }));

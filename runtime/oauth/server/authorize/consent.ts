@@ -17,7 +17,7 @@ import { continuePage } from "../../../pages/signed-out.ts";
 import { mayReachSomething } from "../../../policy/reach.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
 import { visibleText } from "../../../shared/json/visible-text.ts";
-import { hashSecret } from "../../../shared/keys.ts";
+import { hashSecret, type Keys } from "../../../shared/keys.ts";
 import { helpfulProviders, otherProviders } from "../../../identity/sign-in/choose-provider.ts";
 import { isFromOwnForm, refuseScript } from "../../../identity/csrf.ts";
 import type { Principal } from "../../../identity/principal.ts";
@@ -42,6 +42,7 @@ export interface ConsentDeps {
   readonly clients: ClientDeps;
   readonly requests: RequestStates;
   readonly upstream?: UpstreamStep | undefined;
+  readonly keys: Keys;
   readonly clock: Clock;
   readonly log: Log;
 }

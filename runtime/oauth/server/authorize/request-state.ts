@@ -15,6 +15,7 @@ import {
   authorizationRequestKey,
   type AnsweredRecord,
   type AuthorizationRequestRecord,
+  type StoredRequestRecord,
 } from "../grant-records.ts";
 import type { UserId } from "../../../shared/user-id.ts";
 
@@ -78,6 +79,16 @@ export function createRequestStates({ store, keys, clock, limit }: RequestStateD
   const end = (): number => epochSeconds(clock) + AUTHORIZATION_REQUEST_SECONDS;
   const seal = (id: string, request: AuthorizationRequestRecord): string =>
     sealer.seal(JSON.stringify(toWire(id, end(), request)), CONTEXT);
+  /** Sealed at rest too: whoever writes the store must not choose where the answer goes, or who approved. */
+  const stored = (id: string, request: AuthorizationRequestRecord): StoredRequestRecord => ({
+    schema: 1,
+    sealed: seal(id, request),
+  });
+  const requestOf = (id: string, { sealed = "" }: StoredRequestRecord): AuthorizationRequestRecord | undefined => {
+    const opened = sealer.open(sealed, CONTEXT);
+    const [sealedId, , request] = opened ? fromWire(JSON.parse(opened.toString()) as Wire) : [];
+    return sealedId === id ? request : undefined;
+  };
   const isStored = ({ text }: FoundRequest): boolean => STORED_ID.test(text);
 
   return {
@@ -86,14 +97,15 @@ export function createRequestStates({ store, keys, clock, limit }: RequestStateD
       if (sealed.length <= MAX_SEALED_CHARACTERS) return sealed;
       if (limit.take(peer) > 0) return undefined;
       const id = randomSecret();
-      await store.put(authorizationRequestKey(id), request, { ifVersion: 0, expiresAt: end() });
+      await store.put(authorizationRequestKey(id), stored(id, request), { ifVersion: 0, expiresAt: end() });
       return id;
     },
 
     async find(text) {
       if (STORED_ID.test(text)) {
-        const record = await store.get<AuthorizationRequestRecord>(authorizationRequestKey(text));
-        return record && { text, id: text, request: record.value };
+        const record = await store.get<StoredRequestRecord>(authorizationRequestKey(text));
+        const request = record && requestOf(text, record.value);
+        return request && { text, id: text, request };
       }
       const opened = sealer.open(text, CONTEXT);
       if (!opened) return undefined;
@@ -108,10 +120,15 @@ export function createRequestStates({ store, keys, clock, limit }: RequestStateD
     async noteApproval(found, by) {
       if (!isStored(found)) return true;
       const key = authorizationRequestKey(found.id);
-      const record = await store.get<AuthorizationRequestRecord>(key);
-      if (!record || (record.value.approvedBy && record.value.approvedBy.userId !== by.userId)) return false;
-      const approved: AuthorizationRequestRecord = { ...record.value, approvedBy: by };
-      return (await store.put(key, approved, { ifVersion: record.version, expiresAt: end() })).ok;
+      const record = await store.get<StoredRequestRecord>(key);
+      const request = record && requestOf(found.id, record.value);
+      if (!request || (request.approvedBy && request.approvedBy.userId !== by.userId)) return false;
+      return (
+        await store.put(key, stored(found.id, { ...request, approvedBy: by }), {
+          ifVersion: record.version,
+          expiresAt: end(),
+        })
+      ).ok;
     },
 
     async answer(found) {

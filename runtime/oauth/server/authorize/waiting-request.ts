@@ -1,6 +1,8 @@
 /** An authorization request that waits for a person, and what that person approved before. */
+import { createHmac } from "node:crypto";
+
 import type { Snapshot } from "../../../config/snapshot.ts";
-import { hashSecret } from "../../../shared/keys.ts";
+import type { Keys } from "../../../shared/keys.ts";
 import { mayReachSomething } from "../../../policy/reach.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
 import type { Principal } from "../../../identity/principal.ts";
@@ -17,6 +19,7 @@ export interface WaitingDeps {
   readonly store: Store;
   readonly clients: ClientDeps;
   readonly requests: RequestStates;
+  readonly keys: Keys;
   readonly clock: Clock;
 }
 
@@ -52,10 +55,28 @@ export function mayReach(waiting: Waiting, principal: Principal): boolean {
   return waiting.routes.some((route) => mayReachSomething(route.policy, principal.user));
 }
 
-/** One approval covers one user, client, resource and version of the client's metadata. */
-function consentId(waiting: Waiting, principal: Principal): string {
+/**
+ * One approval covers one user, client, resource and version of the client's metadata. With each secret, the current one
+ * first: whoever writes the store does not know under which key an approval of somebody else would be found.
+ */
+function consentIds({ keys }: WaitingDeps, waiting: Waiting, principal: Principal): readonly string[] {
   const { clientId, audience, metadataHash } = waiting.request;
-  return consentKey(hashSecret(JSON.stringify([principal.user.id, clientId, audience, metadataHash])));
+  const text = JSON.stringify([principal.user.id, clientId, audience, metadataHash]);
+  return keys
+    .derive("remembered-consent")
+    .map((key) => consentKey(createHmac("sha256", key).update(text).digest("base64url")));
+}
+
+async function findConsent(
+  deps: WaitingDeps,
+  waiting: Waiting,
+  principal: Principal,
+): Promise<ConsentRecord | undefined> {
+  for (const key of consentIds(deps, waiting, principal)) {
+    const consent = await deps.store.get<ConsentRecord>(key);
+    if (consent) return consent.value;
+  }
+  return undefined;
 }
 
 export async function isRemembered(deps: WaitingDeps, waiting: Waiting, principal: Principal): Promise<boolean> {
@@ -64,14 +85,14 @@ export async function isRemembered(deps: WaitingDeps, waiting: Waiting, principa
   // A document's client id is public, so any program on the machine can use it with a loopback address: "SHOULD NOT
   // process repeat requests automatically" (RFC 8252 §8.6).
   if (client.documentHost !== undefined && isLoopbackRedirectUri(request.redirectUri)) return false;
-  const consent = await deps.store.get<ConsentRecord>(consentId(waiting, principal));
-  return consent !== undefined && coversScope(consent.value.scope, request.scope);
+  const consent = await findConsent(deps, waiting, principal);
+  return consent !== undefined && coversScope(consent.scope, request.scope);
 }
 
 export async function remember(deps: WaitingDeps, waiting: Waiting, principal: Principal): Promise<void> {
   const { clientId, audience, metadataHash, scope } = waiting.request;
-  const key = consentId(waiting, principal);
-  const earlier = await deps.store.get<ConsentRecord>(key);
+  const [key = ""] = consentIds(deps, waiting, principal);
+  const earlier = await findConsent(deps, waiting, principal);
   const now = epochSeconds(deps.clock);
   const consent: ConsentRecord = {
     schema: 1,
@@ -81,7 +102,7 @@ export async function remember(deps: WaitingDeps, waiting: Waiting, principal: P
     audience,
     metadataHash,
     // What was approved before stays approved, when a client asks for one thing after the other.
-    scope: earlier ? joinScopes(earlier.value.scope, scope) : scope,
+    scope: earlier ? joinScopes(earlier.scope, scope) : scope,
     grantedAt: now,
   };
   await deps.store.put(key, consent, {

@@ -10,7 +10,7 @@ import { hashSecret } from "../../../shared/keys.ts";
 import type { StoredRecord } from "../../../store/store.ts";
 import { chooseAudience, mintAccessToken } from "./access-token.ts";
 import { pass, refuse, refuseBlocked, type Step } from "../answer.ts";
-import { endGrant, endOf } from "./grants.ts";
+import { endGrant, endOf, isAsIssued } from "./grants.ts";
 import { isCodeVerifier, matchesChallenge } from "../authorize/pkce.ts";
 import { codeKey, findGrant, keeping, storeGrant, type CodeRecord, type GrantRecord } from "../grant-records.ts";
 import { mintRefreshToken, type TokenAnswer } from "./refresh-token.ts";
@@ -24,6 +24,7 @@ export async function exchangeCode(deps: TokenDeps, request: TokenRequest): Prom
   if (text === undefined) return refuse("invalid_request", "code is missing");
   const code = await deps.store.get<CodeRecord>(codeKey(hashSecret(text)));
   if (!code) return badCode("unknown");
+  if (!isAsIssued(deps, text, code.value)) return badCode("its record was changed");
 
   // It must have been issued here, to this client (OAuth 2.1 §4.1.3).
   if (code.value.issuer !== request.issuer.origin || code.value.clientId !== request.client.id)
@@ -82,7 +83,7 @@ async function createGrant(
   const { client, now } = request;
   const { lifetimes } = request.snapshot.settings;
   const refreshToken = client.metadata.grant_types.includes("refresh_token")
-    ? mintRefreshToken(deps.keys, { issuer, clientId }, grantId, 1)
+    ? mintRefreshToken(deps.keys, { issuer, clientId }, grantId, 1, { userId, audience: code.value.audience, scope })
     : undefined;
   const grant: GrantRecord = {
     schema: 1,

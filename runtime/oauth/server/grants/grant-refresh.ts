@@ -25,6 +25,7 @@ import {
 } from "../grant-records.ts";
 import {
   classifyRefreshToken,
+  isBoundTo,
   isCurrentToken,
   mintRefreshToken,
   openRefreshToken,
@@ -97,6 +98,7 @@ async function answerWithoutRefresh(
   const { grantId } = attempt.opened;
   const grant = await findGrant(deps.store, grantId);
   if (!grant || deps.session.revocations.isRevoked([`grant:${grantId}`])) return badToken("the grant ended");
+  if (!isBoundTo(attempt.opened, grant.value)) return badToken("its grant is not the one that it was made for");
   // Before anything that a rotation could put off.
   const { endsAt = Infinity } = endOf(grant.value.createdAt, request.snapshot.settings.lifetimes);
   if (endsAt <= request.now) {
@@ -140,6 +142,7 @@ async function refreshAlone(
   const { grantId } = attempt.opened;
   const grant = await findGrant(deps.store, grantId);
   if (!grant?.value.refresh || !isCurrentToken(grant.value.refresh, attempt.opened)) return undefined;
+  if (!isBoundTo(attempt.opened, grant.value)) return undefined;
 
   // The resource must be what was granted; a client whose route is gone must authorize anew.
   const audience = chooseAudience(request, grant.value.audience);
@@ -165,7 +168,7 @@ async function refreshAlone(
   // "Refresh tokens for public clients MUST either be sender-constrained or use refresh token rotation" (OAuth 2.1 §4.3.1).
   const rotates = request.client.isPublic;
   const refreshToken = rotates
-    ? mintRefreshToken(deps.keys, attempt.owner, grantId, grant.value.refresh.generation + 1)
+    ? mintRefreshToken(deps.keys, attempt.owner, grantId, grant.value.refresh.generation + 1, grant.value)
     : attempt.token;
   const answer = { ...access, scope: grant.value.scope, refreshToken };
   const refresh = rotates

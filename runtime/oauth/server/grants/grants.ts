@@ -36,12 +36,11 @@ export interface Approval {
  * @returns the code; only its hash is stored
  */
 export async function issueCode(
-  deps: Pick<GrantDeps, "store" | "clock">,
+  deps: Pick<GrantDeps, "store" | "keys" | "clock">,
   request: AuthorizationRequestRecord,
   approval: Approval,
   lifetimeSeconds: number,
 ): Promise<string> {
-  const code = randomSecret();
   const now = epochSeconds(deps.clock);
   const record: CodeRecord = {
     schema: 1,
@@ -59,12 +58,26 @@ export async function issueCode(
     used: false,
     replayed: false,
   };
+  const code = deps.keys.sealer("authorization-request").seal(randomSecret(16), codeContext(record));
   await deps.store.put(codeKey(hashSecret(code)), record, {
     ifVersion: 0,
     expiresAt: now + lifetimeSeconds + CODE_REMEMBERED_SECONDS,
     tags: ownerTags(record),
   });
   return code;
+}
+
+/** Whether the record is the one that was stored with this code: whoever writes the store must not choose what it stands for. */
+export function isAsIssued(deps: Pick<GrantDeps, "keys">, code: string, record: CodeRecord): boolean {
+  return deps.keys.sealer("authorization-request").open(code, codeContext(record)) !== undefined;
+}
+
+/** All that a code gives, and to whom. */
+function codeContext(code: CodeRecord): string {
+  const { issuer, clientId, userId, grantId, redirectUri, redirectUriSent, codeChallenge } = code;
+  const { audience, scope, expiresAt, sessionExpiresAt } = code;
+  const client = [issuer, clientId, redirectUri, redirectUriSent, codeChallenge];
+  return `code ${JSON.stringify([...client, userId, grantId, audience, scope, expiresAt, sessionExpiresAt])}`;
 }
 
 /** The end that no refresh puts off: to be spread into a grant. */

@@ -7,7 +7,7 @@
 import { hkdfSync, timingSafeEqual } from "node:crypto";
 
 import { createSealer, hashSecret, type Keys, type Sealer } from "../../../shared/keys.ts";
-import { REPLAY_WINDOW_SECONDS, type RefreshFamily, type RotatedToken } from "../grant-records.ts";
+import { REPLAY_WINDOW_SECONDS, type GrantRecord, type RefreshFamily, type RotatedToken } from "../grant-records.ts";
 
 /** Secret scanners find leaked tokens by it. */
 export const REFRESH_TOKEN_PREFIX = "gwr_";
@@ -20,8 +20,13 @@ export interface RefreshTokenOwner {
   readonly clientId: string;
 }
 
+/** What of a grant its refresh tokens are bound to. */
+export type BoundGrant = Pick<GrantRecord, "userId" | "audience" | "scope">;
+
 export interface OpenedRefreshToken {
   readonly grantId: string;
+  /** See `isBoundTo`; undefined in tokens of earlier versions, which are good for nothing. */
+  readonly binding: string | undefined;
   readonly generation: number;
   readonly hash: string;
 }
@@ -36,10 +41,24 @@ export interface TokenAnswer {
   readonly scope: string;
 }
 
-export function mintRefreshToken(keys: Keys, owner: RefreshTokenOwner, grantId: string, generation: number): string {
-  return (
-    REFRESH_TOKEN_PREFIX + keys.sealer("refresh-token").seal(JSON.stringify([grantId, generation]), sealContext(owner))
-  );
+export function mintRefreshToken(
+  keys: Keys,
+  owner: RefreshTokenOwner,
+  grantId: string,
+  generation: number,
+  grant: BoundGrant,
+): string {
+  const text = JSON.stringify([grantId, generation, bindingOf(grant)]);
+  return REFRESH_TOKEN_PREFIX + keys.sealer("refresh-token").seal(text, sealContext(owner));
+}
+
+/** Whether the record still says what it said when the token was made: whoever writes the store must not become another user. */
+export function isBoundTo({ binding }: OpenedRefreshToken, grant: BoundGrant): boolean {
+  return binding === bindingOf(grant);
+}
+
+function bindingOf({ userId, audience, scope }: BoundGrant): string {
+  return hashSecret(JSON.stringify([userId, audience, scope]));
 }
 
 /** @returns undefined for what we did not make, or made for another client or issuer */
@@ -47,8 +66,8 @@ export function openRefreshToken(keys: Keys, owner: RefreshTokenOwner, token: st
   if (!token.startsWith(REFRESH_TOKEN_PREFIX) || token.length > MAX_TOKEN_CHARACTERS) return undefined;
   const opened = keys.sealer("refresh-token").open(token.slice(REFRESH_TOKEN_PREFIX.length), sealContext(owner));
   if (!opened) return undefined;
-  const [grantId, generation] = JSON.parse(opened.toString()) as [string, number];
-  return { grantId, generation, hash: hashSecret(token) };
+  const [grantId, generation, binding] = JSON.parse(opened.toString()) as [string, number, string | undefined];
+  return { grantId, generation, binding, hash: hashSecret(token) };
 }
 
 /** A space stands in no origin, so no pair of issuer and client can be taken for another. */

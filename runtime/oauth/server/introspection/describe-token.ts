@@ -16,7 +16,7 @@ import type { IssuerSession } from "../deps.ts";
 import { routesOfAudience, type Issuer, type McpServerRoute } from "../find-issuer.ts";
 import { findGrant } from "../grant-records.ts";
 import { endOf, type GrantDeps } from "../grants/grants.ts";
-import { isCurrentToken, openRefreshToken, REFRESH_TOKEN_PREFIX } from "../grants/refresh-token.ts";
+import { isBoundTo, isCurrentToken, openRefreshToken, REFRESH_TOKEN_PREFIX } from "../grants/refresh-token.ts";
 import { DEFAULT_SCOPE } from "../scope.ts";
 
 export interface DescribeDeps extends GrantDeps {
@@ -153,7 +153,7 @@ async function describeRefreshToken(
   if (!grant || revocations.isRevoked([`grant:${grantId}`])) return undefined;
   const { value } = grant;
   const { endsAt = Infinity } = endOf(value.createdAt, snapshot.settings.lifetimes);
-  if (endsAt <= now || !isCurrentToken(value.refresh, opened)) return undefined;
+  if (endsAt <= now || !isCurrentToken(value.refresh, opened) || !isBoundTo(opened, value)) return undefined;
   if (routesOfAudience(issuer, value.audience).length === 0) return undefined;
   const user = await identities.find(value.userId);
   if (!user || blocks?.find({ user, clientId: client.id, grantId })) return undefined;

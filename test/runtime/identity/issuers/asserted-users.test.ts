@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Snapshot } from "../../../../runtime/config/snapshot.ts";
 import { toUser } from "../../../../runtime/identity/claims-record.ts";
+import { createIdentityProof } from "../../../../runtime/identity/claims-record.ts";
 import { createRecords, type IdentityRecord } from "../../../../runtime/identity/identity-records.ts";
 import { createAssertedUsers } from "../../../../runtime/identity/issuers/asserted-users.ts";
 import type { AssertedUser } from "../../../../runtime/identity/issuers/asserted.ts";
@@ -10,6 +11,7 @@ import { createMemoryStore } from "../../../../runtime/store/memory.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { snapshotFrom } from "../../../support/config.ts";
 import { userId } from "../../../support/users.ts";
+import { createKeys } from "../../../../runtime/shared/keys.ts";
 
 const NOW = 1_800_000_000;
 const DAY = 24 * 3600;
@@ -31,10 +33,12 @@ function setUp() {
   const records = createRecords(store);
   const revoked: string[] = [];
   const snapshot = configured("example.com");
+  const keys = createKeys([Buffer.alloc(32, 1)]);
   const users = createAssertedUsers({
     records,
     snapshots: { current: () => snapshot },
     revocations: { revoke: async (key) => void revoked.push(key) },
+    keys,
     clock,
   });
   const get = async (id: string) => records.identities.get(id);
@@ -60,7 +64,7 @@ function setUp() {
       ...more,
     };
     const kept = Object.fromEntries(Object.entries(record).filter(([name]) => !without.includes(name as never)));
-    await records.identities.put("alice", kept as unknown as IdentityRecord, {
+    await records.identities.put("alice", createIdentityProof(keys).add(kept as unknown as IdentityRecord), {
       expiresAt: NOW + 30 * DAY,
       tags: ["user:alice"],
     });

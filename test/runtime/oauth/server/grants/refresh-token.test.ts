@@ -4,6 +4,7 @@ import { createKeys, hashSecret } from "../../../../../runtime/shared/keys.ts";
 import type { RefreshFamily } from "../../../../../runtime/oauth/server/grant-records.ts";
 import {
   classifyRefreshToken,
+  isBoundTo,
   mintRefreshToken,
   openRefreshToken,
   prolongReplay,
@@ -12,17 +13,19 @@ import {
   type OpenedRefreshToken,
 } from "../../../../../runtime/oauth/server/grants/refresh-token.ts";
 import { withChangedEnd } from "../../../../support/tamper.ts";
+import type { UserId } from "../../../../../runtime/shared/user-id.ts";
 
 const old = Buffer.alloc(32, 1);
 const keys = createKeys([old]);
 const owner = { issuer: "https://mcp.example.com", clientId: "gwc_a" };
+const grant = { userId: "alice" as UserId, audience: "https://mcp.example.com/a", scope: "mcp" };
 
 /** A family after `count` rotations at the given times, and all its tokens. */
 function rotate(times: readonly number[]) {
-  const tokens = [mintRefreshToken(keys, owner, "g", 1)];
+  const tokens = [mintRefreshToken(keys, owner, "g", 1, grant)];
   let family: RefreshFamily = { generation: 1, hash: hashSecret(tokens[0] ?? ""), rotated: [] };
   for (const now of times) {
-    const refreshToken = mintRefreshToken(keys, owner, "g", family.generation + 1);
+    const refreshToken = mintRefreshToken(keys, owner, "g", family.generation + 1, grant);
     const answer = {
       accessToken: `access-${family.generation + 1}`,
       accessExpiresAt: now + 900,
@@ -42,10 +45,10 @@ function rotate(times: readonly number[]) {
 }
 
 describe("openRefreshToken()", () => {
-  const token = mintRefreshToken(keys, owner, "g", 3);
+  const token = mintRefreshToken(keys, owner, "g", 3, grant);
 
   test("opens for its client at its issuer, under a later secret too", () => {
-    const expected = { grantId: "g", generation: 3, hash: hashSecret(token) };
+    const expected = { grantId: "g", generation: 3, binding: expect.any(String) as string, hash: hashSecret(token) };
     expect(openRefreshToken(keys, owner, token)).toEqual(expected);
     expect(openRefreshToken(createKeys([Buffer.alloc(32, 2), old]), owner, token)).toEqual(expected);
   });
@@ -62,6 +65,16 @@ describe("openRefreshToken()", () => {
     ["a huge token", owner, `gwr_${"A".repeat(5000)}`],
   ])("does not open for %s", (_, who, text) => {
     expect(openRefreshToken(keys, who, text)).toBeUndefined();
+  });
+
+  test.each([
+    ["another user", { userId: "bob" as UserId }],
+    ["another audience", { audience: "https://mcp.example.com" }],
+    ["more scope", { scope: "mcp admin" }],
+  ])("is bound to its grant: not to one of %s", (_what, change) => {
+    const opened = openRefreshToken(keys, owner, token) ?? expect.unreachable();
+    expect([isBoundTo(opened, grant), isBoundTo(opened, { ...grant, ...change })]).toEqual([true, false]);
+    expect(isBoundTo({ ...opened, binding: undefined }, grant)).toBe(false);
   });
 
   test("does not open under another secret", () => {
@@ -89,7 +102,7 @@ describe("judgeRefreshToken()", () => {
 
   test("a token of a later generation, or an equal one that is not ours, is unknown", () => {
     const { family } = rotate([1000]);
-    const forged = { grantId: "g", generation: 2, hash: hashSecret("another") };
+    const forged = { grantId: "g", generation: 2, binding: undefined, hash: hashSecret("another") };
     expect(classifyRefreshToken(family, forged, 1000).kind).toBe("unknown");
     expect(classifyRefreshToken(family, { ...forged, generation: 3 }, 1000).kind).toBe("unknown");
     expect(classifyRefreshToken(undefined, forged, 1000).kind).toBe("unknown");

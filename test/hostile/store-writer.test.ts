@@ -1,0 +1,184 @@
+/** Somebody who can write the store, and has an account, changes rows: nobody becomes another user, and no secret goes elsewhere. */
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+
+import { flowKey, upstreamTokenKey } from "../../runtime/oauth/client/connection-records.ts";
+import { hashSecret } from "../../runtime/shared/keys.ts";
+import { createMemoryStore } from "../../runtime/store/memory.ts";
+import type { Store } from "../../runtime/store/store.ts";
+import { openUpstreamWorld, personNamed } from "../store/upstream-world.ts";
+import { createTestClock } from "../support/clock.ts";
+import { createPkce, REDIRECT_URI } from "../support/oauth-client.ts";
+import { RESOURCE, useIssuers } from "../support/issuer.ts";
+import { APP, startSessionBench, type SessionBench } from "../support/session-bench.ts";
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Changes what stands in a row, and nothing else. */
+async function edit(store: Store, key: string, change: Row): Promise<void> {
+  const { value, tags, expiresAt } = (await store.get<Row>(key)) ?? expect.unreachable(key);
+  await store.put(key, { ...value, ...change }, { tags, ...(expiresAt === undefined ? {} : { expiresAt }) });
+}
+
+describe("a signed-in user", () => {
+  let bench: SessionBench;
+  beforeEach(async () => {
+    bench = await startSessionBench();
+  });
+  afterEach(() => bench.close());
+
+  const sessionOf = async (user: string): Promise<string> =>
+    (await bench.store.store.list<Row>("sessions")).find(({ value }) => value["userId"] === user)?.key ?? "";
+  const who = async (browser: ReturnType<SessionBench["browser"]>): Promise<unknown> => {
+    // Longer than what was read before is believed.
+    bench.clock.advance(120_000);
+    const page = await browser.open(`${APP}/.gateway/user`, { mode: "cors" });
+    return page.status === 200 ? (JSON.parse(page.text) as { user?: unknown }).user : page.status;
+  };
+
+  test("who writes another user into the own session is signed out", async () => {
+    const alice = bench.browser();
+    await alice.signIn(`${APP}/`, "alice@example.com");
+    await bench.browser().signIn(`${APP}/`, "bob@example.com");
+    expect(await who(alice)).toBe("u-alice");
+    await edit(bench.store.store, await sessionOf("u-alice"), { userId: "u-bob" });
+    expect(await who(alice)).toBe(401);
+  });
+
+  test.each([
+    ["address", { email: "bob@example.com" }],
+    ["groups", { groups: ["admins", "sales"] }],
+    ["claims", { claims: { sub: "u-alice", email: "bob@example.com" } }],
+  ])(
+    "who writes other %s into the own identity is signed out, and gets their own by signing in",
+    async (_what, change) => {
+      const alice = bench.browser();
+      await alice.signIn(`${APP}/`, "alice@example.com");
+      await edit(bench.store.store, "identity:u-alice", change);
+      expect(await who(alice)).toBe(401);
+      const page = await bench.browser().signIn(`${APP}/`, "alice@example.com");
+      expect(JSON.parse(page.text)).toMatchObject({
+        user: { email: "alice@example.com", groups: ["admins", "engineering"] },
+      });
+    },
+  );
+});
+
+test("who points a sign-in code at another session gets no session", async () => {
+  const memory = createMemoryStore({ clock: createTestClock() });
+  let victim: string | undefined;
+  const take: Store["take"] = async (key) => {
+    if (victim !== undefined && key.startsWith("sign-in-code:")) await edit(memory, key, { sessionId: victim });
+    return memory.take(key);
+  };
+  const store: Store = Object.create(memory, { take: { value: take, configurable: true, writable: true } });
+  const bench = await startSessionBench({ store });
+  onTestFinished(() => bench.close());
+  await bench.browser().signIn(`${APP}/`, "bob@example.com");
+  const [session] = await memory.list("sessions");
+  victim = session?.key.slice("session:".length);
+  const alice = bench.browser();
+  const page = await alice.signIn(`${APP}/`, "alice@example.com");
+  expect([page.status, page.text.includes("u-bob")]).toEqual([400, false]);
+});
+
+describe("the user of an MCP client", () => {
+  const start = useIssuers();
+
+  test.each([
+    ["another user", { userId: "bob" }],
+    ["another audience", { audience: new URL(RESOURCE).origin }],
+    ["more scope", { scope: "mcp admin" }],
+  ])("who writes %s into the own grant gets no token", async (_what, change) => {
+    const store = createMemoryStore({ clock: createTestClock() });
+    const gateway = await start({ store });
+    const client = await gateway.signIn({ userId: "alice" });
+    await client.refresh();
+    const [grant] = (await store.list("user:alice")).filter(({ key }) => key.startsWith("grant:"));
+    await edit(store, grant?.key ?? "", change);
+    await expect(client.refresh()).rejects.toThrow("invalid_grant");
+  });
+
+  test("who writes another user into the record of the own code gets no token", async () => {
+    const store = createMemoryStore({ clock: createTestClock() });
+    const gateway = await start({ store });
+    const oauth = gateway.oauth();
+    const { client_id: clientId } = await oauth.register();
+    const pkce = createPkce();
+    const outcome = await oauth.authorize({ clientId, redirectUri: REDIRECT_URI, challenge: pkce.challenge });
+    const code = outcome.at === "client" ? (outcome.parameters["code"] ?? "") : expect.unreachable();
+    await edit(store, `code:${hashSecret(code)}`, { userId: "bob" });
+    const form = { grant_type: "authorization_code", client_id: clientId, code, redirect_uri: REDIRECT_URI };
+    const answer = await oauth.sendToken({ ...form, code_verifier: pkce.verifier });
+    expect([answer.status, answer.json()["error"]]).toEqual([400, "invalid_grant"]);
+  });
+
+  test("who copies the own approval for another user is of no use: that user is asked", async () => {
+    const store = createMemoryStore({ clock: createTestClock() });
+    const gateway = await start({ store });
+    const client = await gateway.signIn({ userId: "alice" });
+    const [own] = (await store.list<Row>("user:alice")).filter(({ key }) => key.startsWith("consent:"));
+    const { clientId, audience, metadataHash } = own?.value ?? {};
+    const guessed = hashSecret(JSON.stringify(["bob", clientId, audience, metadataHash]));
+    const tags = ["user:bob"];
+    await store.put(`consent:${guessed}`, { ...own?.value, userId: "bob" }, { tags, expiresAt: own?.expiresAt ?? 0 });
+    const outcome = await gateway.oauth({ userId: "bob" }).authorize({
+      clientId: client.registration.client_id,
+      redirectUri: REDIRECT_URI,
+      challenge: createPkce().challenge,
+      decision: "look",
+    });
+    expect(outcome.at).toBe("page");
+  });
+});
+
+describe("secrets at upstreams", () => {
+  const EVIL = { issuer: "https://evil.example", tokenEndpoint: "https://evil.example/token" };
+
+  async function open() {
+    const clock = createTestClock();
+    const store = createMemoryStore({ clock });
+    const world = openUpstreamWorld(store, clock);
+    onTestFinished(() => world.close());
+    const target = world.target("auto");
+    const journey = { returnTo: "https://app.example.com/", routes: [target.route.key], back: "Back" };
+    const begin = async (): Promise<string> => {
+      const begun = await world.flows.begin(personNamed("alice"), target, world.snapshot.settings, journey);
+      return begun.ok ? (new URL(begun.url).searchParams.get("state") ?? "") : expect.unreachable(begun.detail);
+    };
+    const complete = (state: string) => {
+      const parameters = new Map([
+        ["state", state],
+        ["code", "code-of-alice"],
+      ]);
+      return world.flows.complete(personNamed("alice"), target.route.host, parameters, world.snapshot);
+    };
+    return { clock, store, world, target, begin, complete };
+  }
+
+  test.each([
+    ["the token endpoint", { server: { ...EVIL, issuer: "https://upstream.example.com" } }],
+    ["the whole server", { server: EVIL }],
+    ["the client", { client: { kind: "registered", clientId: "x", authMethod: "none" } }],
+  ])("of a connection go nowhere when a row names another for %s", async (_what, change) => {
+    const { clock, store, world, target, begin, complete } = await open();
+    expect(await complete(await begin())).toMatchObject({ ok: true });
+    const asked = world.tokenRequests.length;
+    await edit(store, upstreamTokenKey("alice", target), change);
+    clock.advance(3_601_000);
+    expect(await world.tokenStore.hold("alice", target)).toEqual({ kind: "none" });
+    expect(world.tokenRequests).toHaveLength(asked);
+    expect(world.asked).not.toContain("https://evil.example/token");
+  });
+
+  test.each([
+    ["server", { server: EVIL }],
+    ["user", { userId: "bob" }],
+    ["resource", { resource: "https://other.example/mcp" }],
+  ])("of a flow go nowhere when its row names another %s", async (_what, change) => {
+    const { store, world, begin, complete } = await open();
+    const state = await begin();
+    await edit(store, flowKey(state), change);
+    expect(await complete(state)).toMatchObject({ ok: false });
+    expect(world.tokenRequests).toEqual([]);
+  });
+});
