@@ -39,7 +39,9 @@ const snapshot = snapshotFrom(
 );
 const site = () => findSite(snapshot, "app.example") ?? expect.unreachable();
 const sealed = (cookies: Cookies): readonly string[] => [
-  valueOf(cookies.setSession({ sessionId: "s1", userId: "u", expiresAt: 9_999_999_999 }, site(), snapshot.settings.cookie)),
+  valueOf(
+    cookies.setSession({ sessionId: "s1", userId: "u", expiresAt: 9_999_999_999 }, site(), snapshot.settings.cookie),
+  ),
   valueOf(cookies.setBegun(site(), snapshot.settings.cookie, "sign_in", "abc")),
   valueOf(cookies.setBegun(site(), snapshot.settings.cookie, "provider", "abc")),
 ];

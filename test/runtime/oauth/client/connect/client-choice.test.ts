@@ -21,7 +21,7 @@ const SERVER: AuthorizationServer = {
   sendsIssuer: false,
   scopes: [],
   tokenAuthMethods: ["none"],
-} as unknown as AuthorizationServer;
+};
 const DAY = 24 * 3600_000;
 
 function setUp() {
