@@ -1,11 +1,9 @@
 /** One user's record: how an answer of the provider changes it, and what decisions read from it. Pure but for the seal. */
-import { createHmac, timingSafeEqual } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 
 import type { LiveSettings } from "../config/compiled.ts";
 import type { IdpSettings } from "../features/sign-in/compiled.ts";
 import { findProviderOf, type Providers } from "../features/sign-in/providers.ts";
-import { canonicalJson } from "../shared/canonical-json.ts";
 import type { Keys } from "../shared/keys.ts";
 import { parseUserId, type UserId } from "../shared/user-id.ts";
 import type { ProviderTokenSet } from "./provider/idp.ts";
@@ -34,30 +32,6 @@ export function createTokenSeal(keys: Keys): TokenSeal {
     seal: (userId, what, token) => sealer.seal(token, `${what} ${userId}`),
     open: (userId, what, sealed) =>
       sealed === undefined ? undefined : sealer.open(sealed, `${what} ${userId}`)?.toString(),
-  };
-}
-
-export interface IdentityProof {
-  /** The record with its proof, as it is stored. */
-  add(record: IdentityRecord): IdentityRecord;
-  /** Whether nothing of the record was changed since. */
-  holds(record: IdentityRecord): boolean;
-}
-
-/** Who writes the store must not give a user another address or other groups: each record is authenticated as a whole. */
-export function createIdentityProof(keys: Keys): IdentityProof {
-  const secrets = keys.derive("identity-record");
-  const proofs = (record: IdentityRecord): readonly Buffer[] => {
-    const { proof: _, schema: _schema, ...content } = record as IdentityRecord & { readonly schema?: number };
-    const text = canonicalJson(content);
-    return secrets.map((secret) => createHmac("sha256", secret).update(text).digest());
-  };
-  return {
-    add: (record) => ({ ...record, proof: proofs(record)[0]?.toString("base64url") ?? "" }),
-    holds(record) {
-      const shown = Buffer.from(record.proof ?? "", "base64url");
-      return proofs(record).some((proof) => proof.length === shown.length && timingSafeEqual(proof, shown));
-    },
   };
 }
 

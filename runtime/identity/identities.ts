@@ -15,7 +15,6 @@ import { epochSeconds, type Clock, type TokenRefresh } from "../shared/clock.ts"
 import { parseUserId, type UserId } from "../shared/user-id.ts";
 import type { Store, StoredRecord } from "../store/store.ts";
 import {
-  createIdentityProof,
   createTokenSeal,
   hasProvider,
   identityEnd,
@@ -33,7 +32,8 @@ import { createCooldowns } from "../shared/cooldown.ts";
 import { createLeasedRefreshes } from "../shared/leased-refresh.ts";
 import type { User } from "./principal.ts";
 import { withEarlierUnverified, type ProfileFacts } from "./provider/provider-claims.ts";
-import { identityTags, userTag, type IdentityRecord, type SessionRecords } from "./identity-records.ts";
+import { createIdentityProof, putProven, readProven } from "./users/identity-proof.ts";
+import { userTag, type IdentityRecord, type SessionRecords } from "./identity-records.ts";
 import type { Identities, ProviderTokens, Revocations } from "./interfaces.ts";
 import { createTellIdentities } from "./tell-identities.ts";
 
@@ -103,16 +103,12 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
   const read = async (userId: string): Promise<StoredRecord<IdentityRecord> | undefined> => {
     const parts = parseUserId(userId);
     if (parts?.kind !== "person") return undefined;
-    const stored = await records.identities.get(userId);
-    return stored && stored.value.issuer === parts.issuer && proof.holds(stored.value) ? stored : undefined;
+    const stored = await readProven(records, proof, userId);
+    return stored?.value.issuer === parts.issuer ? stored : undefined;
   };
 
   const put = (record: IdentityRecord, ifVersion: number) =>
-    records.identities.put(record.userId, proof.add(record), {
-      ifVersion,
-      expiresAt: lifetime(),
-      tags: identityTags(record),
-    });
+    putProven(records, proof, record, { ifVersion, expiresAt: lifetime() });
 
   const refresh = (userId: string): Promise<RefreshResult> =>
     refreshes.once(userId, () =>
@@ -128,7 +124,9 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
     const settled = (stored: StoredRecord<IdentityRecord> | undefined): RefreshResult | undefined => {
       if (!stored || stored.value.refusedAt !== undefined) return REFUSED;
       // Another replica was faster: its answer is as new as ours would be.
-      return isNewer(stored.value, before.value) ? { ok: true, user: userOf(stored.value) } : undefined;
+      return stored.value.confirmations !== before.value.confirmations
+        ? { ok: true, user: userOf(stored.value) }
+        : undefined;
     };
     const result = await refreshes.underLease({
       lease: (ttlMs) => deps.store.lease(`refresh-identity:${userId}`, ttlMs),
@@ -295,11 +293,6 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
 async function afterWaiting(): Promise<RefreshResult> {
   await delay(MAX_WAIT_MS, undefined, { ref: false });
   return UNAVAILABLE;
-}
-
-/** Whether the provider, or a sign-in, confirmed the user since. */
-function isNewer(stored: IdentityRecord, before: IdentityRecord): boolean {
-  return stored.confirmations !== before.confirmations;
 }
 
 const REFUSED: RefreshResult = { ok: false, reason: "refused" };

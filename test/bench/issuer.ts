@@ -30,7 +30,7 @@ import { openRecords } from "../../runtime/record-kinds.ts";
 import { createExternalTokens } from "../../runtime/identity/external-token.ts";
 import type { Principal } from "../../runtime/identity/principal.ts";
 import { createIssuerKeys } from "../../runtime/identity/issuers/issuer-keys.ts";
-import { createIdentityProof } from "../../runtime/identity/claims-record.ts";
+import { createIdentityProof } from "../../runtime/identity/users/identity-proof.ts";
 import { createRecords, userTag } from "../../runtime/identity/identity-records.ts";
 import { createSession } from "../../runtime/identity/identity.ts";
 import { snapshotFrom } from "../support/config.ts";

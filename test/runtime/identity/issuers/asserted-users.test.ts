@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Snapshot } from "../../../../runtime/config/snapshot.ts";
 import { toUser } from "../../../../runtime/identity/claims-record.ts";
-import { createIdentityProof } from "../../../../runtime/identity/claims-record.ts";
+import { createIdentityProof } from "../../../../runtime/identity/users/identity-proof.ts";
 import { createRecords, type IdentityRecord } from "../../../../runtime/identity/identity-records.ts";
 import { createAssertedUsers } from "../../../../runtime/identity/issuers/asserted-users.ts";
 import type { AssertedUser } from "../../../../runtime/identity/issuers/asserted.ts";

@@ -1,0 +1,61 @@
+/** That this program wrote a user's record: who writes the store must not give a user another address or other groups. */
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+import { canonicalJson } from "../../shared/canonical-json.ts";
+import type { Keys } from "../../shared/keys.ts";
+import type { PutResult, StoredRecord } from "../../store/store.ts";
+import { identityTags, type IdentityRecord, type SessionRecords } from "../identity-records.ts";
+
+export interface IdentityProof {
+  /** The record with its proof, as it is stored. */
+  add(record: IdentityRecord): IdentityRecord;
+  /** Whether nothing of the record was changed since. */
+  holds(record: IdentityRecord): boolean;
+  /** Whether only an earlier shared secret says so: the record is to be stored again, before that one is taken away. */
+  isOld(record: IdentityRecord): boolean;
+}
+
+/** Over the record as a whole. */
+export function createIdentityProof(keys: Keys): IdentityProof {
+  const secrets = keys.derive("identity-record");
+  const proofs = (record: IdentityRecord): readonly Buffer[] => {
+    const { proof: _, schema: _schema, ...content } = record as IdentityRecord & { readonly schema?: number };
+    const text = canonicalJson(content);
+    return secrets.map((secret) => createHmac("sha256", secret).update(text).digest());
+  };
+  /** Which secret it was made with. */
+  const placeOf = (record: IdentityRecord): number => {
+    const shown = Buffer.from(record.proof ?? "", "base64url");
+    return proofs(record).findIndex((proof) => proof.length === shown.length && timingSafeEqual(proof, shown));
+  };
+  return {
+    add: (record) => ({ ...record, proof: proofs(record)[0]?.toString("base64url") ?? "" }),
+    holds: (record) => placeOf(record) !== -1,
+    isOld: (record) => placeOf(record) > 0,
+  };
+}
+
+/** The user's record as it stands. @returns undefined when there is none, or it was changed by others */
+export async function readProven(
+  records: Pick<SessionRecords, "identities">,
+  proof: IdentityProof,
+  userId: string,
+): Promise<StoredRecord<IdentityRecord> | undefined> {
+  const stored = await records.identities.get(userId);
+  if (!stored || !proof.holds(stored.value)) return undefined;
+  if (!proof.isOld(stored.value)) return stored;
+  const { value, version: ifVersion, tags, expiresAt } = stored;
+  const options = { ifVersion, tags, ...(expiresAt === undefined ? {} : { expiresAt }) };
+  const renewed = await records.identities.put(userId, proof.add(value), options);
+  return renewed.ok ? { ...stored, version: renewed.version } : stored;
+}
+
+/** Stores it with its proof and its tags. */
+export function putProven(
+  { identities }: Pick<SessionRecords, "identities">,
+  proof: IdentityProof,
+  record: IdentityRecord,
+  options: { readonly ifVersion: number; readonly expiresAt: number },
+): Promise<PutResult> {
+  return identities.put(record.userId, proof.add(record), { ...options, tags: identityTags(record) });
+}
