@@ -148,11 +148,8 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
   ): Promise<void> => {
     const code = randomSecret();
     const { signInId } = ticket;
-    await records.signInCodes.put(
-      hashSecret(code),
-      { signInId, sessionId },
-      { ifVersion: 0, expiresAt: epochSeconds(clock) + CODE_SECONDS },
-    );
+    const expiresAt = epochSeconds(clock) + CODE_SECONDS;
+    await records.signInCodes.put(hashSecret(code), { signInId, sessionId }, { ifVersion: 0, expiresAt });
     // Sealed: the record alone says nothing, since whoever writes the store could choose another session.
     const to = tickets.seal({ ...ticket, session: { sessionId, userId } }, "return");
     redirect(exchange, 302, `${target.origin}/.gateway/return?code=${code}&to=${to}`, headers);
