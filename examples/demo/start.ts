@@ -71,7 +71,7 @@ async function serve(gateway: string, values: Given): Promise<void> {
   const users = usersOf(values);
   const identityPort = Number(values["identity-port"] ?? IDENTITY_PORT);
   const services = await startServices({ gateway, identityPort, mcpPort: Number(values["mcp-port"]), users });
-  onSignal(services.close);
+  onSignal(() => services.close());
   console.log(`
 Identity provider   ${services.issuer}    client ${CLIENT.client_id}, secret ${CLIENT.client_secret}
 MCP server          ${services.mcpServer}    its endpoint is /mcp
