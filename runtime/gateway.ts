@@ -19,6 +19,8 @@ import type { Awaited } from "./control/bundle/liveness.ts";
 import { startPresence } from "./control/bundle/presence.ts";
 import { startSecretUse } from "./control/keys/secret-use.ts";
 import { createPublisher } from "./control/bundle/publisher.ts";
+import { certificateSeries, createCertificateEnds, type ShownLeaves } from "./control/health/certificate-ends.ts";
+import type { CertificateReport } from "./control/health/process-report.ts";
 import { startTellingEnding } from "./control/telling/tell-ending.ts";
 import { closeAll } from "./shared/close-all.ts";
 import { openCertificates } from "./http/listener/certificates.ts";
@@ -62,6 +64,7 @@ export interface Gateway {
   readonly upstreams: () => readonly UpstreamStatus[];
   /** What is blocked, as `/status` shows it. */
   readonly blocks: () => readonly object[];
+  readonly certificateEnds: () => readonly object[];
   readonly status: () => BundleStatus;
   /** What became of events; undefined where nobody is told. */
   readonly webhook: () => WebhookStatus | undefined;
@@ -103,10 +106,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const { boot, store, bundle, records, metrics, clock, log } = ground;
     const services = await createServices(ground, options, own);
     const { proxy } = services;
+    // Known once the listeners are open.
+    let leaves = (): ShownLeaves => ({ public: [], admin: [], hosts: [] });
+    const readEnds = createCertificateEnds();
+    const certificateEnds = (): readonly CertificateReport[] => readEnds(leaves(), clock.now());
+    metrics.register(certificateSeries(certificateEnds));
     const { admin, pages, adminCertificates } = await openAdmin(
       ground,
       proxy,
-      { worker, isDraining: () => draining, isListening: () => listening },
+      { worker, isDraining: () => draining, isListening: () => listening, certificateEnds },
       own,
     );
     // Before the first request: whoever publishes waits for those who show signs of life, and nobody serves without.
@@ -121,12 +129,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       const hosts = () => bundle.current().certificates ?? [];
       own(startTellingEnding({ public: certificates, admin: adminCertificates, hosts }, ground.notify, clock));
     }
+    leaves = () => ({
+      public: certificates?.leaves() ?? [],
+      admin: adminCertificates?.leaves() ?? [],
+      hosts: bundle.current().certificates ?? [],
+    });
     if (ground.health) {
-      const leaves = () => ({
-        public: certificates?.leaves() ?? [],
-        admin: adminCertificates?.leaves() ?? [],
-        hosts: bundle.current().certificates ?? [],
-      });
       own(
         ground.health.observe({
           isDraining: () => draining,
@@ -150,6 +158,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       metrics,
       upstreams: () => proxy.upstreams(),
       blocks: () => ground.blocks.list().map(describeBlock),
+      certificateEnds,
       status: () => bundle.status(),
       webhook: () => ground.webhook?.status(),
       recording: () => recordingReport(ground.recording),
@@ -197,7 +206,8 @@ async function openAdmin(
     worker,
     isDraining,
     isListening,
-  }: { readonly worker: string | undefined } & Pick<PagesDeps, "isDraining" | "isListening">,
+    certificateEnds,
+  }: { readonly worker: string | undefined } & Pick<PagesDeps, "isDraining" | "isListening" | "certificateEnds">,
   own: Own,
 ) {
   const pagesDeps = {
@@ -205,6 +215,7 @@ async function openAdmin(
     metrics,
     isDraining,
     isListening,
+    certificateEnds,
     storeHealth,
     storeCounts,
     upstreams: () => proxy.upstreams(),

@@ -28,6 +28,9 @@ export interface CertificateRequest {
   readonly name: string;
   readonly dns?: readonly string[];
   readonly emails?: readonly string[];
+  /** Default: since a day, for ten. */
+  readonly fromMs?: number;
+  readonly toMs?: number;
   /** Absent: self-signed. */
   readonly by?: TestCertificate;
   readonly isAuthority?: boolean;
@@ -72,13 +75,13 @@ export function makeTestCertificate(request: CertificateRequest): TestCertificat
       : [sequence(oid("2.5.29.19"), octets(sequence()))]),
     ...(alternatives.length === 0 ? [] : [sequence(oid("2.5.29.17"), octets(sequence(...alternatives)))]),
   ];
-  const now = Date.now();
+  const { fromMs = Date.now() - 86_400_000, toMs = Date.now() + 864_000_000 } = request;
   const body = sequence(
     tlv(0xa0, tlv(0x02, Buffer.from([2]))),
     tlv(0x02, Buffer.concat([Buffer.from([1]), randomBytes(15)])),
     algorithm,
     issuer.name,
-    sequence(time(now - 86_400_000), time(now + 864_000_000)),
+    sequence(time(fromMs), time(toMs)),
     name,
     publicKey.export({ type: "spki", format: "der" }),
     tlv(0xa3, sequence(...extensions)),

@@ -24,6 +24,8 @@ export interface PagesDeps {
   readonly storeCounts: StoreCounts;
   /** What is known of upstreams; absent: nothing is shown. */
   readonly upstreams?: () => readonly UpstreamStatus[];
+  /** When the certificates end that the listeners show. */
+  readonly certificateEnds?: (() => readonly object[]) | undefined;
   /** What is blocked. */
   readonly blocks?: () => readonly object[];
   /** What rules about tools do not cover, by route. */
@@ -105,6 +107,7 @@ function processPages(deps: PagesDeps): AdminPages {
         ...(deps.blocks && { blocks: deps.blocks() }),
         ...(deps.toolNotes && { tool_notes: deps.toolNotes() }),
         ...(deps.upstreams && { upstreams: deps.upstreams() }),
+        ...(deps.certificateEnds && { certificates: deps.certificateEnds() }),
         ...(deps.webhook && { webhook: deps.webhook() }),
         ...sinkStatus(deps.records),
       };

@@ -4,7 +4,29 @@ import { X509Certificate } from "node:crypto";
 import { namesOf } from "../../features/listener/certificate.ts";
 import { certificateTime } from "../../features/listener/certificate-end.ts";
 import type { HostCertificate } from "../../features/listener/compiled.ts";
+import type { Series } from "../admin/series.ts";
 import type { CertificateReport } from "./process-report.ts";
+
+/** Of thousands of owners' certificates the first ones have a metric; the webhook tells of all. */
+const MAX_SERIES = 1_000;
+
+export function certificateSeries(ends: () => readonly CertificateReport[]): Series {
+  return {
+    name: "gateway_certificate_expiry_timestamp_seconds",
+    help: "When a certificate that the listeners show expires (seconds since 1970), by listener, its first name, and the owner whose slice brought it.",
+    type: "gauge",
+    merge: "min",
+    read() {
+      const found = new Map<string, { readonly value: number; readonly labels: Record<string, string> }>();
+      for (const { listener, names, owner = "", ends: value } of ends().slice(0, MAX_SERIES)) {
+        const labels = { listener, name: names[0] ?? "", owner };
+        const key = JSON.stringify(labels);
+        if (value < (found.get(key)?.value ?? Infinity)) found.set(key, { value, labels });
+      }
+      return found.values();
+    },
+  };
+}
 
 export interface ShownLeaves {
   readonly public: readonly X509Certificate[];

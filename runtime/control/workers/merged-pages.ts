@@ -78,6 +78,7 @@ export function mergedPages({ fleet, storeHealth, sealKey, isDraining, series }:
         // Public: secrets for this gateway are sealed to it.
         seal_key: sealKey ?? null,
         blocks: [...reports.values()].map(({ blocks }) => blocks)[0] ?? null,
+        certificates: [...reports.values()].map(({ certificates }) => certificates)[0] ?? [],
         counters: sumOf([...reports.values()]),
         ...(webhook && { webhook }),
         ...(sinks.length > 0 && { record_sinks: sinks }),

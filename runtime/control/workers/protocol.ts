@@ -17,6 +17,7 @@ export interface WorkerReport {
   readonly upstreams: readonly object[];
   /** What this worker knows to be blocked. */
   readonly blocks: readonly object[];
+  readonly certificates: readonly object[];
   /** What this worker did, and saw waiting. */
   readonly webhook: WebhookStatus | undefined;
   readonly recordSinks: readonly SinkStatus[];

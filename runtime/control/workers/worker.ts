@@ -74,6 +74,7 @@ async function answer(gateway: Gateway, what: keyof Answers): Promise<Answers[ke
     upstreams: gateway.upstreams(),
     blocks: gateway.blocks(),
     webhook: gateway.webhook(),
+    certificates: gateway.certificateEnds(),
     ...gateway.recording(),
   };
 }

@@ -63,7 +63,7 @@ function plain(text: string): string {
 function spellings(text: string): readonly string[] {
   const once = unescaped(text);
   const all = new Set([text, once, unescaped(once)]);
-  for (const each of [...all]) for (const decoded of decodings(each)) all.add(decoded).add(unescaped(decoded));
+  for (const each of Array.from(all)) for (const decoded of decodings(each)) all.add(decoded).add(unescaped(decoded));
   return [...all].flatMap((each) => {
     const short = plain(each);
     return [short, Array.from(short).reverse().join("")];

@@ -8,7 +8,11 @@ import { connect, TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 import { HEAD_MS } from "../../../../runtime/http/http1-server/connection.ts";
-import { openCertificates, type Certificates } from "../../../../runtime/http/listener/certificates.ts";
+import {
+  loadCertificates,
+  openCertificates,
+  type Certificates,
+} from "../../../../runtime/http/listener/certificates.ts";
 import { startRedirectServer, type RedirectServer } from "../../../../runtime/http/listener/redirect-server.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
 import {
@@ -142,6 +146,28 @@ describe("the TLS listener", () => {
     expect(await handshake(undefined)).toEqual(["app renewed", "false"]);
     expect(open.destroyed).toBe(false);
     open.destroy();
+  });
+
+  test.each([
+    ["expired", { toMs: Date.now() - 1_000 }, /Cannot use certificate ".*": it expired at 20/],
+    ["not yet valid", { fromMs: Date.now() + 3_600_000 }, /Cannot use certificate ".*": it is not valid before 20/],
+  ])("a certificate that is %s is an error at start, and is rejected at reload", async (_, times, message) => {
+    const bad = makeTestCertificate({ name: "bad", dns: ["app.example"], by: authority, ...times });
+    await expect(openCertificates([await folder.write("bad", bad)], { log: silentLog() })).rejects.toThrow(message);
+    await expect(loadCertificates([await folder.write("bad", bad)], undefined)).rejects.toThrow(message);
+    const files = await folder.write(
+      "timed",
+      makeTestCertificate({ name: "good", dns: ["app.example"], by: authority }),
+    );
+    const opened = await openCertificates([files], { log: silentLog() });
+    try {
+      const before = opened.leaves()[0]?.fingerprint256;
+      await folder.write("timed", bad);
+      expect(await opened.reload()).toBe(false);
+      expect(opened.leaves()[0]?.fingerprint256).toBe(before);
+    } finally {
+      await opened.close();
+    }
   });
 
   test("openCertificates() refuses a key of another certificate", async () => {
