@@ -151,7 +151,7 @@ export function createSession(deps: SessionDeps): SessionModule {
     log,
     onRefresh,
   });
-  const ending = { store, records, snapshots, revocations, clock };
+  const ending = { store, records, snapshots, revocations, clock, keys };
   const directories = createDirectories({ ...ending, log, onEnded: deps.onEndedByDirectory });
   const identities = identitiesWithDirectories(recordedIdentities, directories.lookup);
   const callers = createAuthenticator({

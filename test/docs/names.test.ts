@@ -58,6 +58,7 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   "parameters of identity providers": ["access_type"],
   "tools of MCP servers, the demo's among them": [
     "add_note",
+    "create_issue",
     "delete_repo",
     "delete_secret",
     "list_notes",
@@ -93,6 +94,7 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   "what Pomerium has and this gateway has not": ["time_of_day"],
   "members of answers": ["approval_id", "approval_url", "request_id", "store_failing_seconds", "tool_notes"],
   "claims of the identity header": ["groups_omitted"],
+  "claims of OpenID Connect": ["preferred_username"],
   "claims of platforms": [
     "job_workflow_ref",
     "project_id",

@@ -30,7 +30,7 @@ describe("a good request", () => {
     expect(outcome).toMatchObject({
       at: "client",
       parameters: {
-        code: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/) as string,
+        code: expect.stringMatching(/^[A-Za-z0-9_-]{75}$/) as string,
         state: "state-of-the-test",
         iss: ORIGIN,
       },

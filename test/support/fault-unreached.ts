@@ -43,6 +43,7 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "store/postgres/postgres-connection.ts a notification of the store",
     "store/sweeper.ts the sweep of the store",
     "store/watch/store-health.ts the look at the store",
+    "tracing/otlp.ts the deadline of a batch of spans",
     "upstreams/http1/pool.ts the look at settling connections",
     "upstreams/upstream-pools.ts the sweep of one upstream's connections",
     "upstreams/upstream-pools.ts the sweep of connections to upstreams",
@@ -84,7 +85,9 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
   "of messages and lists of MCP, whose routes need users that are signed in": [
     "http/body.ts onAborted",
     "http/body.ts onLate",
+    "proxy/lists/list-changes.ts the look at what changes lists",
     "proxy/lists/list-reader.ts setTimeout",
+    "proxy/lists/stream-reader.ts guard(this.#owner, () => this.#tell(aske",
     "proxy/mcp-route.ts setTimeout",
   ],
   "whether it runs depends on how full the buffers of the kernel are, or how fast a peer is": [
@@ -164,6 +167,7 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "identity/issuers/kubernetes-issuer.ts on data",
     "identity/issuers/kubernetes-issuer.ts on end",
     "identity/issuers/kubernetes-issuer.ts on error #2",
+    "identity/issuers/kubernetes-issuer.ts on upgrade",
   ],
   "of health checks, which act for no exchange: a fault is a failed check": [
     "upstreams/health/health-check-grpc.ts the bound of a health check",

@@ -3,7 +3,9 @@ import type { Snapshots } from "../../config/snapshot.ts";
 import { epochSeconds } from "../../shared/clock.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { UserId } from "../../shared/user-id.ts";
+import type { Keys } from "../../shared/keys.ts";
 import { identityEnd, issuerOf, refusedRecord } from "../claims-record.ts";
+import { createIdentityProof } from "../users/identity-proof.ts";
 import {
   emailTag,
   identityTags,
@@ -19,6 +21,7 @@ import { noteSignedOut } from "./signed-out.ts";
 export interface EndUserDeps extends EndDeps {
   readonly records: Pick<SessionRecords, "identities">;
   readonly snapshots: Pick<Snapshots, "current">;
+  readonly keys: Keys;
 }
 
 const MAX_CONFLICTS = 8;
@@ -38,12 +41,16 @@ export async function endUser(deps: EndUserDeps, userId: UserId, issuedAt: numbe
 }
 
 /** As if the provider had refused them: its tokens are of no use before the next sign-in. @returns whether they are known */
-async function forgetProvider({ records, snapshots, clock }: EndUserDeps, userId: UserId): Promise<boolean> {
+async function forgetProvider({ records, snapshots, clock, keys }: EndUserDeps, userId: UserId): Promise<boolean> {
+  const proof = createIdentityProof(keys);
   for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
     const stored = await records.identities.get(userId);
     if (stored?.value.issuer !== issuerOf(userId) || stored === undefined) return false;
     const now = epochSeconds(clock);
-    const put = await records.identities.put(userId, refusedRecord(stored.value, now), {
+    const refused = refusedRecord(stored.value, now);
+    // What others have changed gets no proof.
+    const value = proof.holds(stored.value) ? proof.add(refused) : refused;
+    const put = await records.identities.put(userId, value, {
       ifVersion: stored.version,
       expiresAt: identityEnd(snapshots.current().settings, now),
       tags: identityTags(stored.value),

@@ -247,7 +247,7 @@ describe("the Secret of an Ingress", () => {
     await expect
       .poll(() => events())
       .toEqual([
-        'Questionable: "spec.tls[0].hosts[0]" is "shop.example.com", whose certificate the gateway refuses: is a certificate for this host, for which published:terraform has one too',
+        `Questionable: "spec.tls[0].hosts[0]" is "shop.example.com", whose certificate the gateway refuses: conflicts with another owner's configuration; the gateway's operator can see which`,
       ]);
     expect(await shown(HOST)).toBe("terraform's");
     expect((await ask("/")).status).toBe(401);

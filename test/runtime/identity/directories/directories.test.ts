@@ -18,6 +18,7 @@ import type { Store } from "../../../../runtime/store/store.ts";
 import { createMemoryStore } from "../../../../runtime/store/memory.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { snapshotFrom } from "../../../support/config.ts";
+import { createKeys } from "../../../../runtime/shared/keys.ts";
 import { createTestRevocations } from "../../../support/pipeline.ts";
 import { userId } from "../../../support/users.ts";
 
@@ -37,7 +38,8 @@ function start(wrap: (store: Store) => Partial<Store> = () => ({})) {
   const revoked: string[] = [];
   revocations.subscribe((key) => revoked.push(key));
   const snapshots = { current: () => SNAPSHOT };
-  const deps = { store, clock, revocations, snapshots, log: silentLog(), records: createRecords(store) };
+  const keys = createKeys([Buffer.alloc(32, 1)]);
+  const deps = { store, clock, revocations, snapshots, keys, log: silentLog(), records: createRecords(store) };
   return { clock, store, revoked, ...createDirectories(deps) };
 }
 
