@@ -40,7 +40,7 @@ export interface ApprovalRecord {
   /** Sealed: the query of that address, in which clients may send keys. */
   readonly query?: string;
   readonly tool: string;
-  /** Sealed: canonical JSON of what the tool is given, numbers as they were written. */
+  /** Sealed: canonical JSON of what the tool is given, numbers as they were written; see `givenToTool`. */
   readonly given: string;
   /** Who may approve, see `ApprovalNeed`. */
   readonly approvers: readonly (readonly string[])[];
@@ -71,6 +71,9 @@ export const APPROVALS_FEED = "approvals";
 export const approvalKey = (id: string): string => `approval:${id}`;
 /** What a query is sealed for. */
 export const queryOf = (key: string): string => `${key} query`;
+/** The same of what is given with header fields: versions that cannot show them cannot open it, and decide about nothing. */
+export const withFieldsOf = (key: string): string => `${key} fields`;
+export const givenOf = (key: string, given: string): string => (given.startsWith("[") ? withFieldsOf(key) : key);
 export const pointerKey = (hmac: string): string => `approval-of:${hmac}`;
 /** Whether a text can be the id of an approval. */
 export const isApprovalId = (text: string): boolean => /^[A-Za-z0-9_-]{22}$/.test(text);

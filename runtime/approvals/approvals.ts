@@ -31,7 +31,9 @@ import {
   isApprovalId,
   POINTER_SECONDS,
   pointerKey,
+  givenOf,
   queryOf,
+  withFieldsOf,
   tagsOf,
   USED_SECONDS,
   WAITING_SECONDS,
@@ -90,7 +92,7 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
     const { user, clientId = "", grantId, sid } = principal;
     // JSON, so that no two calls share a text however their parts are spelled.
     const { key, server, query, to } = route;
-    const text = JSON.stringify([1, user.id, clientId, grantId ?? sid, key, server, query, to, tool, given, approvers]);
+    const text = JSON.stringify([2, user.id, clientId, grantId ?? sid, key, server, query, to, tool, given, approvers]);
     return pointerKey(
       createHmac("sha256", keys.derive("approval")[0] ?? "")
         .update(text)
@@ -123,7 +125,7 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
       server: route.server,
       ...(route.query !== "" && { query: sealer.seal(route.query, queryOf(approvalKey(id))) }),
       tool,
-      given: sealer.seal(call.given, approvalKey(id)),
+      given: sealer.seal(call.given, givenOf(approvalKey(id), call.given)),
       approvers,
       revocationKeys,
       askedAt,
@@ -258,7 +260,8 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
     },
 
     given({ key, value }) {
-      return sealer.open(value.given, key)?.toString("utf8");
+      const given = sealer.open(value.given, key) ?? sealer.open(value.given, withFieldsOf(key));
+      return given?.toString("utf8");
     },
 
     address({ key, value }) {

@@ -16,7 +16,7 @@ export interface AskedCall {
     readonly to: readonly string[];
   };
   readonly tool: string;
-  /** Canonical JSON of what the tool is given, numbers as they were written. */
+  /** Canonical JSON of what the tool and its server are given, numbers as they were written; see `givenToTool`. */
   readonly given: string;
   readonly approvers: ApprovalNeed["approvers"];
   /** Address of the page on which it is decided, without the id. */

@@ -17,6 +17,8 @@ export interface ShownCall {
   readonly arguments: readonly ShownPiece[] | undefined;
   /** Everything else that the message gives along. */
   readonly others: readonly { readonly name: string; readonly value: readonly ShownPiece[] }[];
+  /** The client's own header fields, a list of names and values; undefined: it sends none. */
+  readonly fields: readonly ShownPiece[] | undefined;
 }
 
 /** Deeper ones begin no further to the right. */
@@ -25,13 +27,15 @@ const MAX_INDENT = 12;
 /** @param given canonical JSON, as approvals keep it */
 export function showCall(given: string): ShownCall {
   const whole = parseVerbatim(given);
-  const members = isRecord(whole) ? Object.entries(whole) : [];
+  const [params, fields] = Array.isArray(whole) ? (whole as readonly unknown[]) : [whole];
+  const members = isRecord(params) ? Object.entries(params) : [];
   const found = members.find(([name]) => name === "arguments")?.[1];
   return {
     arguments: found === undefined || found === null ? undefined : piecesOf(found),
     others: members
       .filter(([name]) => name !== "arguments")
       .map(([name, value]) => ({ name: visibleText(name), value: piecesOf(value) })),
+    fields: Array.isArray(fields) ? piecesOfFields(fields as readonly (readonly [string, string])[]) : undefined,
   };
 }
 
@@ -39,6 +43,16 @@ function piecesOf(value: unknown): readonly ShownPiece[] {
   const pieces: ShownPiece[] = [];
   layOut(value, 0, pieces);
   return pieces;
+}
+
+/** One in a line; a name may stand there several times. */
+function piecesOfFields(fields: readonly (readonly [name: string, value: string])[]): readonly ShownPiece[] {
+  return fields.flatMap(([name, value], index) => [
+    { text: visibleText(name), isQuoted: true },
+    { text: ": ", isQuoted: false },
+    { text: visibleText(value), isQuoted: true },
+    { text: index < fields.length - 1 ? "\n" : "", isQuoted: false },
+  ]);
 }
 
 function layOut(value: unknown, depth: number, pieces: ShownPiece[]): void {

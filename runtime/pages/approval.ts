@@ -26,6 +26,8 @@ export interface ApprovalPageParts {
   readonly clientId: string;
   readonly arguments: readonly CallPiece[] | undefined;
   readonly others: readonly { readonly name: string; readonly value: readonly CallPiece[] }[];
+  /** The client's own header fields. */
+  readonly fields: readonly CallPiece[] | undefined;
   readonly asked: Date;
   readonly ends: Date;
   /** The same call was approved before, and nobody knows what became of it. */
@@ -72,13 +74,7 @@ export function approvalPage(parts: ApprovalPageParts): string {
         <dt>Ends</dt>
         <dd>${time(parts.ends)}</dd>
       </dl>
-      <h2>Arguments</h2>
-      ${parts.arguments === undefined ? html`<p>None.</p>` : callJson(parts.arguments)}
-      ${parts.others.map(
-        ({ name, value }) =>
-          html`<h3>Also sent: <bdi>${name}</bdi></h3>
-            ${callJson(value)}`,
-      )}
+      ${sentWith(parts)}
       ${
         parts.isAfterUnknown &&
         html`<p class="warning" role="note">
@@ -96,7 +92,7 @@ export function approvalPage(parts: ApprovalPageParts): string {
           ${mayApprove && html`<button class="primary" type="submit" name="decision" value="approve">Approve once</button>`}
         </form>`
       }
-      ${mayApprove && html`<p class="dim">This is for one call with exactly these arguments.</p>`}`,
+      ${mayApprove && html`<p class="dim">This is for one call that sends exactly this.</p>`}`,
   });
 }
 
@@ -108,8 +104,24 @@ function whoMay(approvers: ApprovalPageParts["approvers"]): Html {
   return html`Somebody else has to approve it, who is in ${lists}.`;
 }
 
+/** Everything that a call sends. */
+export function sentWith(parts: Pick<ApprovalPageParts, "arguments" | "others" | "fields">): Html {
+  return html`<h2>Arguments</h2>
+    ${parts.arguments === undefined ? html`<p>None.</p>` : callJson(parts.arguments)}
+    ${parts.others.map(
+      ({ name, value }) =>
+        html`<h3>Also sent: <bdi>${name}</bdi></h3>
+          ${callJson(value)}`,
+    )}
+    ${
+      parts.fields !== undefined &&
+      html`<h3>Also sent in HTTP header fields</h3>
+        ${callJson(parts.fields)}`
+    }`;
+}
+
 /** What a tool is given; texts are apart, whatever direction they are written in. */
-export function callJson(pieces: readonly CallPiece[]): Html {
+function callJson(pieces: readonly CallPiece[]): Html {
   return html`<pre>${pieces.map(({ text, isQuoted }) => (isQuoted ? html`<bdi>${text}</bdi>` : text))}</pre>`;
 }
 

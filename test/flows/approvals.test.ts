@@ -72,11 +72,18 @@ async function post(client: SignedInClient, body: string, headers: readonly stri
   return JSON.parse(data) as Reply;
 }
 
-const call = (client: SignedInClient, name: string, args: string, query = ""): Promise<Reply> =>
+const call = (
+  client: SignedInClient,
+  name: string,
+  args: string,
+  query = "",
+  headers: readonly string[] = [],
+  meta: object = modernMeta(),
+): Promise<Reply> =>
   post(
     client,
-    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":${JSON.stringify(modernMeta())},"name":"${name}","arguments":${args}}}`,
-    modernHeaders("tools/call", name),
+    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":${JSON.stringify(meta)},"name":"${name}","arguments":${args}}}`,
+    [...modernHeaders("tools/call", name), ...headers],
     query,
   );
 
@@ -169,6 +176,56 @@ describe("a call that its user confirms", () => {
       await decide(alice.oauth.browser, pageOf(other), "refuse");
     }
     expect((await call(alice, "add_note", '{"text":"to whom"}', "?tenant=test")).result).toBeDefined();
+  });
+
+  test("is good for exactly its header fields, which are shown", async () => {
+    const path = "X-Atlassian-Jira-Url";
+    const site = (value: string, more: readonly string[] = []): Promise<Reply> =>
+      call(alice, "add_note", '{"text":"where"}', "", [path, value, ...more]);
+    const asked = await site("https://sandbox.example", ["User-Agent", "a/1"]);
+    const page = await alice.oauth.browser.open(pageOf(asked));
+    expect(page.text).toContain("Also sent in HTTP header fields");
+    expect(page.text).toMatch(/x-atlassian-jira-url<\/bdi>: <bdi>https:\/\/sandbox\.example</);
+    expect(page.text).not.toContain("mcp-method");
+    await decide(alice.oauth.browser, pageOf(asked), "approve");
+    const others = [await site("https://live.example"), await call(alice, "add_note", '{"text":"where"}')];
+    for (const other of others) {
+      expect([pageOf(other) === pageOf(asked), other.result]).toEqual([false, undefined]);
+      await decide(alice.oauth.browser, pageOf(other), "refuse");
+    }
+    expect((await site("https://sandbox.example", ["User-Agent", "a/2"])).result).toBeDefined();
+  });
+
+  test("shows no credential of a header field, and is bound to it", async () => {
+    const withKey = (key: string): Promise<Reply> =>
+      call(alice, "add_note", '{"text":"whose"}', "", ["X-Api-Key", key]);
+    const asked = await withKey("key-of-alice");
+    const page = await alice.oauth.browser.open(pageOf(asked));
+    expect(page.text).toMatch(/x-api-key<\/bdi>: <bdi>not shown, SHA-256 [0-9a-f]{64}</);
+    expect(page.text).not.toContain("key-of-alice");
+    await decide(alice.oauth.browser, pageOf(asked), "approve");
+    const other = await withKey("key-of-bob");
+    expect(pageOf(other)).not.toBe(pageOf(asked));
+    await decide(alice.oauth.browser, pageOf(other), "refuse");
+    expect((await withKey("key-of-alice")).result).toBeDefined();
+  });
+
+  test("is good for exactly its _meta, but the progress token and the trace", async () => {
+    const withMeta = (meta: object): Promise<Reply> =>
+      call(alice, "add_note", '{"text":"meta"}', "", [], { ...modernMeta(), ...meta });
+    const asked = await withMeta({ "com.example/tenant": "sandbox", progressToken: 1 });
+    const page = await alice.oauth.browser.open(pageOf(asked));
+    expect(page.text).toContain("Also sent: <bdi>_meta</bdi>");
+    expect(page.text).toContain("com.example/tenant");
+    expect(page.text).not.toContain("progressToken");
+    await decide(alice.oauth.browser, pageOf(asked), "approve");
+    for (const meta of [{ "com.example/tenant": "live" }, {}]) {
+      const other = await withMeta(meta);
+      expect([pageOf(other) === pageOf(asked), other.result]).toEqual([false, undefined]);
+      await decide(alice.oauth.browser, pageOf(other), "refuse");
+    }
+    const traced = { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", progressToken: 2 };
+    expect((await withMeta({ "com.example/tenant": "sandbox", ...traced })).result).toBeDefined();
   });
 
   test("many at once are one call", async () => {

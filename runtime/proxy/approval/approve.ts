@@ -5,6 +5,7 @@
 import { APPROVAL_PATH } from "../../approvals/approval-page.ts";
 import type { ApprovalState, Approvals, AskedCall } from "../../approvals/interfaces.ts";
 import { findSite } from "../../identity/sites.ts";
+import { clientFields } from "./client-fields.ts";
 import { givenToTool } from "../../mcp/approval/approval-call.ts";
 import { approvalAnswer, type MissingApproval } from "../../mcp/refuse.ts";
 import { APPROVAL_REQUIRED } from "../../policy/mcp/approval.ts";
@@ -38,7 +39,7 @@ export async function settleApproval(
   const tool = message?.facts.tool;
   const pages = findSite(snapshot, exchange.host)?.authenticateOrigin;
   if (!approvals || !need || !principal || message?.kind !== "request" || tool === undefined) return decision;
-  const given = givenToTool(message);
+  const given = givenToTool(message, clientFields(context));
   const state: ApprovalState =
     given === undefined || pages === undefined
       ? { state: "too-long" }

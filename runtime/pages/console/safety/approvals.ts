@@ -1,5 +1,5 @@
 /** Calls that wait for somebody's approval, and what was decided lately. All texts come visible and bounded. */
-import { callJson, type CallPiece } from "../../approval.ts";
+import { sentWith, type ApprovalPageParts } from "../../approval.ts";
 import { html, type Html } from "../../html.ts";
 import {
   actionFields,
@@ -110,12 +110,7 @@ export interface WaitingCallParts {
   readonly approvers: readonly (readonly string[])[];
   readonly isAfterUnknown: boolean;
   /** Undefined: not for this person's eyes. */
-  readonly call:
-    | {
-        readonly arguments: readonly CallPiece[] | undefined;
-        readonly others: readonly { readonly name: string; readonly value: readonly CallPiece[] }[];
-      }
-    | undefined;
+  readonly call: Pick<ApprovalPageParts, "arguments" | "others" | "fields"> | undefined;
   /** Why this person does not decide; undefined: they may. */
   readonly whyNot: string | undefined;
   readonly form: { readonly action: string; readonly request: string; csrf(name: string): string };
@@ -142,13 +137,7 @@ export function waitingCallBody(parts: WaitingCallParts): Html {
   ${
     call === undefined
       ? html`<p class="dim">What the tool is given is shown to those who may decide about it.</p>`
-      : html`<h2>Arguments</h2>
-          ${call.arguments === undefined ? html`<p>None.</p>` : callJson(call.arguments)}
-          ${call.others.map(
-            ({ name, value }) =>
-              html`<h3>Also sent: <bdi>${name}</bdi></h3>
-                ${callJson(value)}`,
-          )}`
+      : sentWith(call)
   }
   ${
     parts.isAfterUnknown &&
@@ -161,7 +150,7 @@ export function waitingCallBody(parts: WaitingCallParts): Html {
     whyNot === undefined
       ? card(
           "Decide",
-          html`<p>This is for one call with exactly these arguments, within ten minutes.</p>
+          html`<p>This is for one call that sends exactly this, within ten minutes.</p>
             <div class="bar">
               ${decideForm(form, "refuse", "Refuse")} ${decideForm(form, "approve", "Approve once")}
               <a class="button" href="${parts.back}">Decide later</a>
