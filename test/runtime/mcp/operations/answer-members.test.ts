@@ -40,6 +40,8 @@ describe("a code of the gateway's own", () => {
     ['{"error":{"c\\u006fd\\u0045":-31403}}', '{"error":{"c\\u006fd\\u0045":-32000}}'],
     ['{"error":{"CODE":-31403}}', '{"error":{"CODE":-32000}}'],
     ['{"error":{\r\n  "code":\r\n\n-31403}}', '{"error":{\r\n  "code":\r\n\n-32000}}'],
+    ['{"error":{"code":"-31403"}}', '{"error":{"code":"-32000"}}'],
+    ['{"error":{"code":" \\u002d31_403.0\\t"}}', '{"error":{"code":"-32000"           }}'],
     ['data: {"error":{"code":\ndata: -31403}}\n\n', 'data: {"error":{"code":\ndata: -32000}}\n\n'],
   ])("is replaced: %s", (written, left) => {
     expect(replaced(written)).toBe(left);
@@ -49,7 +51,9 @@ describe("a code of the gateway's own", () => {
     '{"error":{"code":-32601,"message":"no"}}',
     '{"error":{"code":31403}}',
     '{"result":{"content":[{"type":"text","text":"{\\"code\\": -31403}"}]}}',
-    '{"result":{"structuredContent":{"list":["code",-31403],"code":"-31403","codes":-31403}}}',
+    '{"result":{"structuredContent":{"list":["code",-31403,"-31403"],"code":"x-31403","codes":-31403}}}',
+    `{"result":{"code":"${"x".repeat(10_000)}","cod":"-31403"}}`,
+    '{"result":{"code":"line\\n-31403"}}',
     '{"result":{"list":[\n"code"\n]},"x":"\u00e9\u{1f600}"}',
     '{"result":{"cacheScope":"public"}}',
     'data: {"result":{"text":"code"}}\n\nid: 4\ndata: {}\n\n',
@@ -60,6 +64,11 @@ describe("a code of the gateway's own", () => {
   test.each([
     ["another field of the event", 'data: {"error":{"code":\nid: 4\ndata: -31403}}\n\n'],
     ["a comment", 'data: {"error":{"code"\n: x\ndata: : -31403}}\n\n'],
+    ...["\v", "\f", "\x1c", "\x85", "\u2028", "\u2029"].flatMap((end) => [
+      ["a line end of Unicode before the colon", `data: {"error":{"code" ${end}data: :-31403}}\n\n`] as const,
+      ["a line end of Unicode before the value", `data: {"error":{"code":${end}data: -31403}}\n\n`] as const,
+    ]),
+    ["digits without end", `{"error":{"code":"-${"0".repeat(10_000)}`],
     ["white space without end", `{"error":{"code":${" ".repeat(10_000)}`],
   ])("is refused where %s stands within the member", (_, written) => {
     expect(run([Buffer.from(written)], false)).toBeUndefined();
