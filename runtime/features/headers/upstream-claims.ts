@@ -5,10 +5,11 @@
  * under such a name; a provider of `identity_issuers` names its own users only, so the names that it gives are qualified as
  * user ids are.
  */
+import { foldLetters } from "../../policy/mcp/fold-case.ts";
 import { isClaimLeftOut, type UserFacts } from "../../policy/facts.ts";
 
 /** What the JWT says by itself (RFC 7519 §4.1, and who is meant), or would be read as being said by us. */
-export const OWN_CLAIMS: ReadonlySet<string> = new Set(
+const OWN_CLAIMS: ReadonlySet<string> = new Set(
   "iss sub aud exp nbf iat jti user email name groups groups_omitted sid gateway_route route cnf act azp nonce scope client_id".split(
     " ",
   ),
@@ -53,10 +54,19 @@ export function upstreamClaim(user: UserFacts, sid: string, name: string): unkno
     case "email":
     case "name":
       return user[name] === "" && isLeftOut(user, name) ? OMITTED : user[name];
-    default:
-      if (OWN_CLAIMS.has(name)) return undefined;
+    default: {
+      const own = ownName(name);
+      if (own === name) return undefined;
+      if (own !== undefined) return upstreamClaim(user, sid, own);
       return isLeftOut(user, name) ? OMITTED : qualified(user, name);
+    }
   }
+}
+
+/** Which of `OWN_CLAIMS` it is: many upstreams read names without regard to case. */
+export function ownName(name: string): string | undefined {
+  const folded = foldLetters(name);
+  return OWN_CLAIMS.has(folded) ? folded : undefined;
 }
 
 function isLeftOut({ leftOut, claims }: UserFacts, name: string): boolean {
@@ -65,10 +75,15 @@ function isLeftOut({ leftOut, claims }: UserFacts, name: string): boolean {
 
 function qualified({ id, claims }: UserFacts, name: string): unknown {
   const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
-  if (typeof value !== "string" || value === "") return value;
   // "issuer:partner/": an issuer's name has no slash.
   const issuer = /^(?:issuer|workload):[^/]*\//.exec(id)?.[0];
-  return issuer !== undefined && isNameClaim(name) ? issuer + value : value;
+  return issuer !== undefined && isNameClaim(name) ? withIssuer(issuer, value) : value;
+}
+
+/** Lists, too: the only name in one is sent as that name. */
+function withIssuer(issuer: string, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((each: unknown) => withIssuer(issuer, each));
+  return (typeof value === "string" && value !== "") || typeof value === "number" ? `${issuer}${value}` : value;
 }
 
 function isNameClaim(name: string): boolean {
@@ -76,7 +91,7 @@ function isNameClaim(name: string): boolean {
 }
 
 /** "X-Remote-User" */
-const NAMES_USER = /(?:^|[-_])(?:user|username|userid|login|account|principal|uid)(?:$|[-_])/i;
+const NAMES_USER = /(?:^|[-_])(?:user|username|userid|login|account|principal|uid|upn|subject|e?mail)(?:$|[-_])/i;
 
 /**
  * Mappings of `jwt_claims_headers` that do not say what they seem to.
@@ -89,11 +104,12 @@ export function* claimHeaderProblems(
   others: readonly string[],
 ): Iterable<readonly [header: string, problem: string]> {
   for (const [header, claim] of Object.entries(headers)) {
-    if (OWN_CLAIMS.has(claim) && !OWN_OF_USER.has(claim)) {
+    const own = ownName(claim);
+    if (own !== undefined && !OWN_OF_USER.has(own)) {
       yield [header, `names "${claim}", which is about the signed header and not about the user: it is always empty`];
       continue;
     }
-    const isSure = claim === "sub" || claim === "user" || claim === "email" || isNameClaim(claim);
+    const isSure = own === "sub" || own === "user" || own === "email" || isNameClaim(claim);
     if (others.length === 0 || isSure || !NAMES_USER.test(header)) continue;
     const who = others.map((name) => `"${name}"`).join(", ");
     yield [header, `names "${claim}", in which users of ${who} may pass as others; use "user"`];

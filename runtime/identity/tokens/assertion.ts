@@ -9,7 +9,7 @@ import { createHash, sign } from "node:crypto";
 import type { CompiledRoute } from "../../config/compiled.ts";
 import {
   OMITTED,
-  OWN_CLAIMS,
+  ownName,
   upstreamClaim,
   whyGroupsOmitted,
   type GroupsOmitted,
@@ -112,7 +112,7 @@ function namedClaims({ user, sid }: Principal, claimHeaders: ClaimHeaders): Read
   const named: (readonly [string, unknown])[] = [];
   let left = MAX_CLAIM_BYTES;
   for (const name of new Set(claimHeaders.values())) {
-    const value = OWN_CLAIMS.has(name) ? undefined : upstreamClaim(user, sid, name);
+    const value = ownName(name) !== undefined ? undefined : upstreamClaim(user, sid, name);
     if (value === undefined || value === OMITTED) continue;
     const bytes = Buffer.byteLength(JSON.stringify({ [name]: value }));
     if (bytes > left) continue;

@@ -44,9 +44,10 @@ const route = snapshotFrom(
 ).routes[0];
 const pem = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" });
 
+const ALL = new Map(Object.keys(CLAIMS).map((claim) => [`X-${claim}`, claim]));
+
 /** What the signed header says when every claim is named. */
-function signed(principal: Principal): Readonly<Record<string, unknown>> {
-  const named = new Map(Object.keys(CLAIMS).map((claim) => [`X-${claim}`, claim]));
+function signed(principal: Principal, named: ReadonlyMap<string, string> = ALL): Readonly<Record<string, unknown>> {
   const keys = loadAssertionKeys([String(pem)], createKeys([Buffer.alloc(32, 1)]));
   const assertions = createAssertions({ keys, clock: createTestClock(), claimHeaders: () => named });
   const [, payload = ""] = assertions.sign(principal, route ?? expect.unreachable()).split(".");
@@ -81,6 +82,29 @@ describe("upstreamClaim()", () => {
     expect(seen).toEqual([PARTNER.id, "issuer:partner/alice", "sales", 5]);
   });
 
+  test.each([
+    [["alice"], ["issuer:partner/alice"]],
+    [
+      ["alice", ["bob", 7], true],
+      ["issuer:partner/alice", ["issuer:partner/bob", "issuer:partner/7"], true],
+    ],
+    [1001, "issuer:partner/1001"],
+  ])("a partner's user names are qualified in every form: %j", (sent, qualified) => {
+    const { user, sid } = caller({ ...PARTNER, claims: { preferred_username: sent, employee_id: sent, level: sent } });
+    expect(upstreamClaim(user, sid, "preferred_username")).toEqual(qualified);
+    expect(upstreamClaim(user, sid, "employee_id")).toEqual(qualified);
+    expect(upstreamClaim(user, sid, "level")).toEqual(sent);
+  });
+
+  test("names that differ from the gateway's own by case alone mean the same: upstreams may read them so", () => {
+    const claims = { Groups: ["engineering"], USER: "root", ſub: "root", Aud: "x" };
+    const { user, sid } = caller({ claims });
+    const seen = Object.keys(claims).map((claim) => upstreamClaim(user, sid, claim));
+    expect(seen).toEqual([["interns"], "alice", "alice", undefined]);
+    const named = new Map(Object.keys(claims).map((claim) => [`X-${claim}`, claim]));
+    expect(Object.keys(signed(caller({ claims }), named)).filter((name) => name in claims)).toEqual([]);
+  });
+
   test.each(["aud", "exp", "gateway_route", "constructor", "__proto__"])("%s is no claim of a user", (claim) => {
     const { user, sid } = caller({ claims: { aud: "x", exp: 1, gateway_route: "a/b" } });
     expect(upstreamClaim(user, sid, claim)).toBeUndefined();
@@ -101,6 +125,7 @@ describe("claimHeaderProblems()", () => {
     expect(problems(headers)).toEqual(["X-Remote-User"]);
     expect(problems({ Remote_User: "employee", "X-Department": "department" })).toEqual(["Remote_User"]);
     expect(problems(headers, [])).toEqual([]);
+    expect(problems({ "X-Email": "mail", "X-Forwarded-Email": "email" })).toEqual(["X-Email"]);
   });
 
   test("reports claims that are not about the user", () => {
