@@ -61,12 +61,12 @@ describe("a code of the gateway's own", () => {
     expect(replaced(written)).toBe(written);
   });
 
-  test.each([
+  test.each<[string, string]>([
     ["another field of the event", 'data: {"error":{"code":\nid: 4\ndata: -31403}}\n\n'],
     ["a comment", 'data: {"error":{"code"\n: x\ndata: : -31403}}\n\n'],
-    ...["\v", "\f", "\x1c", "\x85", "\u2028", "\u2029"].flatMap((end) => [
-      ["a line end of Unicode before the colon", `data: {"error":{"code" ${end}data: :-31403}}\n\n`] as const,
-      ["a line end of Unicode before the value", `data: {"error":{"code":${end}data: -31403}}\n\n`] as const,
+    ...["\v", "\f", "\x1c", "\x85", "\u2028", "\u2029"].flatMap((end): [string, string][] => [
+      ["a line end of Unicode before the colon", `data: {"error":{"code" ${end}data: :-31403}}\n\n`],
+      ["a line end of Unicode before the value", `data: {"error":{"code":${end}data: -31403}}\n\n`],
     ]),
     ["digits without end", `{"error":{"code":"-${"0".repeat(10_000)}`],
     ["white space without end", `{"error":{"code":${" ".repeat(10_000)}`],
