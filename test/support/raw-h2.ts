@@ -51,6 +51,8 @@ export interface Outcome {
   readonly goaway?: number;
   /** The answer had its END_STREAM. */
   readonly ended?: boolean;
+  /** The connection was closed, and nothing of the above was read: a closed socket may take a GOAWAY on its way along. */
+  readonly closed?: boolean;
 }
 
 export const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
@@ -173,6 +175,7 @@ function outcomeOf(frames: readonly Frame[], stream: number, closed: boolean): O
     ...(reset && { reset: reset.payload.readUInt32BE(0) }),
     ...(goaway && { goaway: goaway.payload.readUInt32BE(4) }),
     ...(ended && { ended }),
+    ...(!reset && !goaway && !ended && { closed }),
   };
 }
 
