@@ -48,6 +48,29 @@ export function readLogLine(bytes: Buffer): LogLine {
   return { kind: "record", message, value, problem: isText ? 'it has "service" twice' : "it is no UTF-8" };
 }
 
+/**
+ * Of a line that is no single JSON object: other readers may find a record in it, behind another value or in a list.
+ * Linear: no name has a quotation mark in it, so that each begins one attempt.
+ */
+export function mayHoldRecord(line: LogLine, bytes: Buffer): boolean {
+  if (line.kind !== "text" && line.kind !== "broken") return false;
+  const text = bytes.toString("utf8");
+  const pair = new RegExp(NAME_AND_VALUE);
+  for (let found = pair.exec(text); found; found = pair.exec(text)) {
+    if (unescaped(found[1]) === "service" && unescaped(found[2]) === SERVICE) return true;
+    // What looks like a value may be the beginning of a name.
+    pair.lastIndex = found.index + 1;
+  }
+  return false;
+}
+
+/** As long as both words are with every letter written as an escape. */
+const NAME_AND_VALUE = /"([^"]{7,42})"\s*:\s*"([^"]{9,54})"/g;
+
+function unescaped(text = ""): string {
+  return text.replaceAll(/\\u00([0-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}
+
 /** The quick look: nearly every line has the word once, and no letter written as an escape. */
 function mayRepeat(text: string): boolean {
   return text.includes("\\u00") || text.indexOf('"service"') !== text.lastIndexOf('"service"');

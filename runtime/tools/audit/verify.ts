@@ -8,7 +8,7 @@ import { forgetOf } from "../../audit/chain/erased-record.ts";
 import { type LinePosition, positionOf } from "../../audit/chain/lines.ts";
 import { leafHash } from "../../audit/chain/merkle-tree.ts";
 import type { NoteVerifier } from "../../audit/chain/signed-note.ts";
-import { LINE_START, readLogLine, splitLine, writtenMessage } from "../../audit/log-line.ts";
+import { LINE_START, mayHoldRecord, readLogLine, splitLine, writtenMessage } from "../../audit/log-line.ts";
 import { type LineBytes, readLines, sizeOf } from "../replay/record-lines.ts";
 import { TornLines } from "../replay/torn-lines.ts";
 import { Findings, MAX_FINDINGS, type Place, type VerifyReport } from "./findings.ts";
@@ -84,8 +84,10 @@ export function startVerification({ verifiers, heads }: Pick<VerifyInput, "verif
     if (isOfRun || COMPLETE.test(bytes.toString("latin1", Math.max(0, bytes.length - 80))))
       findings.add({ kind: "changed", place });
     else if (line.kind === "record") unchained += 1;
-    else if (line.kind !== "broken" || !bytes.subarray(0, LINE_START.length).equals(LINE_START)) otherLines += 1;
-    else if (isEnded) lines.add(bytes, place);
+    else if (line.kind === "broken" && bytes.subarray(0, LINE_START.length).equals(LINE_START)) {
+      if (isEnded) lines.add(bytes, place);
+    } else if (mayHoldRecord(line, bytes)) unchained += 1;
+    else otherLines += 1;
   }
 
   return {

@@ -222,6 +222,16 @@ test.each(Object.entries(FORGED))("a forged record %s is seen by verification an
   expect(await verify(Buffer.concat([text, joined]))).toMatchObject({ unchained: 2 });
 });
 
+test.each([
+  ["after another value", `{"a":1}{"service":"authorize","message":"authorize check"}`],
+  ["after a number, with escapes", `7 {"servic\\u0065" : "\\u0061uthorize","message":"authorize check"}`],
+  ["in a list", `[{"service":"authorize","message":"authorize check"}]`],
+  ["after what is no JSON", `x\r{"service":"authorize","message":"authorize check"}`],
+])("a forged record %s on its line is no line of another log: other readers may take it", async (_, forged) => {
+  const lines = await smallRun();
+  expect(await verify(`${forged}\n${lines.join("")}`)).toMatchObject({ result: "partly", unchained: 1, otherLines: 0 });
+});
+
 test("lines of other logs are no records, whatever they quote", async () => {
   const lines = await smallRun();
   const others = [
