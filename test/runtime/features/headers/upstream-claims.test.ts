@@ -48,7 +48,7 @@ const ALL = new Map(Object.keys(CLAIMS).map((claim) => [`X-${claim}`, claim]));
 
 /** What the signed header says when every claim is named. */
 function signed(principal: Principal, named: ReadonlyMap<string, string> = ALL): Readonly<Record<string, unknown>> {
-  const keys = loadAssertionKeys([String(pem)], createKeys([Buffer.alloc(32, 1)]));
+  const keys = loadAssertionKeys([pem], createKeys([Buffer.alloc(32, 1)]));
   const assertions = createAssertions({ keys, clock: createTestClock(), claimHeaders: () => named });
   const [, payload = ""] = assertions.sign(principal, route ?? expect.unreachable()).split(".");
   return JSON.parse(Buffer.from(payload, "base64url").toString()) as Record<string, unknown>;
