@@ -20,9 +20,9 @@ export function itemsRequest(port: number, credential: string, path = "/web/item
   return getRequest(`localhost:${port}`, path, `accept: application/json\r\n${credential}`);
 }
 
-/** @param bearer the whole value of Authorization */
+/** It asks for no event stream, which must be answered by one. @param bearer the whole value of Authorization */
 export function mcpRequest(port: number, bearer: string): Buffer {
-  return getRequest(`localhost:${port}`, "/mcp", `${MCP_ACCEPT}\r\nauthorization: ${bearer}`);
+  return getRequest(`localhost:${port}`, "/mcp", `accept: application/json\r\nauthorization: ${bearer}`);
 }
 
 /** 57 nested objects: a harsh body for whoever reads it. @param bearer the whole value of Authorization */
