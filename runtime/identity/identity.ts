@@ -231,7 +231,7 @@ export function createSession(deps: SessionDeps): SessionModule {
     revocations,
     identities,
     idJags: createIdJags({ records, identities, snapshots, discover, keys, clock }),
-    assertedUsers: assertedUsersWithDirectories(createAssertedUsers({ ...ending, keys }), directories.lookup),
+    assertedUsers: assertedUsersWithDirectories(createAssertedUsers(ending), directories.lookup),
     csrf,
     endpoints: [
       { methods: ["GET"], path: "/.well-known/gateway/jwks.json", cors: true, handle: user.handleJwks },

@@ -16,7 +16,7 @@ import { createCooldowns } from "../../shared/cooldown.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { parseKeySet } from "../../shared/key-set.ts";
 import type { Log } from "../../shared/log.ts";
-import { parseClaims, verifyCompactJws, type FindKey } from "./compact-jws.ts";
+import { verifyCompactJws, type FindKey } from "./compact-jws.ts";
 import { createKubernetesIssuer, type KubernetesIssuer, type ReadKeySet } from "./kubernetes-issuer.ts";
 import { fitsNoKey } from "../provider/provider-keys.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
@@ -142,7 +142,7 @@ async function check(token: string, find: FindKey, algorithms: readonly string[]
   const { payload, header } = await verifyCompactJws(token, find, algorithms);
   let claims: unknown;
   try {
-    claims = parseClaims(payload);
+    claims = parseForeignJson(payload);
   } catch {
     return { ok: false, reason: "bad", detail: "its claims are no JSON" };
   }

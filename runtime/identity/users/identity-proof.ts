@@ -11,8 +11,11 @@ export interface IdentityProof {
   add(record: IdentityRecord): IdentityRecord;
   /** Whether nothing of the record was changed since. */
   holds(record: IdentityRecord): boolean;
-  /** Whether only an earlier shared secret says so: the record is to be stored again, before that one is taken away. */
-  isOld(record: IdentityRecord): boolean;
+  /**
+   * "old": only an earlier shared secret says that nothing was changed, so the record must be stored again before that
+   * secret is removed.
+   */
+  stateOf(record: IdentityRecord): "changed" | "current" | "old";
 }
 
 /** Over the record as a whole. */
@@ -23,15 +26,15 @@ export function createIdentityProof(keys: Keys): IdentityProof {
     const text = canonicalJson(content);
     return secrets.map((secret) => createHmac("sha256", secret).update(text).digest());
   };
-  /** Which secret it was made with. */
-  const placeOf = (record: IdentityRecord): number => {
+  const stateOf: IdentityProof["stateOf"] = (record) => {
     const shown = Buffer.from(record.proof ?? "", "base64url");
-    return proofs(record).findIndex((proof) => proof.length === shown.length && timingSafeEqual(proof, shown));
+    const place = proofs(record).findIndex((proof) => proof.length === shown.length && timingSafeEqual(proof, shown));
+    return place === -1 ? "changed" : place === 0 ? "current" : "old";
   };
   return {
     add: (record) => ({ ...record, proof: proofs(record)[0]?.toString("base64url") ?? "" }),
-    holds: (record) => placeOf(record) !== -1,
-    isOld: (record) => placeOf(record) > 0,
+    holds: (record) => stateOf(record) !== "changed",
+    stateOf,
   };
 }
 
@@ -42,8 +45,9 @@ export async function readProven(
   userId: string,
 ): Promise<StoredRecord<IdentityRecord> | undefined> {
   const stored = await records.identities.get(userId);
-  if (!stored || !proof.holds(stored.value)) return undefined;
-  if (!proof.isOld(stored.value)) return stored;
+  const state = stored && proof.stateOf(stored.value);
+  if (!stored || state === "changed") return undefined;
+  if (state === "current") return stored;
   const { value, version: ifVersion, tags, expiresAt } = stored;
   const options = { ifVersion, tags, ...(expiresAt === undefined ? {} : { expiresAt }) };
   const renewed = await records.identities.put(userId, proof.add(value), options);

@@ -6,7 +6,7 @@
  * from three sides, and a server that changes its tools in every list must not make clients list without end.
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
-import type { Snapshot, Snapshots } from "../../config/snapshot.ts";
+import { findRoute, type Snapshots } from "../../config/snapshot.ts";
 import type { Blocks } from "../../identity/blocks.ts";
 import { toolLockOf, type ToolLocks } from "../../mcp/tool-locks/tool-locks.ts";
 import { task } from "../../shared/faults/guard.ts";
@@ -41,14 +41,9 @@ interface Seen {
 
 export function createListChanges({ snapshots, toolLocks, blocks }: ListChangesDeps): ListChanges {
   const followed = new Map<string, { seen: Seen; readonly tells: Set<(lists: readonly ChangedList[]) => void> }>();
-  let routes: ReadonlyMap<string, CompiledRoute> = new Map();
-  let routesOf: Snapshot | undefined;
 
   const look = (routeKey: string): Seen => {
-    const snapshot = snapshots.current();
-    if (routesOf !== snapshot) routes = new Map(snapshot.routes.map((route) => [route.key, route]));
-    routesOf = snapshot;
-    const route = routes.get(routeKey);
+    const route = findRoute(snapshots.current(), routeKey);
     const blocked = blocks?.hasTools(routeKey) === true ? blocks.blockedTools(routeKey) : [];
     const hides = route !== undefined && toolLockOf(route)?.onDrift === "hide";
     const changed = hides ? [...toolLocks.differences(route).changed] : [];

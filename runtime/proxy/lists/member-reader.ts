@@ -45,7 +45,7 @@ class MemberReader implements UpstreamReceiver {
 
   onHead(status: number, headers: UpstreamHeaders, isWhole = false): void {
     const isCoded = upstreamHeader(headers, "content-encoding").some((coding) => coding.toLowerCase() !== "identity");
-    // We ask for none (request-headers.ts), and and it hides its members.
+    // We ask for none (request-headers.ts), and it hides its members.
     if (isCoded && !isWhole) return this.#refuseAnswer("an answer with a content coding, although none was asked for");
     this.#next.onHead(status, this.#changesLength && !isWhole ? withoutThose(headers) : headers, isWhole);
   }

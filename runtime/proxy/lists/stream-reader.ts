@@ -117,8 +117,8 @@ class StreamReader implements UpstreamReceiver {
     const message = parsed(data);
     if (!isRecord(message) || message["method"] !== "notifications/resources/updated") return true;
     const uri = isRecord(message["params"]) ? message["params"]["uri"] : undefined;
-    const mcp = { method: "resources/read", resource: uri };
-    return typeof uri === "string" && evaluate(policy, { ...facts, mcp: { ...mcp, resource: uri } }).allowed;
+    if (typeof uri !== "string") return false;
+    return evaluate(policy, { ...facts, mcp: { method: "resources/read", resource: uri } }).allowed;
   }
 
   #tell(lists: readonly ChangedList[]): void {

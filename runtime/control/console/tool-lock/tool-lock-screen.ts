@@ -162,9 +162,8 @@ function differenceOf({ lock, address }: Locked, { changed }: Listed): string {
   const before = (lock.reviewed ?? []).filter(({ name }) => names.has(name));
   const changes = compareTools(before, changed);
   // Of a lock by digests the definition before is not known; the tool is not new.
-  const [unlocked, byDigest] = [false, true].map((isLocked) =>
-    changes.added.filter(({ name }) => lock.tools.has(name) === isLocked),
-  );
-  const text = formatChanges([{ url: address, ...changes, added: unlocked ?? [], changedByDigest: byDigest ?? [] }]);
+  const added = changes.added.filter(({ name }) => !lock.tools.has(name));
+  const changedByDigest = changes.added.filter(({ name }) => lock.tools.has(name));
+  const text = formatChanges([{ url: address, ...changes, added, changedByDigest }]);
   return text.length > MAX_DIFFERENCE ? text.slice(0, MAX_DIFFERENCE) + CUT : text;
 }
