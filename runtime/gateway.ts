@@ -141,7 +141,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           upstreams: () => proxy.upstreams(),
           openStreams: () => metrics.totals().openStreams,
           connections: () => server.connections(),
-          certificates: leaves,
+          certificates: certificateEnds,
           records: () => records.thread?.status() ?? [],
           webhook: () => ground.webhook?.status(),
         }),

@@ -14,7 +14,6 @@ import type { Store } from "../../store/store.ts";
 import type { WebhookStatus } from "../../webhook/tally.ts";
 import { processFacts } from "../admin/process-facts.ts";
 import type { Bundle } from "../bundle/bundle.ts";
-import { createCertificateEnds, type ShownLeaves } from "./certificate-ends.ts";
 import { countedMetrics, type TrafficMetrics } from "./counted-metrics.ts";
 import { monitorLoop } from "./event-loop.ts";
 import { keepTraffic } from "./keep-traffic.ts";
@@ -25,6 +24,7 @@ import {
   reportProviders,
   reportRecords,
   reportUpstreams,
+  type CertificateReport,
 } from "./process-report.ts";
 import { ownSteps, readTraffic, type Step } from "./read-traffic.ts";
 import { createTally } from "./tally.ts";
@@ -50,7 +50,7 @@ export interface Observed {
   readonly upstreams: () => readonly UpstreamStatus[];
   readonly openStreams: () => number;
   readonly connections: () => Promise<number>;
-  readonly certificates: () => ShownLeaves;
+  readonly certificates: () => readonly CertificateReport[];
   readonly records: () => readonly ConsumerStatus[];
   readonly webhook: () => WebhookStatus | undefined;
 }
@@ -85,7 +85,6 @@ export function startHealth({ store, storeHealth, id, bundle, isApart, clock, lo
   const loop = monitorLoop();
   const kept = keepTraffic({ traffic, id, store, takeLoopMs: () => loop.take(), clock, log });
   const reader = readTraffic({ store, clock });
-  const certificateEnds = createCertificateEnds();
   let observed: Observed | undefined;
   const about = processFacts(() => observed?.isDraining() ?? false, storeHealth);
 
@@ -128,7 +127,7 @@ export function startHealth({ store, storeHealth, id, bundle, isApart, clock, lo
       openStreams: observed?.openStreams() ?? 0,
       connections: (await observed?.connections()) ?? 0,
       upstreams: reportUpstreams(observed?.upstreams() ?? []),
-      certificates: observed ? reportCertificates(certificateEnds(observed.certificates(), clock.now())) : [],
+      certificates: reportCertificates(observed?.certificates() ?? []),
       refreshes: tally.refreshes(),
       records: reportRecords(observed?.records() ?? []),
       ...(webhook && { webhook }),

@@ -50,7 +50,7 @@ beforeAll(async () => {
           upstreams: () => [],
           openStreams: () => 3,
           connections: async () => 4,
-          certificates: () => ({ public: [], admin: [], hosts: [] }),
+          certificates: () => [],
           records: () => [],
           webhook: () => undefined,
         }),
