@@ -112,11 +112,19 @@ export function ofText(holds: (text: string) => boolean, maxLength = Infinity): 
   return (value) => (typeof value === "string" && value.length <= maxLength ? truth(holds(value)) : UNKNOWN);
 }
 
+/** Of lists, which do not change once they are read: hundreds of criteria may ask for the same list of a call. */
+const listWork = new WeakMap<readonly unknown[], number>();
+
 /** How long looking at a value takes: its characters, or its elements with theirs. */
 export function workOf(value: unknown): number {
   if (!Array.isArray(value)) return workOfOne(value);
-  let sum = 0;
-  for (const element of value as readonly unknown[]) sum += workOfOne(element);
+  const list = value as readonly unknown[];
+  let sum = listWork.get(list);
+  if (sum === undefined) {
+    sum = 0;
+    for (const element of list) sum += workOfOne(element);
+    listWork.set(list, sum);
+  }
   return sum;
 }
 

@@ -60,7 +60,7 @@ export const MCP_CRITERIA: readonly Criterion[] = [
         if (known !== undefined) return known;
         const value = given.find(pointer, needsNumbers);
         if (work === undefined) return read.find(value);
-        const cost = work.left < 0 && Array.isArray(value) ? value.length : workOf(value);
+        const cost = workOf(value);
         if (cost <= FREE_WORK) return read.find(value);
         work.left -= cost;
         const outcome = work.left < 0 ? UNKNOWN : read.find(value);
