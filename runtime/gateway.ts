@@ -13,7 +13,7 @@ import { openAdminCertificates } from "./control/admin/tls.ts";
 import { createMintedTokens } from "./control/admin/minted-tokens.ts";
 import { publishTokenEndpoint } from "./control/admin/publish-tokens.ts";
 import { createPublishWorkloads } from "./control/admin/publish-workloads.ts";
-import { sliceEndpoint } from "./control/admin/slices.ts";
+import { sliceEndpoint } from "./control/admin/publishing/slices.ts";
 import type { BundleStatus } from "./control/bundle/bundle.ts";
 import type { Awaited } from "./control/bundle/liveness.ts";
 import { startPresence } from "./control/bundle/presence.ts";

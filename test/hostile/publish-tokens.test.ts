@@ -195,6 +195,20 @@ describe("an owner's token", () => {
     expect(answer.body["problems"]).toMatchObject([{ path: "routes.app.from" }]);
     expect(answer.text).not.toContain("hidden.b.example");
     expect((await teamA.get("/status")).text).not.toContain("team-b");
+    // Trying it out tells no more.
+    const text2 = slice("team-a", "http://shared.a.example");
+    const tried = await teamA.ask("POST", "/config/slices/team-a/validate", {}, text2);
+    expect([tried.status, tried.text]).toEqual([422, answer.text]);
+    expect(tried.text).toContain("conflicts with another owner's configuration");
+    expect(tried.text).not.toContain("team-b");
+  });
+
+  test("tries out no other owner's slice", async () => {
+    for (const owner of ["team-b", "team-a.other", "team-a/../team-b", "nobody", ""]) {
+      expectOutside(await teamA.ask("POST", `/config/slices/${owner}/validate`, {}, slice("team-b")), "team-a");
+    }
+    const answer = await teamA.ask("POST", "/config/slices/team-a/validate", {}, slice("team-b"));
+    expect([answer.status, answer.body["error"]]).toEqual([422, "invalid"]);
   });
 
   test("is compared as a whole: no beginning, no other owner's name, no other scheme", async () => {

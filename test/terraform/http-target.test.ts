@@ -15,7 +15,7 @@ import { createAdminClient, type AdminClient } from "../support/admin-client.ts"
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { startForwarder, type HeldForwarder } from "../support/held-forwarder.ts";
 import { startUpstream, visit, type MarkedUpstream } from "../support/marked-upstream.ts";
-import { bundleConfig, createWorkspace } from "../support/terraform.ts";
+import { bundleConfig } from "../support/terraform.ts";
 import { describeTerraform } from "../support/terraform-suite.ts";
 
 const OWNERS = { team: { allowed_from: ["*.example.com"] }, other: { allowed_from: ["*.example.com"] } };
@@ -50,6 +50,7 @@ describeTerraform("gateway_bundle published over http", (terraform) => {
     readonly http?: string;
     readonly mark?: string;
     readonly from?: string;
+    readonly to?: string;
     readonly owner?: string;
     readonly rest?: string;
   }
@@ -59,6 +60,7 @@ describeTerraform("gateway_bundle published over http", (terraform) => {
     http = "",
     mark = "1",
     from,
+    to = upstream.origin,
     owner = "team",
     rest,
   }: Options = {}): string =>
@@ -70,7 +72,7 @@ describeTerraform("gateway_bundle published over http", (terraform) => {
   }
   route "app" {
     from   = "${from ?? "http://app.example.com"}"
-    to     = ["${upstream.origin}"]
+    to     = ["${to}"]
     policy = jsonencode([{ allow = { or = [{ accept = true }] } }])
     set_response_headers = { "X-Mark" = "${mark}" }
   }
@@ -206,8 +208,8 @@ describeTerraform("gateway_bundle published over http", (terraform) => {
     write();
     await apply();
     write({ mark: "2", from: "http://app.example.org" });
-    const said = await refused("apply", "-auto-approve");
-    expect(said).toContain("Refused by the gateway");
+    const said = await refused("plan");
+    expect(said).toContain("The gateway would refuse the bundle");
     expect(said).toContain('which owner "team" may not serve');
     expect(said).toContain('At route["app"].from');
     expect(await mark()).toBe("1");
@@ -235,20 +237,25 @@ describeTerraform("gateway_bundle published over http", (terraform) => {
     expect(await mark()).toBe("1");
   });
 
-  test("a host that another owner serves is refused", async () => {
-    write();
-    await apply();
-    const other = createWorkspace(terraform.provider.env);
-    other.write("main.tf", config({ owner: "other" }));
-    const { code, stderr } = await other.run("apply", "-auto-approve");
-    other.close();
-    expect(code).toBe(1);
-    expect(stderr.replaceAll(/[\s│]+/g, " ")).toContain("leads to the same requests as");
-    expect(await published("other")).toBeUndefined();
+  test("a host that another owner serves is refused by the plan, at its place; warnings of the gateway are shown", async () => {
+    const other = { from: "http://svc.example.com", to: upstream.origin, policy: [] };
+    await admin.publish("other", JSON.stringify({ version: 1, owner: "other", routes: { svc: other } }));
+    write({ from: "http://svc.example.com" });
+    const said = await refused("plan");
+    expect(said).toContain("leads to the same requests as");
+    expect(said).toContain('At route["app"].from');
+    // The gateway alone knows who serves that name.
+    write({ to: "http://svc.example.com" });
+    const applied = (await apply()).replaceAll(/[\s│]+/g, " ");
+    expect(applied).toContain("Warning from the gateway");
+    expect(applied).toContain('"routes.app.to[0]" is "http://svc.example.com", which a route serves');
+    expect(applied).toContain('At route["app"].to[0]');
+    expect(await published("team")).toBeDefined();
   });
 
   test("a gateway that cannot be reached is said, and the state stays", async () => {
     write({ url: "http://127.0.0.1:1" });
+    expect(await terraform.workspace.succeed("plan")).toContain("Not validated by the gateway");
     const said = await refused("apply", "-auto-approve");
     expect(said).toContain('Cannot reach the gateway at "http://127.0.0.1:1": nobody listens there');
     write();

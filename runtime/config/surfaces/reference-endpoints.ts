@@ -132,6 +132,12 @@ export const ADMIN_ENDPOINTS: readonly ReferenceEndpoint[] = [
     about: "Published slices; POST changes several owners' in one step.",
   },
   { path: "/config/slices/<owner>", methods: ["GET", "PUT", "DELETE"], about: "One owner's slice." },
+  {
+    path: "/config/slices/<owner>/validate",
+    methods: ["POST"],
+    about:
+      "Says what publishing the slice in the body would say (422 with problems, or 200 with warnings), and changes nothing.",
+  },
   { path: "/config/rollback", methods: ["POST"], about: "Puts slices back to how they were." },
   { path: "/publish-tokens", methods: ["POST"], about: "Makes a publish token for minutes." },
   { path: "/publish-tokens/<id>", methods: ["POST", "DELETE"], about: "Renews and ends it." },

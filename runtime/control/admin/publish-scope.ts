@@ -11,7 +11,7 @@ import { publishedName } from "../bundle/validation/protocol.ts";
 import { ELSEWHERE, seenProblem } from "../bundle/validation/seen-problems.ts";
 import { type Laggard, withoutRefusal } from "../bundle/liveness.ts";
 import type { Publishing } from "../bundle/publication.ts";
-import type { PublishOutcome } from "../bundle/publisher.ts";
+import type { PublishOutcome, Validated } from "../bundle/publisher.ts";
 import { json, type AdminRequest, type Answer } from "./answer.ts";
 
 export interface PublishScope {
@@ -56,7 +56,10 @@ export function scopedLaggards(laggards: readonly Laggard[]): readonly Laggard[]
 }
 
 /** @param outcome of changes that the scope covers */
-export function scopedOutcome(outcome: PublishOutcome, scope: PublishScope): PublishOutcome {
+export function scopedOutcome<Outcome extends PublishOutcome | Validated>(
+  outcome: Outcome,
+  scope: PublishScope,
+): Outcome {
   const isSeen = (file: string): boolean => {
     const owner = file.slice(publishedName("").length);
     return file === publishedName(owner) && scope.covers(owner);
@@ -64,8 +67,8 @@ export function scopedOutcome(outcome: PublishOutcome, scope: PublishScope): Pub
   const isOwn = ({ file }: Problem): boolean => isSeen(file);
   const seen = (problem: Problem): Problem => seenProblem(problem, isSeen);
   if (outcome.ok) {
-    const { laggards, warnings } = outcome;
-    return { ...outcome, laggards: scopedLaggards(laggards), warnings: warnings.map(seen) };
+    const laggards = "laggards" in outcome && { laggards: scopedLaggards(outcome.laggards) };
+    return { ...outcome, ...laggards, warnings: outcome.warnings.map(seen) };
   }
   if (outcome.reason !== "invalid") return outcome;
   const own = outcome.problems.filter(isOwn).map(seen);

@@ -49,6 +49,16 @@ export type PublishOutcome =
   | { readonly ok: false; readonly reason: "invalid"; readonly problems: readonly Problem[] }
   | { readonly ok: false; readonly reason: "no-such-generation"; readonly message: string };
 
+/** What publishing a slice would come to, as far as validating can tell. */
+export type Validated =
+  | {
+      readonly ok: true;
+      /** False: it is published already. */
+      readonly changed: boolean;
+      readonly warnings: readonly Problem[];
+    }
+  | Extract<PublishOutcome, { readonly reason: "invalid" }>;
+
 export interface Publisher {
   publication(): Promise<Publication>;
   /** The owner's slice, as published. */
@@ -60,6 +70,8 @@ export interface Publisher {
     expected: Expected,
     who?: Publishing,
   ): Promise<PublishOutcome>;
+  /** Validates as `publish` does, and changes nothing. */
+  validate(owner: string, slice: { readonly text: string; readonly digest: string }): Promise<Validated>;
   /** All of them in one step, or none. @param changes of different owners */
   publishAll(changes: readonly SliceChange[], who?: Publishing): Promise<PublishOutcome>;
   rollback(request: RollbackRequest, who?: Publishing): Promise<PublishOutcome>;
@@ -121,6 +133,11 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       }
       throw new GatewayError("store.unavailable", `Cannot read the slice of owner "${owner}": its text is missing`);
     },
+    async validate(owner, { text, digest }) {
+      const { publication } = await readPublication(store);
+      const wanted = new Map([[owner, digest]]);
+      return (await tryOut(publication, { wanted, texts: new Map([[digest, text]]) }, { by: "unknown" })).validated;
+    },
     publish: (owner, slice, expected, who) => publishAll([{ owner, slice, expected }], who),
     publishAll,
     rollback: (request, who) =>
@@ -167,26 +184,40 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       const { publication, version } = await readPublication(store);
       const planned = plan(publication);
       if (!planned.ok) return planned;
-      const changes = realChanges(publication, planned.wanted);
-      const next = changes.size === 0 ? publication : withChanges(publication, changes, epochSeconds(clock), said);
-      const validation = await validateAll(next, changes, planned.texts);
-      if (validation.problems.some(({ severity }) => severity === "error") && changes.size > 0) {
-        return { ok: false, reason: "invalid", problems: validation.problems };
-      }
+      const { changes, next, validated } = await tryOut(publication, planned, said);
+      if (!validated.ok) return validated;
       if (changes.size > 0 && !(await commit(next, version, planned.texts))) continue;
       if (changes.size > 0) await announce(publication, next);
       for (const [owner, after] of changes) {
         const before = currentSlice(publication, owner)?.digest ?? null;
         await record?.({ action, by: said.by, owner, before, after, reason: who?.reason });
       }
-      // Others' warnings are reported to others.
-      const names = new Set([...changes.keys()].map(publishedName));
-      const warnings = validation.problems.filter(({ severity, file }) => severity === "warning" && names.has(file));
       const generation = generationOf(next, planned.wanted);
-      const outcome = { changed: changes.size > 0, generation, slices: planned.wanted, warnings };
-      return { ok: true, ...outcome, ...(await live(generation, [...planned.wanted.keys()])) };
+      const outcome = { ...validated, generation, slices: planned.wanted };
+      return { ...outcome, ...(await live(generation, [...planned.wanted.keys()])) };
     }
     throw new GatewayError("publish.busy", "Cannot publish: others publish at the same time, try again");
+  }
+
+  /** What would be published, and whether it may be. */
+  async function tryOut(
+    publication: Publication,
+    { wanted, texts }: Omit<Extract<Plan, { readonly ok: true }>, "ok">,
+    said: Publishing & { readonly isRollback?: boolean },
+  ): Promise<{ readonly changes: Changes; readonly next: Publication; readonly validated: Validated }> {
+    const changes = realChanges(publication, wanted);
+    const changed = changes.size > 0;
+    const next = changed
+      ? withChanges(publication, changes, epochSeconds(clock), { isRollback: false, ...said })
+      : publication;
+    const { problems } = await validateAll(next, changes, texts);
+    if (changed && problems.some(({ severity }) => severity === "error")) {
+      return { changes, next, validated: { ok: false, reason: "invalid", problems } };
+    }
+    // Others' warnings are reported to others.
+    const names = new Set([...changes.keys()].map(publishedName));
+    const warnings = problems.filter(({ severity, file }) => severity === "warning" && names.has(file));
+    return { changes, next, validated: { ok: true, changed, warnings } };
   }
 
   async function validateAll(

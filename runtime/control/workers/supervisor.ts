@@ -12,7 +12,7 @@ import { createAdminListener } from "../admin/listener.ts";
 import { createMintedTokens } from "../admin/minted-tokens.ts";
 import { publishTokenEndpoint } from "../admin/publish-tokens.ts";
 import { createPublishWorkloads } from "../admin/publish-workloads.ts";
-import { sliceEndpoint } from "../admin/slices.ts";
+import { sliceEndpoint } from "../admin/publishing/slices.ts";
 import { openAdminCertificates } from "../admin/tls.ts";
 import { type Boot, readBoot, saysWait } from "../bundle/boot.ts";
 import { createCandidateValidation, publishedSources } from "../bundle/validation/validate-candidates.ts";

@@ -5,28 +5,35 @@ import { parseMode } from "../resource/bundle-rules.ts";
 import type { Diagnostic } from "../protocol/diagnostics.ts";
 import { gatewayTls } from "./gateway-tls.ts";
 import { createHttpTarget } from "./publish-http.ts";
-import { createFileTarget, type Target } from "./publish.ts";
+import { createFileTarget, type Target, type ToldProblem } from "./publish.ts";
 import { isMap, type Value, type ValueMap } from "../protocol/value.ts";
+
+export interface PublishedBundle {
+  /** What the gateway says of it. */
+  readonly warnings: readonly ToldProblem[];
+  readonly diagnostics: readonly Diagnostic[];
+}
 
 /** Publishes and, after a change of target, takes the slice away from where it was. */
 export async function publishBundle(
   prior: ValueMap | null,
   state: ValueMap,
   connection: Connection,
-): Promise<readonly Diagnostic[]> {
+): Promise<PublishedBundle> {
   const target = targetOf(state, connection);
   const previous = prior ? targetOf(prior, connection) : undefined;
   const seen = publishedDigest(prior);
-  await target?.write(textOf(state["bundle_json"]), seen);
-  if (!previous || target?.place === previous.place) return [];
+  const warnings = (await target?.write(textOf(state["bundle_json"]), seen)) ?? [];
+  const done = { warnings, diagnostics: [] };
+  if (!previous || target?.place === previous.place) return done;
   // Two names of one place (a link, a mount): removing "the old one" would remove what was just published.
   try {
-    if (target && (await target.identity()) === (await previous.identity())) return [];
+    if (target && (await target.identity()) === (await previous.identity())) return done;
     await previous.remove(seen ?? "");
-    return [];
+    return done;
   } catch (error) {
     const detail = `The bundle is published, but its earlier place still holds it. ${errorText(error)}`;
-    return [{ severity: "warning", summary: "Earlier slice not removed", detail }];
+    return { warnings, diagnostics: [{ severity: "warning", summary: "Earlier slice not removed", detail }] };
   }
 }
 

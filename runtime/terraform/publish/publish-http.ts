@@ -9,7 +9,7 @@
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { TERRAFORM_PROGRAM, userAgentOf } from "../../shared/version.ts";
 import { askGateway, type GatewayAnswer, type GatewayTls } from "./ask-gateway.ts";
-import { type KnownText, readSliceText, type Published, type Target } from "./publish.ts";
+import { type KnownText, readSliceText, type Published, type Target, type ToldProblem } from "./publish.ts";
 
 export interface HttpTargetOptions {
   /** Of the admin listener, or of what stands before it. */
@@ -21,43 +21,52 @@ export interface HttpTargetOptions {
   readonly tls?: () => Promise<GatewayTls>;
 }
 
-/** One problem of the gateway about a slice. */
-export interface RefusedPart {
-  /** `routes["app"].from`; "" when it concerns the whole slice. */
-  readonly path: string;
-  readonly message: string;
-}
-
 /** The gateway validated the slice and will not have it. Code `publish.refused`. */
 export class PublishRefusal extends GatewayError {
-  readonly parts: readonly RefusedPart[];
+  readonly parts: readonly ToldProblem[];
 
-  constructor(message: string, parts: readonly RefusedPart[]) {
+  constructor(message: string, parts: readonly ToldProblem[]) {
     super("publish.refused", message);
     this.parts = parts;
   }
 }
 
-/** Code of the failure after which the slice is published all the same. */
-export const NOT_LIVE = "publish.not-live";
+/** The slice is published all the same, and not served by every process. Code `publish.not-live`. */
+export class NotLive extends GatewayError {
+  readonly warnings: readonly ToldProblem[];
+
+  constructor(message: string, warnings: readonly ToldProblem[]) {
+    super("publish.not-live", message);
+    this.warnings = warnings;
+  }
+}
 
 /** The gateway itself waits up to 25 s for its processes. */
 const TIMEOUT_MS = 60_000;
+/** It validates an owner's slice for 30 s at most. */
+const VALIDATE_TIMEOUT_MS = 35_000;
+/** A gateway names 100 problems of a slice, and how many more there are. */
+const MAX_PROBLEMS = 101;
 
 export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions): Target {
   const base = url.replace(/\/+$/, "");
   const place = `${base}/config/slices/${owner}`;
 
-  const ask = async (method: string, headers: Record<string, string> = {}, body?: string): Promise<GatewayAnswer> => {
+  const ask = async (
+    method: string,
+    headers: Record<string, string> = {},
+    body?: string,
+    { url: to, timeoutMs } = { url: place, timeoutMs: TIMEOUT_MS },
+  ): Promise<GatewayAnswer> => {
     const authorization = `Bearer ${await token()}`;
     const material = await tls?.();
     try {
       return await askGateway({
         method,
-        url: place,
+        url: to,
         headers: { ...headers, authorization, "user-agent": userAgentOf(TERRAFORM_PROGRAM) },
         body,
-        timeoutMs: TIMEOUT_MS,
+        timeoutMs,
         tls: material,
       });
     } catch (error) {
@@ -91,6 +100,15 @@ export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions):
       const { store } = await read();
       return store === undefined ? undefined : `gateway ${store} ${owner}`;
     },
+    async validate(text) {
+      const to = { url: `${place}/validate`, timeoutMs: VALIDATE_TIMEOUT_MS };
+      const answer = await ask("POST", JSON_BODY, text, to);
+      if (answer.status === 200 && answer.body?.["digest"] === digestOf(text)) return;
+      if (answer.status === 422 && answer.error === "invalid") throw refusal(owner, base, answer);
+      // A gateway from before it could be asked takes the address for another owner's slice. Applying says what there is.
+      if (answer.error === "owner" && (answer.status === 404 || answer.status === 403)) return;
+      throw failure("validate", answer);
+    },
     async write(text, expected) {
       let answer = await ask("PUT", { ...JSON_BODY, ...preconditionOf(expected) }, text);
       // Somebody removed it: nothing of theirs is overwritten by putting it back.
@@ -99,7 +117,7 @@ export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions):
       }
       // Only a gateway names the digest that it has now; a web server in its place says 200 to anything.
       const isOurs = answer.body?.["digest"] === digestOf(text);
-      if (answer.status === 200 && isOurs) return;
+      if (answer.status === 200 && isOurs) return toldProblems(answer, "warning");
       if (answer.status === 202 && isOurs) throw notLive(owner, base, answer);
       if (answer.status === 412) throw conflict(owner, place, expected, answer);
       if (answer.status === 422) throw refusal(owner, base, answer);
@@ -143,26 +161,35 @@ function conflict(
 }
 
 function refusal(owner: string, base: string, answer: GatewayAnswer): PublishRefusal {
-  const { body, said } = answer;
-  const problems: readonly unknown[] = Array.isArray(body?.["problems"]) ? body["problems"] : [];
-  const parts = problems.flatMap((problem): RefusedPart[] => {
-    const { severity, path, message, source } = (problem ?? {}) as Record<string, unknown>;
-    if (severity !== "error" || typeof message !== "string") return [];
-    // What is wrong elsewhere has no place in this configuration.
-    if (typeof source === "string") return [{ path: "", message: said(`${source}: ${textOf(path)} ${message}`) }];
-    return [{ path: said(path), message: said(message) }];
-  });
+  const parts = toldProblems(answer, "error");
   return new PublishRefusal(`The gateway at "${base}" refuses the slice of "${owner}": ${reasonOf(answer)}`, parts);
 }
 
-function notLive(owner: string, base: string, { body, said }: GatewayAnswer): GatewayError {
+/** Untrusted: another server may respond instead of a gateway. So the problems are as many and as long as a gateway's are. */
+function toldProblems({ body, said }: GatewayAnswer, wanted: "error" | "warning"): readonly ToldProblem[] {
+  const told: unknown = body?.[wanted === "error" ? "problems" : "warnings"];
+  const problems: readonly unknown[] = Array.isArray(told) ? told : [];
+  return problems
+    .map((problem) => (problem ?? {}) as Record<string, unknown>)
+    .filter(({ severity, message }) => severity === wanted && typeof message === "string")
+    .slice(0, MAX_PROBLEMS)
+    .map(({ path, message, source }) =>
+      // What is wrong elsewhere has no place in this configuration.
+      typeof source === "string"
+        ? { path: "", message: said(`${source}: ${textOf(path)} ${textOf(message)}`) }
+        : { path: said(path), message: said(message) },
+    );
+}
+
+function notLive(owner: string, base: string, answer: GatewayAnswer): NotLive {
+  const { body, said } = answer;
   const laggards: readonly unknown[] = Array.isArray(body?.["laggards"]) ? body["laggards"] : [];
   const lines = laggards.map((laggard) => {
     const { id, reason } = (laggard ?? {}) as Record<string, unknown>;
     return `  ${said(id)} ${said(reason)}`;
   });
   const text = `The gateway at "${base}" has the slice of "${owner}", but not every process of it serves it yet`;
-  return new GatewayError(NOT_LIVE, `${text}:\n${lines.join("\n")}`);
+  return new NotLive(`${text}:\n${lines.join("\n")}`, toldProblems(answer, "warning"));
 }
 
 function reasonOf({ status, headers, body, said }: GatewayAnswer): string {

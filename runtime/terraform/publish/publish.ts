@@ -37,6 +37,13 @@ export type Published =
   /** Something is there that is no slice. */
   | { readonly kind: "unreadable"; readonly reason: string };
 
+/** One problem that a gateway has with a slice. */
+export interface ToldProblem {
+  /** `routes["app"].from`; "" when it concerns the whole slice. */
+  readonly path: string;
+  readonly message: string;
+}
+
 export interface Target {
   /** For messages. */
   readonly place: string;
@@ -45,13 +52,20 @@ export interface Target {
   /** @throws GatewayError `publish.read` */
   read(known?: KnownText): Promise<Published>;
   /**
+   * Asks the gateway what publishing the text would say, and changes nothing. Only with a gateway.
+   *
+   * @throws GatewayError `publish.refused`; anything else says only that there is no answer
+   */
+  validate?(text: string): Promise<void>;
+  /**
    * Replaces the slice in one step.
    *
    * @param expected digest that the caller last saw; null when it saw none
    * @throws GatewayError `publish.conflict`, `publish.foreign`, `publish.write`, `publish.refused`; after
    *   `publish.not-live` it is published all the same
+   * @returns warnings of the gateway, bounded and printable
    */
-  write(text: string, expected: string | null): Promise<void>;
+  write(text: string, expected: string | null): Promise<readonly ToldProblem[]>;
   /**
    * Removes the owner's slice; it is fine when there is none.
    *
@@ -119,6 +133,7 @@ export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: File
         refuseStale(published, { path, owner, expected, next: text });
         await replaceFile(path, text, mode);
       });
+      return [];
     },
     async remove(expected) {
       if ((await read()).kind === "absent") return;

@@ -21,7 +21,7 @@ import { noStandIn } from "../schema/document.ts";
 import { validateBundle } from "./validate-bundle.ts";
 import type { Planned, Resource } from "../protocol/provider.ts";
 import type { KnownText } from "../publish/publish.ts";
-import { failedPublish, notLive } from "./publish-failure.ts";
+import { failedPublish, gatewayWarnings, notLive, planProblems } from "./gateway-answers.ts";
 import { blockRoutes } from "./routes-attribute.ts";
 import { plannedRoutes } from "./routes-state.ts";
 import { bundleFields, bundleSchema, ROUTE_BLOCK, routeBlockFields, ROUTES_ATTRIBUTE } from "../schema/schema.ts";
@@ -47,7 +47,12 @@ export function createBundleResource(connection: Connection): Resource {
       // A replacement is planned a second time as a creation, of which everything would be news.
       const isSecond = prior === null && replacing !== undefined && equalValues(config, replacing);
       replacing = planned.requiresReplace.length > 0 ? config : undefined;
-      return { ...planned, diagnostics: isSecond ? [] : await accessWarnings(prior, planned.state) };
+      if (isSecond) return planned;
+      const diagnostics = await accessWarnings(prior, planned.state);
+      // Of a replacement what is there now goes first, and what it has (its hosts) is free then.
+      const isReplaced = planned.requiresReplace.length > 0 || planned.state === null;
+      const problems = isReplaced ? [] : await planProblems(prior, planned.state, connection);
+      return { ...planned, diagnostics: [...diagnostics, ...problems] };
     },
 
     async apply(prior, planned, config) {
@@ -56,14 +61,16 @@ export function createBundleResource(connection: Connection): Resource {
         return { state: null, diagnostics: [] };
       }
       const bundle = await sealBundle(planned, config ?? planned);
-      const problems = validateBundle(bundle, memory).filter(({ severity }) => severity === "error");
+      const known = validateBundle(bundle, memory);
+      const problems = known.filter(({ severity }) => severity === "error");
       if (problems.length > 0) return { state: prior, diagnostics: problems };
       const state = { ...bundle, ...computedValues(bundle, prior) };
       refuseSurprise(planned, state);
       try {
-        return { state, diagnostics: await publishBundle(prior, state, connection) };
+        const { warnings, diagnostics } = await publishBundle(prior, state, connection);
+        return { state, diagnostics: [...diagnostics, ...gatewayWarnings(warnings, state, known)] };
       } catch (error) {
-        return failedPublish(error, prior, state);
+        return failedPublish(error, prior, state, known);
       }
     },
 

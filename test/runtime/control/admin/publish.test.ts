@@ -292,6 +292,35 @@ describe("PUT /config/slices/<owner>", () => {
   });
 });
 
+describe("POST /config/slices/<owner>/validate", () => {
+  const tryOut = (text: string): Promise<AdminAnswer> => admin.ask("POST", "/config/slices/team/validate", {}, text);
+
+  test("says what a PUT would say, and changes nothing", async () => {
+    const bad = route({ from: "http://file.example.com" });
+    const tried = await tryOut(bad);
+    expect(tried.status).toBe(422);
+    expect(problems(tried)).toEqual(problems(await admin.publish("team", bad)));
+    const good = oauth({ client_secret: "hunter2-hunter2" });
+    const before = (await admin.get("/config/slices")).body["generation"];
+    const answer = await tryOut(good);
+    expect((await admin.get("/config/slices")).body["generation"]).toBe(before);
+    expect((await admin.get("/config/slices/team")).status).toBe(404);
+    const published = await admin.publish("team", good);
+    expect(answer).toMatchObject({ status: 200, body: { owner: "team", changed: true, digest: digestOf(published) } });
+    expect(answer.body["warnings"]).toEqual(published.body["warnings"]);
+    expect((await tryOut(good)).body).toMatchObject({ changed: false, warnings: [] });
+  });
+
+  test("takes no other method, and no slice of another owner", async () => {
+    expect((await admin.get("/config/slices/team/validate")).status).toBe(405);
+    expect((await admin.ask("PUT", "/config/slices/team/validate", { "if-none-match": "*" }, slice("1"))).status).toBe(
+      405,
+    );
+    expect((await tryOut(slice("1", "other"))).status).toBe(422);
+    expect((await admin.ask("POST", "/config/slices/a/b/validate", {}, slice("1"))).status).toBe(404);
+  });
+});
+
 describe("DELETE /config/slices/<owner>", () => {
   test("removes that owner's slice and no other", async () => {
     await admin.publish("team", slice("1"));

@@ -1,5 +1,6 @@
 /**
- * Publishing over http: `/config/slices` (all, or several in one step), `/config/slices/<owner>`, `/config/rollback`.
+ * Publishing over http: `/config/slices` (all, or several in one step), `/config/slices/<owner>`, `/config/slices/<owner>/validate`,
+ * `/config/rollback`.
  *
  * Untrusted input: bodies, which are what a team asks for. Whoever has the admin token may publish for any owner, whoever
  * has an owner's for that one (publish-scope.ts); what a slice may say is validated (control/bundle/validation/validate-candidates.ts). Promises: no change without the precondition that says what the
@@ -7,17 +8,15 @@
  *
  * @see RFC 9110 §13.1 (If-Match, If-None-Match), RFC 6585 §3 (428)
  */
-import { formatProblem, type Problem } from "../../config/load.ts";
-import { isOwner } from "../../features/process/owners.ts";
-import { formatPath } from "../../settings/problem.ts";
-import { GatewayError } from "../../shared/errors.ts";
-import { currentSlices, type CurrentSlice, type Expected, withoutAuthors } from "../bundle/publication.ts";
-import type { Publisher, PublishOutcome } from "../bundle/publisher.ts";
-import { publishedName } from "../bundle/validation/protocol.ts";
-import type { Validator } from "../bundle/validation/validator.ts";
-import { callerOf, outsideScope, type PublishScope, scopedLaggards, scopedOutcome } from "./publish-scope.ts";
-import { json, type AdminEndpoint, type AdminRequest, type Answer } from "./answer.ts";
-import { isRecord } from "../../shared/is-record.ts";
+import { isOwner } from "../../../features/process/owners.ts";
+import { GatewayError } from "../../../shared/errors.ts";
+import { currentSlices, type Expected, withoutAuthors } from "../../bundle/publication.ts";
+import type { Publisher } from "../../bundle/publisher.ts";
+import type { Validator } from "../../bundle/validation/validator.ts";
+import { callerOf, outsideScope, type PublishScope, scopedLaggards, scopedOutcome } from "../publish-scope.ts";
+import { json, type AdminEndpoint, type AdminRequest, type Answer } from "../answer.ts";
+import { answerOutcome, answerValidated, invalid } from "./answers.ts";
+import { isRecord } from "../../../shared/is-record.ts";
 
 /** Of several owners: some 80,000 routes. */
 const MAX_CHANGES_BYTES = 64 * 1024 * 1024;
@@ -26,6 +25,8 @@ const MAX_SLICE_BYTES = 16 * 1024 * 1024;
 const MAX_ROLLBACK_BYTES = 4096;
 const SLICES = "/config/slices";
 const ROLLBACK = "/config/rollback";
+/** Behind the owner's name. Gateways from before it was there answer 403 or 404 and change nothing. */
+const VALIDATE = "/validate";
 
 /** What reads bodies off the event loop: a slice may have thousands of routes. */
 type Parsing = Pick<Validator, "parse" | "parseChanges">;
@@ -40,7 +41,9 @@ export function sliceEndpoint(publisher: Publisher, parsing: Parsing): AdminEndp
         if (request.path === SLICES) return await allSlices(request, publisher, parsing);
         if (request.path === ROLLBACK && request.scope) return outsideScope(request.scope);
         if (request.path === ROLLBACK) return await rollback(request, publisher);
-        return await oneSlice(request, request.path.slice(SLICES.length + 1), publisher, parsing);
+        const name = request.path.slice(SLICES.length + 1);
+        if (name.endsWith(VALIDATE)) return await tryOut(request, name.slice(0, -VALIDATE.length), publisher, parsing);
+        return await oneSlice(request, name, publisher, parsing);
       } catch (error) {
         if (!(error instanceof GatewayError)) throw error;
         // The store or the validating thread: nothing was decided about the request itself.
@@ -97,7 +100,7 @@ async function changeSlices(request: AdminRequest, publisher: Publisher, parsing
 async function oneSlice(request: AdminRequest, owner: string, publisher: Publisher, parsing: Parsing): Promise<Answer> {
   const { scope } = request;
   if (scope && !scope.covers(owner)) return outsideScope(scope);
-  if (!isOwner(owner)) return json(404, { error: "owner", message: `"${owner}" is no name of an owner` });
+  if (!isOwner(owner)) return notAnOwner(owner);
   switch (request.method) {
     case "GET":
     case "HEAD":
@@ -135,16 +138,37 @@ async function readSlice(owner: string, publisher: Publisher): Promise<Answer> {
 async function putSlice(request: AdminRequest, owner: string, publisher: Publisher, parsing: Parsing): Promise<Answer> {
   const expected = preconditionOf(request, "PUT");
   if ("status" in expected) return expected;
+  const slice = await readSent(request, owner, parsing);
+  if ("status" in slice) return slice;
+  const outcome = await publisher.publish(owner, slice, expected, callerOf(request));
+  return answerOutcome(owner, request.scope ? scopedOutcome(outcome, request.scope) : outcome);
+}
+
+/** The slice in a request's body, or the response that says why there is none. */
+async function readSent(
+  request: AdminRequest,
+  owner: string,
+  parsing: Parsing,
+): Promise<{ readonly text: string; readonly digest: string } | Answer> {
   const body = await request.readBody(MAX_SLICE_BYTES);
   if (!body) return json(413, { error: "too-large", message: `a slice may have ${MAX_SLICE_BYTES} bytes` });
   const text = decodeUtf8(body);
   if (text === undefined) return unreadable("the body is not UTF-8 text");
   const slice = await parsing.parse(text, owner);
-  if (slice.ok) {
-    const outcome = await publisher.publish(owner, { text, digest: slice.digest }, expected, callerOf(request));
-    return answerOutcome(owner, request.scope ? scopedOutcome(outcome, request.scope) : outcome);
-  }
+  if (slice.ok) return { text, digest: slice.digest };
   return "problems" in slice ? invalid(owner, slice.problems) : unreadable(slice.message);
+}
+
+/** Sends everything through what a PUT goes through, up to the moment at which it would be stored. */
+async function tryOut(request: AdminRequest, owner: string, publisher: Publisher, parsing: Parsing): Promise<Answer> {
+  const { scope } = request;
+  if (scope && !scope.covers(owner)) return outsideScope(scope);
+  if (!isOwner(owner)) return notAnOwner(owner);
+  if (request.method !== "POST") return notAllowed("POST");
+  const slice = await readSent(request, owner, parsing);
+  if ("status" in slice) return slice;
+  const outcome = await publisher.validate(owner, slice);
+  return answerValidated(owner, slice.digest, scope ? scopedOutcome(outcome, scope) : outcome);
 }
 
 async function removeSlice(request: AdminRequest, owner: string, publisher: Publisher): Promise<Answer> {
@@ -209,82 +233,8 @@ function unreadable(message: string): Answer {
   return json(422, { error: "invalid", message, problems: [] });
 }
 
-/** @param owners of several slices that were sent together */
-function answerOutcome(
-  owner: string | undefined,
-  outcome: PublishOutcome,
-  owners: ReadonlySet<string> = NOBODY,
-): Answer {
-  if (!outcome.ok) {
-    switch (outcome.reason) {
-      case "stale":
-        return stale(outcome.owner, outcome.current);
-      case "invalid":
-        return invalid(owner, outcome.problems, owners);
-      case "no-such-generation":
-        return json(409, { error: "generation", message: outcome.message });
-      default:
-        return outcome satisfies never;
-    }
-  }
-  const { changed, generation, slices, warnings, replicas, laggards } = outcome;
-  const live = laggards.length === 0;
-  const digest = owner === undefined ? undefined : (slices.get(owner) ?? null);
-  const etag: Record<string, string> = typeof digest === "string" ? { etag: `"${digest}"` } : {};
-  const published = { owner, digest, slices: Object.fromEntries(slices), changed, generation };
-  return json(
-    live ? 200 : 202,
-    { ...published, live, replicas, laggards, warnings: warnings.map((problem) => problemOf(owner, problem, owners)) },
-    etag,
-  );
-}
-
-function stale(owner: string, current: CurrentSlice | undefined): Answer {
-  const state = current
-    ? `is now ${current.digest.slice(0, 12)}…, published as generation ${current.generation} at ${new Date(current.at * 1000).toISOString()}`
-    : "is not there";
-  const wanted = current
-    ? "somebody else changed it: look at what is published, bring it and your change together, and publish again"
-    : "it was removed, or never published: publish it as a new slice";
-  const message = `The slice of owner "${owner}" ${state}; ${wanted}`;
-  return json(412, {
-    error: "changed",
-    message,
-    digest: current?.digest ?? null,
-    generation: current?.generation ?? null,
-  });
-}
-
-function invalid(
-  owner: string | undefined,
-  problems: readonly Problem[],
-  owners: ReadonlySet<string> = NOBODY,
-): Answer {
-  const lines = problems.filter(({ severity }) => severity === "error").map(formatProblem);
-  const message = `The configuration would not be valid, nothing was changed:\n${lines.join("\n")}`;
-  return json(422, {
-    error: "invalid",
-    message,
-    problems: problems.map((problem) => problemOf(owner, problem, owners)),
-  });
-}
-
-const NOBODY: ReadonlySet<string> = new Set();
-
-/**
- * `source` only where the problem is not in a slice that was sent; with several of them, `owner` says in which. Of `rivals`
- * those that the message names.
- */
-function problemOf(
-  owner: string | undefined,
-  { file, path, rivals = [], ...rest }: Problem,
-  owners: ReadonlySet<string>,
-): object {
-  const named = rivals.flatMap((each) => (each.around ? [{ ...each, path: formatPath(each.path) }] : []));
-  const problem = { ...rest, path: formatPath(path), ...(named.length > 0 && { rivals: named }) };
-  const sent = [...owners].find((each) => file === publishedName(each));
-  if (sent !== undefined) return { ...problem, owner: sent };
-  return owner !== undefined && file === publishedName(owner) ? problem : { ...problem, source: file };
+function notAnOwner(owner: string): Answer {
+  return json(404, { error: "owner", message: `"${owner}" is no name of an owner` });
 }
 
 function notAllowed(allow: string): Answer {

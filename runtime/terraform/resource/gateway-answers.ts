@@ -1,0 +1,100 @@
+/** What a gateway says of a bundle, before and after it is published, as diagnostics; and what is true after a publication that failed. */
+import { errorText } from "../../shared/errors.ts";
+import { attributePath } from "./bundle-document.ts";
+import { placeToPointAt } from "./bundle-problem.ts";
+import { type Diagnostic, pathText } from "../protocol/diagnostics.ts";
+import { parsePath } from "../../settings/problem.ts";
+import type { StateOutcome } from "../protocol/provider.ts";
+import type { Connection } from "../publish/admin-token.ts";
+import { publishedDigest, targetOf } from "../publish/bundle-target.ts";
+import { NotLive, PublishRefusal } from "../publish/publish-http.ts";
+import type { ToldProblem } from "../publish/publish.ts";
+import { equalValues, type ValueMap } from "../protocol/value.ts";
+
+const NOT_LIVE_SUMMARY = "Not live everywhere";
+
+/** @throws the error itself when it says all that there is, and the state is as it was */
+export function failedPublish(
+  error: unknown,
+  prior: ValueMap | null,
+  state: ValueMap,
+  known: readonly Diagnostic[],
+): StateOutcome {
+  if (error instanceof PublishRefusal && error.parts.length > 0) {
+    const subject = "The gateway refuses the bundle and keeps what it has";
+    return { state: prior, diagnostics: error.parts.map((part) => refused(subject, part, state)) };
+  }
+  const isMoved = prior !== null && !equalValues(prior["http"] ?? null, state["http"] ?? null);
+  if (!(error instanceof NotLive) || isMoved) throw error;
+  // Terraform replaces a resource whose creation failed, and so would take it away first. Without a state it is created
+  // once more, which the gateway, having it already, takes for done.
+  const hint = prior ? "" : "\n\nApplying again does not publish it twice, but waits for the others once more.";
+  const detail = `${error.message}${hint}`;
+  const failed: Diagnostic = { severity: "error", summary: NOT_LIVE_SUMMARY, detail };
+  return { state: prior && state, diagnostics: [failed, ...gatewayWarnings(error.warnings, state, known)] };
+}
+
+/**
+ * What only the gateway's whole configuration shows, when a change is planned: a host of another owner, a right that the
+ * owner does not have. A gateway that cannot be asked stops no plan.
+ */
+export async function planProblems(
+  prior: ValueMap | null,
+  planned: ValueMap,
+  connection: Connection,
+): Promise<readonly Diagnostic[]> {
+  const { bundle_json: text, sha256, http = null } = planned;
+  const isNews = sha256 !== publishedDigest(prior) || !equalValues(http, prior?.["http"] ?? null);
+  if (process.env["GATEWAY_PLAN_VALIDATION"] === "off" || typeof text !== "string" || !isNews) return [];
+  try {
+    await targetOf(planned, connection)?.validate?.(text);
+    return [];
+  } catch (error) {
+    if (!(error instanceof PublishRefusal)) {
+      const detail = `Applying may fail for what only the gateway knows. ${errorText(error)}`;
+      return [{ severity: "warning", summary: "Not validated by the gateway", detail, path: [{ attribute: "http" }] }];
+    }
+    const parts = error.parts.length > 0 ? error.parts : [{ path: "", message: error.message }];
+    return parts.map((part) => refused("The gateway would refuse the bundle", part, planned));
+  }
+}
+
+const MOST_WARNINGS = 10;
+
+/**
+ * As one diagnostic, since Terraform shows only the first of several that have one summary.
+ *
+ * @param known what this side has said already
+ */
+export function gatewayWarnings(
+  told: readonly ToldProblem[],
+  state: ValueMap,
+  known: readonly Diagnostic[],
+): readonly Diagnostic[] {
+  const news = told.flatMap(({ path, message }) => {
+    const place = attributePath(parsePath(path), state);
+    const isKnown = known.some(
+      (each) => pathText(each.path ?? []) === pathText(place) && each.detail.includes(message),
+    );
+    return isKnown ? [] : [{ place, text: path === "" ? message : `"${path}" ${message}` }];
+  });
+  const [first] = news;
+  if (!first) return [];
+  const rest = news.length - MOST_WARNINGS;
+  const lines = news.slice(0, MOST_WARNINGS).map(({ text }) => `${text}.`);
+  if (rest > 0) lines.push(`${rest} more warnings are not shown.`);
+  const at = news.length === 1 ? { path: first.place, pointAt: placeToPointAt(first.place) } : {};
+  return [{ severity: "warning", summary: "Warning from the gateway", detail: lines.join("\n"), ...at }];
+}
+
+function refused(subject: string, { path, message }: ToldProblem, state: ValueMap): Diagnostic {
+  const place = attributePath(parsePath(path), state);
+  const detail = `${subject}: ${path === "" ? message : `"${path}" ${message}`}.`;
+  return { severity: "error", summary: "Refused by the gateway", detail, path: place, pointAt: placeToPointAt(place) };
+}
+
+/** Published, and not in force everywhere: seen while reading it. */
+export function notLive(place: string): Diagnostic {
+  const detail = `"${place}" is published, but not every process of the gateway serves it. Its log and /status say why.`;
+  return { severity: "warning", summary: NOT_LIVE_SUMMARY, detail, path: [{ attribute: "http" }] };
+}
