@@ -92,6 +92,7 @@ export function compileSettings(doc: SettingsDoc, secrets: SecretSource): LiveSe
   const cookie = withDefaults(cookieShape, doc);
   const headers = withDefaults(headerSettingsShape, doc);
   const lifetimes = withDefaults(lifetimeShape, doc);
+  const streams = withDefaults(streamShape, doc);
   const idp = compileIdp(doc, secrets);
   const identityIssuers = compileTrustedIssuers(doc, doc.idp_provider_url);
   return {
@@ -135,7 +136,8 @@ export function compileSettings(doc: SettingsDoc, secrets: SecretSource): LiveSe
       ([name, value]) => [name, parseStaticValue(value)] as const,
     ),
     defaultUpstreamTimeoutMs: durationMs(withDefaults(upstreamTimeoutShape, doc).default_upstream_timeout),
-    maxStreamsPerUser: withDefaults(streamShape, doc).max_streams_per_user,
+    maxStreamsPerUser: streams.max_streams_per_user,
+    expiryGraceSeconds: durationSeconds(streams.expiry_grace),
   };
 }
 

@@ -65,6 +65,8 @@ export interface LiveSettings {
   readonly defaultUpstreamTimeoutMs: number;
   /** Endless streams that one user may hold in this process. */
   readonly maxStreamsPerUser: number;
+  /** How long an accepted request continues after its credential expires. */
+  readonly expiryGraceSeconds: number;
 }
 
 export interface CompiledRoute

@@ -21,6 +21,7 @@ export interface Http2Peer {
 
 const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
 const NONE: readonly string[] = [];
+const CONTINUE = { ":status": 100 } as const;
 
 export class Http2Exchange extends ReceivedRequest implements Exchange {
   readonly secure: boolean;
@@ -30,6 +31,7 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
   trailers: readonly string[] = NONE;
   readonly #stream: ServerHttp2Stream;
   readonly #peerAddress: string;
+  #awaitsContinue: boolean;
   #writes: PendingWrites | undefined;
   #answerTrailers: readonly string[] = NONE;
   /** By us: at RST_STREAM with NO_ERROR node:http2 ends the answer, too, whole or not. */
@@ -42,6 +44,7 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
     this.#peerAddress = peer.remoteAddress;
     this.clientCertificate = peer.clientCertificate;
     this.#stream = stream;
+    this.#awaitsContinue = this.hasBody && head.awaitsContinue;
     if (hasBody) guardInput(stream, this.hasBody, (bytes) => this.holdUnread(bytes));
     if (this.hasBody) {
       // From now on: they may have come before anybody reads the body.
@@ -61,8 +64,14 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
     return this.forwardedFor === undefined ? this.#peerAddress : this.forwardedFor.address;
   }
 
+  /** The first look at the body tells a waiting client to send it (RFC 9110 §10.1.1). */
   get body(): Readable {
-    return this.#stream;
+    const stream = this.#stream;
+    if (this.#awaitsContinue) {
+      this.#awaitsContinue = false;
+      if (!this.started && !stream.destroyed && !stream.closed) stream.additionalHeaders(CONTINUE);
+    }
+    return stream;
   }
 
   start(status: number, headers: readonly string[], mayTrail = false): void {

@@ -218,7 +218,7 @@ export function createSession(deps: SessionDeps): SessionModule {
     },
     blocks,
     programs,
-    current: (principal) => currentPrincipal({ store, records, identities, snapshots, programs }, principal),
+    current: (principal) => currentPrincipal({ store, records, identities, snapshots, programs, clock }, principal),
     signIn,
     assertions: createAssertions({
       keys: assertionKeys,

@@ -12,6 +12,7 @@ import { APPROVAL_INPUT } from "./approval/retry.ts";
 import { lockReason, type LockReason } from "../policy/tool-lock.ts";
 import type { McpMessage } from "./message.ts";
 import { refusal, type McpRefusal } from "./refusals.ts";
+import { TASKS_EXTENSION_NAME } from "./tasks/task-requests.ts";
 
 /** A whole answer; the proxy adds CORS headers and the request id header. */
 export interface WireAnswer {
@@ -26,6 +27,9 @@ export const ACCESS_DENIED_CODE = -31403;
 
 /** Likewise; the digits are those of HTTP. */
 export const RATE_LIMITED_CODE = -31429;
+
+/** MCP 2026-07-28, MissingRequiredClientCapability. */
+const MISSING_CAPABILITY = -32021;
 
 const HEADERS: readonly string[] = ["content-type", "application/json", "cache-control", "no-store"];
 const TOOL_UNAUTHORIZED = "mcp-tool-unauthorized";
@@ -198,6 +202,31 @@ export function limitAnswer(
   return { status: isToolCall && readsBody ? 200 : 429, headers: HEADERS, body: errorBody(id, error) };
 }
 
+/**
+ * For a request whose access ended after it was accepted: a request that expects an answer gets one inside a 200, which no
+ * client sends again automatically.
+ *
+ * @param wasSent the server was asked
+ * @param readsBody false for clients that read the status alone
+ */
+export function endedAnswer(
+  message: McpMessage | undefined,
+  requestId: string,
+  wasSent: boolean,
+  readsBody = true,
+): WireAnswer {
+  const isRequest = message?.kind === "request";
+  const what = isRequest && message.facts.method === "tools/call" ? "Tool call" : "Request";
+  const outcome = wasSent
+    ? "It may have been carried out: check that before you repeat it"
+    : "It was not sent to the server";
+  const text = `${what} ended: your access ended while it was in progress. ${outcome} (request id ${requestId})`;
+  const data = { reason: "access-ended", may_have_run: wasSent, request_id: requestId };
+  const isAnswer = isRequest && readsBody;
+  const body = errorBody(isAnswer ? message.id : undefined, { code: ACCESS_DENIED_CODE, message: text, data });
+  return { status: isAnswer ? 200 : 403, headers: HEADERS, body };
+}
+
 /** A call whose token lacks a scope: 403, since clients look for the challenge in its head. */
 export function missingScopeAnswer(needed: readonly string[], requestId: string): WireAnswer {
   const message = `Tool call denied: its access token lacks a scope that the tool needs (request id ${requestId})`;
@@ -216,6 +245,14 @@ export function unknownTaskAnswer(message: McpMessage | undefined, requestId: st
     data: { reason: "mcp-task-unknown", request_id: requestId },
   };
   return { status: id === undefined ? 400 : 200, headers: HEADERS, body: errorBody(id, error) };
+}
+
+/** SEP-2663: a server MUST answer `tasks/*` so to a client that did not declare the extension with the request. */
+export function undeclaredTasksAnswer(id: string | undefined, requestId: string): WireAnswer {
+  const requiredCapabilities = { extensions: { [TASKS_EXTENSION_NAME]: {} } };
+  const data = { requiredCapabilities, reason: "mcp-task-undeclared", request_id: requestId };
+  const error = { code: MISSING_CAPABILITY, message: "Missing required client capability", data };
+  return { status: 400, headers: HEADERS, body: errorBody(id, error) };
 }
 
 /** Servers that cannot tell whose tasks are whose must not list them (MCP 2025-11-25, Tasks, Security); here none can. */

@@ -39,6 +39,7 @@ export type RefusedBefore =
   | "mcp-path-not-served"
   | "mcp-session-unknown"
   | "mcp-task-list-not-served"
+  | "mcp-task-undeclared"
   | "mcp-task-unknown"
   | "origin-not-allowed"
   | "websocket-not-allowed"

@@ -223,13 +223,19 @@ export function refuseEnded(
   context: RequestContext,
   principal: Principal | undefined,
 ): Outcome | Promise<Outcome> | undefined {
-  const ended = principal === undefined ? "revoked" : endOf(deps, principal);
+  // An accepted call continues after expiry, also while it waits for a person (proxy/forwarding/streams.ts).
+  const { expiryGraceSeconds } = context.snapshot.settings;
+  const ended = principal === undefined ? "revoked" : endOf(deps, principal, expiryGraceSeconds);
   return ended && refuseUnauthorized(deps, context, ended);
 }
 
-function endOf({ revocations, clock }: EndDeps, principal: Principal | undefined): "expired" | "revoked" | undefined {
+function endOf(
+  { revocations, clock }: EndDeps,
+  principal: Principal | undefined,
+  graceSeconds = 0,
+): "expired" | "revoked" | undefined {
   if (!principal) return undefined;
-  if (principal.expiresAt <= epochSeconds(clock)) return "expired";
+  if (principal.expiresAt + graceSeconds <= epochSeconds(clock)) return "expired";
   return revocations.isRevoked(principal.revocationKeys) ? "revoked" : undefined;
 }
 

@@ -154,7 +154,7 @@ async function send(
       accept: "application/json, text/event-stream",
       ...(isModern && modern),
     },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 7, method, params: isModern ? { ...params, _meta: META } : params }),
+    body: JSON.stringify({ jsonrpc: "2.0", id: 7, method, params: isModern ? { _meta: META, ...params } : params }),
   });
   const text = await response.text();
   if (response.headers.get("content-type")?.includes("event-stream") !== true) return JSON.parse(text) as unknown;
@@ -192,6 +192,23 @@ describe("2026-07-28, the tasks extension", () => {
     // A method of before: an upstream that kept it is not asked, whosever the task is.
     for (const id of [task, "1"]) {
       expect(await send("/v2/v2", "alice", "tasks/result", { taskId: id })).toMatchObject({ error: { code: -32601 } });
+    }
+    expect(server.seen.length).toBe(before);
+  });
+
+  test("a client that does not declare the extension is told so, whosever the task is", async () => {
+    const task = await make();
+    const before = server.seen.length;
+    for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
+      for (const id of [task, "1"]) {
+        const _meta = { ...META, "io.modelcontextprotocol/clientCapabilities": { extensions: {} } };
+        expect(await send("/v2/v2", "alice", method, { taskId: id, _meta })).toMatchObject({
+          error: {
+            code: -32021,
+            data: { requiredCapabilities: { extensions: { "io.modelcontextprotocol/tasks": {} } } },
+          },
+        });
+      }
     }
     expect(server.seen.length).toBe(before);
   });

@@ -182,6 +182,7 @@ routes: [{ name: a, from: "https://a.example", to: "http://127.0.0.1:1", mcp: { 
         },
         approvers,
         isEndless: false,
+        endsWithCredential: false,
         end: () => (isOver = true),
       });
       streams.reconsider(config(rule));

@@ -170,7 +170,7 @@ const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepar
         streams.reconsider(after);
         for (let index = 0; index < 5000; index += 1) {
           const stream = { routeKey: `a/${index}`, snapshot: before, principal: undefined, isEndless: true };
-          expect(streams.add({ ...stream, facts, end: () => {} })).toBe(true);
+          expect(streams.add({ ...stream, endsWithCredential: true, facts, end: () => {} })).toBe(true);
         }
         streams.reconsider(after);
         streams.close();

@@ -18,6 +18,10 @@ export const streamShape = {
     min: 1,
     max: 1_000_000,
   }),
+  expiry_grace: duration({
+    doc: 'Longest time for which an accepted request continues after its access token or session expires. Revoked or blocked access ends it sooner. Streams that clients open again end at expiry: event streams of GET requests and of `subscriptions/listen`, WebSocket connections, and gRPC streams without a deadline. "0s" ends every request at expiry.',
+    default: "1h",
+  }),
 };
 
 export const listenerShape = {

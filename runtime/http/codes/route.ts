@@ -40,9 +40,10 @@ export const ROUTE_CODES = {
     remedy: "Let the program get a new one; see `bearer_token_format` for tokens of the identity provider",
   },
   "session.ended": {
-    status: 401,
-    means: "The session ended while a gRPC call was open",
-    remedy: "Sign in again",
+    status: 403,
+    means:
+      "The caller's access ended while the request was in progress: revoked, blocked, or longer than `expiry_grace` after expiry",
+    remedy: "The application may have carried it out: check that before you repeat it",
   },
   "session.unavailable": {
     status: 503,

@@ -26,6 +26,8 @@ export interface Http2Head {
   readonly rawHeaders: readonly string[];
   readonly headerTraits: readonly HeaderTraits[];
   readonly isWebSocket: boolean;
+  /** The client may hold its body back until it is asked for it. */
+  readonly awaitsContinue: boolean;
 }
 
 export type Http2HeadResult =
@@ -42,6 +44,7 @@ export function parseRequestHead(raw: readonly string[], secure: boolean): Http2
   let host: string | undefined;
   let cookie: string | undefined;
   let version: string | undefined;
+  let awaitsContinue = false;
   let seen = 0;
   const headers: string[] = ["host", ""];
   const known: HeaderTraits[] = [HOST];
@@ -71,6 +74,11 @@ export function parseRequestHead(raw: readonly string[], secure: boolean): Http2
         continue;
       case "sec-websocket-version":
         version = value;
+        break;
+      case "expect":
+        // Something else than 100-continue cannot be met (RFC 9110 §10.1.1).
+        if (value.toLowerCase() !== "100-continue") return refuse(417, "expectation");
+        awaitsContinue = true;
         break;
       default:
     }
@@ -124,6 +132,7 @@ export function parseRequestHead(raw: readonly string[], secure: boolean): Http2
     rawHeaders: headers,
     headerTraits: known,
     isWebSocket: protocol !== undefined,
+    awaitsContinue,
   };
 }
 

@@ -216,4 +216,5 @@ const NO_HEAD = {
   rawHeaders: [],
   headerTraits: [],
   isWebSocket: false,
+  awaitsContinue: false,
 };

@@ -37,7 +37,8 @@ export function isAboutTask(method: string | undefined): boolean {
   return method !== undefined && /^tasks\//i.test(method);
 }
 
-const TASKS_EXTENSION = Buffer.from("io.modelcontextprotocol/tasks");
+export const TASKS_EXTENSION_NAME = "io.modelcontextprotocol/tasks";
+const TASKS_EXTENSION = Buffer.from(TASKS_EXTENSION_NAME);
 const TASK_MEMBER = Buffer.from('"task"');
 
 /** Whether the answer may be a task: of 2026-07-28 the client says that it takes them, before that it asks for one. */
@@ -46,6 +47,21 @@ export function mayMakeTask(message: McpMessage): boolean {
   const isCall = kind === "request" && facts.method === "tools/call";
   return isCall && isBesideArguments(message, isModern ? TASKS_EXTENSION : TASK_MEMBER);
 }
+
+/** Whether the client of a message of 2026-07-28 declares with it that it knows tasks (SEP-2663). */
+export function declaresTasks({ bytes }: Pick<McpMessage, "bytes">): boolean {
+  let value: unknown = JSON.parse(bytes.toString("utf8"));
+  for (const name of DECLARED) value = isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  return isRecord(value);
+}
+
+const DECLARED = [
+  "params",
+  "_meta",
+  "io.modelcontextprotocol/clientCapabilities",
+  "extensions",
+  TASKS_EXTENSION_NAME,
+] as const;
 
 /** @returns "unknown": it names a task that is none of the caller's */
 export function openTasks(

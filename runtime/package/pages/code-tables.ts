@@ -139,6 +139,12 @@ export const MCP_DENIALS: readonly (readonly [reason: string, answer: string, me
     "Nothing: the call can be made again",
   ],
   [
+    "mcp-task-undeclared",
+    "400; −32021",
+    "A client of revision 2026-07-28 asks about a task and does not declare the tasks extension with the request",
+    "Let the client declare `io.modelcontextprotocol/tasks` in its capabilities",
+  ],
+  [
     "mcp-task-list-not-served",
     "200; −32601",
     "The client asks for a list of tasks, of which nobody can tell whose they are",

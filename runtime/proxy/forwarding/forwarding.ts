@@ -8,12 +8,14 @@
 import type { Readable } from "node:stream";
 
 import type { Upstream } from "../../features/connection/compiled.ts";
+import { epochSeconds } from "../../shared/clock.ts";
 import { TOO_MANY_TRAILERS } from "../../shared/http/trailers.ts";
 import { guard } from "../../shared/faults/guard.ts";
 import { endBroken } from "../../http/end-broken.ts";
 import { grpcTrailers, isGrpcWebCall } from "../../http/grpc.ts";
 import { respondError } from "../../http/respond.ts";
 import type { MessageAddresses } from "../../mcp/message-address.ts";
+import { answerEnded, endAnswer, LISTEN, type StreamEnd } from "../answers/answer-ended.ts";
 import { announcementReader } from "../announced-address.ts";
 import { taskReaderFor, type TaskDeps } from "../tasks/task-reader.ts";
 import { answerReaderFor } from "../lists/member-reader.ts";
@@ -32,7 +34,7 @@ import { requestHeaders, type RequestHeaderDeps } from "./request-headers.ts";
 import { responseHeaders, type AnswerHead } from "./response-headers.ts";
 import { upstreamForRetry } from "./retry.ts";
 import { RequestLoop } from "./hop-count.ts";
-import { refuseEnded, StreamAdmission, type AdmissionDeps } from "./stream-admission.ts";
+import { StreamAdmission, type AdmissionDeps } from "./stream-admission.ts";
 import { announcedByClient, announcedByUpstream, mayTrail, requestTrailers, responseTrailers } from "./trailers.ts";
 import { upstreamPath } from "./upstream-path.ts";
 
@@ -45,15 +47,14 @@ export interface ForwardDeps extends RequestHeaderDeps, AdmissionDeps, ListDeps,
   refusalOf(context: RequestContext, status: number, headers: UpstreamHeaders): HandleRefusal | undefined;
 }
 
-/** Answers up to here that come in one piece are sent in one write with their head. */
+/** Shorter answers that come in one piece are sent in one write with their head. */
 const WHOLE_ANSWER_BYTES = 16_384;
 
-/** One request under way. */
 export class Forwarding implements ListReceiver {
   readonly #deps: ForwardDeps;
   readonly #context: RequestContext;
   readonly #admission: StreamAdmission;
-  readonly #isGrpc: boolean;
+  readonly #grpc: GrpcCall | undefined;
   #upstream: Upstream;
   #body: Buffer | Readable | undefined;
   #declaredLength: string | undefined;
@@ -79,7 +80,7 @@ export class Forwarding implements ListReceiver {
     this.#deps = deps;
     this.#context = context;
     this.#upstream = upstream;
-    this.#isGrpc = grpc !== undefined;
+    this.#grpc = grpc;
     this.#admission = new StreamAdmission(deps, context, this);
     const timer =
       grpc &&
@@ -95,7 +96,15 @@ export class Forwarding implements ListReceiver {
   }
 
   get isEndless(): boolean {
-    return this.#context.exchange.method === "GET" && this.#head?.isEventStream === true;
+    if (this.#head?.isEventStream !== true) return false;
+    const { exchange, message } = this.#context;
+    return exchange.method === "GET" || message?.facts.method === LISTEN;
+  }
+
+  get endsWithCredential(): boolean {
+    if (!this.#grpc || this.#grpc.deadlineMs !== undefined || !this.#head) return this.isEndless;
+    // A gRPC answer that begins after expiry is that of a call, whatever follows.
+    return (this.#context.principal?.expiresAt ?? 0) > epochSeconds(this.#deps.clock);
   }
 
   /** @param declaredLength Content-Length of a stream body, when the client gave one */
@@ -115,7 +124,7 @@ export class Forwarding implements ListReceiver {
     if (announced !== "") headers.push("trailer", announced);
     const isStream =
       prepared.isMcpServer ||
-      this.#isGrpc ||
+      this.#grpc !== undefined ||
       isGrpcWebCall(exchange) ||
       exchange.header("accept")?.includes("text/event-stream") === true;
     this.#attempts += 1;
@@ -140,7 +149,7 @@ export class Forwarding implements ListReceiver {
         body,
         ...(this.#mayTrail && exchange.hasBody && { trailers: () => requestTrailers(this.#context) }),
         headTimeoutMs: timeoutMs,
-        bodyTimeoutMs: this.#isGrpc ? (idleTimeoutMs ?? 0) : undefined,
+        bodyTimeoutMs: this.#grpc ? (idleTimeoutMs ?? 0) : undefined,
         // Between two events of a stream any time may pass.
         idleTimeoutMs: idleTimeoutMs ?? (isStream ? 0 : timeoutMs),
       },
@@ -194,7 +203,7 @@ export class Forwarding implements ListReceiver {
   onHead(status: number, headers: UpstreamHeaders, isWhole = false): void {
     this.#context.prepared.balancer.reached(this.#upstream);
     this.#admission.answered(status);
-    if (this.#isGrpc && this.#body instanceof RequestBody) this.#body.rest();
+    if (this.#grpc && this.#body instanceof RequestBody) this.#body.rest();
     const refusal = this.#deps.refusalOf(this.#context, status, headers);
     if (refusal) {
       this.#call?.abort();
@@ -242,7 +251,7 @@ export class Forwarding implements ListReceiver {
     if (this.#admission.isFinished) return;
     const passed = trailers && this.#mayTrail ? responseTrailers(this.#context, trailers, this.#upstreamHead) : [];
     if (passed === undefined) return this.onFailure("protocol", TOO_MANY_TRAILERS);
-    if (this.#held && !this.#admission.isGood) return this.#giveUp(refuseEnded(this.#context.exchange));
+    if (this.#held && !this.#admission.isGood) return this.#giveUp(answerEnded(this.#context, true));
     this.#admission.finish(this.#status);
     if (this.#held) this.#context.exchange.respond(this.#status, this.#head?.headers ?? [], this.#heldChunk, passed);
     else this.#context.exchange.end(undefined, passed);
@@ -264,15 +273,13 @@ export class Forwarding implements ListReceiver {
     this.#admission.finish(answerFailure(this.#context, failure));
   }
 
-  /** The right to this answer has ended: an event stream is closed, anything else is broken off. */
-  end(): void {
+  /** The right to this answer has ended: its client hears so where it can still be told, and does not send the request again. */
+  end(why: StreamEnd): void {
     if (this.#admission.isFinished) return;
-    const { exchange } = this.#context;
-    // An upload may be under way; a gRPC client reads its status all the same.
-    if (this.#isGrpc && !exchange.started) return this.#giveUp(refuseEnded(exchange));
+    const { started } = this.#context.exchange;
+    if (!started && why !== "stopping") return this.#giveUp(answerEnded(this.#context, this.#attempts > 0));
     this.#giveUp(0);
-    if (exchange.started && this.#head?.isEventStream === true) exchange.end();
-    else exchange.abort();
+    endAnswer(this.#context, this.#head, why, this.#grpc !== undefined);
   }
 
   /**
@@ -292,7 +299,7 @@ export class Forwarding implements ListReceiver {
   #mayGoOn(body: Buffer | Readable | undefined): boolean {
     const admission = this.#admission;
     if (!(body instanceof RequestBody) || admission.isRegistered ? admission.isGood : admission.register()) return true;
-    this.#giveUp(refuseEnded(this.#context.exchange));
+    this.#giveUp(answerEnded(this.#context, this.#attempts > 0));
     return false;
   }
 
@@ -339,7 +346,7 @@ export class Forwarding implements ListReceiver {
     const upstream = upstreamForRetry(this.#deps.clock, this.#context, failed);
     if (upstream === undefined) return false;
     this.#upstream = upstream;
-    const again = this.#body instanceof RequestBody ? new RequestBody(exchange, this.#isGrpc) : this.#body;
+    const again = this.#body instanceof RequestBody ? new RequestBody(exchange, this.#grpc !== undefined) : this.#body;
     this.sendGuarded(again, this.#declaredLength);
     return true;
   }

@@ -12,6 +12,7 @@ import type { Clock } from "../../shared/clock.ts";
 import { guardEach, type Guarded } from "../../shared/faults/guard.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Attempt } from "../../tracing/tracing.ts";
+import { answerEnded, type StreamEnd } from "../answers/answer-ended.ts";
 import type { ProxyMetrics } from "../metrics.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { OpenStream, Streams } from "./streams.ts";
@@ -26,8 +27,8 @@ export interface AdmissionDeps {
   finished(): void;
 }
 
-type StreamOwner = Guarded & Pick<OpenStream, "isEndless" | "end">;
-const endOwner = guardEach((owner: StreamOwner) => owner.end());
+type StreamOwner = Guarded & Pick<OpenStream, "isEndless" | "endsWithCredential" | "end">;
+const endOwner = guardEach((owner: StreamOwner, why: StreamEnd) => owner.end(why));
 
 export class StreamAdmission implements OpenStream {
   readonly #deps: AdmissionDeps;
@@ -41,7 +42,7 @@ export class StreamAdmission implements OpenStream {
   #isRegistered = false;
   #isFinished = false;
 
-  /** @param owner knows whether the answer is endless, and ends it towards both sides */
+  /** @param owner knows how long the answer may last, and ends it towards both sides */
   constructor(deps: AdmissionDeps, context: RequestContext, owner: StreamOwner) {
     this.#deps = deps;
     this.#context = context;
@@ -68,6 +69,9 @@ export class StreamAdmission implements OpenStream {
   get isEndless(): boolean {
     return this.#owner.isEndless;
   }
+  get endsWithCredential(): boolean {
+    return this.#owner.endsWithCredential;
+  }
   get isRegistered(): boolean {
     return this.#isRegistered;
   }
@@ -76,8 +80,8 @@ export class StreamAdmission implements OpenStream {
   }
 
   /** Many may be ended one after the other: a mistake in ending one is no concern of the next. */
-  end(): void {
-    endOwner(this.#owner);
+  end(why: StreamEnd): void {
+    endOwner(this.#owner, why);
   }
 
   /** One more sending, for the trace: before its headers, which name it. */
@@ -148,7 +152,7 @@ export class StreamAdmission implements OpenStream {
   enter(): number | undefined {
     const { streams, metrics } = this.#deps;
     // It may have ended while the upstream was thinking.
-    if (!this.register()) return refuseEnded(this.#context.exchange);
+    if (!this.register()) return answerEnded(this.#context, true);
     metrics?.openStreams(streams.size);
     return undefined;
   }
@@ -200,10 +204,4 @@ export function refuseStream(exchange: Exchange): number {
     ["retry-after", "10"],
   );
   return 429;
-}
-
-/** @returns the status that was answered */
-export function refuseEnded(exchange: Exchange): number {
-  respondError(exchange, 401, { code: "session.ended", message: "Unauthorized: the session has ended" });
-  return 401;
 }

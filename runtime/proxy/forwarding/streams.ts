@@ -1,9 +1,12 @@
 /**
- * Answers that stay open, and the end of the right to them (D11): expiry, revocation, a block, a policy that now says no,
- * or a user whose claims have changed so that the policy says no.
+ * Answers that stay open, and the end of the right to them (D11): revocation, a block, a policy that now says no, or a user
+ * whose claims have changed so that the policy says no.
  *
- * Promise: after the principal's credential has ended, no open answer of it goes on for more than about a second past
- * this process learning of it; who they belong to is asked every `RECHECK_MS`.
+ * Expiry decides whether a request is accepted; an accepted one finishes within `expiry_grace` (D360). Only streams that clients
+ * open again end with their credential.
+ *
+ * Promise: after access has ended, no open answer continues for more than about a second past this process learning of it;
+ * the users of open answers are checked every `RECHECK_MS`.
  */
 import { findRoute, type Snapshot } from "../../config/snapshot.ts";
 import { evaluate } from "../../policy/evaluate.ts";
@@ -15,6 +18,7 @@ import { isStillVouchedFor } from "../../identity/issuers/asserted.ts";
 import { isOutdated } from "../../identity/users/device-facts.ts";
 import type { Principal } from "../../identity/principal.ts";
 import { CHANGED, type Revocations } from "../../identity/interfaces.ts";
+import type { StreamEnd } from "../answers/answer-ended.ts";
 import { tellFault } from "../../shared/faults/faults.ts";
 import { task } from "../../shared/faults/guard.ts";
 
@@ -29,14 +33,16 @@ export interface OpenStream {
   readonly approvers?: ApprovalNeed["approvers"] | undefined;
   /** True for answers that never end by themselves: they are not waited for at shutdown. */
   readonly isEndless: boolean;
+  /** True for answers that clients open again, with nothing lost: they end when their credential expires. */
+  readonly endsWithCredential: boolean;
   /** Ends the answer towards both sides; calls `remove` by the way. */
-  end(): void;
+  end(why: StreamEnd): void;
 }
 
 export interface Streams {
   /** Whether its user may hold one more endless stream (`max_streams_per_user`). Always, without a user. */
   hasRoom(stream: Pick<OpenStream, "principal" | "snapshot" | "isEndless">): boolean;
-  /** Whether the right to it goes on: to be asked before anything leaves for the upstream, which may be long after the decision. */
+  /** Whether the right to it goes on: to be asked before anything leaves for the upstream. */
   isGood(stream: OpenStream): boolean;
   /** @returns false when the right has ended already: the caller must not go on */
   add(stream: OpenStream): boolean;
@@ -53,9 +59,7 @@ export interface Streams {
 }
 
 const TICK_MS = 1_000;
-const RECHECK_MS = 15_000;
-/** Questions about principals under way at once. */
-const RECHECKS_AT_ONCE = 8;
+const [RECHECK_MS, RECHECKS_AT_ONCE] = [15_000, 8];
 
 export interface StreamDeps {
   readonly revocations: Revocations;
@@ -68,13 +72,12 @@ export interface StreamDeps {
 
 export function createStreams(deps: StreamDeps): Streams {
   const { revocations, blocks, clock, current } = deps;
-  const all = new Set<OpenStream>();
+  /** With the second in which each ends, its place in `wheel`; 0 without a principal. */
+  const all = new Map<OpenStream, number>();
   const byKey = new Map<string, Set<OpenStream>>();
-  /** Streams by the second in which they end. */
   const wheel = new Map<number, Set<OpenStream>>();
-  /** As they were when they were added. */
+  /** As they were when they were added; `heldBy` counts those of each user. */
   const endless = new Set<OpenStream>();
-  /** Endless streams of each user. */
   const heldBy = new Map<string, number>();
   let wheelAt = epochSeconds(clock);
   /** What is known by now of streams whose user changed since they began. */
@@ -88,10 +91,10 @@ export function createStreams(deps: StreamDeps): Streams {
     const meant = byKey.get(isChange ? key.slice(CHANGED.length) : key);
     if (isChange) recheckChanged(meant ?? []);
     // What is known of a device ends where it was asked for, and the session with its other streams goes on.
-    else if (meant && key.startsWith("device:")) endEach([...meant].filter(asksForDevice));
-    else endEach(meant);
+    else if (meant && key.startsWith("device:")) endEach([...meant].filter(asksForDevice), "access");
+    else endEach(meant, "access");
   });
-  const stopBlocks = blocks?.subscribe(() => endEach([...all].filter(isStopped)));
+  const stopBlocks = blocks?.subscribe(() => endEach([...all.keys()].filter(isStopped), "access"));
   const recheckChanged = task("the look at users who changed", (meant: Iterable<OpenStream>) => recheckEach(meant));
   const timer = setInterval(
     task("the end of expired streams", () => streams.endExpired()),
@@ -116,61 +119,64 @@ export function createStreams(deps: StreamDeps): Streams {
     },
     isGood(stream) {
       const { principal } = stream;
-      // Decided before, and the upstream only answers now.
+      // Decided before a block or a reload, and the upstream only answers now.
       if (isStopped(stream)) return false;
-      // Decided before a reload, and the upstream only answers now.
       if (latest && stream.snapshot !== latest && !isStillAllowed(stream, latest)) return false;
       if (!principal) return true;
-      if (principal.expiresAt <= epochSeconds(clock) || revocations.isRevoked(principal.revocationKeys)) return false;
+      if (graceEnd(stream, principal) <= epochSeconds(clock) || revocations.isRevoked(principal.revocationKeys))
+        return false;
       return !isOutdated(principal.devices, revocations) || !asksForDevice(stream);
     },
     add(stream) {
       if (!streams.isGood(stream)) return false;
       const { principal } = stream;
+      let due = 0;
       if (principal) {
+        // One that expired while the upstream was thinking ends at the next tick.
+        due = Math.max(stream.endsWithCredential ? principal.expiresAt : graceEnd(stream, principal), wheelAt);
+        addTo(wheel, due, stream);
         for (const key of principal.revocationKeys) addTo(byKey, key, stream);
         for (const { revocationKey } of principal.devices ?? []) addTo(byKey, revocationKey, stream);
-        addTo(wheel, Math.max(principal.expiresAt, wheelAt), stream);
         if (stream.isEndless) {
           endless.add(stream);
           heldBy.set(principal.user.id, (heldBy.get(principal.user.id) ?? 0) + 1);
         }
       }
-      all.add(stream);
+      all.set(stream, due);
       return true;
     },
     remove(stream) {
-      if (!all.delete(stream) || !stream.principal) return;
+      const due = all.get(stream);
+      if (!all.delete(stream) || due === undefined || !stream.principal) return;
+      removeFrom(wheel, due, stream);
       if (endless.delete(stream)) release(stream.principal.user.id);
       for (const key of stream.principal.revocationKeys) removeFrom(byKey, key, stream);
       for (const { revocationKey } of stream.principal.devices ?? []) removeFrom(byKey, revocationKey, stream);
-      for (const second of [stream.principal.expiresAt, wheelAt]) removeFrom(wheel, second, stream);
     },
     endExpired() {
       const now = epochSeconds(clock);
       // After a pause longer than the wheel is full, looking at each second would take longer than at each entry.
       if (now - wheelAt > wheel.size) {
-        for (const [second, due] of wheel) if (second <= now) endEach(due);
+        for (const [second, due] of wheel) if (second <= now) endEach(due, "expired");
       } else {
-        for (let second = wheelAt; second <= now; second += 1) endEach(wheel.get(second));
+        for (let second = wheelAt; second <= now; second += 1) endEach(wheel.get(second), "expired");
       }
       wheelAt = Math.max(wheelAt, now);
     },
     endAll(which) {
-      endEach([...all].filter(which));
+      endEach([...all.keys()].filter(which), "stopping");
     },
     reconsider(next) {
       latest = next;
       if (all.size === 0) return;
-      // A copy: ending a stream takes it out of the set.
-      for (const stream of Array.from(all)) {
+      for (const stream of Array.from(all.keys())) {
         const { facts } = renewed.get(stream) ?? stream;
         const { routeKey, principal, approvers } = stream;
-        if (!maySay(() => isStillAllowed({ routeKey, facts, principal, approvers }, next))) stream.end();
+        if (!maySay(() => isStillAllowed({ routeKey, facts, principal, approvers }, next))) stream.end("access");
       }
     },
     recheck() {
-      rechecking ??= recheckEach(all).finally(() => (rechecking = undefined));
+      rechecking ??= recheckEach(all.keys()).finally(() => (rechecking = undefined));
       return rechecking;
     },
     close() {
@@ -178,7 +184,7 @@ export function createStreams(deps: StreamDeps): Streams {
       clearInterval(recheckTimer);
       unsubscribe();
       stopBlocks?.();
-      endEach(all);
+      endEach(all.keys(), "stopping");
     },
   };
   return streams;
@@ -190,7 +196,7 @@ export function createStreams(deps: StreamDeps): Streams {
     return blocks.find({ user, clientId, grantId, routeKey, tool: facts?.mcp?.tool }) !== undefined;
   }
 
-  /** By its policy when it began, or by the one in force: a reload may have brought the question. */
+  /** By its policy when it began, or by the one in force. */
   function asksForDevice({ routeKey, snapshot }: OpenStream): boolean {
     return [snapshot, latest ?? snapshot].some((each) => findRoute(each, routeKey)?.policy.needsDevice);
   }
@@ -230,26 +236,32 @@ export function createStreams(deps: StreamDeps): Streams {
       const { routeKey, approvers } = stream;
       const snapshot = latest ?? stream.snapshot;
       const facts = stream.facts && principal && factsAbout(principal, stream.facts);
-      const isGood = principal !== undefined && principal.expiresAt > epochSeconds(clock);
-      if (!isGood || !facts || !isStillAllowed({ routeKey, facts, principal, approvers }, snapshot)) stream.end();
+      const isGood = principal !== undefined && graceEnd(stream, principal) > epochSeconds(clock);
+      if (!isGood || !facts || !isStillAllowed({ routeKey, facts, principal, approvers }, snapshot))
+        stream.end("access");
       else {
         renewed.set(stream, { principal, facts });
         // A block may name the address that they have now.
-        if (isStopped(stream)) stream.end();
+        if (isStopped(stream)) stream.end("access");
       }
     }
   }
 
-  function endEach(streamsToEnd: Iterable<OpenStream> | undefined): void {
+  function endEach(streamsToEnd: Iterable<OpenStream> | undefined, why: StreamEnd): void {
     if (!streamsToEnd) return;
     for (const stream of Array.from(streamsToEnd)) {
       streams.remove(stream);
-      stream.end();
+      stream.end(why);
     }
   }
 }
 
-/** Of a stream about which nothing can be said the right has ended, and the others are asked about all the same. */
+/** Epoch second in which the right of an accepted request to its answer ends at the latest. */
+function graceEnd({ snapshot }: OpenStream, { expiresAt }: Principal): number {
+  return expiresAt + snapshot.settings.expiryGraceSeconds;
+}
+
+/** Of a stream about which nothing can be said the right has ended; the others are asked about. */
 function maySay(isAllowed: () => boolean): boolean {
   try {
     return isAllowed();
@@ -259,7 +271,6 @@ function maySay(isAllowed: () => boolean): boolean {
   }
 }
 
-/** What was decided upon, with who the principal is by now. */
 function factsAbout({ user, devices }: Principal, { devices: _earlier, ...facts }: Facts): Facts {
   return { ...facts, user, ...(devices && facts.mcp === undefined ? { devices } : {}) };
 }

@@ -76,6 +76,7 @@ function openTunnel(deps: ForwardDeps, context: RequestContext, offer: UpgradeOf
 
 class Tunnel {
   readonly isEndless = true;
+  readonly endsWithCredential = true;
   readonly #deps: ForwardDeps;
   readonly #context: RequestContext;
   readonly #offer: UpgradeOffer;

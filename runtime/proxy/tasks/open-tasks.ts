@@ -1,10 +1,11 @@
 /** Steps of MCP server routes: tasks are their maker's, and their tool's. */
 import { mayUse } from "../../policy/reach.ts";
 import type { Blocks } from "../../identity/blocks.ts";
-import { noTaskListAnswer, refusalAnswer, unknownTaskAnswer } from "../../mcp/refuse.ts";
+import { noTaskListAnswer, refusalAnswer, undeclaredTasksAnswer, unknownTaskAnswer } from "../../mcp/refuse.ts";
 import { refusal } from "../../mcp/refusals.ts";
 import type { OpenedTask, TaskIds } from "../../mcp/tasks/task-ids.ts";
-import { mayNameTask, openListened, openTasks as openIn } from "../../mcp/tasks/task-requests.ts";
+import { declaresTasks, isAboutTask, mayNameTask } from "../../mcp/tasks/task-requests.ts";
+import { openListened, openTasks as openIn } from "../../mcp/tasks/task-requests.ts";
 import { bindingOf } from "../announced-address.ts";
 import { refuse, type DecideDeps } from "../decide.ts";
 import { answerWire } from "../answers/answer-wire.ts";
@@ -27,6 +28,10 @@ export function openTasks(deps: OpenTaskDeps): Step {
       return refuse(deps, context, "mcp-task-list-not-served", () => answerWire(context, answer));
     }
     if (message.isModern && message.facts.method === "tasks/result") return refuseUnknown(deps, context);
+    if (message.isModern && isAboutTask(message.facts.method) && !declaresTasks(message)) {
+      const answer = undeclaredTasksAnswer(message.id, exchange.id);
+      return refuse(deps, context, "mcp-task-undeclared", () => answerWire(context, answer));
+    }
     const opened = openIn(message, opener(deps, context));
     if (opened === "unknown") return refuseUnknown(deps, context);
     context.tasks = opened;

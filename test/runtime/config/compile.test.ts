@@ -214,6 +214,7 @@ describe("compileSettings()", () => {
       setResponseHeaders: [],
       defaultUpstreamTimeoutMs: 30_000,
       maxStreamsPerUser: 250,
+      expiryGraceSeconds: 3_600,
     });
   });
 

@@ -143,14 +143,15 @@ describe("event streams", () => {
     expect(pipeline.proxy.streams.size).toBe(0);
   });
 
-  test("revocation while the upstream thinks is 401, not the answer", async () => {
+  test("revocation while the upstream thinks is 403, not the answer", async () => {
     const upstream = Promise.withResolvers<Socket>();
     const { pipeline } = await start((_request, socket) => upstream.resolve(socket));
     const client = openRaw(pipeline.port, MCP_GET);
     const socket = await upstream.promise;
     pipeline.revocations.revokeNow("user:alice");
     socket.write(`${SSE_HEAD}data: secret\n\n`);
-    await client.contains("HTTP/1.1 401");
+    // Not 401, at which a client would send the request again.
+    await client.contains("HTTP/1.1 403");
     expect(client.text).not.toContain("secret");
     client.socket.destroy();
   });

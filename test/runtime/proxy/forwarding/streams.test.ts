@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
 import type { Principal } from "../../../../runtime/identity/principal.ts";
+import type { StreamEnd } from "../../../../runtime/proxy/answers/answer-ended.ts";
 import { createStreams, type OpenStream, type Streams } from "../../../../runtime/proxy/forwarding/streams.ts";
 import { createTestClock, type TestClock } from "../../../support/clock.ts";
 import { snapshotFrom } from "../../../support/config.ts";
@@ -16,12 +17,14 @@ let clock: TestClock;
 let revocations: TestRevocations;
 let streams: Streams;
 let ended: string[];
+let reasons: StreamEnd[];
 
 beforeEach(() => {
   clock = createTestClock();
   revocations = createTestRevocations();
   streams = createStreams({ revocations, clock });
   ended = [];
+  reasons = [];
   return () => streams.close();
 });
 
@@ -33,8 +36,10 @@ function stream(name: string, seconds: number, overrides: Partial<OpenStream> = 
     principal,
     facts: { user: principal.user, http: { method: "GET", path: "/", host: "a.example", ip: "127.0.0.1" } },
     isEndless: true,
-    end: () => {
+    endsWithCredential: true,
+    end: (why) => {
       ended.push(name);
+      reasons.push(why);
       streams.remove(self);
     },
     ...overrides,
@@ -63,11 +68,50 @@ describe("createStreams()", () => {
     expect(streams.size).toBe(0);
   });
 
-  test("refuses what has ended already", () => {
-    expect(streams.add(stream("alice", 0))).toBe(false);
+  test("lets a call continue after expiry up to `expiry_grace`, and no longer", () => {
+    const call = stream("alice", 10, { isEndless: false, endsWithCredential: false });
+    const late = stream("bob", 0, { isEndless: false, endsWithCredential: false });
+    expect([streams.add(call), streams.add(late)]).toEqual([true, true]);
+    clock.advance(3_599_999);
+    streams.endExpired();
+    expect(ended).toEqual([]);
+    clock.advance(1);
+    streams.endExpired();
+    expect(ended).toEqual(["bob"]);
+    clock.advance(9_999);
+    expect(streams.isGood(call)).toBe(true);
+    clock.advance(1);
+    expect(streams.isGood(call)).toBe(false);
+    streams.endExpired();
+    expect(ended).toEqual(["bob", "alice"]);
+    expect(reasons).toEqual(["expired", "expired"]);
+    expect(streams.add(call)).toBe(false);
+  });
+
+  test("ends a stream at the next tick that expired before its answer began, and refuses what was revoked", () => {
+    expect(streams.add(stream("alice", 0))).toBe(true);
+    streams.endExpired();
+    expect(ended).toEqual(["alice"]);
     revocations.revokeNow("user:bob");
     expect(streams.add(stream("bob", 10))).toBe(false);
     expect(streams.size).toBe(0);
+  });
+
+  test("ends a call by revocation also after expiry, and forgets one whose kind changed since it was added", () => {
+    streams.add(stream("alice", 10, { isEndless: false, endsWithCredential: false }));
+    clock.advance(20_000);
+    streams.endExpired();
+    revocations.revokeNow("user:alice");
+    expect([ended, reasons]).toEqual([["alice"], ["access"]]);
+    let endsWithCredential = false;
+    const self = stream("bob", 10);
+    const upload = Object.defineProperty({ ...self }, "endsWithCredential", { get: () => endsWithCredential });
+    streams.add(upload);
+    endsWithCredential = true;
+    streams.remove(upload);
+    clock.advance(4_000_000);
+    streams.endExpired();
+    expect(ended).toEqual(["alice"]);
   });
 
   test("refuses what an interim configuration no longer allows", () => {

@@ -1,0 +1,69 @@
+/**
+ * What a client is told whose access ended after its request was accepted. Never 401: it would sign in, or refresh its token, and
+ * send the request again, which the upstream may have executed (D360).
+ */
+import { grpcTrailers } from "../../http/grpc.ts";
+import { respondError, type ErrorParts } from "../../http/respond.ts";
+import { endedAnswer } from "../../mcp/refuse.ts";
+import { upstreamHeader } from "../../upstreams/transport-types.ts";
+import type { AnswerHead } from "../forwarding/response-headers.ts";
+import type { RequestContext } from "../request-context.ts";
+import { answerWire } from "./answer-wire.ts";
+
+/**
+ * Before the answer has begun.
+ *
+ * @param wasSent the upstream was asked
+ * @returns the status that was answered
+ */
+export function answerEnded(context: RequestContext, wasSent: boolean): number {
+  const { exchange, message, messageAddress, prepared } = context;
+  if (prepared.isMcpServer) {
+    const wire = endedAnswer(message, exchange.id, wasSent, messageAddress === undefined);
+    answerWire(context, wire);
+    return wire.status;
+  }
+  respondError(exchange, 403, endedParts(wasSent));
+  return 403;
+}
+
+function endedParts(wasSent: boolean): ErrorParts<"session.ended"> {
+  const outcome = wasSent ? "It may have been carried out" : "It was not sent to the application";
+  return { code: "session.ended", message: `Your access ended while this request was in progress. ${outcome}.` };
+}
+
+/** "access": revoked, blocked or no longer allowed. "expired": the credential, and for a call its grace. */
+export type StreamEnd = "access" | "expired" | "stopping";
+
+/** Once the answer has begun, or the process stops: it is closed where its client can tell that it is not whole. */
+export function endAnswer(
+  context: RequestContext,
+  head: AnswerHead | undefined,
+  why: StreamEnd,
+  isGrpc: boolean,
+): void {
+  const { exchange } = context;
+  if (!exchange.started) return exchange.abort();
+  if (head?.isEventStream === true) return exchange.end(why === "stopping" ? undefined : endedEvent(context, head));
+  if (!isGrpc || why === "stopping") return exchange.abort();
+  // A client may open a stream again with a new token.
+  exchange.end(undefined, grpcTrailers(exchange, why === "expired" ? 401 : 403, endedParts(true)));
+}
+
+/**
+ * The last event of a stream that answers a request of MCP: a client whose stream only ends waits for its time limit.
+ *
+ * @returns undefined where there is no such request, or the event could not be read
+ */
+function endedEvent(context: RequestContext, { headers }: AnswerHead): Buffer | undefined {
+  const { message, exchange, operation } = context;
+  const isCoded = upstreamHeader(headers, "content-encoding").length > 0;
+  if (message?.kind !== "request" || message.facts.method === LISTEN || isCoded) return undefined;
+  const { body } = endedAnswer(message, exchange.id, true);
+  operation?.see(Buffer.from(body));
+  // An event may be half sent: with another name clients pass over it.
+  return Buffer.from(`\nevent: ended\n\nevent: message\ndata: ${body}\n\n`);
+}
+
+/** Its answer is a stream without an end of its own. */
+export const LISTEN = "subscriptions/listen";
