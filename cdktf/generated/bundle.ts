@@ -204,6 +204,11 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly maxStreamsPerUser?: number;
   /**
+  * Longest time for which an accepted request continues after its access token or session expires. Revoked or blocked access ends it sooner. Streams that clients open again end at expiry: event streams of GET requests and of `subscriptions/listen`, WebSocket connections, and gRPC streams without a deadline. "0s" ends every request at expiry. Default: `1h`.
+  *
+  */
+  readonly expiryGrace?: string;
+  /**
   * Default of the routes' `timeout`; "0s" means no limit. Default: `30s`.
   *
   */
@@ -11329,6 +11334,7 @@ export class Bundle extends cdktf.TerraformResource {
     this._jwtClaimsHeaders = config.jwtClaimsHeaders;
     this._setResponseHeaders = config.setResponseHeaders;
     this._maxStreamsPerUser = config.maxStreamsPerUser;
+    this._expiryGrace = config.expiryGrace;
     this._defaultUpstreamTimeout = config.defaultUpstreamTimeout;
     this._file.internalValue = config.file;
     this._http.internalValue = config.http;
@@ -11980,6 +11986,22 @@ export class Bundle extends cdktf.TerraformResource {
     return this._maxStreamsPerUser;
   }
 
+  // expiry_grace - computed: false, optional: true, required: false
+  private _expiryGrace?: string; 
+  public get expiryGrace() {
+    return this.getStringAttribute('expiry_grace');
+  }
+  public set expiryGrace(value: string) {
+    this._expiryGrace = value;
+  }
+  public resetExpiryGrace() {
+    this._expiryGrace = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get expiryGraceInput() {
+    return this._expiryGrace;
+  }
+
   // default_upstream_timeout - computed: false, optional: true, required: false
   private _defaultUpstreamTimeout?: string; 
   public get defaultUpstreamTimeout() {
@@ -12169,6 +12191,7 @@ export class Bundle extends cdktf.TerraformResource {
       jwt_claims_headers: cdktf.hashMapper(cdktf.stringToTerraform)(this._jwtClaimsHeaders),
       set_response_headers: cdktf.hashMapper(cdktf.stringToTerraform)(this._setResponseHeaders),
       max_streams_per_user: cdktf.numberToTerraform(this._maxStreamsPerUser),
+      expiry_grace: cdktf.stringToTerraform(this._expiryGrace),
       default_upstream_timeout: cdktf.stringToTerraform(this._defaultUpstreamTimeout),
       file: bundleFileToTerraform(this._file.internalValue),
       http: bundleHttpToTerraform(this._http.internalValue),
@@ -12416,6 +12439,12 @@ export class Bundle extends cdktf.TerraformResource {
         isBlock: false,
         type: "simple",
         storageClassType: "number",
+      },
+      expiry_grace: {
+        value: cdktf.stringToHclTerraform(this._expiryGrace),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
       },
       default_upstream_timeout: {
         value: cdktf.stringToHclTerraform(this._defaultUpstreamTimeout),

@@ -244,6 +244,14 @@ export interface GatewaySettings {
    */
   readonly maxStreamsPerUser?: number;
   /**
+   * Longest time for which an accepted request continues after its access token or session expires. Revoked or blocked
+   * access ends it sooner. Streams that clients open again end at expiry: event streams of GET requests and of
+   * `subscriptions/listen`, WebSocket connections, and gRPC streams without a deadline. "0s" ends every request at
+   * expiry.
+   * @default 1h
+   */
+  readonly expiryGrace?: string;
+  /**
    * Default of the routes' `timeout`; "0s" means no limit.
    * @default 30s
    */

@@ -47,7 +47,7 @@ export interface ForwardDeps extends RequestHeaderDeps, AdmissionDeps, ListDeps,
   refusalOf(context: RequestContext, status: number, headers: UpstreamHeaders): HandleRefusal | undefined;
 }
 
-/** Shorter answers that come in one piece are sent in one write with their head. */
+/** Shorter answers that come in one piece are held, to leave in one write with their head. */
 const WHOLE_ANSWER_BYTES = 16_384;
 
 export class Forwarding implements ListReceiver {
@@ -59,16 +59,13 @@ export class Forwarding implements ListReceiver {
   #body: Buffer | Readable | undefined;
   #declaredLength: string | undefined;
   #call: UpstreamCall | undefined;
-  /** Between the upstream and this. */
   #lists: AnswerReader | undefined;
   #asksAgain = false;
   #awaitsDrain = false;
   #status = 0;
   #head: AnswerHead | undefined;
-  /** The head waits for a short body, to leave with it in one write. */
   #held = false;
   #heldChunk: Buffer | undefined;
-  /** Trailers may pass, either way. */
   #mayTrail = false;
   /** As it came; kept where trailers may pass. */
   #upstreamHead: UpstreamHeaders = [];
@@ -276,8 +273,8 @@ export class Forwarding implements ListReceiver {
   /** The right to this answer has ended: its client hears so where it can still be told, and does not send the request again. */
   end(why: StreamEnd): void {
     if (this.#admission.isFinished) return;
-    const { started } = this.#context.exchange;
-    if (!started && why !== "stopping") return this.#giveUp(answerEnded(this.#context, this.#attempts > 0));
+    if (!this.#context.exchange.started && why !== "stopping")
+      return this.#giveUp(answerEnded(this.#context, this.#attempts > 0));
     this.#giveUp(0);
     endAnswer(this.#context, this.#head, why, this.#grpc !== undefined);
   }
