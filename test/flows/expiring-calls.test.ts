@@ -128,8 +128,8 @@ const SDKS: readonly (readonly [name: string, connect: (provider: Provider) => P
     "v1",
     async (authProvider) => {
       const client = new ClientV1({ name: "v1", version: "1" });
-      await client.connect(new TransportV1(new URL(resource()), { authProvider }) as never);
-      return client as unknown as CallingClient;
+      await client.connect(new TransportV1(new URL(resource()), { authProvider }));
+      return client;
     },
   ],
   [
@@ -137,7 +137,7 @@ const SDKS: readonly (readonly [name: string, connect: (provider: Provider) => P
     async (authProvider) => {
       const client = new ClientV2({ name: "v2", version: "1" });
       await client.connect(new TransportV2(new URL(resource()), { authProvider }));
-      return client as unknown as CallingClient;
+      return client;
     },
   ],
 ];

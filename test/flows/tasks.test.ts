@@ -196,7 +196,7 @@ describe("2026-07-28, the tasks extension", () => {
     expect(server.seen.length).toBe(before);
   });
 
-  test("a client that does not declare the extension is told so, whosever the task is", async () => {
+  test("a client that does not declare the extension gets the error of the specification, whosever the task is", async () => {
     const task = await make();
     const before = server.seen.length;
     for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {

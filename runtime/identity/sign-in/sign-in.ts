@@ -104,7 +104,7 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
     async redirect(exchange, snapshot, at) {
       const site = findSite(snapshot, exchange.host);
       if (!site || !isNavigation(exchange)) {
-        return refuse(exchange, 401, "sign-in.required", "Sign in with a browser to use this address.");
+        return refuse(exchange, 401, "sign-in.required", "Sign in with a browser to use this address.", CHALLENGE);
       }
       await withStore(exchange, () => start(exchange, snapshot, site, exchange.path + exchange.query, at));
     },
@@ -174,8 +174,17 @@ export function isReturnPath(path: string): boolean {
   return path.length <= MAX_RETURN_CHARACTERS && isLocalPath(path);
 }
 
-function refuse<Code extends ErrorCode>(exchange: Exchange, status: StatusOf<Code>, code: Code, message: string): void {
-  respondError(exchange, status, { code, message });
+/** "The server generating a 401 response MUST send a WWW-Authenticate header field" (RFC 9110 §15.5.2). */
+export const CHALLENGE: readonly string[] = ["www-authenticate", "Bearer"];
+
+function refuse<Code extends ErrorCode>(
+  exchange: Exchange,
+  status: StatusOf<Code>,
+  code: Code,
+  message: string,
+  headers: readonly string[] = [],
+): void {
+  respondError(exchange, status, { code, message }, headers);
 }
 
 /** @param returnTo where the user wanted to go, on this host */

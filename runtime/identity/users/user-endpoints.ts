@@ -18,7 +18,7 @@ import { renderJwks } from "../tokens/assertion.ts";
 import type { Principal } from "../principal.ts";
 import { respondBlocked } from "../refuse-blocked.ts";
 import type { Authenticator, Csrf, SignIn } from "../interfaces.ts";
-import { withStore } from "../sign-in/sign-in.ts";
+import { CHALLENGE, withStore } from "../sign-in/sign-in.ts";
 import { SIGN_OUT_FORM } from "../sign-in/sign-out.ts";
 import { findSite } from "../sites.ts";
 
@@ -89,7 +89,12 @@ export function createUserEndpoints(deps: UserEndpointDeps): UserEndpoints {
       if (!found.ok) {
         if (found.reason === "unavailable") return refuseUnavailable(exchange);
         if (found.reason === "blocked") return respondBlocked(exchange);
-        return respondError(exchange, 401, { code: "sign-in.required", message: "Nobody is signed in here." });
+        return respondError(
+          exchange,
+          401,
+          { code: "sign-in.required", message: "Nobody is signed in here." },
+          CHALLENGE,
+        );
       }
       const { user, expiresAt } = found.principal;
       respondJson(exchange, 200, {

@@ -1,5 +1,5 @@
 /**
- * What a client is told whose access ended after its request was accepted. Never 401: it would sign in, or refresh its token, and
+ * The answer to a client whose access ended after its request was accepted. Never 401: it would sign in, or refresh its token, and
  * send the request again, which the upstream may have executed (D360).
  */
 import { grpcTrailers } from "../../http/grpc.ts";

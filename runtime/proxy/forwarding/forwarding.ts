@@ -270,7 +270,7 @@ export class Forwarding implements ListReceiver {
     this.#admission.finish(answerFailure(this.#context, failure));
   }
 
-  /** The right to this answer has ended: its client hears so where it can still be told, and does not send the request again. */
+  /** The right to this answer has ended. Where its client can still learn so, it does not send the request again. */
   end(why: StreamEnd): void {
     if (this.#admission.isFinished) return;
     if (!this.#context.exchange.started && why !== "stopping")

@@ -42,7 +42,7 @@ export interface OpenStream {
 export interface Streams {
   /** Whether its user may hold one more endless stream (`max_streams_per_user`). Always, without a user. */
   hasRoom(stream: Pick<OpenStream, "principal" | "snapshot" | "isEndless">): boolean;
-  /** Whether the right to it goes on: to be asked before anything leaves for the upstream. */
+  /** Whether the right to it continues: to be asked before anything leaves for the upstream. */
   isGood(stream: OpenStream): boolean;
   /** @returns false when the right has ended already: the caller must not go on */
   add(stream: OpenStream): boolean;
@@ -196,7 +196,7 @@ export function createStreams(deps: StreamDeps): Streams {
     return blocks.find({ user, clientId, grantId, routeKey, tool: facts?.mcp?.tool }) !== undefined;
   }
 
-  /** By its policy when it began, or by the one in force. */
+  /** By its policy when it began, or by the active one. */
   function asksForDevice({ routeKey, snapshot }: OpenStream): boolean {
     return [snapshot, latest ?? snapshot].some((each) => findRoute(each, routeKey)?.policy.needsDevice);
   }

@@ -59,6 +59,15 @@ describe("current()", () => {
     expect(await bench.session.current(grant)).toBeUndefined();
   });
 
+  test("of an expired credential, whose record is gone with it, the user decides", async () => {
+    await store.delete(`session:${alice.sid}`);
+    bench.clock.advance(alice.expiresAt * 1000 - bench.clock.now());
+    expect(await bench.session.current(alice)).toBe(alice);
+    bench.idp.disable("u-alice");
+    await bench.session.identities.refresh("u-alice");
+    expect(await bench.session.current(alice)).toBeUndefined();
+  });
+
   test("is nobody for a service account that was ended", async () => {
     const deps = { store, clock: bench.clock };
     const made = await createServiceAccount(deps, { name: "ci", email: "", groups: [], expiresAt: alice.expiresAt });

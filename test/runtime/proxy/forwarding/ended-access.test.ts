@@ -1,4 +1,4 @@
-/** What a client is told whose access is revoked while its request is in progress: nothing at which it sends the request again. */
+/** The answer to a client whose access is revoked while its request is in progress: none at which it sends the request again. */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -14,7 +14,7 @@ afterEach(async () => {
 
 const policy = "policy: [{ allow: { and: [{ authenticated_user: true }] } }]";
 
-/** @param begin what the upstream does at once; it goes on when the test says so */
+/** @param begin what the upstream does at once; it continues when the test says so */
 async function start(begin: (response: ServerResponse) => void) {
   const asked: ServerResponse[] = [];
   const server = createServer((request, response) => {
