@@ -136,6 +136,7 @@ describe("SignIn.redirect()", () => {
   ])("answers %s with 401, not with a redirect", async (_what, request) => {
     const page = await bench.browser().open(`${APP}/api`, request);
     expect(page.status).toBe(401);
+    expect(page.headers["www-authenticate"]).toBe("Bearer");
     expect(page.hops).toHaveLength(1);
     expect(page.hops[0]?.setCookies).toEqual([]);
   });
