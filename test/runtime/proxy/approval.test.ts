@@ -7,9 +7,10 @@ import { createApprovals } from "../../../runtime/approvals/approvals.ts";
 import type { Approvals } from "../../../runtime/approvals/interfaces.ts";
 import { createKeys } from "../../../runtime/shared/keys.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";
-import { systemClock } from "../../../runtime/shared/clock.ts";
+import { systemClock, type Clock } from "../../../runtime/shared/clock.ts";
 import { createMemoryStore } from "../../../runtime/store/memory.ts";
 import { modernHeaders, modernMeta } from "../../support/mcp.ts";
+import { createTestClock } from "../../support/clock.ts";
 import { startPipeline, testPrincipal, type Pipeline } from "../../support/pipeline.ts";
 import { startEchoUpstream, type EchoUpstream } from "../../support/echo-upstream.ts";
 
@@ -21,7 +22,7 @@ let lastHeld: Promise<void>;
 /** Resolves once so many calls have been held. */
 let whenHeld: (count: number) => Promise<void>;
 
-async function start(approvalHoldMs?: number): Promise<void> {
+async function start(approvalHoldMs?: number, clock: Clock = systemClock): Promise<void> {
   const store = createMemoryStore({ clock: systemClock });
   const real = createApprovals({
     store,
@@ -49,6 +50,7 @@ async function start(approvalHoldMs?: number): Promise<void> {
   };
   pipeline = await startPipeline(configured("{ approve: { and: [{ mcp_tool: write }] } }"), {
     approvals,
+    clock,
     ...(approvalHoldMs !== undefined && { approvalHoldMs }),
   });
 }
@@ -123,6 +125,18 @@ test("what is ours stays with us when the rule that asked is gone", async () => 
   expect((await call(first.result?.requestState)).result).toEqual({});
   expect(upstream.seen).toHaveLength(1);
   expect(upstream.seen[0]?.body).not.toMatch(/requestState|inputResponses/);
+});
+
+test("a call that waits for its approval is made although its token expires meanwhile", async () => {
+  const clock = createTestClock(Date.now());
+  await start(undefined, clock);
+  const first = await call();
+  const held = call(first.result?.requestState);
+  await whenHeld(1);
+  clock.advance(3_601_000);
+  expect(await approvals.decide(await idOf(), alice, "approved")).toBe(true);
+  expect((await held).result).toEqual({});
+  expect(upstream.seen).toHaveLength(1);
 });
 
 test("nobody is held while the process stops", async () => {
