@@ -199,7 +199,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly setResponseHeaders?: { [key: string]: string };
   /**
-  * Event streams (of GET requests) and WebSocket connections that one user may hold open at once, in each process; more are answered 429. Default: `250`.
+  * Event streams (of GET requests and of `subscriptions/listen`) and WebSocket connections that one user may hold open at once, in each process; more are answered 429. Default: `250`.
   *
   */
   readonly maxStreamsPerUser?: number;

@@ -238,8 +238,8 @@ export interface GatewaySettings {
    */
   readonly hostCertificates?: Readonly<Record<string, HostCertificate>>;
   /**
-   * Event streams (of GET requests) and WebSocket connections that one user may hold open at once, in each process;
-   * more are answered 429.
+   * Event streams (of GET requests and of `subscriptions/listen`) and WebSocket connections that one user may hold open
+   * at once, in each process; more are answered 429.
    * @default 250
    */
   readonly maxStreamsPerUser?: number;

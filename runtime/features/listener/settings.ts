@@ -13,7 +13,7 @@ const filePathProblem = (path: string): string | undefined =>
 
 export const streamShape = {
   max_streams_per_user: count({
-    doc: "Event streams (of GET requests) and WebSocket connections that one user may hold open at once, in each process; more are answered 429.",
+    doc: "Event streams (of GET requests and of `subscriptions/listen`) and WebSocket connections that one user may hold open at once, in each process; more are answered 429.",
     default: 250,
     min: 1,
     max: 1_000_000,

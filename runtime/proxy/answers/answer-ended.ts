@@ -44,7 +44,8 @@ export function endAnswer(
 ): void {
   const { exchange } = context;
   if (!exchange.started) return exchange.abort();
-  if (head?.isEventStream === true) return exchange.end(why === "stopping" ? undefined : endedEvent(context, head));
+  const isStream = head?.isEventStream === true && head.length === undefined;
+  if (isStream) return exchange.end(why === "stopping" ? undefined : endedEvent(context, head));
   if (!isGrpc || why === "stopping") return exchange.abort();
   // A client may open a stream again with a new token.
   exchange.end(undefined, grpcTrailers(exchange, why === "expired" ? 401 : 403, endedParts(true)));

@@ -292,10 +292,10 @@ export class Forwarding implements ListReceiver {
     else respondError(exchange, 504, said);
   }
 
-  /** An upload is as open as an answer is: its end, which makes the upstream act, may come long after the right to it. */
+  /** The end of an upload makes the upstream act, and may come long after the right to it: it counts as open from its begin. */
   #mayGoOn(body: Buffer | Readable | undefined): boolean {
-    const admission = this.#admission;
-    if (!(body instanceof RequestBody) || admission.isRegistered ? admission.isGood : admission.register()) return true;
+    const isUpload = body instanceof RequestBody && !this.#admission.isRegistered;
+    if (isUpload ? this.#admission.register() : this.#admission.begin()) return true;
     this.#giveUp(answerEnded(this.#context, this.#attempts > 0));
     return false;
   }

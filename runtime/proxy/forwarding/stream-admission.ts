@@ -134,6 +134,13 @@ export class StreamAdmission implements OpenStream {
     return this.#deps.streams.isGood(this);
   }
 
+  /** Before its request leaves. @returns false when the right to the answer has ended */
+  begin(): boolean {
+    if (!this.isGood) return false;
+    if (!this.#isRegistered) this.#deps.streams.sent(this);
+    return (this.#isRegistered = true);
+  }
+
   /** @returns false when the right to the answer has ended */
   register(): boolean {
     return (this.#isRegistered = this.#deps.streams.add(this));

@@ -9,17 +9,14 @@
  * the users of open answers are checked every `RECHECK_MS`.
  */
 import { findRoute, type Snapshot } from "../../config/snapshot.ts";
-import { evaluate } from "../../policy/evaluate.ts";
-import { areAlike } from "../../policy/mcp/approval.ts";
 import type { ApprovalNeed, Facts } from "../../policy/facts.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Blocks } from "../../identity/blocks.ts";
-import { isStillVouchedFor } from "../../identity/issuers/asserted.ts";
 import { isOutdated } from "../../identity/users/device-facts.ts";
 import type { Principal } from "../../identity/principal.ts";
 import { CHANGED, type Revocations } from "../../identity/interfaces.ts";
 import type { StreamEnd } from "../answers/answer-ended.ts";
-import { tellFault } from "../../shared/faults/faults.ts";
+import { factsAbout, isStillAllowed, maySay } from "../answers/still-allowed.ts";
 import { task } from "../../shared/faults/guard.ts";
 
 export interface OpenStream {
@@ -44,11 +41,13 @@ export interface Streams {
   hasRoom(stream: Pick<OpenStream, "principal" | "snapshot" | "isEndless">): boolean;
   /** Whether the right to it continues: to be asked before anything leaves for the upstream. */
   isGood(stream: OpenStream): boolean;
+  /** Of a request whose answer has not begun: it is added if it takes longer than a second. Cheap, since each request does so. */
+  sent(stream: OpenStream): void;
   /** @returns false when the right has ended already: the caller must not go on */
   add(stream: OpenStream): boolean;
   remove(stream: OpenStream): void;
   readonly size: number;
-  /** Ends what is past its end by the clock. Called by itself once a second; tests call it. */
+  /** Ends what is past its end by the clock, and adds requests that take long. Called by itself once a second; tests call it. */
   endExpired(): void;
   endAll(which: (stream: OpenStream) => boolean): void;
   /** Decides again about all open answers. */
@@ -74,6 +73,8 @@ export function createStreams(deps: StreamDeps): Streams {
   const { revocations, blocks, clock, current } = deps;
   /** With the second in which each ends, its place in `wheel`; 0 without a principal. */
   const all = new Map<OpenStream, number>();
+  /** Requests sent since the last tick whose answers have not begun. */
+  const awaited = new Set<OpenStream>();
   const byKey = new Map<string, Set<OpenStream>>();
   const wheel = new Map<number, Set<OpenStream>>();
   /** As they were when they were added; `heldBy` counts those of each user. */
@@ -127,6 +128,9 @@ export function createStreams(deps: StreamDeps): Streams {
         return false;
       return !isOutdated(principal.devices, revocations) || !asksForDevice(stream);
     },
+    sent(stream) {
+      awaited.add(stream);
+    },
     add(stream) {
       if (!streams.isGood(stream)) return false;
       const { principal } = stream;
@@ -146,6 +150,7 @@ export function createStreams(deps: StreamDeps): Streams {
       return true;
     },
     remove(stream) {
+      if (awaited.delete(stream)) return;
       const due = all.get(stream);
       if (!all.delete(stream) || due === undefined || !stream.principal) return;
       removeFrom(wheel, due, stream);
@@ -162,6 +167,10 @@ export function createStreams(deps: StreamDeps): Streams {
         for (let second = wheelAt; second <= now; second += 1) endEach(wheel.get(second), "expired");
       }
       wheelAt = Math.max(wheelAt, now);
+      for (const stream of Array.from(awaited)) {
+        awaited.delete(stream);
+        if (!streams.add(stream)) stream.end("access");
+      }
     },
     endAll(which) {
       endEach([...all.keys()].filter(which), "stopping");
@@ -259,33 +268,6 @@ export function createStreams(deps: StreamDeps): Streams {
 /** Epoch second in which the right of an accepted request to its answer ends at the latest. */
 function graceEnd({ snapshot }: OpenStream, { expiresAt }: Principal): number {
   return expiresAt + snapshot.settings.expiryGraceSeconds;
-}
-
-/** Of a stream about which nothing can be said the right has ended; the others are asked about. */
-function maySay(isAllowed: () => boolean): boolean {
-  try {
-    return isAllowed();
-  } catch (error) {
-    tellFault({ scope: "request", what: "the second decision about an open stream", error });
-    return false;
-  }
-}
-
-function factsAbout({ user, devices }: Principal, { devices: _earlier, ...facts }: Facts): Facts {
-  return { ...facts, user, ...(devices && facts.mcp === undefined ? { devices } : {}) };
-}
-
-function isStillAllowed(
-  stream: Pick<OpenStream, "routeKey" | "facts" | "principal" | "approvers">,
-  next: Snapshot,
-): boolean {
-  const route = findRoute(next, stream.routeKey);
-  if (!route || !stream.facts) return false;
-  if (route.mcp !== undefined && !next.settings.mcpEnabled) return false;
-  if (stream.principal && !isStillVouchedFor(next.settings, stream.principal)) return false;
-  const { allowed, approval } = evaluate(route.policy, stream.facts);
-  // Approved once it goes on, as long as nobody else would have to approve it now.
-  return allowed || (approval !== undefined && areAlike(approval.approvers, stream.approvers));
 }
 
 function addTo<K>(index: Map<K, Set<OpenStream>>, key: K, stream: OpenStream): void {

@@ -61,6 +61,18 @@ test("a tool call that is answered as JSON gets an error inside a 200, not 401",
   expect(client.text).not.toContain("result");
 });
 
+test("a tool call is ended while the upstream works, and the upstream sees that nobody waits", async () => {
+  const { pipeline, asked, call } = await start(() => {});
+  const client = call();
+  await expect.poll(() => asked.length).toBe(1);
+  const left = new Promise((resolve) => asked[0]?.once("close", resolve));
+  pipeline.proxy.streams.endExpired();
+  pipeline.revocations.revokeNow("user:alice");
+  await client.closed;
+  expect(client.text).toContain(ENDED);
+  await left;
+});
+
 test("a tool call whose event stream has begun gets the error as its last event, behind half of another one", async () => {
   const { pipeline, call } = await start((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" }).write('event: message\ndata: {"half":');

@@ -97,6 +97,26 @@ describe("createStreams()", () => {
     expect(streams.size).toBe(0);
   });
 
+  test("ends a request whose answer has not begun once its user is revoked", () => {
+    const call = stream("alice", 10, { isEndless: false, endsWithCredential: false });
+    const short = stream("alice", 10, { isEndless: false, endsWithCredential: false });
+    for (const each of [call, short]) streams.sent(each);
+    streams.remove(short);
+    expect(streams.size).toBe(0);
+    streams.endExpired();
+    expect(streams.size).toBe(1);
+    clock.advance(20_000);
+    streams.endExpired();
+    revocations.revokeNow("user:alice");
+    expect([ended, reasons]).toEqual([["alice"], ["access"]]);
+    const late = stream("bob", 10);
+    streams.sent(late);
+    revocations.revokeNow("user:bob");
+    streams.endExpired();
+    expect(ended).toEqual(["alice", "bob"]);
+    expect(streams.size).toBe(0);
+  });
+
   test("ends a call by revocation also after expiry, and forgets one whose kind changed since it was added", () => {
     streams.add(stream("alice", 10, { isEndless: false, endsWithCredential: false }));
     clock.advance(20_000);
