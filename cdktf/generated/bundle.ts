@@ -3674,7 +3674,7 @@ export class BundleDirectoriesMap extends cdktf.ComplexMap {
 }
 export interface BundleHostCertificates {
   /**
-  * PEM: the certificate, then those between it and the root. Must be for the host.
+  * PEM: the certificate, then those between it and the root. Must be for the host, and valid when it is published.
   *
   */
   readonly certificate: string;

@@ -568,7 +568,7 @@ export interface Directory {
 
 /** A certificate for one host. */
 export interface HostCertificate {
-  /** PEM: the certificate, then those between it and the root. Must be for the host. */
+  /** PEM: the certificate, then those between it and the root. Must be for the host, and valid when it is published. */
   readonly certificate: string;
   /**
    * PEM of its private key, without a passphrase: RSA of at most 4096 bits, P-256, P-384, P-521 or EdDSA.

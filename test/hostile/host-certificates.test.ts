@@ -311,6 +311,23 @@ describe("what evil brings", () => {
     expect(await shown(evil)).toBe(name);
   });
 
+  test.each([
+    ["expired", -20, -10, "it expired at "],
+    ["not yet valid", 10, 20, "it is not valid before "],
+  ])("%s is refused with its date", async (_name, from, to, message) => {
+    const day = 86_400_000;
+    const [fromMs, toMs] = [Date.now() + from * day, Date.now() + to * day];
+    const certificate = makeTestCertificate({ name: evil, dns: [evil], by: authority, fromMs, toMs });
+    const date = new Date(from < 0 ? toMs : fromMs).toISOString().slice(0, 13);
+    const { status, body } = await publish("evil", [evil], { [evil]: await brought("evil", certificate) });
+    const problems = body["problems"] as readonly { severity: string; path: string; message: string }[];
+    expect([status, problems.filter(({ severity }) => severity === "error")]).toMatchObject([
+      422,
+      [{ path: place, message: expect.stringContaining(`cannot be used: ${message}${date}`) as string }],
+    ]);
+    expect((await admin.get("/config/slices/evil")).status).toBe(404);
+  });
+
   test("without a key is refused, and a reference needs leave", async () => {
     const { certificate } = await brought("evil", made(evil));
     expect(await refused("evil", [evil], { [evil]: { certificate } })).toContain("has no key");

@@ -1,4 +1,4 @@
-/** Whether a certificate should have been renewed by now. Pure. */
+/** Whether a certificate is valid now, and whether it should have been renewed by now. Pure. */
 import type { X509Certificate } from "node:crypto";
 
 const DAY_MS = 86_400_000;
@@ -13,4 +13,11 @@ export function certificateTime(leaf: X509Certificate, nowMs: number): Certifica
   if (nowMs >= to) return "ended";
   if (nowMs < from) return "not-yet";
   return to - nowMs < Math.min(LONGEST_NOTICE_MS, (to - from) / SHARE) ? "ending" : "good";
+}
+
+/** Why clients reject it now, in words that follow "Cannot use …:"; undefined when they do not. */
+export function timeProblem(leaf: X509Certificate, nowMs: number): string | undefined {
+  const time = certificateTime(leaf, nowMs);
+  if (time === "ended") return `it expired at ${new Date(leaf.validTo).toISOString()}`;
+  return time === "not-yet" ? `it is not valid before ${new Date(leaf.validFrom).toISOString()}` : undefined;
 }

@@ -20,7 +20,7 @@ export const HOST_CERTIFICATES = "host_certificates";
 
 const shape = {
   certificate: text({
-    doc: "PEM: the certificate, then those between it and the root. Must be for the host.",
+    doc: "PEM: the certificate, then those between it and the root. Must be for the host, and valid when it is published.",
     required: true,
     check: certificateProblem,
   }),

@@ -10,7 +10,7 @@ import { readFile } from "node:fs/promises";
 import { createSecureContext, type SecureContext, type SecureContextOptions } from "node:tls";
 
 import { checkKey, namesOf, wildcardAbove } from "../../features/listener/certificate.ts";
-import { certificateTime } from "../../features/listener/certificate-end.ts";
+import { timeProblem } from "../../features/listener/certificate-end.ts";
 import type { HostCertificate } from "../../features/listener/compiled.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
@@ -173,9 +173,8 @@ async function load(
     const leaf = new X509Certificate(cert);
     checkKey(leaf, key);
     // No client takes it. One that ends while it is in use stays, and its end is told.
-    const time = certificateTime(leaf, Date.now());
-    if (time === "ended") throw new TypeError(`it expired at ${new Date(leaf.validTo).toISOString()}`);
-    if (time === "not-yet") throw new TypeError(`it is not valid before ${new Date(leaf.validFrom).toISOString()}`);
+    const problem = timeProblem(leaf, Date.now());
+    if (problem !== undefined) throw new TypeError(problem);
     // OpenSSL passes over what is none, and then takes nobody.
     if (ca && !new X509Certificate(ca).ca) throw new TypeError("the authority of client certificates is none");
     const options = { cert, key, ...(ca && { ca }) };

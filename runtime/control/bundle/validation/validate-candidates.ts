@@ -2,8 +2,10 @@
  * Validating slices before they are published, as if they were: together with the files and the other published slices,
  * off the event loop, with the secrets that they ask for.
  */
+import { X509Certificate } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
+import { timeProblem } from "../../../features/listener/certificate-end.ts";
 import { compileHostCertificate } from "../../../features/listener/compile-certificate.ts";
 import type { HostCertificateDoc } from "../../../features/listener/host-certificates.ts";
 import type { Problem } from "../../../settings/problem.ts";
@@ -87,10 +89,11 @@ async function unusable(
   const problems: Problem[] = [];
   for (const { file, path, owner, host, text } of certificates) {
     try {
-      compileHostCertificate(
-        { host, owner, doc: JSON.parse(text) as HostCertificateDoc },
-        recording(secrets, owner).source,
-      );
+      const doc = JSON.parse(text) as HostCertificateDoc;
+      const { certificate } = compileHostCertificate({ host, owner, doc }, recording(secrets, owner).source);
+      // Only here: one that ends while it is in use stays, and its end is told.
+      const problem = timeProblem(new X509Certificate(certificate), Date.now());
+      if (problem !== undefined) throw new TypeError(problem);
     } catch (error) {
       const message = `cannot be used: ${errorText(error).replace(/^Cannot use .*?: /, "")}`;
       problems.push({ severity: "error", file, path, message });
