@@ -154,6 +154,11 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly cookieExpiration?: string;
   /**
+  * Longest time for which a user keeps access although the identity provider gives no usable response about the user, while it confirms other users. Then the user's sessions and grants end. While the provider confirms no user, this does not apply. Default: `1h`.
+  *
+  */
+  readonly unconfirmedUserLimit?: string;
+  /**
   * SameSite attribute of the session cookie. One of `lax`, `strict`, `none`. Default: `lax`.
   *
   */
@@ -11324,6 +11329,7 @@ export class Bundle extends cdktf.TerraformResource {
     this._programmaticRedirectDomainWhitelist = config.programmaticRedirectDomainWhitelist;
     this._cookieName = config.cookieName;
     this._cookieExpiration = config.cookieExpiration;
+    this._unconfirmedUserLimit = config.unconfirmedUserLimit;
     this._cookieSameSite = config.cookieSameSite;
     this._accessTokenLifetime = config.accessTokenLifetime;
     this._clientRouteTokenLifetime = config.clientRouteTokenLifetime;
@@ -11826,6 +11832,22 @@ export class Bundle extends cdktf.TerraformResource {
     return this._cookieExpiration;
   }
 
+  // unconfirmed_user_limit - computed: false, optional: true, required: false
+  private _unconfirmedUserLimit?: string; 
+  public get unconfirmedUserLimit() {
+    return this.getStringAttribute('unconfirmed_user_limit');
+  }
+  public set unconfirmedUserLimit(value: string) {
+    this._unconfirmedUserLimit = value;
+  }
+  public resetUnconfirmedUserLimit() {
+    this._unconfirmedUserLimit = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get unconfirmedUserLimitInput() {
+    return this._unconfirmedUserLimit;
+  }
+
   // cookie_same_site - computed: false, optional: true, required: false
   private _cookieSameSite?: string; 
   public get cookieSameSite() {
@@ -12181,6 +12203,7 @@ export class Bundle extends cdktf.TerraformResource {
       programmatic_redirect_domain_whitelist: cdktf.listMapper(cdktf.stringToTerraform, false)(this._programmaticRedirectDomainWhitelist),
       cookie_name: cdktf.stringToTerraform(this._cookieName),
       cookie_expiration: cdktf.stringToTerraform(this._cookieExpiration),
+      unconfirmed_user_limit: cdktf.stringToTerraform(this._unconfirmedUserLimit),
       cookie_same_site: cdktf.stringToTerraform(this._cookieSameSite),
       access_token_lifetime: cdktf.stringToTerraform(this._accessTokenLifetime),
       client_route_token_lifetime: cdktf.stringToTerraform(this._clientRouteTokenLifetime),
@@ -12376,6 +12399,12 @@ export class Bundle extends cdktf.TerraformResource {
       },
       cookie_expiration: {
         value: cdktf.stringToHclTerraform(this._cookieExpiration),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      unconfirmed_user_limit: {
+        value: cdktf.stringToHclTerraform(this._unconfirmedUserLimit),
         isBlock: false,
         type: "simple",
         storageClassType: "string",

@@ -179,6 +179,13 @@ export interface GatewaySettings {
    */
   readonly cookieExpiration?: string;
   /**
+   * Longest time for which a user keeps access although the identity provider gives no usable response about the user,
+   * while it confirms other users. Then the user's sessions and grants end. While the provider confirms no user, this
+   * does not apply.
+   * @default 1h
+   */
+  readonly unconfirmedUserLimit?: string;
+  /**
    * SameSite attribute of the session cookie.
    * @default lax
    */

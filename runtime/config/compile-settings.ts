@@ -120,6 +120,7 @@ export function compileSettings(doc: SettingsDoc, secrets: SecretSource): LiveSe
       expirationSeconds: durationSeconds(cookie.cookie_expiration),
       sameSite: cookie.cookie_same_site,
     },
+    unconfirmedUserSeconds: durationSeconds(cookie.unconfirmed_user_limit),
     lifetimes: {
       accessToken: durationSeconds(lifetimes.access_token_lifetime),
       clientRouteToken: durationSeconds(lifetimes.client_route_token_lifetime),

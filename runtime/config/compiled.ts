@@ -57,6 +57,8 @@ export interface LiveSettings {
   readonly directories: readonly Directory[];
   readonly cookie: CookieSettings;
   readonly lifetimes: Lifetimes;
+  /** How long a user keeps access whom the provider does not confirm while it confirms others. */
+  readonly unconfirmedUserSeconds: number;
   readonly passIdentityHeaders: boolean;
   /** Header name → claim, for `X-Gateway-Claim-…` style headers. */
   readonly jwtClaimsHeaders: ReadonlyMap<string, string>;

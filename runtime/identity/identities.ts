@@ -3,12 +3,10 @@
  *
  * Promises: one refresh per user at a time, in this process and across replicas (many providers rotate refresh tokens
  * and take a second use for theft); what the provider gave is stored before anything is done with it; a provider that
- * cannot be reached costs nobody anything, one that refuses ends the user's sessions and grants.
+ * cannot be reached ends no access; one that refuses a user (provider/standing.ts) ends the user's sessions and grants.
  */
-import { setTimeout as delay } from "node:timers/promises";
-
 import type { Snapshots } from "../config/snapshot.ts";
-import { GatewayError, errorText } from "../shared/errors.ts";
+import { errorCode, GatewayError, errorText } from "../shared/errors.ts";
 import type { Keys } from "../shared/keys.ts";
 import type { Log } from "../shared/log.ts";
 import { epochSeconds, type Clock, type TokenRefresh } from "../shared/clock.ts";
@@ -28,16 +26,24 @@ import {
   toUser,
 } from "./claims-record.ts";
 import type { IdentityProvider, ProviderTokenSet } from "./provider/idp.ts";
+import { createProviderStanding } from "./provider/standing.ts";
 import { createCooldowns } from "../shared/cooldown.ts";
 import { createLeasedRefreshes } from "../shared/leased-refresh.ts";
 import type { User } from "./principal.ts";
 import { withEarlierUnverified, type ProfileFacts } from "./provider/provider-claims.ts";
 import { createIdentityProof, putProven, readProven } from "./users/identity-proof.ts";
+import {
+  afterWaiting,
+  countedAs,
+  OUTAGE,
+  REFUSED,
+  UNAVAILABLE,
+  UNCONFIRMED,
+  type RefreshResult,
+} from "./users/refresh-result.ts";
 import { userTag, type IdentityRecord, type SessionRecords } from "./identity-records.ts";
 import type { Identities, ProviderTokens, Revocations } from "./interfaces.ts";
 import { createTellIdentities } from "./tell-identities.ts";
-
-export type RefreshResult = Awaited<ReturnType<Identities["refresh"]>>;
 
 export interface IdentityService extends Identities {
   /** Stores what a completed sign-in brought of a user. */
@@ -71,7 +77,6 @@ export interface IdentityDeps {
 const RETRY_MS = 30_000;
 /** Between two attempts to store what the provider gave: until then nobody else may use the old token. */
 const RETRY_SAVE_MS = 1000;
-const MAX_WAIT_MS = 3000;
 /** For another holder: longer than the longest exchange with a provider. */
 const LONGEST_WAIT_MS = 45_000;
 const LEASE_POLL_MS = 150;
@@ -82,6 +87,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
   const tokenSeal = createTokenSeal(deps.keys);
   const proof = createIdentityProof(deps.keys);
   const tell = createTellIdentities(log);
+  const standing = createProviderStanding(clock);
   const refreshes = createLeasedRefreshes<RefreshResult>();
   /** Users about whom an unreachable provider is not asked again yet. */
   const cooldowns = createCooldowns(clock);
@@ -149,7 +155,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
     const startedMs = performance.now();
     const result = await ask();
     const tookMs = performance.now() - startedMs;
-    deps.onRefresh?.({ of: "identity", result: result.ok ? "ok" : result.reason, tookMs });
+    deps.onRefresh?.({ of: "identity", result: countedAs(result), tookMs });
     return result;
   };
 
@@ -175,21 +181,20 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
         return merge(earlier, userId, tokens, isWhole ? (profile ?? before) : withEarlierUnverified(profile, before));
       });
       tell.leftOut(saved.value, confirmed.value);
+      standing.confirmed(settings.providerUrl, userId);
       cooldowns.end(userId);
       return { ok: true, user: userOf(confirmed.value) };
     } catch (error) {
-      if (error instanceof GatewayError && error.code === "idp.refused") return await refuse(stored, error);
-      if (error instanceof GatewayError && error.code === "identity.ended") {
+      if (errorCode(error) === "identity.ended") {
         unsaved.delete(userId);
         return REFUSED;
       }
+      const limitMs = deps.snapshots.current().settings.unconfirmedUserSeconds * 1000;
+      const verdict = standing.failed(settings.providerUrl, userId, error, limitMs);
+      if (verdict === "refused" || verdict === "unconfirmed") return await refuse(stored, verdict, errorText(error));
       cooldowns.begin(userId, unsaved.has(userId) ? RETRY_SAVE_MS : RETRY_MS);
-      // Not the user's fault: a wrong secret must not sign out all users.
-      const fields = { user: userId, reason: errorText(error) };
-      const isMisconfigured = error instanceof GatewayError && error.code === "idp.misconfigured";
-      if (isMisconfigured) log.error({ ...fields }, "the identity provider cannot confirm a user now");
-      else log.warn({ ...fields }, "the identity provider cannot confirm a user now");
-      return UNAVAILABLE;
+      tell.failed(userId, verdict, error);
+      return verdict === "outage" ? OUTAGE : UNAVAILABLE;
     }
   };
 
@@ -217,21 +222,25 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
     throw new GatewayError("identity.conflict", "Cannot store a refreshed user: the record keeps changing");
   };
 
-  const refuse = async (stored: StoredRecord<IdentityRecord>, error: GatewayError): Promise<RefreshResult> => {
+  const refuse = async (
+    stored: StoredRecord<IdentityRecord>,
+    verdict: "refused" | "unconfirmed",
+    reason: string,
+  ): Promise<RefreshResult> => {
     const { userId } = stored.value;
     const current = await read(userId);
     // A sign-in meanwhile brought a new token: what was refused was only the old one.
     if (current && current.value.refusedAt === undefined && current.value.signIns !== stored.value.signIns) {
       return { ok: true, user: userOf(current.value) };
     }
-    log.info({ user: userId, reason: error.message }, "the identity provider refused a user; sessions and grants end");
+    tell.ended(userId, verdict, reason);
     if (current) {
       const result = await put(refusedRecord(current.value, epochSeconds(clock)), current.version);
       // Somebody wrote in this very moment: look again whether it was a sign-in.
-      if (!result.ok) return refuse(stored, error);
+      if (!result.ok) return refuse(stored, verdict, reason);
     }
     await deps.revocations.revoke(userTag(userId));
-    return REFUSED;
+    return verdict === "refused" ? REFUSED : UNCONFIRMED;
   };
 
   return {
@@ -256,6 +265,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
         const value = { ...merge(stored?.value, userId, tokens, profile), signIns: (stored?.value.signIns ?? 0) + 1 };
         const result = await put(value, stored?.version ?? 0);
         if (result.ok) {
+          standing.confirmed(tokens.providerUrl, userId);
           cooldowns.end(userId);
           tell.signedIn(stored?.value, value, tokens);
           return userOf(value);
@@ -288,12 +298,3 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
     close: refreshes.close,
   };
 }
-
-/** A request does not wait longer than this for a provider that does not answer. */
-async function afterWaiting(): Promise<RefreshResult> {
-  await delay(MAX_WAIT_MS, undefined, { ref: false });
-  return UNAVAILABLE;
-}
-
-const REFUSED: RefreshResult = { ok: false, reason: "refused" };
-const UNAVAILABLE: RefreshResult = { ok: false, reason: "unavailable" };

@@ -1,16 +1,22 @@
 /** What operators read in the log about a user's answer from the provider. */
 import { isDeepStrictEqual } from "node:util";
 
+import { errorCode, errorText } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
 import { providerNameOf } from "../shared/user-id.ts";
 import type { IdentityRecord } from "./identity-records.ts";
 import type { ProviderTokenSet } from "./provider/idp.ts";
+import type { Verdict } from "./provider/standing.ts";
 
 export interface TellIdentities {
   /** Reports claims that a provider omitted, where that is new: rules on them are unknown from now on. */
   leftOut(earlier: IdentityRecord | undefined, now: IdentityRecord): void;
   /** After a sign-in. Reports a provider that grants no refresh token once: it concerns all its users. */
   signedIn(earlier: IdentityRecord | undefined, now: IdentityRecord, tokens: ProviderTokenSet): void;
+  /** A refresh failed and costs the user nothing: not the user's fault, a wrong secret must not sign out all users. */
+  failed(userId: string, verdict: Verdict, error: unknown): void;
+  /** The user's sessions and grants end. */
+  ended(userId: string, verdict: "refused" | "unconfirmed", reason: string): void;
 }
 
 export function createTellIdentities(log: Log): TellIdentities {
@@ -30,6 +36,19 @@ export function createTellIdentities(log: Log): TellIdentities {
 
   return {
     leftOut,
+    failed(user, verdict, error) {
+      const fields = { user, reason: errorText(error) };
+      if (verdict === "outage")
+        log.warn({ ...fields }, "the identity provider refuses many users and confirms none: taken for an outage");
+      else if (errorCode(error) === "idp.misconfigured")
+        log.error({ ...fields }, "the identity provider cannot confirm a user now");
+      else log.warn({ ...fields }, "the identity provider cannot confirm a user now");
+    },
+    ended(user, verdict, reason) {
+      if (verdict === "refused")
+        log.info({ user, reason }, "the identity provider refused a user; sessions and grants end");
+      else log.warn({ user, reason }, "the identity provider confirms others and not a user; sessions and grants end");
+    },
     signedIn(earlier, now, { refreshToken, providerUrl, clientId }) {
       leftOut(earlier, now);
       const key = JSON.stringify([providerUrl, clientId]);

@@ -17,8 +17,8 @@ export interface TokenRefresh {
   readonly of: "identity" | "upstream";
   /** Key of the route that an Internal Token belongs to. */
   readonly route?: string;
-  /** "refused" ends the connection or the sessions; "unavailable" costs nobody a token. */
-  readonly result: "ok" | "refused" | "unavailable";
+  /** "refused" and "unconfirmed" end the connection or the sessions; "unavailable" and "outage" cost no token. */
+  readonly result: "ok" | "refused" | "unconfirmed" | "unavailable" | "outage";
   readonly tookMs: number;
 }
 

@@ -12,6 +12,11 @@ export class GatewayError extends Error {
   }
 }
 
+/** @returns undefined for errors that are not ours */
+export function errorCode(error: unknown): string | undefined {
+  return error instanceof GatewayError ? error.code : undefined;
+}
+
 /** One line that says what went wrong, for messages that quote a caught value. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -100,7 +100,7 @@ export function createMetrics(): Metrics {
   for (const why of ["too-many", "unknown"] as const) groupsOmitted.add({ why }, 0);
   const refreshes = createCounter<"token" | "result">({
     name: "gateway_token_refreshes_total",
-    help: "Questions to token endpoints for fresh tokens, by whose (identity: the identity provider's, upstream: Internal Tokens) and result.",
+    help: "Questions to token endpoints for fresh tokens, by whose (identity: the identity provider's, upstream: Internal Tokens) and result (unconfirmed: a user's access ended after `unconfirmed_user_limit`; outage: refusals of many users that ended no access).",
   });
   const operations = createMcpOperations();
   let requests = 0;

@@ -16,8 +16,9 @@ export function createTally(clock: Clock): Tally {
   const providers = new Map<string, ProviderReport>();
 
   return {
-    refreshed({ of, result, route }) {
-      if (result === "ok") return;
+    refreshed({ of, result: outcome, route }) {
+      if (outcome === "ok") return;
+      const result = outcome === "refused" || outcome === "unconfirmed" ? "refused" : "unavailable";
       const key = `${of} ${result}`;
       const count = (refreshes.get(key)?.count ?? 0) + 1;
       const lastAt = epochSeconds(clock);

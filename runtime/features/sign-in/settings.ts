@@ -119,6 +119,11 @@ export const cookieShape = {
         : `is ${quote(value)}, must be letters, digits, "-" and "_" without the "__Host-" prefix`,
   }),
   cookie_expiration: duration({ doc: "Longest life of a browser session.", default: "14h", minMs: 60_000 }),
+  unconfirmed_user_limit: duration({
+    doc: "Longest time for which a user keeps access although the identity provider gives no usable response about the user, while it confirms other users. Then the user's sessions and grants end. While the provider confirms no user, this does not apply.",
+    default: "1h",
+    minMs: 60_000,
+  }),
   cookie_same_site: choice(["lax", "strict", "none"], {
     doc: "SameSite attribute of the session cookie.",
     default: "lax",

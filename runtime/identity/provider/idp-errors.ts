@@ -19,11 +19,17 @@ export function isRefusedCode(status: number, error: string): boolean {
 /** The library's word for an answer about somebody else than the ID token (OpenID Connect Core §5.3.2): asking again helps nobody. */
 export const OTHER_SUBJECT = "OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED";
 
-/** The errors that speak of this user's token. Others, `invalid_client` among them, are about us: nobody is signed out for them. */
+/** The errors that speak of this user's token. */
 export function isRefusedRefresh(_status: number, error: string): boolean {
-  return ["invalid_grant", "access_denied", "login_required", "interaction_required", "consent_required"].includes(
-    error,
-  );
+  return ["invalid_grant", "login_required", "interaction_required", "consent_required"].includes(error);
+}
+
+/** They are about the gateway: no user is signed out for them. */
+const ABOUT_GATEWAY = new Set(["invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope"]);
+
+/** Other answers that name no temporary condition: mostly about the user (Dex: 400 `invalid_request` for a revoked token), see standing.ts. */
+export function isDeniedRefresh(status: number, error: string): boolean {
+  return status >= 400 && !isPassingError(error, status) && !ABOUT_GATEWAY.has(error);
 }
 
 /** Errors of the authorization endpoint that only a change of settings, here or at the provider, ends (RFC 6749 §4.1.2.1, RFC 9101, RFC 9126). */
@@ -49,20 +55,24 @@ export interface FailedRequest {
   readonly redirectUri?: string;
   /** Checks a protocol error by status (0 for an answer that fails its checks) and error code. */
   readonly refuses: (status: number, code: string) => boolean;
+  /** Likewise: `idp.denied`, which may also be about the provider. */
+  readonly denies?: (status: number, code: string) => boolean;
 }
 
 /**
  * The error to throw on, with a text that holds nothing of the request: causes of the library may carry tokens. Its code is
- * `idp.refused`, `idp.unavailable`, or `idp.misconfigured` for what is about the gateway and neither user nor time change.
+ * `idp.refused`, `idp.denied`, `idp.unavailable`, or `idp.misconfigured` for what is about the gateway and neither user nor time change.
  */
 export function providerError(error: unknown, failed: FailedRequest): GatewayError {
-  const { action, refuses } = failed;
+  const { action, refuses, denies } = failed;
   if (error instanceof openid.ResponseBodyError) {
     const code = refuses(error.status, error.error)
       ? "idp.refused"
-      : isPassingError(error.error, error.status)
-        ? "idp.unavailable"
-        : "idp.misconfigured";
+      : denies?.(error.status, error.error) === true
+        ? "idp.denied"
+        : isPassingError(error.error, error.status)
+          ? "idp.unavailable"
+          : "idp.misconfigured";
     return new GatewayError(code, `Cannot ${action}: the provider answered ${error.status} ${saidText(error, failed)}`);
   }
   if (error instanceof openid.AuthorizationResponseError) {

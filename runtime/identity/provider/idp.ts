@@ -12,7 +12,14 @@ import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { forGrants, type Discover } from "./idp-discovery.ts";
-import { detailOf, isRefusedCode, isRefusedRefresh, OTHER_SUBJECT, providerError } from "./idp-errors.ts";
+import {
+  detailOf,
+  isDeniedRefresh,
+  isRefusedCode,
+  isRefusedRefresh,
+  OTHER_SUBJECT,
+  providerError,
+} from "./idp-errors.ts";
 import { scopesFor } from "./idp-scopes.ts";
 import { hasPlainClaims } from "../issuers/compact-jws.ts";
 import { isForAnother } from "./idp-tokens.ts";
@@ -54,7 +61,7 @@ export interface IdentityProvider {
    * @throws GatewayError `idp.refused` (the provider or the person said no, or the answer does not fit), `idp.unavailable`, `idp.misconfigured`
    */
   exchangeCode(settings: IdpSettings, query: string, checks: SignInChecks): Promise<ProviderTokenSet>;
-  /** @throws GatewayError `idp.refused` when the refresh token is no longer valid, `idp.unavailable`, `idp.misconfigured` */
+  /** @throws GatewayError `idp.refused` when the refresh token is no longer valid, `idp.denied`, `idp.unavailable`, `idp.misconfigured` */
   exchangeRefreshToken(settings: IdpSettings, refreshToken: string): Promise<ProviderTokenSet>;
   /**
    * Profile of the user a token set belongs to, from ID token and userinfo. A sign-in whose ID token lacks the name alone
@@ -181,8 +188,8 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
         return tokenSet(settings, answer);
       } catch (error) {
         if (error instanceof GatewayError) throw error;
-        const failed = { settings, action: "refresh a user", sent: [refreshToken], refuses: isRefusedRefresh };
-        throw providerError(error, failed);
+        const how = { refuses: isRefusedRefresh, denies: isDeniedRefresh };
+        throw providerError(error, { settings, action: "refresh a user", sent: [refreshToken], ...how });
       }
     },
 

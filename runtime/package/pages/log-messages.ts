@@ -136,7 +136,11 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "a token of the identity provider cannot be verified now": "Allow egress to the provider's keys and userinfo.",
     "a user cannot be refreshed now": "Store or provider cannot be reached. Sessions go on for 5 minutes.",
     "the identity provider cannot confirm a user now":
-      "`reason` says why: the provider does not respond, or (level `error`) does not accept the gateway, with the setting to change where it is known. Sessions stay valid for 5 minutes.",
+      "`reason` says why: the provider does not respond, or (level `error`) does not accept the gateway, with the setting to change where it is known. Sessions stay valid.",
+    "the identity provider refuses many users and confirms none: taken for an outage":
+      "No session ends because of it. Check the provider (a disabled realm, a restored database). Each user is checked again every 30 seconds.",
+    "the identity provider confirms others and not a user; sessions and grants end":
+      "For `unconfirmed_user_limit` the provider gave no usable answer about this user. Mostly the user was removed there; `reason` has the answer. The user can sign in again if the provider allows it.",
     "userinfo could not be asked at a sign-in: further claims of the user are unknown":
       "Rules on these claims admit nobody by them. Allow egress to userinfo.",
     "the identity provider left out claims of a user: rules on them do not decide":

@@ -215,6 +215,7 @@ describe("compileSettings()", () => {
       defaultUpstreamTimeoutMs: 30_000,
       maxStreamsPerUser: 250,
       expiryGraceSeconds: 3_600,
+      unconfirmedUserSeconds: 3_600,
     });
   });
 

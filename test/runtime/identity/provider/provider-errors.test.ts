@@ -131,3 +131,79 @@ test("a wrong secret signs no user out at a refresh, and the log names the setti
   bench.clock.advance(61_000);
   expect(await bench.session.identities.refresh("u-alice")).toMatchObject({ ok: true });
 });
+
+describe("a refresh that the provider answers for one user only", () => {
+  const USERS = ["alice@example.com", "bob@example.com", "carol@example.com", "dave@example.com"];
+  const idOf = (user: string): string => `u-${user.slice(0, user.indexOf("@"))}`;
+  /** Answers of the token endpoint to refreshes; undefined: the provider's own. */
+  let refusal: { readonly status: number; readonly body: object } | undefined;
+  const startFor = async (users: readonly string[]): Promise<void> => {
+    const fetch = createOperatorFetch();
+    refusal = undefined;
+    await start({
+      idp: { users: users.map((email) => ({ id: idOf(email), email, name: email, groups: [] })) },
+      fetch: async (url, init) => {
+        const isRefresh = url.endsWith("/token") && String(init?.body).includes("grant_type=refresh_token");
+        if (!isRefresh || refusal === undefined) return fetch(url, init);
+        return Response.json(refusal.body, { status: refusal.status });
+      },
+    });
+    for (const user of users) await bench.browser().signIn(`${APP}/`, user);
+  };
+  const refresh = (user: string) => bench.session.identities.refresh(idOf(user));
+  const failed = async (user: string, status: number, error: string) => {
+    refusal = { status, body: { error, error_description: "said by it" } };
+    const result = await refresh(user);
+    refusal = undefined;
+    return result.ok ? "ok" : result.reason;
+  };
+  const [alice = "", bob = "", carol = "", dave = ""] = USERS;
+
+  test("with an error that names no temporary condition ends the user's access, when it is repeated", async () => {
+    await startFor([alice]);
+    expect(await failed(alice, 400, "invalid_request")).toBe("unavailable");
+    bench.clock.advance(30_000);
+    expect(await failed(alice, 400, "invalid_request")).toBe("refused");
+    expect(await bench.session.identities.find("u-alice")).toBeUndefined();
+  });
+
+  test("with 500 ends it after `unconfirmed_user_limit`, while the provider confirms others", async () => {
+    await startFor([alice, bob]);
+    expect(await failed(alice, 500, "server_error")).toBe("unavailable");
+    bench.clock.advance(3_599_000);
+    expect(await refresh(bob)).toMatchObject({ ok: true });
+    expect(await failed(alice, 500, "server_error")).toBe("unavailable");
+    bench.clock.advance(1_000);
+    expect(await failed(alice, 500, "server_error")).toBe("refused");
+    expect(reasonOf("the identity provider confirms others and not a user; sessions and grants end")?.reason).toContain(
+      "status 500",
+    );
+  });
+
+  test("with 500 ends nothing while it confirms nobody", async () => {
+    await startFor([alice]);
+    expect(await failed(alice, 500, "server_error")).toBe("unavailable");
+    bench.clock.advance(7_200_000);
+    expect(await failed(alice, 500, "server_error")).toBe("unavailable");
+  });
+
+  test("and then for many is an outage, until it confirms one of them", async () => {
+    await startFor(USERS);
+    const everyone = async (error: string, status = 403): Promise<string[]> => {
+      const results: string[] = [];
+      for (const user of USERS) results.push(await failed(user, status, error));
+      bench.clock.advance(30_000);
+      return results;
+    };
+    expect(await everyone("access_denied")).toEqual(Array(4).fill("unavailable"));
+    expect(await everyone("access_denied")).toEqual(Array(4).fill("unavailable"));
+    expect(reasonOf("the identity provider refuses many users and confirms none: taken for an outage")?.level).toBe(40);
+    expect(await refresh(alice)).toMatchObject({ ok: true });
+    expect(await failed(bob, 400, "invalid_grant")).toBe("refused");
+    expect(await failed(carol, 400, "invalid_grant")).toBe("refused");
+    // A third in a row without any user who is confirmed.
+    expect(await failed(dave, 400, "invalid_grant")).toBe("unavailable");
+    expect(await refresh(alice)).toMatchObject({ ok: true });
+    expect(await failed(dave, 400, "invalid_grant")).toBe("refused");
+  });
+});
