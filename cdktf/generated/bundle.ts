@@ -6565,6 +6565,21 @@ export interface BundleRouteMcpServerToolLock {
   */
   readonly tools?: { [key: string]: string[] } | cdktf.IResolvable;
   /**
+  * The same for prompts. Getting a prompt that differs, and completing its arguments, is denied as calls of tools are. Default: prompts may change; with `file`, those of the file
+  *
+  */
+  readonly prompts?: { [key: string]: string[] } | cdktf.IResolvable;
+  /**
+  * The same for resource templates, by `uriTemplate`. Completing a template that differs is denied; reading a resource is up to the policy. Default: resource templates may change; with `file`, those of the file
+  *
+  */
+  readonly resourceTemplates?: { [key: string]: string[] } | cdktf.IResolvable;
+  /**
+  * Digests of the server's `instructions` that were reviewed; an empty list: none were. Others are removed from the response, unless `on_drift` is `warn`. Default: instructions may change; with `file`, those of the file
+  *
+  */
+  readonly instructions?: string[];
+  /**
   * Instead of `tools`: path of the file that `gateway tools lock` wrote, on the gateway's machine, read again when it changes. What stands there for the public address of this server counts. Owners need leave for it in `allowed_refs`. Default: none
   *
   */
@@ -6588,6 +6603,9 @@ export function bundleRouteMcpServerToolLockToTerraform(struct?: BundleRouteMcpS
   }
   return {
     tools: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.tools),
+    prompts: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.prompts),
+    resource_templates: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.resourceTemplates),
+    instructions: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.instructions),
     file: cdktf.stringToTerraform(struct!.file),
     on_drift: cdktf.stringToTerraform(struct!.onDrift),
     on_unlisted: cdktf.stringToTerraform(struct!.onUnlisted),
@@ -6606,6 +6624,24 @@ export function bundleRouteMcpServerToolLockToHclTerraform(struct?: BundleRouteM
       isBlock: false,
       type: "map",
       storageClassType: "stringListMap",
+    },
+    prompts: {
+      value: cdktf.hashMapperHcl(cdktf.listMapperHcl(cdktf.stringToHclTerraform, false))(struct!.prompts),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringListMap",
+    },
+    resource_templates: {
+      value: cdktf.hashMapperHcl(cdktf.listMapperHcl(cdktf.stringToHclTerraform, false))(struct!.resourceTemplates),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringListMap",
+    },
+    instructions: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.instructions),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
     },
     file: {
       value: cdktf.stringToHclTerraform(struct!.file),
@@ -6653,6 +6689,18 @@ export class BundleRouteMcpServerToolLockOutputReference extends cdktf.ComplexOb
       hasAnyValues = true;
       internalValueResult.tools = this._tools;
     }
+    if (this._prompts !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.prompts = this._prompts;
+    }
+    if (this._resourceTemplates !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.resourceTemplates = this._resourceTemplates;
+    }
+    if (this._instructions !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.instructions = this._instructions;
+    }
     if (this._file !== undefined) {
       hasAnyValues = true;
       internalValueResult.file = this._file;
@@ -6673,6 +6721,9 @@ export class BundleRouteMcpServerToolLockOutputReference extends cdktf.ComplexOb
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
       this._tools = undefined;
+      this._prompts = undefined;
+      this._resourceTemplates = undefined;
+      this._instructions = undefined;
       this._file = undefined;
       this._onDrift = undefined;
       this._onUnlisted = undefined;
@@ -6685,6 +6736,9 @@ export class BundleRouteMcpServerToolLockOutputReference extends cdktf.ComplexOb
       this.isEmptyObject = Object.keys(value).length === 0;
       this.resolvableValue = undefined;
       this._tools = value.tools;
+      this._prompts = value.prompts;
+      this._resourceTemplates = value.resourceTemplates;
+      this._instructions = value.instructions;
       this._file = value.file;
       this._onDrift = value.onDrift;
       this._onUnlisted = value.onUnlisted;
@@ -6705,6 +6759,54 @@ export class BundleRouteMcpServerToolLockOutputReference extends cdktf.ComplexOb
   // Temporarily expose input value. Use with caution.
   public get toolsInput() {
     return this._tools;
+  }
+
+  // prompts - computed: false, optional: true, required: false
+  private _prompts?: { [key: string]: string[] } | cdktf.IResolvable; 
+  public get prompts() {
+    return this.interpolationForAttribute('prompts');
+  }
+  public set prompts(value: { [key: string]: string[] } | cdktf.IResolvable) {
+    this._prompts = value;
+  }
+  public resetPrompts() {
+    this._prompts = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get promptsInput() {
+    return this._prompts;
+  }
+
+  // resource_templates - computed: false, optional: true, required: false
+  private _resourceTemplates?: { [key: string]: string[] } | cdktf.IResolvable; 
+  public get resourceTemplates() {
+    return this.interpolationForAttribute('resource_templates');
+  }
+  public set resourceTemplates(value: { [key: string]: string[] } | cdktf.IResolvable) {
+    this._resourceTemplates = value;
+  }
+  public resetResourceTemplates() {
+    this._resourceTemplates = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get resourceTemplatesInput() {
+    return this._resourceTemplates;
+  }
+
+  // instructions - computed: false, optional: true, required: false
+  private _instructions?: string[]; 
+  public get instructions() {
+    return this.getListAttribute('instructions');
+  }
+  public set instructions(value: string[]) {
+    this._instructions = value;
+  }
+  public resetInstructions() {
+    this._instructions = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get instructionsInput() {
+    return this._instructions;
   }
 
   // file - computed: false, optional: true, required: false
@@ -6965,7 +7067,7 @@ export interface BundleRouteMcpServer {
   */
   readonly upstreamOauth2?: BundleRouteMcpServerUpstreamOauth2;
   /**
-  * The tools of this server as they were reviewed, whole. What the server lists is compared with it; a tool that is missing from a list is no difference, since lists may differ by user. Default: tools may change as the server likes
+  * The tools of this server as they were reviewed, whole, and where they are in the lock, its prompts, resource templates and `instructions`. What the server lists is compared with it; what is missing from a list is no difference, since lists may differ by user. Default: the server may change all of it
   *
   */
   readonly toolLock?: BundleRouteMcpServerToolLock;

@@ -1163,9 +1163,10 @@ export interface McpServerSettings {
    */
   readonly filterLists?: boolean | IResolvable;
   /**
-   * The tools of this server as they were reviewed, whole. What the server lists is compared with it; a tool that is
-   * missing from a list is no difference, since lists may differ by user.
-   * @default - tools may change as the server likes
+   * The tools of this server as they were reviewed, whole, and where they are in the lock, its prompts, resource
+   * templates and `instructions`. What the server lists is compared with it; what is missing from a list is no
+   * difference, since lists may differ by user.
+   * @default - the server may change all of it
    */
   readonly toolLock?: ToolLock;
   /**
@@ -1228,6 +1229,23 @@ export interface ToolLock {
    * @default - those of `file`
    */
   readonly tools?: Readonly<Record<string, readonly string[]>>;
+  /**
+   * The same for prompts. Getting a prompt that differs, and completing its arguments, is denied as calls of tools are.
+   * @default - prompts may change; with `file`, those of the file
+   */
+  readonly prompts?: Readonly<Record<string, readonly string[]>>;
+  /**
+   * The same for resource templates, by `uriTemplate`. Completing a template that differs is denied; reading a resource
+   * is up to the policy.
+   * @default - resource templates may change; with `file`, those of the file
+   */
+  readonly resourceTemplates?: Readonly<Record<string, readonly string[]>>;
+  /**
+   * Digests of the server's `instructions` that were reviewed; an empty list: none were. Others are removed from the
+   * response, unless `onDrift` is `warn`.
+   * @default - instructions may change; with `file`, those of the file
+   */
+  readonly instructions?: readonly string[];
   /**
    * Instead of `tools`: path of the file that `gateway tools lock` wrote, on the gateway's machine, read again when it
    * changes. What stands there for the public address of this server counts. Owners need leave for it in

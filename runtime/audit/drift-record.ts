@@ -1,4 +1,4 @@
-/** The record of tools that a server lists otherwise than they were reviewed: one line for an answer that shows anything new. */
+/** The record of what a server lists otherwise than it was reviewed, tools in the first place: one line for an answer that shows anything new. */
 import { isoTime, jsonText } from "./record.ts";
 
 export interface DriftInput {
@@ -11,7 +11,8 @@ export interface DriftInput {
   /** To whom it was listed. */
   readonly user?: { readonly id: string; readonly email: string } | undefined;
   readonly drifts: readonly {
-    readonly tool: string;
+    readonly item: "tool" | "prompt" | "template" | "instructions";
+    readonly name: string;
     readonly kind: "changed" | "unlocked";
     readonly digest: string | undefined;
   }[];
@@ -22,9 +23,10 @@ const MAX_TOOLS = 50;
 
 /** @returns one line with its line end */
 export function formatDriftRecord({ timeMs, requestId, bundleDigest, route, user, drifts }: DriftInput): string {
-  const told = drifts.slice(0, MAX_TOOLS).map(({ tool, kind, digest }) => {
+  const told = drifts.slice(0, MAX_TOOLS).map(({ item, name, kind, digest }) => {
     const listed = digest === undefined ? "" : `,"digest":"${digest}"`;
-    return `{"tool":${jsonText(tool)},"drift":"${kind}"${listed}}`;
+    const what = item === "tool" ? "" : `"item":"${item}",`;
+    return `{${what}"${item === "tool" ? item : "name"}":${jsonText(name)},"drift":"${kind}"${listed}}`;
   });
   const whose = user ? `,"user":${jsonText(user.id)},"email":${jsonText(user.email)}` : "";
   return (

@@ -17,7 +17,10 @@ interface EventKind {
 
 export const EVENTS = {
   "approval.waiting": { doc: "a call waits for somebody's approval", onceIn: DAY },
-  "tools.drift": { doc: "an MCP server lists tools that are not as they were locked", onceIn: 7 * DAY },
+  "tools.drift": {
+    doc: "an MCP server shows tools, prompts, resource templates or instructions that are not as they were locked",
+    onceIn: 7 * DAY,
+  },
   "configuration.refused": { doc: "what is written now is not in force, wholly or for some owners", onceIn: HOUR },
   "replica.behind": { doc: "a process has not taken up what was published", onceIn: HOUR },
   "records.away": { doc: "a record sink has taken no records for a minute", onceIn: HOUR },

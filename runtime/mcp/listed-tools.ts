@@ -5,6 +5,7 @@
  * Untrusted input: the names. Bounded by route and in all; each is reported once.
  */
 import type { CompiledRoute } from "../config/compiled.ts";
+import { kindOfKey, nameOfKey } from "../features/mcp/locked-items.ts";
 import { lookAlikeFinder, MAX_TOOL_CHARACTERS } from "../policy/mcp/tool-names.ts";
 import type { Log } from "../shared/log.ts";
 import { toolLockOf } from "./tool-locks/tool-locks.ts";
@@ -116,8 +117,10 @@ export function createListedTools({ log }: { readonly log: Log }): ListedTools {
         }
         const of = begin(route, same?.names ?? new Set());
         known.set(route.key, of);
-        if (of.findLookAlike)
-          for (const tool of new Set([...of.names, ...(toolLockOf(route)?.tools.keys() ?? [])])) compare(of, tool);
+        if (of.findLookAlike) {
+          const locked = [...(toolLockOf(route)?.items.keys() ?? [])].filter((key) => kindOfKey(key) === "tool");
+          for (const tool of new Set([...of.names, ...locked.map(nameOfKey)])) compare(of, tool);
+        }
         // Whether they are clear to these rules is found with the next list.
         for (const tool of same?.unclear ?? []) of.names.delete(tool);
         names += of.names.size;

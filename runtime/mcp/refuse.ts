@@ -34,11 +34,18 @@ const MISSING_CAPABILITY = -32021;
 const HEADERS: readonly string[] = ["content-type", "application/json", "cache-control", "no-store"];
 const TOOL_UNAUTHORIZED = "mcp-tool-unauthorized";
 
-const LOCK_TEXTS: Readonly<Record<LockReason, string>> = {
-  "tool-changed": "the tool lock: the server has changed this tool since it was reviewed",
-  "tool-not-reviewed": "the tool lock: this tool was not reviewed",
-  "tool-not-listed": "the tool lock: no list has shown this tool yet; list the tools, then repeat the call",
+const LOCK_TEXTS: Readonly<Record<LockReason, (what: string) => string>> = {
+  "tool-changed": (what) => `the tool lock: the server has changed this ${what} since it was reviewed`,
+  "tool-not-reviewed": (what) => `the tool lock: this ${what} was not reviewed`,
+  "tool-not-listed": (what) =>
+    `the tool lock: no list has shown this ${what} yet; list the ${what}s, then repeat the call`,
 };
+
+/** What a lock denies the use of. */
+function lockedWord({ method, prompt }: McpMessage["facts"] = {}): string {
+  if (method === "tools/call") return "tool";
+  return method === "prompts/get" || prompt !== undefined ? "prompt" : "resource template";
+}
 
 /** 400, 405, 413 or 415 with a JSON-RPC error; with the request's id when it could be read. */
 export function refusalAnswer(refused: McpRefusal, requestId: string): WireAnswer {
@@ -72,7 +79,7 @@ export function denialAnswer(
   const why = isByBlock
     ? "an administrator: it is blocked at the moment"
     : byLock !== undefined
-      ? LOCK_TEXTS[byLock]
+      ? LOCK_TEXTS[byLock](lockedWord(message?.facts))
       : isByDevice
         ? "policy: it asks for a registered device, which MCP clients cannot prove"
         : "policy";

@@ -2,21 +2,29 @@
 import { refusedDecision } from "./evaluate.ts";
 import type { Decision } from "./facts.ts";
 
-const DECISIONS = {
-  changed: refusedDecision("tool-changed", "mcp-tool-unauthorized"),
-  unlocked: refusedDecision("tool-not-reviewed", "mcp-tool-unauthorized"),
-  unseen: refusedDecision("tool-not-listed", "mcp-tool-unauthorized"),
-} as const satisfies Record<string, Decision>;
+const REASONS = { changed: "tool-changed", unlocked: "tool-not-reviewed", unseen: "tool-not-listed" } as const;
 
-export type LockReason = "tool-changed" | "tool-not-reviewed" | "tool-not-listed";
+export type LockReason = (typeof REASONS)[keyof typeof REASONS];
 
-export function lockedDecision(state: keyof typeof DECISIONS): Decision {
-  return DECISIONS[state];
+const DECISIONS = new Map<Decision, LockReason>();
+
+const decide = (...others: readonly string[]): Readonly<Record<keyof typeof REASONS, Decision>> => {
+  const made = (reason: LockReason): Decision => {
+    const decision = refusedDecision(reason, ...others);
+    DECISIONS.set(decision, reason);
+    return decision;
+  };
+  return { changed: made(REASONS.changed), unlocked: made(REASONS.unlocked), unseen: made(REASONS.unseen) };
+};
+const OF_TOOLS = decide("mcp-tool-unauthorized");
+const OF_OTHERS = decide();
+
+/** @param isTool a prompt or a resource template otherwise, of which the same is said */
+export function lockedDecision(state: keyof typeof REASONS, isTool: boolean): Decision {
+  return (isTool ? OF_TOOLS : OF_OTHERS)[state];
 }
 
 /** @returns undefined for decisions of policy */
 export function lockReason(decision: Decision): LockReason | undefined {
-  if (decision === DECISIONS.changed) return "tool-changed";
-  if (decision === DECISIONS.unseen) return "tool-not-listed";
-  return decision === DECISIONS.unlocked ? "tool-not-reviewed" : undefined;
+  return decision.allowed ? undefined : DECISIONS.get(decision);
 }

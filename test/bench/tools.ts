@@ -85,7 +85,8 @@ routes:
 `);
 
 const lock: ToolLock = {
-  tools: new Map(tools.map((tool) => [tool.name, new Set([toolDigest(parseExactJson(JSON.stringify(tool)) ?? null)])])),
+  kinds: new Set(["tool"]),
+  items: new Map(tools.map((tool) => [tool.name, new Set([toolDigest(parseExactJson(JSON.stringify(tool)) ?? null)])])),
   onDrift: "hide",
   onUnlisted: "pass",
   reviewed: undefined,

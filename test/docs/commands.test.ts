@@ -331,7 +331,7 @@ describe("configuration", () => {
       workspace.write("ca.pem", "");
       workspace.write(
         "tools.lock.json",
-        JSON.stringify({ servers: { "https://notes.example.com/mcp": { tools: [] } } }),
+        JSON.stringify({ servers: { "https://notes.example.com/mcp": { tools: [], instructions: [] } } }),
       );
       for (const program of programs()) {
         workspace.write("main.tf", head + program);

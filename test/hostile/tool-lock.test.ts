@@ -49,8 +49,8 @@ beforeEach(async () => {
   const metrics = new Proxy(
     {},
     {
-      get: (_, name) => (route: { key: string }, drifts: { tool: string; kind: string }[]) => {
-        if (name === "toolsDrifted") counted.push(...drifts.map(({ tool, kind }) => `${route.key} ${tool} ${kind}`));
+      get: (_, name) => (route: { key: string }, drifts: { key: string; kind: string }[]) => {
+        if (name === "toolsDrifted") counted.push(...drifts.map(({ key, kind }) => `${route.key} ${key} ${kind}`));
       },
     },
   ) as never;

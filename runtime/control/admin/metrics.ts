@@ -218,7 +218,7 @@ export function createMetrics(): Metrics {
     yield shadows.series;
     yield {
       name: "gateway_tool_drifts_total",
-      help: "Tools in lists that differ from the lock of their route, by route and drift (changed, unlocked); counted in every list that shows them.",
+      help: "Tools and other locked items in responses that differ from the lock of their route, by route and drift (changed, unlocked); counted in every response that shows them.",
       type: "counter",
       *read() {
         for (const [route, { drifts }] of routes) {

@@ -1,5 +1,6 @@
 /**
- * The lock file: the tools of MCP servers as somebody has reviewed them, whole, each with its digest.
+ * The lock file: tools, prompts, resource templates and instructions of MCP servers as they were reviewed, whole, each with its
+ * digest. A section that a server lacks there is not locked, except `tools`, which is always there.
  *
  * Untrusted input: the text, and all names and texts in it, which MCP servers have written. Promises: a digest belongs to the
  * definition beside it; what is written is the same for the same tools, in whatever order they came, and shows characters
@@ -15,16 +16,28 @@ import {
   type ExactJson,
   type ExactObject,
 } from "../../shared/json/exact-json.ts";
+import { itemKey, LOCKABLE, LOCKED_KINDS, type LockedKind } from "./locked-items.ts";
 
+/** A tool, or another item of a server. */
 export interface LockedTool {
+  readonly kind: LockedKind;
+  /** "" for instructions. */
   readonly name: string;
   /** "sha256:…", see `toolDigest`. */
   readonly digest: string;
-  readonly definition: ExactObject;
+  /** An object; a text for instructions. */
+  readonly definition: ExactJson;
 }
 
-/** By address of the MCP server, as its users know it. A tool that users see differently stands there once for each way. */
-export type ToolLockFile = ReadonlyMap<string, readonly LockedTool[]>;
+/** An item that users see differently is there once for each way. */
+export interface LockedServer {
+  /** Of which there is a section. */
+  readonly kinds: ReadonlySet<LockedKind>;
+  readonly items: readonly LockedTool[];
+}
+
+/** By address of the MCP server, as its users know it. */
+export type ToolLockFile = ReadonlyMap<string, LockedServer>;
 
 export type ToolLockReading =
   | { readonly ok: true; readonly servers: ToolLockFile }
@@ -33,17 +46,16 @@ export type ToolLockReading =
 
 const VERSION = "1";
 
-/** Of a tool's whole definition: SHA-256 of its canonical form. */
+/** Of a whole definition: SHA-256 of its canonical form. */
 export function toolDigest(definition: ExactJson): string {
   return `sha256:${createHash("sha256").update(canonicalText(definition)).digest("hex")}`;
 }
 
-/** A tool as a server lists it. @returns undefined without a name */
-export function toolOf(definition: ExactJson): LockedTool | undefined {
-  if (!(definition instanceof Map)) return undefined;
-  const object = definition as ExactObject;
-  const name = object.get("name");
-  return typeof name === "string" ? { name, digest: toolDigest(object), definition: object } : undefined;
+/** An item as a server shows it. @returns undefined without a name, and for instructions that are not a text */
+export function toolOf(definition: ExactJson, kind: LockedKind = "tool"): LockedTool | undefined {
+  const { naming } = LOCKABLE[kind];
+  const name = naming === undefined ? typeof definition === "string" && "" : memberOf(definition, naming);
+  return typeof name === "string" ? { kind, name, digest: toolDigest(definition), definition } : undefined;
 }
 
 export function parseToolLock(text: string): ToolLockReading {
@@ -54,52 +66,71 @@ export function parseToolLock(text: string): ToolLockReading {
     return refused('is no tool lock of "version" 1, must be written by "gateway tools lock"');
   const written = memberOf(root, "servers");
   if (!(written instanceof Map)) return refused('lacks "servers"');
-  const servers = new Map<string, readonly LockedTool[]>();
+  const servers = new Map<string, LockedServer>();
   for (const [address, server] of written as ExactObject) {
-    const tools = memberOf(server, "tools");
-    if (!Array.isArray(tools)) return refused(`lacks the "tools" of ${JSON.stringify(address)}`);
-    const read: LockedTool[] = [];
-    for (const each of tools as readonly ExactJson[]) {
-      const tool = toolOf(memberOf(each, "definition") ?? null);
-      const digest = memberOf(each, "digest");
-      const place = `of ${JSON.stringify(address)}`;
-      if (tool === undefined) return refused(`has a tool without a name ${place}`);
-      if (tool.digest !== digest) {
-        const state = `has a definition of ${JSON.stringify(tool.name)} ${place} that is not the one of its digest`;
-        return refused(`${state}, must be as "gateway tools lock" wrote it`);
+    const kinds = new Set<LockedKind>();
+    const items: LockedTool[] = [];
+    const place = `of ${JSON.stringify(address)}`;
+    for (const kind of LOCKED_KINDS) {
+      const { member, word } = LOCKABLE[kind];
+      const section = memberOf(server, member);
+      if (section === undefined && kind !== "tool") continue;
+      if (!Array.isArray(section)) return refused(`lacks the "${member}" ${place}`);
+      kinds.add(kind);
+      for (const each of section as readonly ExactJson[]) {
+        const item = toolOf(memberOf(each, "definition") ?? null, kind);
+        if (item === undefined)
+          return refused(
+            `has ${kind === "instructions" ? `${word} without a text` : `a ${word} without a name`} ${place}`,
+          );
+        if (item.digest !== memberOf(each, "digest")) {
+          const what = kind === "instructions" ? word : JSON.stringify(item.name);
+          const state = `has a definition of ${what} ${place} that is not the one of its digest`;
+          return refused(`${state}, must be as "gateway tools lock" wrote it`);
+        }
+        items.push(item);
       }
-      read.push(tool);
     }
-    servers.set(address, read);
+    servers.set(address, { kinds, items });
   }
   return { ok: true, servers };
 }
 
-/** Name → the digests of what was reviewed under it. */
-export function digestsOf(tools: readonly LockedTool[]): ReadonlyMap<string, ReadonlySet<string>> {
+/** Key (locked-items.ts) → the digests of what was reviewed under it. */
+export function digestsOf(items: readonly LockedTool[]): ReadonlyMap<string, ReadonlySet<string>> {
   const digests = new Map<string, Set<string>>();
-  for (const { name, digest } of tools) digests.set(name, (digests.get(name) ?? new Set()).add(digest));
+  for (const { kind, name, digest } of items) {
+    const key = itemKey(kind, name);
+    digests.set(key, (digests.get(key) ?? new Set()).add(digest));
+  }
   return digests;
 }
 
 /** One member in a line, so that a changed one is a changed line. */
 export function formatToolLock(servers: ToolLockFile): string {
-  const written = [...servers].sort(byName).map(([address, tools]) => {
-    const blocks = [...new Map(tools.map((tool) => [tool.digest, tool])).values()]
-      .sort((one, other) => byName([`${one.name}\0${one.digest}`, 0], [`${other.name}\0${other.digest}`, 0]))
-      .map(({ digest, definition }) => {
-        const whole = formatExact(definition, 5, FIRST);
-        return `{\n          "digest": ${JSON.stringify(digest)},\n          "definition": ${whole}\n        }`;
-      });
-    const list = blocks.length === 0 ? "[]" : `[\n        ${blocks.join(",\n        ")}\n      ]`;
-    return `    ${visibleJson(address)}: {\n      "tools": ${list}\n    }`;
+  const written = [...servers].sort(byName).map(([address, { kinds, items }]) => {
+    const sections = LOCKED_KINDS.filter((kind) => kinds.has(kind)).map((kind) => {
+      const list = formatSection(items.filter((item) => item.kind === kind));
+      return `      "${LOCKABLE[kind].member}": ${list}`;
+    });
+    return `    ${visibleJson(address)}: {\n${sections.join(",\n")}\n    }`;
   });
   const body = written.length === 0 ? "{}" : `{\n${written.join(",\n")}\n  }`;
   return `{\n  "version": ${VERSION},\n  "servers": ${body}\n}\n`;
 }
 
+function formatSection(items: readonly LockedTool[]): string {
+  const blocks = [...new Map(items.map((item) => [item.digest, item])).values()]
+    .sort((one, other) => byName([`${one.name}\0${one.digest}`, 0], [`${other.name}\0${other.digest}`, 0]))
+    .map(({ digest, definition }) => {
+      const whole = formatExact(definition, 5, FIRST);
+      return `{\n          "digest": ${JSON.stringify(digest)},\n          "definition": ${whole}\n        }`;
+    });
+  return blocks.length === 0 ? "[]" : `[\n        ${blocks.join(",\n        ")}\n      ]`;
+}
+
 /** What people read first of a definition; all else follows by name. */
-const FIRST = ["name", "title", "description", "annotations", "inputSchema", "outputSchema"];
+const FIRST = ["name", "uriTemplate", "title", "description", "annotations", "inputSchema", "outputSchema"];
 
 /** JSON over several lines. @param depth how far it stands to the right @param first of its members, before the others */
 export function formatExact(value: ExactJson, depth: number, first: readonly string[] = []): string {

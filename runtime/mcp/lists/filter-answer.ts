@@ -1,8 +1,9 @@
 /**
- * A list answer without the items that its caller may not use. What is kept stays byte for byte: members that nobody here
- * knows, the spelling of numbers, the order.
+ * A list answer without the items that its caller may not use; instructions that are left out become an empty text. What is kept
+ * stays byte for byte: members that nobody here knows, the spelling of numbers, the order.
  */
 import type { ListedItem } from "../../policy/reach.ts";
+import { canonicalJson, parseVerbatim } from "../../shared/canonical-json.ts";
 import { spanText } from "../scan.ts";
 import type { FoundItem, ListAnswer, ListKind } from "./list-answer.ts";
 
@@ -37,6 +38,11 @@ export function filterAnswer(bytes: Buffer, answer: ListAnswer, options: FilterO
   let hidden = 0;
   let shown = 0;
   for (const { kind, items, start, end } of answer.lists) {
+    if (kind === "instructions") {
+      const pieces = [NO_TEXT];
+      if (items.some((item) => options.leavesOut?.has(item) === true)) edits.push({ start, end, pieces });
+      continue;
+    }
     const kept = items.filter((item) => mayKeep(kind, item, options));
     hidden += items.length - kept.length;
     shown += kept.length;
@@ -53,7 +59,11 @@ export function filterAnswer(bytes: Buffer, answer: ListAnswer, options: FilterO
   };
 }
 
-function mayKeep(kind: ListKind, item: FoundItem, { keeps, leavesOut }: FilterOptions): boolean {
+function mayKeep(
+  kind: Exclude<ListKind, "instructions">,
+  item: FoundItem,
+  { keeps, leavesOut }: FilterOptions,
+): boolean {
   if (leavesOut?.has(item) === true) return false;
   if (keeps === undefined) return true;
   const { name } = item;
@@ -85,6 +95,12 @@ function* cacheEdits(bytes: Buffer, { cacheScope, ttlMs, resultStart }: ListAnsw
     );
 }
 
+/** The same request for another page; numbers stay as they were written. */
+export function nextPage(request: Buffer, cursor: string): Buffer {
+  const message = parseVerbatim(request.toString("utf8")) as { readonly params?: object };
+  return Buffer.from(canonicalJson({ ...message, params: { ...message.params, cursor } }));
+}
+
 function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
   const pieces: Buffer[] = [];
   let position = 0;
@@ -97,3 +113,4 @@ function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
 }
 
 const COMMA = Buffer.from(",");
+const NO_TEXT = Buffer.from('""');

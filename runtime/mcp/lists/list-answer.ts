@@ -1,5 +1,6 @@
 /**
- * Where the lists stand in an answer of an MCP server, and what each of their items is called.
+ * Where the lists stand in an answer of an MCP server, and what each of their items is called; and its `instructions`, which
+ * count as a list of one item.
  *
  * Untrusted input: the bytes. Promise: what is read here every client reads alike, so that nothing is in the list for a
  * client that was not in it for us; an answer that could be read otherwise is unreadable. Pure.
@@ -19,13 +20,16 @@ export const LISTS = [
   { method: "resources/templates/list", member: "resourceTemplates", kind: "template", name: "uriTemplate" },
 ] as const satisfies readonly { method: string; member: string; kind: ListedItem["kind"]; name: string }[];
 
-export type ListKind = ListedItem["kind"];
+/** A text for models in the answer to `initialize` and `server/discover`. */
+const INSTRUCTIONS = "instructions";
+
+export type ListKind = ListedItem["kind"] | typeof INSTRUCTIONS;
 
 export interface FoundItem {
   /** The item's bytes. */
   readonly start: number;
   readonly end: number;
-  /** Its name or address; undefined when it has none that everybody reads alike. */
+  /** Its name or address, "" for instructions; undefined when it has none that everybody reads alike. */
   readonly name: string | undefined;
 }
 
@@ -71,7 +75,7 @@ export function readListAnswer(bytes: Buffer): ListAnswer | "none" | "unreadable
 }
 
 const ENVELOPE = ["jsonrpc", "id", "method", "params", "result", "error"];
-const RESULT = [...LISTS.map(({ member }) => member), "nextCursor", "cacheScope", "ttlMs"];
+const RESULT = [...LISTS.map(({ member }) => member), INSTRUCTIONS, "nextCursor", "cacheScope", "ttlMs"];
 const FOLDED: ReadonlySet<string> = new Set([...ENVELOPE, ...RESULT, ...LISTS.map(({ name }) => name)].map(foldCase));
 
 /** The key, and whether a client that reads loosely could take it for a known one. */
@@ -119,6 +123,12 @@ function readResult(bytes: Buffer): Omit<ListAnswer, "id"> | "other" | undefined
       if (read) lists.push(read);
       else isSound = false;
       if (!read) scanner.skipValue();
+    } else if (key === INSTRUCTIONS) {
+      const { kind, ...span } = scanner.take();
+      const quote = kind === "text" ? 1 : 0;
+      const item = { start: span.start - quote, end: span.end + quote, name: "" };
+      // Servers write null for none.
+      if (kind !== "null") lists.push({ kind: INSTRUCTIONS, start: item.start, end: item.end, items: [item] });
     } else if (key === "nextCursor" || key === "cacheScope" || key === "ttlMs") {
       hints[key] = scanner.take();
     } else {

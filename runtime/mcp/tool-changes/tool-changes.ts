@@ -1,4 +1,5 @@
-/** What differs between tools that were reviewed and those that are listed now. Pure. */
+/** What differs between tools, and what else is locked, that were reviewed and those that are listed now. Pure. */
+import { itemKey, LOCKED_KINDS, type LockedKind } from "../../features/mcp/locked-items.ts";
 import { hasUnseen, type LockedTool } from "../../features/mcp/tool-lock-file.ts";
 import { byName, canonicalText, type ExactJson, type ExactObject } from "../../shared/json/exact-json.ts";
 
@@ -11,7 +12,8 @@ export interface ValueChange {
 }
 
 export interface ToolChange {
-  readonly tool: string;
+  readonly kind: LockedKind;
+  readonly name: string;
   readonly values: readonly ValueChange[];
   /** What the change means, in words; most changes mean what they say. */
   readonly notes: readonly string[];
@@ -26,13 +28,14 @@ export interface ToolChanges {
 
 /** Both may have a name several times: lists differ by user. */
 export function compareTools(locked: readonly LockedTool[], listed: readonly LockedTool[]): ToolChanges {
-  const before = Map.groupBy(locked, ({ name }) => name);
-  const now = Map.groupBy(listed, ({ name }) => name);
+  const keyOf = ({ kind, name }: LockedTool): string => itemKey(kind, name);
+  const before = Map.groupBy(locked, keyOf);
+  const now = Map.groupBy(listed, keyOf);
   const added: LockedTool[] = [];
   const changed: ToolChange[] = [];
   let same = 0;
-  for (const [name, tools] of now) {
-    const known = before.get(name);
+  for (const [key, tools] of now) {
+    const known = before.get(key);
     if (!known) {
       added.push(...once(tools));
       continue;
@@ -42,11 +45,11 @@ export function compareTools(locked: readonly LockedTool[], listed: readonly Loc
     if (strange.length === 0) same += 1;
     for (const tool of strange) changed.push(changeOf(nearest(known, tool), tool));
   }
-  const removed = [...before].flatMap(([name, tools]) => (now.has(name) ? [] : once(tools)));
+  const removed = [...before].flatMap(([key, tools]) => (now.has(key) ? [] : once(tools)));
   return {
     added: sorted(added),
     removed: sorted(removed),
-    changed: changed.toSorted((a, b) => byName([a.tool, 0], [b.tool, 0])),
+    changed: changed.toSorted((a, b) => byName([orderOf(a), 0], [orderOf(b), 0])),
     same,
   };
 }
@@ -57,11 +60,16 @@ export function union(lists: readonly (readonly LockedTool[])[]): readonly Locke
 }
 
 function once(tools: readonly LockedTool[]): readonly LockedTool[] {
-  return [...new Map(tools.map((tool) => [tool.digest, tool])).values()];
+  return [...new Map(tools.map((tool) => [tool.kind + tool.digest, tool])).values()];
 }
 
 function sorted(tools: readonly LockedTool[]): readonly LockedTool[] {
-  return tools.toSorted((a, b) => byName([`${a.name}\0${a.digest}`, 0], [`${b.name}\0${b.digest}`, 0]));
+  return tools.toSorted((a, b) => byName([`${orderOf(a)}\0${a.digest}`, 0], [`${orderOf(b)}\0${b.digest}`, 0]));
+}
+
+/** Tools first. */
+function orderOf({ kind, name }: Pick<LockedTool, "kind" | "name">): string {
+  return LOCKED_KINDS.indexOf(kind) + name;
 }
 
 /** More are never reviewed of one tool, and each is compared with each that is listed. */
@@ -77,9 +85,9 @@ function nearest(known: readonly LockedTool[], tool: LockedTool): LockedTool {
   return counted.reduce((least, next) => (next.count < least.count ? next : least)).each;
 }
 
-function changeOf(before: LockedTool, { name, definition }: LockedTool): ToolChange {
+function changeOf(before: LockedTool, { kind, name, definition }: LockedTool): ToolChange {
   const values = [...valueChanges(before.definition, definition, [])];
-  return { tool: name, values, notes: values.flatMap(notesOf) };
+  return { kind, name, values, notes: values.flatMap(notesOf) };
 }
 
 function* valueChanges(

@@ -1,4 +1,5 @@
 /** Changes of tools for people, and for programs. What servers wrote is shown so that nothing of it steers a terminal. */
+import { itemLabel, LOCKABLE, type LockedKind } from "../../features/mcp/locked-items.ts";
 import { formatExact, visibleJson, type LockedTool } from "../../features/mcp/tool-lock-file.ts";
 import { NumberToken } from "../../shared/canonical-json.ts";
 import { canonicalText, type ExactJson, type ExactObject } from "../../shared/json/exact-json.ts";
@@ -9,6 +10,8 @@ export interface ServerChanges extends ToolChanges {
   readonly url: string;
   /** As listed now, of tools of which the lock has only digests. */
   readonly changedByDigest?: readonly LockedTool[];
+  /** The lock is not on these, and nothing is said of them. */
+  readonly notLocked?: readonly LockedKind[];
 }
 
 export function hasChanges({ added, removed, changed }: ToolChanges): boolean {
@@ -21,15 +24,18 @@ export function formatChanges(servers: readonly ServerChanges[]): string {
 }
 
 function formatServer(server: ServerChanges): string {
-  const { url, added, removed, changed, same, changedByDigest = [] } = server;
+  const { url, added, removed, changed, same, changedByDigest = [], notLocked = [] } = server;
   const lines = [
-    ...added.flatMap((tool) => [`  + ${nameText(tool.name)}: not in the lock`, ...definitionLines(tool)]),
-    ...removed.map(({ name }) => `  - ${nameText(name)}: in the lock, not listed`),
+    ...added.flatMap((tool) => [`  + ${nameText(tool)}: not in the lock`, ...definitionLines(tool)]),
+    ...removed.map((tool) => `  - ${nameText(tool)}: in the lock, not listed`),
     ...changed.flatMap(changeLines),
     ...changedByDigest.flatMap((tool) => [
-      `  ~ ${nameText(tool.name)}: differs from the lock, which has only its digest; now:`,
+      `  ~ ${nameText(tool)}: differs from the lock, which has only its digest; now:`,
       ...definitionLines(tool),
     ]),
+    ...(notLocked.length === 0
+      ? []
+      : [`  not in the lock, and free to change: ${notLocked.map(sectionText).join(", ")}`]),
   ];
   const counts = [
     count(changed.length + changedByDigest.length, "changed"),
@@ -45,13 +51,15 @@ function count(of: number, what: string): string | undefined {
 }
 
 /** The whole of it: in what a reviewer is not shown a server may write anything. */
-function definitionLines({ definition }: LockedTool): readonly string[] {
+function definitionLines({ definition: whole }: LockedTool): readonly string[] {
+  if (!(whole instanceof Map)) return [`      ${shown(whole)}`];
+  const definition = whole as ExactObject;
   const first = ["title", "description", "annotations"].filter((name) => definition.has(name));
   const others = [...definition.keys()].filter((name) => name !== "name" && !first.includes(name)).sort();
   return [...first, ...others].map((name) => `      ${visible(name)}: ${shown(definition.get(name) ?? null)}`);
 }
 
-function changeLines({ tool, values, notes }: ToolChange): readonly string[] {
+function changeLines({ values, notes, ...tool }: ToolChange): readonly string[] {
   return [
     `  ~ ${nameText(tool)}: differs from the lock`,
     ...notes.map((note) => `      ! ${visible(note)}`),
@@ -94,8 +102,12 @@ function shown(value: ExactJson): string {
   return typeof value === "string" ? visibleJson(value) : visible(canonicalText(value));
 }
 
-function nameText(name: string): string {
-  return /^[A-Za-z0-9_.-]+$/.test(name) ? name : visibleJson(name);
+function nameText({ kind, name }: Pick<LockedTool, "kind" | "name">): string {
+  return itemLabel(kind, /^[A-Za-z0-9_.-]+$/.test(name) ? name : visibleJson(name));
+}
+
+function sectionText(kind: LockedKind): string {
+  return kind === "instructions" ? kind : `${LOCKABLE[kind].word}s`;
 }
 
 /** What nobody would see, escaped. */
@@ -111,9 +123,9 @@ export function changesJson(servers: readonly ServerChanges[]): string {
       same: new NumberToken(String(same)),
       added: added.map(toolJson),
       removed: removed.map(toolJson),
-      changed: changed.map(({ tool, values, notes }) =>
+      changed: changed.map(({ values, notes, ...tool }) =>
         object({
-          tool,
+          ...nameJson(tool),
           notes,
           values: values.map(({ path, before, after }) =>
             object({ path, ...(before !== undefined && { before }), ...(after !== undefined && { after }) }),
@@ -125,8 +137,13 @@ export function changesJson(servers: readonly ServerChanges[]): string {
   return formatExact(object({ differs: servers.some(hasChanges), servers: members }), 0, ["differs", "servers"]);
 }
 
-function toolJson({ name, digest, definition }: LockedTool): ExactJson {
-  return object({ tool: name, digest, definition });
+function toolJson({ digest, definition, ...tool }: LockedTool): ExactJson {
+  return object({ ...nameJson(tool), digest, definition });
+}
+
+/** Readers of "tool" take nothing else for one. */
+function nameJson({ kind, name }: Pick<LockedTool, "kind" | "name">): Readonly<Record<string, ExactJson>> {
+  return kind === "tool" ? { tool: name } : { item: kind, name };
 }
 
 function object(members: Readonly<Record<string, ExactJson>>): ExactObject {

@@ -1,38 +1,39 @@
 /**
- * Tools as a server lists them, beside those that were reviewed.
+ * Tools as a server lists them, beside those that were reviewed; and all else that a lock may hold (features/mcp/locked-items.ts).
  *
- * Untrusted input: the answer, already known to have one reading (lists/list-answer.ts). Promises: a tool is as reviewed only
+ * Untrusted input: the answer, already known to have one reading (lists/list-answer.ts). Promises: an item is as reviewed only
  * when its whole definition is; of several with one name all count as changed when one is. Pure, but for a memory of digests.
  */
 import { hash } from "node:crypto";
 
+import { itemKey } from "../../features/mcp/locked-items.ts";
 import type { ToolLock } from "../../features/mcp/tool-lock.ts";
 import { toolDigest } from "../../features/mcp/tool-lock-file.ts";
 import { parseExactJson, type ValueBudget } from "../../shared/json/exact-json.ts";
 import type { FoundItem, ListAnswer } from "../lists/list-answer.ts";
 
 export type DriftKind =
-  /** Another definition than one that was reviewed under its name. */
+  /** Another definition than one that was reviewed under its key. */
   | "changed"
-  /** Nothing was reviewed under its name, or it has none that everybody reads alike. */
+  /** Nothing was reviewed under its key, or it has none that everybody reads alike. */
   | "unlocked";
 
 export interface ToolDrift {
-  /** "" for what has no name. */
-  readonly tool: string;
+  /** See locked-items.ts; that of the name "" for what has no name. */
+  readonly key: string;
   readonly kind: DriftKind;
   /** Of the definition that was listed; undefined where nobody needs it, and for what cannot be read. */
   readonly digest: string | undefined;
 }
 
 export interface ToolsCheck {
-  /** One for each name. */
+  /** One for each key. */
   readonly drifts: readonly ToolDrift[];
   readonly drifted: ReadonlySet<FoundItem>;
-  /** Names of tools that were listed as reviewed, with the digest. */
+  /** Keys of what was listed as reviewed, with the digest. */
   readonly reviewed: ReadonlyMap<string, string>;
   /** Text of a definition that drifts, as it was listed; undefined for one that is too long to be kept. */
-  readonly textOf: (tool: string) => string | undefined;
+  readonly textOf: (key: string) => string | undefined;
 }
 
 export function checkTools(lock: ToolLock, memory: DigestMemory, bytes: Buffer, { lists }: ListAnswer): ToolsCheck {
@@ -40,13 +41,16 @@ export function checkTools(lock: ToolLock, memory: DigestMemory, bytes: Buffer, 
   const reviewed = new Map<string, string>();
   let room = MAX_NEW_BYTES;
   const budget = { values: MAX_NEW_VALUES };
-  const items = lists.flatMap((list) => (list.kind === "tool" ? list.items : []));
-  for (const item of items) {
-    const { name = "" } = item;
-    if (drifts.has(name)) continue;
-    const digests = lock.tools.get(name);
+  const found = lists.flatMap(({ kind, items }) =>
+    kind !== "resource" && lock.kinds.has(kind)
+      ? items.map((item) => ({ item, key: itemKey(kind, item.name ?? "") }))
+      : [],
+  );
+  for (const { item, key } of found) {
+    if (drifts.has(key)) continue;
+    const digests = lock.items.get(key);
     if (digests === undefined) {
-      drifts.set(name, { tool: name, kind: "unlocked", digest: undefined });
+      drifts.set(key, { key, kind: "unlocked", digest: undefined });
       continue;
     }
     const definition = bytes.subarray(item.start, item.end);
@@ -55,15 +59,15 @@ export function checkTools(lock: ToolLock, memory: DigestMemory, bytes: Buffer, 
       room -= definition.length;
       digest = memory.digestOf(definition, budget);
     }
-    if (digest !== undefined && digests.has(digest)) reviewed.set(name, digest);
-    else drifts.set(name, { tool: name, kind: "changed", digest });
+    if (digest !== undefined && digests.has(digest)) reviewed.set(key, digest);
+    else drifts.set(key, { key, kind: "changed", digest });
   }
-  for (const name of drifts.keys()) reviewed.delete(name);
-  const drifted = drifts.size === 0 ? NONE : new Set(items.filter(({ name = "" }) => drifts.has(name)));
-  let firstByName: ReadonlyMap<string, FoundItem> | undefined;
-  const textOf = (tool: string): string | undefined => {
-    firstByName ??= new Map(items.toReversed().map((item) => [item.name ?? "", item]));
-    const item = firstByName.get(tool);
+  for (const key of drifts.keys()) reviewed.delete(key);
+  const drifted = drifts.size === 0 ? NONE : new Set(found.flatMap(({ item, key }) => (drifts.has(key) ? [item] : [])));
+  let firstByKey: ReadonlyMap<string, FoundItem> | undefined;
+  const textOf = (key: string): string | undefined => {
+    firstByKey ??= new Map(found.toReversed().map((each) => [each.key, each.item]));
+    const item = firstByKey.get(key);
     return item === undefined || item.end - item.start > MAX_KEPT_BYTES
       ? undefined
       : bytes.toString("utf8", item.start, item.end);

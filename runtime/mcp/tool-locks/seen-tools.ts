@@ -1,11 +1,13 @@
 /**
- * What a server last listed under each name that is locked: by it calls are judged, which carry no definition.
+ * What a server last listed under each key that is locked (features/mcp/locked-items.ts): by it calls are judged, which carry
+ * no definition. What is said of tools here holds for prompts and all else that is locked.
  *
  * A server may show one caller what it shows nobody else. So what a caller was shown counts for its calls whatever others see,
- * and neither ends but by a list that was asked for afterwards: not by another page of the same one, and not by an answer
- * that nobody asked for.
+ * and neither ends but by a list that was asked for afterwards: not by another page of the same one, not by an answer
+ * that nobody asked for, and not by one that was asked for a list of another kind.
  */
 import { hashSecret } from "../../shared/keys.ts";
+import { kindOfKey, type LockedKind } from "../../features/mcp/locked-items.ts";
 import type { ToolLock } from "../../features/mcp/tool-lock.ts";
 import { DigestMemory, type ToolDrift, type ToolsCheck } from "./check-tools.ts";
 
@@ -22,7 +24,7 @@ export function isLockedAway(
   return state === "unseen" ? lock.onUnlisted === "deny" : lock.onDrift !== "warn";
 }
 
-/** By name: the digest that is not a reviewed one, "" where it could not be read; undefined: it is as reviewed again. */
+/** By key: the digest that is not a reviewed one, "" where it could not be read; undefined: it is as reviewed again. */
 export type DriftChanges = ReadonlyMap<string, string | undefined>;
 
 export interface Observation {
@@ -36,8 +38,8 @@ export interface Observation {
 export interface Viewing {
   /** Who: user and client. */
   readonly viewer: string;
-  /** When its first page was asked for, see `begin`; NEVER for an answer that was not asked for. */
-  readonly since: number;
+  /** When the first page of such a list was asked for, see `begin`; NEVER for what this answer was not asked for. */
+  readonly since: (kind: LockedKind) => number;
 }
 
 export const NEVER = -1;
@@ -56,6 +58,7 @@ export class SeenTools {
   readonly #drifted = new Map<string, number>();
   /** By `#ownKey`, the digest of what this viewer was shown instead of what was reviewed. */
   readonly #own = new Map<string, string>();
+  /** By kind and viewer: two lists of one viewer may come at the same time. */
   readonly #runs = new Map<string, Run>();
   /** Definitions that differ, or were never reviewed, for people. */
   readonly #texts = new Map<string, string>();
@@ -65,7 +68,7 @@ export class SeenTools {
   readonly #strangers = new Set<string>();
 
   stateOf(lock: ToolLock, tool: string, viewer: string): ToolState {
-    const digests = lock.tools.get(tool);
+    const digests = lock.items.get(tool);
     if (digests === undefined) return "unlocked";
     const own = this.#own.size === 0 ? undefined : this.#own.get(ownKey(viewer, tool));
     if (own !== undefined && !digests.has(own)) return "changed";
@@ -79,19 +82,20 @@ export class SeenTools {
   }
 
   /** Somebody asks for a list, or for another page of it. @returns when it began */
-  begin(viewer: string, id: string | undefined, isFirstPage: boolean): number {
-    const known = this.#runs.get(viewer);
+  begin(viewer: string, kind: LockedKind, id: string | undefined, isFirstPage: boolean): number {
+    const key = runKey(viewer, kind);
+    const known = this.#runs.get(key);
     if (isFirstPage) this.#time += 1;
     const since = isFirstPage ? this.#time : (known?.since ?? NEVER);
-    this.#runs.delete(viewer);
-    this.#runs.set(viewer, { since, id });
+    this.#runs.delete(key);
+    this.#runs.set(key, { since, id });
     if (this.#runs.size > MAX_VIEWERS) this.#runs.delete(first(this.#runs));
     return since;
   }
 
   /** When the list was asked for that is answered elsewhere than it was asked. */
-  sinceOf(viewer: string, id: string | undefined): number {
-    const run = this.#runs.get(viewer);
+  sinceOf(viewer: string, kind: LockedKind, id: string | undefined): number {
+    const run = this.#runs.get(runKey(viewer, kind));
     return run !== undefined && id !== undefined && run.id === id ? run.since : NEVER;
   }
 
@@ -106,16 +110,17 @@ export class SeenTools {
     const mine = ownKey(viewer, "");
     for (const [tool, digest] of reviewed) {
       const own = mine + tool;
-      if (this.#ends(own, since)) {
+      const at = since(kindOfKey(tool));
+      if (this.#ends(own, at)) {
         this.#own.delete(own);
         changes.set(own, undefined);
       }
-      const isOver = this.#ends(tool, since);
+      const isOver = this.#ends(tool, at);
       if (isOver) changes.set(tool, undefined);
       if (sharesSeen && !this.#digests.has(tool)) changes.set(seenKey(tool), digest);
       if (isOver || !this.#drifted.has(tool)) this.#digests.set(tool, digest);
     }
-    const news = drifts.filter(({ tool, kind, digest = "" }) => {
+    const news = drifts.filter(({ key: tool, kind, digest = "" }) => {
       if (kind === "unlocked") return this.#isNewStranger(tool);
       const isNew = this.#digests.get(tool) !== digest;
       if (isNew || !this.#drifted.has(tool)) changes.set(tool, digest);
@@ -126,7 +131,7 @@ export class SeenTools {
       this.#setOwn(own, digest);
       return isNew;
     });
-    for (const { tool } of news) this.#keepText(tool, textOf(tool));
+    for (const { key } of news) this.#keepText(key, textOf(key));
     return { news, changes };
   }
 
@@ -158,13 +163,13 @@ export class SeenTools {
   keep(lock: ToolLock): void {
     const isFull = this.#drifted.size > MAX_DRIFTED;
     for (const key of this.#drifted.keys())
-      if (isFull && !lock.tools.has(toolOfKey(key))) {
+      if (isFull && !lock.items.has(toolOfKey(key))) {
         this.#drifted.delete(key);
         this.#own.delete(key);
       }
     for (const tool of this.#digests.keys())
-      if (!lock.tools.has(tool) && !this.#drifted.has(tool)) this.#digests.delete(tool);
-    for (const tool of this.#strangers) if (lock.tools.has(tool)) this.#strangers.delete(tool);
+      if (!lock.items.has(tool) && !this.#drifted.has(tool)) this.#digests.delete(tool);
+    for (const tool of this.#strangers) if (lock.items.has(tool)) this.#strangers.delete(tool);
   }
 
   #keepText(tool: string, text: string | undefined): void {
@@ -204,12 +209,16 @@ const MAX_STRANGERS = 1_000;
 const MAX_DRIFTED = 10_000;
 /** Of 32 KiB at most, the latest ones. */
 const MAX_TEXTS = 32;
-/** Those who listed last. */
+/** Lists of those who listed last. */
 const MAX_VIEWERS = 10_000;
 /** Tools that somebody was shown otherwise, those of the latest lists. */
 export const MAX_OWN = 1_000;
 
-/** Of a tool as one viewer was shown it; no name that anybody locks begins so. */
+function runKey(viewer: string, kind: LockedKind): string {
+  return kind + viewer;
+}
+
+/** Of a tool as one viewer was shown it; no key of an item begins so. */
 function ownKey(viewer: string, tool: string): string {
   return `\0${hashSecret(viewer)}\0${tool}`;
 }
@@ -218,7 +227,7 @@ export function isOwnKey(key: string): boolean {
   return key.startsWith("\0");
 }
 
-/** Of a tool that some process was shown as reviewed; no name that anybody locks begins so. */
+/** Of a tool that some process was shown as reviewed; no key of an item begins so. */
 const SEEN = "\u0001";
 
 function seenKey(tool: string): string {

@@ -1,19 +1,21 @@
-/** What this process knows of the tools of each route with a lock; it outlives reloads. */
+/** What this process knows of the tools, and what else is locked, of each route with a lock; it outlives reloads. */
 import type { CompiledRoute } from "../../config/compiled.ts";
+import { itemKey, LOCKABLE, LOCKED_KINDS, type LockedKind } from "../../features/mcp/locked-items.ts";
 import type { ToolLock } from "../../features/mcp/tool-lock.ts";
+import type { McpFacts } from "../../policy/facts.ts";
 import type { ListAnswer } from "../lists/list-answer.ts";
 import { checkTools, type ToolDrift, type ToolsCheck } from "./check-tools.ts";
 import { SeenTools, type DriftChanges, type ToolState, type Viewing } from "./seen-tools.ts";
 
 export interface ToolLocks {
-  /** @param viewer who calls it */
-  stateOf(route: CompiledRoute, lock: ToolLock, tool: string, viewer: string): ToolState;
+  /** @param key see `calledKey` @param viewer who calls it */
+  stateOf(route: CompiledRoute, lock: ToolLock, key: string, viewer: string): ToolState;
   /** As far as this process knows: see `SeenTools`. */
   differences(route: CompiledRoute): ReturnType<SeenTools["differences"]>;
-  definitionOf(route: CompiledRoute, tool: string): string | undefined;
+  definitionOf(route: CompiledRoute, key: string): string | undefined;
   /** Somebody asks for tools, see `SeenTools`. */
-  begin(route: CompiledRoute, viewer: string, id: string | undefined, isFirstPage: boolean): number;
-  sinceOf(route: CompiledRoute, viewer: string, id: string | undefined): number;
+  begin(route: CompiledRoute, viewer: string, kind: LockedKind, id: string | undefined, isFirstPage: boolean): number;
+  sinceOf(route: CompiledRoute, viewer: string, kind: LockedKind, id: string | undefined): number;
   check(route: CompiledRoute, lock: ToolLock, bytes: Buffer, answer: ListAnswer): ToolsCheck;
   /** Takes what an answer showed for what the server lists now. @returns what differs and was not known to */
   observe(route: CompiledRoute, check: ToolsCheck, viewing: Viewing): readonly ToolDrift[];
@@ -34,15 +36,15 @@ export function createToolLocks(share?: (routeKey: string, changes: DriftChanges
     return known;
   };
   return {
-    stateOf: ({ key }, lock, tool, viewer) => seenOf(key).stateOf(lock, tool, viewer),
+    stateOf: (route, lock, key, viewer) => seenOf(route.key).stateOf(lock, key, viewer),
     differences(route) {
       const { changed, unlocked } = seen.get(route.key)?.differences() ?? NO_DIFFERENCES;
       const lock = toolLockOf(route);
-      return { changed: new Set([...changed].filter((tool) => lock?.tools.has(tool))), unlocked };
+      return { changed: new Set([...changed].filter((key) => lock?.items.has(key))), unlocked };
     },
-    definitionOf: ({ key }, tool) => seen.get(key)?.definitionOf(tool),
-    begin: ({ key }, viewer, id, isFirstPage) => seenOf(key).begin(viewer, id, isFirstPage),
-    sinceOf: ({ key }, viewer, id) => seenOf(key).sinceOf(viewer, id),
+    definitionOf: (route, key) => seen.get(route.key)?.definitionOf(key),
+    begin: ({ key }, viewer, kind, id, isFirstPage) => seenOf(key).begin(viewer, kind, id, isFirstPage),
+    sinceOf: ({ key }, viewer, kind, id) => seenOf(key).sinceOf(viewer, kind, id),
     check: ({ key }, lock, bytes, answer) => checkTools(lock, seenOf(key).memory, bytes, answer),
     observe(route, check, viewing) {
       const { key } = route;
@@ -74,4 +76,17 @@ const MAX_WITHOUT_LOCK = 1_000;
 
 export function toolLockOf({ mcp }: CompiledRoute): ToolLock | undefined {
   return mcp?.kind === "server" ? mcp.toolLock : undefined;
+}
+
+/** What the lock has to say about: a call of a tool, the use of a prompt, the completion of a template. */
+export function calledKey({ kinds }: ToolLock, { method, tool, prompt, resource }: McpFacts): string | undefined {
+  if (tool !== undefined) return itemKey("tool", tool);
+  if ((method === "prompts/get" || prompt !== undefined) && kinds.has("prompt")) return itemKey("prompt", prompt ?? "");
+  const isTemplate = method === "completion/complete" && resource !== undefined && kinds.has("template");
+  return isTemplate ? itemKey("template", resource) : undefined;
+}
+
+/** What the lock compares in the answer to such a request. */
+export function lockedKindOf({ kinds }: ToolLock, method: string | undefined): LockedKind | undefined {
+  return LOCKED_KINDS.find((kind) => kinds.has(kind) && LOCKABLE[kind].methods.some((each) => each === method));
 }

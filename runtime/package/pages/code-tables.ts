@@ -45,20 +45,20 @@ export const MCP_DENIALS: readonly (readonly [reason: string, answer: string, me
   [
     "tool-changed",
     "200 to a tool call, else 403; −31403",
-    "The server has changed this tool since it was reviewed",
+    "The server has changed this tool, prompt or resource template since it was reviewed",
     "`gateway tools diff`; see [A tool changed under you](#a-tool-changed-under-you)",
   ],
   [
     "tool-not-reviewed",
     "200 to a tool call, else 403; −31403",
-    "Nothing was reviewed under the name of this tool",
+    "Nothing was reviewed under the name of this tool, prompt or resource template",
     "`gateway tools diff`; see [A tool changed under you](#a-tool-changed-under-you)",
   ],
   [
     "tool-not-listed",
     "200 to a tool call, else 403; −31403",
-    "`on_unlisted: deny`, and no list has shown this tool since the lock is there",
-    "The client lists the tools and repeats the call",
+    "`on_unlisted: deny`, and no list has shown this tool, prompt or resource template since the lock is there",
+    "The client lists them and repeats the call",
   ],
   [
     "insufficient-scope",

@@ -8,6 +8,7 @@
 import type { CompiledRoute } from "../../config/compiled.ts";
 import { findRoute, type Snapshots } from "../../config/snapshot.ts";
 import type { Blocks } from "../../identity/blocks.ts";
+import { kindOfKey, type LockedKind } from "../../features/mcp/locked-items.ts";
 import { toolLockOf, type ToolLocks } from "../../mcp/tool-locks/tool-locks.ts";
 import { task } from "../../shared/faults/guard.ts";
 
@@ -30,13 +31,20 @@ export interface ListChangesDeps {
 
 const CHECK_MS = 1_000;
 const ALL: readonly ChangedList[] = ["tools", "prompts", "resources"];
-const TOOLS: readonly ChangedList[] = ["tools"];
+/** What is locked stands in these; instructions in none. */
+const LIST_OF: Readonly<Record<LockedKind, ChangedList | undefined>> = {
+  tool: "tools",
+  prompt: "prompts",
+  template: "resources",
+  instructions: undefined,
+};
 
 /** What users of a route see depends on. */
 interface Seen {
   readonly policy: CompiledRoute["policy"] | undefined;
   readonly mcp: CompiledRoute["mcp"];
-  readonly tools: string;
+  /** What is blocked or has drifted, by list. */
+  readonly lists: Readonly<Record<ChangedList, string>>;
 }
 
 export function createListChanges({ snapshots, toolLocks, blocks }: ListChangesDeps): ListChanges {
@@ -46,9 +54,14 @@ export function createListChanges({ snapshots, toolLocks, blocks }: ListChangesD
     const route = findRoute(snapshots.current(), routeKey);
     const blocked = blocks?.hasTools(routeKey) === true ? blocks.blockedTools(routeKey) : [];
     const hides = route !== undefined && toolLockOf(route)?.onDrift === "hide";
-    const changed = hides ? [...toolLocks.differences(route).changed] : [];
-    const tools = blocked.length + changed.length === 0 ? "" : JSON.stringify([blocked.toSorted(), changed.toSorted()]);
-    return { policy: route?.policy, mcp: route?.mcp, tools };
+    const changed = hides ? [...toolLocks.differences(route).changed].toSorted() : [];
+    const of = (list: ChangedList): readonly string[] => changed.filter((key) => LIST_OF[kindOfKey(key)] === list);
+    const lists = {
+      tools: JSON.stringify([blocked.toSorted(), of("tools")]),
+      prompts: JSON.stringify(of("prompts")),
+      resources: JSON.stringify(of("resources")),
+    };
+    return { policy: route?.policy, mcp: route?.mcp, lists };
   };
 
   const check = (): void => {
@@ -57,7 +70,8 @@ export function createListChanges({ snapshots, toolLocks, blocks }: ListChangesD
       const now = look(routeKey);
       each.seen = now;
       const isRoute = seen.policy !== now.policy || seen.mcp !== now.mcp;
-      if (isRoute || seen.tools !== now.tools) for (const tell of Array.from(each.tells)) tell(isRoute ? ALL : TOOLS);
+      const lists = isRoute ? ALL : ALL.filter((list) => seen.lists[list] !== now.lists[list]);
+      if (lists.length > 0) for (const tell of Array.from(each.tells)) tell(lists);
     }
   };
   const timer = setInterval(task("the look at what changes lists", check), CHECK_MS);

@@ -1,11 +1,11 @@
 /**
  * Lists of an MCP server on their way to a client: tools, prompts and resources that the caller may not use are left out,
- * by the same policy that decides about their use; and tools that are not as they were reviewed (tool-lock.ts).
+ * by the same policy that decides about their use; and what is not as it was reviewed (tool-lock.ts).
  *
  * Untrusted input: the upstream's answer. Promises: an answer to a list request passes filtered or not at all; a request is
  * always answered; a page on which all is hidden is filled from those behind it, since some clients read only one.
  */
-import { filterAnswer, type FilteredAnswer } from "../../mcp/lists/filter-answer.ts";
+import { filterAnswer, nextPage, type FilteredAnswer } from "../../mcp/lists/filter-answer.ts";
 import { EventBlocks, renderEvent, type EventBlock } from "../../mcp/lists/event-blocks.ts";
 import { LISTS, readListAnswer } from "../../mcp/lists/list-answer.ts";
 import type { McpMessage } from "../../mcp/message.ts";
@@ -19,7 +19,7 @@ import { keepsFor, type ListDeps, type ListRules } from "./list-rules.ts";
 import { withoutThose, type AnswerReader, type ListReceiver } from "./list-receiver.ts";
 import { StrayReader } from "./stray-reader.ts";
 import { lockReaderFor } from "./tool-lock.ts";
-import { canonicalJson, parseVerbatim } from "../../shared/canonical-json.ts";
+import { lockedKindOf } from "../../mcp/tool-locks/tool-locks.ts";
 import { guard } from "../../shared/faults/guard.ts";
 import { isEventStream } from "../forwarding/response-headers.ts";
 
@@ -36,23 +36,29 @@ interface Head {
 /** @returns undefined where nothing would be left out or compared */
 export function listReaderFor(deps: ListDeps, context: RequestContext, next: ListReceiver): AnswerReader | undefined {
   const { exchange, prepared, message } = context;
+  const { toolLock } = prepared;
   const filters = prepared.filtersLists || deps.blocks?.hasTools(prepared.route.key) === true;
-  if (!filters && prepared.toolLock === undefined) return undefined;
+  if (!filters && toolLock === undefined) return undefined;
   // Answers that were missed come again in streams that are opened by GET.
   const isStream = exchange.method === "GET";
   // Lax servers answer a notification, too.
   const method = message?.facts.method;
-  const isList = filters ? LISTS.some((list) => list.method === method) : method === "tools/list";
+  const isFiltered = filters && LISTS.some((list) => list.method === method);
+  const lockedKind = toolLock && lockedKindOf(toolLock, method);
+  const isList = isFiltered || lockedKind !== undefined;
   // A client takes its tools from whichever stream they come in, and a server under a lock is one that may try it.
   const isOther = !isStream && !isList;
-  if (isOther && (prepared.toolLock === undefined || exchange.method !== "POST")) return undefined;
+  if (isOther && (toolLock === undefined || exchange.method !== "POST")) return undefined;
   const lock = lockReaderFor(deps, context);
   const keeps = filters ? keepsFor(deps, context) : undefined;
-  if (isOther) return new StrayReader(message?.kind === "request" ? message.id : undefined, { keeps, lock }, next);
+  if (isOther) {
+    const ownId = message?.kind === "request" ? message.id : undefined;
+    return new StrayReader(ownId, { keeps, lock, lockedKinds: toolLock?.kinds }, next);
+  }
   const takesEvents = isStream && /event-stream/i.test(exchange.header("accept") ?? "");
   const isAnsweredElsewhere = context.messageAddress !== undefined;
   const count = ({ hidden, shown }: Pick<FilteredAnswer, "hidden" | "shown">): void => {
-    if (context.outcome === undefined) return;
+    if (context.outcome === undefined || lockedKind === "instructions") return;
     const lists = (context.outcome.lists ??= { hidden: 0, shown: 0 });
     lists.hidden += hidden;
     lists.shown += shown;
@@ -253,7 +259,7 @@ export class ListReader implements AnswerReader {
       MAX_REFILL_MS,
     );
     this.#mode = "plain";
-    this.#next.askAgain(nextPage(message, nextCursor));
+    this.#next.askAgain(nextPage(message.bytes, nextCursor));
     return true;
   }
 
@@ -285,12 +291,6 @@ export class ListReader implements AnswerReader {
     const last = `{"jsonrpc":"2.0","id":${id ?? "null"},"error":${JSON.stringify(error)}}`;
     this.#next.refuseAnswer(why, id === undefined ? undefined : renderEvent([], last));
   }
-}
-
-/** The same request for another page; numbers stay as they were written. */
-function nextPage({ bytes }: McpMessage, cursor: string): Buffer {
-  const message = parseVerbatim(bytes.toString("utf8")) as { readonly params?: object };
-  return Buffer.from(canonicalJson({ ...message, params: { ...message.params, cursor } }));
 }
 
 const UNANSWERED = "the end of an answer to a list request without a response";

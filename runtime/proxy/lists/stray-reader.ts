@@ -1,6 +1,6 @@
 /**
- * Lists in answers to requests for something else. Clients know an answer by its id alone, so a server can hand its tools to
- * them in the answer to any other request, past whoever looks at lists.
+ * Lists in answers to requests for something else. Clients know an answer by its id alone, so a server can hand its tools,
+ * and what else is locked, to them in the answer to any other request, past whoever looks at lists.
  *
  * Untrusted input: the upstream's answer. Promise: what may hold a list passes filtered or not at all; all else passes as it is,
  * however large.
@@ -16,14 +16,17 @@ import { withoutThose, type AnswerReader, type ListReceiver } from "./list-recei
 import type { ListRules } from "./list-rules.ts";
 
 const MAX_BYTES = 8 * 1024 * 1024;
-/** What could be the member `tools`, also for a client that reads loosely or resolves escapes; texts may speak of it. */
+/** What could be such a member, also for a client that reads loosely or resolves escapes; texts may speak of it. */
 const TOOLS = /(?<!\\)"tool|\\u0(?:0[4-7]|17f)/i;
-const LONGEST_MARK = 8;
+/** The same for all that a lock may be on; in the bytes of UTF-8, as they are read here, stands the long s. */
+const ANY = /(?<!\\)"(?:tool|prompt|re(?:s|\xc5\xbf)ourcet|in(?:s|\xc5\xbf)tr)|\\u0(?:0[4-7]|17f)/i;
+const LONGEST_MARK = 12;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 export class StrayReader implements AnswerReader {
   readonly #ownId: string | undefined;
   readonly #rules: ListRules;
+  readonly #marks: RegExp;
   readonly #next: ListReceiver;
   /** `watched`: too large to be read; ends where it could hold a list. */
   #mode: "plain" | "body" | "events" | "watched" = "plain";
@@ -38,6 +41,7 @@ export class StrayReader implements AnswerReader {
   constructor(ownId: string | undefined, rules: ListRules, next: ListReceiver) {
     this.#ownId = ownId;
     this.#rules = rules;
+    this.#marks = (rules.lockedKinds?.size ?? 0) > 1 ? ANY : TOOLS;
     this.#next = next;
   }
 
@@ -65,7 +69,7 @@ export class StrayReader implements AnswerReader {
     if (this.#body.length <= MAX_BYTES) return;
     this.#mode = "watched";
     const begun = this.#body.take();
-    if (mayHoldList(begun)) return this.refuseAnswer(TOO_LARGE);
+    if (this.#mayHoldList(begun)) return this.refuseAnswer(TOO_LARGE);
     this.#next.onHead(this.#status, this.#headers);
     this.#watch(begun);
   }
@@ -114,7 +118,7 @@ export class StrayReader implements AnswerReader {
 
   /** @returns undefined for what must not pass */
   #read(bytes: Buffer): Buffer | "as it came" | undefined {
-    if (!mayHoldList(bytes)) return "as it came";
+    if (!this.#mayHoldList(bytes)) return "as it came";
     const answer = readListAnswer(bytes);
     if (answer === "unreadable") return undefined;
     if (answer === "none" || (this.#ownId !== undefined && sameId(answer.id, this.#ownId))) return "as it came";
@@ -123,9 +127,13 @@ export class StrayReader implements AnswerReader {
     return filterAnswer(bytes, answer, { keeps: keeps?.(), leavesOut, isModern: false }).bytes;
   }
 
+  #mayHoldList(bytes: Buffer): boolean {
+    return this.#marks.test(bytes.toString("latin1"));
+  }
+
   #watch(chunk: Buffer): void {
     const seen = Buffer.concat([this.#tail, chunk]);
-    if (mayHoldList(seen)) return this.refuseAnswer(TOO_LARGE);
+    if (this.#mayHoldList(seen)) return this.refuseAnswer(TOO_LARGE);
     this.#tail = seen.subarray(-LONGEST_MARK);
     this.#next.onData(chunk);
   }
@@ -133,7 +141,3 @@ export class StrayReader implements AnswerReader {
 
 const UNREADABLE = "an answer that cannot be read, and may hold tools";
 const TOO_LARGE = `an answer of more than ${MAX_BYTES} bytes that may hold tools`;
-
-function mayHoldList(bytes: Buffer): boolean {
-  return TOOLS.test(bytes.toString("latin1"));
-}

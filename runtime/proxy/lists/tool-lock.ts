@@ -1,6 +1,6 @@
 /**
- * The lock on a route's tools: what its lists show is compared with what was reviewed, recorded and counted, and calls of
- * tools that differ are denied where the route says so.
+ * The lock on a route's tools, and where it has them on prompts, resource templates and instructions: what its server shows is
+ * compared with what was reviewed, recorded and counted, and calls of what differs are denied where the route says so.
  */
 import { formatDriftRecord } from "../../audit/drift-record.ts";
 import type { ListedTools } from "../../mcp/listed-tools.ts";
@@ -8,8 +8,9 @@ import type { Notify } from "../../audit/events.ts";
 import type { RecordWriter } from "../../audit/record-writer.ts";
 import type { ToolDrift } from "../../mcp/tool-locks/check-tools.ts";
 import { isLockedAway, NEVER, type ToolState } from "../../mcp/tool-locks/seen-tools.ts";
+import { kindOfKey, nameOfKey, type LockedKind } from "../../features/mcp/locked-items.ts";
 import { idKey } from "../../mcp/message-id.ts";
-import type { ToolLocks } from "../../mcp/tool-locks/tool-locks.ts";
+import { calledKey, lockedKindOf, type ToolLocks } from "../../mcp/tool-locks/tool-locks.ts";
 import type { FoundItem, ListAnswer } from "../../mcp/lists/list-answer.ts";
 import type { Decision } from "../../policy/facts.ts";
 import { lockedDecision } from "../../policy/tool-lock.ts";
@@ -37,14 +38,14 @@ export interface ToolLockDeps {
  */
 const SHOW_HEADER = "x-gateway-tool-lock";
 
-/** What is known of the tool that is called; undefined for other messages, and on routes without a lock. */
+/** What is known of the tool that is called, or of what else is used; undefined for other messages, and on routes without a lock. */
 export function calledToolState(
   { toolLocks }: Pick<ToolLockDeps, "toolLocks">,
   { prepared, message, principal }: RequestContext,
 ): ToolState | undefined {
   const { toolLock, route } = prepared;
-  const tool = message?.facts.tool;
-  return toolLock && tool !== undefined ? toolLocks?.stateOf(route, toolLock, tool, viewerOf(principal)) : undefined;
+  const key = toolLock && message && calledKey(toolLock, message.facts);
+  return toolLock && key !== undefined ? toolLocks?.stateOf(route, toolLock, key, viewerOf(principal)) : undefined;
 }
 
 function viewerOf(principal: RequestContext["principal"]): string {
@@ -55,7 +56,8 @@ function viewerOf(principal: RequestContext["principal"]): string {
 export function lockDenial(deps: ToolLockDeps, context: RequestContext): Decision | undefined {
   const { toolLock } = context.prepared;
   const state = toolLock && calledToolState(deps, context);
-  return state !== undefined && isLockedAway(toolLock, state) ? lockedDecision(state) : undefined;
+  if (state === undefined || !isLockedAway(toolLock, state)) return undefined;
+  return lockedDecision(state, context.message?.facts.tool !== undefined);
 }
 
 export interface ReadOptions {
@@ -77,22 +79,24 @@ export function lockReaderFor(deps: ToolLockDeps, context: RequestContext): Lock
   const mayHide = onDrift !== "warn" && context.exchange.header(SHOW_HEADER) !== "show";
   const { message, principal } = context;
   const viewer = viewerOf(principal);
-  const asked =
-    message?.facts.method === "tools/list"
-      ? toolLocks.begin(route, viewer, idKey(message.id), !hasCursor(message.bytes))
-      : undefined;
+  const asked = lockedKindOf(toolLock, message?.facts.method);
+  const askedSince =
+    asked && message ? toolLocks.begin(route, viewer, asked, idKey(message.id), !hasCursor(message.bytes)) : NEVER;
   return (bytes, answer, { isError = false, isStray = false } = {}) => {
     const check = toolLocks.check(route, toolLock, bytes, answer);
     if (!isError) {
-      const since = isStray ? toolLocks.sinceOf(route, viewer, idKey(answer.id)) : (asked ?? NEVER);
+      const since = (kind: LockedKind): number =>
+        isStray ? toolLocks.sinceOf(route, viewer, kind, idKey(answer.id)) : kind === asked ? askedSince : NEVER;
       const news = toolLocks.observe(route, check, { viewer, since });
       if (news.length > 0) tell(deps, context, news);
       if (check.drifts.length > 0) deps.metrics?.toolsDrifted(route, check.drifts);
     }
     if (!mayHide) return NOTHING;
+    if (onDrift === "hide" || check.drifted.size === 0) return check.drifted;
     // Under `deny` one sees the tool and hears why it cannot be called. Of one whose name is read in two ways nobody knows
-    // which calls to deny.
-    return onDrift === "hide" ? check.drifted : new Set([...check.drifted].filter(({ name }) => name === undefined));
+    // which calls to deny; and instructions work without a call.
+    const texts = new Set(answer.lists.flatMap(({ kind, items }) => (kind === "instructions" ? items : [])));
+    return new Set([...check.drifted].filter((item) => item.name === undefined || texts.has(item)));
   };
 }
 
@@ -117,14 +121,16 @@ function tell({ records, clock, notify }: ToolLockDeps, context: RequestContext,
     bundleDigest: snapshot.digest,
     route,
     user: principal?.user,
-    drifts,
+    drifts: drifts.map(({ key, kind, digest }) => ({ item: kindOfKey(key), name: nameOfKey(key), kind, digest })),
   });
   // At most one line for an answer, and none for what was told: there is nobody to wait for room.
   void records.write(line);
-  const tools = drifts
-    .slice(0, MAX_TOLD_TOOLS)
-    .map(({ tool, kind }) => ({ name: tool.slice(0, MAX_TOLD_NAME), change: kind }));
+  const tools = drifts.slice(0, MAX_TOLD_TOOLS).map(({ key, kind }) => ({
+    name: nameOfKey(key).slice(0, MAX_TOLD_NAME),
+    ...(kindOfKey(key) !== "tool" && { item: kindOfKey(key) }),
+    change: kind,
+  }));
   // The same in every process that sees it.
-  const subject = digestOf([route, drifts.map(({ tool, kind, digest = "" }) => [tool, kind, digest])]);
+  const subject = digestOf([route, drifts.map(({ key, kind, digest = "" }) => [key, kind, digest])]);
   notify?.({ type: "tools.drift", subject, data: { route, count: drifts.length, tools } });
 }

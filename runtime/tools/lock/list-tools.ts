@@ -1,13 +1,15 @@
 /**
- * The tools of an MCP server as one user is shown them, asked for as a client would: first as revision 2026-07-28 has it, then
- * with a session.
+ * The tools, prompts, resource templates and instructions of an MCP server as one user is shown them, asked for as a client
+ * would: first as revision 2026-07-28 has it, then with a session.
  *
  * Trusted input: the address, and the token that is sent there and nowhere else. Untrusted input: everything answered.
  * Promises: bounded in pages, tools, bytes and time; definitions come out exactly as they were listed; no error has the token.
  */
+import { LOCKABLE, type LockedKind } from "../../features/mcp/locked-items.ts";
 import { createOperatorFetch, type OperatorFetch } from "../../http/fetch/operator-fetch.ts";
 import { visibleJson, toolOf, type LockedTool } from "../../features/mcp/tool-lock-file.ts";
 import { EventBlocks } from "../../mcp/lists/event-blocks.ts";
+import { ACCESS_DENIED_CODE } from "../../mcp/refuse.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { NumberToken } from "../../shared/canonical-json.ts";
 import { parseExactJson, type ExactJson, type ExactObject } from "../../shared/json/exact-json.ts";
@@ -22,6 +24,8 @@ const MAX_PAGES = 64;
 const MAX_ALL_BYTES = 16 * 1024 * 1024;
 const MAX_ALL_MS = 120_000;
 const MAX_TOOLS = 10_000;
+/** The server has no such method; or policy lets the user not use it, who is shown nothing then. */
+const NONE: ReadonlySet<string> = new Set(["-32601", String(ACCESS_DENIED_CODE)]);
 
 export interface Asker {
   /** Of the MCP server, as its users know it. */
@@ -37,36 +41,58 @@ export async function listTools(
 ): Promise<readonly LockedTool[]> {
   const server = new Server(url, token, fetch);
   const first = await server.ask("tools/list", undefined);
-  if (first.result) return readPages(server, first.result);
+  if (first.result) {
+    const tools = await readPages(server, "tool", first.result);
+    return [...tools, ...(await readOthers(server, await server.askIfAny("server/discover")))];
+  }
   // What is no answer of this revision is none to a question of it (MCP 2026-07-28, backward compatibility).
   if (first.status === 401 || first.status === 403 || first.status >= 500) throw first.refusal();
-  await server.open();
+  const greeting = await server.open();
   try {
     const opened = await server.ask("tools/list", undefined);
     if (!opened.result) throw opened.refusal();
-    return await readPages(server, opened.result);
+    const tools = await readPages(server, "tool", opened.result);
+    return [...tools, ...(await readOthers(server, greeting))];
   } finally {
     await server.close();
   }
 }
 
-async function readPages(server: Server, first: ExactObject): Promise<readonly LockedTool[]> {
+/** @param greeting has the instructions */
+async function readOthers(server: Server, greeting: ExactObject | undefined): Promise<readonly LockedTool[]> {
+  const found: LockedTool[] = [];
+  for (const kind of ["prompt", "template"] as const) {
+    const first = await server.askIfAny(LOCKABLE[kind].methods[0]);
+    if (first) found.push(...(await readPages(server, kind, first)));
+  }
+  const text = greeting?.get(LOCKABLE.instructions.member) ?? null;
+  const instructions = toolOf(text, "instructions");
+  if (text !== null && !instructions) throw server.failure("its instructions are not a text");
+  return instructions ? [...found, instructions] : found;
+}
+
+async function readPages(
+  server: Server,
+  kind: Exclude<LockedKind, "instructions">,
+  first: ExactObject,
+): Promise<readonly LockedTool[]> {
+  const { member, word, methods } = LOCKABLE[kind];
   const found: LockedTool[] = [];
   const cursors = new Set<string>();
   for (let page = first; ;) {
-    const tools = page.get("tools");
-    if (!Array.isArray(tools)) throw server.failure("it lists no tools");
+    const tools = page.get(member);
+    if (!Array.isArray(tools)) throw server.failure(`it lists no ${word}s`);
     for (const item of tools as readonly ExactJson[]) {
-      const tool = toolOf(item);
-      if (!tool) throw server.failure("it lists a tool without a name");
+      const tool = toolOf(item, kind);
+      if (!tool) throw server.failure(`it lists a ${word} without a name`);
       found.push(tool);
     }
-    if (found.length > MAX_TOOLS) throw server.failure(`it lists more than ${MAX_TOOLS} tools`);
+    if (found.length > MAX_TOOLS) throw server.failure(`it lists more than ${MAX_TOOLS} ${word}s`);
     const cursor = page.get("nextCursor");
     if (typeof cursor !== "string") return found;
     if (cursors.has(cursor)) throw server.failure("its list leads back to a page before");
     if (cursors.add(cursor).size === MAX_PAGES) throw server.failure(`its list has more than ${MAX_PAGES} pages`);
-    const next = await server.ask("tools/list", cursor);
+    const next = await server.ask(methods[0], cursor);
     if (!next.result) throw next.refusal();
     page = next.result;
   }
@@ -82,6 +108,8 @@ interface Message {
 interface Answer {
   readonly status: number;
   readonly result: ExactObject | undefined;
+  /** There is nothing of it for this user. */
+  readonly isNone: boolean;
   refusal(): GatewayError;
 }
 
@@ -105,8 +133,15 @@ class Server {
     return new GatewayError("tools.list", `Cannot list the tools of "${this.#url}": ${why}`);
   }
 
+  /** @throws GatewayError when that is not known */
+  async askIfAny(method: string): Promise<ExactObject | undefined> {
+    const answer = await this.ask(method, undefined);
+    if (!answer.result && !answer.isNone) throw answer.refusal();
+    return answer.result;
+  }
+
   /** @param cursor of the page; undefined: the first */
-  ask(method: "tools/list", cursor: string | undefined): Promise<Answer> {
+  ask(method: string, cursor: string | undefined): Promise<Answer> {
     const meta = {
       "io.modelcontextprotocol/protocolVersion": MODERN,
       "io.modelcontextprotocol/clientCapabilities": {},
@@ -116,13 +151,14 @@ class Server {
     return this.#post(method, params);
   }
 
-  /** Begins a session. */
-  async open(): Promise<void> {
+  /** Begins a session. @returns what the server says of itself */
+  async open(): Promise<ExactObject> {
     this.#isModern = false;
     const params = { protocolVersion: LEGACY, capabilities: {}, clientInfo: CLIENT };
     const answer = await this.#post("initialize", params);
     if (!answer.result) throw answer.refusal();
     await this.#send({ jsonrpc: "2.0", method: "notifications/initialized" });
+    return answer.result;
   }
 
   async close(): Promise<void> {
@@ -144,8 +180,10 @@ class Server {
     const message = answerTo(String(id), body, response);
     const result = message?.get("result");
     const error = message?.get("error");
+    const code = error instanceof Map ? (error as ExactObject).get("code") : undefined;
     return {
       status,
+      isNone: code instanceof NumberToken && NONE.has(code.text),
       result: status === 200 && result instanceof Map ? (result as ExactObject) : undefined,
       refusal: () => this.failure(refusalText(status, error)),
     };

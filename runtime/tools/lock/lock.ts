@@ -1,6 +1,7 @@
 /** `gateway tools lock` and `gateway tools diff`. */
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 
+import { LOCKED_KINDS } from "../../features/mcp/locked-items.ts";
 import {
   formatToolLock,
   parseToolLock,
@@ -38,8 +39,8 @@ export async function lockTools(path: string, options: ToolsOptions): Promise<To
   const changes: ServerChanges[] = [];
   for (const url of urls) {
     const listed = await listFor(url, tokens);
-    changes.push({ url, ...compareTools(before.get(url) ?? [], listed) });
-    servers.set(url, listed);
+    changes.push({ url, ...compareTools(before.get(url)?.items ?? [], listed) });
+    servers.set(url, { kinds: new Set(LOCKED_KINDS), items: listed });
   }
   const differs = changes.some(hasChanges) || urls.some((url) => !before.has(url));
   const text = formatToolLock(servers);
@@ -58,7 +59,9 @@ export async function diffTools(path: string, options: ToolsOptions): Promise<To
   for (const url of urlsOf(options, lock)) {
     const locked = lock.get(url);
     if (!locked) throw new GatewayError("tools.lock", `Cannot compare "${url}": ${path} has nothing of it`);
-    changes.push({ url, ...compareTools(locked, await listFor(url, tokens)) });
+    const listed = (await listFor(url, tokens)).filter(({ kind }) => locked.kinds.has(kind));
+    const notLocked = LOCKED_KINDS.filter((kind) => !locked.kinds.has(kind));
+    changes.push({ url, ...compareTools(locked.items, listed), notLocked });
   }
   const differs = changes.some(hasChanges);
   return { text: render(changes, options, differs ? `differs from ${path}` : `as in ${path}`), differs };
@@ -73,7 +76,7 @@ async function listFor(url: string, tokens: readonly string[]): Promise<readonly
   const lists: (readonly LockedTool[])[] = [];
   for (const token of tokens) lists.push(await listTools({ url, token }));
   const all = union(lists);
-  if (all.length === 0)
+  if (all.every(({ kind }) => kind === "instructions"))
     throw new GatewayError(
       "tools.list",
       `Cannot list the tools of "${url}": it shows none, which an outage looks like, too`,

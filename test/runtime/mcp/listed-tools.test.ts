@@ -58,7 +58,7 @@ test("what was listed before is compared with new rules when they are loaded", (
 
 test("what is locked is compared at load", () => {
   const route = routeWith("{ mcp_tool: delete_secret }");
-  const toolLock = { tools: new Map([["DELETE_SECRET", {}]]) };
+  const toolLock = { items: new Map([["DELETE_SECRET", {}]]) };
   listed.follow([{ ...route, mcp: { ...route.mcp, toolLock } } as unknown as CompiledRoute]);
   expect(listed.notesOf(route.key)?.uncovered).toEqual([{ tool: "DELETE_SECRET", rule: "delete_secret" }]);
 });

@@ -4,8 +4,11 @@ import { refusedDecision } from "../../../runtime/policy/evaluate.ts";
 import { lockedDecision, lockReason } from "../../../runtime/policy/tool-lock.ts";
 
 test("lockReason() tells decisions of the lock from those of policy", () => {
-  expect(lockReason(lockedDecision("changed"))).toBe("tool-changed");
-  expect(lockReason(lockedDecision("unlocked"))).toBe("tool-not-reviewed");
-  expect(lockReason(lockedDecision("unseen"))).toBe("tool-not-listed");
+  for (const isTool of [true, false]) {
+    expect(lockReason(lockedDecision("changed", isTool))).toBe("tool-changed");
+    expect(lockReason(lockedDecision("unlocked", isTool))).toBe("tool-not-reviewed");
+    expect(lockReason(lockedDecision("unseen", isTool))).toBe("tool-not-listed");
+    expect(lockedDecision("changed", isTool).allowWhyFalse.includes("mcp-tool-unauthorized")).toBe(isTool);
+  }
   expect(lockReason(refusedDecision("mcp-tool-unauthorized"))).toBeUndefined();
 });

@@ -71,7 +71,7 @@ function serverRow(
     kind: kindText(kindOf(route)),
     isBlocked: deps.blocks.find({ routeKey: route.key }) !== undefined,
     policy: strange(policyLine(route.policy), 250),
-    tools: lock && { locked: lock.tools.size, changed: deps.toolLocks.differences(route).changed.size },
+    tools: lock && { locked: lock.items.size, changed: deps.toolLocks.differences(route).changed.size },
     upstreams:
       rights.may("operator", route.owner) && route.to.length > 0 ? { all: route.to.length, unwell } : undefined,
     connections: isServer ? counts?.byRoute.get(route.key) : undefined,

@@ -4,6 +4,7 @@ import { stringify } from "yaml";
 import type { CompiledRoute } from "../../../config/compiled.ts";
 import { addressOf as upstreamAddress } from "../../../features/balancing/apply-state.ts";
 import { clientRecipes } from "../../../features/mcp/known-clients.ts";
+import { keyLabel, kindOfKey, nameOfKey } from "../../../features/mcp/locked-items.ts";
 import { toolLockOf } from "../../../mcp/tool-locks/tool-locks.ts";
 import { findNeed, needText } from "../../../oauth/client/learned-needs.ts";
 import type {
@@ -37,7 +38,8 @@ const MAX_POLICY_LINES = 500;
 export async function routeView(deps: ServersDeps, visit: Visit, route: CompiledRoute): Promise<RouteView> {
   const { snapshot, rights } = visit;
   const lock = toolLockOf(route);
-  const tools = lock ? [...lock.tools.keys()] : [];
+  const locked = lock ? [...lock.items.keys()] : [];
+  const tools = locked.filter((key) => kindOfKey(key) === "tool").map(nameOfKey);
   const block = deps.blocks.find({ routeKey: route.key });
   const headers = headerLines(route, snapshot.settings);
   const { rows, leftOut } = subjectRows(route, tools);
@@ -68,7 +70,7 @@ export async function routeView(deps: ServersDeps, visit: Visit, route: Compiled
     people,
     request: headers.request.map(shownHeader),
     response: headers.response.map(shownHeader),
-    tools: lock && toolsOf(deps, route, tools, lock.onDrift),
+    tools: lock && toolsOf(deps, route, locked, lock.onDrift),
     upstreams: rights.may("operator", route.owner) ? upstreamsOf(deps, route) : undefined,
     connections,
     need,
@@ -237,17 +239,17 @@ const ON_DRIFT = {
 function toolsOf(
   { toolLocks }: ServersDeps,
   route: CompiledRoute,
-  names: readonly string[],
+  locked: readonly string[],
   onDrift: keyof typeof ON_DRIFT,
 ): RouteView["tools"] {
   const { changed, unlocked } = toolLocks.differences(route);
   const rows: ToolRow[] = [
     ...[...changed].map((name) => ({ name, state: "changed" as const })),
     ...[...unlocked].map((name) => ({ name, state: "unlocked" as const })),
-    ...names.filter((name) => !changed.has(name)).map((name) => ({ name, state: "reviewed" as const })),
+    ...locked.filter((key) => !changed.has(key)).map((name) => ({ name, state: "reviewed" as const })),
   ];
   return {
-    rows: rows.slice(0, MAX_TOOLS).map(({ name, state }) => ({ name: strange(name), state })),
+    rows: rows.slice(0, MAX_TOOLS).map(({ name, state }) => ({ name: strange(keyLabel(name)), state })),
     onDrift: ON_DRIFT[onDrift],
     leftOut: Math.max(0, rows.length - MAX_TOOLS),
   };

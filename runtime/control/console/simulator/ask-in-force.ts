@@ -7,7 +7,7 @@ import type { Snapshot } from "../../../config/snapshot.ts";
 import { scopesOfTool } from "../../../features/mcp/tool-scopes.ts";
 import type { RateLimit } from "../../../features/limits/compiled.ts";
 import type { Blocks } from "../../../identity/blocks.ts";
-import { toolLockOf, type ToolLocks } from "../../../mcp/tool-locks/tool-locks.ts";
+import { calledKey, toolLockOf, type ToolLocks } from "../../../mcp/tool-locks/tool-locks.ts";
 import { isLockedAway } from "../../../mcp/tool-locks/seen-tools.ts";
 import { BLOCKED, describeBlock } from "../../../policy/blocks.ts";
 import type { UserFacts } from "../../../policy/facts.ts";
@@ -55,10 +55,11 @@ export function askInForce(
   const tool = facts.mcp?.tool;
   const block = blocks.find({ user: facts.user, routeKey: route.key, tool });
   const lock = toolLockOf(route);
+  const used = lock && facts.mcp && calledKey(lock, facts.mcp);
   const state =
-    lock === undefined || tool === undefined
+    lock === undefined || used === undefined
       ? undefined
-      : toolLocks.stateOf(route, lock, tool, JSON.stringify([facts.user?.id, undefined]));
+      : toolLocks.stateOf(route, lock, used, JSON.stringify([facts.user?.id, undefined]));
   const isLocked = state !== undefined && isLockedAway(lock, state);
   const deniedBy = block ? "block" : isLocked && explained.verdict !== "denied" ? "lock" : undefined;
   const isServer = route.mcp?.kind === "server" ? route.mcp : undefined;
@@ -89,10 +90,10 @@ export function askInForce(
 }
 
 const STATES = {
-  reviewed: "the tool is as it was reviewed",
-  changed: "the tool was last listed otherwise than it was reviewed",
-  unlocked: "the tool was not reviewed",
-  unseen: "the tool was not listed yet by this process",
+  reviewed: "it is as it was reviewed",
+  changed: "it was last listed otherwise than it was reviewed",
+  unlocked: "it was not reviewed",
+  unseen: "it was not listed yet by this process",
 } as const;
 
 function namedAs(question: Question, { id: user, email }: UserFacts): Question {

@@ -1,10 +1,11 @@
 /**
- * Tools as they were reviewed beside those that servers list: what differs, as `gateway tools diff` shows it, and the lock as
+ * Tools, and what else is locked, as they were reviewed beside those that servers list: what differs, as `gateway tools diff` shows it, and the lock as
  * it would be, for whoever reviews it. Nothing is applied here: the lock belongs to the configuration.
  */
 import type { CompiledRoute } from "../../../config/compiled.ts";
 import { compareTools } from "../../../mcp/tool-changes/tool-changes.ts";
 import { formatChanges } from "../../../mcp/tool-changes/words.ts";
+import { itemKey, keyLabel, kindOfKey, type LockedKind } from "../../../features/mcp/locked-items.ts";
 import type { ToolLock } from "../../../features/mcp/tool-lock.ts";
 import { formatToolLock, toolOf, type LockedTool } from "../../../features/mcp/tool-lock-file.ts";
 import { toolLockOf, type ToolLocks } from "../../../mcp/tool-locks/tool-locks.ts";
@@ -44,8 +45,8 @@ export function toolLockScreen({ toolLocks }: ToolLockScreenDeps): Screen {
         href: addressOfId(SCREEN, route.key),
         route: strange(route.key),
         address: strange(address),
-        locked: lock.tools.size,
-        changed: [...changed].filter((tool) => lock.tools.has(tool)).length,
+        locked: lock.items.size,
+        changed: changed.size,
         added: unlocked.size,
         onDrift: lock.onDrift,
       };
@@ -56,14 +57,14 @@ export function toolLockScreen({ toolLocks }: ToolLockScreenDeps): Screen {
   const showRoute = (locked: Locked): ScreenPage => {
     const { route, lock, address } = locked;
     const { changed, unlocked } = toolLocks.differences(route);
-    const names = [...lock.tools.keys()].sort();
-    const stateOf = (tool: string): LockedToolRow["state"] => {
-      if (changed.has(tool)) return "changed";
-      return toolLocks.stateOf(route, lock, tool, "") === "unseen" ? "missing" : "locked";
+    const keys = [...lock.items.keys()].sort();
+    const stateOf = (key: string): LockedToolRow["state"] => {
+      if (changed.has(key)) return "changed";
+      return toolLocks.stateOf(route, lock, key, "") === "unseen" ? "missing" : "locked";
     };
     const rows: LockedToolRow[] = [
-      ...[...unlocked].sort().map((tool) => ({ tool: strange(tool), state: "new" as const })),
-      ...names.map((tool) => ({ tool: strange(tool), state: stateOf(tool) })),
+      ...[...unlocked].sort().map((key) => ({ tool: strange(keyLabel(key)), state: "new" as const })),
+      ...keys.map((key) => ({ tool: strange(keyLabel(key)), state: stateOf(key) })),
     ].toSorted((a, b) => ORDER[a.state] - ORDER[b.state]);
     const listed = listedNow(toolLocks, locked);
     return {
@@ -76,7 +77,7 @@ export function toolLockScreen({ toolLocks }: ToolLockScreenDeps): Screen {
         difference: differenceOf(locked, listed),
         hasReviewed: lock.reviewed !== undefined,
         isWhole: listed.unknown.length === 0,
-        unknown: listed.unknown.slice(0, 20).map((tool) => strange(tool)),
+        unknown: listed.unknown.slice(0, 20).map((key) => strange(keyLabel(key))),
         command: `gateway tools diff FILE --url ${strange(address)}`,
         exportHref: canExport(locked, listed) ? `${addressOfId(SCREEN, route.key)}/${FILE}` : undefined,
         back: `/.gateway/console/${SCREEN}`,
@@ -100,7 +101,7 @@ export function toolLockScreen({ toolLocks }: ToolLockScreenDeps): Screen {
       const found = lockedRoutes(visit).find(({ route }) => route.key === key);
       const listed = found && listedNow(toolLocks, found);
       if (!found || !listed || !canExport(found, listed)) return Promise.resolve(false);
-      const text = formatToolLock(new Map([[found.address, listed.tools]]));
+      const text = formatToolLock(new Map([[found.address, { kinds: found.lock.kinds, items: listed.tools }]]));
       respondText(visit.exchange, 200, text, [
         "content-disposition",
         'attachment; filename="tools.lock.json"',
@@ -128,27 +129,32 @@ interface Listed {
   /** As reviewed, but for those that differ and are known here. */
   readonly tools: readonly LockedTool[];
   readonly changed: readonly LockedTool[];
-  /** Differ, and only other processes know how. */
+  /** Keys of those that differ, and only other processes know how. */
   readonly unknown: readonly string[];
 }
 
 function listedNow(toolLocks: ToolLockScreenDeps["toolLocks"], { route, lock }: Locked): Listed {
   const { changed, unlocked } = toolLocks.differences(route);
-  const different = [...new Set([...changed].filter((tool) => lock.tools.has(tool)).concat([...unlocked]))];
-  const found = different.map((tool) => [tool, readTool(toolLocks.definitionOf(route, tool))] as const);
-  const known = found.flatMap(([tool, read]) => (read?.name === tool ? [read] : []));
-  const names = new Set(different);
-  const knownNames = new Set(known.map(({ name }) => name));
+  const different = new Set([...changed, ...unlocked]);
+  const known = [...different].flatMap((key) => {
+    const read = readTool(toolLocks.definitionOf(route, key), kindOfKey(key));
+    return read && keyOf(read) === key ? [read] : [];
+  });
+  const knownKeys = new Set(known.map(keyOf));
   return {
-    tools: [...(lock.reviewed ?? []).filter(({ name }) => !names.has(name)), ...known],
+    tools: [...(lock.reviewed ?? []).filter((tool) => !different.has(keyOf(tool))), ...known],
     changed: known,
-    unknown: different.filter((tool) => !knownNames.has(tool)),
+    unknown: [...different].filter((key) => !knownKeys.has(key)),
   };
 }
 
-function readTool(text: string | undefined): LockedTool | undefined {
+function keyOf({ kind, name }: LockedTool): string {
+  return itemKey(kind, name);
+}
+
+function readTool(text: string | undefined, kind: LockedKind): LockedTool | undefined {
   const definition = text === undefined ? undefined : parseExactJson(text);
-  return definition === undefined ? undefined : toolOf(definition);
+  return definition === undefined ? undefined : toolOf(definition, kind);
 }
 
 /** Only what is known whole: a lock without a tool locks it out. */
@@ -158,12 +164,12 @@ function canExport({ lock }: Locked, { changed, unknown }: Listed): boolean {
 
 function differenceOf({ lock, address }: Locked, { changed }: Listed): string {
   if (changed.length === 0) return "";
-  const names = new Set(changed.map(({ name }) => name));
-  const before = (lock.reviewed ?? []).filter(({ name }) => names.has(name));
+  const keys = new Set(changed.map(keyOf));
+  const before = (lock.reviewed ?? []).filter((tool) => keys.has(keyOf(tool)));
   const changes = compareTools(before, changed);
   // Of a lock by digests the definition before is not known; the tool is not new.
-  const added = changes.added.filter(({ name }) => !lock.tools.has(name));
-  const changedByDigest = changes.added.filter(({ name }) => lock.tools.has(name));
+  const added = changes.added.filter((tool) => !lock.items.has(keyOf(tool)));
+  const changedByDigest = changes.added.filter((tool) => lock.items.has(keyOf(tool)));
   const text = formatChanges([{ url: address, ...changes, added, changedByDigest }]);
   return text.length > MAX_DIFFERENCE ? text.slice(0, MAX_DIFFERENCE) + CUT : text;
 }

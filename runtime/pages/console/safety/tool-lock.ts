@@ -1,4 +1,4 @@
-/** Tools that were reviewed, and what servers list instead. All texts come visible and bounded. */
+/** Tools, and what else of a server is locked, as they were reviewed, and what servers list instead. All texts come visible and bounded. */
 import { html, type Html } from "../../html.ts";
 import { badge, definitions, emptyState, pager, table } from "../pieces.ts";
 
@@ -108,12 +108,12 @@ export function lockRouteBody(parts: LockRouteParts): Html {
     }
     ${table({
       id: "tools",
-      caption: "Tools, those that differ first",
-      columns: [{ name: "Tool", isHead: true }, { name: "State" }],
+      caption: "Tools and other locked items, those that differ first",
+      columns: [{ name: "Item", isHead: true }, { name: "State" }],
       rows: parts.rows.map(({ tool, state }) => [html`<code><bdi>${tool}</bdi></code>`, STATES[state]]),
-      empty: emptyState("No tool is locked, and none was listed", "Tools appear here once the server lists them."),
+      empty: emptyState("Nothing is locked, and nothing was listed", "Items appear here once the server lists them."),
     })}
-    ${parts.isCut && pager({ note: "There are more tools than are shown here." })}
+    ${parts.isCut && pager({ note: "There are more items than are shown here." })}
     <p class="dim">${SEEN_HERE}</p>
     <p><a class="button" href="${parts.back}">Back to all locks</a></p>`;
 }

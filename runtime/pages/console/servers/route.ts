@@ -183,9 +183,9 @@ function toolsPart(tools: RouteView["tools"]): Html | undefined {
   return html`<h2>Tools</h2>
     ${fullTable({
       id: "tools",
-      caption: `Reviewed tools, those that differ first. What differs: ${onDrift}`,
+      caption: `Reviewed tools and other locked items, those that differ first. What differs: ${onDrift}`,
       columns: [
-        { name: "Tool", isHead: true },
+        { name: "Item", isHead: true },
         { name: "State", kind: "short" },
       ],
       rows: rows.map(({ name, state }) => [html`<code>${name}</code>`, badge(...TOOL_STATES[state])]),

@@ -195,12 +195,12 @@ describe("the page of a route", () => {
     const lock = toolLockOf(route);
     if (!lock) throw new Error("there is no lock");
     const drifts = [
-      { tool: "merge", kind: "changed", digest: "sha256:other" },
-      { tool: "evil\u202e<b>", kind: "unlocked", digest: "sha256:new" },
+      { key: "merge", kind: "changed", digest: "sha256:other" },
+      { key: "evil\u202e<b>", kind: "unlocked", digest: "sha256:new" },
     ] as const;
     world.toolLocks.observe(route, { drifts, reviewed: new Map(), textOf: () => undefined } as never, {
       viewer: "v",
-      since: 1,
+      since: () => 1,
     });
     const body = (await show("default/tools")) ?? "";
     const text = textOfMarkup(body);

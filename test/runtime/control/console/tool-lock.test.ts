@@ -6,6 +6,7 @@ import {
   formatToolLock,
   parseToolLock,
   toolOf,
+  type LockedServer,
   type LockedTool,
 } from "../../../../runtime/features/mcp/tool-lock-file.ts";
 import { readListAnswer } from "../../../../runtime/mcp/lists/list-answer.ts";
@@ -28,7 +29,15 @@ const NEW = '{"name":"drop","description":"Drops"}';
 const ADDRESS = "https://mcp.example/files/mcp";
 
 const tool = (text: string): LockedTool => toolOf(parseExactJson(text) ?? null) as LockedTool;
-const lockFile = formatToolLock(new Map([[ADDRESS, [tool(READ), tool(WRITE)]]]));
+const HELP = toolOf("Read first.", "instructions") as LockedTool;
+const toolsOnly = (...items: readonly LockedTool[]) => ({ kinds: new Set(["tool"] as const), items });
+const TEXTS = "https://mcp.example/texts/mcp";
+const lockFile = formatToolLock(
+  new Map<string, LockedServer>([
+    [ADDRESS, toolsOnly(tool(READ), tool(WRITE))],
+    [TEXTS, { kinds: new Set(["tool", "prompt", "instructions"]), items: [tool(READ), HELP] }],
+  ]),
+);
 
 let world: ConsoleWorld;
 beforeAll(async () => {
@@ -47,6 +56,12 @@ beforeAll(async () => {
         to: http://127.0.0.1:9
         mcp: { server: { tool_lock: { tools: { read: ["${tool(READ).digest}"] }, on_drift: warn } } }
         policy: []
+      - name: texts
+        from: https://mcp.example
+        prefix: /texts
+        to: http://127.0.0.1:9
+        mcp: { server: { path: /mcp, tool_lock: { file: /etc/tools.lock } } }
+        policy: []
       - { name: open, from: https://open.example, to: "http://127.0.0.1:9", mcp: { server: {} }, policy: [] }
     `;
   world = await openConsoleWorld(yaml, { secrets: { "file:/etc/tools.lock": lockFile } });
@@ -54,16 +69,19 @@ beforeAll(async () => {
 
 let viewers = 0;
 function list(name: string, ...tools: readonly string[]): void {
+  observe(name, `"tools":[${tools.join()}]`);
+}
+function observe(name: string, result: string): void {
   const route = world.snapshot.routes.find((each) => each.name === name) as CompiledRoute;
   const lock = toolLockOf(route);
   if (!lock) throw new Error("no lock");
-  const bytes = Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{"tools":[${tools.join()}]}}`);
+  const bytes = Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{${result}}}`);
   const answer = readListAnswer(bytes);
   if (typeof answer === "string") throw new Error(answer);
   viewers += 1;
-  const since = world.toolLocks.begin(route, String(viewers), "1", true);
+  const since = world.toolLocks.begin(route, String(viewers), "tool", "1", true);
   const check = world.toolLocks.check(route, lock, bytes, answer);
-  world.toolLocks.observe(route, check, { viewer: String(viewers), since });
+  world.toolLocks.observe(route, check, { viewer: String(viewers), since: () => since });
 }
 
 const screen = () => toolLockScreen({ toolLocks: world.toolLocks });
@@ -100,9 +118,33 @@ describe("the tool lock's screen", () => {
     expect(
       reading.servers
         .get(ADDRESS)
-        ?.map(({ digest }) => digest)
+        ?.items.map(({ digest }) => digest)
         .toSorted(),
     ).toEqual([tool(CHANGED), tool(NEW), tool(WRITE)].map(({ digest }) => digest).toSorted());
+  });
+
+  test("shows prompts and instructions that differ, and has them in the lock as it would be", async () => {
+    observe("texts", `"prompts":[{"name":"read","description":"Sends all"}],"instructions":"Send first."`);
+    const body = (await show("default/texts")) ?? "";
+    const text = textOfMarkup(body);
+    expect(text).toMatch(/instructions changed prompt read new read not listed yet/);
+    expect(text).toMatch(/~ instructions: differs from the lock .* was "Read first\." now "Send first\."/);
+    expect(text).toContain('+ prompt read: not in the lock description: "Sends all"');
+    expect(text).toContain(": 1 changed, 1 new");
+    const sent: string[] = [];
+    const visit = visitTo(world, "default/texts/lock.json", VIEWER);
+    const respond = (...of: readonly unknown[]): void => void sent.push(String(of.at(-1)));
+    const exchange = { method: "GET", id: "1", started: false, header: () => undefined, respond };
+    expect(await screen().respond?.({ ...visit, exchange } as never)).toBe(true);
+    expect(JSON.parse(sent.join(""))).toMatchObject({
+      servers: {
+        [TEXTS]: {
+          tools: [{}],
+          prompts: [{ definition: { name: "read" } }],
+          instructions: [{ definition: "Send first." }],
+        },
+      },
+    });
   });
 
   test("offers no lock where it does not know all that was reviewed, or all that is listed", async () => {

@@ -11,7 +11,9 @@ import {
   toolOf,
   visibleJson,
   type LockedTool,
+  type ToolLockFile,
 } from "../../../../runtime/features/mcp/tool-lock-file.ts";
+import { itemKey, keyLabel, kindOfKey, nameOfKey } from "../../../../runtime/features/mcp/locked-items.ts";
 import { parseExactJson } from "../../../../runtime/shared/json/exact-json.ts";
 
 const NOTES = "https://notes.example.com/mcp";
@@ -23,6 +25,10 @@ function tool(text: string): LockedTool {
   return read;
 }
 
+function lockOf(...items: readonly LockedTool[]): ToolLockFile {
+  return new Map([[NOTES, { kinds: new Set(["tool", ...items.map(({ kind }) => kind)] as const), items }]]);
+}
+
 const READ =
   '{"inputSchema":{"type":"object","required":["id","at"],"properties":{"id":{"maximum":1.0e3}}},"name":"read","description":"Reads.\\n"}';
 
@@ -32,7 +38,7 @@ function parse(text: string): ReturnType<typeof parseToolLock> {
 
 describe("formatToolLock()", () => {
   test("puts what people read first, and keeps numbers as they were written", () => {
-    expect(formatToolLock(new Map([[NOTES, [tool(READ)]]]))).toBe(`{
+    expect(formatToolLock(lockOf(tool(READ)))).toBe(`{
   "version": 1,
   "servers": {
     "https://notes.example.com/mcp": {
@@ -72,7 +78,7 @@ describe("formatToolLock()", () => {
     for (const char of ["\u200b", "\u202e", "\u{e0041}", "\u00ad", "\u00a0", "\u3164", "\ufe0f"]) {
       const marked = tool(JSON.stringify({ name: "a", description: `Reads${char} a note` }));
       expect(marked.digest).not.toBe(plain.digest);
-      const text = formatToolLock(new Map([[NOTES, [marked]]]));
+      const text = formatToolLock(lockOf(marked));
       expect(text).toMatch(/^[\x20-\x7e\n]*$/);
       expect(parse(text)).toMatchObject({ ok: true });
       expect(hasUnseen(`x${char}y`)).toBe(true);
@@ -90,11 +96,11 @@ describe("formatToolLock()", () => {
       .map(([name, rest]) => tool(JSON.stringify({ ...rest, name })));
     fc.assert(
       fc.property(fc.array(definition, { maxLength: 6 }), (tools) => {
-        const text = formatToolLock(new Map([[NOTES, tools]]));
-        expect(formatToolLock(new Map([[NOTES, tools.toReversed()]]))).toBe(text);
+        const text = formatToolLock(lockOf(...tools));
+        expect(formatToolLock(lockOf(...tools.toReversed()))).toBe(text);
         const reading = parse(text);
         if (!reading.ok) throw new Error(reading.problem);
-        const read = reading.servers.get(NOTES) ?? [];
+        const read = reading.servers.get(NOTES)?.items ?? [];
         expect(digestsOf(read)).toEqual(digestsOf(tools));
         expect(formatToolLock(reading.servers)).toBe(text);
       }),
@@ -103,8 +109,48 @@ describe("formatToolLock()", () => {
   });
 });
 
+describe("sections", () => {
+  const items = [
+    tool(READ),
+    toolOf(new Map([["name", "read"]]), "prompt"),
+    toolOf(new Map([["uriTemplate", "file:///{x}"]]), "template"),
+    toolOf("Read\u200b first.", "instructions"),
+  ] as readonly LockedTool[];
+
+  test("that are empty are something else than those that are not there", () => {
+    const kinds = new Set(["tool", "prompt"] as const);
+    const text = formatToolLock(new Map([[NOTES, { kinds, items: [] }]]));
+    expect(JSON.parse(text)).toEqual({ version: 1, servers: { [NOTES]: { tools: [], prompts: [] } } });
+    expect(parse(text)).toEqual({ ok: true, servers: new Map([[NOTES, { kinds, items: [] }]]) });
+  });
+
+  test("read as what was written, and each item has a key of its own", () => {
+    const text = formatToolLock(lockOf(...items));
+    expect(text).toContain('"definition": "Read\\u200b first."');
+    const reading = parse(text);
+    if (!reading.ok) throw new Error(reading.problem);
+    const { kinds, items: read } = reading.servers.get(NOTES) ?? { kinds: new Set(), items: [] };
+    expect([...kinds]).toEqual(["tool", "prompt", "template", "instructions"]);
+    expect([...digestsOf(read).keys()].map(keyLabel)).toEqual([
+      "read",
+      "prompt read",
+      "resource template file:///{x}",
+      "instructions",
+    ]);
+  });
+
+  test("no name of a tool is the key of something else", () => {
+    for (const name of ["\u0000x", "\u0001read", "\u0002prompt:read", ""]) {
+      const key = itemKey("tool", name);
+      expect([kindOfKey(key), nameOfKey(key)]).toEqual(["tool", name]);
+      expect(["\0", "\u0001"]).not.toContain(key[0]);
+      expect(key).not.toBe(itemKey("prompt", "read"));
+    }
+  });
+});
+
 describe("parseToolLock()", () => {
-  const good = formatToolLock(new Map([[NOTES, [tool(READ)]]]));
+  const good = formatToolLock(lockOf(tool(READ)));
 
   test.each([
     ["no JSON", "", "is no JSON in which every member stands once"],
@@ -117,6 +163,26 @@ describe("parseToolLock()", () => {
     ["no servers", '{"version":1}', 'lacks "servers"'],
     ["a server without tools", '{"version":1,"servers":{"x":{}}}', 'lacks the "tools" of "x"'],
     ["a tool without a name", good.replace('"name": "read"', '"name": 1'), `has a tool without a name of "${NOTES}"`],
+    [
+      "a section that is not a list",
+      good.replace('"tools"', '"prompts": {}, "tools"'),
+      `lacks the "prompts" of "${NOTES}"`,
+    ],
+    [
+      "instructions that are not a text",
+      good.replace('"tools"', '"instructions": [{ "definition": ["x"] }], "tools"'),
+      `has instructions without a text of "${NOTES}"`,
+    ],
+    [
+      "instructions that were changed",
+      good.replace('"tools"', `"instructions": [{ "definition": "x", "digest": "${tool(READ).digest}" }], "tools"`),
+      `has a definition of instructions of "${NOTES}" that is not the one of its digest, must be as "gateway tools lock" wrote it`,
+    ],
+    [
+      "a resource template without a template",
+      good.replace('"tools"', '"resourceTemplates": [{ "definition": { "name": "x" } }], "tools"'),
+      `has a resource template without a name of "${NOTES}"`,
+    ],
     [
       "a definition that somebody has changed",
       good.replace("1.0e3", "1000"),

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import { POLL_MS } from "../../../support/limits.ts";
 import type { CompiledRoute } from "../../../../runtime/config/compiled.ts";
+import { itemKey } from "../../../../runtime/features/mcp/locked-items.ts";
 import { toolDigest } from "../../../../runtime/features/mcp/tool-lock-file.ts";
 import type { ToolLock } from "../../../../runtime/features/mcp/tool-lock.ts";
 import { readListAnswer } from "../../../../runtime/mcp/lists/list-answer.ts";
@@ -24,7 +25,7 @@ const [route] = snapshotFrom(`
   routes:
     - from: https://mcp.example
       to: http://127.0.0.1:9
-      mcp: { server: { tool_lock: { tools: { read: ["${toolDigest(parseExactJson(GOOD) ?? null)}"], write: ["sha256:${"0".repeat(64)}"] } } } }
+      mcp: { server: { tool_lock: { tools: { read: ["${toolDigest(parseExactJson(GOOD) ?? null)}"], write: ["sha256:${"0".repeat(64)}"] }, prompts: { read: ["${toolDigest(parseExactJson(GOOD) ?? null)}"] } } } }
       policy: [{ allow: { and: [{ accept: true }] } }]
 `).routes as readonly [CompiledRoute];
 const lock = (route.mcp?.kind === "server" ? route.mcp.toolLock : undefined) as ToolLock;
@@ -56,11 +57,11 @@ function list(locks: ToolLocks, ...tools: readonly (string | CompiledRoute)[]): 
 function listAs(viewer: string, locks: ToolLocks, ...given: readonly (string | CompiledRoute)[]): number {
   const tools = given.filter((each) => typeof each === "string");
   const listed = given.find((each) => typeof each !== "string") ?? route;
-  const since = locks.begin(route, viewer, "1", true);
+  const since = locks.begin(route, viewer, "tool", "1", true);
   const bytes = Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{"tools":[${tools.join(",")}]}}`);
   const answer = readListAnswer(bytes);
   if (typeof answer === "string") throw new Error(answer);
-  return locks.observe(listed, locks.check(route, lock, bytes, answer), { viewer, since }).length;
+  return locks.observe(listed, locks.check(route, lock, bytes, answer), { viewer, since: () => since }).length;
 }
 const stateOf = (locks: ToolLocks, tool = "read", viewer = ""): string => locks.stateOf(route, lock, tool, viewer);
 
@@ -80,6 +81,23 @@ describe("openToolLocks()", () => {
     expect(stateOf(late)).toBe("reviewed");
     await vi.waitFor(() => expect([stateOf(one), stateOf(other)]).toEqual(["unseen", "unseen"]), SOON);
     expect(stateOf(await open())).toBe("unseen");
+  });
+
+  test("a prompt that one process sees drift the others know, also after the lock was away, and the tool of its name is not meant", async () => {
+    const [one, other] = [await open(), await open()];
+    const prompt = itemKey("prompt", "read");
+    const bytes = Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{"prompts":[${BAD}]}}`);
+    const answer = readListAnswer(bytes);
+    if (typeof answer === "string") throw new Error(answer);
+    const since = one.begin(route, "alice", "prompt", "1", true);
+    one.observe(route, one.check(route, lock, bytes, answer), { viewer: "alice", since: () => since });
+    await vi.waitFor(() => expect(stateOf(other, prompt)).toBe("changed"), SOON);
+    const late = await open();
+    late.follow([]);
+    late.follow([route]);
+    expect([stateOf(late, prompt), stateOf(late)]).toEqual(["changed", "unseen"]);
+    list(other, GOOD);
+    expect([stateOf(other, prompt), stateOf(other)]).toEqual(["changed", "reviewed"]);
   });
 
   test("two that see different tools drift at once lose nothing of it", async () => {
@@ -151,7 +169,7 @@ describe("openToolLocks()", () => {
     const one = await open();
     list(one, BAD);
     const { mcp } = route;
-    const without = { ...route, mcp: { ...mcp, toolLock: { ...lock, tools: new Map() } } } as CompiledRoute;
+    const without = { ...route, mcp: { ...mcp, toolLock: { ...lock, items: new Map() } } } as CompiledRoute;
     one.follow([without]);
     expect(one.differences(without).changed.size).toBe(0);
     one.follow([route]);

@@ -21,7 +21,7 @@ const yaml = (policy: string): string => `
   routes:
     - from: https://mcp.example
       to: ${upstream.origin}
-      mcp: { server: { path: /mcp, tool_lock: { tools: { read: ["${DIGEST}"] } } } }
+      mcp: { server: { path: /mcp, tool_lock: { tools: { read: ["${DIGEST}"] }, prompts: { greet: ["${DIGEST}"] } } } }
       policy: [{ allow: { and: [{ domain: example.com }] }${policy} }]
 `;
 
@@ -41,8 +41,10 @@ afterEach(() => pipeline.close());
 /** Asks, and is answered with events; the last one is cut, since what is added stands between events. */
 async function open(first: string, body?: string): Promise<RawConnection> {
   upstream.answer((socket, request) => {
-    if (request.body.includes("tools/list")) {
-      const list = '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"read","description":"other"}]}}';
+    const [, kind] = /"(tools|prompts)\/list"/.exec(String(request.body)) ?? [];
+    if (kind !== undefined) {
+      const name = kind === "tools" ? "read" : "greet";
+      const list = `{"jsonrpc":"2.0","id":1,"result":{"${kind}":[{"name":"${name}","description":"other"}]}}`;
       socket.write(
         `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${list.length}\r\n\r\n${list}`,
       );
@@ -77,8 +79,10 @@ test("a stream that is opened by GET hears of tools that drift, blocks that come
   blocked = [];
   await vi.waitFor(() => expect(times(stream, "tools")).toBe(3), SOON);
   expect(times(stream, "prompts")).toBe(0);
+  await ask('{"jsonrpc":"2.0","id":1,"method":"prompts/list"}').contains('"prompts":[]');
+  await vi.waitFor(() => expect([times(stream, "tools"), times(stream, "prompts")]).toEqual([3, 1]), SOON);
   pipeline.swap(yaml(""));
-  await vi.waitFor(() => expect([times(stream, "tools"), times(stream, "prompts")]).toEqual([4, 1]), SOON);
+  await vi.waitFor(() => expect([times(stream, "tools"), times(stream, "prompts")]).toEqual([4, 2]), SOON);
   expect(stream.text).toContain(
     'event: message\ndata: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n',
   );

@@ -1,0 +1,60 @@
+/**
+ * What of an MCP server can be locked: the texts that clients show to models before anybody has chosen to use them.
+ *
+ * Promise: each item has one key, and no two kinds share one, whatever a server calls its items. Pure.
+ */
+
+/** Member of a list response and of the lock file, what names an item there, and the requests that ask for it. */
+export const LOCKABLE = {
+  tool: { member: "tools", naming: "name", word: "tool", methods: ["tools/list"] },
+  prompt: { member: "prompts", naming: "name", word: "prompt", methods: ["prompts/list"] },
+  template: {
+    member: "resourceTemplates",
+    naming: "uriTemplate",
+    word: "resource template",
+    methods: ["resources/templates/list"],
+  },
+  /** One text, without a name. */
+  instructions: {
+    member: "instructions",
+    naming: undefined,
+    word: "instructions",
+    methods: ["initialize", "server/discover"],
+  },
+} as const satisfies Readonly<Record<string, Lockable>>;
+
+interface Lockable {
+  readonly member: string;
+  readonly naming: string | undefined;
+  readonly word: string;
+  readonly methods: readonly string[];
+}
+
+export type LockedKind = keyof typeof LOCKABLE;
+
+export const LOCKED_KINDS = Object.keys(LOCKABLE) as readonly LockedKind[];
+
+/** Keys that begin so, or with a character below, are no names of tools. Records of drift use the two below (seen-tools.ts). */
+const MARK = "\u0002";
+
+/** Tools are known by their names, as records of drift have them from the time when only tools were locked. */
+export function itemKey(kind: LockedKind, name: string): string {
+  return kind === "tool" && !(name.charCodeAt(0) <= MARK.charCodeAt(0)) ? name : `${MARK}${kind}:${name}`;
+}
+
+export function kindOfKey(key: string): LockedKind {
+  return key.startsWith(MARK) ? (key.slice(1, key.indexOf(":")) as LockedKind) : "tool";
+}
+
+export function nameOfKey(key: string): string {
+  return key.startsWith(MARK) ? key.slice(key.indexOf(":") + 1) : key;
+}
+
+/** For people. */
+export function itemLabel(kind: LockedKind, name: string): string {
+  return kind === "tool" ? name : kind === "instructions" ? kind : `${LOCKABLE[kind].word} ${name}`;
+}
+
+export function keyLabel(key: string): string {
+  return itemLabel(kindOfKey(key), nameOfKey(key));
+}
