@@ -169,7 +169,8 @@ export class SeenTools {
       }
     for (const tool of this.#digests.keys())
       if (!lock.items.has(tool) && !this.#drifted.has(tool)) this.#digests.delete(tool);
-    for (const tool of this.#strangers) if (lock.items.has(tool)) this.#strangers.delete(tool);
+    for (const tool of this.#strangers)
+      if (lock.items.has(tool) || !lock.kinds.has(kindOfKey(tool))) this.#strangers.delete(tool);
   }
 
   #keepText(tool: string, text: string | undefined): void {

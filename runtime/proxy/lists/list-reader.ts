@@ -53,7 +53,7 @@ export function listReaderFor(deps: ListDeps, context: RequestContext, next: Lis
   const keeps = filters ? keepsFor(deps, context) : undefined;
   if (isOther) {
     const ownId = message?.kind === "request" ? message.id : undefined;
-    return new StrayReader(ownId, { keeps, lock, lockedKinds: toolLock?.kinds }, next);
+    return new StrayReader(ownId, { keeps, lock }, toolLock?.kinds, next);
   }
   const takesEvents = isStream && /event-stream/i.test(exchange.header("accept") ?? "");
   const isAnsweredElsewhere = context.messageAddress !== undefined;

@@ -1,5 +1,4 @@
 /** What looks at the lists of one request: the policy of the route, blocks, and the lock on its tools. */
-import type { LockedKind } from "../../features/mcp/locked-items.ts";
 import type { Blocks } from "../../identity/blocks.ts";
 import type { Log } from "../../shared/log.ts";
 import { isPlainToolName } from "../../policy/mcp/tool-names.ts";
@@ -63,8 +62,6 @@ export interface ListRules {
   /** For each list: whether the caller may use an item; undefined: all. */
   readonly keeps: (() => (item: ListedItem) => boolean) | undefined;
   readonly lock: LockReader | undefined;
-  /** What the lock is on. */
-  readonly lockedKinds?: ReadonlySet<LockedKind> | undefined;
   /** The client reads what comes as events, whatever it is. */
   readonly takesEvents?: boolean;
   /** What answers the message comes in another stream (MCP 2024-11-05). */

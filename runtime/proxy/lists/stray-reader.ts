@@ -5,6 +5,7 @@
  * Untrusted input: the upstream's answer. Promise: what may hold a list passes filtered or not at all; all else passes as it is,
  * however large.
  */
+import type { LockedKind } from "../../features/mcp/locked-items.ts";
 import { filterAnswer } from "../../mcp/lists/filter-answer.ts";
 import { EventBlocks, renderEvent } from "../../mcp/lists/event-blocks.ts";
 import { GrowingBytes } from "../../mcp/lists/growing-bytes.ts";
@@ -37,11 +38,19 @@ export class StrayReader implements AnswerReader {
   #tail = Buffer.alloc(0);
   #isDone = false;
 
-  /** @param ownId JSON text of the request's id: no client takes that answer for a list */
-  constructor(ownId: string | undefined, rules: ListRules, next: ListReceiver) {
+  /**
+   * @param ownId JSON text of the request's id: no client takes that answer for a list
+   * @param lockedKinds what the lock is on
+   */
+  constructor(
+    ownId: string | undefined,
+    rules: ListRules,
+    lockedKinds: ReadonlySet<LockedKind> | undefined,
+    next: ListReceiver,
+  ) {
     this.#ownId = ownId;
     this.#rules = rules;
-    this.#marks = (rules.lockedKinds?.size ?? 0) > 1 ? ANY : TOOLS;
+    this.#marks = (lockedKinds?.size ?? 0) > 1 ? ANY : TOOLS;
     this.#next = next;
   }
 
