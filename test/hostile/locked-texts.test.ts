@@ -300,9 +300,9 @@ describe("past who looks", () => {
     ["resource templates with a long s", result(`"re\u017fourceTemplates":[${EVIL_FILE}]`, 7)],
     ["prompts behind more than is ever read", `${" ".repeat(9 * 1024 * 1024)}${result(`"prompts":[${EVIL}]`, 7)}`],
   ])("%s in the answer to something else, or in a stream, do not pass", async (_, answer) => {
-    expect(await ask("hide", "ping", answer)).not.toContain("evil");
-    expect(await ask("hide", "ping", event(answer), { type: EVENTS })).not.toContain("evil");
-    expect(await ask("hide", undefined, event(answer), { type: EVENTS })).not.toContain("evil");
+    expect((await ask("hide", "ping", answer)).includes("evil")).toBe(false);
+    expect((await ask("hide", "ping", event(answer), { type: EVENTS })).includes("evil")).toBe(false);
+    expect((await ask("hide", undefined, event(answer), { type: EVENTS })).includes("evil")).toBe(false);
     expect(await getPrompt("hide")).toBe(
       answer.includes('"prompts"') && answer.length < 1000 ? "tool-changed" : "reached",
     );
