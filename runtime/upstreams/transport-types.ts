@@ -36,8 +36,15 @@ export type UpstreamHeaders = readonly string[];
 
 /** All values of a header, in order. */
 export function upstreamHeader(headers: UpstreamHeaders, lowerName: string): readonly string[] {
-  return headers.filter((_, index) => index % 2 === 1 && headers[index - 1] === lowerName);
+  let values: string[] | undefined;
+  for (let index = 0; index < headers.length; index += 2) {
+    if (headers[index] === lowerName) (values ??= []).push(headers[index + 1] as string);
+  }
+  return values ?? NONE;
 }
+
+/** Most answers have none of the headers that we look for. */
+const NONE: readonly string[] = [];
 
 /** Calls come in this order: head, data…, then exactly one of end and failure. None after a failure. */
 export interface UpstreamReceiver {

@@ -81,6 +81,8 @@ export function responseHeaders(
 
 /** @param contentType value of the header */
 export function isEventStream(contentType: string): boolean {
+  // Of most answers of MCP servers.
+  if (contentType === "application/json") return false;
   return /^\s*text\/event-stream\s*(?:;|$)/i.test(contentType);
 }
 

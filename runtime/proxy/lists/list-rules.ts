@@ -16,12 +16,13 @@ export function keepsFor(
   { blocks, listedTools, log }: ListDeps,
   { exchange, prepared, principal }: RequestContext,
 ): () => (item: ListedItem) => boolean {
-  const { route } = prepared;
-  const { isClearTool } = clearTools(route, blocks);
-  const { user, clientId, grantId } = principal ?? {};
-  const { allow, deny } = route.policy;
-  const criteria = [allow, deny].flat().reduce((sum, { leaves }) => sum + leaves.length, 0);
+  // Most answers have no list.
   return () => {
+    const { route } = prepared;
+    const { isClearTool } = clearTools(route, blocks);
+    const { user, clientId, grantId } = principal ?? {};
+    const { allow, deny } = route.policy;
+    const criteria = [allow, deny].flat().reduce((sum, { leaves }) => sum + leaves.length, 0);
     let judged = 0;
     // What nobody has time to judge is not shown: owners choose both numbers, and all would wait.
     const hasTime = (): boolean => {
