@@ -18,12 +18,19 @@ export interface ConsentParts extends RedirectTarget {
   /** Host whose document states the name; undefined = the client registered itself and nobody vouches. */
   readonly clientHost: string | undefined;
   /** The MCP servers that tokens will be good for. */
-  readonly servers: readonly { readonly name: string; readonly url: string }[];
+  readonly servers: readonly ConsentServer[];
   readonly scopes: readonly ConsentScope[];
   readonly access: AccessLength;
   /** Email, name or id of who is signed in. */
   readonly user: string;
   readonly form: ConsentForm;
+}
+
+export interface ConsentServer {
+  readonly name: string;
+  readonly url: string;
+  /** It did not respond when it was asked whether the user has to connect it. */
+  readonly isSilent?: boolean | undefined;
 }
 
 export interface ConsentScope {
@@ -76,6 +83,10 @@ export function consentPage(parts: ConsentParts): string {
       <ul>
         ${parts.scopes.map((scope) => html`<li>${scopeText(scope, parts.servers.length)}</li>`)}
       </ul>
+      ${
+        parts.servers.some(({ isSilent }) => isSilent) &&
+        html`<p class="dim">You can allow access now. A server that did not answer may ask you to connect it later.</p>`
+      }
       ${
         parts.isLoopback &&
         html`<p class="warning" role="note">
@@ -135,7 +146,12 @@ function accessText(access: AccessLength): Html {
 
 function serverList(servers: ConsentParts["servers"]): Html {
   return html`<ul>
-    ${servers.map((server) => html`<li>${server.name} <span class="dim address">${server.url}</span></li>`)}
+    ${servers.map(
+      ({ name, url, isSilent }) =>
+        html`<li>
+          ${name} <span class="dim address">${url}</span>${isSilent === true && html` <strong>did not answer</strong>`}
+        </li>`,
+    )}
   </ul>`;
 }
 

@@ -105,7 +105,7 @@ describe.each(fixtures)("%s", (name) => {
   test("what was known of an upstream's need and of our registration is used again", async () => {
     const { world } = await open(name);
     const target = world.target("auto");
-    expect(await world.needs.isNeeded(target)).toBe(true);
+    expect(await world.needs.look(target)).toBe("needed");
     expect(world.asked).toEqual([]);
     const journey = { returnTo: "https://app.example.com/", routes: [target.route.key], back: "Back" };
     const begun = await world.flows.begin(personNamed("dave"), target, world.snapshot.settings, journey);

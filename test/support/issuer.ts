@@ -5,6 +5,7 @@
 import { afterEach } from "vitest";
 
 import { createIssuer, type IssuerModule } from "../../runtime/oauth/server/issuer.ts";
+import { createUpstream } from "../../runtime/oauth/client/upstream.ts";
 import type { IssuerDeps } from "../../runtime/oauth/server/deps.ts";
 import { createKeys } from "../../runtime/shared/keys.ts";
 import type { Snapshot } from "../../runtime/config/snapshot.ts";
@@ -66,6 +67,10 @@ export interface TestIssuerOptions {
   readonly blocks?: Blocks;
   /** How keys of trusted issuers are read; absent: nobody's assertions are accepted. */
   readonly issuerFetch?: SafeFetch;
+  /** Reaches MCP servers; absent: no upstream is ever connected. */
+  readonly upstreamFetch?: SafeFetch;
+  /** Longest wait for those servers. */
+  readonly lookMs?: number;
 }
 
 /** The identity provider, as the issuer sees it. */
@@ -130,12 +135,29 @@ export async function startIssuer(options: TestIssuerOptions = {}): Promise<Test
     clock,
     log,
   });
+  const upstream =
+    options.upstreamFetch &&
+    createUpstream({
+      snapshots,
+      store,
+      keys,
+      log,
+      clock,
+      fetch: options.upstreamFetch,
+      lookMs: options.lookMs,
+      development: false,
+      csrf: createCsrf({ keys }),
+      browser: undefined as never,
+      idJags: undefined as never,
+      findServers: () => [],
+    });
   const issuer = createIssuer({
     snapshots,
     store,
     keys,
     log,
     clock,
+    upstream,
     ...(options.issuerFetch && { issuerKeys: createIssuerKeys({ fetch: options.issuerFetch, clock, log }) }),
     ...(options.fetchClientDocument && { fetchClientDocument: options.fetchClientDocument }),
     session: {
@@ -223,6 +245,7 @@ export async function startIssuer(options: TestIssuerOptions = {}): Promise<Test
     async close() {
       await server.close({ timeoutMs: 100 });
       await issuer.close();
+      await upstream?.close();
       await revocations.close();
     },
   };

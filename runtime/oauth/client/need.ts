@@ -11,10 +11,15 @@ import type { Snapshots } from "../../config/snapshot.ts";
 import { matchesDomain } from "../../settings/domains.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
-import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import { epochSeconds, within, type Clock } from "../../shared/clock.ts";
 import type { Store } from "../../store/store.ts";
-import { METADATA_BYTES } from "../../http/fetch/safe-fetch.ts";
-import { readChallenge, type BearerChallenge, type ChallengeReading } from "./discovery/bearer-challenge.ts";
+import { METADATA_BYTES, type SafeRefusal } from "../../http/fetch/safe-fetch.ts";
+import {
+  challengeOf,
+  readChallenge,
+  type ChallengeAnswer,
+  type ChallengeReading,
+} from "./discovery/bearer-challenge.ts";
 import {
   discover,
   findProtectedResource,
@@ -43,7 +48,12 @@ export interface NeedDeps extends DiscoverDeps {
   readonly snapshots: Snapshots;
   readonly clock: Clock;
   readonly log: Log;
+  /** Longest wait for what `look` says. */
+  readonly lookMs?: number | undefined;
 }
+
+/** "unanswered": it is not known, since the server did not respond. */
+export type Need = "needed" | "not-needed" | "unanswered";
 
 export interface DiscoverOptions {
   /** The fixed addresses of old servers will do; absent: only if the upstream responds with a challenge. */
@@ -58,8 +68,8 @@ export type ServerFound = DiscoverResult<Discovered & { readonly challengedScope
 export type Confirmation = "confirmed" | "refuted" | "unavailable";
 
 export interface Needs {
-  /** Known, or found out by asking, once and for at most five seconds. */
-  isNeeded(target: UpstreamTarget): Promise<boolean>;
+  /** Known, or found out by asking, once and for at most six seconds; several servers are asked at the same time. */
+  look(target: UpstreamTarget): Promise<Need>;
   /** Finds the authorization server, with what the upstream's own challenge says now. Keeps what that proves. */
   discover(target: UpstreamTarget, options: DiscoverOptions): Promise<ServerFound>;
   /** The upstream refused a request that had no token. */
@@ -72,8 +82,9 @@ export interface Needs {
   wasSent(userId: string, target: UpstreamTarget): Promise<SentRecord | undefined>;
 }
 
-/** A server on a busy machine takes seconds for its first response. Servers that do not respond are asked at the same time. */
-const PROBE_MS = 5_000;
+/** A server on a busy machine takes seconds for its first response, and may name others to ask. */
+const [PROBE_MS, LOOK_MS] = [5_000, 6_000];
+const SILENT: ReadonlySet<SafeRefusal> = new Set(["unreachable", "timeout", "unresolved"]);
 /** After a probe without a response the next one is not before. */
 const PROBE_AGAIN_MS = 60_000;
 /** So long the outcome of a 401 stands for the next ones that say the same: a server that refuses all requests must not cost a discovery each. */
@@ -90,13 +101,16 @@ interface Judged {
 }
 
 export function createNeeds(deps: NeedDeps): Needs {
-  const { store, clock, log } = deps;
+  const { store, clock, log, lookMs = LOOK_MS } = deps;
   // By target: a new configuration has new ones, and begins without these.
-  const probing = new WeakMap<UpstreamTarget, Promise<boolean>>();
+  const probing = new WeakMap<UpstreamTarget, Promise<Need>>();
   /** By what the 401 said. */
   const judged = new WeakMap<UpstreamTarget, Map<string, Judged>>();
-  /** Epoch milliseconds. */
-  const probedUntil = new WeakMap<UpstreamTarget, number>();
+  const probed = new WeakMap<UpstreamTarget, { readonly need: Need; readonly untilMs: number }>();
+  const noteProbed = (target: UpstreamTarget, need: Need): Need => {
+    probed.set(target, { need, untilMs: clock.now() + PROBE_AGAIN_MS });
+    return need;
+  };
   /** Known by a challenge only: a response without a token contradicts it. Looked up for such responses, so no store is read. */
   const isDoubtful = new WeakSet<CompiledRoute>();
 
@@ -133,11 +147,8 @@ export function createNeeds(deps: NeedDeps): Needs {
     isDoubtful.delete(target.route);
   };
 
-  /** @returns the challenge of the upstream to a request without a token; "passed" when it let the request pass */
-  const askForChallenge = async (
-    target: UpstreamTarget,
-    settings: LiveSettings,
-  ): Promise<BearerChallenge | "passed" | undefined> => {
+  /** What the upstream responds to a request without a token. */
+  const askForChallenge = async (target: UpstreamTarget, settings: LiveSettings): Promise<ChallengeAnswer> => {
     if (!matchesDomain(settings.mcpAllowedAsMetadataDomains, target.hostname)) return undefined;
     // A ping changes nothing and opens no session. Not GET, which many servers do not know at this address.
     const answer = await deps.fetch({
@@ -149,14 +160,14 @@ export function createNeeds(deps: NeedDeps): Needs {
       maxBytes: METADATA_BYTES,
       timeoutMs: PROBE_MS,
     });
-    if (!answer.ok) return undefined;
+    if (!answer.ok) return SILENT.has(answer.reason) ? "silent" : undefined;
     if (answer.status >= 200 && answer.status < 300) return "passed";
     if (answer.status !== 401) return undefined;
     const reading = readChallenge(answer.headers["www-authenticate"]);
     return reading.kind === "bearer" ? reading.challenge : undefined;
   };
 
-  const probe = async (target: UpstreamTarget, settings: LiveSettings): Promise<boolean> => {
+  const probe = async (target: UpstreamTarget, settings: LiveSettings): Promise<Need> => {
     const [answer, metadata] = await Promise.all([
       askForChallenge(target, settings),
       // At most two documents.
@@ -165,15 +176,15 @@ export function createNeeds(deps: NeedDeps): Needs {
     const challenge = challengeOf(answer);
     if (metadata.ok || challenge) {
       if (metadata.ok && !challenge) await keep(target, { needed: true, challenged: false, proof: "metadata" });
-      return challenge === undefined || (await confirm(target, { kind: "bearer", challenge })) === "confirmed";
+      const isRefuted = challenge && (await confirm(target, { kind: "bearer", challenge })) !== "confirmed";
+      return isRefuted === true ? "not-needed" : "needed";
     }
     if (metadata.failure === "not-found" || metadata.failure === "not-allowed") {
       await keep(target, { needed: false, challenged: false });
-    } else {
-      // Silence and unusable documents prove nothing: nothing is stored, and nobody waits for the next try soon.
-      probedUntil.set(target, clock.now() + PROBE_AGAIN_MS);
+      return "not-needed";
     }
-    return false;
+    // Silence and unusable documents prove nothing: nothing is stored, and nobody waits for the next try soon.
+    return noteProbed(target, answer === "silent" ? "unanswered" : "not-needed");
   };
 
   const confirmByAsking = async (target: UpstreamTarget, reading: ChallengeReading): Promise<Confirmation> => {
@@ -229,20 +240,22 @@ export function createNeeds(deps: NeedDeps): Needs {
 
   return {
     confirm,
-    async isNeeded(target) {
+    async look(target) {
       // The operator says so by naming a client.
-      if (target.mode !== "discovery") return true;
+      if (target.mode !== "discovery") return "needed";
       const known = await find(target);
-      if (known) return known.needed;
+      if (known) return known.needed ? "needed" : "not-needed";
       const { settings } = deps.snapshots.current();
-      if (!matchesDomain(settings.mcpAllowedAsMetadataDomains, target.hostname)) return false;
-      if (clock.now() < (probedUntil.get(target) ?? 0)) return false;
+      if (!matchesDomain(settings.mcpAllowedAsMetadataDomains, target.hostname)) return "not-needed";
+      const before = probed.get(target);
+      if (before && clock.now() < before.untilMs) return before.need;
       let running = probing.get(target);
       if (!running) {
         running = probe(target, settings).finally(() => probing.delete(target));
         probing.set(target, running);
       }
-      return running;
+      // What is found out later is in the store, and goes before.
+      return within(lookMs, running, () => noteProbed(target, "unanswered"));
     },
     async discover(target, options) {
       const { settings } = deps.snapshots.current();
@@ -267,7 +280,7 @@ export function createNeeds(deps: NeedDeps): Needs {
       // What is known leads nowhere, so the next one begins anew. A server that is unavailable proves nothing.
       if (found.failure !== "unavailable" && known) {
         await tryKeep(target, store.delete(needKey(target)));
-        probedUntil.set(target, clock.now() + PROBE_AGAIN_MS);
+        noteProbed(target, "not-needed");
       }
       return found;
     },
@@ -284,8 +297,4 @@ export function createNeeds(deps: NeedDeps): Needs {
     },
     wasSent: async (userId, target) => (await store.get<SentRecord>(sentKey(userId, target)))?.value,
   };
-}
-
-function challengeOf(answer: BearerChallenge | "passed" | undefined): BearerChallenge | undefined {
-  return answer === "passed" ? undefined : answer;
 }

@@ -63,6 +63,8 @@ export interface UpstreamDeps {
   /** Stands for the address of our client ID metadata document; for tests, whose gateway has no https address. */
   readonly clientDocumentUrl?: string | undefined;
   readonly onRefresh?: ((refresh: TokenRefresh) => void) | undefined;
+  /** Longest wait for servers that are asked whether they need a token; for tests. */
+  readonly lookMs?: number | undefined;
 }
 
 export interface UpstreamModule extends Closable {
@@ -88,6 +90,8 @@ export interface UpstreamModule extends Closable {
     returnTo: string,
     back: string,
   ): Promise<string | undefined>;
+  /** Keys of those whose server did not respond when it was asked whether it needs a token. */
+  unanswered(routes: readonly CompiledRoute[]): Promise<ReadonlySet<string>>;
   /**
    * Forgets the user's tokens and revokes them at the upstream.
    *
@@ -133,13 +137,23 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
   const isMissing = async (userId: string, target: UpstreamTarget): Promise<boolean> => {
     // There is nothing that a user could agree to.
     if (target.direct) return false;
-    if (!(await needs.isNeeded(target)) && !(await needs.wasSent(userId, target))) return false;
+    if ((await needs.look(target)) !== "needed" && !(await needs.wasSent(userId, target))) return false;
     const record = await tokenStore.find(userId, target);
     return !isUsable(record, clock) || (record?.wantedScopes.length ?? 0) > 0;
   };
-  /** The same, where something can be done about it. */
+  /** At the same time: servers that do not respond keep the user waiting once, not one after the other. */
+  const missingOf = async (userId: string, targets: readonly UpstreamTarget[]): Promise<Set<UpstreamTarget>> => {
+    const found = await Promise.all(targets.map((target) => isMissing(userId, target)));
+    return new Set(targets.filter((_, index) => found[index]));
+  };
+  /** Where something can be done about it. */
   const canBeConnected = (target: UpstreamTarget): boolean =>
     canConnect(target, snapshots.current().settings) && !isBlocked(target.route);
+  const targetsOf = (routes: readonly CompiledRoute[]): readonly UpstreamTarget[] =>
+    routes.flatMap((route) => {
+      const target = findTarget(route);
+      return target && canBeConnected(target) ? [target] : [];
+    });
 
   const connectDeps = {
     browser: deps.browser,
@@ -148,7 +162,7 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
     attacher: tokens,
     findServers: deps.findServers,
     isBlocked,
-    mustConnect: isMissing,
+    missing: missingOf,
     wasRefused: async (userId: string, target: UpstreamTarget) =>
       target.mode !== "discovery" || (await needs.wasSent(userId, target)) !== undefined,
     noteFailure: (target: UpstreamTarget) => void failing.set(needKey(target), clock.now() + FAILED_MS),
@@ -164,7 +178,7 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
     const target = findTarget(route);
     if (!target || target.direct) return "not-needed";
     if (isUsable(await tokenStore.find(userId, target), clock)) return "connected";
-    return (await needs.isNeeded(target)) ? "disconnected" : "not-needed";
+    return (await needs.look(target)) === "needed" ? "disconnected" : "not-needed";
   };
 
   const disconnect = async (userId: string, route: CompiledRoute, by?: string): Promise<boolean> => {
@@ -210,15 +224,7 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
       return false;
     },
     async connectUrl(principal, routes, returnTo, back) {
-      // At the same time: servers that do not respond keep the user waiting once, not one after the other.
-      const looked = await Promise.all(
-        routes.map(async (route) => {
-          const target = findTarget(route);
-          const needsUser = target && canBeConnected(target) && (await isMissing(principal.user.id, target));
-          return needsUser ? [route.key] : [];
-        }),
-      );
-      const missing = looked.flat();
+      const missing = [...(await missingOf(principal.user.id, targetsOf(routes)))].map(({ route }) => route.key);
       const [first] = routes;
       if (missing.length === 0 || !first) return undefined;
       return tickets.url(first.origin, principal.user.id, {
@@ -227,6 +233,11 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
         back,
         isOptional: true,
       });
+    },
+    async unanswered(routes) {
+      const targets = targetsOf(routes).filter(({ direct }) => !direct);
+      const looked = await Promise.all(targets.map((target) => needs.look(target)));
+      return new Set(targets.filter((_, index) => looked[index] === "unanswered").map(({ route }) => route.key));
     },
     disconnect,
     connections: createConnections(deps),

@@ -44,6 +44,8 @@ export interface UpstreamStep {
     returnTo: string,
     back: string,
   ): Promise<string | undefined>;
+  /** Keys of those whose server did not respond when it was asked whether it needs a token; asked for some seconds at most. */
+  unanswered(routes: readonly CompiledRoute[]): Promise<ReadonlySet<string>>;
   /** Whether tokens for these routes would open nothing until the user has connected. */
   mustConnect(userId: string, routes: readonly CompiledRoute[]): Promise<boolean>;
 }

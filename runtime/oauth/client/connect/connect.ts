@@ -33,8 +33,8 @@ export interface ConnectDeps {
   readonly attacher: TokenAttacher;
   readonly findServers: FindServers;
   readonly isBlocked: (route: CompiledRoute) => boolean;
-  /** Whether this user has to connect this upstream. */
-  readonly mustConnect: (userId: string, target: UpstreamTarget) => Promise<boolean>;
+  /** Those that this user has to connect. */
+  readonly missing: (userId: string, targets: readonly UpstreamTarget[]) => Promise<ReadonlySet<UpstreamTarget>>;
   /** The upstream lets nothing of this user pass without a token, as far as is known. */
   readonly wasRefused: (userId: string, target: UpstreamTarget) => Promise<boolean>;
   /** A flow could not be begun: nobody is sent here again for a while. */
@@ -120,10 +120,17 @@ interface Travelling {
 
 /** To the next upstream that has to be connected, or back. */
 async function goOn(deps: ConnectDeps, { exchange, snapshot, principal, journey }: Travelling): Promise<void> {
-  for (const [index, key] of journey.routes.entries()) {
+  const ways = journey.routes.flatMap((key, index) => {
     const route = snapshot.routes.find((each) => each.key === key && each.host === exchange.host);
-    const target = route && findTarget(route);
-    if (!target || deps.isBlocked(route) || !(await deps.mustConnect(principal.user.id, target))) continue;
+    const target = route && !deps.isBlocked(route) ? findTarget(route) : undefined;
+    return route && target ? [{ key, index, route, target }] : [];
+  });
+  const missing = await deps.missing(
+    principal.user.id,
+    ways.map(({ target }) => target),
+  );
+  for (const { key, index, route, target } of ways) {
+    if (!missing.has(target)) continue;
     const rest = { ...journey, routes: journey.routes.slice(index) };
     const begun = await deps.flows.begin(principal, target, snapshot.settings, rest);
     if (begun.ok) return redirect(exchange, 302, begun.url, NO_REFERRER);

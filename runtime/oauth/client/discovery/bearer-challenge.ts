@@ -102,3 +102,10 @@ function parseChallenges(text: string): readonly Challenge[] {
     return undefined;
   }
 }
+
+/** What a server responds to a question without a token. "passed": it lets it pass; "silent": nothing; undefined: neither of all this. */
+export type ChallengeAnswer = BearerChallenge | "passed" | "silent" | undefined;
+
+export function challengeOf(answer: ChallengeAnswer): BearerChallenge | undefined {
+  return typeof answer === "string" ? undefined : answer;
+}

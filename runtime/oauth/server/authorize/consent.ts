@@ -103,8 +103,10 @@ export async function showConsent(deps: ConsentDeps, exchange: Exchange, snapsho
   if (await isRemembered(deps, waiting, principal)) return approve(deps, exchange, snapshot, waiting, principal);
 
   const { client, request } = waiting;
+  // Found out here, and not waited for again once the user has approved.
+  const silent = await deps.upstream?.unanswered(reachableOf(waiting, principal));
   const page = consentPage({
-    ...commonParts(deps, waiting, principal),
+    ...commonParts(deps, waiting, principal, silent),
     clientHost: client.documentHost,
     redirectTarget: redirectTarget(request.redirectUri),
     isLoopback: isLoopbackRedirectUri(request.redirectUri),
@@ -175,11 +177,15 @@ async function approve(
   waiting: Waiting,
   principal: Principal,
 ): Promise<void> {
-  const reachable = waiting.routes.filter((route) => mayReachSomething(route.policy, principal.user));
   const pages = findSite(snapshot, exchange.host)?.authenticateOrigin ?? waiting.request.issuer;
   const approver = { userId: principal.user.id, sid: principal.sid };
   const returnTo = `${pages}${CONSENT_PATH}?request=${deps.requests.approved(waiting, approver)}`;
-  const connectUrl = await deps.upstream?.connectUrl(principal, reachable, returnTo, "Continue without it");
+  const connectUrl = await deps.upstream?.connectUrl(
+    principal,
+    reachableOf(waiting, principal),
+    returnTo,
+    "Continue without it",
+  );
   if (connectUrl === undefined) return issue(deps, exchange, snapshot, waiting, principal);
   // Approval before anybody is sent to a third party, and remembered with the request (MCP, "Confused deputy").
   if (!(await deps.requests.noteApproval(waiting, approver))) return respondOver(exchange);
@@ -230,12 +236,17 @@ function accessLength(deps: ConsentDeps, snapshot: Snapshot, client: Client, pri
   return { kind: "session", ends: new Date(endsAt * 1000) };
 }
 
-function commonParts(deps: ConsentDeps, waiting: Waiting, principal: Principal) {
+function reachableOf({ routes }: Waiting, { user }: Principal): readonly McpServerRoute[] {
+  return routes.filter((route) => mayReachSomething(route.policy, user));
+}
+
+/** @param silent keys of routes whose server did not respond */
+function commonParts(deps: ConsentDeps, waiting: Waiting, principal: Principal, silent?: ReadonlySet<string>) {
   const { client, routes, text, id } = waiting;
   const { user } = principal;
   return {
     clientName: visibleText(client.metadata.client_name ?? client.id),
-    servers: routes.map((route) => ({ name: route.name, url: route.mcp.resource })),
+    servers: routes.map((route) => ({ name: route.name, url: route.mcp.resource, isSilent: silent?.has(route.key) })),
     user: user.email || user.name || user.id,
     form: { action: CONSENT_PATH, requestId: text, csrfToken: deps.session.csrf.token(principal, formName(id)) },
   };

@@ -121,7 +121,7 @@ test("a replica's old doubt does not delete what another has proven since", asyn
   challenge = "Bearer";
   const [one, other] = [replica(), replica()];
   expect(await one.confirm(target, bearer())).toBe("confirmed");
-  expect(await other.isNeeded(target)).toBe(true);
+  expect(await other.look(target)).toBe("needed");
   one.passed(target.route);
   await expect.poll(needs).toEqual([]);
   Object.assign(documents, SERVER, { [WELL_KNOWN]: RESOURCE });
@@ -129,7 +129,7 @@ test("a replica's old doubt does not delete what another has proven since", asyn
   other.passed(target.route);
   const before = asked.length;
   // What that does to the store in memory is done when what comes after it is.
-  for (let look = 0; look < 10; look += 1) expect(await other.isNeeded(target)).toBe(true);
+  for (let look = 0; look < 10; look += 1) expect(await other.look(target)).toBe("needed");
   expect(asked.length).toBe(before);
   expect(await needs()).toMatchObject([{ needed: true, proof: "metadata" }]);
 });
