@@ -4,6 +4,10 @@
  *
  * Requests are our own and speak plain JSON: the client's classes drop members they do not know, its watch passes over
  * lines it cannot read (an event lost without a trace), and it makes a new connection for every request.
+ *
+ * One HTTP/2 connection carries everything, and may die without a word. When undici waits in vain for a response, or for
+ * a byte of one, it sends a PING, uses another connection meanwhile, and drops this one where the PING is not answered either. So time
+ * limits must be undici's own: signals only end the stream.
  */
 import type { KubeConfig } from "@kubernetes/client-node";
 import { type Dispatcher, request } from "undici";
@@ -15,11 +19,17 @@ import { type Members, isRecord } from "../../shared/is-record.ts";
 export interface ClientOptions {
   /** Text of a kubeconfig; the usual places and the pod's service account when absent. */
   readonly kubeconfig?: string;
-  /** For one request and its answer; watches are bounded by who reads them. */
+  /** For the head of a response, and between two pieces of its body; watches have `silenceMs` instead. */
   readonly timeoutMs?: number;
+  /** Longest time without a byte on a watch. */
+  readonly silenceMs?: number;
+  /** A connection that no longer answers was dropped. */
+  readonly onConnectionLost?: () => void;
 }
 
 const TIMEOUT_MS = 30_000;
+/** The server sends a bookmark each minute. */
+const SILENCE_MS = 90_000;
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 /** etcd's objects have at most 1.5 MiB; a line is one of them. */
 const MAX_LINE_LENGTH = 16 * 1024 * 1024;
@@ -35,20 +45,26 @@ export async function createKubeClient(options: ClientOptions = {}): Promise<Kub
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) throw new GatewayError("kube.config", "Cannot reach a cluster: the kubeconfig names none");
   const base = server.replace(/\/$/, "");
+  const { silenceMs = SILENCE_MS } = options;
   // One for all requests: it holds the connections.
   let dispatcher: Dispatcher | undefined;
+  let lostAtMs = -Infinity;
 
   return {
     request: async <T>(asked: KubeRequest) => {
-      const timeout = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS);
-      const signal = asked.signal ? AbortSignal.any([asked.signal, timeout]) : timeout;
-      const answer = await send(asked, signal);
+      const timeoutMs = asked.timeoutMs ?? options.timeoutMs ?? TIMEOUT_MS;
+      const answer = await send(asked, { headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
       return parse(await readAll(answer.body, MAX_ANSWER_BYTES, asked), asked) as T;
     },
     async *watch(asked) {
       const whole = { ...asked, method: "GET" } as const;
-      const { body } = await send(whole, asked.signal);
-      yield* lines(body, whole);
+      const { body } = await send(whole, { headersTimeout: options.timeoutMs ?? TIMEOUT_MS, bodyTimeout: silenceMs });
+      try {
+        yield* lines(body, whole);
+      } catch (error) {
+        if (!isCoded(error, "UND_ERR_BODY_TIMEOUT")) throw lost(error);
+        throw new GatewayError("kube.unreachable", `Cannot watch ${asked.path}: no bookmark within ${silenceMs} ms`);
+      }
     },
     async close() {
       await dispatcher?.destroy();
@@ -56,7 +72,19 @@ export async function createKubeClient(options: ClientOptions = {}): Promise<Kub
     },
   };
 
-  async function send(asked: KubeRequest, signal: AbortSignal | undefined): Promise<Dispatcher.ResponseData> {
+  /** Each request of a connection fails with it: counted once. */
+  function lost(error: unknown): unknown {
+    if (isCoded(error, "UND_ERR_SOCKET") && performance.now() - lostAtMs > 1000) {
+      lostAtMs = performance.now();
+      options.onConnectionLost?.();
+    }
+    return error;
+  }
+
+  async function send(
+    asked: KubeRequest,
+    limits: { readonly headersTimeout: number; readonly bodyTimeout: number },
+  ): Promise<Dispatcher.ResponseData> {
     const url = new URL(base + asked.path);
     for (const [name, value] of Object.entries(asked.query ?? {})) url.searchParams.set(name, value);
     const headers = await authorize(url);
@@ -71,13 +99,11 @@ export async function createKubeClient(options: ClientOptions = {}): Promise<Kub
         headers,
         ...(asked.body && { body: JSON.stringify(asked.body) }),
         ...(dispatcher && { dispatcher }),
-        ...(signal && { signal }),
-        // Quiet watches are nothing wrong; who reads them bounds them.
-        bodyTimeout: 0,
-        headersTimeout: options.timeoutMs ?? TIMEOUT_MS,
+        ...(asked.signal && { signal: asked.signal }),
+        ...limits,
       });
     } catch (error) {
-      throw unreachable(asked, error);
+      throw unreachable(asked, lost(error));
     }
     if (answer.statusCode >= 200 && answer.statusCode < 300) return answer;
     // Certificates and tokens may have been replaced: the next request starts over with what is there then.
@@ -156,6 +182,12 @@ async function refusal(answer: Dispatcher.ResponseData, asked: KubeRequest): Pro
     reason: typeof status["reason"] === "string" ? status["reason"] : "",
     retryAfterMs: Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined,
   });
+}
+
+/** @param code of undici */
+function isCoded(error: unknown, code: string): boolean {
+  const { cause } = error instanceof GatewayError ? error : { cause: error };
+  return cause instanceof Error && "code" in cause && cause.code === code;
 }
 
 function parse(text: string, asked: KubeRequest): unknown {

@@ -52,6 +52,8 @@ interface Lease extends KubeObject {
 
 const LEASE_SECONDS = 15;
 const EVERY_MS = 2_500;
+/** Shorter than the Lease holds; and a connection that died without a word is noticed soon. */
+const TIMEOUT_MS = 5_000;
 
 export function createElection(options: ElectionOptions): Election {
   const { client, namespace, name, identity, clock, log, leaseSeconds = LEASE_SECONDS } = options;
@@ -93,10 +95,12 @@ export function createElection(options: ElectionOptions): Election {
   async function step(): Promise<void> {
     // The time before asking: an answer that takes long must not make the Lease last longer.
     const askedMs = clock.now();
-    const lease = await client.request<Lease>({ method: "GET", path }).catch((error: unknown) => {
-      if (isStatus(error, 404)) return undefined;
-      throw error;
-    });
+    const lease = await client
+      .request<Lease>({ method: "GET", path, timeoutMs: TIMEOUT_MS })
+      .catch((error: unknown) => {
+        if (isStatus(error, 404)) return undefined;
+        throw error;
+      });
     if (!lease) {
       const body = { ...about(), spec: { ...held(askedMs), acquireTime: microTime(askedMs), leaseTransitions: 0 } };
       await client.request({ method: "POST", path: collectionPath("leases", namespace), body });

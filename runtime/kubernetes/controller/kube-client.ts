@@ -8,6 +8,8 @@ export interface KubeRequest {
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: object;
   readonly signal?: AbortSignal;
+  /** For the head of the response, instead of the client's usual time. */
+  readonly timeoutMs?: number;
 }
 
 export interface KubeClient {

@@ -55,7 +55,10 @@ export async function startIngressWatch(command: WatchCommand, log: Log = create
   if (command.addressService !== undefined) objectName("--address-service", command.addressService);
 
   const kubeconfig = command.kubeconfig === undefined ? {} : { kubeconfig: await readText(command.kubeconfig) };
-  const client = await createKubeClient(kubeconfig);
+  const client = await createKubeClient({
+    ...kubeconfig,
+    onConnectionLost: () => log.warn({}, "connection to the cluster lost without an end, making another one"),
+  });
   const election =
     command.leaderElection === false
       ? undefined

@@ -206,6 +206,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "ingresses not published, trying again":
       "`place` does not take them: see `reason`; the gateway keeps the last ones.",
     "cluster not reached, trying again": "Look at the API server and the controller's rights (`kubectl auth can-i`).",
+    "connection to the cluster lost without an end, making another one":
+      "Nothing, unless it repeats: what is between the controller and the API server then drops connections.",
     "event not written": "Give the controller the right to create Events.",
   },
 };

@@ -143,7 +143,8 @@ describe("a refresh that the provider answers for one user only", () => {
     await start({
       idp: { users: users.map((email) => ({ id: idOf(email), email, name: email, groups: [] })) },
       fetch: async (url, init) => {
-        const isRefresh = url.endsWith("/token") && String(init?.body).includes("grant_type=refresh_token");
+        const isRefresh =
+          url.endsWith("/token") && new URLSearchParams(init?.body as string).get("grant_type") === "refresh_token";
         if (!isRefresh || refusal === undefined) return fetch(url, init);
         return Response.json(refusal.body, { status: refusal.status });
       },
