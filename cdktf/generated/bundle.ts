@@ -7067,7 +7067,7 @@ export interface BundleRouteMcpServer {
   */
   readonly upstreamOauth2?: BundleRouteMcpServerUpstreamOauth2;
   /**
-  * The tools of this server as they were reviewed, whole, and where they are in the lock, its prompts, resource templates and `instructions`. What the server lists is compared with it; what is missing from a list is no difference, since lists may differ by user. Default: the server may change all of it
+  * The tools of this server as they were reviewed, whole, and its prompts, resource templates and `instructions` if they are in the lock. What the server lists is compared with the lock. An item that is missing from a list does not differ, since lists may differ by user. Default: the server may change all of it
   *
   */
   readonly toolLock?: BundleRouteMcpServerToolLock;

@@ -1163,9 +1163,9 @@ export interface McpServerSettings {
    */
   readonly filterLists?: boolean | IResolvable;
   /**
-   * The tools of this server as they were reviewed, whole, and where they are in the lock, its prompts, resource
-   * templates and `instructions`. What the server lists is compared with it; what is missing from a list is no
-   * difference, since lists may differ by user.
+   * The tools of this server as they were reviewed, whole, and its prompts, resource templates and `instructions` if
+   * they are in the lock. What the server lists is compared with the lock. An item that is missing from a list does not
+   * differ, since lists may differ by user.
    * @default - the server may change all of it
    */
   readonly toolLock?: ToolLock;

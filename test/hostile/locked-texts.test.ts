@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
+import type { GatewayEvent } from "../../runtime/audit/events.ts";
 import { toolDigest } from "../../runtime/features/mcp/tool-lock-file.ts";
 import { parseExactJson } from "../../runtime/shared/json/exact-json.ts";
 import { openListenerCertificates } from "../support/certificates.ts";
@@ -31,6 +32,7 @@ const ALL = [
 
 let upstream: ScriptedUpstream;
 let pipeline: Pipeline;
+let events: GatewayEvent[];
 
 const yaml = (all = ALL): string => {
   const route = (name: string, server: string): string => `
@@ -52,7 +54,8 @@ beforeAll(async () => {
 });
 afterAll(() => upstream.close());
 beforeEach(async () => {
-  pipeline = await startPipeline(yaml());
+  events = [];
+  pipeline = await startPipeline(yaml(), { notify: (event) => void events.push(event) });
 });
 afterEach(() => pipeline.close());
 
@@ -124,6 +127,19 @@ describe("prompts", () => {
     const NEW = '{"name":"Greet"}';
     expect(await prompts("hide", EVIL, NEW, OTHER)).toBe(result(`"prompts":[${OTHER}]`));
     await prompts("hide", EVIL, NEW, OTHER);
+    expect(events.map(({ type, data }) => [type, data])).toEqual([
+      [
+        "tools.drift",
+        {
+          route: "default/hide",
+          count: 2,
+          tools: [
+            { name: "greet", item: "prompt", change: "changed" },
+            { name: "Greet", item: "prompt", change: "unlocked" },
+          ],
+        },
+      ],
+    ]);
     const ref = (name: string): string =>
       `{"ref":{"type":"ref/prompt","name":"${name}"},"argument":{"name":"who","value":""}}`;
     expect([await getPrompt("hide"), await use("hide", "completion/complete", ref("greet"))]).toEqual(

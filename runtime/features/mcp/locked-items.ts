@@ -1,5 +1,5 @@
 /**
- * What of an MCP server can be locked: the texts that clients show to models before anybody has chosen to use them.
+ * What of an MCP server can be locked: the texts that clients show to models before a user or model has chosen to use them.
  *
  * Promise: each item has one key, and no two kinds share one, whatever a server calls its items. Pure.
  */
@@ -34,7 +34,7 @@ export type LockedKind = keyof typeof LOCKABLE;
 
 export const LOCKED_KINDS = Object.keys(LOCKABLE) as readonly LockedKind[];
 
-/** Keys that begin so, or with a character below, are no names of tools. Records of drift use the two below (seen-tools.ts). */
+/** A key that starts with this character, or with a lower one, is not the name of a tool. Records of drift use the two lower ones (seen-tools.ts). */
 const MARK = "\u0002";
 
 /** Tools are known by their names, as records of drift have them from the time when only tools were locked. */

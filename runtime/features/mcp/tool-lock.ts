@@ -1,4 +1,4 @@
-/** `mcp.server.tool_lock`: what of a server was reviewed, and what becomes of tools and other texts that differ from it. */
+/** `mcp.server.tool_lock`: what of a server was reviewed, and how tools and other texts that differ are treated. */
 import { block } from "../../settings/types/block.ts";
 import { textList } from "../../settings/types/list.ts";
 import { textListMap } from "../../settings/types/map.ts";
@@ -59,7 +59,7 @@ export const toolLockShape = {
 export type ToolLockDoc = ShapeDoc<typeof toolLockShape>;
 
 export const toolLockBlock = block(toolLockShape, {
-  doc: "The tools of this server as they were reviewed, whole, and where they are in the lock, its prompts, resource templates and `instructions`. What the server lists is compared with it; what is missing from a list is no difference, since lists may differ by user.",
+  doc: "The tools of this server as they were reviewed, whole, and its prompts, resource templates and `instructions` if they are in the lock. What the server lists is compared with the lock. An item that is missing from a list does not differ, since lists may differ by user.",
   unset: "the server may change all of it",
 });
 

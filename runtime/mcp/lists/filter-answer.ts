@@ -1,5 +1,5 @@
 /**
- * A list answer without the items that its caller may not use; instructions that are left out become an empty text. What is kept
+ * A list answer without the items that its caller may not use; instructions to hide become an empty text. What is kept
  * stays byte for byte: members that nobody here knows, the spelling of numbers, the order.
  */
 import type { ListedItem } from "../../policy/reach.ts";

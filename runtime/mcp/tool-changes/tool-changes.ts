@@ -1,4 +1,4 @@
-/** What differs between tools, and what else is locked, that were reviewed and those that are listed now. Pure. */
+/** The differences between reviewed tools, and other locked items, and the listed ones. Pure. */
 import { itemKey, LOCKED_KINDS, type LockedKind } from "../../features/mcp/locked-items.ts";
 import { hasUnseen, type LockedTool } from "../../features/mcp/tool-lock-file.ts";
 import { byName, canonicalText, type ExactJson, type ExactObject } from "../../shared/json/exact-json.ts";

@@ -1,5 +1,6 @@
 /**
- * Tools as a server lists them, beside those that were reviewed; and all else that a lock may hold (features/mcp/locked-items.ts).
+ * Tools as a server lists them, compared with the reviewed ones; the same for all else that a lock may hold
+ * (features/mcp/locked-items.ts).
  *
  * Untrusted input: the answer, already known to have one reading (lists/list-answer.ts). Promises: an item is as reviewed only
  * when its whole definition is; of several with one name all count as changed when one is. Pure, but for a memory of digests.

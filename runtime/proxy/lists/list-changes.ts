@@ -31,7 +31,7 @@ export interface ListChangesDeps {
 
 const CHECK_MS = 1_000;
 const ALL: readonly ChangedList[] = ["tools", "prompts", "resources"];
-/** What is locked stands in these; instructions in none. */
+/** The list that has items of a kind; no list has instructions. */
 const LIST_OF: Readonly<Record<LockedKind, ChangedList | undefined>> = {
   tool: "tools",
   prompt: "prompts",

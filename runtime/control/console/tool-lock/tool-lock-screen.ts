@@ -1,5 +1,5 @@
 /**
- * Tools, and what else is locked, as they were reviewed beside those that servers list: what differs, as `gateway tools diff` shows it, and the lock as
+ * Tools and other locked items, as they were reviewed and as servers list them: what differs, as `gateway tools diff` shows it, and the lock as
  * it would be, for whoever reviews it. Nothing is applied here: the lock belongs to the configuration.
  */
 import type { CompiledRoute } from "../../../config/compiled.ts";
