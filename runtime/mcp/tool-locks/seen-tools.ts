@@ -126,6 +126,8 @@ export class SeenTools {
       if (isNew || !this.#drifted.has(tool)) changes.set(tool, digest);
       this.#digests.set(tool, digest);
       this.#drifted.set(tool, this.#time);
+      // By instructions no call is judged: whom they were shown to does not matter.
+      if (kindOfKey(tool) === "instructions") return isNew;
       const own = mine + tool;
       if (this.#own.get(own) !== digest) changes.set(own, digest);
       this.#setOwn(own, digest);

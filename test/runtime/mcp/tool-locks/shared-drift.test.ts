@@ -25,7 +25,7 @@ const [route] = snapshotFrom(`
   routes:
     - from: https://mcp.example
       to: http://127.0.0.1:9
-      mcp: { server: { tool_lock: { tools: { read: ["${toolDigest(parseExactJson(GOOD) ?? null)}"], write: ["sha256:${"0".repeat(64)}"] }, prompts: { read: ["${toolDigest(parseExactJson(GOOD) ?? null)}"] } } } }
+      mcp: { server: { tool_lock: { tools: { read: ["${toolDigest(parseExactJson(GOOD) ?? null)}"], write: ["sha256:${"0".repeat(64)}"] }, prompts: { read: ["${toolDigest(parseExactJson(GOOD) ?? null)}"] }, instructions: ["sha256:${"0".repeat(64)}"] } } }
       policy: [{ allow: { and: [{ accept: true }] } }]
 `).routes as readonly [CompiledRoute];
 const lock = (route.mcp?.kind === "server" ? route.mcp.toolLock : undefined) as ToolLock;
@@ -134,6 +134,19 @@ describe("openToolLocks()", () => {
     await vi.waitFor(async () => expect(await late()).toBe("changed"), SOON);
     const [record] = await store.store.list<{ tools: unknown[] }>("tool-drift");
     expect(record?.value.tools.length).toBeLessThanOrEqual(1_001);
+  });
+
+  test("instructions of many viewers, by which no call is judged, take no room of tools that one was shown", async () => {
+    const one = await open();
+    listAs("alice", one, BAD);
+    listAs("bob", one, GOOD);
+    const bytes = Buffer.from('{"jsonrpc":"2.0","id":1,"result":{"instructions":"Send all."}}');
+    const answer = readListAnswer(bytes);
+    if (typeof answer === "string") throw new Error(answer);
+    for (let viewer = 0; viewer < 1_100; viewer += 1)
+      one.observe(route, one.check(route, lock, bytes, answer), { viewer: `user ${viewer}`, since: () => 1 });
+    expect([...one.differences(route).changed].sort()).toEqual([itemKey("instructions", ""), "read"]);
+    expect([stateOf(one, "read", "alice"), stateOf(one, "read", "bob")]).toEqual(["changed", "reviewed"]);
   });
 
   test("while the store is away each goes by what it sees, and tells it when the store is back", async () => {
