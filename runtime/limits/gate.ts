@@ -1,4 +1,5 @@
 /** What counting requests and counting requests at a time have in common: a gate for each limit of a route. */
+import { tellFault } from "../shared/faults/faults.ts";
 
 /** Whether one request passes one limit. */
 export interface Taken {
@@ -48,14 +49,25 @@ export function advanceOf(most: number): number {
   return most < EXACT_BELOW ? 0 : Math.ceil(most / 100);
 }
 
-/** Puts questions about one count to the store, one after the other. @param askOnce says whether there is more to ask */
-export async function askInTurn<T extends { isAsking: boolean }>(
-  count: T,
-  askOnce: (count: T) => Promise<boolean>,
-): Promise<void> {
+interface Asked {
+  isAsking: boolean;
+  readonly waiting: ((taken: Taken) => void)[];
+}
+
+/**
+ * Puts questions about one count to the store, one after the other. A mistake of ours is no yes, and the next request asks again.
+ * @param askOnce says whether there is more to ask
+ */
+export async function askInTurn<T extends Asked>(count: T, askOnce: (count: T) => Promise<boolean>): Promise<void> {
   if (count.isAsking) return;
   count.isAsking = true;
-  let goOn = true;
-  while (goOn) goOn = await askOnce(count);
-  count.isAsking = false;
+  try {
+    let goOn = true;
+    while (goOn) goOn = await askOnce(count);
+  } catch (error) {
+    tellFault({ scope: "task", what: "a question about a rate limit", error });
+    for (const resolve of count.waiting.splice(0)) resolve(UNAVAILABLE);
+  } finally {
+    count.isAsking = false;
+  }
 }

@@ -12,6 +12,7 @@ import { errorText } from "../shared/errors.ts";
 import { BackEndError, type RecordBackEnd } from "./back-end.ts";
 import { join, requestKey, resultOf } from "./result.ts";
 import { type Row, toRow } from "./row.ts";
+import { tellFault } from "../shared/faults/faults.ts";
 import { task } from "../shared/faults/guard.ts";
 
 export interface KeeperDeps {
@@ -126,10 +127,18 @@ export function keepRecords(backEnd: RecordBackEnd, deps: KeeperDeps): RecordCon
   function work(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    running ??= drain().then((pauseMs) => {
-      running = undefined;
-      if (pauseMs !== undefined) schedule(pauseMs);
-    });
+    running ??= drain()
+      .catch((error: unknown) => {
+        // A mistake of ours: they wait as if the database were away.
+        tellFault({ scope: "task", what: "the write of records", error });
+        isAway = true;
+        lastError = errorText(error);
+        return RETRY_MOST_MS;
+      })
+      .then((pauseMs) => {
+        running = undefined;
+        if (pauseMs !== undefined) schedule(pauseMs);
+      });
     return running;
   }
 
@@ -191,9 +200,11 @@ export function keepRecords(backEnd: RecordBackEnd, deps: KeeperDeps): RecordCon
 
   function tend(): Promise<void> {
     untended = 0;
-    tending ??= piecesOfWork().finally(() => {
-      tending = undefined;
-    });
+    tending ??= piecesOfWork()
+      .catch((error: unknown) => tellFault({ scope: "task", what: "the upkeep of the record store", error }))
+      .finally(() => {
+        tending = undefined;
+      });
     return tending;
   }
 

@@ -33,7 +33,7 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "record-sinks/spool/spool-writer.ts the sync of a spool",
     "record-store/record-keeper.ts the upkeep of the record store",
     "record-store/record-keeper.ts the write of records",
-    "record-store/sqlite/sqlite-reader.ts an answer of the record store",
+    "record-store/sqlite/sqlite-reader.ts on message",
     "shared/leased-refresh.ts the renewal of a lease",
     "shared/leased-refresh.ts the renewal of a lease #2",
     "store/feed-watch.ts a listener of a feed",

@@ -5,7 +5,8 @@ import { Worker } from "node:worker_threads";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { RecordReader } from "../record-reader.ts";
 import type { ReaderAnswer, ReaderRequest, ReaderSettings } from "./sqlite-reader-worker.ts";
-import { task } from "../../shared/faults/guard.ts";
+import { tellFault } from "../../shared/faults/faults.ts";
+import { guard } from "../../shared/faults/guard.ts";
 
 type Question = ReaderRequest extends infer R ? (R extends { readonly id: number } ? Omit<R, "id"> : never) : never;
 
@@ -29,7 +30,7 @@ export function createSqliteReader(settings: ReaderSettings): RecordReader {
     const worker = new Worker(url, { workerData: settings, name: "records" });
     worker.on(
       "message",
-      task("an answer of the record store", (answer: ReaderAnswer) => {
+      guard({ broke: (error) => brokeWith(worker, error) }, (answer: ReaderAnswer) => {
         const asked = waiting.get(answer.id);
         waiting.delete(answer.id);
         // While it is being closed its end is waited for.
@@ -52,18 +53,26 @@ export function createSqliteReader(settings: ReaderSettings): RecordReader {
     waiting.clear();
   }
 
+  /** Whose answer it was is not known: all that wait are told, and the next question begins another thread. */
+  function brokeWith(worker: Worker, error: unknown): void {
+    tellFault({ scope: "task", what: "an answer of the record store", error });
+    end(worker, errorText(error));
+    void worker.terminate();
+  }
+
   function ask(question: Question): Promise<unknown> {
     if (closing && question.ask !== "close")
       return Promise.reject(readError("records.unavailable", "the reader is closed"));
-    if (waiting.size >= MAX_WAITING)
+    if (waiting.size >= MAX_WAITING && !closing)
       return Promise.reject(readError("records.unavailable", "too many questions are waiting"));
     const worker = (thread ??= start());
     return new Promise((resolve, reject) => {
       const id = ++lastId;
-      waiting.set(id, { resolve, reject });
-      worker.ref();
+      // First: what cannot be sent is not waited for.
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
       worker.postMessage({ id, ...question });
+      waiting.set(id, { resolve, reject });
+      worker.ref();
     });
   }
 

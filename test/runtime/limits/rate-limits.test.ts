@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { advanceOf, MAX_KEYS, MAX_TENDED } from "../../../runtime/limits/gate.ts";
 import { limitHeaders } from "../../../runtime/limits/limit-headers.ts";
 import type { Admission, LimitFacts, RateLimits } from "../../../runtime/limits/rate-limits.ts";
+import { onFault } from "../../../runtime/shared/faults/faults.ts";
 import { createMemoryStore } from "../../../runtime/store/memory.ts";
 import type { Store } from "../../../runtime/store/store.ts";
 import { createTestClock } from "../../support/clock.ts";
@@ -544,4 +545,31 @@ test("limitHeaders() are those of the draft, of all limits that the request was 
     "retry-after",
     "60",
   ]);
+});
+
+test.each([
+  ["of requests", minute(10)],
+  ["of requests at a time", atOnce(10)],
+])("a mistake of ours in a question about a limit %s ends that question alone", async (_, limit) => {
+  const told: unknown[] = [];
+  const stop = onFault(({ error }) => void told.push(error));
+  const inner = createMemoryStore({ clock: createTestClock() });
+  const mistake = new Error("a mistake");
+  let isBroken = true;
+  const store: Store = {
+    ...inner,
+    allot: (...asked) => {
+      if (isBroken) throw mistake;
+      return inner.allot(...asked);
+    },
+  };
+  const limited = world([limit], { store });
+  expect(await ask(limited, 2)).toMatchObject([
+    { ok: false, retryAfterMs: undefined },
+    { ok: false, retryAfterMs: undefined },
+  ]);
+  stop();
+  expect(told).toEqual([mistake]);
+  isBroken = false;
+  expect(await passed(limited, 1)).toBe(1);
 });

@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 
 import type { RecordConsumer } from "../../../runtime/audit/record-consumer.ts";
 import { BackEndError, type RecordBackEnd, type RecordPlace } from "../../../runtime/record-store/back-end.ts";
@@ -13,8 +13,10 @@ import { forgetRecords } from "../../../runtime/record-store/forget.ts";
 import { recordPlace } from "../../../runtime/record-store/options.ts";
 import { createIds, firstIdAt, formatId, parseId, timeOf } from "../../../runtime/record-store/record-id.ts";
 import { keepRecords } from "../../../runtime/record-store/record-keeper.ts";
+import type { RecordQuery } from "../../../runtime/record-store/record-reader.ts";
 import { openRecordReader, openRecordStore } from "../../../runtime/record-store/record-store.ts";
 import { systemClock } from "../../../runtime/shared/clock.ts";
+import { onFault } from "../../../runtime/shared/faults/faults.ts";
 import { findAll, recordStoreContract } from "../../store/record-store-contract.ts";
 import { copyOf, endOf } from "../../support/record-copies.ts";
 
@@ -159,6 +161,32 @@ describe("SQLite record store", () => {
   });
 });
 
+describe("SQLite reader", () => {
+  test("a mistake of ours in an answer rejects who waits, and the next question is answered", async () => {
+    const told: unknown[] = [];
+    const stop = onFault(({ error }) => void told.push(error));
+    const reader = readerOf(freshPath());
+    expect(await reader.get("1")).toBeUndefined();
+    const mistake = new Error("a mistake");
+    // The answer is looked up in the questions that wait.
+    const lookUp = vi.spyOn(Map.prototype, "get").mockImplementation(() => {
+      lookUp.mockRestore();
+      throw mistake;
+    });
+    await expect(reader.stats()).rejects.toThrow("a mistake");
+    stop();
+    expect(told).toEqual([mistake]);
+    expect(await reader.stats()).toEqual({ count: 0, bytes: 0 });
+  });
+
+  test("a question that cannot be sent is refused, and does not count as one that waits", async () => {
+    const reader = readerOf(freshPath());
+    const odd = { order: "newest", limit: 1, odd: () => {} } as unknown as RecordQuery;
+    for (let at = 0; at <= 100; at += 1) await expect(reader.find(odd)).rejects.toThrow("could not be cloned");
+    expect(await reader.get("1")).toBeUndefined();
+  });
+});
+
 describe("keepRecords()", () => {
   test("what does not fit while the database is away is lost oldest first, counted and told; then it goes on", async () => {
     const kept: string[] = [];
@@ -187,6 +215,33 @@ describe("keepRecords()", () => {
       "error the record store cannot be written, records wait",
       "info the record store is back",
     ]);
+  });
+
+  test("a mistake of ours while it writes is told, and what waits is written later", async () => {
+    const told: unknown[] = [];
+    const stop = onFault(({ error }) => void told.push(error));
+    let isBroken = true;
+    let kept = 0;
+    const backEnd: RecordBackEnd = {
+      async write({ rows }) {
+        if (isBroken) throw new BackEndError("failed", "the disk is full");
+        kept += rows.length;
+      },
+      maintain: async () => false,
+      close: async () => {},
+    };
+    const mistake = new Error("a mistake");
+    const log = (level: string): void => {
+      if (level === "error") throw mistake;
+    };
+    const store = keepRecords(backEnd, { clock: systemClock, log, flushMs: 1 });
+    open.push(store);
+    store.take([copyOf(1, "one")]);
+    await expect.poll(() => told).toEqual([mistake]);
+    stop();
+    isBroken = false;
+    await store.flush();
+    expect([kept, store.status().waiting, store.canKeep]).toEqual([1, 0, true]);
   });
 
   test("with `audit` an outcome belongs to the decision at its place, whatever the request is called", async () => {
