@@ -7,7 +7,7 @@ import { respondError } from "./respond.ts";
 export function endBroken(exchange: Exchange, error: unknown): void {
   tellFault({ scope: "request", request: exchange.id, error });
   exchange.isBroken = true;
-  if (exchange.started) {
+  if (exchange.started && !exchange.takeBack()) {
     exchange.abort();
     return;
   }

@@ -81,6 +81,8 @@ export interface Exchange extends Guarded {
   end(chunk?: Buffer | string, trailers?: readonly string[]): void;
   /** Answers in one go. Without a body HTTP/2 shows the end in the head, which gRPC takes for the trailers then. */
   respond(status: number, headers: readonly string[], body?: Buffer | string, trailers?: readonly string[]): void;
+  /** Nothing of the answer has left yet: it is as if none had been started. @returns false where that cannot be said */
+  takeBack(): boolean;
   /** Tears the connection (or stream) down: an answer that cannot be completed must not look complete. */
   abort(): void;
   /** Called once when the client went away before the answer was complete, or when the answer is complete. */

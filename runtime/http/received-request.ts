@@ -61,6 +61,10 @@ export abstract class ReceivedRequest {
     endBroken(this as unknown as Exchange, error);
   }
 
+  takeBack(): boolean {
+    return false;
+  }
+
   header(lowerName: string): string | undefined {
     return findKnownHeader(this.rawHeaders, this.headerTraits, lowerName);
   }

@@ -62,6 +62,7 @@ export function createFakeExchange(request: FakeRequest = {}): FakeExchange {
       answer = { status, headers: answerHeaders, body: text.toString() };
     },
     abort: () => void body.destroy(),
+    takeBack: () => false,
     broke: notForThisTest,
     onClose: notForThisTest,
   };

@@ -124,6 +124,14 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
     this.#finish(this.#headText + bytes.toString("latin1"));
   }
 
+  override takeBack(): boolean {
+    if (this.#headText === "" || this.isEnded || this.#isOver) return false;
+    this.#headText = "";
+    this.started = false;
+    this.status = 0;
+    return true;
+  }
+
   abort(): void {
     const { socket } = this.#connection;
     // The connection may be another request's by now.

@@ -167,7 +167,7 @@ export class Forwarding implements ListReceiver {
   broke(error: unknown): void {
     const { exchange } = this.#context;
     try {
-      this.#giveUp(exchange.started ? 0 : 500);
+      this.#giveUp(exchange.started && !exchange.takeBack() ? 0 : 500);
     } finally {
       endBroken(exchange, error);
     }

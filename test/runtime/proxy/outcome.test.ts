@@ -139,6 +139,7 @@ test("an error of the gateway in the middle of a response is not the client's", 
   let close = (_isComplete: boolean): void => {};
   const exchange = {
     started: true,
+    takeBack: () => false,
     status: 200,
     onClose: (listener: typeof close) => (close = listener),
     abort: () => close(false),

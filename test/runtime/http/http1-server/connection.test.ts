@@ -345,6 +345,26 @@ describe("an answer", () => {
     expect(text).toMatch(/^HTTP\/1\.1 \d+ [^]*?\r\n\r\nHTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nok$/);
   });
 
+  test("that a mistake of ours ends is a 500 as long as nothing of it was sent, and broken off from then on", async () => {
+    onBegun = (exchange) => {
+      exchange.start(200, ["content-length", "10", "x-of", "the first"]);
+      exchange.broke(new Error("a mistake"));
+    };
+    client.write(get());
+    await heard("\r\n\r\n{");
+    expect(text).toMatch(/^HTTP\/1\.1 500 /);
+    expect(text).not.toContain("the first");
+    onBegun = (exchange) => {
+      exchange.start(200, ["content-length", "10"]);
+      exchange.write("begun");
+      exchange.broke(new Error("a mistake"));
+    };
+    text = "";
+    client.write(get());
+    await closed;
+    expect(text).toMatch(/^HTTP\/1\.1 200 [^]*begun$/);
+  });
+
   test("that is shorter or longer than it says is broken off", async () => {
     const exchange = await asked(get());
     exchange.start(200, ["content-length", "9"]);
