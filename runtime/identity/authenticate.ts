@@ -10,7 +10,7 @@ import type { Snapshots } from "../config/snapshot.ts";
 import { errorText } from "../shared/errors.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Log } from "../shared/log.ts";
-import type { Clock } from "../shared/clock.ts";
+import { steadyClock, type Clock } from "../shared/clock.ts";
 import { WITHOUT_STORE_MS } from "../store/watch/store-health.ts";
 import type { Store } from "../store/store.ts";
 import { applicationOpens } from "./application-reach.ts";
@@ -60,6 +60,8 @@ interface Entry extends Visited {
 
 export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   const { clock, revocations } = deps;
+  /** For ages; credentials end by the other one. */
+  const steady = steadyClock(clock);
   const confirm = createConfirmation(deps);
   const tokens = new BoundedCache<Entry>(CACHE_ENTRIES);
   const cookies = new BoundedCache<Entry>(CACHE_ENTRIES);
@@ -99,9 +101,10 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       cache.delete(key);
       return refusal("revoked");
     }
+    // Below zero where the clock was set back.
     const age = now - entry.readAtMs;
-    if (age < SOFT_MS) return entry.result;
-    if (age >= HARD_MS) return undefined;
+    if (age >= 0 && age < SOFT_MS) return entry.result;
+    if (age < 0 || age >= HARD_MS) return undefined;
     if (!pending.has(key)) {
       const again = claimed();
       if (again) void read(cache, key, again, entry);
@@ -125,8 +128,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
         pending.delete(key);
         if (!result.ok) cache.delete(key);
         else {
-          const now = clock.now();
-          const news = { result, verifiedAtMs: now, readAtMs: now, epoch };
+          const news = { result, verifiedAtMs: steady.now(), readAtMs: clock.now(), epoch };
           if (known) Object.assign(known, news);
           else cache.set(key, { ...news, audience: claimed.audience, visited: false });
         }
@@ -153,7 +155,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     const { principal } = entry.result;
     const now = clock.now();
     return (
-      now - entry.verifiedAtMs < WITHOUT_STORE_MS &&
+      steady.now() - entry.verifiedAtMs < WITHOUT_STORE_MS &&
       now < principal.expiresAt * 1000 &&
       !revocations.isRevoked(principal.revocationKeys) &&
       isTrusted(principal) &&
@@ -235,7 +237,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     },
     async providerTokens(principal) {
       const known = providerTokens.get(principal);
-      const now = clock.now();
+      const now = steady.now();
       if (known && now - known.readAtMs < SOFT_MS) return known.tokens;
       const read = await deps.identities.providerTokens(principal.user.id);
       providerTokens.set(principal, { tokens: read, readAtMs: now });

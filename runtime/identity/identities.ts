@@ -136,7 +136,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
     };
     const result = await refreshes.underLease({
       lease: (ttlMs) => deps.store.lease(`refresh-identity:${userId}`, ttlMs),
-      waits: pollsUntil(clock.now() + LONGEST_WAIT_MS),
+      waits: pollsUntil(performance.now() + LONGEST_WAIT_MS),
       look: async () => settled(await read(userId)),
       work: async () => {
         const stored = await read(userId);
@@ -148,7 +148,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
   };
 
   function* pollsUntil(giveUpAtMs: number): Iterable<number> {
-    while (clock.now() < giveUpAtMs) yield LEASE_POLL_MS;
+    while (performance.now() < giveUpAtMs) yield LEASE_POLL_MS;
   }
 
   const timed = async (ask: () => Promise<RefreshResult>): Promise<RefreshResult> => {

@@ -6,6 +6,23 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() };
 
+/**
+ * For pauses and ages that only this process remembers: where the clock is set back, this one stands for a moment and goes on. By the
+ * clock itself a pause of a second that began while it was hours ahead would last for hours.
+ */
+export function steadyClock(clock: Clock): Clock {
+  let latestMs = clock.now();
+  let aheadMs = 0;
+  return {
+    now() {
+      const nowMs = clock.now() + aheadMs;
+      if (nowMs >= latestMs) return (latestMs = nowMs);
+      aheadMs += latestMs - nowMs;
+      return latestMs;
+    },
+  };
+}
+
 /** Whole seconds since the epoch, the unit of every `expiresAt` (as in JWT `exp`). */
 export function epochSeconds(clock: Clock): number {
   return Math.floor(clock.now() / 1000);

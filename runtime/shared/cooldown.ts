@@ -1,5 +1,5 @@
 /** Pauses after a server could not be asked: by key, so that only what failed waits. In this process alone. */
-import type { Clock } from "./clock.ts";
+import { steadyClock, type Clock } from "./clock.ts";
 
 export interface Cooldowns {
   /** Whether it is too early to ask again. */
@@ -11,8 +11,9 @@ export interface Cooldowns {
 /** Keys remembered; past it all are asked for again. */
 const MAX_COOLDOWNS = 10_000;
 
-export function createCooldowns(clock: Clock, limit = MAX_COOLDOWNS): Cooldowns {
-  /** Key → epoch milliseconds of its end. */
+export function createCooldowns(wallClock: Clock, limit = MAX_COOLDOWNS): Cooldowns {
+  const clock = steadyClock(wallClock);
+  /** Key → its end. */
   const ends = new Map<string, number>();
   return {
     has: (key) => clock.now() < (ends.get(key) ?? 0),

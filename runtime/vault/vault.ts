@@ -10,7 +10,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import type { VaultSettings } from "../features/process/vault.ts";
 import { sha256 } from "../shared/canonical-json.ts";
-import { type Closable, type Clock, within } from "../shared/clock.ts";
+import { type Closable, type Clock, steadyClock, within } from "../shared/clock.ts";
 import { ignore } from "../shared/ignore.ts";
 import { createLimiter } from "../shared/limiter.ts";
 import { parseVaultReference, type VaultReference } from "../settings/vault-reference.ts";
@@ -109,7 +109,8 @@ interface AskedField {
 const UNREAD = "is not answered yet";
 
 export function openVault(settings: VaultSettings, deps: VaultDeps): Vault {
-  const { clock, secretId, readMs = READ_MS, againMs = AGAIN_MS, random = Math.random, ...times } = deps;
+  const { secretId, readMs = READ_MS, againMs = AGAIN_MS, random = Math.random, ...times } = deps;
+  const clock = steadyClock(deps.clock);
   const { timeoutMs = TIMEOUT_MS, slowMs = timeoutMs / 2 } = times;
   const requests = createVaultRequests(settings, { timeoutMs });
   const tokens = createVaultTokens(settings.login, { requests, clock, secretId });

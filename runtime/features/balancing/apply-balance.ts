@@ -67,13 +67,14 @@ export function createBalancer(route: BalancedRoute): Balancer {
       if (from.length === 0) return undefined;
       if (except !== undefined) from = orAll(from, (peer) => peer.upstream !== except);
       return choose(
-        orAll(from, ({ state }) => state.skipUntilMs <= nowMs),
+        orAll(from, ({ state }) => !state.isSkipped(nowMs)),
         caller,
       ).upstream;
     },
     failed(upstream, nowMs) {
       const state = peerOf(upstream)?.state;
       if (!state) return;
+      state.skipSinceMs = nowMs;
       state.skipUntilMs = nowMs + Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** state.unreachedInARow);
       state.unreachedInARow += 1;
     },

@@ -40,8 +40,8 @@ export function createOutliers(settings: OutlierDetection, all: readonly Upstrea
   };
 
   const mayEject = (state: UpstreamState, nowMs: number): boolean => {
-    if (state.ejectedUntilMs > nowMs) return false;
-    const ejected = all.filter((each) => each.ejectedUntilMs > nowMs).length;
+    if (state.isEjected(nowMs)) return false;
+    const ejected = all.filter((each) => each.isEjected(nowMs)).length;
     return ejected < mostEjected && all.some((each) => each !== state && each.isHealthy(nowMs));
   };
 
@@ -50,6 +50,7 @@ export function createOutliers(settings: OutlierDetection, all: readonly Upstrea
     state.ejectionsInARow += 1;
     state.ejections += 1;
     const forMs = Math.min(baseEjectionMs * state.ejectionsInARow, Math.max(baseEjectionMs, maxEjectionMs));
+    state.ejectedSinceMs = nowMs;
     state.ejectedUntilMs = nowMs + forMs;
     state.errorsInARow = 0;
     state.gatewayErrorsInARow = 0;

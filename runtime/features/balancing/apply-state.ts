@@ -25,9 +25,11 @@ export class UpstreamState {
   underWay = 0;
   /** Could not be reached: a guess for a while, longer each time. */
   unreachedInARow = 0;
+  skipSinceMs = 0;
   skipUntilMs = 0;
   errorsInARow = 0;
   gatewayErrorsInARow = 0;
+  ejectedSinceMs = 0;
   ejectedUntilMs = 0;
   /** Since it was last without trouble for long; makes each ejection longer. */
   ejectionsInARow = 0;
@@ -39,9 +41,18 @@ export class UpstreamState {
     this.address = addressOf(upstream);
   }
 
+  /** Before its beginning the clock was set back: a pause of seconds would last for hours. */
+  isEjected(nowMs: number): boolean {
+    return nowMs < this.ejectedUntilMs && nowMs >= this.ejectedSinceMs;
+  }
+
+  isSkipped(nowMs: number): boolean {
+    return nowMs < this.skipUntilMs && nowMs >= this.skipSinceMs;
+  }
+
   /** What is known to be so; in contrast to `skipUntilMs`, which is guessed. */
   isHealthy(nowMs: number): boolean {
-    return this.ejectedUntilMs <= nowMs && this.checks.every(({ healthy }) => healthy);
+    return !this.isEjected(nowMs) && this.checks.every(({ healthy }) => healthy);
   }
 }
 
@@ -78,14 +89,15 @@ export interface UpstreamStatus {
 }
 
 export function statusOf(state: UpstreamState, nowMs: number): UpstreamStatus {
-  const { route, address, ejections, ejectedUntilMs, skipUntilMs } = state;
-  const leftOutUntilMs = Math.max(ejectedUntilMs, skipUntilMs);
+  const { route, address, ejections } = state;
+  const ejectedUntilMs = state.isEjected(nowMs) ? state.ejectedUntilMs : 0;
+  const leftOutUntilMs = Math.max(ejectedUntilMs, state.isSkipped(nowMs) ? state.skipUntilMs : 0);
   return {
     route,
     upstream: address,
-    healthy: state.isHealthy(nowMs) && skipUntilMs <= nowMs,
+    healthy: state.isHealthy(nowMs) && !state.isSkipped(nowMs),
     checks: state.checks.map(({ kind, healthy, lastError }) => ({ kind, healthy, last_error: lastError })),
-    left_out_until: leftOutUntilMs > nowMs ? Math.ceil(leftOutUntilMs / 1000) : null,
+    left_out_until: leftOutUntilMs > 0 ? Math.ceil(leftOutUntilMs / 1000) : null,
     ejections,
   };
 }

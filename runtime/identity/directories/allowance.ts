@@ -3,7 +3,7 @@
  * count costs a look at all of them: several processes may let in somewhat more than `max` together.
  */
 import type { Directory } from "../../features/sign-in/directories.ts";
-import type { Clock } from "../../shared/clock.ts";
+import { steadyClock, type Clock } from "../../shared/clock.ts";
 import { everyKey } from "../../store/page-of.ts";
 import type { Store } from "../../store/store.ts";
 import { ScimRefusal } from "../scim/refusal.ts";
@@ -29,7 +29,8 @@ interface Counted {
   readonly atMs: number;
 }
 
-export function createAllowance({ store, clock }: { readonly store: Store; readonly clock: Clock }): Allowance {
+export function createAllowance({ store, ...deps }: { readonly store: Store; readonly clock: Clock }): Allowance {
+  const clock = steadyClock(deps.clock);
   const known = new Map<string, Promise<Counted>>();
 
   const count = (prefix: string): Promise<Counted> => {

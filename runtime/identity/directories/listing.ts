@@ -2,7 +2,7 @@
  * Pages of a directory by position, as SCIM counts them: the ids in their order are read once and remembered for a while,
  * so that the next page follows the last one and costs what it shows.
  */
-import type { Clock } from "../../shared/clock.ts";
+import { steadyClock, type Clock } from "../../shared/clock.ts";
 import { everyKey } from "../../store/page-of.ts";
 import type { Store } from "../../store/store.ts";
 import { type ResourceKind, resourcePrefix, type ResourceRecord } from "./records.ts";
@@ -30,7 +30,8 @@ interface Known {
   readonly atMs: number;
 }
 
-export function createListing({ store, clock }: { readonly store: Store; readonly clock: Clock }): Listing {
+export function createListing({ store, ...deps }: { readonly store: Store; readonly clock: Clock }): Listing {
+  const clock = steadyClock(deps.clock);
   const known = new Map<string, Known>();
 
   const readIds = async (prefix: string): Promise<readonly string[]> => {

@@ -8,7 +8,7 @@ import type { LiveSettings } from "../../config/compiled.ts";
 import { type Directory, findDirectoryOf } from "../../features/sign-in/directories.ts";
 import type { LeftOut, UserFacts } from "../../policy/facts.ts";
 import { BoundedCache } from "../../shared/cache.ts";
-import type { Clock } from "../../shared/clock.ts";
+import { steadyClock, type Clock } from "../../shared/clock.ts";
 import { parseUserId, type UserId } from "../../shared/user-id.ts";
 import { MAX_GROUPS, type Members } from "./members.ts";
 import { isActive, subjectOf } from "./people.ts";
@@ -45,7 +45,8 @@ interface GroupName {
   visited: boolean;
 }
 
-export function createDirectoryLookup({ users, groups, members, snapshots, clock }: LookupDeps): DirectoryLookup {
+export function createDirectoryLookup({ users, groups, members, snapshots, ...deps }: LookupDeps): DirectoryLookup {
+  const clock = steadyClock(deps.clock);
   const names = new BoundedCache<GroupName>(NAMES);
 
   const nameOf = async ({ name: directory, groupAttribute }: Directory, id: string): Promise<string | undefined> => {

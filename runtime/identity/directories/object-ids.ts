@@ -2,7 +2,7 @@
  * Users by what Entra calls them in all of its applications (claim `oid`). Older programs wrote no tag for it: until such
  * records are refreshed, they are found by looking at all of them, once in a while.
  */
-import type { Clock } from "../../shared/clock.ts";
+import { steadyClock, type Clock } from "../../shared/clock.ts";
 import type { UserId } from "../../shared/user-id.ts";
 import { everyPage } from "../../store/page-of.ts";
 import type { Store } from "../../store/store.ts";
@@ -21,11 +21,12 @@ type Untagged = ReadonlyMap<string, readonly UserId[]>;
 
 export function createFindByObjectId({
   store,
-  clock,
+  ...deps
 }: {
   readonly store: Store;
   readonly clock: Clock;
 }): FindByObjectId {
+  const clock = steadyClock(deps.clock);
   let known: { readonly untagged: Promise<Untagged>; untilMs: number } | undefined;
 
   const readUntagged = async (): Promise<Untagged> => {

@@ -11,7 +11,7 @@ import { createLocalJWKSet, errors, type CompactJWSHeaderParameters } from "jose
 import { MAX_ISSUER_KEYS } from "../../features/sign-in/issuer-checks.ts";
 import type { TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
 import { METADATA_BYTES, type FetchTarget, type SafeFetch } from "../../http/fetch/safe-fetch.ts";
-import type { Clock } from "../../shared/clock.ts";
+import { steadyClock, type Clock } from "../../shared/clock.ts";
 import { createCooldowns } from "../../shared/cooldown.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { parseKeySet } from "../../shared/key-set.ts";
@@ -68,10 +68,11 @@ interface Known {
 
 export function createIssuerKeys({
   fetch,
-  clock,
+  clock: wallClock,
   log,
-  kubernetes = createKubernetesIssuer(clock),
+  kubernetes = createKubernetesIssuer(wallClock),
 }: IssuerKeysDeps): IssuerKeys {
+  const clock = steadyClock(wallClock);
   const known = new Map<string, Known>();
   const fixed = new WeakMap<KeyOwner, FindKey>();
   const cooldowns = createCooldowns(clock);

@@ -13,7 +13,7 @@ import { request } from "node:https";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 
-import type { Clock } from "../../shared/clock.ts";
+import { steadyClock, type Clock } from "../../shared/clock.ts";
 import { errorText } from "../../shared/errors.ts";
 import { readUnverified } from "./read-unverified.ts";
 import { guard } from "../../shared/faults/guard.ts";
@@ -45,7 +45,8 @@ const MAX_BYTES = 1024 * 1024;
 /** Of tokens that end with their account alone and name no audience. */
 const LEGACY_ISSUER = "kubernetes/serviceaccount";
 
-export function createKubernetesIssuer(clock: Clock, place: KubernetesPlace = IN_A_POD): KubernetesIssuer {
+export function createKubernetesIssuer(wallClock: Clock, place: KubernetesPlace = IN_A_POD): KubernetesIssuer {
+  const clock = steadyClock(wallClock);
   let known: { readonly name: string | undefined; readonly askAgainAtMs: number } | undefined;
   const read = async (name: string): Promise<string> => (await readFile(join(place.directory, name), "utf8")).trim();
 

@@ -11,7 +11,7 @@
 import type { EntraSettings } from "../../features/sign-in/compiled.ts";
 import { isEntraId } from "../../features/sign-in/settings.ts";
 import type { OperatorFetch } from "../../http/fetch/operator-fetch.ts";
-import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import { epochSeconds, steadyClock, type Clock } from "../../shared/clock.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { oauthErrorText, type OAuthErrorBody } from "../../shared/http/oauth-error.ts";
@@ -39,12 +39,13 @@ const MAX_PAUSE_SECONDS = 300;
 interface Application {
   token?: { readonly text: string; readonly expiresAt: number };
   asking?: Promise<string> | undefined;
-  /** Epoch milliseconds before which it is not asked again. */
+  /** Before that it is not asked again. */
   pausedUntilMs: number;
 }
 
 export function createEntraGroups(deps: EntraGroupsDeps): AskGroups {
-  const { clock, timeoutMs = TIMEOUT_MS } = deps;
+  const { timeoutMs = TIMEOUT_MS } = deps;
+  const clock = steadyClock(deps.clock);
   const applications = new WeakMap<EntraSettings, Application>();
   let questions = 0;
 

@@ -7,7 +7,7 @@ import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { OperatorFetch } from "../../http/fetch/operator-fetch.ts";
 import type { SafeFetch } from "../../http/fetch/safe-fetch.ts";
 import { hashSecret } from "../../shared/keys.ts";
-import type { Clock } from "../../shared/clock.ts";
+import { steadyClock, type Clock } from "../../shared/clock.ts";
 import { detailOf, isWrongAddress } from "./idp-errors.ts";
 
 export interface IdpDeps {
@@ -38,13 +38,14 @@ const METADATA_MS = 60 * 60 * 1000;
 export function createDiscovery(deps: IdpDeps): Discover {
   /** By the provider's name; only of the active settings. */
   const known = new Map<string, Known>();
+  const clock = steadyClock(deps.clock);
 
   return (settings) => {
     // The secret is part of what was configured: a new one on reload must not be used through an old configuration.
     const key = JSON.stringify([settings.providerUrl, settings.clientId, hashSecret(settings.clientSecret ?? "")]);
     const name = providerName(settings);
     const older = known.get(name);
-    const now = deps.clock.now();
+    const now = clock.now();
     if (older?.key === key && now - older.askedAtMs < METADATA_MS) return older.configuration;
     const asked = askMetadata(settings, deps);
     asked.then(

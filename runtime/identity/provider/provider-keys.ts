@@ -12,7 +12,7 @@ import * as jose from "jose";
 import * as openid from "openid-client";
 
 import { BoundedCache, type Visited } from "../../shared/cache.ts";
-import type { Clock } from "../../shared/clock.ts";
+import { steadyClock, type Clock } from "../../shared/clock.ts";
 import { ignore } from "../../shared/ignore.ts";
 
 /** No "none", and no shared secrets: whoever could check such a token could make it. */
@@ -55,7 +55,8 @@ const FRESH_MS = 10 * 60_000;
 const RETRY_MS = 30_000;
 const STALE_MS = 24 * 3600_000;
 
-export function createProviderKeys({ clock }: { readonly clock: Clock }): ProviderKeys {
+export function createProviderKeys(deps: { readonly clock: Clock }): ProviderKeys {
+  const clock = steadyClock(deps.clock);
   const known = new BoundedCache<KeySet>(MAX_KEY_SETS);
 
   const keysOf = (configuration: openid.Configuration): KeySet | undefined => {

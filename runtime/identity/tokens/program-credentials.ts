@@ -13,7 +13,7 @@ import { errorText } from "../../shared/errors.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { hashSecret } from "../../shared/keys.ts";
 import type { Log } from "../../shared/log.ts";
-import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import { epochSeconds, steadyClock, type Clock } from "../../shared/clock.ts";
 import { networkOf } from "../../shared/rate-limit.ts";
 import { BoundedCache, type Visited } from "../../shared/cache.ts";
 import { issuerOf } from "../claims-record.ts";
@@ -68,6 +68,7 @@ export interface ProviderTokenCredentials extends ProgramCredentials {
 
 export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderTokenCredentials {
   const { clock, revocations } = deps;
+  const steady = steadyClock(clock);
   const known = new BoundedCache<Entry>(CACHE_ENTRIES);
   const pending = new Map<string, Promise<AuthResult>>();
   const questions = createQuestions();
@@ -114,7 +115,7 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
     // Hashed, so that keys are short; format and audiences are part of the verdict.
     const key = hashSecret(`${format} ${audiences.join(" ")} ${token}`);
     const entry = known.get(key);
-    const now = clock.now();
+    const now = steady.now();
     if (entry && now < entry.askAgainAtMs) {
       const { result } = entry;
       if (!result.ok) return result;
@@ -143,7 +144,7 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
       (result) => {
         if (result.ok) presented.set(result.principal, { token, route });
         const holdsMs = result.ok ? FRESH_MS : REFUSED_MS;
-        known.set(key, { result, askAgainAtMs: clock.now() + holdsMs, epoch, visited: false });
+        known.set(key, { result, askAgainAtMs: steady.now() + holdsMs, epoch, visited: false });
         return result;
       },
       (error: unknown) => {

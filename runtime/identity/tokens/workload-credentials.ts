@@ -9,7 +9,7 @@ import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Snapshots } from "../../config/snapshot.ts";
 import { issuersFor, type TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
 import { BoundedCache, type Visited } from "../../shared/cache.ts";
-import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import { epochSeconds, steadyClock, type Clock } from "../../shared/clock.ts";
 import { hashSecret } from "../../shared/keys.ts";
 import type { Log } from "../../shared/log.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
@@ -49,6 +49,7 @@ interface Entry extends Verified, Visited {
 
 export function createWorkloadCredentials(deps: WorkloadCredentialDeps): WorkloadCredentials {
   const { clock, log } = deps;
+  const steady = steadyClock(clock);
   const known = new BoundedCache<Entry>(CACHE_ENTRIES);
   const pending = new Map<string, Promise<AuthResult>>();
 
@@ -85,7 +86,7 @@ export function createWorkloadCredentials(deps: WorkloadCredentialDeps): Workloa
       return result;
     }
     const kept = earlier && isSame(earlier.result, result) ? earlier.result : result;
-    const askAgainAtMs = clock.now() + (result.ok ? FRESH_MS : REFUSED_MS);
+    const askAgainAtMs = steady.now() + (result.ok ? FRESH_MS : REFUSED_MS);
     known.set(key, { result: kept, issuers, askAgainAtMs, visited: false });
     return kept;
   };
@@ -95,7 +96,7 @@ export function createWorkloadCredentials(deps: WorkloadCredentialDeps): Workloa
       const key = hashSecret(`${origin} ${base} ${token}`);
       const issuers = deps.snapshots.current().settings.identityIssuers;
       const entry = known.get(key);
-      if (entry?.issuers === issuers && clock.now() < entry.askAgainAtMs) {
+      if (entry?.issuers === issuers && steady.now() < entry.askAgainAtMs) {
         const { result } = entry;
         return result.ok && result.principal.expiresAt <= epochSeconds(clock) ? refusal("expired") : result;
       }

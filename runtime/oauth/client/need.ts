@@ -11,7 +11,7 @@ import type { Snapshots } from "../../config/snapshot.ts";
 import { matchesDomain } from "../../settings/domains.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
-import { epochSeconds, within, type Clock } from "../../shared/clock.ts";
+import { epochSeconds, steadyClock, within, type Clock } from "../../shared/clock.ts";
 import type { Store } from "../../store/store.ts";
 import { METADATA_BYTES, type SafeRefusal } from "../../http/fetch/safe-fetch.ts";
 import {
@@ -96,19 +96,19 @@ const MAX_JUDGED = 4;
 
 interface Judged {
   readonly outcome: Promise<Confirmation>;
-  /** Epoch milliseconds; no end while it is being found out. */
   untilMs: number;
 }
 
 export function createNeeds(deps: NeedDeps): Needs {
   const { store, clock, log, lookMs = LOOK_MS } = deps;
+  const steady = steadyClock(clock);
   // By target: a new configuration has new ones, and begins without these.
   const probing = new WeakMap<UpstreamTarget, Promise<Need>>();
-  /** By what the 401 said. */
+  /** By what the 401 said; without an end while it is being found out. */
   const judged = new WeakMap<UpstreamTarget, Map<string, Judged>>();
   const probed = new WeakMap<UpstreamTarget, { readonly need: Need; readonly untilMs: number }>();
   const noteProbed = (target: UpstreamTarget, need: Need): Need => {
-    probed.set(target, { need, untilMs: clock.now() + PROBE_AGAIN_MS });
+    probed.set(target, { need, untilMs: steady.now() + PROBE_AGAIN_MS });
     return need;
   };
   /** Known by a challenge only: a response without a token contradicts it. Looked up for such responses, so no store is read. */
@@ -210,7 +210,7 @@ export function createNeeds(deps: NeedDeps): Needs {
   const judge = (target: UpstreamTarget, reading: ChallengeReading, isKnown: boolean): Promise<Confirmation> => {
     let all = judged.get(target);
     if (!all) judged.set(target, (all = new Map()));
-    for (const [key, { untilMs }] of all) if (untilMs <= clock.now()) all.delete(key);
+    for (const [key, { untilMs }] of all) if (untilMs <= steady.now()) all.delete(key);
     const named = reading.kind === "bearer" ? reading.challenge.resourceMetadata : undefined;
     const key = `${reading.kind} ${named ?? ""}`;
     const before = all.get(key);
@@ -219,7 +219,7 @@ export function createNeeds(deps: NeedDeps): Needs {
     const entry: Judged = { outcome: confirmByAsking(target, reading), untilMs: Number.POSITIVE_INFINITY };
     all.set(key, entry);
     const settle = (keptMs: number): void => {
-      entry.untilMs = clock.now() + keptMs;
+      entry.untilMs = steady.now() + keptMs;
     };
     // What is confirmed is in the store, unless the store had another answer already.
     entry.outcome.then(
@@ -248,7 +248,7 @@ export function createNeeds(deps: NeedDeps): Needs {
       const { settings } = deps.snapshots.current();
       if (!matchesDomain(settings.mcpAllowedAsMetadataDomains, target.hostname)) return "not-needed";
       const before = probed.get(target);
-      if (before && clock.now() < before.untilMs) return before.need;
+      if (before && steady.now() < before.untilMs) return before.need;
       let running = probing.get(target);
       if (!running) {
         running = probe(target, settings).finally(() => probing.delete(target));

@@ -13,7 +13,7 @@ import { endpointOverStore, type Endpoint } from "../../http/endpoint.ts";
 import type { SafeFetch } from "../../http/fetch/safe-fetch.ts";
 import type { Keys } from "../../shared/keys.ts";
 import type { Log } from "../../shared/log.ts";
-import type { Clock, Closable, TokenRefresh } from "../../shared/clock.ts";
+import { steadyClock, type Clock, type Closable, type TokenRefresh } from "../../shared/clock.ts";
 import type { Principal, User } from "../../identity/principal.ts";
 import type { Blocks } from "../../identity/blocks.ts";
 import type { BrowserSessions, Csrf, IdJags } from "../../identity/interfaces.ts";
@@ -108,6 +108,7 @@ const FAILED_MS = 60_000;
 
 export function createUpstream(deps: UpstreamDeps): UpstreamModule {
   const { snapshots, clock, log } = deps;
+  const steady = steadyClock(clock);
   const issuers = createBoundIssuers(deps);
   const clients = createClientChooser({ ...deps, issuers });
   const needs = createNeeds({ ...deps, issuers });
@@ -130,7 +131,7 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
   const isBlocked = (route: CompiledRoute): boolean => deps.blocks?.find({ routeKey: route.key }) !== undefined;
   const flows = createFlows({ ...deps, clients, needs, tokenStore, isBlocked });
   const tickets = createTickets(deps);
-  /** Upstream → epoch milliseconds until which its flows count as failing. */
+  /** Upstream → until when its flows count as failing. */
   const failing = new Map<string, number>();
 
   /** Whether the user has something to connect there, as far as is known. */
@@ -165,7 +166,7 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
     missing: missingOf,
     wasRefused: async (userId: string, target: UpstreamTarget) =>
       target.mode !== "discovery" || (await needs.wasSent(userId, target)) !== undefined,
-    noteFailure: (target: UpstreamTarget) => void failing.set(needKey(target), clock.now() + FAILED_MS),
+    noteFailure: (target: UpstreamTarget) => void failing.set(needKey(target), steady.now() + FAILED_MS),
     log,
   };
 
@@ -216,7 +217,7 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
     async mustConnect(userId, routes) {
       for (const route of routes) {
         const target = findTarget(route);
-        if (!target || clock.now() < (failing.get(needKey(target)) ?? 0)) continue;
+        if (!target || steady.now() < (failing.get(needKey(target)) ?? 0)) continue;
         // Such an upstream may serve this user without a token: the client keeps its access until a request is refused.
         if (target.mode === "discovery" && !(await needs.wasSent(userId, target))) continue;
         if (canBeConnected(target) && (await isMissing(userId, target))) return true;

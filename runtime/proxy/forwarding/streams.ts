@@ -136,6 +136,8 @@ export function createStreams(deps: StreamDeps): Streams {
       const { principal } = stream;
       let due = 0;
       if (principal) {
+        // It was set back: nothing is filed under a second that is hours away.
+        wheelAt = Math.min(wheelAt, epochSeconds(clock));
         // One that expired while the upstream was thinking ends at the next tick.
         due = Math.max(stream.endsWithCredential ? principal.expiresAt : graceEnd(stream, principal), wheelAt);
         addTo(wheel, due, stream);
@@ -166,7 +168,7 @@ export function createStreams(deps: StreamDeps): Streams {
       } else {
         for (let second = wheelAt; second <= now; second += 1) endEach(wheel.get(second), "expired");
       }
-      wheelAt = Math.max(wheelAt, now);
+      wheelAt = now;
       for (const stream of Array.from(awaited)) {
         awaited.delete(stream);
         if (!streams.add(stream)) stream.end("access");

@@ -2,7 +2,7 @@
  * Whether the store can be used by this process, and since when not: from what everybody's operations come to, and from
  * a question of its own where one of them failed, or somebody wants to know.
  */
-import { epochSeconds, within, type Clock } from "../../shared/clock.ts";
+import { epochSeconds, steadyClock, within, type Clock } from "../../shared/clock.ts";
 import type { Store } from "../store.ts";
 import { task } from "../../shared/faults/guard.ts";
 
@@ -55,6 +55,7 @@ export function createStoreHealth(
   store: Pick<Store, "get" | "put">,
   { clock }: { readonly clock: Clock },
 ): StoreHealth & HealthSigns {
+  const steady = steadyClock(clock);
   let state: StoreState = "down";
   /** When it was "ok" last. */
   let goodAtMs: number | undefined;
@@ -74,7 +75,7 @@ export function createStoreHealth(
     answered(wrote) {
       if (wrote) suspectsWrites = false;
       if (!suspectsWrites) become("ok");
-      else if (state === "ok") goodAtMs = clock.now();
+      else if (state === "ok") goodAtMs = steady.now();
       else if (state === "down") void ask();
     },
     failed(isWrite) {
@@ -92,7 +93,7 @@ export function createStoreHealth(
   function known(): StoreFacts {
     if (state === "ok") return { store: state, serves: true };
     if (goodAtMs === undefined) return { store: state, serves: false };
-    const failingMs = Math.max(0, clock.now() - goodAtMs);
+    const failingMs = steady.now() - goodAtMs;
     return { store: state, failingMs, serves: failingMs < WITHOUT_STORE_MS };
   }
 
@@ -119,7 +120,7 @@ export function createStoreHealth(
 
   function become(next: StoreState): void {
     state = next;
-    if (next === "ok") goodAtMs = clock.now();
+    if (next === "ok") goodAtMs = steady.now();
     lookLater();
   }
 

@@ -137,6 +137,23 @@ describe("Authenticator", () => {
     expect((await principal(read)).user.version).toBe(3);
   });
 
+  it("reads again where the clock was hours ahead when it read, and without the store goes on no longer", async () => {
+    const hours = 3 * 3600_000;
+    const token = grantToken();
+    clock.advance(hours);
+    await authenticator.bearer(token, GITHUB);
+    clock.advance(-hours);
+    users.set(alice.id, { ...alice, version: 2 });
+    expect((await principal(authenticator.bearer(token, GITHUB))).user.version).toBe(2);
+    clock.advance(hours);
+    await authenticator.bearer(token, GITHUB);
+    clock.advance(-hours);
+    store.broken = true;
+    expect((await principal(authenticator.bearer(token, GITHUB))).user.version).toBe(2);
+    clock.advance(WITHOUT_STORE_MS);
+    expect(await authenticator.bearer(token, GITHUB)).toMatchObject({ ok: false, reason: "unavailable" });
+  });
+
   it("hands out the same principal while nothing changed, and another one when claims did", async () => {
     const token = grantToken();
     const first = await principal(authenticator.bearer(token, GITHUB));

@@ -2,8 +2,10 @@ import { setImmediate as turn } from "node:timers/promises";
 
 import { expect, test } from "vitest";
 
-import { within, withinAwake } from "../../../runtime/shared/clock.ts";
+import { steadyClock, within, withinAwake } from "../../../runtime/shared/clock.ts";
+import { createTestClock } from "../../support/clock.ts";
 
+const HOUR = 3600_000;
 const WAIT_MS = 40;
 
 /** As a process that is stopped, or has no processor, for five times as long as is waited for. */
@@ -34,4 +36,17 @@ test("withinAwake() ends without an answer, and says what the work says", async 
     throw new Error("too late");
   });
   await expect(never).rejects.toThrow("too late");
+});
+
+test("steadyClock() follows a clock, and where that is set back, stands for a moment and goes on", () => {
+  const clock = createTestClock(10 * HOUR);
+  const steady = steadyClock(clock);
+  clock.advance(5);
+  expect(steady.now()).toBe(10 * HOUR + 5);
+  clock.advance(-3 * HOUR);
+  expect(steady.now()).toBe(10 * HOUR + 5);
+  clock.advance(7);
+  expect(steady.now()).toBe(10 * HOUR + 12);
+  clock.advance(3 * HOUR);
+  expect(steady.now()).toBe(13 * HOUR + 12);
 });

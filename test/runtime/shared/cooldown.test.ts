@@ -28,3 +28,13 @@ test("no more than the limit are remembered: first those that are over give way,
   cooldowns.begin("fourth", 1_000);
   expect(["long", "third", "fourth"].map((key) => cooldowns.has(key))).toEqual([false, false, true]);
 });
+
+test("a pause lasts no longer where the clock is set back", () => {
+  const clock = createTestClock();
+  const cooldowns = createCooldowns(clock);
+  cooldowns.begin("a", 1_000);
+  clock.advance(-3 * 3600_000);
+  expect(cooldowns.has("a")).toBe(true);
+  clock.advance(1_000);
+  expect(cooldowns.has("a")).toBe(false);
+});

@@ -8,7 +8,7 @@
  */
 import type { DirectGrant } from "../../../features/mcp/compiled.ts";
 import { errorText } from "../../../shared/errors.ts";
-import { epochSeconds, type Clock } from "../../../shared/clock.ts";
+import { epochSeconds, steadyClock, type Clock } from "../../../shared/clock.ts";
 import { BoundedCache, type Visited } from "../../../shared/cache.ts";
 import type { Keys } from "../../../shared/keys.ts";
 import { createLeasedRefreshes } from "../../../shared/leased-refresh.ts";
@@ -66,6 +66,7 @@ interface RouteToken extends Visited {
 
 export function createDirectTokens(deps: DirectTokensDeps): DirectTokens {
   const { store, clock, log, idJags } = deps;
+  const steady = steadyClock(clock);
   const { read, put, seal, open, held, isExpired } = createUpstreamTokenRecords(deps);
   const askGrant = createAskGrant(deps);
   const refreshes = createLeasedRefreshes<Held>();
@@ -78,7 +79,7 @@ export function createDirectTokens(deps: DirectTokensDeps): DirectTokens {
   /** What is known without asking anybody. */
   const paused = async (key: string, userId: string, isUsers: boolean): Promise<Held | undefined> => {
     const pause = pauses.get(key);
-    if (!pause || clock.now() >= pause.untilMs) return undefined;
+    if (!pause || steady.now() >= pause.untilMs) return undefined;
     return !isUsers || (await idJags.signIns(userId)) === pause.signIns ? pause.held : undefined;
   };
 
@@ -86,7 +87,7 @@ export function createDirectTokens(deps: DirectTokensDeps): DirectTokens {
     const isAway = why === "unavailable";
     const signIns = isUsers ? await idJags.signIns(userId) : 0;
     const result: Held = isAway ? UNAVAILABLE : { kind: "refused", why };
-    const untilMs = clock.now() + (isAway ? RETRY_MS : REFUSED_MS);
+    const untilMs = steady.now() + (isAway ? RETRY_MS : REFUSED_MS);
     pauses.set(key, { held: result, untilMs, signIns, visited: false });
     return result;
   };

@@ -1,5 +1,5 @@
 /** Where a direct grant is presented, and for which resource: as configured, or discovered and remembered for a while. */
-import type { Clock } from "../../../shared/clock.ts";
+import { steadyClock, type Clock } from "../../../shared/clock.ts";
 import { type AuthorizationServer, configuredServer } from "../discovery/metadata.ts";
 import type { Needs } from "../need.ts";
 import type { UpstreamTarget } from "../target.ts";
@@ -26,6 +26,8 @@ export function createAccessFinder(deps: FindAccessDeps): AccessFinder {
   /** A new configuration brings new targets. */
   const known = new WeakMap<UpstreamTarget, { readonly access: Promise<Access>; readonly untilMs: number }>();
 
+  const clock = steadyClock(deps.clock);
+
   const ask = async (target: UpstreamTarget, grantType: string): Promise<Access> => {
     const resource = target.oauth?.resource;
     const endpoint = target.oauth?.endpoint;
@@ -44,8 +46,8 @@ export function createAccessFinder(deps: FindAccessDeps): AccessFinder {
   return {
     find(target, grantType) {
       const before = known.get(target);
-      if (before && deps.clock.now() < before.untilMs) return before.access;
-      const asked = { access: ask(target, grantType), untilMs: deps.clock.now() + KNOWN_MS };
+      if (before && clock.now() < before.untilMs) return before.access;
+      const asked = { access: ask(target, grantType), untilMs: clock.now() + KNOWN_MS };
       known.set(target, asked);
       const drop = (): void => void (known.get(target) === asked && known.delete(target));
       asked.access.then((access) => access.ok || drop(), drop);

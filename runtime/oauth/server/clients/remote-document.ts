@@ -10,7 +10,7 @@
  * @see draft-ietf-oauth-client-id-metadata-document §4.4, RFC 9111 §4.2
  */
 import { findDomain, type DomainPattern } from "../../../settings/domains.ts";
-import type { Clock } from "../../../shared/clock.ts";
+import { steadyClock, type Clock } from "../../../shared/clock.ts";
 import { pass, refuse, type Step } from "../answer.ts";
 import { createRateLimit, networkOf } from "../../../shared/rate-limit.ts";
 
@@ -55,6 +55,8 @@ export interface DocumentRequest {
 interface Kept {
   readonly document: unknown;
   readonly readAtMs: number;
+  /** By the steady clock, as the others are. */
+  readonly keptAtMs: number;
   readonly freshUntilMs: number;
   /** While its host is away. */
   readonly usableUntilMs: number;
@@ -80,6 +82,7 @@ export interface RemoteDocumentDeps {
 
 export function createRemoteDocuments(deps: RemoteDocumentDeps): RemoteDocuments {
   const { clock } = deps;
+  const steady = steadyClock(clock);
   const kept = new Map<string, Kept>();
   const reading = new Map<string, Promise<Step<unknown>>>();
   const ofPattern = createRateLimit({ clock }, OF_PATTERN.burst, OF_PATTERN.perSecond);
@@ -109,18 +112,19 @@ export function createRemoteDocuments(deps: RemoteDocumentDeps): RemoteDocuments
   /** "A cache MUST NOT generate a stale response unless it is disconnected or …" (RFC 9111 §4.2.4): here it is. */
   const keptOr = (url: string, reason: string): Step<unknown> => {
     const known = kept.get(url);
-    if (known && known.usableUntilMs > clock.now()) return pass(known.document);
+    if (known && known.usableUntilMs > steady.now()) return pass(known.document);
     return refuse("temporarily_unavailable", "The client's document cannot be read now", reason);
   };
 
   const keep = (url: string, answer: Extract<FetchedDocument, { ok: true }>): void => {
     const oldest = kept.size >= MAX_DOCUMENTS ? kept.keys().next().value : undefined;
     if (oldest !== undefined) kept.delete(oldest);
-    const now = clock.now();
+    const now = steady.now();
     const ageMs = Math.min(Math.max((answer.maxAgeSeconds ?? 0) * 1000, MIN_AGE_MS), MAX_AGE_MS);
     kept.set(url, {
       document: answer.document,
-      readAtMs: now,
+      readAtMs: clock.now(),
+      keptAtMs: now,
       freshUntilMs: now + ageMs,
       usableUntilMs: answer.mustRevalidate === true ? now + ageMs : now + MAX_AGE_MS,
     });
@@ -129,8 +133,8 @@ export function createRemoteDocuments(deps: RemoteDocumentDeps): RemoteDocuments
   return {
     async read(url, request) {
       const known = kept.get(url);
-      const now = clock.now();
-      const mayAsk = known === undefined || now - known.readAtMs >= MIN_AGE_MS;
+      const now = steady.now();
+      const mayAsk = known === undefined || now - known.keptAtMs >= MIN_AGE_MS;
       const isWanted = known === undefined || known.freshUntilMs <= now || known.readAtMs < (request.newerThanMs ?? 0);
       if (known && !(mayAsk && isWanted)) return pass(known.document);
       let current = reading.get(url);

@@ -3,10 +3,18 @@ import { describe, expect, test } from "vitest";
 import type { Balancing } from "../../../../runtime/features/balancing/compiled.ts";
 import type { Upstream } from "../../../../runtime/features/connection/compiled.ts";
 import { createBalancer, type Balancer } from "../../../../runtime/features/balancing/apply-balance.ts";
-import { statesOf } from "../../../../runtime/features/balancing/apply-state.ts";
+import { statesOf, statusOf } from "../../../../runtime/features/balancing/apply-state.ts";
 import { createTestClock, type TestClock } from "../../../support/clock.ts";
 
 const upstream = (host: string, weight = 1): Upstream => ({ origin: `http://${host}`, host, basePath: "", weight });
+const HOURS = 3 * 3600_000;
+const SETTINGS = {
+  consecutive5xx: 3,
+  consecutiveGatewayFailure: 2,
+  baseEjectionMs: 1_000,
+  maxEjectionMs: 2_500,
+  maxEjectionPercent: 100,
+};
 const caller = (id: string) => ({ principal: { user: { id } }, exchange: { remoteAddress: "192.0.2.1" } });
 const anybody = caller("somebody");
 
@@ -49,6 +57,21 @@ describe("createBalancer()", () => {
     balancer.failed(a, clock.now());
     clock.advance(1_000);
     expect(hostsOf(balancer, clock)).toBe("ab");
+  });
+
+  test("leaves out one that failed no longer than that where the clock is set back", () => {
+    const clock = createTestClock();
+    const route = routeOf([a, b], { outliers: SETTINGS });
+    const balancer = createBalancer(route);
+    balancer.failed(a, clock.now());
+    clock.advance(-HOURS);
+    expect(hostsOf(balancer, clock)).toBe("ab");
+    expect(balancer.tracker?.failed(b, "unreachable", clock.now())).toBe(false);
+    expect(balancer.tracker?.failed(b, "unreachable", clock.now())).toBe(true);
+    expect(hostsOf(balancer, clock)).toBe("a");
+    clock.advance(-HOURS);
+    expect(hostsOf(balancer, clock)).toBe("ab");
+    expect(statesOf(route).map((state) => statusOf(state, clock.now()).left_out_until)).toEqual([null, null]);
   });
 
   test("goes on with all of them when all fail", () => {
@@ -181,19 +204,12 @@ describe("maglev", () => {
 });
 
 describe("outlier_detection", () => {
-  const settings = {
-    consecutive5xx: 3,
-    consecutiveGatewayFailure: 2,
-    baseEjectionMs: 1_000,
-    maxEjectionMs: 2_500,
-    maxEjectionPercent: 100,
-  };
   const three = [upstream("a"), upstream("b"), upstream("c")] as const;
   const [a, b, c] = three;
 
-  function balanced(outliers: Partial<typeof settings> = {}, panicPercent?: number) {
+  function balanced(outliers: Partial<typeof SETTINGS> = {}, panicPercent?: number) {
     const clock = createTestClock();
-    const route = routeOf(three, { outliers: { ...settings, ...outliers }, panicPercent });
+    const route = routeOf(three, { outliers: { ...SETTINGS, ...outliers }, panicPercent });
     const balancer = createBalancer(route);
     const answer = (of: Upstream, ...statuses: readonly number[]): boolean =>
       statuses.map((status) => balancer.tracker?.answered(of, status, clock.now()) === true).at(-1) ?? false;
@@ -240,7 +256,7 @@ describe("outlier_detection", () => {
       clock.advance(1);
       expect(hosts()).toBe("abc");
     }
-    clock.advance(settings.maxEjectionMs + 1);
+    clock.advance(SETTINGS.maxEjectionMs + 1);
     answer(a, 500, 500, 500);
     lasts.push((states[0]?.ejectedUntilMs ?? 0) - clock.now());
     expect(lasts).toEqual([1_000, 2_000, 2_500, 2_500, 1_000]);

@@ -75,6 +75,17 @@ describe("createIssuerKeys()", () => {
     expect(idp.asked).toEqual([METADATA, KEYS, METADATA, KEYS]);
   });
 
+  test("reads the keys again, and after a failure asks again, in their time where the clock was hours ahead", async () => {
+    const { idp, clock, keys } = setUp();
+    const token = await signed(one);
+    expect(outcome(await keys.verify(trusted(), token))).toBe("ok");
+    clock.advance(-180 * MINUTE);
+    idp.documents.set(KEYS, { keys: [two.jwk] });
+    expect(outcome(await keys.verify(trusted(), token))).toBe("ok");
+    clock.advance(5 * MINUTE);
+    expect(outcome(await keys.verify(trusted(), token))).toBe("bad");
+  });
+
   test("asks once for many tokens at the same time, and at most every 30 seconds for keys that are not known", async () => {
     const { idp, clock, keys } = setUp();
     const entry = trusted({ keys: { kind: "url", url: KEYS } });

@@ -68,6 +68,21 @@ describe("createStreams()", () => {
     expect(streams.size).toBe(0);
   });
 
+  test("ends a stream in its second where the clock was hours ahead before", () => {
+    clock.advance(3 * 3600_000);
+    streams.endExpired();
+    clock.advance(-3 * 3600_000);
+    streams.add(stream("alice", 10));
+    streams.endExpired();
+    streams.add(stream("bob", 10));
+    clock.advance(9_999);
+    streams.endExpired();
+    expect(ended).toEqual([]);
+    clock.advance(1);
+    streams.endExpired();
+    expect(ended).toEqual(["alice", "bob"]);
+  });
+
   test("lets a call continue after expiry up to `expiry_grace`, and no longer", () => {
     const call = stream("alice", 10, { isEndless: false, endsWithCredential: false });
     const late = stream("bob", 0, { isEndless: false, endsWithCredential: false });
