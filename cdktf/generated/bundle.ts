@@ -10605,7 +10605,7 @@ export interface BundleRoute {
   */
   readonly from: string;
   /**
-  * Address of the upstream, or a list of them; "url,weight" gives one more or less of the traffic. Required unless `redirect` or `response` answers. Default: `redirect` or `response` answers
+  * Address of the upstream, or a list of at most 1,000; "url,weight" gives one more or less of the traffic. Required unless `redirect` or `response` answers. Default: `redirect` or `response` answers
   *
   */
   readonly to?: string[];

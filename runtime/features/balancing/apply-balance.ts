@@ -52,10 +52,11 @@ export function createBalancer(route: BalancedRoute): Balancer {
   }));
   const { policy = "round_robin" } = balancing ?? {};
   const choose = policy === "maglev" ? byMaglev(peers, maglevOf(route)) : chooserOf(policy);
-  const peerOf = (upstream: Upstream): Peer | undefined => peers.find((peer) => peer.upstream === upstream);
+  const byUpstream = new Map(peers.map((peer) => [peer.upstream, peer]));
+  const peerOf = (upstream: Upstream): Peer | undefined => byUpstream.get(upstream);
 
   const usable = (nowMs: number): readonly Peer[] => {
-    const healthy = peers.filter(({ state }) => state.isHealthy(nowMs));
+    const healthy = onlyThose(peers, ({ state }) => state.isHealthy(nowMs));
     if (healthy.length === 0) return panicPercent === 0 ? [] : peers;
     return healthy.length * 100 < (panicPercent ?? 0) * peers.length ? peers : healthy;
   };
@@ -112,6 +113,11 @@ export function createBalancer(route: BalancedRoute): Balancer {
 
 /** Those that are better, or all when none is. */
 function orAll(peers: readonly Peer[], isBetter: (peer: Peer) => boolean): readonly Peer[] {
-  const better = peers.filter(isBetter);
+  const better = onlyThose(peers, isBetter);
   return better.length > 0 ? better : peers;
+}
+
+/** The list itself where all of them are meant, as mostly: it is asked for each request. */
+function onlyThose(peers: readonly Peer[], isMeant: (peer: Peer) => boolean): readonly Peer[] {
+  return peers.every(isMeant) ? peers : peers.filter(isMeant);
 }

@@ -1,4 +1,4 @@
-/** What Maglev tables may be like, each by itself and all together. */
+/** How many upstreams a route may have, and what Maglev tables may be like, each by itself and all together. */
 import { errorAt, type Report } from "../../settings/problem.ts";
 import { parseUpstream, upstreamAddress } from "../../settings/values.ts";
 import { maglevKey, maglevMembers } from "./maglev-members.ts";
@@ -11,9 +11,19 @@ export const MAX_MAGLEV_TABLE_SIZE = 655_373;
 /** Places of all tables: 1,023 of the usual size, 64 MiB and 3 s of work while requests are served. */
 export const MAX_MAGLEV_PLACES = 67_108_864;
 
+/** Each request looks at all of a route: 1,000 take some 50 to 100 µs of the thread that serves everybody. */
+export const MAX_UPSTREAMS = 1_000;
+
 export type MaglevDoc = Partial<Pick<BalancingDoc, "load_balancing_policy" | "maglev_lb_config">> & {
   readonly to?: string | readonly string[];
 };
+
+/** @param route its sound members */
+export function upstreamRules(route: Pick<MaglevDoc, "to">, report: Report): void {
+  const { length } = toList(route);
+  if (length > MAX_UPSTREAMS)
+    report(errorAt(["to"], `has ${length} upstreams, must have at most ${MAX_UPSTREAMS}; put a balancer before them`));
+}
 
 /** @param route its sound members */
 export function maglevRules(route: MaglevDoc, report: Report): void {

@@ -3,7 +3,7 @@ import { healthCheckRules, healthChecks } from "./health-check-settings.ts";
 import { block } from "../../settings/types/block.ts";
 import { choice, count, duration } from "../../settings/types/scalar.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
-import { MAX_MAGLEV_TABLE_SIZE, type MaglevDoc, maglevRules } from "./rules.ts";
+import { MAX_MAGLEV_TABLE_SIZE, type MaglevDoc, maglevRules, upstreamRules } from "./rules.ts";
 import { errorAt, type Report } from "../../settings/problem.ts";
 
 export const BALANCING_POLICIES = ["round_robin", "random", "least_request", "ring_hash", "maglev"] as const;
@@ -80,6 +80,7 @@ export const balancingShape = {
 export type BalancingDoc = ShapeDoc<typeof balancingShape>;
 
 export function balancingRules(route: Partial<BalancingDoc> & MaglevDoc, report: Report): void {
+  upstreamRules(route, report);
   maglevRules(route, report);
   healthCheckRules(route.health_checks ?? [], report);
   const outliers = route.outlier_detection;

@@ -10,7 +10,7 @@ import { parseUpstream } from "../../settings/values.ts";
 
 export const toShape = {
   to: urlList({
-    doc: 'Address of the upstream, or a list of them; "url,weight" gives one more or less of the traffic. Required unless `redirect` or `response` answers.',
+    doc: 'Address of the upstream, or a list of at most 1,000; "url,weight" gives one more or less of the traffic. Required unless `redirect` or `response` answers.',
     unset: "`redirect` or `response` answers",
     read: parseUpstream,
   }),

@@ -8,7 +8,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 import type { RoutedRoute } from "./compiled.ts";
-import { HostRoutes, type HostTable } from "./apply-host-routes.ts";
+import { HostRoutes, type HostTable, layOutCost } from "./apply-host-routes.ts";
 
 export type { FoundRoute, HostTable } from "./apply-host-routes.ts";
 
@@ -28,7 +28,7 @@ export interface RoutesToFind<R extends RoutedRoute, P> {
 
 /** Routes that are looked at between two turns of the event loop: about 5 ms. */
 const ROUTES_AT_ONCE = 4_000;
-/** A host with more is laid out before its first request. */
+/** A host whose routes cost more (`layOutCost`) is laid out before its first request. */
 const MANY_ROUTES = 1_000;
 
 /** Only sorts routes by host; a host is laid out when it is first asked for. */
@@ -67,15 +67,18 @@ function* buildInSteps<R extends RoutedRoute, P>({
   const hosts = new Map<string, R[] | HostRoutes<R, P>>();
   /** By what the hosts end in: ".example.com" and, with a port, ".example.com:8443". */
   const wildcards = new Map<string, R[] | HostRoutes<R, P>>();
+  const costs = new Map<string, number>();
   const large = new Map<string, boolean>();
   for (const [index, route] of routes.entries()) {
     if (index % ROUTES_AT_ONCE === ROUTES_AT_ONCE - 1) yield undefined;
     const groups = route.isWildcard ? wildcards : hosts;
     const name = route.isWildcard ? route.host.slice(1) : route.host;
     const group = groups.get(name) as R[] | undefined;
-    if (group) {
-      if (group.push(route) === MANY_ROUTES) large.set(name, route.isWildcard);
-    } else groups.set(name, [route]);
+    if (group) group.push(route);
+    else groups.set(name, [route]);
+    const cost = (costs.get(name) ?? 0) + layOutCost(route);
+    costs.set(name, cost);
+    if (cost >= MANY_ROUTES) large.set(name, route.isWildcard);
   }
   if (authenticateUrl !== undefined) {
     const { host } = new URL(authenticateUrl);

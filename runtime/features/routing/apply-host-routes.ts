@@ -60,16 +60,17 @@ export class HostRoutes<R extends RoutedRoute, P> implements HostTable<P> {
     this.#waiting = routes[Symbol.iterator]();
   }
 
-  /** Lays out so many more routes; the first request lays out what is left. @returns true once all are */
-  layOut(count: number): boolean {
+  /** Lays out routes that cost so much (`layOutCost`); the first request lays out what is left. @returns true once all are */
+  layOut(cost: number): boolean {
     if (this.#waiting === undefined) return true;
-    for (let left = count; left > 0; left -= 1) {
+    for (let left = cost; left > 0;) {
       const next = this.#waiting.next();
       if (next.done === true) {
         this.#waiting = undefined;
         return true;
       }
       this.#add({ route: next.value, prepared: undefined });
+      left -= layOutCost(next.value);
     }
     return false;
   }
@@ -98,13 +99,11 @@ export class HostRoutes<R extends RoutedRoute, P> implements HostTable<P> {
   }
 
   #nodeAt(path: string): PathNode<Slot<R, P>, PatternPlaces<Slot<R, P>>> {
-    let node = this.#paths;
-    // Prefixes go by whole segments: "/a/" says the same as "/a".
-    for (const segment of canonical(path).split("/").slice(1)) {
-      if (segment === "") break;
-      node = node.grow(segment);
-    }
-    return node;
+    const written = canonical(path);
+    // Prefixes go by whole segments: "/a/" says the same as "/a", and behind an empty one nothing counts.
+    const empty = written.indexOf("//");
+    const end = empty === -1 ? written.length : empty;
+    return this.#paths.grow(written.slice(1, written.endsWith("/", end) ? end - 1 : end));
   }
 
   #find(path: string): Slot<R, P> | typeof TOO_LONG | undefined {
@@ -126,12 +125,20 @@ export class HostRoutes<R extends RoutedRoute, P> implements HostTable<P> {
       if (end === -1) end = path.length;
       const child = node.find(path, start, end);
       if (child === undefined) break;
+      end = child.endIn(path, end);
+      if (end === -1) break;
       node = child;
       prefix = node.prefix ?? prefix;
       start = end + 1;
     }
     return pattern ?? prefix ?? (this.#wider === undefined ? undefined : this.#wider.#find(path));
   }
+}
+
+/** What it takes to lay out a route, in routes with an ordinary path. */
+export function layOutCost({ match }: RoutedRoute): number {
+  const { length } = match.kind === "exact" ? match.path : match.kind === "prefix" ? match.prefix : match.beginning;
+  return 1 + (length >> 6);
 }
 
 interface Matched {

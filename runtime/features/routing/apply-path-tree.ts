@@ -2,33 +2,59 @@
  * Prefixes and beginnings of patterns, by whole segments.
  *
  * Most nodes have one child or none, so only those with more have a map: 100,000 prefixes of a host then stay small enough
- * for a look-up to find them in the caches of the processor.
+ * for a look-up to find them in the caches of the processor. Segments at which nothing divides or ends have no node of their own:
+ * however deep prefixes are, there are at most twice as many nodes.
  */
 export class PathNode<P, R> {
   /** What takes "/a" and everything below it. */
   prefix: P | undefined = undefined;
   /** Patterns whose literal beginning ends here. */
   patterns: R | undefined = undefined;
+  /** Segments behind the first one, without a node: "b/c" of "a/b/c". */
+  #rest: string;
   #onlySegment = "";
   #onlyChild: PathNode<P, R> | undefined = undefined;
   #children: Map<string, PathNode<P, R>> | undefined = undefined;
+
+  constructor(rest = "") {
+    this.#rest = rest;
+  }
 
   get isLeaf(): boolean {
     return this.#onlyChild === undefined && this.#children === undefined;
   }
 
-  /** @returns the child for the segment of `path` between `start` and `end` */
+  /** Where the segments of this node end in a path, behind its first one. @returns -1 where the path has others */
+  endIn(path: string, end: number): number {
+    const rest = this.#rest;
+    if (rest === "") return end;
+    if (!path.startsWith(rest, end + 1)) return -1;
+    const restEnd = end + 1 + rest.length;
+    return restEnd === path.length || path.charCodeAt(restEnd) === SLASH ? restEnd : -1;
+  }
+
+  /** @returns the child whose first segment is the one of `path` between `start` and `end`: `endIn()` tells whether it is meant */
   find(path: string, start: number, end: number): PathNode<P, R> | undefined {
     if (this.#children !== undefined) return this.#children.get(path.slice(start, end));
     if (end - start !== this.#onlySegment.length || !path.startsWith(this.#onlySegment, start)) return undefined;
     return this.#onlyChild;
   }
 
-  /** The child for a segment; made when there is none. */
-  grow(segment: string): PathNode<P, R> {
-    const known = this.find(segment, 0, segment.length);
-    if (known) return known;
-    const child = new PathNode<P, R>();
+  /** The node at these segments, "a/b/c"; made when there is none. */
+  grow(path: string): PathNode<P, R> {
+    let node: PathNode<P, R> = this;
+    for (let start = 0; start < path.length;) {
+      const end = segmentEnd(path, start);
+      const child = node.find(path, start, end);
+      if (child === undefined) return node.#add(path.slice(start, end), new PathNode(path.slice(end + 1)));
+      if (child.endIn(path, end) === -1) child.#divide(path, end + 1);
+      start = child.endIn(path, end) + 1;
+      node = child;
+    }
+    return node;
+  }
+
+  #add(segment: string, child: PathNode<P, R>): PathNode<P, R> {
     if (this.isLeaf) {
       this.#onlySegment = segment;
       this.#onlyChild = child;
@@ -38,4 +64,35 @@ export class PathNode<P, R> {
     }
     return child;
   }
+
+  /** Ends this node behind the segments that it shares with the path from `start` on: what it had goes to a node below it. */
+  #divide(path: string, start: number): void {
+    const rest = this.#rest;
+    let shared = 0;
+    for (let at = 0; at <= rest.length;) {
+      const end = segmentEnd(rest, at);
+      if (segmentEnd(path, start + at) !== start + end || !path.startsWith(rest.slice(at, end), start + at)) break;
+      shared = end;
+      at = end + 1;
+    }
+    const below = shared === 0 ? 0 : shared + 1;
+    const end = segmentEnd(rest, below);
+    const lower = new PathNode<P, R>(rest.slice(end + 1));
+    lower.prefix = this.prefix;
+    lower.patterns = this.patterns;
+    lower.#onlySegment = this.#onlySegment;
+    lower.#onlyChild = this.#onlyChild;
+    lower.#children = this.#children;
+    this.#rest = rest.slice(0, shared);
+    this.prefix = this.patterns = undefined;
+    this.#onlyChild = this.#children = undefined;
+    this.#add(rest.slice(below, end), lower);
+  }
+}
+
+const SLASH = 0x2f;
+
+function segmentEnd(path: string, start: number): number {
+  const end = path.indexOf("/", start);
+  return end === -1 ? path.length : end;
 }

@@ -1,4 +1,5 @@
 /** The backend of an Ingress → addresses for `to`. */
+import { MAX_UPSTREAMS } from "../../features/balancing/rules.ts";
 import { canonicalHost } from "../../settings/domains.ts";
 import { quote } from "../../settings/problem.ts";
 import { readExternalName } from "./external-name.ts";
@@ -70,12 +71,14 @@ export function readUpstream(
   const own = address(scheme, `${wanted.name}.${options.namespace}.svc.${options.clusterDomain}`, number);
   if (options.viaService) return { ok: true, to: [own], warnings: [] };
   const ready = readyEndpoints(endpointSlices.get(key) ?? [], found?.name);
-  const to = ready.map((each) => address(scheme, each.host, each.port));
+  const to = ready.length > MAX_UPSTREAMS ? [] : ready.map((each) => address(scheme, each.host, each.port));
   if (to.length > 0) return { ok: true, to, warnings: [] };
   // Requests fail at the Service just as they would fail with no upstream at all, and the route stays what it is.
-  const warnings = [
-    ingressWarning({ path: `${path}.service.name` }, `is ${quote(wanted.name)}, which has no ready endpoints`),
-  ];
+  const state =
+    ready.length === 0
+      ? "has no ready endpoints"
+      : `has ${ready.length} ready endpoints: above ${MAX_UPSTREAMS} the Service balances`;
+  const warnings = [ingressWarning({ path: `${path}.service.name` }, `is ${quote(wanted.name)}, which ${state}`)];
   return { ok: true, to: [own], warnings };
 }
 

@@ -50,3 +50,12 @@ describe("Maglev tables of a bundle", () => {
     expect(problem).toMatch(expected);
   });
 });
+
+test("a route has at most 1,000 upstreams, since each request looks at all of them", () => {
+  const route = (count: number): string =>
+    `  r: { from: "https://r.example", to: ${JSON.stringify(Array.from({ length: count }, (_, at) => `http://a${at}`))}, ${policy} }`;
+  expect(problemsOf(route(1_000))).toEqual([]);
+  expect(problemsOf(route(1_001))).toEqual([
+    expect.stringContaining("has 1001 upstreams, must have at most 1000; put a balancer before them"),
+  ]);
+});
