@@ -42,6 +42,7 @@ export class PathNode<P, R> {
 
   /** The node at these segments, "a/b/c"; made when there is none. */
   grow(path: string): PathNode<P, R> {
+    // oxlint-disable-next-line typescript/no-this-alias -- a walk that begins here, as deep as prefixes are
     let node: PathNode<P, R> = this;
     for (let start = 0; start < path.length;) {
       const end = segmentEnd(path, start);

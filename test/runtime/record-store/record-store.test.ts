@@ -217,7 +217,7 @@ describe("keepRecords()", () => {
     ]);
   });
 
-  test("a mistake of ours while it writes is told, and what waits is written later", async () => {
+  test("a mistake of ours while it writes is reported, and what waits is written later", async () => {
     const told: unknown[] = [];
     const stop = onFault(({ error }) => void told.push(error));
     let isBroken = true;

@@ -38,7 +38,7 @@ test("withinAwake() ends without an answer, and says what the work says", async 
   await expect(never).rejects.toThrow("too late");
 });
 
-test("steadyClock() follows a clock, and where that is set back, stands for a moment and goes on", () => {
+test("steadyClock() follows a clock, and where that is set back, stops for a moment and continues", () => {
   const clock = createTestClock(10 * HOUR);
   const steady = steadyClock(clock);
   clock.advance(5);
