@@ -115,8 +115,7 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
     // Hashed, so that keys are short; format and audiences are part of the verdict.
     const key = hashSecret(`${format} ${audiences.join(" ")} ${token}`);
     const entry = known.get(key);
-    const now = steady.now();
-    if (entry && now < entry.askAgainAtMs) {
+    if (entry && steady.now() < entry.askAgainAtMs) {
       const { result } = entry;
       if (!result.ok) return result;
       const isChanged = revocations.hasChanged(result.principal.revocationKeys, entry.epoch);
