@@ -190,6 +190,23 @@ describe("openToolLocks()", () => {
     expect([...one.differences(route).changed]).toEqual(["read"]);
   });
 
+  test("new prompts are shown as new only while the lock is on prompts", async () => {
+    const one = await open();
+    const bytes = Buffer.from(
+      '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"new"}],"prompts":[{"name":"new"}]}}',
+    );
+    const answer = readListAnswer(bytes);
+    if (typeof answer === "string") throw new Error(answer);
+    one.observe(route, one.check(route, lock, bytes, answer), { viewer: "alice", since: () => 1 });
+    expect([...one.differences(route).unlocked]).toEqual(["new", itemKey("prompt", "new")]);
+    const toolsOnly = {
+      ...route,
+      mcp: { ...route.mcp, toolLock: { ...lock, kinds: new Set(["tool"]) } },
+    } as CompiledRoute;
+    one.follow([toolsOnly]);
+    expect([...one.differences(toolsOnly).unlocked]).toEqual(["new"]);
+  });
+
   test("where tools must have been listed, what one process was shown the others know", async () => {
     const strict = { ...route, mcp: { ...route.mcp, toolLock: { ...lock, onUnlisted: "deny" } } } as CompiledRoute;
     const [one, other] = [await open(), await open()];
