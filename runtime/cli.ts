@@ -221,6 +221,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("--kubeconfig <file>", "default: the usual places, then the pod's service account")
     .option("--lease <namespace/name>", "of several controllers the holder of this Lease publishes")
     .option("--no-leader-election", "there is only this one")
+    .option("--health-address <host:port>", "serve /healthz, /readyz and /metrics here (default: nowhere)")
     .action(async (options: WatchCommand) => {
       const { watchUntilSignal } = await import("./kubernetes/controller/watch-command.ts");
       exitCode = await watchUntilSignal(options);

@@ -110,7 +110,13 @@ export async function startKubeApi(): Promise<KubeApi> {
     if (target.name === undefined && method === "GET") {
       return one.query.get("watch") === "true" ? watch(target, one, response) : list(target, one, response);
     }
-    const [status, result] = single(target, method, body, request.headers["content-type"]);
+    const [status, result] = single(
+      target,
+      method,
+      body,
+      one.query.get("fieldManager"),
+      request.headers["content-type"],
+    );
     return send(response, status, result);
   }
 
@@ -156,6 +162,7 @@ export async function startKubeApi(): Promise<KubeApi> {
     target: KubeCollection,
     method: string,
     body: string,
+    manager: string | null,
     type: string | undefined,
   ): readonly [number, object] {
     const store = storeOf(target.collection);
@@ -187,7 +194,13 @@ export async function startKubeApi(): Promise<KubeApi> {
           200,
           write(target.collection, {
             ...next,
-            metadata: { ...current.metadata, ...(target.status ? {} : sent.metadata) },
+            metadata: {
+              ...current.metadata,
+              // Whoever writes the status is remembered, in the place of who wrote it before.
+              ...(target.status
+                ? { managedFields: [{ manager: manager ?? "unknown", operation: "Update", subresource: "status" }] }
+                : sent.metadata),
+            },
           }),
         ];
       }

@@ -9,16 +9,21 @@
  * a byte of one, it sends a PING, uses another connection meanwhile, and drops this one where the PING is not answered either. So time
  * limits must be undici's own: signals only end the stream.
  */
+import { readFile } from "node:fs/promises";
+
 import type { KubeConfig } from "@kubernetes/client-node";
 import { type Dispatcher, request } from "undici";
 
 import { attempting, errorText, GatewayError } from "../../shared/errors.ts";
+import { findTokenFile, usualFiles } from "./kubeconfig.ts";
 import { type KubeClient, KubeError, type KubeRequest } from "./kube-client.ts";
 import { type Members, isRecord } from "../../shared/is-record.ts";
 
 export interface ClientOptions {
-  /** Text of a kubeconfig; the usual places and the pod's service account when absent. */
+  /** Text of a kubeconfig. */
   readonly kubeconfig?: string;
+  /** The usual places and the pod's service account when both are absent. */
+  readonly kubeconfigFile?: string;
   /** For the head of a response, and between two pieces of its body; watches have `silenceMs` instead. */
   readonly timeoutMs?: number;
   /** Longest time without a byte on a watch. */
@@ -38,10 +43,16 @@ const MAX_LINE_LENGTH = 16 * 1024 * 1024;
 export async function createKubeClient(options: ClientOptions = {}): Promise<KubeClient> {
   const library = await loadLibrary();
   const config = new library.KubeConfig();
+  const { kubeconfig: text, kubeconfigFile: file } = options;
   await attempting("kube.config", "Cannot read the kubeconfig", () => {
-    if (options.kubeconfig === undefined) config.loadFromDefault();
-    else config.loadFromString(options.kubeconfig);
+    if (text !== undefined) config.loadFromString(text);
+    else if (file !== undefined) config.loadFromFile(file);
+    else config.loadFromDefault();
   });
+  const files = text !== undefined ? [] : file !== undefined ? [file] : usualFiles();
+  const tokenFile = await attempting("kube.config", "Cannot read the kubeconfig", () =>
+    findTokenFile(files, config.getCurrentUser()?.name ?? ""),
+  );
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) throw new GatewayError("kube.config", "Cannot reach a cluster: the kubeconfig names none");
   const base = server.replace(/\/$/, "");
@@ -118,7 +129,11 @@ export async function createKubeClient(options: ClientOptions = {}): Promise<Kub
       config.applySecurityAuthentication(context),
     );
     dispatcher ??= context.getDispatcher();
-    return { ...context.getHeaders() };
+    if (tokenFile === undefined) return { ...context.getHeaders() };
+    const token = await attempting("kube.config", "Cannot read the kubeconfig's tokenFile", () =>
+      readFile(tokenFile, "utf8"),
+    );
+    return { ...context.getHeaders(), Authorization: `Bearer ${token.trim()}` };
   }
 }
 

@@ -23,7 +23,7 @@ import { type SlicePublisher, sliceTexts } from "./publisher.ts";
 import { renderSlices } from "../render.ts";
 import { createSeals } from "./seals.ts";
 import { DEFAULT_OWNER, ownerOf } from "../translate/slices.ts";
-import { addressesOfService, writeStatus } from "./status.ts";
+import { addressesOfService, clearStatus, writeStatus } from "./status.ts";
 import { translate, type TranslateOptions, type Translation } from "../translate/translate.ts";
 
 export interface ControllerOptions {
@@ -230,6 +230,12 @@ export function startController(options: ControllerOptions): Controller {
     for (const foreign of translation.foreign) {
       const problem = whyLeftAlone(foreign);
       if (problem) await events.tell(foreign.ingress, [problem], false);
+      if (!addresses) continue;
+      try {
+        await clearStatus(client, foreign.ingress);
+      } catch (error) {
+        failure ??= error;
+      }
     }
     events.keepOnly(new Set(objects.ingresses.map(({ metadata }) => metadata.uid ?? "")));
     if (failure !== undefined) throw failure;

@@ -29,6 +29,8 @@ export interface ElectionOptions {
   readonly leaseSeconds?: number;
   /** Between two looks. */
   readonly everyMs?: number;
+  /** The Lease could not be read or written. */
+  readonly onFailure?: () => void;
 }
 
 /** The steps, for who brings the time. */
@@ -36,6 +38,8 @@ export interface Election {
   isLeader(): boolean;
   /** Renews the Lease, or takes it when it is free. @returns isLeader() */
   tick(): Promise<boolean>;
+  /** Why the Lease cannot be read or written; undefined while it can, by whomever it is held. */
+  problem(): string | undefined;
   /** Gives the Lease back, so that the next one need not wait. */
   release(): Promise<void>;
 }
@@ -62,16 +66,22 @@ export function createElection(options: ElectionOptions): Election {
   let seen: { readonly version: string; readonly sinceMs: number } | undefined;
   /** Until when we may act on the Lease we hold: shorter than others wait, so that clocks may drift. */
   let holdsUntilMs = 0;
+  let problem: string | undefined;
 
   return {
     isLeader,
+    problem: () => problem,
     async tick() {
       try {
         await step();
+        problem = undefined;
       } catch (error) {
-        // Somebody else was faster, or the server is away: what we hold runs out by itself.
-        if (isStatus(error, 409)) seen = undefined;
-        log.debug({ reason: errorText(error) }, "lease not taken");
+        // Another one was faster, or the server is unavailable: what we hold expires.
+        if (isStatus(error, 409)) {
+          seen = undefined;
+          problem = undefined;
+          log.debug({ reason: errorText(error) }, "lease not taken");
+        } else failed(error);
       }
       return isLeader();
     },
@@ -87,6 +97,19 @@ export function createElection(options: ElectionOptions): Election {
       }
     },
   };
+
+  /** What stays wrong is said once, not with each try. */
+  function failed(error: unknown): void {
+    options.onFailure?.();
+    const reason = errorText(error);
+    if (problem === reason) return;
+    problem = reason;
+    const right = isStatus(error, 403) ? { right: `get, create and update leases in namespace ${namespace}` } : {};
+    log.warn(
+      { lease: `${namespace}/${name}`, reason, ...right },
+      "lease not read or written, this controller cannot lead",
+    );
+  }
 
   function isLeader(): boolean {
     return clock.now() < holdsUntilMs;
@@ -154,9 +177,7 @@ function microTime(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, -1)}000Z`;
 }
 
-export interface RunningElection extends Closable {
-  isLeader(): boolean;
-}
+export interface RunningElection extends Closable, Pick<Election, "isLeader" | "problem"> {}
 
 /** Ticks until closed. @param onChange called when this process begins or ceases to lead */
 export function runElection(options: ElectionOptions, onChange: () => void): RunningElection {
@@ -165,6 +186,7 @@ export function runElection(options: ElectionOptions, onChange: () => void): Run
   const running = run();
   return {
     isLeader: () => election.isLeader(),
+    problem: () => election.problem(),
     async close() {
       stop.abort();
       await running;

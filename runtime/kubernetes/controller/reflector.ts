@@ -14,6 +14,7 @@ import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { type Backoff, createBackoff } from "./backoff.ts";
 import { isStatus, type KubeClient, KubeError } from "./kube-client.ts";
+import { withoutManagers } from "./status.ts";
 import { keyOf, type KubeObject } from "../translate/objects.ts";
 import { isRecord } from "../../shared/is-record.ts";
 
@@ -124,7 +125,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
         throw new GatewayError("kube.unreadable", `Cannot list ${path}: the answer is no list`);
       }
       for (const object of (objects ?? []) as readonly unknown[]) {
-        if (isObject(object)) found.set(keyOf(object), object as T);
+        if (isObject(object)) found.set(keyOf(object), withoutManagers(object as T));
       }
       listed = metadata["resourceVersion"];
       next = typeof metadata["continue"] === "string" && metadata["continue"] !== "" ? metadata["continue"] : undefined;
@@ -187,7 +188,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
 
   function change(type: string, object: T): void {
     if (type === "DELETED") items.delete(keyOf(object));
-    else if (type === "ADDED" || type === "MODIFIED") items.set(keyOf(object), object);
+    else if (type === "ADDED" || type === "MODIFIED") items.set(keyOf(object), withoutManagers(object));
     else throw new Expired(`an event has the unknown type ${JSON.stringify(type)}`);
     onChange();
   }

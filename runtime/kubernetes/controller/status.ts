@@ -2,11 +2,43 @@
 import { isIP } from "node:net";
 
 import { canonicalJson } from "../../shared/canonical-json.ts";
+import { isRecord } from "../../shared/is-record.ts";
 import { isStatus, type KubeClient, objectPath } from "./kube-client.ts";
-import { type Ingress, type LoadBalancerAddress, namespaceOf, type Service } from "../translate/objects.ts";
+import {
+  type Ingress,
+  type KubeObject,
+  type LoadBalancerAddress,
+  namespaceOf,
+  type Service,
+} from "../translate/objects.ts";
 
 /** Somebody else writes between our reading and our writing; each time one of us gets on. */
 const MAX_TRIES = 5;
+
+/** By which the API server remembers whose a field is. */
+const FIELD_MANAGER = "gateway-ingress-controller";
+/** Ingresses whose status we wrote last, by what the server remembers. */
+const ours = new WeakSet<KubeObject>();
+
+/** An object as it is kept: without what the API server remembers of who wrote it, which is often half of it. */
+export function withoutManagers<T extends KubeObject>(object: T): T {
+  const { managedFields, ...metadata } = object.metadata;
+  if (managedFields === undefined) return object;
+  const kept = { ...object, metadata };
+  const isOurs = (each: unknown): boolean =>
+    isRecord(each) && each["manager"] === FIELD_MANAGER && each["subresource"] === "status";
+  if (Array.isArray(managedFields) && managedFields.some(isOurs)) ours.add(kept);
+  return kept;
+}
+
+/**
+ * Takes our addresses away from an Ingress that has left our class. Those of another controller stay.
+ *
+ * @throws as `writeStatus`
+ */
+export async function clearStatus(client: KubeClient, ingress: Ingress): Promise<void> {
+  if (ours.has(ingress)) await writeStatus(client, ingress, []);
+}
 
 /**
  * Writes the addresses, or takes ours away from an Ingress that is not served.
@@ -24,7 +56,7 @@ export async function writeStatus(
     const status = { ...current.status, loadBalancer: addresses.length === 0 ? {} : { ingress: addresses } };
     const body = { ...current, apiVersion: "networking.k8s.io/v1", kind: "Ingress", status };
     try {
-      await client.request({ method: "PUT", path: `${path}/status`, body });
+      await client.request({ method: "PUT", path: `${path}/status`, query: { fieldManager: FIELD_MANAGER }, body });
       return;
     } catch (error) {
       if (isStatus(error, 404)) return;

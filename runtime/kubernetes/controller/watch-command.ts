@@ -10,7 +10,8 @@ import { createLog, type Log } from "../../shared/log.ts";
 import { systemClock, type Closable } from "../../shared/clock.ts";
 import { createKubeClient } from "./client.ts";
 import { startController } from "./controller.ts";
-import { runElection } from "./election.ts";
+import { runElection, type RunningElection } from "./election.ts";
+import { startHealth } from "./health.ts";
 import { createDirectoryPublisher } from "./directory-publisher.ts";
 import { isObjectName } from "../translate/objects.ts";
 import { createAdminPublisher, type SlicePublisher } from "./publisher.ts";
@@ -33,6 +34,8 @@ export interface WatchCommand extends TranslateCommand {
   readonly kubeconfig?: string;
   /** "namespace/name". */
   readonly lease?: string;
+  /** "host:port" of `/healthz`, `/readyz` and `/metrics`. */
+  readonly healthAddress?: string;
   /** False: publish and write without asking who leads. */
   readonly leaderElection?: boolean;
 }
@@ -54,12 +57,24 @@ export async function startIngressWatch(command: WatchCommand, log: Log = create
   );
   if (command.addressService !== undefined) objectName("--address-service", command.addressService);
 
-  const kubeconfig = command.kubeconfig === undefined ? {} : { kubeconfig: await readText(command.kubeconfig) };
+  const { healthAddress: address } = command;
+  let election: RunningElection | undefined;
+  const health =
+    address === undefined
+      ? undefined
+      : await startHealth({
+          address,
+          isLeader: () => election?.isLeader() ?? true,
+          leaseProblem: () => election?.problem(),
+        });
   const client = await createKubeClient({
-    ...kubeconfig,
-    onConnectionLost: () => log.warn({}, "connection to the cluster lost without an end, making another one"),
+    ...(command.kubeconfig !== undefined && { kubeconfigFile: command.kubeconfig }),
+    onConnectionLost() {
+      health?.connectionLost();
+      log.warn({}, "connection to the cluster lost without an end, making another one");
+    },
   });
-  const election =
+  election =
     command.leaderElection === false
       ? undefined
       : runElection(
@@ -70,6 +85,7 @@ export async function startIngressWatch(command: WatchCommand, log: Log = create
             identity: `${hostname()}_${randomBytes(4).toString("hex")}`,
             clock: systemClock,
             log,
+            onFailure: () => health?.leaseFailed(),
           },
           // Who led before may have published something else.
           () => controller.wake({ anew: true }),
@@ -87,6 +103,7 @@ export async function startIngressWatch(command: WatchCommand, log: Log = create
     isLeader: () => election?.isLeader() ?? true,
     clock: systemClock,
     log,
+    ...(health && { onRound: (round) => health.round(round) }),
   });
   log.info({ place: publisher.place }, "watching ingresses");
   return {
@@ -95,6 +112,7 @@ export async function startIngressWatch(command: WatchCommand, log: Log = create
       // After the last write, so that nobody else begins before we ended.
       await election?.close();
       await client.close();
+      await health?.close();
     },
   };
 }

@@ -16,6 +16,7 @@ export interface ObjectMeta {
   readonly deletionTimestamp?: string;
   readonly annotations?: Readonly<Record<string, unknown>>;
   readonly labels?: Readonly<Record<string, string>>;
+  readonly managedFields?: unknown;
 }
 
 export interface KubeObject {

@@ -208,6 +208,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "cluster not reached, trying again": "Look at the API server and the controller's rights (`kubectl auth can-i`).",
     "connection to the cluster lost without an end, making another one":
       "Nothing, unless it repeats: what is between the controller and the API server then drops connections.",
+    "lease not read or written, this controller cannot lead":
+      "`reason` says why, `right` which rights on Leases are missing (examples/kubernetes-ingress/overlays/controller/rights.yaml). While no controller leads nothing is published.",
     "event not written": "Give the controller the right to create Events.",
   },
 };

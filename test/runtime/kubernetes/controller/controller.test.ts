@@ -198,6 +198,20 @@ describe("startController()", () => {
     expect(eventsOf(api, "bad")).toHaveLength(1);
   });
 
+  test("takes its address from an Ingress that leaves the class, also after a restart, and from no other one", async () => {
+    const address = { ip: "203.0.113.7" };
+    const others = { ...ingress("other", { host: "other.example.com", ingressClass: "nginx" }) };
+    const api = await startApi(web, { ...others, status: { loadBalancer: { ingress: [address] } } }, service("web"));
+    const first = await control(api, keepingPublisher().publisher, { addresses: [address] });
+    await api.until(() => statusOf(api, "web") !== undefined);
+    await first.controller.close();
+    const left = api.objects("ingresses").find(({ metadata }) => metadata.name === "web");
+    api.apply({ ...left, spec: { ...(left?.["spec"] as object), ingressClassName: "nginx" } });
+    await control(api, keepingPublisher().publisher, { addresses: [address] });
+    await api.until(() => statusOf(api, "web") === undefined);
+    expect(statusOf(api, "other")).toEqual([address]);
+  });
+
   test("writes the address into the status of who is served, and takes it from who is not", async () => {
     const api = await startApi(service("web"), web, {
       ...bad,

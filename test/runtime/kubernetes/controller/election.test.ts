@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 
 import { createKubeClient } from "../../../../runtime/kubernetes/controller/client.ts";
 import { createElection } from "../../../../runtime/kubernetes/controller/election.ts";
-import { silentLog } from "../../../../runtime/shared/log.ts";
+import { createLog } from "../../../../runtime/shared/log.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { startKubeApi } from "../../../support/kube-api.ts";
 
@@ -18,10 +18,12 @@ async function setup() {
   const client = await createKubeClient({ kubeconfig: api.kubeconfig });
   closers.push(() => client.close());
   const clock = createTestClock();
+  const lines: string[] = [];
+  const log = createLog({ destination: { write: (line) => void lines.push(line) } });
   const candidate = (identity: string) =>
-    createElection({ client, namespace: "gateway", name: "controller", identity, clock, log: silentLog() });
+    createElection({ client, namespace: "gateway", name: "controller", identity, clock, log });
   const spec = () => api.objects("leases")[0]?.["spec"] as Record<string, unknown> | undefined;
-  return { api, clock, candidate, spec };
+  return { api, clock, candidate, spec, lines };
 }
 
 const isLease = ({ path }: { readonly path: string }): boolean => path.includes("/leases");
@@ -136,5 +138,25 @@ describe("createElection()", () => {
     await b.release();
 
     expect(api.objects("leases")[0]?.metadata.resourceVersion).toBe(before);
+  });
+
+  test("says once why the Lease cannot be had, with the missing right, and when it can", async () => {
+    const { api, candidate, lines } = await setup();
+    const a = candidate("a");
+    const lift = api.forbid(isLease);
+    expect([await a.tick(), await a.tick()]).toEqual([false, false]);
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+      level: 40,
+      lease: "gateway/controller",
+      right: "get, create and update leases in namespace gateway",
+      msg: "lease not read or written, this controller cannot lead",
+    });
+    expect(a.problem()).toContain("Forbidden");
+    lift();
+    expect([await a.tick(), a.problem()]).toEqual([true, undefined]);
+    // That another one holds it is no problem.
+    const b = candidate("b");
+    expect([await b.tick(), b.problem()]).toEqual([false, undefined]);
   });
 });

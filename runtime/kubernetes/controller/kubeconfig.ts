@@ -1,0 +1,34 @@
+/** `tokenFile` of a kubeconfig, which the client's library passes over. */
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
+
+import { parse } from "yaml";
+
+import { isRecord } from "../../shared/is-record.ts";
+
+/** Files that are read when none is given, as kubectl does. */
+export function usualFiles(environment: NodeJS.ProcessEnv = process.env): readonly string[] {
+  const named = (environment["KUBECONFIG"] ?? "").split(delimiter).filter(Boolean);
+  return named.length > 0 ? named : [join(homedir(), ".kube", "config")];
+}
+
+/**
+ * @param user of the current context
+ * @returns path of the file with its token; undefined: it has none
+ */
+export async function findTokenFile(files: readonly string[], user: string): Promise<string | undefined> {
+  for (const file of files) {
+    const text = await readFile(file, "utf8").catch(() => "");
+    const config: unknown = parse(text);
+    const users: unknown = isRecord(config) ? config["users"] : undefined;
+    const found = (Array.isArray(users) ? users : []).find((each) => isRecord(each) && each["name"] === user) as
+      | { readonly user?: { readonly tokenFile?: unknown } | null }
+      | undefined;
+    if (found === undefined) continue;
+    // Of two files with the same user the first one counts.
+    const path = found.user?.tokenFile;
+    return typeof path === "string" && path !== "" ? resolve(dirname(file), path) : undefined;
+  }
+  return undefined;
+}
