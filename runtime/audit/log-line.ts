@@ -39,13 +39,38 @@ export function readLogLine(bytes: Buffer): LogLine {
     return { kind: "broken", problem: "it is no whole JSON" };
   }
   if (!isRecord(value)) return TEXT;
-  const isRepeated = mayRepeat(text) && topNames(text).filter((name) => name === "service").length > 1;
-  const isClaimed = isRepeated || value["service"] === SERVICE;
+  const repeated = repeatedNames(text, value);
+  const isClaimed = repeated.isService || value["service"] === SERVICE;
   const isText = !text.includes("\ufffd") || isUtf8(bytes);
   if (!isClaimed) return isText ? { kind: "json", value } : { kind: "broken", problem: "it is no UTF-8" };
   const message = typeof value["message"] === "string" ? value["message"] : "";
-  if (isText && !isRepeated) return { kind: "record", message, value };
-  return { kind: "record", message, value, problem: isText ? 'it has "service" twice' : "it is no UTF-8" };
+  if (isText && repeated.first === undefined) return { kind: "record", message, value };
+  return { kind: "record", message, value, problem: isText ? repeatedProblem(repeated.first) : "it is no UTF-8" };
+}
+
+interface Repeated {
+  /** A name that an object of the line has twice; readers take one of the two members, and not the same one. */
+  readonly first: string | undefined;
+  /** The line itself has "service" twice. */
+  readonly isService: boolean;
+}
+
+const NOT_REPEATED: Repeated = { first: undefined, isService: false };
+
+/** Nearly every line is as we write it: what is written again without repeated members is the same text. */
+function repeatedNames(text: string, value: Members): Repeated {
+  if (JSON.stringify(value) === text) return NOT_REPEATED;
+  let first: string | undefined;
+  let isService = false;
+  for (const [name, depth] of repeatsIn(text)) {
+    first ??= name;
+    isService ||= depth === 1 && name === "service";
+  }
+  return { first, isService };
+}
+
+function repeatedProblem(name = ""): string {
+  return /^[\w-]{1,40}$/.test(name) ? `it has "${name}" twice` : "it has a member twice";
 }
 
 /**
@@ -71,27 +96,28 @@ function unescaped(text = ""): string {
   return text.replaceAll(/\\u00([0-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
-/** The quick look: nearly every line has the word once, and no letter written as an escape. */
-function mayRepeat(text: string): boolean {
-  return text.includes("\\u00") || text.indexOf('"service"') !== text.lastIndexOf('"service"');
-}
-
-/** Names of the members of a JSON object, repeated ones included, which `JSON.parse` drops. */
-function topNames(json: string): readonly string[] {
-  const names: string[] = [];
-  let depth = 0;
+/** Members whose name their object has already, which `JSON.parse` drops, with the depth of the object. @param json valid */
+function* repeatsIn(json: string): Iterable<readonly [name: string, depth: number]> {
+  /** Of the objects and lists around. */
+  const around: Set<string>[] = [];
+  let names = new Set<string>();
   let text = "";
   for (let at = 0; at < json.length; at += 1) {
     const character = json[at];
     if (character === '"') {
       const start = at;
       for (at += 1; json[at] !== '"'; at += 1) if (json[at] === "\\") at += 1;
-      if (depth === 1) text = json.slice(start, at + 1);
-    } else if (character === "{" || character === "[") depth += 1;
-    else if (character === "}" || character === "]") depth -= 1;
-    else if (character === ":" && depth === 1) names.push(JSON.parse(text) as string);
+      text = json.slice(start, at + 1);
+    } else if (character === "{" || character === "[") {
+      around.push(names);
+      names = new Set();
+    } else if (character === "}" || character === "]") names = around.pop() as Set<string>;
+    else if (character === ":") {
+      const name = JSON.parse(text) as string;
+      if (names.has(name)) yield [name, around.length];
+      names.add(name);
+    }
   }
-  return names;
 }
 
 /** Every line of ours begins so. */

@@ -2,12 +2,14 @@
  * What is declared for the arguments of tools: which stand in clear in a record, which as digests, which not at all.
  *
  * The longest pointer that leads to a value or around it counts, and a tool's own before one of "*" that is as long; what "*"
- * says of something below a pointer of the tool's own counts only where it is stricter. `digest` and `omit` meet names as
- * servers that do not mind case read them, `plain` exact ones alone: no other spelling of a name takes a value into the clear.
- * Nor does another form of a value (`element`, `placeOf`).
+ * says of something below a pointer of the tool's own counts only where it is stricter. `digest` and `omit` meet names without
+ * regard to case, "-", "_", "." and brackets, and several names written as one ("user.password", "userPassword" for `/user/password`);
+ * `plain` meets exact names only: no other spelling of a name takes a value into the clear. Nor does another form of a value
+ * (`element`, `placeOf`).
  */
 import { foldCase } from "../../policy/mcp/fold-case.ts";
 import { parsePointer } from "../../policy/mcp/argument-values.ts";
+import { joinNames, type Joining, looseName, type Start } from "./loose-names.ts";
 import { append } from "../../shared/linear/append.ts";
 
 /** From the most open to the strictest. */
@@ -26,8 +28,8 @@ interface Rule {
   readonly depth: number;
 }
 
-/** Where pointers lead that have the same names but for case. */
-interface Node {
+/** Where pointers lead that have the same names but for their spelling. */
+interface Node extends Joining<Node> {
   readonly children: Map<string, Node>;
   /** The strictest rule here that opens nothing: it is for each spelling. */
   closed: Rule | undefined;
@@ -149,14 +151,17 @@ function makeTree(rank: Rank, declared: readonly Declared[]): Tree {
       const rule = { treatment, pointer, depth: tokens.length };
       let node = root;
       let spelled = spelledRoot;
+      /** The last nodes, each with the names from there to here as one. */
+      let starts: readonly Start<Node>[] = [];
       for (const token of tokens) {
-        const fold = foldCase(token);
+        const fold = looseName(token);
         const next = node.children.get(fold) ?? emptyNode();
         node.children.set(fold, next);
         if (treatment !== "plain") {
           node.below = stricter(node.below, rule);
           node.isNamed ||= !INDEX.test(token);
         }
+        if (treatment !== "plain") starts = joinNames(starts, node, fold, next);
         node = next;
         const nextSpelled = spelled.children.get(token) ?? { children: new Map(), rule: undefined };
         spelled.children.set(token, nextSpelled);
@@ -171,7 +176,7 @@ function makeTree(rank: Rank, declared: readonly Declared[]): Tree {
 }
 
 function emptyNode(): Node {
-  return { children: new Map(), closed: undefined, below: undefined, isNamed: false };
+  return { children: new Map(), joined: new Map(), closed: undefined, below: undefined, isNamed: false };
 }
 
 function makePlan(found: readonly (Tree | undefined)[]): Plan {
@@ -184,12 +189,18 @@ export function begin({ trees }: Plan): Place {
   return { ...enter(trees, { own: undefined, all: undefined, isClear: false }), isRoot: true };
 }
 
-/** @param name of a member */
+/** @param name of a member; an object whose members are called 0, 1, … is a list to some servers */
 export function step(place: Place, name: string): Place {
+  return INDEX.test(name) ? element(place, name) : member(place, name);
+}
+
+function member(place: Place, name: string): Place {
   if (!place.leadsOn) return place.isRoot ? { ...place, isRoot: false } : place;
-  const fold = foldCase(name);
+  const fold = looseName(name);
   const positions: Position[] = [];
   for (const { rank, node, spelled } of place.positions) {
+    // Before what has this very name, which decides about it.
+    for (const next of node.joined.get(fold) ?? []) positions.push({ rank, node: next, spelled: undefined });
     const next = node.children.get(fold);
     if (next) positions.push({ rank, node: next, spelled: spelled?.children.get(name) });
   }
@@ -197,8 +208,8 @@ export function step(place: Place, name: string): Place {
 }
 
 /** An element of a list. Servers take a list of what they expect as well: pointers to members meet those of elements. */
-export function element(place: Place, index: number): Place {
-  const stepped = step(place, String(index));
+export function element(place: Place, index: number | string): Place {
+  const stepped = member(place, String(index));
   if (!place.leadsOn) return stepped;
   const known = new Set(stepped.positions.map(({ node }) => node));
   const others = place.positions

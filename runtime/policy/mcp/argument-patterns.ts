@@ -44,7 +44,7 @@ const ASCII = /^[\0-\x7f]*$/;
  * Compiled with the first text that is matched: thousands of patterns would hold up all requests while they are published.
  *
  * A text that servers may read in several ways is unknown where the pattern does not say the same of all of them: one in which
- * only a line end stops a `.`, and one with letters that count as others without regard to case (Kelvin sign, long s).
+ * only a line end stops a `.`, one that matches but for line ends behind it (before which `$` stands in other languages), and one with letters that count as others without regard to case (Kelvin sign, long s).
  *
  * @param source a pattern that `patternWork` takes; of any other one matching throws
  */
@@ -54,8 +54,10 @@ export function matching(source: string): Find {
   const foldsCase = FOLDS_CASE.test(source);
   const read = (text: string): Outcome => {
     if ((pattern ??= parsePattern(source)).matches(text)) return TRUE;
-    if (!text.includes("\n")) return FALSE;
-    return (acrossLines ??= parsePattern(source, { acrossLines: true })).matches(text) ? UNKNOWN : FALSE;
+    const line = withoutLineEnds(text);
+    if (line === text && !text.includes("\n")) return FALSE;
+    acrossLines ??= parsePattern(source, { acrossLines: true });
+    return acrossLines.matches(text) || (line !== text && acrossLines.matches(line)) ? UNKNOWN : FALSE;
   };
   return (value) => {
     if (typeof value !== "string" || value.length > MAX_PATTERN_SUBJECT) return UNKNOWN;
@@ -65,6 +67,14 @@ export function matching(source: string): Find {
       ? outcome
       : UNKNOWN;
   };
+}
+
+const LINE_ENDS = "\n\r\u0085\u2028\u2029";
+
+function withoutLineEnds(text: string): string {
+  let end = text.length;
+  while (end > 0 && LINE_ENDS.includes(text.charAt(end - 1))) end -= 1;
+  return end === text.length ? text : text.slice(0, end);
 }
 
 /** Many patterns look at one text. */

@@ -159,6 +159,47 @@ describe("in another form than the declared one, as servers accept it", () => {
     expect(JSON.stringify(replayed(omit, text))).toMatch(/"x"/);
   });
 
+  test.each([
+    ["a dot between names", `{"user.password":"${SECRET}"}`],
+    ["brackets", `{"user[password]":"${SECRET}"}`],
+    ["one word", `{"userPassword":"${SECRET}","x":1}`],
+    ["an underscore", `{"user":{"pass_word":"${SECRET}"}}`],
+    ["a hyphen, elsewhere", `{"USER":{"Pass-Word":"${SECRET}"}}`],
+    ["members called like elements", `{"user":{"0":{"password":"${SECRET}"},"1":{"2":{"password":"${SECRET}"}}}}`],
+    ["camel case of another name", `{"user":{"apiKey":"${SECRET}"}}`],
+    ["a hyphen of it", `{"user":{"API-key":"${SECRET}"}}`],
+    ["its first names joined", `{"user.api":{"key":"${SECRET}"},"deep.down":{"there.it-is":"${SECRET}"}}`],
+  ])("another spelling of names is hidden: %s", (_, text) => {
+    const pointers = ["/user/password", "/user/api_key", "/user/api/key", "/deep/down/there/it_is"];
+    for (const declared of [{ omit: { "*": pointers } }, { digest: { "*": pointers } }] as const) {
+      const all = [logged(declared, text), copied(declared, text), replayed(declared, text)];
+      expect(JSON.stringify(all)).not.toContain(SECRET);
+    }
+  });
+
+  test("another spelling of names opens nothing, and other names stay as they are", () => {
+    const declared: DeclaredArguments = { omit: { "*": ["/user/password"] }, plain: { "*": ["/user/password/hint"] } };
+    const text = `{"user.password":{"hint":"${SECRET}"},"user":{"passwords":1,"pass":2,"word":3},"password":4}`;
+    expect(logged(declared, text)["mcp-tool-parameters"]).toEqual({
+      "user.password": {},
+      user: { passwords: 1, pass: 2, word: 3 },
+      password: 4,
+    });
+    // What is declared by its own name is not taken for a part of another one.
+    const both: DeclaredArguments = { omit: { "*": ["/user/id"] }, plain: { "*": ["/user_id", "/user/Id"] } };
+    expect(logged(both, `{"user_id":1,"user":{"id":2,"Id":3,"ID":4}}`)["mcp-tool-parameters"]).toEqual({
+      user_id: 1,
+      user: { Id: 3 },
+    });
+  });
+
+  test("names without text, and names that repeat, cost no more than their pointers", () => {
+    const declared = { omit: { "*": [`${"/a/".repeat(30)}/b`, "/a".repeat(60), "/-/_/."] } };
+    let text = `"${SECRET}"`;
+    for (let depth = 0; depth < 60; depth += 1) text = `{"a":${text},"aa":1,"":${depth}}`;
+    expect(JSON.stringify(logged(declared, text))).not.toContain(SECRET);
+  });
+
   test("the only element of a list may come without it", () => {
     const declared: DeclaredArguments = { omit: { "*": ["/list/0/token"], deploy: ["/ids/0"] } };
     const text = `{"list":{"token":"${SECRET}","a":1},"ids":"${SECRET}"}`;

@@ -203,6 +203,12 @@ describe("mcp_tool_argument", () => {
     for (const q of ["kill 1", "\u212aill 1", "k\u0131ll 1"])
       expect([q, isAllowed(rule("(?i).*\\bkill\\b.*"), q)]).toEqual([q, false]);
     expect(isAllowed(rule(".*DROP TABLE.*"), "SELECT 1\nFROM x")).toBe(true);
+    // In other languages "$" is before a line break at the end, too.
+    for (const pattern of [".*drop$", ".*drop", "(?s).*drop", "(?i)DROP$"])
+      for (const q of ["drop", "drop\n", "drop\r\n", "drop\n\n", "drop\u2028"])
+        expect([pattern, q, isAllowed(rule(pattern), q)]).toEqual([pattern, q, false]);
+    expect(isAllowed(rule(".*drop$"), "drop\n it")).toBe(true);
+    expect(isAllowed(rule(".*drop\n"), "drop\n\n")).toBe(true);
   });
 
   test("a deny rule leaves other tools alone", () => {

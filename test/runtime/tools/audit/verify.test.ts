@@ -6,6 +6,7 @@ import { gzipSync } from "node:zlib";
 
 import { afterAll, describe, expect, test } from "vitest";
 
+import { readRecord } from "../../../../runtime/audit/replay/read-record.ts";
 import { readLogLine } from "../../../../runtime/audit/log-line.ts";
 import { AUDIT_KEY_NAME } from "../../../../runtime/audit/chain/checkpoint.ts";
 import { createNoteSigner } from "../../../../runtime/audit/chain/signed-note.ts";
@@ -220,6 +221,27 @@ test.each(Object.entries(FORGED))("a forged record %s is seen by verification an
   expect(readLogLine(Buffer.from(forged))).toMatchObject({ kind: "record", message: "authorize check" });
   const joined = Buffer.concat([Buffer.from('{"level":"in'), Buffer.from(FORGED["as a gateway writes it"])]);
   expect(await verify(Buffer.concat([text, joined]))).toMatchObject({ unchained: 2 });
+});
+
+const TIME = "2026-01-01T00:00:00.000Z";
+const CHECK = `"service":"authorize","message":"authorize check","time":"${TIME}","allow":true`;
+test.each([
+  ["allow", `{"allow":false,${CHECK}}`],
+  ["allow", `{${CHECK},"n":"\\"\\\\","\\u0061llow":false}`],
+  ["time", `{"time":"2027${TIME.slice(4)}",${CHECK}}`],
+  ["message", `{"message":"x",${CHECK}}`],
+  ["message", `{${CHECK},"message":"x"}`],
+  ["tool", `{${CHECK},"replay":{"v":1,"mcp":[{"tool":"a","tool":"b"}]}}`],
+])("a record with %s twice is read by no reader, since others take the other one", async (name, forged) => {
+  const line = readLogLine(Buffer.from(forged));
+  expect(readRecord(line)).toEqual({ kind: "broken", problem: `it has "${name}" twice` });
+  expect((await verify(`${forged}\n${(await smallRun()).join("")}`)).unchained).toBe(1);
+});
+
+test("members of several objects may have one name, and another log may repeat its own", () => {
+  const others = `{${CHECK}, "n":[{"a":1},{"a":{"allow":1}}],"x":"{\\"a\\":1,\\"a\\":2}"}`;
+  expect(readRecord(readLogLine(Buffer.from(others)))).toMatchObject({ kind: "check" });
+  expect(readLogLine(Buffer.from(`{"level":"info","level":"x"}`))).toMatchObject({ kind: "json" });
 });
 
 test.each([

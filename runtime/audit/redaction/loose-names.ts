@@ -1,0 +1,46 @@
+/** Spellings of argument names that servers may accept for each other: without regard to separators, and several as one. */
+import { foldCase } from "../../policy/mcp/fold-case.ts";
+
+/** One spelling for names that servers may take for each other. A name that has nothing else stays. */
+export function looseName(name: string): string {
+  const fold = foldCase(name);
+  return fold.replace(/[-_.[\]]/g, "") || fold;
+}
+
+/** Where several names lead that are written as one. */
+export interface Joining<Node> {
+  readonly joined: Map<string, Set<Node>>;
+}
+
+/** A node, and the names from there on as one. */
+export interface Start<Node> {
+  readonly from: Node;
+  readonly text: string;
+}
+
+/** Four names as one are enough for flat forms of nested values. So each pointer costs a few entries for each of its names. */
+const MOST_JOINED = 4;
+
+/**
+ * Notes that the names from each start on, with this one after them, lead to `next`.
+ *
+ * @param node before `next`
+ * @param name loose
+ * @returns the starts for the name after this one
+ */
+export function joinNames<Node extends Joining<Node>>(
+  starts: readonly Start<Node>[],
+  node: Node,
+  name: string,
+  next: Node,
+): readonly Start<Node>[] {
+  // A name without text would lead to one place in two ways.
+  if (name === "") return [];
+  const longer = starts.map(({ from, text }) => ({ from, text: text + name }));
+  for (const { from, text } of longer) {
+    const known = from.joined.get(text);
+    if (known) known.add(next);
+    else from.joined.set(text, new Set([next]));
+  }
+  return [...longer, { from: node, text: name }].slice(1 - MOST_JOINED);
+}
