@@ -1,5 +1,5 @@
 /** Publishing to a running gateway with the real Terraform: apply means live, and the state tells the truth. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -164,6 +164,37 @@ describeTerraform("gateway_bundle published over http", (terraform) => {
     expect(await published()).toBeUndefined();
     expect(await published("other")).toBeDefined();
     expect(await mark()).toBeUndefined();
+  });
+
+  test("a resource that gets another name without a moved block keeps its slice, whichever part of the apply comes first", async () => {
+    write();
+    await apply();
+    for (const name of ["second", "third"]) {
+      terraform.workspace.write("main.tf", config().replace('"gateway_bundle" "main"', `"gateway_bundle" "${name}"`));
+      // In the order in which Terraform happens to come to them.
+      await terraform.workspace.succeed("apply", "-auto-approve");
+      expect(await mark()).toBe("1");
+      expect(await planCode()).toBe(0);
+    }
+    await terraform.workspace.succeed("destroy", "-auto-approve");
+    expect(await published()).toBeUndefined();
+  });
+
+  test("of two states that publish the same, the one that came first takes nothing away when it is destroyed", async () => {
+    write();
+    await apply();
+    const first = terraform.workspace.path("terraform.tfstate");
+    const state = readFileSync(first, "utf8");
+    rmSync(first);
+    await apply();
+    const second = readFileSync(first, "utf8");
+    writeFileSync(first, state);
+    const said = await terraform.workspace.succeed("destroy", "-auto-approve");
+    expect(said).toContain("Slice stays published");
+    expect(await mark()).toBe("1");
+    writeFileSync(first, second);
+    await terraform.workspace.succeed("destroy", "-auto-approve");
+    expect(await published()).toBeUndefined();
   });
 
   test("a change made after the plan is not overwritten, and the operator is told what to do", async () => {

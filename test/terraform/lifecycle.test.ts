@@ -77,7 +77,7 @@ describeTerraform("gateway_bundle", (terraform) => {
         },
       },
     });
-    expect(readdirSync(terraform.workspace.path("slices"))).toEqual(["team.json"]);
+    expect(readdirSync(terraform.workspace.path("slices"))).toEqual(["team.json", "team.json.claim"]);
     expect(await planCode()).toBe(0);
   });
 
@@ -260,7 +260,7 @@ describeTerraform("gateway_bundle", (terraform) => {
     const { stdout } = await plan();
     expect(stdout).toContain("# forces replacement");
     await apply();
-    expect(readdirSync(terraform.workspace.path("slices"))).toEqual(["crew.json"]);
+    expect(readdirSync(terraform.workspace.path("slices"))).toEqual(["crew.json", "crew.json.claim"]);
   });
 
   test("a new directory moves the slice", async () => {
@@ -271,7 +271,7 @@ describeTerraform("gateway_bundle", (terraform) => {
     expect(stdout).toMatch(/~ directory = ".*slices" -> ".*elsewhere"/);
     await apply();
     expect(readdirSync(terraform.workspace.path("slices"))).toEqual([]);
-    expect(readdirSync(terraform.workspace.path("elsewhere"))).toEqual(["team.json"]);
+    expect(readdirSync(terraform.workspace.path("elsewhere"))).toEqual(["team.json", "team.json.claim"]);
   });
 
   test("another name of the same directory moves nothing", async () => {
@@ -280,7 +280,7 @@ describeTerraform("gateway_bundle", (terraform) => {
     symlinkSync(terraform.workspace.path("slices"), terraform.workspace.path("alias"));
     terraform.workspace.write("main.tf", config(terraform.workspace.path("alias"), { timeout: "20s" }));
     await apply();
-    expect(readdirSync(terraform.workspace.path("slices"))).toEqual(["team.json"]);
+    expect(readdirSync(terraform.workspace.path("slices"))).toEqual(["team.json", "team.json.claim"]);
     expect(terraform.workspace.read("slices/team.json")).toContain('"timeout": "20s"');
   });
 

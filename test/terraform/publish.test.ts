@@ -44,6 +44,23 @@ describe("createFileTarget()", () => {
     expect(await target().read()).toEqual({ kind: "slice", document: JSON.parse(text()), digest: digest(text()) });
   });
 
+  test("removes only what no other resource has published since", async () => {
+    await target().write(text(), null, "one");
+    expect(await target().read()).toMatchObject({ kind: "slice", claim: "one" });
+    await target().write(text(), null, "two");
+    expect(await target().remove(digest(text()), "one")).toBe(false);
+    expect(await target().remove(digest(text()))).toBe(false);
+    expect(readFileSync(path(), "utf8")).toBe(text());
+    expect(await target().remove(digest(text()), "two")).toBe(true);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  test("takes what stands in place of a claim for none", async () => {
+    await target().write(text(), null);
+    writeFileSync(`${path()}.claim`, "no claim\n");
+    expect(await target().remove(digest(text()), "one")).toBe(true);
+  });
+
   test("gives the permissions asked for, also over a stricter umask and an earlier file", async () => {
     const before = process.umask(0o077);
     try {

@@ -80,7 +80,8 @@ export function scopedOutcome<Outcome extends PublishOutcome | Validated>(
 /** Tokens are of entries, not of people. */
 export function callerOf({ scope, token, headers }: Pick<AdminRequest, "scope" | "token" | "headers">): Publishing {
   const program = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}/.exec(headers["user-agent"] ?? "")?.[0];
-  return { by: tokenName(scope, token), program };
+  const claim = headers["gateway-claim"];
+  return { by: tokenName(scope, token), program, claim: typeof claim === "string" ? claim : undefined };
 }
 
 function tokenName(scope: PublishScope | undefined, token: string | undefined): string {

@@ -20,6 +20,8 @@ export interface SliceVersion {
   readonly program?: string;
   /** The text came back from an earlier version. */
   readonly isRollback?: true;
+  /** Of the resource instance that published this text, by its own word: only that one removes the slice. Absent: anybody may. */
+  readonly claim?: string;
 }
 
 /** What the publisher believes to find. */
@@ -43,6 +45,8 @@ export interface Publishing {
   readonly by: string;
   /** By its own word; undefined: unknown. */
   readonly program?: string | undefined;
+  /** See `SliceVersion`; of a removal, the claim of whoever removes. */
+  readonly claim?: string | undefined;
   /** Why, for the record. */
   readonly reason?: string | undefined;
 }
@@ -95,6 +99,38 @@ export function currentSlice(publication: Publication, owner: string): CurrentSl
   return currentSlices(publication).find((slice) => slice.owner === owner);
 }
 
+/** Whether the publisher believes what is so. */
+export function asExpected(current: CurrentSlice | undefined, expected: Expected): boolean {
+  switch (expected.kind) {
+    case "digest":
+      return current?.digest === expected.digest;
+    case "some":
+      return current !== undefined;
+    case "none":
+      return current === undefined;
+    default:
+      return expected satisfies never;
+  }
+}
+
+/** The claim on the owner's slice; undefined: nobody's. */
+export function claimOn({ owners }: Publication, owner: string): string | undefined {
+  return owners.find((each) => each.owner === owner)?.versions.at(-1)?.claim;
+}
+
+/** The same slices, those of these owners claimed by whoever publishes them once more. @returns the same publication: nothing changes */
+export function withClaims(publication: Publication, wanted: Changes, claim: string): Publication {
+  const isTaken = ({ owner, versions }: OwnerHistory): boolean =>
+    typeof wanted.get(owner) === "string" && versions.at(-1)?.claim !== claim;
+  if (!publication.owners.some(isTaken)) return publication;
+  const owners = publication.owners.map((history) => {
+    const last = history.versions.at(-1);
+    if (last === undefined || !isTaken(history)) return history;
+    return { ...history, versions: [...history.versions.slice(0, -1), { ...last, claim }] };
+  });
+  return { ...publication, owners };
+}
+
 /** The publication one generation later. Changes that change nothing are left out by the caller. */
 export function withChanges(
   publication: Publication,
@@ -117,10 +153,15 @@ export function withChanges(
 /** What a rollback brings back was published by whoever published the slice all the time. */
 function authorOf(
   versions: readonly SliceVersion[],
-  { by, program: own, isRollback }: Publishing & { readonly isRollback: boolean },
-): Pick<SliceVersion, "by" | "program" | "isRollback"> {
-  const program = isRollback ? versions.at(-1)?.program : own;
-  return { by, ...(program !== undefined && { program }), ...(isRollback && { isRollback }) };
+  { by, program: own, claim: ownClaim, isRollback }: Publishing & { readonly isRollback: boolean },
+): Pick<SliceVersion, "by" | "program" | "isRollback" | "claim"> {
+  const { program, claim } = (isRollback ? versions.at(-1) : undefined) ?? { program: own, claim: ownClaim };
+  return {
+    by,
+    ...(program !== undefined && { program }),
+    ...(claim !== undefined && { claim }),
+    ...(isRollback && { isRollback }),
+  };
 }
 
 /**

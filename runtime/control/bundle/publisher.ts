@@ -14,11 +14,14 @@ import type { ValidateCandidates, CandidateValidation } from "./validation/valid
 import { type Awaited, awaitLive, type Liveness, livenessOf, readServing, watchSilence } from "./liveness.ts";
 import { SILENT_AFTER_MS } from "./presence.ts";
 import {
+  asExpected,
+  claimOn,
   currentSlice,
   currentSlices,
   planRollback,
   realChanges,
   withChanges,
+  withClaims,
   type Changes,
   type CurrentSlice,
   type Expected,
@@ -43,6 +46,8 @@ export type PublishOutcome =
   | {
       readonly ok: false;
       readonly reason: "stale";
+      /** Not removed: another resource instance has published it. */
+      readonly isClaimed?: true;
       readonly owner: string;
       readonly current: CurrentSlice | undefined;
     }
@@ -162,6 +167,10 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       for (const { owner, slice, expected } of changes) {
         const current = currentSlice(publication, owner);
         const digest = slice?.digest ?? null;
+        const claim = claimOn(publication, owner);
+        const isOthers = who?.claim !== undefined && claim !== undefined && who.claim !== claim;
+        if (current && digest === null && isOthers)
+          return { ok: false, reason: "stale", isClaimed: true, owner, current };
         // RFC 9110 §13.1.1: a change that has succeeded already may be answered as such. An apply that died after
         // publishing comes again with what it knew before.
         if ((current?.digest ?? null) !== digest && !asExpected(current, expected)) {
@@ -184,9 +193,11 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       const { publication, version } = await readPublication(store);
       const planned = plan(publication);
       if (!planned.ok) return planned;
-      const { changes, next, validated } = await tryOut(publication, planned, said);
+      const { changes, next: changed, validated } = await tryOut(publication, planned, said);
       if (!validated.ok) return validated;
-      if (changes.size > 0 && !(await commit(next, version, planned.texts))) continue;
+      const { claim } = said;
+      const next = claim === undefined || said.isRollback ? changed : withClaims(changed, planned.wanted, claim);
+      if (next !== publication && !(await commit(next, version, planned.texts))) continue;
       if (changes.size > 0) await announce(publication, next);
       for (const [owner, after] of changes) {
         const before = currentSlice(publication, owner)?.digest ?? null;
@@ -264,19 +275,6 @@ export function createPublisher(deps: PublisherDeps): Publisher {
         if (digest && !named.has(sliceKey(owner, digest))) await store.delete(sliceKey(owner, digest));
       }
     }
-  }
-}
-
-function asExpected(current: CurrentSlice | undefined, expected: Expected): boolean {
-  switch (expected.kind) {
-    case "digest":
-      return current?.digest === expected.digest;
-    case "some":
-      return current !== undefined;
-    case "none":
-      return current === undefined;
-    default:
-      return expected satisfies never;
   }
 }
 

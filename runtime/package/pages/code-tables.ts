@@ -207,6 +207,8 @@ export const ADMIN_CODES: Readonly<
   body: [[400], "The body cannot be read", "The message says what is expected"],
   certificate: [[403], "`admin_tls` has `client_ca_file`, and the client shows no certificate of it", "Give it one"],
   changed: [[412], "Another publication came first", "Read the slice again; Terraform does so at the next plan"],
+  claim: [[400], "`Gateway-Claim` cannot be read", "It has 1 to 64 letters, digits, `_` or `-`"],
+  claimed: [[409], "Another resource has published the slice since; it is not removed", ""],
   expectation: [[417], "`Expect` has another value than `100-continue`", ""],
   generation: [[409], "A rollback cannot go where it should", "The message says what there is"],
   host: [[400, 421], "The name is none of the listener's", "List it in `admin_hosts`"],

@@ -100,23 +100,23 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
       const { resource, type } = find(request);
       // A destroy is told by the proposed state; the configuration may still be there.
       const config = isNull(request["proposed"]) ? null : readObject(type, request["config"]);
-      const planned = await resource.plan(readObject(type, request["prior"]), config, callerOf(request));
+      const prior = readObject(type, request["prior"]);
+      const planned = await resource.plan(prior, config, callerOf(request), keptText(request["priorPrivate"]));
       return {
         ...writeOutcome(type, "planned", planned),
         requiresReplace: planned.requiresReplace.map(wirePath),
-        private: request["priorPrivate"],
+        private: planned.kept === undefined ? request["priorPrivate"] : Buffer.from(planned.kept),
         ...identityMember(resource, planned.state),
       };
     },
     async ApplyResourceChange(request) {
       const { resource, type } = find(request);
       const prior = readObject(type, request["prior"]);
-      const outcome = await resource
-        .apply(prior, readObject(type, request["planned"]), readObject(type, request["config"]))
-        .catch(
-          // The state must survive a failure of ours, or Terraform would forget what is published.
-          (error: unknown) => ({ state: prior, diagnostics: [failure(error)] }),
-        );
+      const [planned, config] = [readObject(type, request["planned"]), readObject(type, request["config"])];
+      const outcome = await resource.apply(prior, planned, config, keptText(request["private"])).catch(
+        // The state must survive a failure of ours, or Terraform would forget what is published.
+        (error: unknown) => ({ state: prior, diagnostics: [failure(error)] }),
+      );
       const identity = identityMember(resource, outcome.state);
       return { ...writeOutcome(type, "state", outcome), private: request["private"], ...identity };
     },
@@ -132,12 +132,13 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
     async ImportResourceState(request) {
       const { resource, type, name } = find(request);
       const identity = resource.identity && readIdentity(resource.identity, request["identity"]);
-      const { state, diagnostics } = await (resource.identity && identity
+      const { state, diagnostics, kept } = await (resource.identity && identity
         ? resource.identity.importState(identity)
         : resource.importState(request["id"] as string));
       const imported = state && {
         typeName: name,
         state: { msgpack: encodeValue(type, state) },
+        ...(kept !== undefined && { private: Buffer.from(kept) }),
         ...identityMember(resource, state),
       };
       return { imported: imported ? [imported] : [], diagnostics: wireDiagnostics(diagnostics) };
@@ -184,6 +185,10 @@ function failure(error: unknown): Diagnostic {
 function callerOf(request: Message): Caller {
   const capabilities = request["capabilities"] as { writeOnly?: boolean } | undefined;
   return { writeOnlyAttributes: capabilities?.writeOnly ?? false };
+}
+
+function keptText(bytes: unknown): string {
+  return bytes instanceof Uint8Array ? Buffer.from(bytes).toString() : "";
 }
 
 /** Whether the value is null, found out without reading it: a proposed state is as large as the configuration. */

@@ -14,12 +14,16 @@ export interface Planned {
   readonly state: ValueMap | null;
   readonly requiresReplace: readonly AttributePath[];
   readonly diagnostics: readonly Diagnostic[];
+  /** Default: as it was. */
+  readonly kept?: string;
 }
 
 export interface StateOutcome {
   /** null says that the object does not exist. */
   readonly state: ValueMap | null;
   readonly diagnostics: readonly Diagnostic[];
+  /** Of an import: see `Resource`. */
+  readonly kept?: string;
 }
 
 /** By what an object is known beside its state: it can be imported by that. Terraform 1.12 and later. */
@@ -52,14 +56,15 @@ export interface MovedState {
   readonly state: unknown;
 }
 
+/** `kept`: what Terraform keeps for us beside the state of a resource instance, under whatever address; "" when nothing. */
 export interface Resource {
   readonly schema: SchemaBlock;
   readonly identity?: ResourceIdentity;
   validate(config: ValueMap, caller: Caller): Promise<readonly Diagnostic[]> | readonly Diagnostic[];
   /** @param config null when the resource is to be destroyed */
-  plan(prior: ValueMap | null, config: ValueMap | null, caller: Caller): Promise<Planned>;
+  plan(prior: ValueMap | null, config: ValueMap | null, caller: Caller, kept: string): Promise<Planned>;
   /** On failure the outcome carries the prior state, so that the state tells the truth. */
-  apply(prior: ValueMap | null, planned: ValueMap | null, config: ValueMap | null): Promise<StateOutcome>;
+  apply(prior: ValueMap | null, planned: ValueMap | null, config: ValueMap | null, kept: string): Promise<StateOutcome>;
   read(state: ValueMap): Promise<StateOutcome>;
   importState(id: string): Promise<StateOutcome>;
   /** What a `moved` block names as the target gets. @throws GatewayError */

@@ -19,17 +19,18 @@ export async function publishBundle(
   prior: ValueMap | null,
   state: ValueMap,
   connection: Connection,
+  claim: string,
 ): Promise<PublishedBundle> {
   const target = targetOf(state, connection);
   const previous = prior ? targetOf(prior, connection) : undefined;
   const seen = publishedDigest(prior);
-  const warnings = (await target?.write(textOf(state["bundle_json"]), seen)) ?? [];
+  const warnings = (await target?.write(textOf(state["bundle_json"]), seen, claim)) ?? [];
   const done = { warnings, diagnostics: [] };
   if (!previous || target?.place === previous.place) return done;
   // Two names of one place (a link, a mount): removing "the old one" would remove what was just published.
   try {
     if (target && (await target.identity()) === (await previous.identity())) return done;
-    await previous.remove(seen ?? "");
+    await previous.remove(seen ?? "", claim);
     return done;
   } catch (error) {
     const detail = `The bundle is published, but its earlier place still holds it. ${errorText(error)}`;

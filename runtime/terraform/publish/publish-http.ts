@@ -9,7 +9,14 @@
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { TERRAFORM_PROGRAM, userAgentOf } from "../../shared/version.ts";
 import { askGateway, type GatewayAnswer, type GatewayTls } from "./ask-gateway.ts";
-import { type KnownText, readSliceText, type Published, type Target, type ToldProblem } from "./publish.ts";
+import {
+  type KnownText,
+  readClaimText,
+  readSliceText,
+  type Published,
+  type Target,
+  type ToldProblem,
+} from "./publish.ts";
 
 export interface HttpTargetOptions {
   /** Of the admin listener, or of what stands before it. */
@@ -89,7 +96,9 @@ export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions):
     // Only a gateway names the digest. What another server answers may be what was sent, and must get into no state or plan.
     if (published.kind === "slice" && answer.headers["etag"] !== `"${published.digest}"`) throw failure("read", answer);
     const isLive = answer.headers["gateway-live"] !== "false";
-    return { ...published, ...(!isLive && { behind: true }), ...stored(store) };
+    if (published.kind !== "slice") return { ...published, ...stored(store) };
+    const claim = readClaimText(answer.headers["gateway-claim"]);
+    return { ...published, claim, ...(!isLive && { behind: true }), ...stored(store) };
   }
 
   return {
@@ -109,11 +118,12 @@ export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions):
       if (answer.error === "owner" && (answer.status === 404 || answer.status === 403)) return;
       throw failure("validate", answer);
     },
-    async write(text, expected) {
-      let answer = await ask("PUT", { ...JSON_BODY, ...preconditionOf(expected) }, text);
+    async write(text, expected, claim = "") {
+      const headers = { ...JSON_BODY, ...(claim !== "" && { "gateway-claim": claim }) };
+      let answer = await ask("PUT", { ...headers, ...preconditionOf(expected) }, text);
       // Somebody removed it: nothing of theirs is overwritten by putting it back.
       if (answer.status === 412 && expected !== null && answer.body?.["digest"] === null) {
-        answer = await ask("PUT", { ...JSON_BODY, ...preconditionOf(null) }, text);
+        answer = await ask("PUT", { ...headers, ...preconditionOf(null) }, text);
       }
       // Only a gateway names the digest that it has now; a web server in its place says 200 to anything.
       const isOurs = answer.body?.["digest"] === digestOf(text);
@@ -123,11 +133,14 @@ export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions):
       if (answer.status === 422) throw refusal(owner, base, answer);
       throw failure("publish", answer);
     },
-    async remove(expected) {
-      const answer = await ask("DELETE", preconditionOf(expected));
+    async remove(expected, claim = "") {
+      // Always: a slice that somebody has claimed is not that of a resource without a claim.
+      const headers = { "gateway-claim": claim === "" ? NO_CLAIM : claim };
+      const answer = await ask("DELETE", { ...headers, ...preconditionOf(expected) });
       const isGone = answer.body?.["digest"] === null;
       // 412 without a digest: there is none any longer.
-      if (isGone && (answer.status === 200 || answer.status === 202 || answer.status === 412)) return;
+      if (isGone && (answer.status === 200 || answer.status === 202 || answer.status === 412)) return true;
+      if (answer.status === 409 && answer.error === "claimed") return false;
       if (answer.status === 412) throw conflict(owner, place, expected, answer, "remove");
       throw answer.status === 422 ? refusal(owner, base, answer) : failure("remove", answer);
     },
@@ -135,6 +148,8 @@ export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions):
 }
 
 const JSON_BODY = { "content-type": "application/json" };
+/** No resource has it. */
+const NO_CLAIM = "none";
 
 function preconditionOf(expected: string | null): Record<string, string> {
   if (expected === null) return { "if-none-match": "*" };

@@ -6,7 +6,7 @@
  * machine dies in between. Slices of other owners are never touched. Of several writers that expect the same content one
  * succeeds, and the others are told.
  */
-import { mkdir, readFile, stat } from "node:fs/promises";
+import { mkdir, readFile, rm, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 
 import { digestOf } from "../../shared/canonical-json.ts";
@@ -23,6 +23,8 @@ export interface PublishedSlice {
   readonly digest: string;
   /** Not every process of the gateway serves it yet. */
   readonly behind?: boolean;
+  /** Of the resource instance that published it; absent: of none. */
+  readonly claim?: string | undefined;
 }
 
 /** A slice's text whose digest is known, so that finding it again costs no reading. */
@@ -61,18 +63,21 @@ export interface Target {
    * Replaces the slice in one step.
    *
    * @param expected digest that the caller last saw; null when it saw none
+   * @param claim of the resource instance that publishes; default: none
    * @throws GatewayError `publish.conflict`, `publish.foreign`, `publish.write`, `publish.refused`; after
    *   `publish.not-live` it is published all the same
    * @returns warnings of the gateway, bounded and printable
    */
-  write(text: string, expected: string | null): Promise<readonly ToldProblem[]>;
+  write(text: string, expected: string | null, claim?: string): Promise<readonly ToldProblem[]>;
   /**
    * Removes the owner's slice; it is fine when there is none.
    *
    * @param expected digest that the caller last saw; "" when it was damaged
+   * @param claim see `write`
    * @throws GatewayError `publish.conflict`, `publish.foreign`, `publish.write`
+   * @returns false: another resource instance has published it since, and it stays
    */
-  remove(expected: string): Promise<void>;
+  remove(expected: string, claim?: string): Promise<boolean>;
 }
 
 export interface FileTargetOptions {
@@ -95,7 +100,20 @@ export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: File
       if (isMissing(error)) return { kind: "absent" };
       throw new GatewayError("publish.read", `Cannot read "${path}": ${errorText(error)}`, { cause: error });
     }
-    return readSliceText(text, known);
+    const published = readSliceText(text, known);
+    return published.kind === "slice" ? { ...published, claim: await readClaim() } : published;
+  }
+
+  // Beside the slice: the file of two resources that say the same stays the same, byte for byte.
+  const claimPath = `${path}.claim`;
+
+  async function readClaim(): Promise<string | undefined> {
+    try {
+      return readClaimText(await readFile(claimPath, "utf8"));
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw new GatewayError("publish.read", `Cannot read "${claimPath}": ${errorText(error)}`, { cause: error });
+    }
   }
 
   function refuseForeign(published: Published): void {
@@ -123,7 +141,7 @@ export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: File
       const info = await stat(path, { bigint: true }).catch(() => undefined);
       return info && `${info.dev}:${info.ino}`;
     },
-    async write(text, expected) {
+    async write(text, expected, claim = "") {
       if (!isPublishable(owner))
         throw new GatewayError("publish.foreign", `Cannot publish to "${path}": ${RESERVED_OWNER}`);
       await attempting("publish.write", `Cannot publish to "${path}"`, () => mkdir(directory, { recursive: true }));
@@ -131,25 +149,40 @@ export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: File
         const published = await read();
         refuseForeign(published);
         refuseStale(published, { path, owner, expected, next: text });
+        // First: a process that is killed between the two has taken the slice over, and changed nothing of it.
+        if (claim !== "") await replaceFile(claimPath, `${claim}\n`, mode);
         await replaceFile(path, text, mode);
       });
       return [];
     },
-    async remove(expected) {
-      if ((await read()).kind === "absent") return;
+    async remove(expected, claim) {
+      let isRemoved = true;
+      if ((await read()).kind === "absent") return isRemoved;
       await locked("remove", async () => {
         const published = await read();
         if (published.kind === "absent") return;
         refuseForeign(published);
+        if (published.kind === "slice" && published.claim !== undefined && published.claim !== claim) {
+          isRemoved = false;
+          return;
+        }
         if (published.kind === "slice" && expected !== "" && published.digest !== expected)
           throw new GatewayError(
             "publish.conflict",
             `Cannot remove "${path}": it was changed outside Terraform after this plan was made; make a new plan and review it`,
           );
         await removeFile(path);
+        await rm(claimPath, { force: true });
       });
+      return isRemoved;
     },
   };
+}
+
+/** @returns undefined for what is no claim */
+export function readClaimText(text: string | undefined): string | undefined {
+  const claim = text?.trimEnd() ?? "";
+  return /^[A-Za-z0-9_-]{1,64}$/.test(claim) ? claim : undefined;
 }
 
 /** Why nobody may publish as "gateway". */

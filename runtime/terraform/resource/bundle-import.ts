@@ -68,6 +68,7 @@ export async function importFrom(
       ...publishedValues(published, form),
     },
     diagnostics: [],
+    kept: published.claim ?? "",
   };
 }
 

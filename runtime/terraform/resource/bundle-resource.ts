@@ -7,6 +7,7 @@
 import { createRouteMemory } from "../../config/read-route.ts";
 import { digestOf } from "../../shared/canonical-json.ts";
 import { GatewayError } from "../../shared/errors.ts";
+import { randomSecret } from "../../shared/keys.ts";
 import { accessWarnings } from "./access-warnings.ts";
 import type { Connection } from "../publish/admin-token.ts";
 import { publishedValues, renderSlice, sliceText } from "./bundle-document.ts";
@@ -32,6 +33,8 @@ import { equalValues, isMap, isWhollyKnown, UNKNOWN, type Value, type ValueMap }
 export function createBundleResource(connection: Connection): Resource {
   const memory = createRouteMemory();
   let replacing: ValueMap | undefined;
+  // Places at which a new resource found a slice: Terraform asks for all changes of an apply in one process.
+  const contested = new Set<string>();
   return {
     schema: bundleSchema,
     identity: bundleIdentity(connection),
@@ -41,9 +44,10 @@ export function createBundleResource(connection: Connection): Resource {
       return [...problems, ...validateBundle({ ...config, ...plannedContent(config, null).values }, memory)];
     },
 
-    async plan(prior, config) {
+    async plan(prior, config, _, claim) {
       if (config === null) return { ...destroyPlan, diagnostics: await accessWarnings(prior, null) };
-      const planned = planBundle(prior, config);
+      // Terraform keeps it when the resource gets another address, and a resource that only looks the same has another one.
+      const planned: Planned = { ...planBundle(prior, config), kept: claim === "" ? randomSecret(12) : claim };
       // A replacement is planned a second time as a creation, of which everything would be news.
       const isSecond = prior === null && replacing !== undefined && equalValues(config, replacing);
       replacing = planned.requiresReplace.length > 0 ? config : undefined;
@@ -55,10 +59,13 @@ export function createBundleResource(connection: Connection): Resource {
       return { ...planned, diagnostics: [...diagnostics, ...problems] };
     },
 
-    async apply(prior, planned, config) {
+    async apply(prior, planned, config, claim) {
       if (planned === null) {
-        if (prior) await targetOf(prior, connection)?.remove(publishedDigest(prior) ?? "");
-        return { state: null, diagnostics: [] };
+        const target = prior ? targetOf(prior, connection) : undefined;
+        const isRemoved =
+          target === undefined ||
+          (!contested.delete(target.place) && (await target.remove(publishedDigest(prior) ?? "", claim)));
+        return { state: null, diagnostics: isRemoved ? [] : [keptSlice(target.place)] };
       }
       const bundle = await sealBundle(planned, config ?? planned);
       const known = validateBundle(bundle, memory);
@@ -67,9 +74,12 @@ export function createBundleResource(connection: Connection): Resource {
       const state = { ...bundle, ...computedValues(bundle, prior) };
       refuseSurprise(planned, state);
       try {
-        const { warnings, diagnostics } = await publishBundle(prior, state, connection);
+        const { warnings, diagnostics } = await publishBundle(prior, state, connection, claim);
         return { state, diagnostics: [...diagnostics, ...gatewayWarnings(warnings, state, known)] };
       } catch (error) {
+        const isConflict = error instanceof GatewayError && error.code === "publish.conflict";
+        const place = prior === null && isConflict ? targetOf(state, connection)?.place : undefined;
+        if (place !== undefined) contested.add(place);
         return failedPublish(error, prior, state, known);
       }
     },
@@ -161,6 +171,15 @@ function refuseSurprise(planned: ValueMap, state: ValueMap): void {
   const promised = planned["sha256"];
   if (typeof promised !== "string" || promised === state["sha256"]) return;
   throw new GatewayError("terraform.bug", "Cannot publish the bundle: its content is not what the plan showed");
+}
+
+/** A resource was renamed, or got another key, without a `moved` block: its slice must not go with its old name. */
+function keptSlice(place: string): Diagnostic {
+  return {
+    severity: "warning",
+    summary: "Slice stays published",
+    detail: `"${place}" was not removed: another resource publishes it now, or tried to in this apply. If a resource got another name, a "moved" block says so.`,
+  };
 }
 
 function unreadable(place: string, reason: string): Diagnostic {

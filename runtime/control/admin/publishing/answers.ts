@@ -15,7 +15,7 @@ export function answerOutcome(
   if (!outcome.ok) {
     switch (outcome.reason) {
       case "stale":
-        return stale(outcome.owner, outcome.current);
+        return outcome.isClaimed ? claimed(outcome.owner) : stale(outcome.owner, outcome.current);
       case "invalid":
         return invalid(owner, outcome.problems, owners);
       case "no-such-generation":
@@ -41,6 +41,11 @@ export function answerValidated(owner: string, digest: string, outcome: Validate
   if (!outcome.ok) return invalid(owner, outcome.problems);
   const { changed, warnings } = outcome;
   return json(200, { owner, digest, changed, warnings: warnings.map((problem) => problemOf(owner, problem, NOBODY)) });
+}
+
+function claimed(owner: string): Answer {
+  const message = `The slice of owner "${owner}" was not removed: another resource has published it`;
+  return json(409, { error: "claimed", message });
 }
 
 function stale(owner: string, current: CurrentSlice | undefined): Answer {

@@ -10,7 +10,7 @@
  */
 import { isOwner } from "../../../features/process/owners.ts";
 import { GatewayError } from "../../../shared/errors.ts";
-import { currentSlices, type Expected, withoutAuthors } from "../../bundle/publication.ts";
+import { claimOn, currentSlices, type Expected, withoutAuthors } from "../../bundle/publication.ts";
 import type { Publisher } from "../../bundle/publisher.ts";
 import type { Validator } from "../../bundle/validation/validator.ts";
 import { callerOf, outsideScope, type PublishScope, scopedLaggards, scopedOutcome } from "../publish-scope.ts";
@@ -28,6 +28,9 @@ const ROLLBACK = "/config/rollback";
 /** Behind the owner's name. Gateways from before it was there answer 403 or 404 and change nothing. */
 const VALIDATE = "/validate";
 
+/** Of the resource instance that publishes: what another one has published since is not removed. */
+const CLAIM = /^[A-Za-z0-9_-]{1,64}$/;
+
 /** What reads bodies off the event loop: a slice may have thousands of routes. */
 type Parsing = Pick<Validator, "parse" | "parseChanges">;
 
@@ -37,6 +40,9 @@ export function sliceEndpoint(publisher: Publisher, parsing: Parsing): AdminEndp
     forOwners: true,
     handles: (path) => path === SLICES || path.startsWith(`${SLICES}/`) || path === ROLLBACK,
     async answer(request) {
+      const claim = request.headers["gateway-claim"];
+      if (claim !== undefined && !(typeof claim === "string" && CLAIM.test(claim)))
+        return json(400, { error: "claim", message: 'Gateway-Claim must be 1 to 64 letters, digits, "_" or "-"' });
       try {
         if (request.path === SLICES) return await allSlices(request, publisher, parsing);
         if (request.path === ROLLBACK && request.scope) return outsideScope(request.scope);
@@ -116,11 +122,12 @@ async function oneSlice(request: AdminRequest, owner: string, publisher: Publish
 
 async function readSlice(owner: string, publisher: Publisher): Promise<Answer> {
   const slice = await publisher.get(owner);
-  const { id } = await publisher.publication();
+  const publication = await publisher.publication();
   // Tells one gateway from another one, whatever name it was asked by.
-  const store = { "gateway-store": id };
+  const store = { "gateway-store": publication.id };
   if (!slice) return json(404, { error: "absent", message: `owner "${owner}" has published no slice` }, store);
   const { laggards } = await publisher.liveness(slice.generation, [owner]);
+  const claim = claimOn(publication, owner);
   return {
     status: 200,
     type: "application/json",
@@ -128,6 +135,7 @@ async function readSlice(owner: string, publisher: Publisher): Promise<Answer> {
     headers: {
       ...store,
       etag: `"${slice.digest}"`,
+      ...(claim !== undefined && { "gateway-claim": claim }),
       "gateway-generation": String(slice.generation),
       "gateway-live": laggards.length === 0 ? "true" : "false",
       "last-modified": new Date(slice.at * 1000).toUTCString(),

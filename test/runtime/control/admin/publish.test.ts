@@ -69,6 +69,34 @@ describe("PUT /config/slices/<owner>", () => {
     expect(status.slices).toContainEqual({ owner: "team", file: "published:team", ok: true, problems: [] });
   });
 
+  test("keeps whose slice it is, and removes it for no other resource", async () => {
+    const publish = (claim: string): Promise<AdminAnswer> =>
+      admin.ask("PUT", "/config/slices/team", { "if-none-match": "*", "gateway-claim": claim }, slice("1"));
+    const remove = (headers: Record<string, string>): Promise<AdminAnswer> =>
+      admin.ask("DELETE", "/config/slices/team", { "if-match": "*", ...headers });
+    const first = await publish("one");
+    expect((await admin.get("/config/slices/team")).headers["gateway-claim"]).toBe("one");
+    const second = await publish("two");
+    expect(second.body).toMatchObject({ changed: false, generation: first.body["generation"] });
+    expect((await admin.get("/config/slices/team")).headers["gateway-claim"]).toBe("two");
+    expect(await remove({ "gateway-claim": "one" })).toMatchObject({ status: 409, body: { error: "claimed" } });
+    expect((await remove({ "gateway-claim": "not one" })).status).toBe(400);
+    expect((await admin.get("/config/slices/team")).status).toBe(200);
+    expect((await remove({ "gateway-claim": "two" })).status).toBe(200);
+    await publish("three");
+    // Whoever names no claim removes what it has seen.
+    expect((await remove({})).status).toBe(200);
+  });
+
+  test("a rollback brings back the slice, and leaves its claim", async () => {
+    const publish = (mark: string, claim: string): Promise<AdminAnswer> =>
+      admin.ask("PUT", "/config/slices/team", { "if-match": "*", "gateway-claim": claim }, slice(mark));
+    await admin.publish("team", slice("1"));
+    await publish("2", "two");
+    await admin.ask("POST", "/config/rollback", {}, '{"owner":"team"}');
+    expect((await admin.get("/config/slices/team")).headers["gateway-claim"]).toBe("two");
+  });
+
   test("gives back exactly what was published, with its digest", async () => {
     const answer = await admin.publish("team", slice("1"));
     const got = await admin.get("/config/slices/team");
