@@ -113,6 +113,12 @@ export function asExpected(current: CurrentSlice | undefined, expected: Expected
   }
 }
 
+/** When the wanted slices came: what everybody must have reached. */
+export function generationOf(publication: Publication, wanted: Changes): number {
+  const concerned = publication.owners.filter(({ owner }) => wanted.has(owner));
+  return Math.max(0, ...concerned.map(({ versions }) => versions.at(-1)?.generation ?? 0));
+}
+
 /** The claim on the owner's slice; undefined: nobody's. */
 export function claimOn({ owners }: Publication, owner: string): string | undefined {
   return owners.find((each) => each.owner === owner)?.versions.at(-1)?.claim;

@@ -18,6 +18,7 @@ import {
   claimOn,
   currentSlice,
   currentSlices,
+  generationOf,
   planRollback,
   realChanges,
   withChanges,
@@ -31,6 +32,7 @@ import {
   type SliceChange,
 } from "./publication.ts";
 import { publishedName } from "./validation/protocol.ts";
+import { createTurns } from "./validation/turns.ts";
 import { PUBLICATION_FEED, PUBLICATION_KEY, readPublication, sliceKey, type PublishedSlice } from "./published.ts";
 
 export type PublishOutcome =
@@ -112,17 +114,18 @@ export interface PublisherDeps {
 }
 
 const WAIT_MS = 25_000;
-/** Others may publish at the same moment; each round somebody wins. */
+/** Other processes may publish at the same moment; each round one of them wins. */
 const MAX_ROUNDS = 20;
 const FEED_ENTRY_SECONDS = 3_600;
 
-type Plan =
-  | { readonly ok: true; readonly wanted: Changes; readonly texts: ReadonlyMap<string, string> }
-  | Extract<PublishOutcome, { readonly ok: false }>;
+type Refused = Extract<PublishOutcome, { readonly ok: false }>;
+type Stored = Omit<Extract<PublishOutcome, { readonly ok: true }>, keyof Liveness>;
+type Plan = { readonly ok: true; readonly wanted: Changes; readonly texts: ReadonlyMap<string, string> } | Refused;
 
 export function createPublisher(deps: PublisherDeps): Publisher {
   const { store, validate, clock, onStored, onAwaited, record, waitMs = WAIT_MS, silentMs = SILENT_AFTER_MS } = deps;
   const findSilent = watchSilence(silentMs);
+  const turns = createTurns();
   const live = (generation: number, owners: readonly string[]): Promise<Liveness> =>
     awaitLive({ store, waitMs, findSilent, onAwaited }, generation, owners);
   return {
@@ -146,7 +149,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     publish: (owner, slice, expected, who) => publishAll([{ owner, slice, expected }], who),
     publishAll,
     rollback: (request, who) =>
-      change("rollback", who, (publication) => {
+      change("rollback", request.owner === undefined ? [] : [request.owner], who, (publication) => {
         const { owner, from } = request;
         if (owner !== undefined && from !== undefined) {
           const newest = publication.owners.find((each) => each.owner === owner)?.versions.at(-1);
@@ -161,7 +164,8 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   };
 
   function publishAll(changes: readonly SliceChange[], who?: Publishing): Promise<PublishOutcome> {
-    return change("publish", who, (publication) => {
+    const owners = changes.map(({ owner }) => owner);
+    return change("publish", owners, who, (publication) => {
       const wanted = new Map<string, string | null>();
       const texts = new Map<string, string>();
       for (const { owner, slice, expected } of changes) {
@@ -185,9 +189,20 @@ export function createPublisher(deps: PublisherDeps): Publisher {
 
   async function change(
     action: PublishedChange["action"],
+    owners: readonly string[],
     who: Publishing | undefined,
     plan: (publication: Publication) => Plan,
   ): Promise<PublishOutcome> {
+    // One after the other: each would be validated once more for every other one that is stored meanwhile.
+    const stored = await turns.take(owners.toSorted().join(" "), () => storeChange(action, who, plan));
+    return stored.ok ? { ...stored, ...(await live(stored.generation, [...stored.slices.keys()])) } : stored;
+  }
+
+  async function storeChange(
+    action: PublishedChange["action"],
+    who: Publishing | undefined,
+    plan: (publication: Publication) => Plan,
+  ): Promise<Stored | Refused> {
     const said = { by: "unknown", ...who, isRollback: action === "rollback" };
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const { publication, version } = await readPublication(store);
@@ -203,9 +218,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
         const before = currentSlice(publication, owner)?.digest ?? null;
         await record?.({ action, by: said.by, owner, before, after, reason: who?.reason });
       }
-      const generation = generationOf(next, planned.wanted);
-      const outcome = { ...validated, generation, slices: planned.wanted };
-      return { ...outcome, ...(await live(generation, [...planned.wanted.keys()])) };
+      return { ...validated, generation: generationOf(next, planned.wanted), slices: planned.wanted };
     }
     throw new GatewayError("publish.busy", "Cannot publish: others publish at the same time, try again");
   }
@@ -276,12 +289,6 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       }
     }
   }
-}
-
-/** When the wanted slices came: what everybody must have reached. */
-function generationOf(publication: Publication, wanted: Changes): number {
-  const concerned = publication.owners.filter(({ owner }) => wanted.has(owner));
-  return Math.max(0, ...concerned.map(({ versions }) => versions.at(-1)?.generation ?? 0));
 }
 
 function digestsOf({ owners }: Publication): ReadonlySet<string> {

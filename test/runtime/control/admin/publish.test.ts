@@ -69,6 +69,19 @@ describe("PUT /config/slices/<owner>", () => {
     expect(status.slices).toContainEqual({ owner: "team", file: "published:team", ok: true, problems: [] });
   });
 
+  test("forty owners publish at the same time, and all are served", async () => {
+    const many = await startGateway({ yaml: "routes: []\n" });
+    try {
+      const client = createAdminClient(many.adminOrigin, many.adminToken);
+      const owners = Array.from({ length: 40 }, (_, index) => `owner-${index}`);
+      const answers = await Promise.all(owners.map((owner) => client.publish(owner, slice("1", owner))));
+      expect(answers.map(({ status, text }) => (status === 200 ? "" : `${status} ${text}`)).join("")).toBe("");
+      expect(new Set(answers.map(({ body }) => body["generation"])).size).toBe(40);
+    } finally {
+      await many.close();
+    }
+  });
+
   test("keeps whose slice it is, and removes it for no other resource", async () => {
     const publish = (claim: string): Promise<AdminAnswer> =>
       admin.ask("PUT", "/config/slices/team", { "if-none-match": "*", "gateway-claim": claim }, slice("1"));

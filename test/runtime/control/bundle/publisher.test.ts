@@ -152,11 +152,13 @@ describe("publish()", () => {
     await publish("team-a", "one");
     await replace("team-a", "two");
     let isFirst = true;
+    // Of another process: in one of them changes wait for each other.
+    const other = publisherOn(store);
     validate = async () => {
       // While the rollback is validated.
       if (isFirst) {
         isFirst = false;
-        await replace("team-a", "three");
+        await other.publish("team-a", slice("three"), { kind: "some" });
       }
       return { problems: [] };
     };
