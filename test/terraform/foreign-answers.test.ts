@@ -92,6 +92,18 @@ describe.each([200, 202, 204, 302, 400, 404, 412, 422, 500])("an echo server tha
   });
 });
 
+test("a gateway at which others publish is asked again, and one that fails otherwise is not", async () => {
+  const codes = ["publish.busy", "publish.busy", "store.unavailable"];
+  const url = await serve((_, response) => {
+    const code = codes.shift();
+    response.writeHead(code === undefined ? 200 : 503, { "content-type": "application/json", "retry-after": "0" });
+    response.end(JSON.stringify(code === undefined ? { digest: digestOf(SLICE) } : { error: code, message: code }));
+  });
+  const target = createHttpTarget({ url, owner: "team", token: async () => TOKEN });
+  expect(await textOf(target.write(SLICE, null))).toContain("store.unavailable");
+  expect(await target.write(SLICE, null)).toEqual([]);
+});
+
 test("an answer of 101 ends the request; nothing waits for more", async () => {
   const raw = await serveRaw("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n");
   const target = createHttpTarget({ url: raw, owner: "team", token: async () => TOKEN });

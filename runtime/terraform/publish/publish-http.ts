@@ -6,6 +6,8 @@
  *
  * @see RFC 9110 §13.1 for If-Match and If-None-Match
  */
+import { setTimeout as delay } from "node:timers/promises";
+
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { TERRAFORM_PROGRAM, userAgentOf } from "../../shared/version.ts";
 import { askGateway, type GatewayAnswer, type GatewayTls } from "./ask-gateway.ts";
@@ -50,6 +52,7 @@ export class NotLive extends GatewayError {
 
 /** The gateway itself waits up to 25 s for its processes. */
 const TIMEOUT_MS = 60_000;
+const MAX_PAUSE_SECONDS = 5;
 /** It validates an owner's slice for 30 s at most. */
 const VALIDATE_TIMEOUT_MS = 35_000;
 /** A gateway names 100 problems of a slice, and how many more there are. */
@@ -79,6 +82,18 @@ export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions):
     } catch (error) {
       const code = method === "GET" ? "publish.read" : "publish.write";
       throw new GatewayError(code, `Cannot reach the gateway at "${base}": ${errorText(error)}`, { cause: error });
+    }
+  };
+
+  /** Of several processes of a gateway others may have published each time it tried: it changed nothing, and asks to come again. */
+  const askAgain = async (...[method, headers, body]: Parameters<typeof ask>): Promise<GatewayAnswer> => {
+    const untilMs = performance.now() + TIMEOUT_MS;
+    for (;;) {
+      const answer = await ask(method, headers, body);
+      const isBusy = answer.status === 503 && answer.error === "publish.busy";
+      if (!isBusy || performance.now() >= untilMs) return answer;
+      const seconds = Number(answer.headers["retry-after"] ?? 1);
+      await delay(1000 * (seconds >= 0 ? Math.min(seconds, MAX_PAUSE_SECONDS) : 1));
     }
   };
 
@@ -120,10 +135,10 @@ export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions):
     },
     async write(text, expected, claim = "") {
       const headers = { ...JSON_BODY, ...(claim !== "" && { "gateway-claim": claim }) };
-      let answer = await ask("PUT", { ...headers, ...preconditionOf(expected) }, text);
+      let answer = await askAgain("PUT", { ...headers, ...preconditionOf(expected) }, text);
       // Somebody removed it: nothing of theirs is overwritten by putting it back.
       if (answer.status === 412 && expected !== null && answer.body?.["digest"] === null) {
-        answer = await ask("PUT", { ...headers, ...preconditionOf(null) }, text);
+        answer = await askAgain("PUT", { ...headers, ...preconditionOf(null) }, text);
       }
       // Only a gateway names the digest that it has now; a web server in its place says 200 to anything.
       const isOurs = answer.body?.["digest"] === digestOf(text);
@@ -136,7 +151,7 @@ export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions):
     async remove(expected, claim = "") {
       // Always: a slice that somebody has claimed is not that of a resource without a claim.
       const headers = { "gateway-claim": claim === "" ? NO_CLAIM : claim };
-      const answer = await ask("DELETE", { ...headers, ...preconditionOf(expected) });
+      const answer = await askAgain("DELETE", { ...headers, ...preconditionOf(expected) });
       const isGone = answer.body?.["digest"] === null;
       // 412 without a digest: there is none any longer.
       if (isGone && (answer.status === 200 || answer.status === 202 || answer.status === 412)) return true;
