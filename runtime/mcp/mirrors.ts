@@ -81,17 +81,18 @@ function requiredName({ method, name, uri }: Mirrored): string | undefined {
 /**
  * `Mcp-Param-*` repeats arguments of a tool call. Which one is in the tool's schema (`x-mcp-header`), which this program may never
  * have seen. So a header must have the value of an argument of its name, or where no argument has that name, the value of any argument.
+ * Where one object has the name in two spellings with two values (`region`, `Region`), a header of that name says nothing clear.
  *
  * @param json of the arguments; undefined: there are none
  * @see MCP 2026-07-28, Streamable HTTP, custom headers from tool parameters
  */
 export function matchParams(params: readonly (readonly [string, string])[], json: string | undefined): boolean {
   if (new Set(params.map(([name]) => name)).size < params.length) return false;
-  const found: Found = { values: new Set(), byName: new Map() };
+  const found: Found = { values: new Set(), byName: new Map(), unclear: new Set() };
   collect(json === undefined ? {} : parseExactly(json), found);
   return params.every(([name, value]) => {
     const text = decodeMirror(value);
-    if (text === undefined) return false;
+    if (text === undefined || found.unclear.has(plainName(name))) return false;
     const values = found.byName.get(plainName(name)) ?? found.values;
     const number = numberKey(text);
     return values.has(`=${text}`) || (number !== undefined && values.has(number));
@@ -102,16 +103,21 @@ interface Found {
   readonly values: Set<string>;
   /** Without a value: an object, a list or `null` has this name, which no header repeats. */
   readonly byName: Map<string, Set<string>>;
+  /** Names that one object has twice, with different values. */
+  readonly unclear: Set<string>;
 }
 
 /** Schemas mark members of objects alone: elements of lists have no header. */
 function collect(value: unknown, found: Found): void {
   if (!isRecord(value) || value instanceof NumberToken) return;
+  const own = new Map<string, string | undefined>();
   for (const [name, member] of Object.entries(value)) {
     const plain = plainName(name);
     const named = found.byName.get(plain) ?? new Set();
     found.byName.set(plain, named);
     const key = keyOf(member);
+    if (own.has(plain) && (key === undefined || own.get(plain) !== key)) found.unclear.add(plain);
+    own.set(plain, key);
     if (key === undefined) collect(member, found);
     else {
       named.add(key);

@@ -2,10 +2,10 @@
  * What is approved of a tool call: everything that its message gives the tool.
  *
  * Untrusted input: the message, known to be good JSON without a member twice. Promise: two messages with the same text give
- * the tool the same, number by number as it was written. Of `_meta` only what is another one in each sending is left out: the
- * progress token and the trace. Pure.
+ * the tool the same, number by number as it was written. Of `_meta` only what is another one in each sending is omitted: the
+ * progress token and the trace, in the shape that they have. Pure.
  */
-import { canonicalJson, parseVerbatim } from "../../shared/canonical-json.ts";
+import { canonicalJson, NumberToken, parseVerbatim } from "../../shared/canonical-json.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import type { McpMessage } from "../message.ts";
 
@@ -33,8 +33,29 @@ export function givenToTool(
 /** @returns undefined when nothing is left */
 function keptOf(meta: unknown): unknown {
   if (!isRecord(meta)) return meta;
-  const kept = Object.entries(meta).filter(([name]) => !OF_ONE_SENDING.has(name));
+  const kept = Object.entries(meta).filter(([name, value]) => OF_ONE_SENDING.get(name)?.(value) !== true);
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
-const OF_ONE_SENDING: ReadonlySet<string> = new Set(["progressToken", "traceparent", "tracestate", "baggage"]);
+/** Members of the lists of W3C Trace Context and W3C Baggage. Neither can hold JSON: no quotation mark is in a text of baggage. */
+const STATE = /^[a-z0-9][a-z0-9_*/@-]*=[\x20-\x7e]*$/;
+const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+const TEXT = "[!#-+.-:<-[\\]-~-]*";
+const ITEM = new RegExp(`^${TOKEN}[ \t]*=[ \t]*${TEXT}(?:[ \t]*;[ \t]*${TOKEN}(?:[ \t]*=[ \t]*${TEXT})?)*$`);
+
+function isText(value: unknown, maxCharacters: number, shape: RegExp): boolean {
+  return typeof value === "string" && value.length <= maxCharacters && shape.test(value);
+}
+
+function isListText(value: unknown, maxCharacters: number, member: RegExp): boolean {
+  if (typeof value !== "string" || value.length > maxCharacters) return false;
+  return value.split(",").every((each) => each.trim() === "" || member.test(each.trim()));
+}
+
+/** By name: the shape of what is another one in each sending. Anything else could be read by the tool's server. */
+const OF_ONE_SENDING: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
+  ["progressToken", (value) => isText(value instanceof NumberToken ? value.text : value, 128, /^[\x20-\x7e]*$/)],
+  ["traceparent", (value) => isText(value, 128, /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-[0-9a-f-]*)?$/)],
+  ["tracestate", (value) => isListText(value, 512, STATE)],
+  ["baggage", (value) => isListText(value, 8192, ITEM)],
+]);

@@ -1,6 +1,6 @@
 /**
  * Operands that no request ever has, each with what its author probably meant: wildcards in a language that has none, names
- * where addresses are compared, empty names.
+ * where addresses are compared, empty names, line breaks of YAML. (Paths without a slash and domains with an "@" are errors in all rules, see validate-rules.ts.)
  *
  * Such a criterion never holds. In an allow rule it lets no user in, which is noticed. In a deny rule it keeps nothing out, and where
  * it is negated everything gets in.
@@ -76,16 +76,30 @@ function* operandsOf(name: string, data: unknown): Iterable<Operand> {
 }
 
 function problemOf(name: string, { text, kind }: Operand): string | undefined {
+  // A block of YAML ends in a line break.
+  if (/\p{Cc}/u.test(text))
+    return `has ${quote(text)}, which never occurs: it has a line break or control character in it, must be without`;
   if (kind === "whole" && text === "" && NEVER_EMPTY.has(name)) return 'has "", which never occurs, must be a name';
   const isStar = WITHOUT_STAR.has(name)
     ? text.includes("*")
     : SELDOM_STAR.has(name) && (text.startsWith("*") || text.endsWith("*"));
   if (isStar && isWildcard(text, kind, name))
     return `has ${quote(text)}, which never occurs: "*" is not a wildcard here, ${meantBy(text, name)}`;
-  if (name === "domain" && /[\s/:]/.test(text))
-    return `has ${quote(text)}, which never occurs, must be the part of an address after the "@", such as "example.com"`;
+  if (name === "domain") return domainProblem(text, kind);
+  if (name === "email" && /\s/.test(text))
+    return `has ${quote(text)}, which never occurs: addresses have no blanks, must be ${quote(text.replaceAll(/\s+/g, ""))}`;
   if (name === "email" && kind === "whole" && text !== "" && !text.includes("@"))
     return `has ${quote(text)}, which is not an address, must be a whole one, { starts_with: ${quote(`${text}@`)} }, or the criterion "user"`;
+  return undefined;
+}
+
+function domainProblem(text: string, kind: Operand["kind"]): string | undefined {
+  const never = `has ${quote(text)}, which never occurs, must be`;
+  if (/[\s/:]/.test(text)) return `${never} the part of an address after the "@", such as "example.com"`;
+  if ((kind === "whole" || kind === "start") && text.startsWith("."))
+    return `${never} ${quote(text.slice(1))}, or { ends_with: ${quote(text)} } for what is below it`;
+  if ((kind === "whole" || kind === "end") && text.length > 1 && text.endsWith("."))
+    return `${never} ${quote(text.slice(0, -1))} without the dot at the end`;
   return undefined;
 }
 

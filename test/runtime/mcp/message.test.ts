@@ -541,6 +541,21 @@ describe("parseMessage() mirror headers", () => {
       expect(read(...headers)).toMatchObject({ ok: false, code: -32020, reason: "mcp-header-mismatch" });
     });
 
+    test.each<[boolean, object, string]>([
+      [false, { region: "us", Region: "eu" }, "eu"],
+      [false, { region: "us", Region: "eu" }, "us"],
+      [false, { region: "eu", re_gion: null }, "eu"],
+      [false, { at: { Region: "eu", region: { of: "eu" } } }, "eu"],
+      [true, { region: "eu", Region: "eu" }, "eu"],
+      [true, { region: "us", at: { region: "eu" } }, "eu"],
+    ])(
+      "pass (%s) beside two spellings of one name in an object only where both say the same: %j, %s",
+      (ok, args, value) => {
+        const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "deploy", arguments: args } };
+        expect(readMessage(call, [...jsonHeaders, "Mcp-Param-Region", value])).toMatchObject({ ok });
+      },
+    );
+
     test("are refused beside a message without arguments", () => {
       const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
       expect(readMessage(ping, [...jsonHeaders, "Mcp-Param-Region", "eu"])).toMatchObject({ code: -32020 });
