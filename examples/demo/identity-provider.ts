@@ -31,6 +31,9 @@ export const DEMO_USERS: readonly DemoUser[] = [
   { id: "u-carol", email: "carol@other.example", name: "Carol Other", groups: [] },
 ];
 
+/** Below a realm's address. */
+const KEYCLOAK_PATH = "/protocol/openid-connect/auth";
+
 export interface IdentityProviderOptions {
   /** Default 0: any free port. */
   readonly port?: number;
@@ -53,6 +56,10 @@ export interface IdentityProviderOptions {
   readonly resources?: readonly string[];
   /** What clients get for a user's ID token (RFC 8693); absent: they cannot exchange any. */
   readonly exchange?: TokenExchange;
+  /** Its addresses are those of Keycloak. Default false. */
+  readonly isKeycloak?: boolean;
+  /** False: an authorization with `offline_access` is refused, as for users without that role. Default true. */
+  readonly grantsOffline?: boolean;
   /** Asked for each; default as `accessTokenSeconds`. */
   readonly idTokenSeconds?: () => number;
 }
@@ -75,6 +82,7 @@ export interface IdentityProviderCalls {
   /** Refreshes that succeeded or failed. */
   refresh: number;
   userinfo: number;
+  revocation: number;
   endSession: number;
   /** Requests cut off while paused. */
   cut: number;
@@ -82,6 +90,8 @@ export interface IdentityProviderCalls {
 
 export interface IdentityProvider {
   /** "http://127.0.0.1:4000" */
+  /** What was asked for at the authorization endpoint, in turn. */
+  readonly asked: readonly { readonly scope: string; readonly prompt: string | null }[];
   readonly issuer: string;
   readonly users: readonly DemoUser[];
   readonly calls: IdentityProviderCalls;
@@ -117,9 +127,12 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
     code: 0,
     refresh: 0,
     userinfo: 0,
+    revocation: 0,
     endSession: 0,
     cut: 0,
   };
+  const asked: { scope: string; prompt: string | null }[] = [];
+  const authorizationPath = options.isKeycloak === true ? KEYCLOAK_PATH : "/auth";
   let paused = false;
   let userInfoFails = false;
   let delayMs = 0;
@@ -207,10 +220,26 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
       request.socket.destroy();
       return;
     }
-    const path = new URL(request.url ?? "/", issuer).pathname;
+    const { pathname: path, searchParams: query } = new URL(request.url ?? "/", issuer);
     if (path === "/.well-known/openid-configuration") calls.discovery += 1;
-    if (path === "/auth") calls.authorization += 1;
+    if (path === authorizationPath) {
+      calls.authorization += 1;
+      const scope = query.get("scope") ?? "";
+      asked.push({ scope, prompt: query.get("prompt") });
+      if (options.grantsOffline === false && scope.includes("offline_access")) {
+        const back = new URL(query.get("redirect_uri") ?? issuer);
+        back.search = new URLSearchParams({
+          error: "invalid_scope",
+          error_description: "Offline tokens not allowed for the user or client",
+          state: query.get("state") ?? "",
+          iss: issuer,
+        }).toString();
+        response.writeHead(302, { location: back.href }).end();
+        return;
+      }
+    }
     if (path === "/me") calls.userinfo += 1;
+    if (path === "/token/revocation") calls.revocation += 1;
     if (path === "/session/end") calls.endSession += 1;
     if (path === "/me" && userInfoFails) {
       response.writeHead(500).end();
@@ -232,6 +261,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
 
   return {
     issuer,
+    asked,
     get users() {
       return [...users.values()];
     },
@@ -299,6 +329,7 @@ function baseConfiguration(options: IdentityProviderOptions, { key, keyId, cooki
     },
     claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name", "groups", ...further] },
     conformIdTokenClaims: options.claimsInIdToken === false,
+    ...(options.isKeycloak === true && { routes: { authorization: KEYCLOAK_PATH } }),
     interactions: { url: (_ctx, interaction) => `/choose/${interaction.uid}` },
     features: {
       devInteractions: { enabled: false },

@@ -39,6 +39,8 @@ export interface ProviderAnswer {
   readonly earlier: IdentityRecord | undefined;
   readonly userId: UserId;
   readonly tokens: ProviderTokenSet;
+  /** A refresh token that outlives the provider's session is kept: MCP grants stand on it. */
+  readonly isSignIn?: boolean;
   /** undefined = not read yet: claims stay as they are, and the provider is due to be asked again. */
   readonly profile: ProfileFacts | undefined;
 }
@@ -46,7 +48,7 @@ export interface ProviderAnswer {
 /** The record after an answer of the provider. */
 export function mergeIdentity(
   deps: { readonly tokenSeal: TokenSeal; readonly nowMs: number },
-  { earlier, userId, tokens, profile }: ProviderAnswer,
+  { earlier, userId, tokens, isSignIn = false, profile }: ProviderAnswer,
 ): IdentityRecord {
   const now = Math.floor(deps.nowMs / 1000);
   const facts: ProfileFacts = profile ??
@@ -57,7 +59,9 @@ export function mergeIdentity(
   const kept = earlier && isFrom(earlier, tokens) ? earlier : undefined;
   const sealed = (what: TokenPurpose, token: string | undefined): string | undefined =>
     token === undefined ? undefined : deps.tokenSeal.seal(userId, what, token);
-  const refreshToken = sealed("refresh", tokens.refreshToken) ?? kept?.refreshToken;
+  const offline = isSignIn && kept?.offline === false ? undefined : kept?.offline;
+  const isKept = isSignIn && offline === true && kept?.refreshToken !== undefined;
+  const refreshToken = isKept ? kept.refreshToken : (sealed("refresh", tokens.refreshToken) ?? kept?.refreshToken);
   const idToken = sealed("id", tokens.idToken) ?? kept?.idToken;
   const issuer = issuerOf(userId);
   return {
@@ -72,6 +76,7 @@ export function mergeIdentity(
     claims: facts.claims,
     leftOut: facts.leftOut ?? null,
     ...(refreshToken === undefined ? {} : { refreshToken, refreshDueAt: isWhole ? dueAt(now, tokens, facts) : now }),
+    ...(offline !== undefined && { offline }),
     accessToken: deps.tokenSeal.seal(userId, "access", tokens.accessToken),
     ...(tokens.accessTokenExpiresAt === undefined ? {} : { accessTokenExpiresAt: tokens.accessTokenExpiresAt }),
     ...(idToken === undefined ? {} : { idToken }),
@@ -122,7 +127,7 @@ export function isOfAnother(earlier: IdentityRecord | undefined, { providerUrl }
 
 /** The record of somebody whom the provider refused, or ended: nothing of theirs works before they sign in again. */
 export function refusedRecord(record: IdentityRecord, now: number): IdentityRecord {
-  const { refreshToken: _r, accessToken: _a, idToken: _i, refreshDueAt: _d, ...rest } = record;
+  const { refreshToken: _r, offline: _o, accessToken: _a, idToken: _i, refreshDueAt: _d, ...rest } = record;
   return { ...rest, refusedAt: now };
 }
 

@@ -19,6 +19,7 @@ import {
   isOfAnother,
   issuerOf,
   mergeIdentity,
+  type ProviderAnswer,
   providerOf,
   refusedRecord,
   RENEW_AHEAD_SECONDS,
@@ -98,12 +99,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
 
   const userOf = (record: IdentityRecord): User => toUser(record, deps.snapshots.current().settings);
 
-  const merge = (
-    earlier: IdentityRecord | undefined,
-    userId: UserId,
-    tokens: ProviderTokenSet,
-    profile: ProfileFacts | undefined,
-  ): IdentityRecord => mergeIdentity({ tokenSeal, nowMs: clock.now() }, { earlier, userId, tokens, profile });
+  const merge = (answer: ProviderAnswer): IdentityRecord => mergeIdentity({ tokenSeal, nowMs: clock.now() }, answer);
 
   /** What signed in before subjects were checked may have the id of a machine or of another issuer's user: that is nobody. */
   const read = async (userId: string): Promise<StoredRecord<IdentityRecord> | undefined> => {
@@ -172,13 +168,14 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
         waiting && waiting.used === used ? waiting.tokens : await deps.idp.exchangeRefreshToken(settings, refreshToken);
       // Before anything else may fail: the old refresh token may be dead from here on.
       unsaved.set(userId, { used, tokens });
-      const saved = await save(stored, (earlier) => merge(earlier, userId, tokens, undefined));
+      const saved = await save(stored, (earlier) => merge({ earlier, userId, tokens, profile: undefined }));
       unsaved.delete(userId);
       const { profile } = await deps.idp.readUser(settings, tokens, userId);
       const confirmed = await save(saved, (earlier) => {
         const before = storedFacts(earlier);
         const isWhole = profile === undefined || tokens.idClaims !== undefined;
-        return merge(earlier, userId, tokens, isWhole ? (profile ?? before) : withEarlierUnverified(profile, before));
+        const facts = isWhole ? (profile ?? before) : withEarlierUnverified(profile, before);
+        return merge({ earlier, userId, tokens, profile: facts });
       });
       tell.leftOut(saved.value, confirmed.value);
       standing.confirmed(settings.providerUrl, userId);
@@ -262,7 +259,10 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
         // What ended with the refusal must not come back with the user, and may not have ended: the store went away.
         if (stored?.value.refusedAt !== undefined || isOfAnother(stored?.value, tokens))
           await deps.revocations.revoke(userTag(userId));
-        const value = { ...merge(stored?.value, userId, tokens, profile), signIns: (stored?.value.signIns ?? 0) + 1 };
+        const value = {
+          ...merge({ earlier: stored?.value, userId, tokens, isSignIn: true, profile }),
+          signIns: (stored?.value.signIns ?? 0) + 1,
+        };
         const result = await put(value, stored?.version ?? 0);
         if (result.ok) {
           standing.confirmed(tokens.providerUrl, userId);

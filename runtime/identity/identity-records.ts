@@ -28,6 +28,8 @@ export interface IdentityRecord {
   readonly leftOut?: LeftOut | null;
   /** Sealed; absent when the provider gave none. */
   readonly refreshToken?: string;
+  /** Whether it outlives the provider's session, where that is asked for apart; absent: not asked for since the sign-in. */
+  readonly offline?: boolean;
   readonly accessToken?: string;
   readonly idToken?: string;
   /** End of the provider's access token, when it said so. */

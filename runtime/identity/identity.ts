@@ -59,6 +59,7 @@ import type {
 import { callbackPath } from "./sign-in/choose-provider.ts";
 import { createProviderSignIn } from "./sign-in/sign-in-provider.ts";
 import { createSignIn } from "./sign-in/sign-in.ts";
+import { createOfflineStep } from "./sign-in/offline-step.ts";
 import { createSignOut } from "./sign-in/sign-out.ts";
 import { createUserEndpoints, type UserSection } from "./users/user-endpoints.ts";
 import { createUserSessions, SESSIONS_PATH } from "./users/user-sessions.ts";
@@ -182,8 +183,10 @@ export function createSession(deps: SessionDeps): SessionModule {
   });
   const routeSignIn = createSignIn({ records, cookies, revocations, identities, blocks, keys, clock });
   const signIn = refuseBlockedSignIn(routeSignIn, authenticator, blocks);
+  const offline = createOfflineStep({ store, records, snapshots, idp, keys, clock, log });
   const provider = createProviderSignIn({
     store,
+    offline,
     records,
     cookies,
     authenticator,
@@ -197,7 +200,17 @@ export function createSession(deps: SessionDeps): SessionModule {
   });
   const userSessions = createUserSessions({ store, revocations, authenticator, csrf });
   // Who is blocked may sign out.
-  const signOut = createSignOut({ records, cookies, authenticator: callers, revocations, idp, csrf, keys, onSignOut });
+  const signOut = createSignOut({
+    records,
+    cookies,
+    authenticator: callers,
+    revocations,
+    idp,
+    offline,
+    csrf,
+    keys,
+    onSignOut,
+  });
   const login = createProgrammaticLogin({ authenticator, signIn, externalTokens, csrf, keys, clock });
   const user = createUserEndpoints({
     authenticator,
@@ -251,6 +264,7 @@ export function createSession(deps: SessionDeps): SessionModule {
     browser: {
       principal: async (exchange) => authenticator.cookie(exchange),
       requireSignIn: (exchange, snapshot, at) => signIn.redirect(exchange, snapshot, at),
+      lacksOffline: (userId) => offline.isMissing(userId),
     },
     async lastSignIn({ sessionId }) {
       const session = sessionId === undefined ? undefined : await records.sessions.get(sessionId);

@@ -55,6 +55,8 @@ export interface BrowserSessions {
   principal(exchange: Exchange, snapshot: Snapshot): Promise<AuthResult>;
   /** Answers the request: sends a navigation to the sign-in and back to the same address, refuses anything else. */
   requireSignIn(exchange: Exchange, snapshot: Snapshot, at?: SignInAt): Promise<void>;
+  /** Whether the user's tokens of the provider end with its session, and others can be asked for (`isOffline`). */
+  lacksOffline?(userId: string): Promise<boolean>;
 }
 
 /**
@@ -78,6 +80,8 @@ export interface SignInAt {
   readonly isSignedIn?: boolean;
   /** They are signed in, and show anew who they are: their session goes on. */
   readonly isFresh?: boolean;
+  /** They are signed in, and tokens that outlive the provider's session are asked for: they see nothing of it. */
+  readonly isOffline?: boolean;
 }
 
 /** Proof of a device to the session of a browser. */

@@ -24,7 +24,7 @@ export interface SignInGatewayOptions extends TestGatewayOptions {
   readonly backChannelLogout?: boolean;
   readonly provider?: Pick<
     IdentityProviderOptions,
-    "users" | "claimsInIdToken" | "resources" | "exchange" | "idTokenSeconds"
+    "users" | "claimsInIdToken" | "resources" | "exchange" | "idTokenSeconds" | "isKeycloak" | "grantsOffline"
   >;
 }
 

@@ -20,7 +20,7 @@ import {
   OTHER_SUBJECT,
   providerError,
 } from "./idp-errors.ts";
-import { scopesFor } from "./idp-scopes.ts";
+import { asksOfflineApart, scopesFor } from "./idp-scopes.ts";
 import { hasPlainClaims } from "../issuers/compact-jws.ts";
 import { isForAnother } from "./idp-tokens.ts";
 import { freshSignIn } from "./auth-time.ts";
@@ -49,6 +49,8 @@ export interface SignInChecks {
   readonly codeVerifier: string;
   /** The provider asks the person anew, whatever session they have with it. */
   readonly isFresh?: boolean;
+  /** For tokens that outlive the provider's session, of a user who has one there: shows nothing. */
+  readonly isOffline?: boolean;
   /** E-mail address that the person typed; so that they need not type it there. */
   readonly loginHint?: string | undefined;
 }
@@ -61,6 +63,10 @@ export interface IdentityProvider {
    * @throws GatewayError `idp.refused` (the provider or the person said no, or the answer does not fit), `idp.unavailable`, `idp.misconfigured`
    */
   exchangeCode(settings: IdpSettings, query: string, checks: SignInChecks): Promise<ProviderTokenSet>;
+  /** See `asksOfflineApart`. @throws when the provider cannot be asked */
+  asksOfflineApart(settings: IdpSettings): Promise<boolean>;
+  /** Ends a refresh token at the provider, where it can be (RFC 7009). @throws GatewayError */
+  revoke(settings: IdpSettings, refreshToken: string): Promise<void>;
   /** @throws GatewayError `idp.refused` when the refresh token is no longer valid, `idp.denied`, `idp.unavailable`, `idp.misconfigured` */
   exchangeRefreshToken(settings: IdpSettings, refreshToken: string): Promise<ProviderTokenSet>;
   /**
@@ -144,12 +150,13 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
         // Ours come last: no configured parameter may replace what the checks rely on.
         ...Object.fromEntries(settings.requestParams),
         redirect_uri: checks.redirectUri,
-        scope: scopesFor(settings, configuration.serverMetadata()).join(" "),
+        scope: scopesFor(settings, configuration.serverMetadata(), checks.isOffline).join(" "),
         state: checks.state,
         nonce: checks.nonce,
         code_challenge: await openid.calculatePKCECodeChallenge(checks.codeVerifier),
         code_challenge_method: "S256",
         ...(checks.isFresh === true ? freshSignIn(settings) : {}),
+        ...(checks.isOffline === true ? { prompt: "none" } : {}),
         ...(checks.loginHint === undefined ? {} : { login_hint: checks.loginHint }),
       });
       return url.href;
@@ -176,6 +183,25 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
           sent: [url.searchParams.get("code") ?? undefined, checks.codeVerifier, checks.state],
           redirectUri: checks.redirectUri,
           refuses: isRefusedCode,
+        });
+      }
+    },
+
+    asksOfflineApart: async (settings) => asksOfflineApart(settings, (await discover(settings)).serverMetadata()),
+
+    async revoke(settings, refreshToken) {
+      const configuration = await discover(settings);
+      if (configuration.serverMetadata().revocation_endpoint === undefined) return;
+      try {
+        await openid.tokenRevocation(forGrants(configuration, settings), refreshToken, {
+          token_type_hint: "refresh_token",
+        });
+      } catch (error) {
+        throw providerError(error, {
+          settings,
+          action: "revoke a refresh token",
+          sent: [refreshToken],
+          refuses: () => false,
         });
       }
     },

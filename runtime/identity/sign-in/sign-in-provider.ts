@@ -15,7 +15,6 @@ import type { Exchange } from "../../http/exchange.ts";
 import { parseQuery } from "../../shared/http/query.ts";
 import { redirect, respondHtml } from "../../http/respond.ts";
 import { hashSecret, randomSecret, type Keys } from "../../shared/keys.ts";
-import { createStrangerLimit } from "../../shared/rate-limit.ts";
 import type { Log } from "../../shared/log.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Blocks } from "../blocks.ts";
@@ -31,6 +30,9 @@ import { findSite, type Site } from "../sites.ts";
 import { callbackPath, chooseProvider, findProviders, isOfOne, renderChoice } from "./choose-provider.ts";
 import { continuePage } from "../../pages/signed-out.ts";
 import { createRespondFailure, refuse } from "./failure.ts";
+import { findProvider } from "../claims-record.ts";
+import { createLongAddresses } from "./long-addresses.ts";
+import type { OfflineStep } from "./offline-step.ts";
 import { createProviderSessions } from "./provider-sessions.ts";
 import {
   checksOf,
@@ -51,6 +53,7 @@ export interface ProviderSignInDeps {
   readonly authenticator: Pick<Authenticator, "cookie">;
   readonly identities: Pick<IdentityService, "recordSignIn">;
   readonly idp: IdentityProvider;
+  readonly offline: OfflineStep;
   readonly signIn: Pick<RouteSignIn, "start">;
   readonly blocks: Blocks;
   readonly keys: Keys;
@@ -68,32 +71,11 @@ export interface ProviderSignIn {
 /** The browser follows the redirect at once; nobody else needs the code. */
 const CODE_SECONDS = 60;
 const TOO_LATE = "The sign-in took too long, or was not begun in this browser. Please open the page again.";
-/** Longer addresses wait in the store: some providers refuse a long `state`. */
-const MAX_STATE_ADDRESS = 600;
-/** What waits of those for ten minutes stays below 2,500 records; past it they travel in the `state` all the same. */
-const LONG_ADDRESSES = { peer: { burst: 30, perSecond: 0.1 }, all: { burst: 1000, perSecond: 2 } };
-
 export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
   const { records, cookies, clock } = deps;
   const tickets = createTickets(deps);
   const sessions = createProviderSessions(deps);
-  const limit = createStrangerLimit({ clock }, LONG_ADDRESSES);
-
-  /** The ticket as the provider carries it. */
-  const carried = async (exchange: Exchange, ticket: Ticket): Promise<ProviderStep["ticket"]> => {
-    const { signInId, host, returnTo } = ticket;
-    if (returnTo.length <= MAX_STATE_ADDRESS || limit.take(exchange.remoteAddress) > 0) return ticket;
-    const expiresAt = epochSeconds(clock) + SIGN_IN_SECONDS;
-    await records.signIns.put(signInId, { host, returnTo }, { expiresAt });
-    const { returnTo: _, ...short } = ticket;
-    return short;
-  };
-
-  /** Not taken: the same ticket may be on its way in two tabs. */
-  const restored = async ({ ticket }: ProviderStep): Promise<Ticket> => ({
-    ...ticket,
-    returnTo: ticket.returnTo ?? (await records.signIns.get(ticket.signInId))?.value.returnTo ?? "/",
-  });
+  const addresses = createLongAddresses(deps);
 
   /** To the host of the route, which begins again what cannot be finished here. */
   const restart = (exchange: Exchange, target: Site, ticket: Ticket, headers: readonly string[] = []): void =>
@@ -105,15 +87,16 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     site: Site,
     ticket: Ticket,
     idp: IdpSettings,
-    { sessionId, loginHint }: { readonly sessionId: string | undefined; readonly loginHint: string | undefined },
+    { sessionId, loginHint, offline }: Pick<ProviderStep, "offline"> & { sessionId?: string; loginHint?: string },
   ): Promise<void> => {
     const isFresh = ticket.isFresh === true;
     const step: ProviderStep = {
-      ticket: await carried(exchange, ticket),
+      ticket: await addresses.carried(exchange, ticket),
       from: site.host,
       secret: stepSecret(),
       provider: startedAt(idp),
       ...(isFresh && { fresh: sessionId === undefined ? {} : { sessionId } }),
+      ...(offline && { offline }),
       expiresAt: epochSeconds(clock) + SIGN_IN_SECONDS,
     };
     const state = tickets.sealState(step);
@@ -122,6 +105,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
       ...checksOf(step),
       redirectUri: redirectUri(site, idp),
       isFresh,
+      isOffline: offline !== undefined,
       loginHint,
     });
     const headers = [
@@ -181,7 +165,10 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     const { sessionId, user } = known.ok ? known.principal : {};
     const isFresh = ticket.isFresh === true;
     if (!isFresh && sessionId !== undefined && user && isOfOne(providers, user.id)) {
-      return finish(exchange, target, ticket, { sessionId, userId: user.id });
+      const session = { sessionId, userId: user.id };
+      const own = ticket.isOffline === true ? findProvider(snapshot.settings, user.id) : undefined;
+      if (own) return toProvider(exchange, snapshot, site, ticket, own, { offline: session });
+      return finish(exchange, target, ticket, session);
     }
     if (!known.ok && known.reason === "unavailable") return refuseUnavailable(exchange);
     if (!known.ok && known.reason === "blocked") return respondBlocked(exchange);
@@ -191,7 +178,8 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     const typed = wanted === undefined ? query.values.get("login_hint")?.trim() : undefined;
     const choice = { providers, wanted, typed, isOurLink, remembered, user: isFresh ? undefined : user };
     const idp = chooseProvider(choice);
-    if (idp) return toProvider(exchange, snapshot, site, ticket, idp, { sessionId, loginHint: typed });
+    const about = { ...(sessionId !== undefined && { sessionId }), ...(typed !== undefined && { loginHint: typed }) };
+    if (idp) return toProvider(exchange, snapshot, site, ticket, idp, about);
     respondHtml(exchange, 200, renderChoice(choice, target.host, { path: exchange.path, ticket: sealed }));
   };
 
@@ -224,7 +212,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     // 2. Where it goes back to, before the provider's code is spent.
     const target = findTarget(snapshot, begun.ticket.host, site);
     if (!target) return refuse(exchange, 400, "sign-in.callback", TOO_LATE, done);
-    const ticket = await restored(begun);
+    const ticket = await addresses.restored(begun);
     // Too late, twice, or in another browser than the one that was sent there: nothing of this answer counts.
     if (tickets.isOver(begun) || !cookies.isBegun(exchange, site, cookie, "provider", stateHash))
       return restart(exchange, target, ticket);
@@ -243,6 +231,10 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     const checks = { redirectUri: redirectUri(site, idp), state, ...checksOf(begun) };
     const fail = (error: unknown, headers: readonly string[] = done): void =>
       respondFailure(exchange, error, headers, target.origin + ticket.returnTo);
+    if (begun.offline) {
+      await deps.offline.take(idp, exchange.query, checks, begun.offline.userId);
+      return finish(exchange, target, ticket, begun.offline, done);
+    }
     let vouched: Awaited<ReturnType<typeof vouchFor>>;
     try {
       vouched = await vouchFor(idp, exchange.query, checks);

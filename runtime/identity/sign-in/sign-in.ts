@@ -54,7 +54,7 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
     snapshot: Snapshot,
     site: Site,
     returnTo: string,
-    { providers, isFresh = false, isSignedIn = isFresh }: SignInAt = {},
+    { providers, isFresh = false, isOffline = false, isSignedIn = isFresh || isOffline }: SignInAt = {},
     restarts = 0,
   ): Promise<void> => {
     const { settings } = snapshot;
@@ -82,6 +82,7 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
       expiresAt,
       ...(providers && { providers }),
       ...(isFresh && { isFresh }),
+      ...(isOffline && { isOffline }),
       ...(restarts > 0 && { restarts }),
     });
     redirect(exchange, 302, `${site.authenticateOrigin}/.gateway/sign_in?ticket=${ticket}`, headers);

@@ -22,6 +22,9 @@ import type { SessionRecords } from "../identity-records.ts";
 import type { Authenticator, Csrf, Revocations } from "../interfaces.ts";
 import { withStore } from "./sign-in.ts";
 import { findSite, type Site } from "../sites.ts";
+import { task } from "../../shared/faults/guard.ts";
+import type { UserId } from "../../shared/user-id.ts";
+import type { OfflineStep } from "./offline-step.ts";
 
 export const SIGN_OUT_FORM = "sign-out";
 const MAX_FORM_BYTES = 4096;
@@ -32,6 +35,7 @@ export interface SignOutDeps {
   readonly authenticator: Pick<Authenticator, "cookie">;
   readonly revocations: Pick<Revocations, "revoke" | "isOwed" | "isRevoked">;
   readonly idp: Pick<IdentityProvider, "endSessionUrl">;
+  readonly offline: Pick<OfflineStep, "release">;
   readonly csrf: Csrf;
   readonly keys: Keys;
   /** For metrics; must not throw. */
@@ -47,6 +51,10 @@ export interface SignOut {
 
 export function createSignOut(deps: SignOutDeps): SignOut {
   const secrets = deps.keys.sealer("provider-tokens");
+  // Nobody waits for it: the provider may be away.
+  const releaseOffline = task("the revocation of a user's offline tokens", (userId: UserId) =>
+    deps.offline.release(userId),
+  );
 
   /** @returns false when the provider could not be asked where it ends its own session */
   const end = async (exchange: Exchange, snapshot: Snapshot, site: Site, principal: Principal): Promise<boolean> => {
@@ -58,6 +66,7 @@ export function createSignOut(deps: SignOutDeps): SignOut {
       // At the same time, since it holds in this process even when the store is away.
       deps.revocations.revoke(`session:${sessionId}`),
     ]);
+    releaseOffline(principal.user.id);
     const sealed = record?.value.idToken;
     const idToken = sealed === undefined ? undefined : secrets.open(sealed, `session ${sessionId}`)?.toString();
     const landing = settings.signOutRedirectUrl ?? `${site.authenticateOrigin}/.gateway/signed_out`;

@@ -21,6 +21,8 @@ export interface Ticket {
   readonly providers?: readonly string[];
   /** An existing session is not enough. */
   readonly isFresh?: true;
+  /** Signed in, and sent for tokens that outlive the provider's session. */
+  readonly isOffline?: true;
   /** How often this sign-in began again, because the browser could not prove that it began it. */
   readonly restarts?: number;
   /** On the way back: the session that the code stands for. */
@@ -39,6 +41,8 @@ export interface ProviderStep {
   readonly provider: { readonly name?: string; readonly url: string };
   /** Present: the user shows again who they are, and this session continues if it is theirs. */
   readonly fresh?: { readonly sessionId?: string };
+  /** Present: the session that goes on, whatever the provider answers (offline-step.ts). */
+  readonly offline?: Pick<SessionHandle, "sessionId" | "userId">;
   readonly expiresAt: number;
 }
 

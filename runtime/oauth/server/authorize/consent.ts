@@ -93,6 +93,10 @@ export async function showConsent(deps: ConsentDeps, exchange: Exchange, snapsho
     return respondHtml(exchange, NO_ACCESS_STATUS, page, formHeaders(waiting));
   }
 
+  // A grant outlives the provider's session: so must the tokens by which the user is confirmed.
+  if (await deps.session.browser.lacksOffline?.(principal.user.id))
+    return deps.session.browser.requireSignIn(exchange, snapshot, { isOffline: true });
+
   // Who approved just now is back from connecting the upstream, or went on without.
   const { approvedBy } = waiting.request;
   if (approvedBy?.userId === principal.user.id && approvedBy.sid === principal.sid) {

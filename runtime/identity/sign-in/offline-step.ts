@@ -1,0 +1,100 @@
+/**
+ * Tokens that outlive the user's session at the provider, where they must be asked for apart from the sign-in (`asksOfflineApart`): for MCP
+ * grants, by a second authorization that shows the user nothing. A provider that refuses it costs nothing but that.
+ */
+import type { IdpSettings } from "../../features/sign-in/compiled.ts";
+import type { Snapshots } from "../../config/snapshot.ts";
+import { errorText, GatewayError } from "../../shared/errors.ts";
+import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import type { Keys } from "../../shared/keys.ts";
+import type { Log } from "../../shared/log.ts";
+import { readUserId, type UserId } from "../../shared/user-id.ts";
+import type { Store, StoredRecord } from "../../store/store.ts";
+import { createTokenSeal, identityEnd, providerOf } from "../claims-record.ts";
+import { userTag, type IdentityRecord, type SessionRecords } from "../identity-records.ts";
+import type { IdentityProvider, SignInChecks } from "../provider/idp.ts";
+import { createIdentityProof, putProven, readProven } from "../users/identity-proof.ts";
+
+export interface OfflineStep {
+  /** Whether the user's tokens end with the provider's session, and others can be asked for. */
+  isMissing(userId: string): Promise<boolean>;
+  /** Takes what the provider sent back. @throws GatewayError `store.unavailable` */
+  take(idp: IdpSettings, query: string, checks: SignInChecks, userId: string): Promise<void>;
+  /** Revokes them once the user has neither sessions nor grants. */
+  release(userId: UserId): Promise<void>;
+}
+
+export interface OfflineDeps {
+  readonly store: Pick<Store, "list">;
+  readonly records: SessionRecords;
+  readonly snapshots: Pick<Snapshots, "current">;
+  readonly idp: Pick<IdentityProvider, "asksOfflineApart" | "exchangeCode" | "readUser" | "revoke">;
+  readonly keys: Keys;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const MAX_CONFLICTS = 4;
+
+export function createOfflineStep(deps: OfflineDeps): OfflineStep {
+  const { records, log } = deps;
+  const tokenSeal = createTokenSeal(deps.keys);
+  const proof = createIdentityProof(deps.keys);
+
+  const change = async (
+    userId: string,
+    next: (earlier: IdentityRecord) => IdentityRecord | undefined,
+  ): Promise<IdentityRecord | undefined> => {
+    for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
+      const stored: StoredRecord<IdentityRecord> | undefined = await readProven(records, proof, userId);
+      const value = stored && stored.value.refusedAt === undefined ? next(stored.value) : undefined;
+      if (!stored || !value) return undefined;
+      const expiresAt = identityEnd(deps.snapshots.current().settings, epochSeconds(deps.clock));
+      const { ok } = await putProven(records, proof, value, { ifVersion: stored.version, expiresAt });
+      if (ok) return stored.value;
+    }
+    return undefined;
+  };
+
+  return {
+    async isMissing(userId) {
+      const record = (await readProven(records, proof, userId))?.value;
+      if (record?.refreshToken === undefined || record.offline !== undefined) return false;
+      const settings = providerOf(record, deps.snapshots.current().settings);
+      return settings !== undefined && deps.idp.asksOfflineApart(settings).catch(() => false);
+    },
+    async take(idp, query, checks, expected) {
+      const userId = readUserId(expected);
+      if (userId === undefined) return;
+      let refreshToken: string | undefined;
+      try {
+        const tokens = await deps.idp.exchangeCode(idp, query, checks);
+        const { userId: found } = await deps.idp.readUser(idp, tokens, undefined);
+        if (found !== userId) throw new GatewayError("idp.refused", "the provider answered for another user");
+        ({ refreshToken } = tokens);
+      } catch (error) {
+        log.info(
+          { user: userId, reason: errorText(error) },
+          "the identity provider gives no tokens that outlive its session: grants end with it",
+        );
+      }
+      const sealed = refreshToken === undefined ? undefined : tokenSeal.seal(userId, "refresh", refreshToken);
+      // Also where it was refused: asked for again after the next sign-in.
+      await change(userId, (earlier) =>
+        sealed === undefined ? { ...earlier, offline: false } : { ...earlier, refreshToken: sealed, offline: true },
+      );
+    },
+    async release(userId) {
+      const left = await deps.store.list(userTag(userId));
+      if (left.some(({ key }) => /^(session|grant):/.test(key))) return;
+      const before = await change(userId, (earlier) => {
+        if (earlier.offline !== true) return undefined;
+        const { refreshToken: _, refreshDueAt: __, offline: ___, ...rest } = earlier;
+        return rest;
+      });
+      const settings = before && providerOf(before, deps.snapshots.current().settings);
+      const token = before && tokenSeal.open(userId, "refresh", before.refreshToken);
+      if (settings && token !== undefined) await deps.idp.revoke(settings, token);
+    },
+  };
+}
