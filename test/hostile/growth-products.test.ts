@@ -5,6 +5,7 @@ import type { CompiledRoute } from "../../runtime/config/compiled.ts";
 import { inForce, routePrecedence } from "../../runtime/config/in-force.ts";
 import { readSlice } from "../../runtime/config/read-slice.ts";
 import type { Snapshot } from "../../runtime/config/snapshot.ts";
+import { compileUpstream } from "../../runtime/features/connection/compile.ts";
 import { PathNode } from "../../runtime/features/routing/apply-path-tree.ts";
 import { mcpRules } from "../../runtime/features/mcp/rules.ts";
 import { toolOf, type LockedTool } from "../../runtime/features/mcp/tool-lock-file.ts";
@@ -22,6 +23,9 @@ import { checkTools, DigestMemory } from "../../runtime/mcp/tool-locks/check-too
 import { compilePolicy } from "../../runtime/policy/evaluate.ts";
 import { createStreams } from "../../runtime/proxy/forwarding/streams.ts";
 import { parseExactJson } from "../../runtime/shared/json/exact-json.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
+import { createHealthChecks } from "../../runtime/upstreams/health/health-checks.ts";
+import type { Transport } from "../../runtime/upstreams/transport-types.ts";
 import { anonymous } from "../support/facts.ts";
 import { ingress, service } from "../support/kube-manifests.ts";
 import { mayStall } from "../support/stall-limit.ts";
@@ -55,6 +59,7 @@ const slicesOf = (count: number): readonly EndpointSlice[] => [
   },
 ];
 
+const UPSTREAM = { host: "h", basePath: "", weight: 1, owner: "a" };
 const policy = compilePolicy({ allow: { and: [{ accept: true }] } });
 const snapshotOf = (routes: readonly object[], more: object = {}): Snapshot =>
   ({
@@ -232,6 +237,30 @@ const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepar
         const root = new PathNode<string, never>();
         for (const path of paths) root.grow(path).prefix = path;
       };
+    },
+  ],
+  [
+    "1,000 upstreams that are checked at a path of 1 MiB",
+    100,
+    () => {
+      const probe = { kind: "http", path: `/${"a".repeat(2 ** 20)}`, host: undefined, statuses: [] } as const;
+      const times = { intervalMs: 30_000, timeoutMs: 1000, unhealthyThreshold: 1, healthyThreshold: 1 };
+      const to = many((index) => ({ ...UPSTREAM, origin: `http://h${index}` }), 1000);
+      const route = { key: "a/b", owner: "a", to, balancing: { healthChecks: [{ ...times, probe }] } };
+      return () => {
+        const schedule = () => () => {};
+        const checks = createHealthChecks({ transport: {} as Transport, log: silentLog(), schedule });
+        checks.follow({ routes: [route] } as unknown as Snapshot);
+        expect(checks.size).toBe(1000);
+      };
+    },
+  ],
+  [
+    "1,000 upstreams whose certificates are checked with authorities of 1 MiB",
+    100,
+    () => {
+      const connect = { http2: false, tls: { rejectUnauthorized: true, ca: "a".repeat(2 ** 20) } };
+      return () => many((index) => compileUpstream(`https://h${index}`, "team", connect), 1000);
     },
   ],
 ];

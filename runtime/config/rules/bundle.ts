@@ -7,6 +7,7 @@ import { setNames } from "../../features/headers/rules.ts";
 import { claimHeaderProblems } from "../../features/headers/upstream-claims.ts";
 import { hostCertificateProblems } from "./host-certificates.ts";
 import { maglevTableProblems } from "./maglev-tables.ts";
+import { sliceUpstreamRules } from "../../features/balancing/rules.ts";
 import { usesDiscovery } from "../../features/mcp/rules.ts";
 import { ownerProblems, vaultReferenceProblems } from "./owners.ts";
 import { below, warningAt, errorAt, type UnplacedProblem, quote, type Report } from "../../settings/problem.ts";
@@ -50,6 +51,7 @@ export function validateBundle(bundle: Bundle): void {
     if (boot) for (const problem of vaultReferenceProblems(slice, boot)) slice.report(problem);
     // Without the boot file nobody knows all that will be there.
     if (boot) for (const problem of hostCertificateProblems(slice, boot, slices)) slice.report(problem);
+    sliceUpstreamRules(slice.routes, slice.report);
     for (const route of slice.routes) {
       routeRules(route, bundle, addresses, (problem) => report(route, problem));
     }

@@ -25,6 +25,18 @@ export function upstreamRules(route: Pick<MaglevDoc, "to">, report: Report): voi
     report(errorAt(["to"], `has ${length} upstreams, must have at most ${MAX_UPSTREAMS}; put a balancer before them`));
 }
 
+/** With each configuration that anybody publishes the main thread looks at all upstreams once, at a microsecond each. */
+export const MAX_UPSTREAMS_OF_SLICE = 50_000;
+
+export function sliceUpstreamRules(
+  routes: readonly { readonly upstreams: readonly unknown[] }[],
+  report: Report,
+): void {
+  const all = routes.reduce((sum, { upstreams }) => sum + upstreams.length, 0);
+  if (all > MAX_UPSTREAMS_OF_SLICE)
+    report(errorAt(["routes"], `have ${all} upstreams, must have at most ${MAX_UPSTREAMS_OF_SLICE} in one slice`));
+}
+
 /** @param route its sound members */
 export function maglevRules(route: MaglevDoc, report: Report): void {
   const { maglev_lb_config: config } = route;

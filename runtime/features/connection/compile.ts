@@ -50,8 +50,13 @@ export function compileUpstream(text: string, owner: string, connect: ReturnType
   const { url, weight } = accepted(parseUpstream(text));
   const upstream = { origin: url.origin, host: url.host, basePath: trimSlash(url.pathname), weight, owner };
   if (!connect) return upstream;
-  return { ...upstream, connect: { ...connect, poolKey: `${url.origin} ${sha256(canonicalJson(connect))}` } };
+  let digest = digests.get(connect);
+  if (digest === undefined) digests.set(connect, (digest = sha256(canonicalJson(connect))));
+  return { ...upstream, connect: { ...connect, poolKey: `${url.origin} ${digest}` } };
 }
+
+/** Of what all upstreams of a route share once: authorities may have megabytes. */
+const digests = new WeakMap<object, string>();
 
 export function compileLimits({ circuit_breaker_thresholds: limits }: ConnectionDoc): UpstreamLimits | undefined {
   if (limits?.max_connections === undefined && limits?.max_requests === undefined) return undefined;

@@ -7,6 +7,7 @@ import type { HealthCheck as CheckSettings } from "../../features/balancing/comp
 import type { Snapshot } from "../../config/snapshot.ts";
 import type { Upstream, UpstreamConnect } from "../../features/connection/compiled.ts";
 import type { Log } from "../../shared/log.ts";
+import { sha256 } from "../../shared/canonical-json.ts";
 import { poolKeyOf } from "../../features/connection/pool-key.ts";
 import type { Transport } from "../transport-types.ts";
 import { createCheckSlots, type Pace, paces, type Wanted } from "./check-budget.ts";
@@ -131,8 +132,13 @@ function withOwnConnections(upstream: Upstream): Upstream {
 
 /** Of one owner: what one of them asks for does not make another one's checks rarer. */
 function keyOf(owner: string, upstream: Upstream, settings: CheckSettings): string {
-  return `${owner}\0${poolKeyOf(upstream)}\0${upstream.host}\0${JSON.stringify(settings)}`;
+  let digest = digests.get(settings);
+  if (digest === undefined) digests.set(settings, (digest = sha256(JSON.stringify(settings))));
+  return `${owner}\0${poolKeyOf(upstream)}\0${upstream.host}\0${digest}`;
 }
+
+/** Of each check once: its path may have megabytes, which each of a thousand upstreams would be named by. */
+const digests = new WeakMap<CheckSettings, string>();
 
 function afterTime(action: () => void, afterMs: number): () => void {
   const timer = setTimeout(task("a health check", action), afterMs);

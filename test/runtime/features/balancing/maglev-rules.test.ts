@@ -1,4 +1,4 @@
-/** How many places Maglev tables may have, one by one and all together. */
+/** How many upstreams routes may have, and how many places Maglev tables, one by one and all together. */
 import { describe, expect, test } from "vitest";
 
 import { formatProblem, loadSlices } from "../../../../runtime/config/load.ts";
@@ -57,5 +57,15 @@ test("a route has at most 1,000 upstreams, since each request looks at all of th
   expect(problemsOf(route(1_000))).toEqual([]);
   expect(problemsOf(route(1_001))).toEqual([
     expect.stringContaining("has 1001 upstreams, must have at most 1000; put a balancer before them"),
+  ]);
+});
+
+test("a slice has at most 50,000 upstreams, since all are looked at whenever somebody publishes", () => {
+  const to = JSON.stringify(Array.from({ length: 1_000 }, (_, at) => `http://a${at}`));
+  const route = (name: string): string => `  ${name}: { from: "https://${name}.example", to: ${to}, ${policy} }`;
+  const routes = Array.from({ length: 50 }, (_, at) => route(`r${at}`));
+  expect(problemsOf(...routes)).toEqual([]);
+  expect(problemsOf(...routes, `  last: { from: "https://last.example", to: "http://a", ${policy} }`)).toEqual([
+    expect.stringContaining("have 50001 upstreams, must have at most 50000 in one slice"),
   ]);
 });
