@@ -43,7 +43,9 @@ const yaml = (greedy: number): string => {
   const route = (name: string, to: readonly string[], health: string): string =>
     `  - { name: ${name}, from: "https://${name}.example", to: ${JSON.stringify(to)}, allow_public_unauthenticated_access: true, health_checks: [${health}] }\n`;
   const upstreams = Array.from({ length: greedy }, (_, at) => `http://127.${at >> 8}.${at & 255}.1:9`);
-  return `routes:\n${route("greedy", upstreams, "{ interval: 1s, tcp_health_check: {} }")}`;
+  // A route has at most 1,000.
+  const halves = [upstreams.slice(0, 1_000), upstreams.slice(1_000)].filter(({ length }) => length > 0);
+  return `routes:\n${halves.map((to, at) => route(`greedy-${at}`, to, "{ interval: 1s, tcp_health_check: {} }")).join("")}`;
 };
 
 test("2,000 checks a second are spread over 20 seconds, with a warning, and go back when they are fewer", () => {
