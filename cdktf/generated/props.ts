@@ -1184,7 +1184,7 @@ export interface McpServerSettings {
    * records that are kept for queries or sent elsewhere. What lies below a pointer goes with it. The longest pointer
    * counts, and a tool's own before one of `*` that is as long; what `*` says of something below a pointer of the
    * tool's own counts only where it is stricter. `digest` and `omit` also meet names that differ in case, `-`, `_`, `.`
-   * or brackets, up to four names written as one (`user.password` for `/user/password`), and other forms that servers
+   * or brackets, up to four names written as one ("user.password" for "/user/password"), and other forms that servers
    * accept: lists of such objects, objects with members `0`, `1`, …, a single object instead of a list; a text where an
    * object or a list is declared is hidden whole, since servers may read JSON or a form in it. Records list in
    * `mcp-tool-parameters-redacted` what was changed. The key of digests is `authorize_log_key`, or where that is not
