@@ -6,6 +6,7 @@
  *
  * @see W3C Trace Context Level 1 §3.2, §3.3
  */
+import { trimBlanks } from "../shared/http/header-traits.ts";
 
 export interface TraceParent {
   /** 32 lower-case hexadecimal digits, not all zero. */
@@ -58,7 +59,7 @@ export function parseTracestate(values: readonly string[]): string {
   const kept: string[] = [];
   let length = 0;
   for (const part of text.split(",")) {
-    const member = part.replace(/^[ \t]+|[ \t]+$/g, "");
+    const member = trimBlanks(part);
     // Empty members are allowed (W3C Trace Context §3.3.1.2).
     if (member === "") continue;
     const at = member.indexOf("=");

@@ -23,6 +23,7 @@ import { validatePolicy } from "../../runtime/policy/validate-rules.ts";
 import { keepsFor } from "../../runtime/proxy/lists/list-rules.ts";
 import { parseVerbatim } from "../../runtime/shared/canonical-json.ts";
 import { parsePattern } from "../../runtime/shared/re2.ts";
+import { parseTracestate } from "../../runtime/tracing/trace-context.ts";
 import { makeTestCertificate } from "../support/certificates.ts";
 import { anonymous, asAlice, asUser, toolCall } from "../support/facts.ts";
 import { mayStall } from "../support/stall-limit.ts";
@@ -42,6 +43,14 @@ const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepar
       const dns = many(() => "a", 20_000);
       const shown = new X509Certificate(makeTestCertificate({ name: "many", dns }).cert);
       return () => [certificateFacts(shown, false), certificateFacts(shown, true)];
+    },
+  ],
+  [
+    "a tracestate with 8,000 blanks in the middle of a member",
+    10,
+    () => {
+      const values = [`a=b${" ".repeat(8000)}c`];
+      return () => expect(parseTracestate(values)).toBe("");
     },
   ],
   [
