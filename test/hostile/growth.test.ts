@@ -18,6 +18,7 @@ import { compilePolicy, evaluate } from "../../runtime/policy/evaluate.ts";
 import { denialDetails } from "../../runtime/policy/explain.ts";
 import type { Facts } from "../../runtime/policy/facts.ts";
 import { readArguments } from "../../runtime/policy/mcp/argument-values.ts";
+import { parseRanges } from "../../runtime/policy/subjects.ts";
 import { type CriterionDoc, parsePolicy } from "../../runtime/policy/parse.ts";
 import { validatePolicy } from "../../runtime/policy/validate-rules.ts";
 import { keepsFor } from "../../runtime/proxy/lists/list-rules.ts";
@@ -279,3 +280,28 @@ test.each(WORK)("%s", (_, mostUnits, prepare) => {
   mayStall(Infinity);
   expect(unitsOf(prepare(), mostUnits)).toBeLessThan(mostUnits);
 });
+
+/** Where work is cheap enough that a bound which is gone would not show in it. */
+test.each([
+  ["claims in a simulator's question", 1000, (count: number) => asks({ claim: many(() => "a=1", count) })],
+  ["groups in a simulator's question", 1000, (count: number) => asks({ groups: many(() => "a", count).join(",") })],
+  ["characters in a simulator's question", 65_536, (count: number) => asks({ path: "/".padEnd(count - 9, "a") })],
+  ["wrong address ranges", 101, (count: number) => wrongRanges(count) === count],
+])("%s: %i are taken, and not one more", (_, most, isWhole) => {
+  expect([isWhole(most), isWhole(most + 1)]).toEqual([true, false]);
+});
+
+function asks(more: object): boolean {
+  const route = explainedRoute({ key: "a/b", doc: { from: "https://a.example", to: "http://b" } });
+  return readQuestion({ user: "a", email: "a@b.c", groups: "", method: "GET", path: "/", ...more }, route).ok;
+}
+
+function wrongRanges(count: number): number {
+  let reported = 0;
+  parseRanges(
+    many(() => "none", count),
+    "source_ip",
+    () => (reported += 1),
+  );
+  return reported;
+}
