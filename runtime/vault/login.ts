@@ -9,6 +9,7 @@ import { open } from "node:fs/promises";
 import type { VaultLogin } from "../features/process/vault.ts";
 import type { Clock } from "../shared/clock.ts";
 import { errorText } from "../shared/errors.ts";
+import { quoteAnswer } from "../shared/http/oauth-error.ts";
 import { isRecord, type Members } from "../shared/is-record.ts";
 import type { VaultAnswer, VaultRequests } from "./requests.ts";
 
@@ -122,7 +123,7 @@ export function createVaultTokens(login: VaultLogin, { requests, clock, secretId
     const { mount, body } = credentials;
     const answer = await requests.ask({ method: "POST", path: `auth/${mount}/login`, body });
     if (!answer.ok) return { ok: false, failure: answer.failure };
-    if (answer.status !== 200) return { ok: false, failure: refusal(answer.status, mount) };
+    if (answer.status !== 200) return { ok: false, failure: refusal(answer.status, mount) + said(answer.body, body) };
     const fresh = heldOf(answer.body);
     if (fresh) return { ok: true, held: fresh };
     return { ok: false, failure: `the login at "auth/${mount}/login" gave no token, must need nothing beside` };
@@ -169,6 +170,17 @@ export function createVaultTokens(login: VaultLogin, { requests, clock, secretId
     const [renewAtMs, endsAtMs] = [now + lifeMs * RENEW_AFTER, now + lifeMs * USED_UNTIL];
     return { token, provenAtMs: now, renewAtMs, endsAtMs, isRenewable, lifeMs };
   }
+}
+
+/** What the server says of a login, without the secret that was shown to it: mostly which part of the role does not match. */
+function said({ errors }: Members, shown: { readonly jwt?: string; readonly secret_id?: string }): string {
+  const texts = Array.isArray(errors) ? errors.filter((each) => typeof each === "string" && each !== "") : [];
+  if (texts.length === 0) return "";
+  let text = texts.join("; ");
+  // However short: a server that quotes it must not bring it into the log.
+  for (const secret of [shown.jwt, shown.secret_id])
+    if (secret !== undefined && secret !== "") text = text.replaceAll(secret, "[redacted]");
+  return `; it says ${quoteAnswer(text, [])}`;
 }
 
 async function outcomeOf(login: Promise<Login>): Promise<TokenOutcome> {

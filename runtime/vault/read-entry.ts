@@ -93,7 +93,8 @@ function textOf(value: unknown): string | null {
 /** A version that was deleted is answered with 404 and says so. */
 function missing(name: string, data: unknown): string {
   const metadata = isRecord(data) ? data["metadata"] : undefined;
-  if (!isRecord(metadata)) return `nothing is at "${name}" (404), must be there`;
+  // OpenBao answers so, too, where the mount has version 1.
+  if (!isRecord(metadata)) return `nothing is at "${name}" (404), must be there, in a mount of KV version 2`;
   return metadata["destroyed"] === true
     ? `the version at "${name}" was destroyed (404), must be one that is there`
     : `the version at "${name}" was deleted (404), must be restored or written anew`;

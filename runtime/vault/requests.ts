@@ -3,7 +3,7 @@
  *
  * Untrusted input: the answer. Promises: bounded in time and size; a standby's redirect (307) is followed to the same path
  * over the same scheme and no further, since the request carries a token; messages name the server and what is expected,
- * never anything of the answer beside status and known sentences.
+ * never anything of the answer beside status and known sentences (a refused login: see login.ts).
  */
 import { readFileSync } from "node:fs";
 

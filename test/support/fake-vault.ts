@@ -139,8 +139,11 @@ export async function startFakeVault(options: FakeVaultOptions): Promise<FakeVau
     const status = broken.get(path);
     if (status !== undefined) return refuse(response, status, "internal error");
     if (forbidden.has(path)) return refuse(response, 403, "1 error occurred:\n\t* permission denied\n\n");
+    // Version 1 has no "data" in its paths: OpenBao finds nothing there, unless an entry is really called so.
     if (path.startsWith("kv1/"))
-      return answer(response, 200, { lease_duration: 2_764_800, data: { password: "of version 1" } });
+      return path !== "kv1/data/odd"
+        ? answer(response, 404, { errors: [] })
+        : answer(response, 200, { lease_duration: 2_764_800, data: { password: "of version 1" } });
     const mount = mounts.find((each) => path.startsWith(`${each}/`));
     if (mount === undefined) return refuse(response, 404, `no handler for route "${path}"`);
     if (!path.startsWith(`${mount}/data/`)) {

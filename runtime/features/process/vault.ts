@@ -90,7 +90,8 @@ export const vaultShape = {
       namespace: text({
         doc: "Namespace in which it logs in and reads (`X-Vault-Namespace`).",
         unset: "the root namespace",
-        check: pathProblem,
+        // Vault and OpenBao list them with a slash at the end.
+        check: (value) => pathProblem(value.replace(/\/$/, "")),
       }),
       login: block(loginShape, { doc: "How it logs in: exactly one way.", required: true }),
       mounts: textList({
@@ -173,7 +174,7 @@ export function compileVault(written: VaultDoc): VaultSettings {
   return {
     origin: accepted(parseOrigin(address)).origin,
     caFile,
-    namespace,
+    namespace: namespace?.replace(/\/$/, ""),
     login: compileLogin(login as LoginDoc),
     mounts: (written.mounts ?? []).map((mount) => mount.split("/")).toSorted((a, b) => b.length - a.length),
     ...timesOf(written),

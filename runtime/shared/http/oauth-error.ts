@@ -41,6 +41,11 @@ export function oauthErrorText(
   return `${name}: ${quote(description, MAX_DESCRIPTION, sent)}`;
 }
 
+/** Text of a server in quotes, bounded, on one line, without what we sent and anything that looks like a token. */
+export function quoteAnswer(text: string, sent: readonly (string | undefined)[]): string {
+  return quote(text, MAX_DESCRIPTION, sent);
+}
+
 function quote(text: string, maxCharacters: number, sent: readonly (string | undefined)[]): string {
   let safe = text;
   for (const secret of sent)

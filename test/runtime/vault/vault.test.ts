@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import type { VaultLogin, VaultSettings } from "../../../runtime/features/process/vault.ts";
+import { compileVault, type VaultLogin, type VaultSettings } from "../../../runtime/features/process/vault.ts";
 import { openVault, type Vault, type VaultDeps } from "../../../runtime/vault/vault.ts";
 import { createConfigFiles, type ConfigFiles } from "../../support/bundle-files.ts";
 import { makeTestCertificate } from "../../support/certificates.ts";
@@ -64,6 +64,11 @@ async function news(vault: Vault, advanceMs: number, ref = APP): Promise<unknown
   return read(vault, ref);
 }
 
+test("a namespace may end with a slash, as the server lists it", () => {
+  const vault = { address: "https://vault.example", namespace: "team/a/", login: { token_file: "/run/token" } };
+  expect(compileVault(vault as never).namespace).toBe("team/a");
+});
+
 describe("reading", () => {
   test("logs in once and asks once for all fields of an entry", async () => {
     const server = await startServer();
@@ -98,7 +103,8 @@ describe("reading", () => {
     ["a deleted version", "vault:kv/deleted#k", "was deleted (404)"],
     ["a destroyed version", "vault:kv/destroyed#k", "was destroyed (404)"],
     ["a version that never was", "vault:kv/team-a/app#password@9", "nothing is at"],
-    ["an engine of version 1", "vault:kv1/app#password", "is no entry of KV version 2"],
+    ["an engine of version 1", "vault:kv1/app#password", "must be there, in a mount of KV version 2"],
+    ["an entry of version 1", "vault:kv1/odd#password", "is no entry of KV version 2"],
     ["what the policy forbids", "vault:kv/forbidden#k", '"kv/data/forbidden" must not be read (403)'],
     ["a value above 64 KiB", "vault:kv/large#k", "has more than 65536 bytes"],
   ])("refuses %s, and shows no value", async (_, ref, message) => {
@@ -296,7 +302,7 @@ describe("logging in", () => {
       "a wrong SecretID",
       {},
       { secretId: () => Promise.resolve("hunter2") },
-      'the login at "auth/approle/login" was refused (400)',
+      'was refused (400), the AppRole must be there and take what is shown; it says "error validating token: invalid role or secret [redacted]"',
     ],
     ["a mount that is not there", { login: { ...APPROLE, mount: "none" } }, {}, "was refused (403)"],
     [
