@@ -56,6 +56,8 @@ export interface IdentityProviderOptions {
   readonly resources?: readonly string[];
   /** What clients get for a user's ID token (RFC 8693); absent: they cannot exchange any. */
   readonly exchange?: TokenExchange;
+  /** Authorization requests must be pushed (RFC 9126). Default false. */
+  readonly requiresPushedRequests?: boolean;
   /** Its addresses are those of Keycloak. Default false. */
   readonly isKeycloak?: boolean;
   /** False: an authorization with `offline_access` is refused, as for users without that role. Default true. */
@@ -335,6 +337,10 @@ function baseConfiguration(options: IdentityProviderOptions, { key, keyId, cooki
       devInteractions: { enabled: false },
       introspection: { enabled: true },
       revocation: { enabled: true },
+      pushedAuthorizationRequests: {
+        enabled: true,
+        requirePushedAuthorizationRequests: options.requiresPushedRequests ?? false,
+      },
       resourceIndicators: {
         enabled: (options.resources ?? []).length > 0,
         useGrantedResource: () => true,

@@ -94,7 +94,10 @@ export const signInShape = {
     unset: "`openid, profile, email; and offline_access, unless the provider's metadata lists scopes without it`",
     check: checkScope,
   }),
-  idp_groups_claim: text({ doc: "Claim that carries the user's groups.", default: "groups" }),
+  idp_groups_claim: text({
+    doc: 'Claim that carries the user\'s groups: its name, or a path such as `realm_access.roles`. Names with dots are in quotes in a path: `access."my.client".roles`.',
+    default: "groups",
+  }),
   idp_groups_resolver: block(resolverShape, {
     doc: "Who is asked for the groups of users for whom the provider leaves them out because there are too many (Entra: more than 200). Without an answer they are unknown: rules that ask for groups then do not decide, so that a route with such an allow or deny rule refuses, and upstreams are told no groups; it is asked again within about a minute of use. Groups that were asked for count for the criterion `groups`; `claim/groups` stays unknown, and the signed identity header has them up to 8 KiB.",
     unset: "groups that the provider leaves out are unknown",

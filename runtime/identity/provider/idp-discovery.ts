@@ -160,5 +160,9 @@ function authentication(secret: string | undefined, as: openid.ServerMetadata): 
   if (secret === undefined) return openid.None();
   // client_secret_basic is what a provider understands that names no method (OpenID Connect Discovery §3).
   const methods = as.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
-  return methods.includes("client_secret_basic") ? openid.ClientSecretBasic(secret) : openid.ClientSecretPost(secret);
+  if (methods.includes("client_secret_basic")) return openid.ClientSecretBasic(secret);
+  // The secret signs an assertion and is never sent.
+  if (!methods.includes("client_secret_post") && methods.includes("client_secret_jwt"))
+    return openid.ClientSecretJwt(secret);
+  return openid.ClientSecretPost(secret);
 }

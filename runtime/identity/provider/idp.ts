@@ -56,7 +56,7 @@ export interface SignInChecks {
 }
 
 export interface IdentityProvider {
-  /** Where the browser goes to sign in. */
+  /** Where the browser goes to sign in; the request is pushed where the metadata want that (RFC 9126). @throws GatewayError */
   authorizationUrl(settings: IdpSettings, checks: SignInChecks): Promise<string>;
   /**
    * @param query of the callback, as received, with its "?"
@@ -146,7 +146,7 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
   return {
     async authorizationUrl(settings, checks) {
       const configuration = await discover(settings);
-      const url = openid.buildAuthorizationUrl(configuration, {
+      const parameters = {
         // Ours come last: no configured parameter may replace what the checks rely on.
         ...Object.fromEntries(settings.requestParams),
         redirect_uri: checks.redirectUri,
@@ -158,8 +158,15 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
         ...(checks.isFresh === true ? freshSignIn(settings) : {}),
         ...(checks.isOffline === true ? { prompt: "none" } : {}),
         ...(checks.loginHint === undefined ? {} : { login_hint: checks.loginHint }),
-      });
-      return url.href;
+      };
+      if (configuration.serverMetadata().require_pushed_authorization_requests !== true)
+        return openid.buildAuthorizationUrl(configuration, parameters).href;
+      try {
+        return (await openid.buildAuthorizationUrlWithPAR(forGrants(configuration, settings), parameters)).href;
+      } catch (error) {
+        const about = { settings, sent: [checks.state], redirectUri: checks.redirectUri, refuses: () => false };
+        throw providerError(error, { action: "push an authorization request", ...about });
+      }
     },
 
     async exchangeCode(settings, query, checks) {
@@ -197,12 +204,8 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
           token_type_hint: "refresh_token",
         });
       } catch (error) {
-        throw providerError(error, {
-          settings,
-          action: "revoke a refresh token",
-          sent: [refreshToken],
-          refuses: () => false,
-        });
+        const about = { settings, sent: [refreshToken], refuses: () => false };
+        throw providerError(error, { action: "revoke a refresh token", ...about });
       }
     },
 

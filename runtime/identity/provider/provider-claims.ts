@@ -235,7 +235,7 @@ function saysHasGroups(source: Claims): boolean {
 
 /** @param path with dots, as `idp_groups_claim` may have them */
 function isNamed(names: ReadonlySet<string> | undefined, path: string): boolean {
-  return names !== undefined && (names.has(path) || names.has(path.split(".")[0] ?? path));
+  return names !== undefined && (names.has(path) || names.has(partsOf(path)[0] ?? path));
 }
 
 function readName(claims: Readonly<Record<string, Json>>): string {
@@ -254,11 +254,16 @@ function readGroups(claims: Readonly<Record<string, Json>>, groupsClaim: string)
   return [...new Set(names)].sort();
 }
 
+/** `access."my.client".roles`: names with dots in quotes. */
+function partsOf(path: string): readonly string[] {
+  return [...path.matchAll(/"([^"]*)"|([^."]+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
+}
+
 /** A claim whose name has dots wins over the path of the same spelling: some providers use URLs as names. */
 function findClaim(claims: Readonly<Record<string, unknown>>, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path];
   let value: unknown = claims;
-  for (const part of path.split(".")) {
+  for (const part of partsOf(path)) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, part)) return undefined;
     value = (value as Record<string, unknown>)[part];
   }

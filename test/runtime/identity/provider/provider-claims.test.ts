@@ -67,6 +67,7 @@ describe("readProfile()", () => {
     ["a list, sorted and unique", { groups: ["b", "a", "b"] }, "groups", ["a", "b"]],
     ["one text", { groups: "a" }, "groups", ["a"]],
     ["another claim", { roles: ["a"], groups: ["x"] }, "roles", ["a"]],
+    ["a path with a name that has dots", { access: { "a.b": { roles: ["a"] } } }, 'access."a.b".roles', ["a"]],
     ["a path", { realm_access: { roles: ["a"] } }, "realm_access.roles", ["a"]],
     ["a claim named by a URL", { "https://x.example/groups": ["a"] }, "https://x.example/groups", ["a"]],
     ["things that are no text", { groups: ["a", 1, null, {}, ""] }, "groups", ["a"]],

@@ -208,3 +208,13 @@ describe("a refresh that the provider answers for one user only", () => {
     expect(await failed(dave, 400, "invalid_grant")).toBe("refused");
   });
 });
+
+test("a provider that requires pushed authorization requests gets them", async () => {
+  await start({ idp: { requiresPushedRequests: true } });
+  const page = await bench.browser().signIn(`${APP}/`, "alice@example.com");
+  expect(page.status).toBe(200);
+  expect(page.text).toContain("u-alice");
+  bench.configure(withWrongSecret());
+  expect((await bench.browser().open(`${APP}/`)).status).toBe(502);
+  expect(reasonOf("a sign-in failed")?.reason).toMatch(/^Cannot push an authorization request: .* 401 invalid_client/);
+});
