@@ -9,7 +9,7 @@ import type { CompiledRoute } from "../../config/compiled.ts";
 import { findRoute, type Snapshots } from "../../config/snapshot.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
-import type { Clock } from "../../shared/clock.ts";
+import { steadyClock, type Clock } from "../../shared/clock.ts";
 import { BoundedCache, type Visited } from "../../shared/cache.ts";
 import { WITHOUT_STORE_MS } from "../../store/watch/store-health.ts";
 import type { ConnectionChanges } from "./changes.ts";
@@ -70,6 +70,7 @@ const NONE: Held = { kind: "none" };
 
 export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
   const { tokenStore, changes, clock, log } = deps;
+  const steady = steadyClock(clock);
   /** By route and user: no key has to be built for a request. A new configuration brings new routes and so a new start. */
   const caches = new WeakMap<CompiledRoute, BoundedCache<Entry>>();
   const pending = new WeakMap<Entry, Promise<Attachment>>();
@@ -109,7 +110,7 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
     const endsAtMs = isAsked ? now + CONNECT_MS : endOf(loaded.held);
     const news = {
       attachment: loaded.attachment,
-      verifiedAtMs: now,
+      verifiedAtMs: steady.now(),
       readAtMs: now,
       endsAtMs,
       renewAtMs: renewalOf(loaded.held),
@@ -141,8 +142,8 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
         (error: unknown): Attachment => {
           entry.readAtMs = clock.now() - SOFT_MS;
           log.warn({ route: target.route.key, reason: errorText(error) }, "an upstream connection cannot be read now");
-          const now = clock.now();
-          return now < entry.endsAtMs && now - entry.verifiedAtMs < WITHOUT_STORE_MS ? entry.attachment : UNAVAILABLE;
+          const isGood = clock.now() < entry.endsAtMs && steady.now() - entry.verifiedAtMs < WITHOUT_STORE_MS;
+          return isGood ? entry.attachment : UNAVAILABLE;
         },
       )
       .finally(() => pending.delete(entry));
@@ -183,11 +184,12 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
       const now = clock.now();
       if (entry && now < entry.endsAtMs) {
         const age = now - entry.readAtMs;
-        if (age < SOFT_MS && now < entry.renewAtMs) return entry.attachment;
+        // Below zero where the clock was set back.
+        if (age >= 0 && age < SOFT_MS && now < entry.renewAtMs) return entry.attachment;
         const target = findTarget(route);
         if (!target) return NOTHING;
         // Whoever waits does so for the store only: a slow server must not hold up a token that is still good.
-        if (age >= HARD_MS) return readAgain(target, userId, entry, undefined);
+        if (age < 0 || age >= HARD_MS) return readAgain(target, userId, entry, undefined);
         const { attachment } = entry;
         const renew = now >= entry.renewAtMs && attachment.kind === "token" ? attachment.accessToken : undefined;
         void readAgain(target, userId, entry, renew);

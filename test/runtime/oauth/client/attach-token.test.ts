@@ -87,6 +87,19 @@ describe("attach()", () => {
     expect(await attach()).toMatchObject({ kind: "token" });
   });
 
+  test("what was read while the clock was hours ahead is read again once it is set back", async () => {
+    bench.clock.advance(3 * 3600_000);
+    expect(await attach()).toEqual({ kind: "connect" });
+    bench.clock.advance(-3 * 3600_000);
+    await bench.connect("alice");
+    expect(await attach()).toMatchObject({ kind: "token" });
+    bench.clock.advance(3 * 3600_000);
+    expect(await attach()).toMatchObject({ kind: "token" });
+    bench.clock.advance(-3 * 3600_000);
+    await bench.store.store.deleteByTag("user:alice");
+    expect(await attach()).toEqual({ kind: "connect" });
+  });
+
   test("a token that has not ended goes on while the store is away, for five minutes", async () => {
     await bench.connect("alice");
     expect(await attach()).toMatchObject({ kind: "token" });
