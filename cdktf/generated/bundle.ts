@@ -114,7 +114,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly idpScopes?: string[];
   /**
-  * Claim that carries the user's groups: its name, or a path such as `realm_access.roles`. Names with dots are in quotes in a path: `access."my.client".roles`. Default: `groups`.
+  * Claim that carries the user's groups: its name, or a path with dots. Names with dots are in quotes in a path: `access."my.client".roles`. Default: `groups`.
   *
   */
   readonly idpGroupsClaim?: string;

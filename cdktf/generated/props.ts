@@ -105,8 +105,8 @@ export interface GatewaySettings {
    */
   readonly idpScopes?: readonly string[];
   /**
-   * Claim that carries the user's groups: its name, or a path such as `realm_access.roles`. Names with dots are in
-   * quotes in a path: `access."my.client".roles`.
+   * Claim that carries the user's groups: its name, or a path with dots. Names with dots are in quotes in a path:
+   * `access."my.client".roles`.
    * @default groups
    */
   readonly idpGroupsClaim?: string;

@@ -95,7 +95,7 @@ export const signInShape = {
     check: checkScope,
   }),
   idp_groups_claim: text({
-    doc: 'Claim that carries the user\'s groups: its name, or a path such as `realm_access.roles`. Names with dots are in quotes in a path: `access."my.client".roles`.',
+    doc: 'Claim that carries the user\'s groups: its name, or a path with dots. Names with dots are in quotes in a path: `access."my.client".roles`.',
     default: "groups",
   }),
   idp_groups_resolver: block(resolverShape, {
