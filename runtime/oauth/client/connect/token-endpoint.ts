@@ -103,8 +103,9 @@ export async function revokeToken(
   asking: Asking,
   token: { readonly value: string; readonly hint: "refresh_token" | "access_token" },
 ): Promise<boolean> {
-  if (asking.server.revocationEndpoint === undefined || whyNot(asking) !== undefined) return false;
-  const call = oneCall(deps.fetch, asking);
+  const { revocationEndpoint } = asking.server;
+  if (revocationEndpoint === undefined || whyNot(asking) !== undefined) return false;
+  const call = oneCall(deps.fetch, asking, revocationEndpoint);
   try {
     await oauth.processRevocationResponse(
       await oauth.revocationRequest(serverOf(asking), clientOf(asking), authOf(asking), token.value, {
@@ -126,7 +127,7 @@ async function requestTokens(
 ): Promise<TokenResult> {
   const problem = whyNot(asking);
   if (problem !== undefined) return refuse("refused", problem);
-  const call = oneCall(deps.fetch, asking);
+  const call = oneCall(deps.fetch, asking, asking.server.tokenEndpoint);
   const client = clientOf(asking);
   const askedAt = epochSeconds(deps.clock);
   try {
@@ -254,9 +255,10 @@ function formEncode(text: string): string {
   return new URLSearchParams([["", text]]).toString().slice(1);
 }
 
-function oneCall(fetch: SafeFetch, asking: Asking) {
+/** @param endpoint that is asked: where it may be follows from its own address, not from another endpoint's */
+function oneCall(fetch: SafeFetch, asking: Asking, endpoint: string) {
   let status = 0;
-  const target = endpointTarget(asking.server, asking.server.tokenEndpoint, asking);
+  const target = endpointTarget(asking.server, endpoint, asking);
   return { options: guardedOptions(fetch, target, (seen) => void (status = seen)), status: () => status };
 }
 

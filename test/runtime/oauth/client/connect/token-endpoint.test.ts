@@ -140,3 +140,34 @@ test.each([
   });
   expect(await revokeToken(deps, asking, { value: "refresh", hint: "refresh_token" })).toBe(false);
 });
+
+test.each([
+  ["elsewhere", "https://auth.example.com/revoke", "named"],
+  ["at another port of the upstream", "https://mcp.example.com:9901/revoke", "named"],
+  ["of another scheme there", "http://mcp.example.com/revoke", "named"],
+  ["at the upstream", "https://mcp.example.com/revoke", "upstream"],
+])("a revocation endpoint %s is judged by its own address, not by the token endpoint's", async (_, url, kind) => {
+  const issuer = "https://mcp.example.com";
+  const sent: SafeRequest[] = [];
+  const deps = {
+    clock: systemClock,
+    fetch: async (request: SafeRequest) => {
+      sent.push(request);
+      return { ok: true, status: 200, headers: {}, body: Buffer.alloc(0) } as const;
+    },
+  };
+  const revoked = await revokeToken(
+    deps,
+    {
+      server: { issuer, tokenEndpoint: `${issuer}/token`, revocationEndpoint: url },
+      client: { kind: "document", clientId: "https://gateway.example.com/client", authMethod: "none" },
+      clientSecret: undefined,
+      boundIssuer: issuer,
+      resource: `${issuer}/mcp`,
+      upstreamUrl: `${issuer}/mcp`,
+      settings: snapshotFrom('mcp_allowed_as_metadata_domains: ["mcp.example.com"]\nroutes: []').settings,
+    },
+    { value: "refresh", hint: "refresh_token" },
+  );
+  expect([revoked, sent.map((each) => [each.url, each.target.kind])]).toEqual([true, [[url, kind]]]);
+});
