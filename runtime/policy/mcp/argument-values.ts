@@ -79,13 +79,27 @@ function valueAt(root: unknown, pointer: readonly string[], folded: WeakMap<obje
     // Some servers take a text for the JSON in it.
     if (typeof value !== "object" || value instanceof ValueToken) return UNCLEAR;
     if (Array.isArray(value)) {
-      if (!/^(?:0|[1-9][0-9]*)$/.test(token)) return undefined;
-    } else if (hasLookAlike(value, token, folded)) return UNCLEAR;
+      if (!INDEX.test(token)) return value.some(mayHaveMembers) ? UNCLEAR : undefined;
+    } else if (hasLookAlike(value, token, folded) || (token === "0" && isOnlyElement(value))) return UNCLEAR;
     // Own members alone: `/constructor` is in no message.
     if (!Object.hasOwn(value, token)) return undefined;
     value = (value as Readonly<Record<string, unknown>>)[token];
   }
   return value;
+}
+
+const INDEX = /^(?:0|[1-9][0-9]*)$/;
+
+/** Some servers take the only element of a list for what they expect, and a text for the JSON in it. */
+function mayHaveMembers(element: unknown): boolean {
+  if (typeof element === "string") return /^\s*["[{]/.test(element);
+  return typeof element === "object" && element !== null && !(element instanceof ValueToken);
+}
+
+/** Some servers take what is no list for the only element of one. An object with a member called as an index is taken for a list. */
+function isOnlyElement(object: object): boolean {
+  const names = Object.keys(object);
+  return names.length > 0 && !names.some((name) => INDEX.test(name));
 }
 
 /** Servers that read names without regard to case take the last of `env` and `ENV`, or the one that is there. */

@@ -130,6 +130,13 @@ describe("mcp_tool_argument", () => {
     [{ argument: "/task", not: "x" }, '{"task":"y","ta\u017fk":"x"}', "unknown"],
     [{ argument: "/a/env", is: "dev" }, '{"a":{"env":"dev"},"A":{"env":"prod"}}', "unknown"],
     [{ argument: "/a/b", exists: false }, '{"a":"{\\"b\\":1}"}', "unknown"],
+    [{ argument: "/a/b", exists: false }, '{"a":[{"b":1}]}', "unknown"],
+    [{ argument: "/a/b", exists: true }, '{"a":[{"b":1}]}', "unknown"],
+    [{ argument: "/a/b", exists: false }, '{"a":["{\\"b\\":1}"]}', "unknown"],
+    [{ argument: "/a/b", exists: false }, '{"a":[]}', "true"],
+    [{ argument: "/a/0/b", exists: false }, '{"a":{"b":1}}', "unknown"],
+    [{ argument: "/a/0/b", exists: true }, '{"a":{"b":1}}', "unknown"],
+    [{ argument: "/a/0/b", exists: false }, '{"a":{}}', "true"],
     [{ argument: "/a/b", exists: false }, '{"a":null}', "true"],
     // What takes too long
     [{ argument: "/n", every: { gt: 0 } }, `{"n":[${"1,".repeat(9_000)}1]}`, "true"],
