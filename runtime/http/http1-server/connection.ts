@@ -41,6 +41,8 @@ const NO_ROOM: ReadProblem = { status: 503, detail: "there is no memory for it" 
 export class Connection implements RequestSink, BodySource, Guarded {
   readonly socket: Socket;
   readonly owner: ConnectionOwner;
+  /** Read once: Node asks the system's table of its sockets each time. */
+  readonly remoteAddress: string;
   /** Whose it is. */
   readonly party: Party;
   /** Bytes of it that are counted as held, apart from those of its exchange. */
@@ -64,7 +66,8 @@ export class Connection implements RequestSink, BodySource, Guarded {
   constructor(socket: Socket, owner: ConnectionOwner) {
     this.socket = socket;
     this.owner = owner;
-    this.party = owner.parties.connect(socket.remoteAddress ?? "");
+    this.remoteAddress = socket.remoteAddress ?? "";
+    this.party = owner.parties.connect(this.remoteAddress);
     this.#dueMs = owner.nowMs + HEAD_MS;
   }
 

@@ -68,7 +68,7 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
   }
 
   get remoteAddress(): string {
-    return this.forwardedFor === undefined ? (this.#connection.socket.remoteAddress ?? "") : this.forwardedFor.address;
+    return this.forwardedFor === undefined ? this.#connection.remoteAddress : this.forwardedFor.address;
   }
 
   get httpVersion(): "1.0" | "1.1" {
