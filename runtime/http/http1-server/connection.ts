@@ -25,8 +25,6 @@ import { guardEach, type Guarded } from "../../shared/faults/guard.ts";
 export const HEAD_MS = 30_000;
 /** Above the 60 s that load balancers keep idle connections, so that they close first. */
 export const IDLE_MS = 65_000;
-/** Beyond what clients are told of it. */
-const IDLE_GRACE_MS = 1_000;
 /** How long a body that nobody wanted is read, before the connection is closed. */
 const DISCARD_MS = 5_000;
 
@@ -35,8 +33,6 @@ const NOTHING = 0;
 const FOR_HEAD = 1;
 const FOR_REQUEST = 2;
 const FOR_REST = 3;
-
-const NO_ROOM: ReadProblem = { status: 503, detail: "there is no memory for it" };
 
 export class Connection implements RequestSink, BodySource, Guarded {
   readonly socket: Socket;
@@ -296,7 +292,7 @@ export class Connection implements RequestSink, BodySource, Guarded {
     if (exchange !== undefined && this.#backlog !== undefined) {
       this.#backlog = undefined;
       exchange.closesConnection = true;
-    } else this.#refuse(NO_ROOM);
+    } else this.#refuse({ status: 503, detail: "there is no memory for it" });
     this.#count();
   }
 
@@ -317,7 +313,8 @@ export class Connection implements RequestSink, BodySource, Guarded {
   /** The next request may begin. */
   #release(): void {
     this.#exchange = undefined;
-    this.#wait(FOR_REQUEST, IDLE_MS + IDLE_GRACE_MS);
+    // A second more than clients are told.
+    this.#wait(FOR_REQUEST, IDLE_MS + 1_000);
     if (this.#isPaused) this.resumeReading();
     if (this.#backlog !== undefined && !this.#isTaking) process.nextTick(readBacklog, this);
   }
