@@ -5,7 +5,7 @@
  * calls `ok` for us and `secret` for them. Some ignore dashes and low lines as well (Go's encoding/json/v2). A name that
  * equals a known one only when both are read so is therefore refused.
  */
-import { foldCase } from "../policy/mcp/fold-case.ts";
+import { foldCase, foldWords } from "../policy/mcp/fold-case.ts";
 import { hashKey } from "./open-keys.ts";
 import type { JsonScanner } from "./scan.ts";
 
@@ -50,11 +50,11 @@ const BY_HASH: ReadonlyMap<number, { member: Member; bytes: Buffer }> = new Map(
   MEMBERS.map((member) => [hashKey(Buffer.from(member)), { member, bytes: Buffer.from(member) }]),
 );
 const FOLDED: ReadonlySet<string> = new Set(MEMBERS.map(foldCase));
-const JOINED: ReadonlySet<string> = new Set(MEMBERS.map((member) => joinWords(foldCase(member))));
+const JOINED: ReadonlySet<string> = new Set(MEMBERS.map((member) => foldWords(member)));
 
 /** The known member just read; "look-alike" for a name that some upstream may take for one; undefined for any other. */
 export function knownMember(scanner: JsonScanner): Member | "look-alike" | undefined {
-  return exactMember(scanner) ?? (JOINED.has(joinWords(foldCase(scanner.key()))) ? "look-alike" : undefined);
+  return exactMember(scanner) ?? (JOINED.has(foldWords(scanner.key())) ? "look-alike" : undefined);
 }
 
 /**
@@ -64,18 +64,13 @@ export function knownMember(scanner: JsonScanner): Member | "look-alike" | undef
 export function knownMetaMember(scanner: JsonScanner): Member | "look-alike" | undefined {
   const exact = exactMember(scanner);
   if (exact !== undefined) return exact;
-  const folded = foldCase(scanner.key());
-  return FOLDED.has(folded) || joinWords(folded) === JOINED_VERSION ? "look-alike" : undefined;
+  const key = scanner.key();
+  return FOLDED.has(foldCase(key)) || foldWords(key) === JOINED_VERSION ? "look-alike" : undefined;
 }
 
-const JOINED_VERSION = joinWords(foldCase(PROTOCOL_VERSION));
+const JOINED_VERSION = foldWords(PROTOCOL_VERSION);
 
 function exactMember(scanner: JsonScanner): Member | undefined {
   const candidate = BY_HASH.get(scanner.keyHash());
   return candidate && scanner.keyIs(candidate.bytes) ? candidate.member : undefined;
-}
-
-/** Without what stands between words in `snake_case` and `kebab-case`. */
-function joinWords(folded: string): string {
-  return /[-_]/.test(folded) ? folded.replace(/[-_]/g, "") : folded;
 }

@@ -13,7 +13,7 @@ import { readEnvelope } from "./envelope.ts";
 import type { Envelope } from "./envelope.ts";
 import { isIdentityCoding, isJsonMediaType } from "./message-headers.ts";
 import type { MessageHeaders } from "./message-headers.ts";
-import { foldCase } from "../policy/mcp/fold-case.ts";
+import { foldWords } from "../policy/mcp/fold-case.ts";
 import { checkMirrors, matchParams } from "./mirrors.ts";
 import { isPlainToolName, type ToolNameCheck } from "../policy/mcp/tool-names.ts";
 import { refusal } from "./refusals.ts";
@@ -136,7 +136,7 @@ function completedFacts(bytes: Buffer, method: string, span: Span | undefined): 
   if (!span) return { method };
   if (span.kind !== "object") return "mcp-invalid-message";
   const ref = JSON.parse(bytes.toString("utf8", span.start, span.end)) as Readonly<Record<string, unknown>>;
-  if (Object.keys(ref).some((key) => !REF_MEMBERS.has(key) && REF_MEMBERS.has(foldCase(key))))
+  if (Object.keys(ref).some((key) => !REF_MEMBERS.has(key) && REF_MEMBERS.has(foldWords(key))))
     return "mcp-look-alike-key";
   const { type, name, uri } = ref;
   if (type === "ref/prompt" && isPlain(name)) return { method, prompt: name };

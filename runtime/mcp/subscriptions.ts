@@ -6,7 +6,7 @@
  */
 import { isRecord } from "../shared/is-record.ts";
 import { spanAt } from "../policy/mcp/argument-span.ts";
-import { foldCase } from "../policy/mcp/fold-case.ts";
+import { foldWords } from "../policy/mcp/fold-case.ts";
 import { isPlain } from "./message.ts";
 
 const PLACE = ["params", "notifications", "resourceSubscriptions"] as const;
@@ -17,7 +17,7 @@ export function readSubscriptions(bytes: Buffer): readonly string[] | "unreadabl
   for (const name of PLACE) {
     if (value === undefined || value === null) return undefined;
     if (!isRecord(value)) return "unreadable";
-    if (Object.keys(value).some((key) => key !== name && foldCase(key) === foldCase(name))) return "unreadable";
+    if (Object.keys(value).some((key) => key !== name && foldWords(key) === foldWords(name))) return "unreadable";
     value = Object.hasOwn(value, name) ? value[name] : undefined;
   }
   if (value === undefined || value === null) return undefined;

@@ -595,6 +595,7 @@ describe("subscriptions/listen", () => {
     '{"resourceSubscriptions":"file:///etc/x"}',
     '{"resourceSubscriptions":[{"uri":"file:///etc/x"}]}',
     '{"resourceSubscriptions":[],"ResourceSubscriptions":["file:///etc/x"]}',
+    '{"resource_subscriptions":["file:///etc/x"]}',
     '["file:///etc/x"]',
   ])("is refused where servers could read others: %s", async (asked) => {
     expect(await listen(asked)).toBeUndefined();

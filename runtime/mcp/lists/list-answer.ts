@@ -8,7 +8,7 @@
 import { isUtf8 } from "node:buffer";
 
 import type { ListedItem } from "../../policy/reach.ts";
-import { foldCase } from "../../policy/mcp/fold-case.ts";
+import { foldWords } from "../../policy/mcp/fold-case.ts";
 import { ScanError } from "../scan-error.ts";
 import { JsonScanner, spanText, type Span } from "../scan.ts";
 
@@ -76,11 +76,11 @@ export function readListAnswer(bytes: Buffer): ListAnswer | "none" | "unreadable
 
 const ENVELOPE = ["jsonrpc", "id", "method", "params", "result", "error"];
 const RESULT = [...LISTS.map(({ member }) => member), INSTRUCTIONS, "nextCursor", "cacheScope", "ttlMs"];
-const FOLDED: ReadonlySet<string> = new Set([...ENVELOPE, ...RESULT, ...LISTS.map(({ name }) => name)].map(foldCase));
+const FOLDED: ReadonlySet<string> = new Set([...ENVELOPE, ...RESULT, ...LISTS.map(({ name }) => name)].map(foldWords));
 
 /** The key, and whether a client that reads loosely could take it for a known one. */
 function isLookAlike(key: string, known: readonly string[]): boolean {
-  return !known.includes(key) && FOLDED.has(foldCase(key));
+  return !known.includes(key) && FOLDED.has(foldWords(key));
 }
 
 function readMessage(bytes: Buffer): ListAnswer | "none" | "unreadable" {
@@ -162,10 +162,11 @@ function readName(bytes: Buffer, wanted: string): string | undefined {
   let name: string | undefined;
   let isSound = true;
   let unusualKeys = 0;
+  const otherLength = SNAKE_LENGTHS.get(wanted);
   const mark = scanner.openObject();
   while (scanner.nextKey(mark)) {
     const length = scanner.keyPlainLength();
-    if (length !== -1 && length !== wanted.length) {
+    if (length !== -1 && length !== wanted.length && length !== otherLength) {
       // Most keys; a text of each costs more than walking over it.
       scanner.skipValue();
       continue;
@@ -177,17 +178,16 @@ function readName(bytes: Buffer, wanted: string): string | undefined {
       continue;
     }
     if (!PLAIN_KEY.test(key)) unusualKeys += 1;
-    if (unusualKeys > MAX_UNUSUAL_KEYS || foldsInto(key, wanted)) isSound = false;
+    if (unusualKeys > MAX_UNUSUAL_KEYS || foldWords(key) === foldWords(wanted)) isSound = false;
     scanner.skipValue();
   }
   return isSound ? name : undefined;
 }
 
-/** Whether a client that reads loosely takes the key for another one. Most keys are plain, and not folded. */
-function foldsInto(key: string, wanted: string): boolean {
-  if (!PLAIN_KEY.test(key)) return foldCase(key) === foldCase(wanted);
-  return key.length === wanted.length && key.toLowerCase() === wanted.toLowerCase();
-}
+/** Length in `snake_case`, as models of Python read names, too. */
+const SNAKE_LENGTHS: ReadonlyMap<string, number> = new Map(
+  LISTS.map(({ name }) => [name, name.replace(/[A-Z]/g, "_$&").length]),
+);
 
 /** Members of items are ASCII; folding others costs more than reading them. */
 const MAX_UNUSUAL_KEYS = 4;

@@ -6,7 +6,7 @@
  */
 import { isRecord } from "../../shared/is-record.ts";
 import { spanAt } from "../../policy/mcp/argument-span.ts";
-import { foldCase } from "../../policy/mcp/fold-case.ts";
+import { foldWords } from "../../policy/mcp/fold-case.ts";
 import { isBesideArguments, type McpMessage } from "../message.ts";
 import { replaceIn, type Replacement } from "./replace-texts.ts";
 import type { OpenedTask } from "./task-ids.ts";
@@ -122,7 +122,7 @@ export function openListened(
   for (const name of LISTENED) {
     if (value === undefined || value === null) return { bytes, known };
     if (!isRecord(value)) return "unreadable";
-    if (Object.keys(value).some((key) => key !== name && foldCase(key) === foldCase(name))) return "unreadable";
+    if (Object.keys(value).some((key) => key !== name && foldWords(key) === foldWords(name))) return "unreadable";
     value = Object.hasOwn(value, name) ? value[name] : undefined;
   }
   if (value === undefined || value === null) return { bytes, known };

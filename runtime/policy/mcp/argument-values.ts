@@ -1,5 +1,5 @@
 /** The arguments of a tool call as criteria read them: when the first one asks, and numbers as they were written. */
-import { foldCase } from "./fold-case.ts";
+import { foldWords } from "./fold-case.ts";
 import { OmittedToken, parseVerbatim, ValueToken } from "../../shared/canonical-json.ts";
 import type { ArgumentFacts } from "../facts.ts";
 import { textAt } from "./argument-span.ts";
@@ -102,14 +102,14 @@ function isOnlyElement(object: object): boolean {
   return names.length > 0 && !names.some((name) => INDEX.test(name));
 }
 
-/** Servers that read names without regard to case take the last of `env` and `ENV`, or the one that is there. */
+/** Servers that read names without regard to case or separators take the last of `env` and `ENV`, or the one that is there. */
 function hasLookAlike(object: object, name: string, folded: WeakMap<object, Map<string, number>>): boolean {
   let counts = folded.get(object);
   if (!counts) {
     folded.set(object, (counts = new Map()));
-    for (const key of Object.keys(object)) counts.set(foldCase(key), (counts.get(foldCase(key)) ?? 0) + 1);
+    for (const key of Object.keys(object)) counts.set(foldWords(key), (counts.get(foldWords(key)) ?? 0) + 1);
   }
-  return (counts.get(foldCase(name)) ?? 0) > (Object.hasOwn(object, name) ? 1 : 0);
+  return (counts.get(foldWords(name)) ?? 0) > (Object.hasOwn(object, name) ? 1 : 0);
 }
 
 /** @returns the tokens of a JSON pointer (RFC 6901); undefined for what is none */

@@ -9,7 +9,16 @@ export function foldCase(text: string): string {
   return foldLetters(text).replace(/[\0\s].*$/s, "");
 }
 
-/** The same without cutting anything: of names that may have blanks in them. */
+/**
+ * The same without what stands between words. Some parsers ignore dashes and low lines (Go's encoding/json/v2), and Python's models
+ * often take `snake_case` for `camelCase`.
+ */
+export function foldWords(text: string): string {
+  const folded = foldCase(text);
+  return /[-_]/.test(folded) ? folded.replace(/[-_]/g, "") : folded;
+}
+
+/** Letters alone, without cutting anything: of names that may have blanks in them. */
 export function foldLetters(text: string): string {
   if (/^[\x20-\x7e]*$/.test(text)) return text.toLowerCase();
   return text

@@ -20,7 +20,7 @@ const MAX_BYTES = 8 * 1024 * 1024;
 /** What could be such a member, also for a client that reads loosely or resolves escapes; texts may speak of it. */
 const TOOLS = /(?<!\\)"tool|\\u0(?:0[4-7]|17f)/i;
 /** The same for all that a lock may be on; the long s is written as its bytes in UTF-8, which are read one at a time here. */
-const ANY = /(?<!\\)"(?:tool|prompt|re(?:s|\xc5\xbf)ourcet|in(?:s|\xc5\xbf)tr)|\\u0(?:0[4-7]|17f)/i;
+const ANY = /(?<!\\)"(?:tool|prompt|re(?:s|\xc5\xbf)ource[-_]?t|in(?:s|\xc5\xbf)tr)|\\u0(?:0[4-7]|17f)/i;
 const LONGEST_MARK = 12;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 

@@ -44,6 +44,13 @@ describe("readListAnswer()", () => {
     ["a result in another case", '{"id":1,"result":{"tools":[]},"Result":{"tools":[{"name":"x"}]}}'],
     ["a list in another case", '{"id":1,"result":{"tools":[],"Tools":[{"name":"x"}]}}'],
     ["only a list in another case", '{"id":1,"result":{"TOOLS":[{"name":"x"}]}}'],
+    [
+      "a list in another case of words",
+      '{"id":1,"result":{"resourceTemplates":[],"resource_templates":[{"uriTemplate":"x"}]}}',
+    ],
+    ["only that", '{"id":1,"result":{"resource-templates":[{"uriTemplate":"x"}]}}'],
+    ["a cursor in another case of words", '{"id":1,"result":{"tools":[],"next_cursor":"2"}}'],
+    ["a scope in another case of words", '{"id":1,"result":{"tools":[],"cache_scope":"public"}}'],
     ["a name that is no UTF-8", Buffer.from([...Buffer.from('{"id":1,"result":{"tools":[{"name":"'), 0xff, 0x22])],
     ["depth", `{"id":1,"result":{"tools":[{"name":"a","x":${"[".repeat(80)}${"]".repeat(80)}}]}}`],
     ["too many items", `{"id":1,"result":{"tools":[${Array.from({ length: 10_001 }, () => "{}").join(",")}]}}`],
@@ -96,6 +103,17 @@ describe("filterAnswer()", () => {
       '"resourceTemplates":[{"uriTemplate":"x:{a}"},{"uriTemplate":"y:{a}"}]}}';
     expect(filter(text, ["p", "x:2", "y:{a}"])).toBe(
       '{"id":1,"result":{"prompts":[{"name":"p"}],"resources":[{"uri":"x:2"}],"resourceTemplates":[{"uriTemplate":"y:{a}"}]}}',
+    );
+  });
+
+  test("hides templates with a name in another case of words", () => {
+    const items = [
+      '{"uriTemplate":"x:{a}","uri_template":"y:{a}"}',
+      '{"uri_template":"x:{a}"}',
+      '{"uriTemplate":"x:{a}"}',
+    ];
+    expect(filter(`{"id":1,"result":{"resourceTemplates":[${items.join(",")}]}}`, ["x:{a}", "y:{a}"])).toBe(
+      '{"id":1,"result":{"resourceTemplates":[{"uriTemplate":"x:{a}"}]}}',
     );
   });
 
