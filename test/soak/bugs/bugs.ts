@@ -127,8 +127,8 @@ export const BUGS: readonly Bug[] = [
     changes: [
       {
         file: "control/bundle/publisher.ts",
-        find: "...(await live(generation, [...planned.wanted.keys()])) };",
-        replace: "replicas: 1, laggards: [], ...(generation < 0 && (await live(generation, []))) };",
+        find: "...(await live(stored.generation, [...stored.slices.keys()])) }",
+        replace: "replicas: 1, laggards: [], ...(stored.generation < 0 && (await live(stored.generation, []))) }",
       },
     ],
   },
