@@ -3,8 +3,9 @@ import { foldCase } from "../../policy/mcp/fold-case.ts";
 
 /** One spelling for names that servers may take for each other. A name that has nothing else stays. */
 export function looseName(name: string): string {
-  const fold = foldCase(name);
-  return fold.replace(/[-_.[\]]/g, "") || fold;
+  const fold = foldCase(name.trimStart());
+  // Punctuation: .NET joins names by a colon, paths do by a slash.
+  return fold.replace(/[!-/:-@[-`{-~]/g, "") || fold;
 }
 
 /** Where several names lead that are written as one. */

@@ -162,6 +162,10 @@ describe("in another form than the declared one, as servers accept it", () => {
   test.each([
     ["a dot between names", `{"user.password":"${SECRET}"}`],
     ["brackets", `{"user[password]":"${SECRET}"}`],
+    ["a colon, as .NET joins names", `{"User:Password":"${SECRET}"}`],
+    ["a slash", `{"/user/password":"${SECRET}"}`],
+    ["a JSON path", `{"$.user['password']":"${SECRET}"}`],
+    ["a blank before a name", `{"user":{" password":"${SECRET}"}}`],
     ["one word", `{"userPassword":"${SECRET}","x":1}`],
     ["an underscore", `{"user":{"pass_word":"${SECRET}"}}`],
     ["a hyphen, elsewhere", `{"USER":{"Pass-Word":"${SECRET}"}}`],
