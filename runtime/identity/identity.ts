@@ -202,6 +202,7 @@ export function createSession(deps: SessionDeps): SessionModule {
   // Who is blocked may sign out.
   const signOut = createSignOut({
     records,
+    identities,
     cookies,
     authenticator: callers,
     revocations,

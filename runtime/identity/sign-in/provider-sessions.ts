@@ -1,4 +1,6 @@
 /** Sessions that begin, or go on, because a provider vouches. */
+import { decodeJwt, type JWTPayload } from "jose";
+
 import type { Snapshot } from "../../config/snapshot.ts";
 import { issuersWith } from "../../features/sign-in/trusted-issuers.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
@@ -81,6 +83,27 @@ export function createProviderSessions(deps: {
       );
     },
   };
+}
+
+/**
+ * Which ID token tells the provider whose session ends: it may refuse an old one. A user's tokens are refreshed for all their
+ * browsers at once, so that the refreshed one may be of another browser's session there.
+ *
+ * @param refreshed "" when there is none
+ */
+export function newestOfSession(own: string, refreshed: string): string {
+  const [ours, newer] = [claimsOf(own), claimsOf(refreshed)];
+  const isSame = newer !== undefined && newer["sid"] === ours?.["sid"];
+  return isSame && (newer.iat ?? 0) >= (ours?.iat ?? 0) ? refreshed : own;
+}
+
+/** Its signature was checked when it came. */
+function claimsOf(idToken: string): JWTPayload | undefined {
+  try {
+    return decodeJwt(idToken);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The provider's own session, as the ID token names it; undefined when it names none. */

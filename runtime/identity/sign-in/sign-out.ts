@@ -24,13 +24,16 @@ import { withStore } from "./sign-in.ts";
 import { findSite, type Site } from "../sites.ts";
 import { task } from "../../shared/faults/guard.ts";
 import type { UserId } from "../../shared/user-id.ts";
+import type { IdentityService } from "../identities.ts";
 import type { OfflineStep } from "./offline-step.ts";
+import { newestOfSession } from "./provider-sessions.ts";
 
 export const SIGN_OUT_FORM = "sign-out";
 const MAX_FORM_BYTES = 4096;
 
 export interface SignOutDeps {
   readonly records: SessionRecords;
+  readonly identities: Pick<IdentityService, "providerTokens">;
   readonly cookies: Cookies;
   readonly authenticator: Pick<Authenticator, "cookie">;
   readonly revocations: Pick<Revocations, "revoke" | "isOwed" | "isRevoked">;
@@ -60,15 +63,17 @@ export function createSignOut(deps: SignOutDeps): SignOut {
   const end = async (exchange: Exchange, snapshot: Snapshot, site: Site, principal: Principal): Promise<boolean> => {
     const { settings } = snapshot;
     const sessionId = principal.sid;
-    const [record] = await Promise.all([
+    const [record, refreshed] = await Promise.all([
       // Only tells the provider which of its sessions ends: without it that asks the person.
       deps.records.sessions.get(sessionId).catch(() => undefined),
+      deps.identities.providerTokens(principal.user.id).catch(() => undefined),
       // At the same time, since it holds in this process even when the store is away.
       deps.revocations.revoke(`session:${sessionId}`),
     ]);
     releaseOffline(principal.user.id);
     const sealed = record?.value.idToken;
-    const idToken = sealed === undefined ? undefined : secrets.open(sealed, `session ${sessionId}`)?.toString();
+    const own = sealed === undefined ? undefined : secrets.open(sealed, `session ${sessionId}`)?.toString();
+    const idToken = own === undefined ? undefined : newestOfSession(own, refreshed?.idToken ?? "");
     const landing = settings.signOutRedirectUrl ?? `${site.authenticateOrigin}/.gateway/signed_out`;
     // Only the provider whose session it is hears of it: the ID token is no other one's business.
     const provider = findProvider(settings, principal.user.id);

@@ -2,7 +2,17 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { POLL_MS } from "../../../support/limits.ts";
 import { within2s } from "../../../support/promised.ts";
-import { APP, AUTH, WIKI, benchConfig, startSessionBench, type SessionBench } from "../../../support/session-bench.ts";
+import type { IdentityRecord } from "../../../../runtime/identity/identity-records.ts";
+import { createKeys } from "../../../../runtime/shared/keys.ts";
+import {
+  APP,
+  AUTH,
+  BENCH_SECRET,
+  WIKI,
+  benchConfig,
+  startSessionBench,
+  type SessionBench,
+} from "../../../support/session-bench.ts";
 
 let bench: SessionBench;
 beforeEach(async () => {
@@ -51,6 +61,23 @@ describe("sign-out", () => {
     const again = await browser.open(`${APP}/`);
     expect(again.text).toContain("Who are you?");
     expect(bench.signOuts).toEqual(["page ok"]);
+  });
+
+  it("tells the provider the newest ID token, which the last refresh brought", async () => {
+    const tokenOf = async (): Promise<string> => {
+      const record = await bench.store.store.get<IdentityRecord>("identity:u-alice");
+      const sealer = createKeys([BENCH_SECRET]).sealer("provider-tokens");
+      return sealer.open(record?.value.idToken ?? "", "id u-alice")?.toString() ?? "";
+    };
+    const browser = bench.browser();
+    await browser.signIn(`${APP}/`, "alice@example.com");
+    const first = await tokenOf();
+    await bench.session.identities.refresh("u-alice");
+    const newest = await tokenOf();
+    expect(newest).not.toBe(first);
+    const page = await browser.submit(await browser.open(`${APP}/.gateway/sign_out`), { follow: false });
+    const next = new URL(String(page.headers["refresh"]).replace("0;url=", ""));
+    expect(next.searchParams.get("id_token_hint") === newest).toBe(true);
   });
 
   it("is counted where it did not succeed, and not where nobody asked for it", async () => {
