@@ -5957,6 +5957,11 @@ export interface BundleRouteMcpServerUpstreamOauth2 {
   */
   readonly resource?: string;
   /**
+  * Whether requests to the upstream's authorization server have `resource` (RFC 8707). `false` for a server that refuses it, such as Microsoft Entra ID (`AADSTS9010010`): the scopes alone then say what a token is for. With `id_jag` the identity provider is asked with it all the same. Default: `true`.
+  *
+  */
+  readonly sendResource?: boolean | cdktf.IResolvable;
+  /**
   * Client credentials: the gateway gets tokens as `client_id` itself, and all users of the route have the access of this client. Policy alone tells them apart. Default: `false`.
   *
   */
@@ -5998,6 +6003,7 @@ export function bundleRouteMcpServerUpstreamOauth2ToTerraform(struct?: BundleRou
     scopes: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.scopes),
     authorization_url_params: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.authorizationUrlParams),
     resource: cdktf.stringToTerraform(struct!.resource),
+    send_resource: cdktf.booleanToTerraform(struct!.sendResource),
     client_credentials: cdktf.booleanToTerraform(struct!.clientCredentials),
     endpoint: bundleRouteMcpServerUpstreamOauth2EndpointToTerraform(struct!.endpoint),
     id_jag: bundleRouteMcpServerUpstreamOauth2IdJagToTerraform(struct!.idJag),
@@ -6095,6 +6101,12 @@ export function bundleRouteMcpServerUpstreamOauth2ToHclTerraform(struct?: Bundle
       isBlock: false,
       type: "simple",
       storageClassType: "string",
+    },
+    send_resource: {
+      value: cdktf.booleanToHclTerraform(struct!.sendResource),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
     },
     client_credentials: {
       value: cdktf.booleanToHclTerraform(struct!.clientCredentials),
@@ -6200,6 +6212,10 @@ export class BundleRouteMcpServerUpstreamOauth2OutputReference extends cdktf.Com
       hasAnyValues = true;
       internalValueResult.resource = this._resource;
     }
+    if (this._sendResource !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.sendResource = this._sendResource;
+    }
     if (this._clientCredentials !== undefined) {
       hasAnyValues = true;
       internalValueResult.clientCredentials = this._clientCredentials;
@@ -6237,6 +6253,7 @@ export class BundleRouteMcpServerUpstreamOauth2OutputReference extends cdktf.Com
       this._scopes = undefined;
       this._authorizationUrlParams = undefined;
       this._resource = undefined;
+      this._sendResource = undefined;
       this._clientCredentials = undefined;
       this._endpoint.internalValue = undefined;
       this._idJag.internalValue = undefined;
@@ -6263,6 +6280,7 @@ export class BundleRouteMcpServerUpstreamOauth2OutputReference extends cdktf.Com
       this._scopes = value.scopes;
       this._authorizationUrlParams = value.authorizationUrlParams;
       this._resource = value.resource;
+      this._sendResource = value.sendResource;
       this._clientCredentials = value.clientCredentials;
       this._endpoint.internalValue = value.endpoint;
       this._idJag.internalValue = value.idJag;
@@ -6492,6 +6510,22 @@ export class BundleRouteMcpServerUpstreamOauth2OutputReference extends cdktf.Com
   // Temporarily expose input value. Use with caution.
   public get resourceInput() {
     return this._resource;
+  }
+
+  // send_resource - computed: false, optional: true, required: false
+  private _sendResource?: boolean | cdktf.IResolvable; 
+  public get sendResource() {
+    return this.getBooleanAttribute('send_resource');
+  }
+  public set sendResource(value: boolean | cdktf.IResolvable) {
+    this._sendResource = value;
+  }
+  public resetSendResource() {
+    this._sendResource = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get sendResourceInput() {
+    return this._sendResource;
   }
 
   // client_credentials - computed: false, optional: true, required: false

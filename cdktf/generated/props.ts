@@ -1313,6 +1313,13 @@ export interface UpstreamOauth2Options {
    */
   readonly resource?: string;
   /**
+   * Whether requests to the upstream's authorization server have `resource` (RFC 8707). `false` for a server that
+   * refuses it, such as Microsoft Entra ID (`AADSTS9010010`): the scopes alone then say what a token is for. With
+   * `idJag` the identity provider is asked with it all the same.
+   * @default true
+   */
+  readonly sendResource?: boolean | IResolvable;
+  /**
    * Enterprise-managed authorization: the identity provider decides who may use the upstream, and users connect
    * nothing. The ID token of the user's sign-in is exchanged at the identity provider that gave it for an assertion
    * (ID-JAG), which the upstream's authorization server takes from the gateway as `clientId`. That server and the

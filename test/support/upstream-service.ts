@@ -17,6 +17,8 @@ export interface UpstreamSwitches {
   accessTokenSeconds: number | undefined;
   /** Each refresh token works once. */
   rotates: boolean;
+  /** `resource` is an error, as at servers that name resources by scopes. */
+  refusesResource: boolean;
   /** Gives refresh tokens at all. */
   givesRefreshTokens: boolean;
   /** The authorization endpoint's answer: "approve", or an error code. */
@@ -96,6 +98,7 @@ export async function startUpstreamService(): Promise<UpstreamService> {
       challenge: `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`,
       accessTokenSeconds: 3600,
       rotates: true,
+      refusesResource: false,
       givesRefreshTokens: true,
       decision: "approve",
       iss: undefined,
@@ -188,7 +191,7 @@ export async function startUpstreamService(): Promise<UpstreamService> {
       query.get("response_type") === "code" &&
       query.get("code_challenge_method") === "S256" &&
       (query.get("code_challenge") ?? "").length === 43 &&
-      query.get("resource") !== null;
+      query.has("resource") !== switches.refusesResource;
     if (switches.decision === "approve" && isStrict) {
       const code = secret("code");
       codes.set(code, {
@@ -225,7 +228,7 @@ export async function startUpstreamService(): Promise<UpstreamService> {
       return json(response, 401, { error: "invalid_client" });
     const grant = grantOf(form);
     if (!grant || grant.clientId !== clientId) return json(response, 400, { error: "invalid_grant" });
-    if (form.get("resource") !== grant.resource) return json(response, 400, { error: "invalid_target" });
+    if ((form.get("resource") ?? "") !== grant.resource) return json(response, 400, { error: "invalid_target" });
     const { scope, resource } = grant;
     const issued: IssuedToken = { clientId, scope, resource };
     const access = secret("access");

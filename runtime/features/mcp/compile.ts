@@ -48,6 +48,7 @@ function compileUpstreamOAuth(server: McpServerDoc, secrets: SecretSource): Upst
     authorizationUrlParams: new Map(Object.entries(oauth.authorization_url_params ?? {})),
     direct: compileDirect(oauth, secrets),
     resource: oauth.resource,
+    sendsResource: oauth.send_resource !== false,
   };
 }
 

@@ -28,6 +28,8 @@ export interface UpstreamOAuth {
   readonly direct: DirectGrant | undefined;
   /** `resource` of direct grants; undefined: as metadata has it. */
   readonly resource: string | undefined;
+  /** Whether its authorization server is sent `resource`: some refuse requests that have it. */
+  readonly sendsResource: boolean;
 }
 
 /** A grant that needs no browser. */

@@ -90,6 +90,11 @@ export const upstreamOAuthShape = {
     annotation: "mcp_server_upstream_oauth2_resource",
     check: notEmpty("a resource identifier"),
   }),
+  send_resource: flag({
+    doc: "Whether requests to the upstream's authorization server have `resource` (RFC 8707). `false` for a server that refuses it, such as Microsoft Entra ID (`AADSTS9010010`): the scopes alone then say what a token is for. With `id_jag` the identity provider is asked with it all the same.",
+    default: true,
+    annotation: "mcp_server_upstream_oauth2_send_resource",
+  }),
   id_jag: block(idJagShape, {
     doc: "Enterprise-managed authorization: the identity provider decides who may use the upstream, and users connect nothing. The ID token of the user's sign-in is exchanged at the identity provider that gave it for an assertion (ID-JAG), which the upstream's authorization server takes from the gateway as `client_id`. That server and the resource are always discovered, so that an assertion gets to the server that it is for, and what it opens to this upstream. Service accounts, and users known from an assertion alone, have no ID token: they get 403.",
     unset: "users connect their accounts",

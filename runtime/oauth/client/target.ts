@@ -78,7 +78,13 @@ function modeOf(oauth: UpstreamOAuth | undefined): CredentialMode {
 function directParts(oauth: UpstreamOAuth | undefined): readonly unknown[] {
   if (!oauth?.direct) return [];
   const { direct } = oauth;
-  return [direct.kind, oauth.resource, oauth.scopes, ...(direct.kind === "id_jag" ? [direct.scopes] : [])];
+  const resource = oauth.sendsResource && oauth.resource;
+  return [direct.kind, resource, oauth.scopes, ...(direct.kind === "id_jag" ? [direct.scopes] : [])];
+}
+
+/** What is sent as `resource`, of what tokens are bound to. */
+export function sentResource({ oauth }: UpstreamTarget, resource: string): string | undefined {
+  return oauth?.sendsResource === false ? undefined : resource;
 }
 
 /** Whether somebody could ever be connected: without it a 401 of the upstream is none of our business. */

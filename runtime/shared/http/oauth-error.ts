@@ -18,6 +18,8 @@ export interface OAuthSettings {
   readonly scopes: string;
   /** Further parameters of the authorization request. */
   readonly parameters: string;
+  /** Which keeps `resource` (RFC 8707) out of requests; absent: this peer is sent none. */
+  readonly resource?: string;
   /** The address to register at the server. */
   readonly redirectUri: string;
 }
@@ -92,6 +94,8 @@ export function settingToChange(
   if (/auth\w*[ _]method/i.test(description) && ABOUT_CLIENT.has(error))
     return "let the client authenticate with client_secret_basic or client_secret_post at the server";
   if (ABOUT_CLIENT.has(error)) return `check ${of.client}`;
+  if (of.resource !== undefined && (error === "invalid_target" || /\bAADSTS9010010\b/.test(description)))
+    return `set ${of.resource} where the server knows no "resource"`;
   if (error === "invalid_scope") return `check ${of.scopes}`;
   if (error === "invalid_request") return `check ${of.parameters}`;
   return undefined;

@@ -20,7 +20,7 @@ import { type AuthorizationServer, configuredServer, referenceOf } from "../disc
 import type { Needs } from "../need.ts";
 import { FLOW_SECONDS, flowContext, flowKey, type FlowRecord, type Journey } from "../connection-records.ts";
 import { chooseScopes, joinScopes, scopeSet } from "../scopes.ts";
-import { callbackUrl, findTarget, type UpstreamTarget } from "../target.ts";
+import { callbackUrl, findTarget, sentResource, type UpstreamTarget } from "../target.ts";
 import { isPassingError, oauthRefusalText } from "../../../shared/http/oauth-error.ts";
 import { exchangeCode } from "./token-endpoint.ts";
 import { UPSTREAM_SETTINGS } from "./upstream-settings.ts";
@@ -168,9 +168,10 @@ export function createFlows(deps: FlowDeps): Flows {
         state,
         code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
         code_challenge_method: "S256",
-        resource,
       };
       for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+      const sent = sentResource(target, resource);
+      if (sent !== undefined) url.searchParams.set("resource", sent);
       if (scopes.length > 0) url.searchParams.set("scope", scopes.join(" "));
       return { ok: true, url: url.href };
     },
@@ -213,7 +214,7 @@ export function createFlows(deps: FlowDeps): Flows {
           server: flow.server,
           client: flow.client,
           ...(await deps.clients.credentialsOf(flow.client, route, flow.server)),
-          resource: flow.resource,
+          resource: sentResource(target, flow.resource),
           upstreamUrl: flow.upstreamUrl,
           reach: target.reach,
           settings: snapshot.settings,

@@ -54,7 +54,8 @@ export interface Asking {
   readonly clientKey?: ClientKey | undefined;
   /** The only issuer that these credentials may go to; undefined for endpoints of the configuration. */
   readonly boundIssuer: string | undefined;
-  readonly resource: string;
+  /** undefined: is not sent. */
+  readonly resource: string | undefined;
   /** Address of the upstream that the token is for: its own origin may speak its own scheme. */
   readonly upstreamUrl: string;
   /** As the route of that upstream has it. */
@@ -136,7 +137,7 @@ async function requestTokens(
       client,
       authOf(asking),
       grantType,
-      { ...parameters, resource: asking.resource },
+      asking.resource === undefined ? { ...parameters } : { ...parameters, resource: asking.resource },
       call.options,
     );
     const answer = await oauth.processGenericTokenEndpointResponse(serverOf(asking), client, response);

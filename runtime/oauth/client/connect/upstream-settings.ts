@@ -5,5 +5,6 @@ export const UPSTREAM_SETTINGS: OAuthSettings = {
   client: "client_id and client_secret in upstream_oauth2",
   scopes: "scopes in upstream_oauth2",
   parameters: "authorization_url_params in upstream_oauth2",
+  resource: "send_resource: false in upstream_oauth2",
   redirectUri: "the route's /.gateway/mcp/callback",
 };

@@ -21,7 +21,7 @@ import {
 } from "../connect/token-endpoint.ts";
 import type { ClientReference, ServerReference } from "../connection-records.ts";
 import { isSameIssuer, referenceOf } from "../discovery/metadata.ts";
-import { canConnect, currentRoute, findTarget, type UpstreamTarget } from "../target.ts";
+import { canConnect, currentRoute, findTarget, sentResource, type UpstreamTarget } from "../target.ts";
 import type { Refused } from "../tokens/token-records.ts";
 import { createAccessFinder, type FindAccessDeps } from "./find-access.ts";
 
@@ -63,7 +63,7 @@ export function createAskGrant(deps: AskGrantDeps): AskGrant {
     server,
     client,
     ...(await deps.clients.credentialsOf(client, currentRoute(deps.snapshots, target), server)),
-    resource,
+    resource: sentResource(target, resource),
     upstreamUrl: target.url,
     reach: target.reach,
     settings: deps.snapshots.current().settings,

@@ -20,7 +20,7 @@ import {
 import { configuredServer, referenceOf } from "../discovery/metadata.ts";
 import type { Needs } from "../need.ts";
 import { joinScopes } from "../scopes.ts";
-import { currentRoute, type UpstreamTarget } from "../target.ts";
+import { currentRoute, sentResource, type UpstreamTarget } from "../target.ts";
 import { revokeToken, type TokenSet } from "../connect/token-endpoint.ts";
 import { createUpstreamTokenRecords, NONE, type Held, type SealedTokens } from "./token-records.ts";
 import { createRefresher, type RefreshDeps } from "./token-refresh.ts";
@@ -85,7 +85,7 @@ export function createUpstreamTokenStore(deps: UpstreamTokenStoreDeps): Upstream
       server,
       client: record.client,
       ...(await deps.clients.credentialsOf(record.client, currentRoute(deps.snapshots, target), server)),
-      resource: record.resource,
+      resource: sentResource(target, record.resource),
       upstreamUrl: target.url,
       reach: target.reach,
       settings: deps.snapshots.current().settings,

@@ -8,7 +8,13 @@ import {
   type OAuthErrorBody,
 } from "../../../../runtime/shared/http/oauth-error.ts";
 
-const SETTINGS = { client: "CLIENT", scopes: "SCOPES", parameters: "PARAMETERS", redirectUri: "REDIRECT" };
+const SETTINGS = {
+  client: "CLIENT",
+  scopes: "SCOPES",
+  parameters: "PARAMETERS",
+  resource: "RESOURCE",
+  redirectUri: "REDIRECT",
+};
 
 describe("oauthErrorText()", () => {
   test.each<readonly [string, OAuthErrorBody, string]>([
@@ -71,6 +77,8 @@ describe("settingToChange()", () => {
     ["Keycloak, secret", "unauthorized_client", "Invalid client or Invalid client credentials", "check CLIENT"],
     ["Entra, secret", "invalid_client", "AADSTS7000215: Invalid client secret provided.", "check CLIENT"],
     ["scopes", "invalid_scope", "Invalid scopes: openid groups", "check SCOPES"],
+    ["no resources", "invalid_target", "", "set RESOURCE"],
+    ["Entra, resources", "invalid_request", "AADSTS9010010: The resource parameter …", "set RESOURCE"],
     ["another parameter", "invalid_request", "invalid prompt", "check PARAMETERS"],
     ["a refusal", "access_denied", "The user said no", undefined],
   ])("%s", (_what, error, error_description, expected) => {
