@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { createTestClock } from "../support/clock.ts";
 import { startUpstreamGateway, STATIC_SECRET, type UpstreamGateway } from "../support/upstream-gateway.ts";
+import { serverMetadata } from "../support/upstream-service.ts";
 
 const CLIENT = `client_id: static-client, client_secret: ${STATIC_SECRET}`;
 const found = (more: string): string => `upstream_oauth2: { ${CLIENT}${more} }`;
@@ -14,7 +15,11 @@ beforeAll(async () => {
     clock,
     change: (yaml) => yaml.replace(found(""), found(", send_resource: false")),
   });
-  bench.service.switches.refusesResource = true;
+  const { origin, switches } = bench.service;
+  switches.refusesResource = true;
+  switches.serverMetadata = serverMetadata(origin, {
+    grant_types_supported: ["authorization_code", "refresh_token", "client_credentials"],
+  });
 });
 afterAll(() => bench?.close());
 
@@ -34,4 +39,21 @@ test("neither the authorization request nor code and refresh have it", async () 
   expect(grants).toContainEqual(["authorization_code", false]);
   expect(grants).toContainEqual(["refresh_token", false]);
   expect(grants.filter(([, hasResource]) => hasResource)).toEqual([]);
+});
+
+test("nor does a request of the gateway's own client", async () => {
+  const { service } = bench;
+  service.switches.token = (form, response) => {
+    service.accessTokens.set("of-the-client", { clientId: "static-client", scope: "", resource: "" });
+    const status = form.has("resource") ? 400 : 200;
+    const body = { access_token: "of-the-client", token_type: "Bearer", expires_in: 600 };
+    return Boolean(response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body)));
+  };
+  const direct = found(", send_resource: false, client_credentials: true");
+  await bench.gateway.reconfigure(bench.yaml((yaml) => yaml.replace(found(", send_resource: false"), direct)));
+  const before = service.tokenRequests.length;
+  const client = await bench.signIn("found", { user: "alice@example.com" });
+  expect((await bench.call("found", client.tokens.access_token)).status).toBe(200);
+  expect(service.tokenRequests.slice(before).map((form) => form.get("grant_type"))).toEqual(["client_credentials"]);
+  expect(service.tokenRequests.at(-1)?.has("resource")).toBe(false);
 });
