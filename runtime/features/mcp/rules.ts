@@ -33,7 +33,7 @@ function oauthRules(oauth: UpstreamOAuthDoc, report: Report): void {
     report(errorAt(["endpoint"], 'needs "client_id" beside it, or must be left out so that everything is discovered'));
   }
   if (oauth.send_resource === false && oauth.resource !== undefined)
-    report(errorAt(["resource"], 'stands beside "send_resource: false", with which it is not sent'));
+    report(errorAt(["resource"], 'is not sent with "send_resource: false", must be omitted'));
   const [direct, ...others] = DIRECT.filter((name) => oauth[name] !== undefined && oauth[name] !== false);
   for (const other of others) report(errorAt([other], `stands beside "${direct}", must be the only one of them`));
   if (direct === undefined) {

@@ -14,7 +14,7 @@ test.each<readonly [string, string, string, "first" | "refreshed"]>([
   ["a refresh before this sign-in", first, idToken({ iat: 50, sid: "laptop" }), "first"],
   ["no sessions at all", idToken({ iat: 100 }), idToken({ iat: 200 }), "refreshed"],
   ["no refresh", first, "", "first"],
-  ["what is no JWT", first, "opaque", "first"],
+  ["what is not a JWT", first, "opaque", "first"],
 ])("%s", (_what, own, refreshed, expected) => {
   expect(newestOfSession(own, refreshed)).toBe(expected === "first" ? own : refreshed);
 });
