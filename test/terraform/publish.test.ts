@@ -55,6 +55,12 @@ describe("createFileTarget()", () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
+  test("written without a claim it is nobody's", async () => {
+    await target().write(text(), null, "one");
+    await target().write(text({ a: {} }), digest(text()));
+    expect(readdirSync(directory)).toEqual(["team.json"]);
+  });
+
   test("takes what stands in place of a claim for none", async () => {
     await target().write(text(), null);
     writeFileSync(`${path()}.claim`, "no claim\n");

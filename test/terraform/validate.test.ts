@@ -185,6 +185,13 @@ describeTerraform("terraform validate", (terraform) => {
     expect(found[0]?.detail).toContain(path);
   });
 
+  test("an MCP route where only the gateway's own file may have turned MCP on", async () => {
+    const found = await validate(`owner = "team"\n${route("app", "mcp {\n server {}\n }")}`);
+    expect(found.map(({ detail }) => detail).join("\n")).toContain(
+      "the MCP route answers 503 unless the gateway's own file sets it to true",
+    );
+  });
+
   test("a bad owner", async () => {
     const [found] = await validate('owner = "../team"');
     expect(found).toMatchObject({ severity: "error", code: 'owner = "../team"' });

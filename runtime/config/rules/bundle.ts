@@ -240,7 +240,10 @@ function* settingProblems({ boot, settings, slices }: Bundle): Iterable<SettingP
   const mcpRoutes = routes.filter((route) => route.valid.mcp).length;
   if (mcpRoutes > 0 && settings.runtime_flags?.mcp !== true) {
     const answers = mcpRoutes === 1 ? "the MCP route answers" : `${mcpRoutes} MCP routes answer`;
-    const message = `leaves MCP off, so ${answers} 503; to enable it set "runtime_flags.mcp" to true`;
+    const message =
+      boot === undefined && settings.runtime_flags?.mcp === undefined
+        ? `does not set "runtime_flags.mcp", so ${answers} 503 unless the gateway's own file sets it to true`
+        : `leaves MCP off, so ${answers} 503; to enable it set "runtime_flags.mcp" to true`;
     yield { setting: "runtime_flags", severity: "warning", message };
   }
   const clients = routes.some((route) => route.valid.mcp?.client);

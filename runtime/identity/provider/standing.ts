@@ -36,6 +36,11 @@ interface Known {
   readonly unconfirmed: Map<string, number>;
 }
 
+function oldestOf(users: ReadonlyMap<string, number>): string {
+  const [oldest = ""] = users.keys();
+  return oldest;
+}
+
 export function createProviderStanding(clock: Clock): ProviderStanding {
   const providers = new Map<string, Known>();
   const knownOf = (url: string): Known => {
@@ -69,7 +74,8 @@ export function createProviderStanding(clock: Clock): ProviderStanding {
       const verdict = isRefusal ? refused(known, userId, code === "idp.refused") : "unavailable";
       if (verdict === "refused") return verdict;
       const sinceMs = known.unconfirmed.get(userId) ?? clock.now();
-      if (known.unconfirmed.size < MAX_USERS) known.unconfirmed.set(userId, sinceMs);
+      known.unconfirmed.set(userId, sinceMs);
+      if (known.unconfirmed.size > MAX_USERS) known.unconfirmed.delete(oldestOf(known.unconfirmed));
       return clock.now() - sinceMs >= limitMs && known.confirmedMs > sinceMs ? "unconfirmed" : verdict;
     },
   };

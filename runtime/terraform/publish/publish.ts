@@ -150,7 +150,8 @@ export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: File
         refuseForeign(published);
         refuseStale(published, { path, owner, expected, next: text });
         // First: a process that is killed between the two has taken the slice over, and changed nothing of it.
-        if (claim !== "") await replaceFile(claimPath, `${claim}\n`, mode);
+        if (claim === "") await rm(claimPath, { force: true });
+        else await replaceFile(claimPath, `${claim}\n`, mode);
         await replaceFile(path, text, mode);
       });
       return [];

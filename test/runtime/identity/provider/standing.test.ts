@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+
+import { createProviderStanding } from "../../../../runtime/identity/provider/standing.ts";
+import { GatewayError } from "../../../../runtime/shared/errors.ts";
+import { createTestClock } from "../../../support/clock.ts";
+
+const HOUR_MS = 3_600_000;
+const ISSUER = "https://idp.example.com";
+const UNAVAILABLE = new GatewayError("idp.unavailable", "500");
+
+test("a user behind ten thousand without a usable response is known as well", () => {
+  const clock = createTestClock();
+  const standing = createProviderStanding(clock);
+  for (let index = 0; index < 10_000; index += 1) standing.failed(ISSUER, `u-${index}`, UNAVAILABLE, HOUR_MS);
+  expect(standing.failed(ISSUER, "mallory", UNAVAILABLE, HOUR_MS)).toBe("unavailable");
+  clock.advance(HOUR_MS);
+  standing.confirmed(ISSUER, "alice");
+  expect(standing.failed(ISSUER, "mallory", UNAVAILABLE, HOUR_MS)).toBe("unconfirmed");
+});
