@@ -91,6 +91,8 @@ const DEFAULT_MODE = 0o644;
 
 export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: FileTargetOptions): Target {
   const path = resolve(directory, `${owner}.json`);
+  // A file of its own: the slices of two resources that say the same are the same, byte for byte.
+  const claimPath = `${path}.claim`;
 
   async function read(known?: KnownText): Promise<Published> {
     let text: string;
@@ -103,9 +105,6 @@ export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: File
     const published = readSliceText(text, known);
     return published.kind === "slice" ? { ...published, claim: await readClaim() } : published;
   }
-
-  // Beside the slice: the file of two resources that say the same stays the same, byte for byte.
-  const claimPath = `${path}.claim`;
 
   async function readClaim(): Promise<string | undefined> {
     try {
@@ -125,9 +124,9 @@ export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: File
   }
 
   /** What the work finds is what it replaces: no other process changes the file meanwhile. */
-  async function locked(verb: string, work: () => Promise<void>): Promise<void> {
+  async function locked<T>(verb: string, work: () => Promise<T>): Promise<T> {
     try {
-      await withFileLock(path, work);
+      return await withFileLock(path, work);
     } catch (error) {
       if (error instanceof GatewayError) throw error;
       throw new GatewayError("publish.write", `Cannot ${verb} "${path}": ${errorText(error)}`, { cause: error });
@@ -157,16 +156,12 @@ export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: File
       return [];
     },
     async remove(expected, claim) {
-      let isRemoved = true;
-      if ((await read()).kind === "absent") return isRemoved;
-      await locked("remove", async () => {
+      if ((await read()).kind === "absent") return true;
+      return locked("remove", async () => {
         const published = await read();
-        if (published.kind === "absent") return;
+        if (published.kind === "absent") return true;
         refuseForeign(published);
-        if (published.kind === "slice" && published.claim !== undefined && published.claim !== claim) {
-          isRemoved = false;
-          return;
-        }
+        if (published.kind === "slice" && published.claim !== undefined && published.claim !== claim) return false;
         if (published.kind === "slice" && expected !== "" && published.digest !== expected)
           throw new GatewayError(
             "publish.conflict",
@@ -174,8 +169,8 @@ export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: File
           );
         await removeFile(path);
         await rm(claimPath, { force: true });
+        return true;
       });
-      return isRemoved;
     },
   };
 }
