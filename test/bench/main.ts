@@ -9,7 +9,7 @@
  *
  *   --report DIR   a report instead: DIR/report.html and report.json (rounds 7, seconds 1); --quick for a look of two minutes,
  *                  --only compare,latency,curves,routes,memory,start
- *   --guard OLD_CHECKOUT   this checkout's CPU a request beside another one's (rounds 4 of each of five starts, seconds 1); exit
+ *   --guard OLD_CHECKOUT   this checkout's CPU a request beside another one's (rounds 3 of each of 36 starts, seconds 0.4); exit
  *                  code 1 where the median is above 1.05 times as much
  *   --install   the other proxies, from Debian's packages; measures nothing
  */
@@ -59,8 +59,8 @@ if (values.report !== undefined) {
     only: values.only.split(","),
   });
 } else if (values.guard !== undefined) {
-  const durationMs = Number(seconds ?? 1) * 1000;
-  await runGuard({ old: values.guard, rounds: Number(rounds ?? 4), durationMs, connections });
+  const durationMs = Number(seconds ?? 0.4) * 1000;
+  await runGuard({ old: values.guard, rounds: Number(rounds ?? 3), durationMs, connections });
 } else if (!values.install) {
   await benchAll({
     rounds: Number(rounds ?? 7),

@@ -27,10 +27,12 @@ export interface RoundsOptions {
   readonly warmUpMs?: number;
   /** Each second round goes over the cases from the last one to the first. */
   readonly isMirrored?: boolean;
+  /** All cases run at the same time instead of in turn: what the machine does within milliseconds hits all alike. */
+  readonly isTogether?: boolean;
 }
 
 export async function measureRounds(cases: readonly Case[], options: RoundsOptions): Promise<readonly Samples[]> {
-  const { rounds, durationMs, warmUpMs = 1000, isMirrored = false } = options;
+  const { rounds, durationMs, warmUpMs = 1000, isMirrored = false, isTogether = false } = options;
   const all = cases.map(({ name }) => ({
     name,
     cpuMicros: [] as number[],
@@ -41,17 +43,19 @@ export async function measureRounds(cases: readonly Case[], options: RoundsOptio
   }));
   const order = cases.map((each, index) => ({ each, row: all[index] }));
   for (let round = warmUpMs > 0 ? -1 : 0; round < rounds; round += 1) {
-    for (const { each, row } of isMirrored && round % 2 === 1 ? order.toReversed() : order) {
+    const measure = async ({ each, row }: (typeof order)[number]): Promise<void> => {
       const before = cpuNanoseconds(each.pid);
       const result = await each.run(round < 0 ? warmUpMs : durationMs);
       const cpu = cpuNanoseconds(each.pid) - before;
-      if (round < 0 || row === undefined) continue;
+      if (round < 0 || row === undefined) return;
       row.cpuMicros.push(cpu / 1000 / Math.max(1, result.requests));
       row.requestsPerSecond.push(result.requests / result.seconds);
       row.p50.push(result.p50);
       row.p99.push(result.p99);
       row.errors += result.errors;
-    }
+    };
+    if (isTogether) await Promise.all(order.map(measure));
+    else for (const each of isMirrored && round % 2 === 1 ? order.toReversed() : order) await measure(each);
   }
   return all;
 }

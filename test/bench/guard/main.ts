@@ -1,8 +1,9 @@
 /**
  * `npm run bench -- --guard OLD_CHECKOUT`: the gateway of another checkout beside the one of this checkout, CPU a request.
  *
- * Both run at the same time and are asked in turn (A B B A …), so that what the machine does hits both; and both are started
- * anew several times, since two processes of the same code differ by some per cent (what was compiled when, what lies where).
+ * Both are asked at the same time and share one core, so that what the machine does within milliseconds hits both. Two processes
+ * of the same code differ by a tenth for as long as they run (what was compiled when, what lies where), whatever the number of
+ * rounds: only many starts tell, each with few rounds.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -22,19 +23,25 @@ import { type GuardFigure, judge, MOST, type Start, verdictOf } from "./verdict.
 
 export interface GuardArguments {
   readonly old: string;
-  /** Of each start; whole turns of A B B A want an even number. */
+  /** Of each start. */
   readonly rounds: number;
   readonly durationMs: number;
   readonly connections: number;
 }
 
 const ROOT = resolve(import.meta.dirname, "../../..");
-const STARTS = 5;
+/** Even: each side is started first, and asked first, in half of them. */
+const STARTS = 36;
 const CASES = [
   { name: "get", title: "GET with session" },
   { name: "mcp-get", title: "MCP GET with External Token" },
   { name: "mcp-post", title: "POST tools/call of 4 KiB" },
 ] as const;
+
+interface Side {
+  readonly name: "old" | "now";
+  readonly checkout: string;
+}
 
 export async function runGuard(args: GuardArguments): Promise<void> {
   const old = resolve(args.old);
@@ -48,10 +55,14 @@ export async function runGuard(args: GuardArguments): Promise<void> {
   }
   const progress = startProgress();
   const before = lookAround();
+  const sides: readonly Side[] = [
+    { name: "old", checkout: old },
+    { name: "now", checkout: ROOT },
+  ];
   const starts = CASES.map((): Start[] => []);
   for (let start = 1; start <= STARTS; start += 1) {
     const show = (what: string): void => progress.show(`start ${start} of ${STARTS}: ${what}`);
-    const found = await measureStart(old, args, show);
+    const found = await measureStart(start % 2 === 1 ? sides : sides.toReversed(), args, show);
     for (const [index, each] of found.entries()) starts[index]?.push(each);
   }
   progress.end();
@@ -62,7 +73,7 @@ export async function runGuard(args: GuardArguments): Promise<void> {
 
 /** Both, started now; a figure for each of CASES. */
 async function measureStart(
-  old: string,
+  sides: readonly Side[],
   { rounds, durationMs, connections }: GuardArguments,
   show: (what: string) => void,
 ): Promise<readonly Start[]> {
@@ -78,10 +89,7 @@ async function measureStart(
     const upstream = await start("rest", process.execPath, join(ROOT, "test/bench/common/upstream.ts"));
     const origin = `http://127.0.0.1:${upstream.port}`;
     const gateways = [];
-    for (const [name, checkout] of [
-      ["old", old],
-      ["now", ROOT],
-    ] as const) {
+    for (const { name, checkout } of sides) {
       const gateway = await startGateway({ directory, name, upstream: origin, start, checkout, logLevel: "error" });
       closers.unshift(gateway.close);
       gateways.push({ name, ...gateway });
@@ -97,8 +105,9 @@ async function measureStart(
         }[name]();
         return { name: side, pid, run: (ms) => load({ port, request, connections, durationMs: ms }) };
       });
-      const options = { rounds, durationMs, warmUpMs: 1500, isMirrored: true };
-      const [before, now] = await measureRounds(cases, options);
+      const options = { rounds, durationMs, warmUpMs: 1500, isTogether: true };
+      const measured = await measureRounds(cases, options);
+      const [before, now] = ["old", "now"].map((side) => measured.find((each) => each.name === side));
       if (!before || !now || before.errors + now.errors > 0) {
         throw new Error(`${title}: ${before?.errors} requests failed in the old checkout, ${now?.errors} in this one`);
       }
