@@ -19,19 +19,23 @@ export type LogLine =
   | { readonly kind: "record"; readonly message: string; readonly value: Members; readonly problem?: string }
   /** A JSON object of another log. */
   | { readonly kind: "json"; readonly value: Members }
-  /** It starts as an object, and is not one. */
-  | { readonly kind: "broken"; readonly problem: string }
+  /** It starts as an object, and is not one, or is too deep to be read. */
+  | { readonly kind: "broken"; readonly problem: string; readonly isDeep?: true }
   | { readonly kind: "text" };
 
 const TEXT: LogLine = { kind: "text" };
 const SERVICE = "authorize";
 /** A byte order mark, then white space as JSON has it. */
+/** Ours have some 70: 64 of a message, in a record. */
+const MAX_LEVELS = 128;
+const TOO_DEEP: LogLine = { kind: "broken", problem: `it is nested deeper than ${MAX_LEVELS} levels`, isDeep: true };
 const OBJECT_START = /^\ufeff?[ \t\r\n]*\{/;
 
 /** @param bytes without the line end */
 export function readLogLine(bytes: Buffer): LogLine {
   const text = bytes.toString("utf8");
   if (!OBJECT_START.test(text)) return TEXT;
+  if (isDeeper(bytes)) return TOO_DEEP;
   let value: unknown;
   try {
     value = JSON.parse(text.startsWith("\ufeff") ? text.slice(1) : text);
@@ -47,6 +51,24 @@ export function readLogLine(bytes: Buffer): LogLine {
   if (isText && repeated.first === undefined) return { kind: "record", message, value };
   return { kind: "record", message, value, problem: isText ? repeatedProblem(repeated.first) : "it is no UTF-8" };
 }
+
+/** Before a value is made: a million levels take seconds. Of what is no JSON the outcome says nothing. */
+function isDeeper(bytes: Buffer): boolean {
+  let depth = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) {
+      for (at += 1; at < bytes.length && bytes[at] !== QUOTE; at += 1) if (bytes[at] === BACKSLASH) at += 1;
+      // `[` and `{`, `]` and `}`
+    } else if (byte === 0x5b || byte === 0x7b) {
+      depth += 1;
+      if (depth > MAX_LEVELS) return true;
+    } else if (byte === 0x5d || byte === 0x7d) depth -= 1;
+  }
+  return false;
+}
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 
 interface Repeated {
   /** A name that an object of the line has twice; readers take one of the two members, and not the same one. */

@@ -81,7 +81,8 @@ export function startVerification({ verifiers, heads }: Pick<VerifyInput, "verif
     const isOfRun =
       line.kind === "record" && (OF_RUNS.has(line.message) || "seq" in line.value || "instance" in line.value);
     // A line that was begun has no end; this one has both.
-    if (isOfRun || COMPLETE.test(bytes.toString("latin1", Math.max(0, bytes.length - 80))))
+    if (line.kind === "broken" && line.isDeep === true) findings.add({ kind: "broken", place, note: line.problem });
+    else if (isOfRun || COMPLETE.test(bytes.toString("latin1", Math.max(0, bytes.length - 80))))
       findings.add({ kind: "changed", place });
     else if (line.kind === "record") unchained += 1;
     else if (line.kind === "broken" && bytes.subarray(0, LINE_START.length).equals(LINE_START)) {

@@ -328,3 +328,19 @@ test("a forgotten record leaves its digest, which the tree goes on with", async 
   expect(line).toMatch(/"salt":"[\w-]{22}"\}\n$/);
   expect(readFileSync(file(stub), "utf8")).not.toContain('"n":');
 });
+
+test.each([
+  ["lists", (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`],
+  ["objects", (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`],
+])("a line of %s in each other is not read, and is named", async (_, nested) => {
+  const line = (levels: number): string => `{"service":"authorize","a":${nested(levels - 1)}}`;
+  const problem = "it is nested deeper than 128 levels";
+  expect(readLogLine(Buffer.from(line(128)))).toMatchObject({ kind: "record" });
+  expect(readLogLine(Buffer.from(line(129)))).toMatchObject({ kind: "broken", problem });
+  // In a text it is no nesting.
+  expect(readLogLine(Buffer.from(`{"service":"authorize","a":"\\"${"[".repeat(500)}"}`))).toMatchObject({
+    kind: "record",
+  });
+  const { result, findings } = await verify(`${line(128)}\n${line(100_000)}\n`);
+  expect([result, findings]).toMatchObject(["found", [{ kind: "broken", note: problem, place: { line: 2 } }]]);
+});
