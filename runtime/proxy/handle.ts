@@ -8,7 +8,6 @@
 import type { Snapshot, Snapshots } from "../config/snapshot.ts";
 import { createMaglevTables } from "../features/balancing/apply-maglev-tables.ts";
 import { createUpstreamStates, statusOf, type UpstreamStatus } from "../features/balancing/apply-state.ts";
-import { poolKeyOf } from "../features/connection/pool-key.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { respondError } from "../http/respond.ts";
@@ -36,6 +35,7 @@ import { firstChecks, type ClientCertificateDeps } from "./first-checks.ts";
 import { forward } from "./forwarding/forward.ts";
 import type { ForwardDeps } from "./forwarding/forwarding.ts";
 import { createHopCounter } from "./forwarding/hop-count.ts";
+import { createNamedPools } from "./forwarding/named-pools.ts";
 import { fetchProviderTokens } from "./forwarding/provider-tokens.ts";
 import type { RequestHeaderDeps } from "./forwarding/request-headers.ts";
 import { createStreams, type Streams } from "./forwarding/streams.ts";
@@ -73,6 +73,7 @@ import {
   type SignInDeps,
 } from "./web-route.ts";
 import { task } from "../shared/faults/guard.ts";
+import { createTurns } from "../shared/changes/turns.ts";
 
 /** What steps and the ways upstream ask of the rest of the gateway, each for itself. */
 export interface ProxyDeps
@@ -135,7 +136,9 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
   const approvalStates = createApprovalStates(deps);
   const holds = createApprovalHolds();
   const states = createUpstreamStates();
-  const checks = createHealthChecks({ transport, log: deps.log });
+  const turns = createTurns();
+  const checks = createHealthChecks({ transport, log: deps.log, turns });
+  const pools = createNamedPools();
   const maglevTables = createMaglevTables();
   const listChanges = createListChanges(deps);
   const follow = (next: Snapshot): void => {
@@ -216,9 +219,7 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
     snapshot = next;
     streams.reconsider(next);
     // Not between two requests that wait for the swap.
-    setImmediate(
-      task("the end of connections that no route asks for", () => transport.retain(poolKeysOf(next, checks))),
-    );
+    setImmediate(task("the end of connections that no route asks for", () => turns.add(endConnections(next))));
   });
 
   return {
@@ -280,6 +281,11 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
     },
   };
 
+  function* endConnections({ routes }: Snapshot): Generator<void> {
+    yield* pools.follow(routes);
+    transport.retain({ has: (key) => pools.has(key) || checks.usesPool(key) });
+  }
+
   function idleWithin(timeoutMs: number): Promise<void> {
     if (underWay === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -290,10 +296,4 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
       };
     });
   }
-}
-
-function poolKeysOf(snapshot: Snapshot, checks: HealthChecks): ReadonlySet<string> {
-  const keys = new Set<string>(checks.poolKeys());
-  for (const { to } of snapshot.routes) for (const upstream of to) keys.add(poolKeyOf(upstream));
-  return keys;
 }

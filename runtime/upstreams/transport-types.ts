@@ -69,6 +69,6 @@ export interface Transport {
   /** Counts a request that goes another way. @returns gives its place back; undefined when there is none */
   reserve(upstream: Upstream, party?: CallParty): (() => void) | undefined;
   /** Closes the connections that no route asks for any more, once their requests are done. @param keys see `poolKeyOf` */
-  retain(keys: ReadonlySet<string>): void;
+  retain(keys: Pick<ReadonlySet<string>, "has">): void;
   close(): Promise<void>;
 }

@@ -5,6 +5,7 @@
 import type { BalancedRoute } from "./compiled.ts";
 import type { Upstream } from "../connection/compiled.ts";
 import { poolKeyOf } from "../connection/pool-key.ts";
+import { changedMembers } from "../../shared/changes/changed-members.ts";
 
 /** The latest word of one health check. */
 export interface CheckResult {
@@ -63,12 +64,22 @@ export function addressOf({ origin, basePath }: Upstream): string {
 
 /** The states of a route's upstreams, in the order of `to`. */
 const byRoute = new WeakMap<BalancedRoute, readonly UpstreamState[]>();
+/** Of the route's version before, until its own are made. */
+const inherited = new WeakMap<BalancedRoute, readonly UpstreamState[]>();
 
+/** Made when they are first asked for: a change of many routes does not wait for all of them. */
 export function statesOf(route: BalancedRoute): readonly UpstreamState[] {
   let states = byRoute.get(route);
-  if (!states) byRoute.set(route, (states = route.to.map((upstream) => new UpstreamState(route.key, upstream))));
+  if (states) return states;
+  const known = new Map(inherited.get(route)?.map((state) => [keyOf(state.upstream), state]));
+  states = route.to.map((upstream) => known.get(keyOf(upstream)) ?? new UpstreamState(route.key, upstream));
+  byRoute.set(route, states);
+  inherited.delete(route);
   return states;
 }
+
+/** Among the upstreams of a route. */
+const keyOf = (upstream: Upstream): string => `${poolKeyOf(upstream)}\0${upstream.basePath}`;
 
 /** Nothing need be known of an upstream that takes every request whatever happens. */
 export function hasState({ to, balancing }: Pick<BalancedRoute, "to" | "balancing">): boolean {
@@ -110,24 +121,21 @@ export interface UpstreamStates {
 }
 
 export function createUpstreamStates(): UpstreamStates {
-  let known = new Map<string, UpstreamState>();
+  let current: readonly BalancedRoute[] = [];
   return {
     follow({ routes }) {
-      const kept = new Map<string, UpstreamState>();
-      for (const route of routes) {
-        if (!hasState(route)) continue;
-        const keys = route.to.map((upstream) => `${route.key}\0${poolKeyOf(upstream)}\0${upstream.basePath}`);
-        if (!byRoute.has(route)) {
-          const states = route.to.map((upstream, index) => {
-            const key = keys[index] as string;
-            return known.get(key) ?? new UpstreamState(route.key, upstream);
-          });
-          byRoute.set(route, states);
-        }
-        for (const [index, state] of statesOf(route).entries()) kept.set(keys[index] as string, state);
+      const { added, removed } = changedMembers(current, routes);
+      current = routes;
+      const before = new Map(removed.map((route) => [route.key, route]));
+      for (const route of added) {
+        const last = before.get(route.key);
+        // The states, not the route: versions that no request came to would hold each other.
+        const states = last && hasState(last) ? (byRoute.get(last) ?? inherited.get(last)) : undefined;
+        if (states && hasState(route)) inherited.set(route, states);
       }
-      known = kept;
     },
-    all: () => known.values(),
+    *all() {
+      for (const route of current) if (hasState(route)) yield* new Set(statesOf(route));
+    },
   };
 }

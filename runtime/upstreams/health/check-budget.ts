@@ -16,7 +16,7 @@ export interface Wanted {
   readonly perSecond: number;
 }
 
-/** How an owner's checks are spread. */
+/** How an owner's checks are spread: all of them read it whenever they wait. */
 export interface Pace {
   /** By which intervals are longer than written; 1 = as written. */
   readonly stretch: number;

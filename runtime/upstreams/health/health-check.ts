@@ -50,7 +50,9 @@ export class HealthCheck implements CheckResult {
   #against = 0;
   #isFirst = true;
   #stopped = false;
-  #pace: Pace;
+  /** Of its owner, who may change it. */
+  readonly #pace: Pace;
+  /** While it waits for its turn. */
   #cancelTimer: (() => void) | undefined;
   #cancelCheck: (() => void) | undefined;
 
@@ -61,15 +63,17 @@ export class HealthCheck implements CheckResult {
     this.upstream = upstream;
     this.kind = settings.probe.kind;
     this.#settings = settings;
-    this.#next(deps.random() * Math.min(this.#intervalMs, Math.max(FIRST_WITHIN_MS, pace.firstRoundMs)));
   }
 
-  /** How it goes on; a wait that was longer is not waited out. */
-  set pace(pace: Pace) {
-    const isSooner = pace.stretch < this.#pace.stretch;
-    this.#pace = pace;
-    if (!isSooner || this.#cancelCheck) return;
-    this.#cancelTimer?.();
+  begin(): void {
+    const { firstRoundMs } = this.#pace;
+    this.#next(this.#deps.random() * Math.min(this.#intervalMs, Math.max(FIRST_WITHIN_MS, firstRoundMs)));
+  }
+
+  /** Its intervals became shorter: a wait that was longer is not waited out. */
+  hurry(): void {
+    if (!this.#cancelTimer) return;
+    this.#cancelTimer();
     this.#next(this.#deps.random() * this.#intervalMs);
   }
 
@@ -80,14 +84,17 @@ export class HealthCheck implements CheckResult {
   stop(): void {
     this.#stopped = true;
     this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
     this.#cancelCheck?.();
   }
 
   #next(afterMs: number): void {
+    if (this.#stopped) return;
     this.#cancelTimer = this.#deps.schedule(() => this.#check(), afterMs);
   }
 
   #check(): void {
+    this.#cancelTimer = undefined;
     // Its verdict was there, but its answer may go on without end.
     this.#cancelCheck?.();
     this.#cancelCheck = undefined;

@@ -1,16 +1,20 @@
 /**
  * The health checks that the configuration in force asks for: begun when a route comes, stopped when it goes, and kept
  * with what they found as long as upstream and check stay the same. Routes of one owner that check the same upstream alike share
- * one.
+ * one. What follows from a change is proportional to the routes that changed, and done in turns between requests.
  */
 import type { HealthCheck as CheckSettings } from "../../features/balancing/compiled.ts";
+import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import type { Upstream, UpstreamConnect } from "../../features/connection/compiled.ts";
 import type { Log } from "../../shared/log.ts";
 import { sha256 } from "../../shared/canonical-json.ts";
+import { changedMembers } from "../../shared/changes/changed-members.ts";
+import { Counted } from "../../shared/changes/counted.ts";
+import { createTurns, type Turns } from "../../shared/changes/turns.ts";
 import { poolKeyOf } from "../../features/connection/pool-key.ts";
 import type { Transport } from "../transport-types.ts";
-import { createCheckSlots, type Pace, paces, type Wanted } from "./check-budget.ts";
+import { createCheckSlots, type Pace, paces, USUAL_PACE, type Wanted } from "./check-budget.ts";
 import { HealthCheck, type Schedule } from "./health-check.ts";
 import { statesOf, type UpstreamState } from "../../features/balancing/apply-state.ts";
 import { task } from "../../shared/faults/guard.ts";
@@ -20,24 +24,38 @@ export interface HealthChecksDeps {
   readonly log: Log;
   readonly schedule?: Schedule;
   readonly random?: () => number;
+  readonly turns?: Turns;
 }
 
 export interface HealthChecks {
-  follow(snapshot: Snapshot): void;
-  /** Connections that checks use; see `Transport.retain`. */
-  poolKeys(): Iterable<string>;
+  follow(snapshot: Pick<Snapshot, "routes">): void;
+  /** Whether checks have connections with this key; see `Transport.retain`. */
+  usesPool(key: string): boolean;
   readonly size: number;
   close(): void;
 }
 
-export function createHealthChecks(deps: HealthChecksDeps): HealthChecks {
-  const { schedule = afterTime, random = Math.random } = deps;
-  let checks = new Map<string, HealthCheck>();
-  let checked = new Set<UpstreamState>();
+interface OwnChecks {
+  readonly checks: Map<string, { readonly check: HealthCheck; uses: number }>;
+  readonly intervals: Counted<number>;
+  readonly pace: { -readonly [K in keyof Pace]: Pace[K] };
+  /** By which factor the waits under way may be longer than written. */
+  longest: number;
+  /** By how much it was last said that they are stretched. */
+  told: number;
+}
 
+/** Waits that are longer than they should be by less than this are waited out. */
+const SHORTER = 0.9;
+
+export function createHealthChecks(deps: HealthChecksDeps): HealthChecks {
+  const { schedule = afterTime, random = Math.random, turns = createTurns() } = deps;
+  const owners = new Map<string, OwnChecks>();
+  const pools = new Counted<string>();
+  /** Which route's checks a state has: it is handed on to the next version of its route before these are. */
+  const givenBy = new WeakMap<UpstreamState, CompiledRoute>();
   const slots = createCheckSlots();
-  /** Owner → by how much it was last said that its checks are stretched. */
-  let told = new Map<string, number>();
+  let followed: readonly CompiledRoute[] = [];
 
   const onChange = ({ upstream, kind, healthy, lastError }: HealthCheck): void => {
     const fields = { upstream: upstream.origin, check: kind };
@@ -47,80 +65,117 @@ export function createHealthChecks(deps: HealthChecksDeps): HealthChecks {
 
   return {
     get size() {
-      return checks.size;
+      let size = 0;
+      for (const { checks } of owners.values()) size += checks.size;
+      return size;
     },
-    follow(snapshot) {
-      const kept = new Map<string, HealthCheck>();
-      const states = new Set<UpstreamState>();
-      const pacesNow = paces(wantedBy(snapshot));
-      tell(pacesNow);
-      for (const route of snapshot.routes) {
-        const settings = route.balancing?.healthChecks ?? [];
-        if (settings.length === 0) continue;
-        const { owner } = route;
-        const pace = pacesNow.get(owner);
-        for (const state of statesOf(route)) {
-          const { upstream } = state;
-          states.add(state);
-          state.checks = settings.map((each) => {
-            const key = keyOf(owner, upstream, each);
-            let check = kept.get(key) ?? checks.get(key);
-            if (check && pace) check.pace = pace;
-            check ??= new HealthCheck(
-              { transport: deps.transport, schedule, random, takeSlot: () => slots.take(owner), onChange },
-              withOwnConnections(upstream),
-              each,
-              pace,
-            );
-            kept.set(key, check);
-            return check;
-          });
-        }
-      }
-      for (const [key, check] of checks) if (!kept.has(key)) check.stop();
-      // The route stays, its checks went.
-      for (const state of checked) if (!states.has(state)) state.checks = [];
-      checks = kept;
-      checked = states;
+    follow({ routes }) {
+      const { added, removed } = changedMembers(followed, routes);
+      followed = routes;
+      if (added.some(isChecked) || removed.some(isChecked))
+        turns.add(change(added.filter(isChecked), removed.filter(isChecked)));
     },
-    *poolKeys() {
-      for (const { upstream } of checks.values()) yield poolKeyOf(upstream);
-    },
+    usesPool: (key) => pools.has(key),
     close() {
-      for (const check of checks.values()) check.stop();
-      checks.clear();
+      turns.close();
+      for (const { checks } of owners.values()) for (const { check } of checks.values()) check.stop();
+      owners.clear();
     },
   };
 
-  function tell(now: ReadonlyMap<string, Pace>): void {
-    const next = new Map<string, number>();
-    for (const [owner, { stretch }] of now) {
-      const factor = Math.round(stretch * 10) / 10;
-      if (factor <= 1) continue;
-      next.set(owner, factor);
-      if (told.get(owner) !== factor)
-        deps.log.warn({ owner, factor }, "health checks are made less often than written");
+  /** What stays is used by the added routes before the removed ones no longer use it. */
+  function* change(added: readonly CompiledRoute[], removed: readonly CompiledRoute[]): Generator<void> {
+    const fresh: HealthCheck[] = [];
+    for (const route of added) {
+      for (const state of statesOf(route)) {
+        givenBy.set(state, route);
+        state.checks = settingsOf(route).map((settings) => use(route.owner, state.upstream, settings, fresh));
+        yield;
+      }
     }
-    told = next;
-  }
-}
-
-/** What each owner's checks would be, if they were made as written. */
-function wantedBy({ routes }: Snapshot): ReadonlyMap<string, Wanted> {
-  const wanted = new Map<string, Wanted>();
-  const counted = new Set<string>();
-  for (const { owner, balancing, ...route } of routes) {
-    for (const settings of balancing?.healthChecks ?? []) {
-      for (const upstream of route.to) {
-        const key = keyOf(owner, upstream, settings);
-        if (counted.has(key)) continue;
-        counted.add(key);
-        const { checks, perSecond } = wanted.get(owner) ?? { checks: 0, perSecond: 0 };
-        wanted.set(owner, { checks: checks + 1, perSecond: perSecond + 1000 / settings.intervalMs });
+    for (const route of removed) {
+      for (const state of statesOf(route)) {
+        if (givenBy.get(state) === route) state.checks = [];
+        for (const settings of settingsOf(route)) leave(route.owner, state.upstream, settings);
+        yield;
+      }
+    }
+    const hurried = spread();
+    for (const check of fresh) {
+      check.begin();
+      yield;
+    }
+    for (const { checks } of hurried) {
+      for (const { check } of checks.values()) {
+        check.hurry();
+        yield;
       }
     }
   }
-  return wanted;
+
+  function use(owner: string, upstream: Upstream, settings: CheckSettings, fresh: HealthCheck[]): HealthCheck {
+    let own = owners.get(owner);
+    if (!own) {
+      own = { checks: new Map(), intervals: new Counted(), pace: { ...USUAL_PACE }, longest: 1, told: 1 };
+      owners.set(owner, own);
+    }
+    const key = keyOf(upstream, settings);
+    let known = own.checks.get(key);
+    if (!known) {
+      const takeSlot = (): (() => void) | undefined => slots.take(owner);
+      const checkDeps = { transport: deps.transport, schedule, random, takeSlot, onChange };
+      known = { check: new HealthCheck(checkDeps, withOwnConnections(upstream), settings, own.pace), uses: 0 };
+      own.checks.set(key, known);
+      own.intervals.add(settings.intervalMs);
+      pools.add(poolKeyOf(known.check.upstream));
+      fresh.push(known.check);
+    }
+    known.uses += 1;
+    return known.check;
+  }
+
+  function leave(owner: string, upstream: Upstream, settings: CheckSettings): void {
+    const own = owners.get(owner);
+    const key = keyOf(upstream, settings);
+    const known = own?.checks.get(key);
+    if (!own || !known) return;
+    known.uses -= 1;
+    if (known.uses > 0) return;
+    known.check.stop();
+    own.checks.delete(key);
+    own.intervals.remove(settings.intervalMs);
+    pools.remove(poolKeyOf(known.check.upstream));
+    if (own.checks.size === 0) owners.delete(owner);
+  }
+
+  /** @returns owners whose checks wait longer than they must */
+  function spread(): readonly OwnChecks[] {
+    const hurried: OwnChecks[] = [];
+    const wanted = new Map([...owners].map(([owner, own]) => [owner, wantedBy(own)]));
+    for (const [owner, pace] of paces(wanted)) {
+      const own = owners.get(owner) as OwnChecks;
+      Object.assign(own.pace, pace);
+      const { stretch } = pace;
+      const isShorter = stretch < own.longest * SHORTER;
+      if (isShorter) hurried.push(own);
+      own.longest = isShorter ? stretch : Math.max(own.longest, stretch);
+      const factor = Math.round(stretch * 10) / 10;
+      if (factor > 1 && own.told !== factor)
+        deps.log.warn({ owner, factor }, "health checks are made less often than written");
+      own.told = factor;
+    }
+    return hurried;
+  }
+}
+
+const settingsOf = ({ balancing }: CompiledRoute): readonly CheckSettings[] => balancing?.healthChecks ?? [];
+const isChecked = (route: CompiledRoute): boolean => settingsOf(route).length > 0;
+
+/** What an owner's checks would be, if they were made as written. */
+function wantedBy({ checks, intervals }: OwnChecks): Wanted {
+  let perSecond = 0;
+  for (const [intervalMs, count] of intervals.entries()) perSecond += (count * 1000) / intervalMs;
+  return { checks: checks.size, perSecond };
 }
 
 /** A check that waited for one of few connections behind users' requests would say that the upstream is down. */
@@ -130,11 +185,11 @@ function withOwnConnections(upstream: Upstream): Upstream {
   return { ...upstream, connect: { ...connect, poolKey: `health check ${poolKeyOf(upstream)}` } };
 }
 
-/** Of one owner: what one of them asks for does not make another one's checks rarer. */
-function keyOf(owner: string, upstream: Upstream, settings: CheckSettings): string {
+/** Among the checks of one owner: what it asks for does not make another one's checks rarer. */
+function keyOf(upstream: Upstream, settings: CheckSettings): string {
   let digest = digests.get(settings);
   if (digest === undefined) digests.set(settings, (digest = sha256(JSON.stringify(settings))));
-  return `${owner}\0${poolKeyOf(upstream)}\0${upstream.host}\0${digest}`;
+  return `${poolKeyOf(upstream)}\0${upstream.host}\0${digest}`;
 }
 
 /** Of each check once: its path may have megabytes, which each of a thousand upstreams would be named by. */

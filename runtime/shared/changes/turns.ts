@@ -1,0 +1,49 @@
+/**
+ * Work that a change of the configuration brings, in turns between requests: a little is done immediately, the rest later, in the order
+ * in which it was given.
+ *
+ * Promise: however much changes, requests wait for one turn at most. Work that throws ends; what comes after it is done.
+ */
+import { task } from "../faults/guard.ts";
+
+export interface Turns {
+  /** @param work yields after each step, of some 20 µs */
+  add(work: Iterator<unknown>): void;
+  /** What is not done yet is dropped. */
+  close(): void;
+}
+
+/** About two milliseconds. */
+const STEPS_AT_ONCE = 100;
+
+export function createTurns(stepsAtOnce: number = STEPS_AT_ONCE): Turns {
+  let waiting: Iterator<unknown>[] = [];
+  let next: NodeJS.Immediate | undefined;
+
+  const run = (): void => {
+    next = undefined;
+    let steps = 0;
+    try {
+      for (let work = waiting[0]; work && steps < stepsAtOnce; work = waiting[0]) {
+        if (work.next().done === true) waiting.shift();
+        else steps += 1;
+      }
+    } finally {
+      // An iterator that has thrown is done.
+      if (waiting.length > 0) next = setImmediate(later);
+    }
+  };
+  const later = task("what follows from a change of routes", run);
+
+  return {
+    add(work) {
+      waiting.push(work);
+      if (!next) later();
+    },
+    close() {
+      clearImmediate(next);
+      next = undefined;
+      waiting = [];
+    },
+  };
+}

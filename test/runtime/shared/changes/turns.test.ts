@@ -1,0 +1,67 @@
+/** Work in turns: others wait for one turn at most, and nothing is lost. */
+import { afterEach, expect, test } from "vitest";
+
+import { changedMembers } from "../../../../runtime/shared/changes/changed-members.ts";
+import { onFault } from "../../../../runtime/shared/faults/faults.ts";
+import { createTurns } from "../../../../runtime/shared/changes/turns.ts";
+
+const done: string[] = [];
+afterEach(() => void done.splice(0));
+
+function* steps(name: string, count: number): Generator<void> {
+  for (let step = 1; step <= count; step += 1) {
+    done.push(`${name}${step}`);
+    yield;
+  }
+}
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test("a little is done immediately; more gives way to others, in the order in which it was given", async () => {
+  const turns = createTurns(3);
+  turns.add(steps("a", 2));
+  expect(done).toEqual(["a1", "a2"]);
+
+  turns.add(steps("b", 4));
+  turns.add(steps("c", 1));
+  expect(done.slice(2)).toEqual(["b1", "b2", "b3"]);
+  await turn();
+  expect(done.slice(2)).toEqual(["b1", "b2", "b3", "b4", "c1"]);
+});
+
+test("work that throws ends and is told; what comes after it is done", async () => {
+  const told: unknown[] = [];
+  const leave = onFault(({ what, error }) => told.push([what, (error as Error).message]));
+  const turns = createTurns(2);
+  turns.add(
+    (function* () {
+      yield* steps("a", 2);
+      throw new Error("no");
+    })(),
+  );
+  turns.add(steps("b", 1));
+  await turn();
+  await turn();
+  leave();
+  expect(told).toEqual([["what follows from a change of routes", "no"]]);
+  expect(done).toEqual(["a1", "a2", "b1"]);
+});
+
+test("what is not done when it is closed is dropped", async () => {
+  const turns = createTurns(1);
+  turns.add(steps("a", 3));
+  turns.close();
+  await turn();
+  expect(done).toEqual(["a1"]);
+});
+
+test.each([
+  ["abc", "abc", "", ""],
+  ["abc", "adc", "d", "b"],
+  ["abcd", "bcda", "", ""],
+  ["", "ab", "ab", ""],
+  ["ab", "", "", "ab"],
+  ["abcde", "xbdy", "xy", "ace"],
+])("from %j to %j: %j is added, %j removed", (before, after, added, removed) => {
+  const changed = changedMembers([...before], [...after]);
+  expect([changed.added.join(""), changed.removed.join("")]).toEqual([added, removed]);
+});
