@@ -33,6 +33,8 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #owner: ExchangeOwner;
+  /** Until it leaves, with a first piece of the body or alone: a mistake meanwhile is still answered 500. */
+  #pending: { readonly status: number; readonly headers: readonly string[] } | undefined;
   #wrote = false;
   #countsUnsent = false;
   #givesBack = false;
@@ -64,6 +66,7 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
   }
 
   get status(): number {
+    if (this.#pending) return this.#pending.status;
     if (this.#response.headersSent) return this.#response.statusCode;
     return this.started ? 101 : 0;
   }
@@ -90,12 +93,14 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
   }
 
   start(status: number, headers: readonly string[]): void {
-    this.#head(status, headers);
+    this.started = true;
+    this.#pending = { status, headers };
     // The body may come much later (a stream): the head must not wait for it, but may leave together with a first chunk.
     process.nextTick(flushHead, this);
   }
 
   write(chunk: Buffer | string): boolean {
+    this.#headPending();
     this.#wrote = true;
     const takesMore = this.#response.write(chunk);
     if (!takesMore) this.#countUnsent();
@@ -107,6 +112,7 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
   }
 
   end(chunk?: Buffer | string, trailers: readonly string[] = NONE): void {
+    this.#headPending();
     // Node leaves them out where the body does not come in chunks.
     if (trailers.length > 0) this.#response.addTrailers(pairsOf(trailers));
     if (chunk === undefined || chunk.length === 0) this.#response.end();
@@ -122,6 +128,13 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
     if (this.hasBody && !this.#request.complete) this.closesConnection ||= this.#isLong();
     this.#head(status, headers);
     this.end(body);
+  }
+
+  override takeBack(): boolean {
+    if (!this.#pending || this.#response.closed) return false;
+    this.#pending = undefined;
+    this.started = false;
+    return true;
   }
 
   abort(): void {
@@ -175,7 +188,15 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
 
   /** Sends the head alone when nothing has been written with it by now. For `start()`. */
   flush(): void {
+    this.#headPending();
     if (!this.#wrote && !this.#response.writableEnded) this.#response.flushHeaders();
+  }
+
+  #headPending(): void {
+    if (!this.#pending) return;
+    const { status, headers } = this.#pending;
+    this.#head(status, headers);
+    this.#pending = undefined;
   }
 
   #head(status: number, headers: readonly string[]): void {

@@ -120,8 +120,7 @@ export function createStreams(deps: StreamDeps): Streams {
       return all.size;
     },
     hasRoom({ principal, snapshot, isEndless }) {
-      if (!principal || !isEndless) return true;
-      return (heldBy.get(principal.user.id) ?? 0) < snapshot.settings.maxStreamsPerUser;
+      return !principal || !isEndless || (heldBy.get(principal.user.id) ?? 0) < snapshot.settings.maxStreamsPerUser;
     },
     isGood(stream) {
       const { principal } = stream;

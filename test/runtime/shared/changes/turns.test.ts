@@ -62,6 +62,6 @@ test.each([
   ["ab", "", "", "ab"],
   ["abcde", "xbdy", "xy", "ace"],
 ])("from %j to %j: %j is added, %j removed", (before, after, added, removed) => {
-  const changed = changedMembers([...before], [...after]);
+  const changed = changedMembers(before.split(""), after.split(""));
   expect([changed.added.join(""), changed.removed.join("")]).toEqual([added, removed]);
 });

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { CompiledRoute } from "../../../../runtime/config/compiled.ts";
 import { createUpstreamStates, statesOf } from "../../../../runtime/features/balancing/apply-state.ts";
 import type { HealthCheck as CheckSettings } from "../../../../runtime/features/balancing/compiled.ts";
-import { createNamedPools } from "../../../../runtime/proxy/forwarding/named-pools.ts";
+import { createNamedPools } from "../../../../runtime/upstreams/named-pools.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
 import { createTurns } from "../../../../runtime/shared/changes/turns.ts";
 import { HealthCheck, type HealthCheckDeps } from "../../../../runtime/upstreams/health/health-check.ts";
@@ -53,7 +53,7 @@ function followers() {
     checks,
     states,
     pools,
-    follow(routes: readonly CompiledRoute[]): void {
+    follow: (routes: readonly CompiledRoute[]): void => {
       states.follow({ routes });
       checks.follow({ routes });
       turns.add(pools.follow(routes));

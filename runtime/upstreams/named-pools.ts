@@ -1,8 +1,8 @@
 /** Which connections to upstreams the routes ask for, by `poolKeyOf`; counted, so that a change costs what it changes. */
-import type { CompiledRoute } from "../../config/compiled.ts";
-import { poolKeyOf } from "../../features/connection/pool-key.ts";
-import { changedMembers } from "../../shared/changes/changed-members.ts";
-import { Counted } from "../../shared/changes/counted.ts";
+import type { CompiledRoute } from "../config/compiled.ts";
+import { poolKeyOf } from "../features/connection/pool-key.ts";
+import { changedMembers } from "../shared/changes/changed-members.ts";
+import { Counted } from "../shared/changes/counted.ts";
 
 export interface NamedPools {
   has(key: string): boolean;
