@@ -29,6 +29,7 @@ import { startRedirectServer } from "./http/listener/redirect-server.ts";
 import { createHostCertificates } from "./http/listener/host-certificates.ts";
 import { createHttpServer } from "./http/listener/server.ts";
 import type { Log } from "./shared/log.ts";
+import { refuseChosenGroups } from "./shared/net/chosen-groups.ts";
 import { describeBlock } from "./policy/blocks.ts";
 import type { Clock, Closable } from "./shared/clock.ts";
 import { type Ground, openGround, type Own } from "./ground.ts";
@@ -91,6 +92,7 @@ const CLOSE_GRACE_MS = 5_000;
 
 /** @throws GatewayError with every problem of the configuration, or what could not be opened */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  refuseChosenGroups();
   // What was opened so far, so that a failure further down leaves nothing behind.
   const opened: Closable[] = [];
   const own: Own = (part) => {

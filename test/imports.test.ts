@@ -277,6 +277,7 @@ const BETWEEN_FEATURES = new Set([
   "connection/pool-key",
   "headers/names",
   "headers/template",
+  "listener/certificate",
   "process/header-value",
   "process/owners",
   "routing/from",

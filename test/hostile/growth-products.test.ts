@@ -5,7 +5,7 @@ import type { CompiledRoute } from "../../runtime/config/compiled.ts";
 import { inForce, routePrecedence } from "../../runtime/config/in-force.ts";
 import { readSlice } from "../../runtime/config/read-slice.ts";
 import type { Snapshot } from "../../runtime/config/snapshot.ts";
-import { compileUpstream } from "../../runtime/features/connection/compile.ts";
+import { compileConnect, compileUpstream } from "../../runtime/features/connection/compile.ts";
 import { PathNode } from "../../runtime/features/routing/apply-path-tree.ts";
 import { mcpRules } from "../../runtime/features/mcp/rules.ts";
 import { toolOf, type LockedTool } from "../../runtime/features/mcp/tool-lock-file.ts";
@@ -258,11 +258,14 @@ const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepar
     },
   ],
   [
-    "1,000 upstreams whose certificates are checked with authorities of 1 MiB",
+    "1,000 upstreams whose certificates are checked with authorities of half a MiB",
     100,
     () => {
-      const connect = { http2: false, tls: { rejectUnauthorized: true, ca: "a".repeat(2 ** 20) } };
-      return () => many((index) => compileUpstream(`https://h${index}`, "team", connect), 1000);
+      const doc = { tls_custom_ca: "a".repeat(2 ** 19) };
+      return () => {
+        const connect = compileConnect({ key: "team/a", doc }, { resolve: String, open: String });
+        return many((index) => compileUpstream(`https://h${index}`, "team", connect), 1000);
+      };
     },
   ],
 ];

@@ -1,6 +1,7 @@
 /** What one health check finds of an upstream, and what is left of its connections. */
 import { once } from "node:events";
 import type { AddressInfo, Server, Socket } from "node:net";
+import { createSecureContext, type SecureContextOptions } from "node:tls";
 
 import type { Upstream, UpstreamConnect } from "../../runtime/features/connection/compiled.ts";
 import type { Verdict } from "../../runtime/upstreams/health/health-check.ts";
@@ -39,9 +40,15 @@ export async function listen(server: Server, host = "127.0.0.1"): Promise<Checke
   };
 }
 
-export function upstreamAt(origin: string, tls?: Partial<UpstreamConnect["tls"]>): Upstream {
+/** As a route has it: what makes the context, and what each connection checks. */
+export type UpstreamTls = Pick<SecureContextOptions, "ca" | "cert" | "key"> & Partial<UpstreamConnect["tls"]>;
+
+export function upstreamAt(origin: string, tls?: UpstreamTls): Upstream {
   const { host } = new URL(origin);
-  const connect = { poolKey: origin, http2: false, tls: { rejectUnauthorized: true, ...tls } };
+  const secureContext = createSecureContext(tls);
+  const { rejectUnauthorized = true, servername } = tls ?? {};
+  const settings = { rejectUnauthorized, ...(servername !== undefined && { servername }), secureContext };
+  const connect = { poolKey: origin, http2: false, tls: settings };
   return { origin, host, basePath: "", weight: 1, ...(tls && { connect }) };
 }
 

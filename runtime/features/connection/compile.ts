@@ -1,14 +1,14 @@
 /** Settings about connections to upstreams → their compiled form. */
 import type { UpstreamLimits, Upstream, UpstreamConnect, UpstreamReach } from "./compiled.ts";
-import { createSecureContext } from "node:tls";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { ConnectionDoc } from "./settings.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
 import { canonicalJson, sha256 } from "../../shared/canonical-json.ts";
 import { accepted, parseUpstream } from "../../settings/values.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
+import { contextOf } from "./tls-context.ts";
 
-/** @returns undefined where nothing but the address was written */
+/** @returns undefined where nothing but the address was written; `poolKey` still without the address */
 export function compileConnect(
   {
     key: routeKey,
@@ -20,7 +20,7 @@ export function compileConnect(
     readonly reach?: UpstreamReach | undefined;
   },
   secrets: SecretSource,
-): (Omit<UpstreamConnect, "poolKey"> & { readonly limitedFor?: string }) | undefined {
+): UpstreamConnect | undefined {
   const [ca] = secretValues(doc, "tls_custom_ca", secrets);
   const [cert] = secretValues(doc, "tls_client_cert", secrets);
   const [key] = secretValues(doc, "tls_client_key", secrets);
@@ -29,34 +29,25 @@ export function compileConnect(
   const isPlain =
     !http2 && !skipVerify && [servername, ca, cert, key, limits, reach].every((each) => each === undefined);
   if (isPlain) return undefined;
-  const tls = {
-    rejectUnauthorized: !skipVerify,
-    ...(servername !== undefined && { servername }),
-    ...(ca !== undefined && { ca }),
-    ...(cert !== undefined && { cert }),
-    ...(key !== undefined && { key }),
-  };
+  const shared = { rejectUnauthorized: !skipVerify, ...(servername !== undefined && { servername }) };
   try {
-    createSecureContext(tls);
+    const { digest, context } = contextOf({ ca, cert, key });
+    const rest = { http2, ...(reach && { reach }), ...(limits && { limits }) };
+    const own = { ...rest, tls: { ...shared, credentials: digest }, ...(limits && { limitedFor: routeKey }) };
+    return { ...rest, tls: { ...shared, secureContext: context }, poolKey: sha256(canonicalJson(own)) };
   } catch (cause) {
     // OpenSSL's reason names no bytes of the key.
     const message = `Cannot use the TLS settings of an upstream: ${errorText(cause)}`;
     throw new GatewayError("config.secret", message, { cause });
   }
-  return { http2, tls, ...(reach && { reach }), ...(limits && { limits, limitedFor: routeKey }) };
 }
 
 export function compileUpstream(text: string, owner: string, connect: ReturnType<typeof compileConnect>): Upstream {
   const { url, weight } = accepted(parseUpstream(text));
   const upstream = { origin: url.origin, host: url.host, basePath: trimSlash(url.pathname), weight, owner };
   if (!connect) return upstream;
-  let digest = digests.get(connect);
-  if (digest === undefined) digests.set(connect, (digest = sha256(canonicalJson(connect))));
-  return { ...upstream, connect: { ...connect, poolKey: `${url.origin} ${digest}` } };
+  return { ...upstream, connect: { ...connect, poolKey: `${url.origin} ${connect.poolKey}` } };
 }
-
-/** Of what all upstreams of a route share once: authorities may have megabytes. */
-const digests = new WeakMap<object, string>();
 
 export function compileLimits({ circuit_breaker_thresholds: limits }: ConnectionDoc): UpstreamLimits | undefined {
   if (limits?.max_connections === undefined && limits?.max_requests === undefined) return undefined;

@@ -1,4 +1,5 @@
 /** Where requests go and how connections are made, as requests read it. */
+import type { SecureContext } from "node:tls";
 
 export interface Upstream {
   /** "http://host:port": what undici dispatches to. */
@@ -25,9 +26,8 @@ export interface UpstreamConnect {
   readonly tls: {
     readonly rejectUnauthorized: boolean;
     readonly servername?: string;
-    readonly ca?: string;
-    readonly cert?: string;
-    readonly key?: string;
+    /** Made once, and not for each connection: reading authorities takes long. */
+    readonly secureContext?: SecureContext;
   };
 }
 

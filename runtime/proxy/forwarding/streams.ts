@@ -75,10 +75,8 @@ export function createStreams(deps: StreamDeps): Streams {
   const { revocations, blocks, clock, current } = deps;
   /** With the second in which each ends, its place in `wheel`; 0 without a principal. */
   const all = new Map<OpenStream, number>();
-  /**
-   * Requests sent since the last tick whose answers have not begun. Not a Set: a table that each request enters and leaves is moved
-   * to V8's old space, and what it held dies only there, with all that belongs to the request (a tenth of a request's time).
-   */
+  // Requests sent since the last tick whose answers have not begun. Not a Set: a table that each request enters and leaves is moved to
+  // V8's old space, and what it held dies only there, with all that belongs to the request (a tenth of a request's time).
   const awaited: OpenStream[] = [];
   const byKey = new Map<string, Set<OpenStream>>();
   const wheel = new Map<number, Set<OpenStream>>();

@@ -21,10 +21,9 @@ import protobuf from "protobufjs";
 import { afterEach, describe, expect, test } from "vitest";
 
 import type { GrpcProbe } from "../../../../runtime/features/balancing/compiled.ts";
-import type { UpstreamConnect } from "../../../../runtime/features/connection/compiled.ts";
 import { checkGrpc } from "../../../../runtime/upstreams/health/health-check-grpc.ts";
 import { makeTestCertificate } from "../../../support/certificates.ts";
-import { type CheckedServer, listen, upstreamAt, verdictOf } from "../../../support/check-verdict.ts";
+import { type CheckedServer, listen, upstreamAt, verdictOf, type UpstreamTls } from "../../../support/check-verdict.ts";
 import { freePort } from "../../../support/ports.ts";
 
 const open: { close(): unknown }[] = [];
@@ -33,7 +32,7 @@ afterEach(async () => {
 });
 
 const probe = (serviceName = "", authority?: string): GrpcProbe => ({ kind: "grpc", serviceName, authority });
-const ask = (origin: string, settings = probe(), tls?: Partial<UpstreamConnect["tls"]>): Promise<string> =>
+const ask = (origin: string, settings = probe(), tls?: UpstreamTls): Promise<string> =>
   verdictOf((over) => checkGrpc(upstreamAt(origin, tls), settings, over));
 
 /** The messages as their published definition has them, read by another encoder than the one that is tested. */

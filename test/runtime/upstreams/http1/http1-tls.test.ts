@@ -1,6 +1,12 @@
 /** TLS to upstreams: who is not who he should be gets no request, whatever he says and however often we come. */
 import type { Socket } from "node:net";
-import type { TlsOptions, TLSSocket } from "node:tls";
+import {
+  createSecureContext,
+  type SecureContext,
+  type SecureContextOptions,
+  type TlsOptions,
+  type TLSSocket,
+} from "node:tls";
 
 import { beforeEach, describe, expect, test } from "vitest";
 
@@ -28,9 +34,14 @@ function start(tls: TlsOptions, script = ok("ok")): Promise<ScriptedUpstream> {
   return startUpstream(script, { tls });
 }
 
-function trusting(upstream: Upstream, tls: Partial<UpstreamConnect["tls"]> = {}): Upstream {
+type Tls = Partial<UpstreamConnect["tls"]> & Pick<SecureContextOptions, "ca" | "cert" | "key">;
+
+function trusting(upstream: Upstream, tls: Tls = {}): Upstream {
   const all = { rejectUnauthorized: true, ca: authority.cert, ...tls };
-  return { ...upstream, connect: { poolKey: `${upstream.origin} ${JSON.stringify(all)}`, http2: false, tls: all } };
+  const { ca, cert, key, ...rest } = all;
+  const secureContext = createSecureContext({ ca, cert, key });
+  const poolKey = `${upstream.origin} ${JSON.stringify(all)}`;
+  return { ...upstream, connect: { poolKey, http2: false, tls: { ...rest, secureContext } } };
 }
 
 const versions = ["TLSv1.2", "TLSv1.3"] as const;
@@ -141,7 +152,8 @@ describe("an upstream that is no TLS server", () => {
 
   test("settings that cannot be used fail each request, and say which", async () => {
     const server = await start({ cert: good.cert, key: good.key });
-    const upstream = trusting(server.upstream, { cert: "nonsense", key: "nonsense" });
+    const tls = { rejectUnauthorized: true, secureContext: {} as SecureContext };
+    const upstream = { ...server.upstream, connect: { poolKey: "unusable", http2: false, tls } };
     for (let round = 0; round < 2; round += 1) {
       const { failure, detail } = await outcome(transport, upstream);
       expect(failure).toBe("protocol");
