@@ -5,7 +5,7 @@
  * Promise: a change that cannot be used (half written, key of another certificate) keeps what was there before and is
  * logged; connections that are open keep the certificate they began with.
  */
-import { X509Certificate } from "node:crypto";
+import { constants, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createSecureContext, type SecureContext, type SecureContextOptions } from "node:tls";
 
@@ -66,6 +66,11 @@ export interface LoadedCertificate {
 }
 
 const POLL_MS = 2_000;
+/**
+ * In TLS 1.2 a client could renegotiate, without end and under another certificate: it would be believed with the validity of the
+ * first one, which Node checks once.
+ */
+const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
 
 /** @param files the first is the fallback. @throws GatewayError `http.certificate` when one cannot be used at start */
 export async function openCertificates(
@@ -132,7 +137,7 @@ export async function openCertificates(
     const { ca } = certificates.fallback;
     const { certificate: cert, key } = certificate;
     try {
-      const made = createSecureContext({ cert, key, ...(ca !== undefined && { ca }) });
+      const made = createSecureContext({ cert, key, secureOptions, ...(ca !== undefined && { ca }) });
       contexts.set(certificate, made);
       return made;
     } catch (error) {
@@ -177,7 +182,7 @@ async function load(
     if (problem !== undefined) throw new TypeError(problem);
     // OpenSSL passes over what is none, and then takes nobody.
     if (ca && !new X509Certificate(ca).ca) throw new TypeError("the authority of client certificates is none");
-    const options = { cert, key, ...(ca && { ca }) };
+    const options = { cert, key, secureOptions, ...(ca && { ca }) };
     return { text, leaf, names: namesOf(leaf), options, context: createSecureContext(options) };
   } catch (cause) {
     const file = JSON.stringify(files.certificateFile);

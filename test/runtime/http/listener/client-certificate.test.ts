@@ -2,6 +2,7 @@
 import { createHash, X509Certificate } from "node:crypto";
 import { connect as connectHttp2 } from "node:http2";
 import { Agent, request as httpsRequest } from "node:https";
+import { connect as connectTls } from "node:tls";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -165,6 +166,26 @@ describe.each<[string, Ask]>([
     await expect(ask(closed, stranger)).rejects.toThrow();
     expect(await ask(closed, known)).toBe(200);
   });
+});
+
+// It could show a certificate of its own making in the second handshake.
+test("a client that has shown a valid certificate cannot renegotiate", async () => {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const socket = connectTls(
+    {
+      port: byPolicy.port,
+      host: "127.0.0.1",
+      servername: "app.example",
+      rejectUnauthorized: false,
+      maxVersion: "TLSv1.2",
+      cert: known.cert,
+      key: known.key,
+    },
+    () => void socket.renegotiate({}, (error) => resolve(error ? error.message : "renegotiated")),
+  );
+  socket.on("error", (error) => resolve(error.message));
+  expect(await promise).toContain("no renegotiation");
+  socket.destroy();
 });
 
 describe("alternativeNames()", () => {
