@@ -1,4 +1,7 @@
-/** Two owners and one gateway: every step of workflow.yaml with the real binaries, and what must not be possible. */
+/**
+ * Two owners and one gateway: every step of workflow.yaml with the real binaries, and what must not be possible. The provider
+ * is in this process: Terraform would start it two or three times for each of thirty commands.
+ */
 import { randomUUID } from "node:crypto";
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,10 +9,9 @@ import { join } from "node:path";
 
 import { parse } from "yaml";
 
-import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
 import { type LiveGateway, startLiveGateway } from "../../test/support/live-gateway.ts";
 import { startPlatform, type Platform } from "../../test/support/platform.ts";
-import { terraformMissing } from "../../test/support/terraform.ts";
+import { serveInProcess, terraformMissing } from "../../test/support/terraform.ts";
 import { createSteps } from "../demo/steps.ts";
 import { startComments } from "./comments.ts";
 import { type Environment, run } from "./run.ts";
@@ -97,8 +99,7 @@ async function comments(): Promise<string> {
 }
 
 async function play(): Promise<void> {
-  const mirror = await mkdtemp(join(tmpdir(), "gateway-mirror-"));
-  const { cliConfigFile } = await writeDevMirror(mirror);
+  const provider = await serveInProcess();
   // In the place of GitHub Actions: it gives jobs their tokens.
   const platform = await startPlatform((self) => (request, response) => {
     if (request.headers.authorization !== `Bearer ${REQUEST_TOKEN}`) return response.writeHead(401).end();
@@ -122,7 +123,7 @@ async function play(): Promise<void> {
   process.env["IDP_CLIENT_SECRET"] = "secret-of-the-check";
   const gateway = await startLiveGateway({ owners: rights });
   const environment = (owner: Owner): Environment => ({
-    TF_CLI_CONFIG_FILE: cliConfigFile,
+    ...provider.env,
     GATEWAY_ADMIN_URL: gateway.adminOrigin,
     GATEWAY_ADMIN_TOKEN: publishTokens[owner],
     PLATFORM_ORIGIN: gateway.origin.replace("localhost", "127.0.0.1"),
@@ -140,7 +141,7 @@ async function play(): Promise<void> {
   } finally {
     await platform.close();
     await gateway.close();
-    await rm(mirror, { recursive: true });
+    provider.close();
   }
 }
 
@@ -165,10 +166,15 @@ async function publishToken(
 
 async function live(gateway: LiveGateway, environment: (owner: Owner) => Environment): Promise<void> {
   const initialised = new Set<Owner>();
+  const synthesized = new Map<Owner, string>();
   const terraform = async (owner: Owner, args: readonly string[], more: Environment = {}): Promise<string> => {
     const env = { ...environment(owner), ...more };
     const folder = `-chdir=cdktf.out/stacks/${owner}`;
-    await run(process.execPath, ["main.ts"], join(workspace, owner), env);
+    const inputs = JSON.stringify([await readFile(join(workspace, owner, "main.ts"), "utf8"), env]);
+    if (synthesized.get(owner) !== inputs) await run(process.execPath, ["main.ts"], join(workspace, owner), env);
+    synthesized.set(owner, inputs);
+    // The provider, in this process, reads it.
+    process.env["GATEWAY_ADMIN_TOKEN"] = env["GATEWAY_ADMIN_TOKEN"];
     if (!initialised.has(owner)) await run("terraform", [folder, "init", "-input=false"], join(workspace, owner), env);
     initialised.add(owner);
     return run("terraform", [folder, ...args, "-input=false", "-no-color"], join(workspace, owner), env);

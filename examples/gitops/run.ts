@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
 import { LONG_MS } from "../../test/support/limits.ts";
+import { QUICK_START } from "../../test/support/quick-start.ts";
 
 export type Environment = Readonly<Record<string, string>>;
 
@@ -19,6 +20,7 @@ export async function run(
     HOME: cwd,
     CHECKPOINT_DISABLE: "1",
     TF_IN_AUTOMATION: "1",
+    ...QUICK_START,
     ...environment,
   };
   try {

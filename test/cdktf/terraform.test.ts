@@ -1,5 +1,5 @@
 /* oxlint-disable no-new -- a construct registers itself with its scope */
-/** Programs through the real terraform and the real provider. */
+/** Programs through the real Terraform. The provider is in this process: Terraform would start it two or three times per command. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,20 +27,28 @@ import { buildDemo } from "../../examples/demo/gateway.ts";
 import { loadSlices } from "../../runtime/config/load.ts";
 import { digestOf } from "../../runtime/shared/canonical-json.ts";
 import { parseTemplate, renderTemplate, type TemplateValues } from "../../runtime/features/headers/template.ts";
-import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
-import { createWorkspace, terraformMissing, type Workspace } from "../support/terraform.ts";
+import {
+  createWorkspace,
+  type InProcessProvider,
+  serveInProcess,
+  terraformMissing,
+  type Workspace,
+} from "../support/terraform.ts";
 import { LONG_MS } from "../support/limits.ts";
 
 const missing = terraformMissing();
 if (missing !== undefined) console.log(`skipped: test/cdktf/terraform.test.ts, ${missing}`);
 
 let root = "";
-let cliConfigFile = "";
+let provider: InProcessProvider;
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), "gateform-cdktf-"));
-  cliConfigFile = (await writeDevMirror(join(root, "provider"))).cliConfigFile;
+  provider = await serveInProcess();
 });
-afterAll(() => rmSync(root, { recursive: true }));
+afterAll(() => {
+  provider.close();
+  rmSync(root, { recursive: true });
+});
 
 interface Program {
   readonly app: App;
@@ -68,7 +76,7 @@ const bundleFile = (name: string): string =>
 
 /** Synthesizes, applies, and plans again: nothing may be left to do. Then `check`, then destroys. */
 async function apply(app: App, name: string, check: (terraform: Workspace) => Promise<void>, ...variables: string[]) {
-  const terraform = createWorkspace({ TF_CLI_CONFIG_FILE: cliConfigFile });
+  const terraform = createWorkspace(provider.env);
   try {
     app.synth();
     terraform.write("cdk.tf.json", readFileSync(join(root, name, "stacks", name, "cdk.tf.json"), "utf8"));

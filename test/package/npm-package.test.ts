@@ -24,6 +24,7 @@ import { app, TSCONFIG, VERIFY } from "../support/package-programs.ts";
 import { runGateway } from "../support/run-gateway.ts";
 import { type Framework, type InitProject, initProjects } from "../support/cdktf-init.ts";
 import { installPackage, type NpmProject } from "../support/npm-project.ts";
+import { QUICK_GO } from "../support/quick-start.ts";
 import { terraformMissing } from "../support/terraform.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
@@ -291,6 +292,7 @@ ${text.replace("// define resources here", body)}`,
         PATH: process.env["PATH"],
         HOME: home,
         CHECKPOINT_DISABLE: "1",
+        ...QUICK_GO,
         TF_CLI_CONFIG_FILE: join(home, "mirror/terraform.rc"),
       };
       return (...args) => execFileSync("terraform", args, { ...run, cwd, env });

@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
+import { builtProgram } from "../support/built-program.ts";
 import { CHECKS } from "./checks/checks.ts";
 import { collectEvidence } from "./collect.ts";
 import { createRecorder, type Operation, type Recorder } from "./history/history.ts";
@@ -29,8 +30,6 @@ export interface RunDeps {
   /** Ends it early; everything is closed first. */
   readonly stop?: AbortSignal;
 }
-
-const PROGRAM = new URL("../../runtime/main.ts", import.meta.url).pathname;
 
 /** Of bounds in the brief form, which must hold on a machine that does much else. */
 const SLACK_MS = 60_000;
@@ -59,7 +58,7 @@ async function soakStore(
     replicas,
     workers,
     seed,
-    program: PROGRAM,
+    program: await builtProgram(),
     wantsStandby: !brief && wanted.some((name) => ["database-failover", "database-demoted"].includes(name)),
     faketime: !brief && wanted.includes("clock-stepped") ? findFaketime() : undefined,
     keep: folder,

@@ -17,6 +17,7 @@ import { basename, join, relative } from "node:path";
 import { promisify } from "node:util";
 
 import { LONG_MS } from "./limits.ts";
+import { QUICK_GO } from "./quick-start.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 const execute = promisify(execFile);
@@ -177,7 +178,8 @@ function npm(cwd: string, ...args: string[]): Promise<{ stdout: string }> {
 
 async function start(command: string, args: readonly string[], cwd: string): Promise<{ stdout: string }> {
   try {
-    return await execute(command, args, { cwd, timeout: LONG_MS, maxBuffer: 64 * 1024 * 1024 });
+    const env = { ...process.env, ...QUICK_GO };
+    return await execute(command, args, { cwd, env, timeout: LONG_MS, maxBuffer: 64 * 1024 * 1024 });
   } catch (error) {
     const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
     throw new Error(`Cannot run "${command} ${args.join(" ")}":\n${stdout}\n${stderr}`, { cause: error });

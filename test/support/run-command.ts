@@ -1,6 +1,8 @@
 /** A command of `gateway` that ends by itself, as a process of its own. */
 import { execFile } from "node:child_process";
 
+import { builtProgram } from "./built-program.ts";
+
 export interface CommandOutcome {
   /** Exit code; -1 when it ended without one. */
   readonly code: number;
@@ -8,11 +10,10 @@ export interface CommandOutcome {
   readonly err: string;
 }
 
-const MAIN = new URL("../../runtime/main.ts", import.meta.url).pathname;
-
-export function runCommand(...args: readonly string[]): Promise<CommandOutcome> {
+export async function runCommand(...args: readonly string[]): Promise<CommandOutcome> {
+  const program = await builtProgram();
   return new Promise((resolve) => {
-    execFile(process.execPath, [MAIN, ...args], (error, out, err) => {
+    execFile(process.execPath, [program, ...args], (error, out, err) => {
       resolve({ code: typeof error?.code === "number" ? error.code : error ? -1 : 0, out, err });
     });
   });

@@ -5,6 +5,8 @@
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 
+import { QUICK_GO } from "./quick-start.ts";
+
 const examples = new URL("../../examples/", import.meta.url);
 
 /** Folders that have a check. */
@@ -24,7 +26,7 @@ export async function runExample(name: string | undefined, args: readonly string
     return 2;
   }
   const check = new URL(`${name}/check.ts`, examples).pathname;
-  const child = spawn(process.execPath, [check, ...args], { stdio: "inherit" });
+  const child = spawn(process.execPath, [check, ...args], { stdio: "inherit", env: { ...process.env, ...QUICK_GO } });
   return new Promise((resolve, reject) => {
     child.once("error", reject);
     // Ended by a signal: no code, and certainly not a pass.

@@ -11,6 +11,7 @@ import { stringify } from "yaml";
 
 import { HOOK_MS, POLL_MS } from "./limits.ts";
 import { createAdminClient, type AdminClient } from "./admin-client.ts";
+import { builtProgram } from "./built-program.ts";
 import { stallLimit } from "./stall-limit.ts";
 import { unitMicros } from "./work.ts";
 import { TEST_SHARED_SECRET } from "./config.ts";
@@ -26,7 +27,7 @@ export interface RunOptions {
   readonly descriptors?: number;
   /** Another replica: with the configuration of this one, which has to be closed after it. */
   readonly replicaOf?: Pick<RunningGateway, "directory">;
-  /** What Node runs, up to "run": another version's main.ts, options before it. */
+  /** What Node runs, up to "run": another version's main.ts, options before it. Default: builtProgram(). */
   readonly program?: readonly string[];
   /** Whether the test and what it loads into the process talk to each other. */
   readonly channel?: boolean;
@@ -64,7 +65,6 @@ export interface WorkerStatus {
 }
 
 export const ADMIN_TOKEN = "admin-token-of-the-tests";
-const MAIN = new URL("../../runtime/main.ts", import.meta.url).pathname;
 /** Tells the longest turn of a hostile case's gateway: the probe of the test measures its own process alone. */
 const PROBE = ["--import", new URL("longest-turn.ts", import.meta.url).pathname];
 const TURNS = "longest-turn.";
@@ -80,11 +80,12 @@ interface Spawned {
 function spawnGateway(
   args: readonly string[],
   {
-    program = [MAIN],
+    program,
     descriptors,
     channel = false,
     ...options
-  }: Pick<SpawnOptions, "cwd" | "env"> & Pick<RunOptions, "program" | "descriptors" | "channel"> = {},
+  }: Pick<SpawnOptions, "cwd" | "env"> &
+    Pick<RunOptions, "descriptors" | "channel"> & { readonly program: readonly string[] },
 ): Spawned {
   const command = [process.execPath, ...program, "run", ...args];
   const [file = "", ...rest] =
@@ -118,7 +119,7 @@ export async function startGatewayProcess(
   config: string,
   onTestFinished: (end: () => void) => void,
 ): Promise<ChildProcess> {
-  const { child, serves } = spawnGateway(["--config", config]);
+  const { child, serves } = spawnGateway(["--config", config], { program: [await builtProgram()] });
   onTestFinished(() => void child.kill("SIGKILL"));
   await serves;
   return child;
@@ -157,7 +158,7 @@ export async function runGateway(options: RunOptions = {}): Promise<RunningGatew
   };
   if (!options.replicaOf) write("gateway.yaml", `${stringify(boot)}${options.yaml ?? "routes: []\n"}`);
   const turns = stallLimit.isInCase ? mkdtempSync(join(tmpdir(), "gateform-turns-")) : undefined;
-  const program = options.program ?? [MAIN];
+  const program = options.program ?? [await builtProgram()];
   const { child, said, serves } = spawnGateway(["--config", directory, "--workers", String(options.workers ?? 1)], {
     cwd: directory,
     env: { ...process.env, ...(turns !== undefined && { GATEWAY_TEST_TURNS: join(turns, TURNS) }), ...options.env },

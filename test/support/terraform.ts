@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { LONG_MS } from "./limits.ts";
+import { QUICK_GO } from "./quick-start.ts";
 import { bundleProvider } from "../../runtime/terraform/resource/bundle-provider.ts";
 import { PROVIDER_ADDRESS } from "../../runtime/terraform/schema/schema.ts";
 import { serveProvider } from "../../runtime/terraform/protocol/server.ts";
@@ -24,7 +25,12 @@ export function terraformMissing(): string | undefined {
   }
 }
 
-const BASE_ENV = { CHECKPOINT_DISABLE: "1", TF_IN_AUTOMATION: "1", TF_INPUT: "0" };
+const BASE_ENV = {
+  CHECKPOINT_DISABLE: "1",
+  TF_IN_AUTOMATION: "1",
+  TF_INPUT: "0",
+  ...QUICK_GO,
+};
 
 export interface Run {
   readonly code: number | null;

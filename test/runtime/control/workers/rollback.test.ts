@@ -3,15 +3,16 @@ import { spawnSync } from "node:child_process";
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
+import { builtProgram } from "../../../support/built-program.ts";
 import { POLL_MS } from "../../../support/limits.ts";
 import { openSlice, startUpstream, visit, type MarkedUpstream } from "../../../support/marked-upstream.ts";
 import { runGateway, type RunningGateway } from "../../../support/run-gateway.ts";
 
-const MAIN = new URL("../../../../runtime/main.ts", import.meta.url).pathname;
-
+let program: string;
 let upstream: MarkedUpstream;
 let gateway: RunningGateway;
 beforeAll(async () => {
+  program = await builtProgram();
   upstream = await startUpstream();
   gateway = await runGateway({ workers: 1 });
 });
@@ -23,7 +24,7 @@ afterAll(async () => {
 function command(...args: string[]): { readonly code: number | null; readonly text: string } {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    [MAIN, "rollback", "--config", gateway.directory, ...args],
+    [program, "rollback", "--config", gateway.directory, ...args],
     { encoding: "utf8", timeout: POLL_MS },
   );
   return { code: status, text: `${stdout}${stderr}` };
@@ -86,7 +87,7 @@ test("gateway rollback works when no gateway runs, and the next one starts with 
 test("gateway rollback says that a store in memory is seen by the running gateway alone", async () => {
   const inMemory = await runGateway({ boot: { storage_url: "memory:" } });
   try {
-    const args = [MAIN, "rollback", "--config", inMemory.directory];
+    const args = [program, "rollback", "--config", inMemory.directory];
     const { status, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: POLL_MS });
     expect(status).toBe(1);
     expect(stderr).toContain("send POST /config/rollback to its admin address");
