@@ -11,9 +11,9 @@ import { promisify, stripVTControlCharacters } from "node:util";
 
 import { LONG_MS } from "../../test/support/limits.ts";
 import { digestOf } from "../../runtime/shared/canonical-json.ts";
-import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
 import { type LiveGateway, startLiveGateway } from "../../test/support/live-gateway.ts";
-import { createWorkspace, terraformMissing, type Workspace } from "../../test/support/terraform.ts";
+import { QUICK_START } from "../../test/support/quick-start.ts";
+import { createWorkspace, serveInProcess, terraformMissing, type Workspace } from "../../test/support/terraform.ts";
 import { createSteps } from "../demo/steps.ts";
 
 const steps = createSteps();
@@ -48,12 +48,11 @@ interface Tool {
 }
 
 async function play(): Promise<void> {
-  const mirror = await mkdtemp(join(tmpdir(), "gateway-mirror-"));
+  const provider = await serveInProcess();
   const gateway = command === undefined ? await startGateway() : undefined;
   const directory = gateway?.directory ?? (await mkdtemp(join(tmpdir(), "gateway-slices-")));
-  const { cliConfigFile } = await writeDevMirror(mirror);
   const environment = {
-    TF_CLI_CONFIG_FILE: cliConfigFile,
+    ...provider.env,
     GATEWAY_ORIGIN: gateway?.origin ?? "http://localhost:8080",
     GATEWAY_UPSTREAM: gateway?.upstream ?? "http://127.0.0.1:8081",
     GATEWAY_DIRECTORY: directory,
@@ -114,7 +113,8 @@ async function play(): Promise<void> {
   } finally {
     workspace.close();
     await gateway?.close();
-    for (const made of [mirror, directory]) await rm(made, { recursive: true, force: true });
+    provider.close();
+    await rm(directory, { recursive: true, force: true });
   }
 }
 
@@ -179,9 +179,14 @@ async function copyProgram(directory: string): Promise<void> {
 
 function byTerraform(workspace: Workspace, environment: Environment): Tool {
   const synth = (): Promise<string> => run(process.execPath, ["main.ts"], workspace.directory, environment);
+  let synthesized = "";
   const terraform = async (...args: string[]): Promise<string> => {
-    await synth();
-    await workspace.succeed(`-chdir=${stackFolder}`, "init", "-no-color");
+    const program = workspace.read("main.ts");
+    if (synthesized !== program) {
+      await synth();
+      await workspace.succeed(`-chdir=${stackFolder}`, "init", "-no-color");
+      synthesized = program;
+    }
     return workspace.succeed(`-chdir=${stackFolder}`, ...args, "-no-color");
   };
   return {
@@ -214,7 +219,7 @@ function byCli(command: string, workspace: Workspace, environment: Environment):
 async function run(command: string, args: readonly string[], cwd: string, environment: Environment): Promise<string> {
   // The program needs this Node, whichever the CLI runs under.
   const path = `${dirname(process.execPath)}${delimiter}${process.env["PATH"] ?? ""}`;
-  const env = { PATH: path, HOME: cwd, CHECKPOINT_DISABLE: "1", CI: "1", ...environment };
+  const env = { PATH: path, HOME: cwd, CHECKPOINT_DISABLE: "1", CI: "1", ...QUICK_START, ...environment };
   const plain = (text: unknown): string => stripVTControlCharacters(String(text));
   try {
     const { stdout, stderr } = await promisify(execFile)(command, args, { cwd, env, timeout: LONG_MS });

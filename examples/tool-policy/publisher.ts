@@ -1,14 +1,12 @@
 /** How the slice gets to the gateway: by the real Terraform, or as a file where there is none. */
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { parse, stringify } from "yaml";
 
-import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
 import type { RunningGateway } from "../../test/support/run-gateway.ts";
-import { createWorkspace, terraformMissing } from "../../test/support/terraform.ts";
+import { createWorkspace, serveInProcess, terraformMissing } from "../../test/support/terraform.ts";
 
 export interface Publisher {
   /** Where the lock of the reviewed tools is committed. */
@@ -22,11 +20,9 @@ export interface Publisher {
 export async function createPublisher(gateway: RunningGateway): Promise<Publisher> {
   const missing = terraformMissing();
   if (missing !== undefined) return createFilePublisher(gateway, missing);
-  const mirror = await mkdtemp(join(tmpdir(), "gateway-mirror-"));
-  const { cliConfigFile } = await writeDevMirror(mirror);
-  const terraform = createWorkspace({ TF_CLI_CONFIG_FILE: cliConfigFile, TF_VAR_directory: gateway.directory });
+  const provider = await serveInProcess();
+  const terraform = createWorkspace({ ...provider.env, TF_VAR_directory: gateway.directory });
   terraform.write("main.tf", await readFile(new URL("desk.tf", import.meta.url), "utf8"));
-  await terraform.succeed("init");
   return {
     lockFile: terraform.path("tools.lock.json"),
     apply(slice) {
@@ -37,9 +33,9 @@ export async function createPublisher(gateway: RunningGateway): Promise<Publishe
       terraform.write("desk.yaml", slice);
       return terraform.succeed("plan");
     },
-    async close() {
+    close: async () => {
       terraform.close();
-      await rm(mirror, { recursive: true, force: true });
+      provider.close();
     },
   };
 }
