@@ -1,10 +1,7 @@
 /** A job of the pipeline, as its platform runs it: the real Terraform in a directory of its own, and the job's token. */
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
 
-import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
-import { createWorkspace } from "../../test/support/terraform.ts";
+import { createWorkspace, serveInProcess } from "../../test/support/terraform.ts";
 
 export interface Publishing {
   readonly adminUrl: string;
@@ -16,21 +13,21 @@ export interface Publishing {
 
 /** `terraform apply` of pipeline.tf. @returns what Terraform and its state say @throws what Terraform says */
 export async function publishBuild({ adminUrl, origin, build, jobToken }: Publishing): Promise<string> {
-  const mirror = await mkdtemp(join(tmpdir(), "gateway-mirror-"));
-  const { cliConfigFile } = await writeDevMirror(mirror);
+  const provider = await serveInProcess();
   const terraform = createWorkspace({
-    TF_CLI_CONFIG_FILE: cliConfigFile,
+    ...provider.env,
     TF_VAR_admin_url: adminUrl,
     TF_VAR_origin: origin,
     TF_VAR_build: build,
-    CI_JOB_TOKEN: jobToken,
   });
+  // The provider, in this process, reads it.
+  process.env["CI_JOB_TOKEN"] = jobToken;
   try {
     terraform.write("main.tf", await readFile(new URL("pipeline.tf", import.meta.url), "utf8"));
-    await terraform.succeed("init");
     return (await terraform.succeed("apply", "-auto-approve")) + terraform.read("terraform.tfstate");
   } finally {
+    delete process.env["CI_JOB_TOKEN"];
     terraform.close();
-    await rm(mirror, { recursive: true, force: true });
+    provider.close();
   }
 }
