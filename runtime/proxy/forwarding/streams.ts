@@ -1,6 +1,5 @@
 /**
- * Answers that stay open, and the end of the right to them (D11): revocation, a block, a policy that now says no, or a user
- * whose claims have changed so that the policy says no.
+ * Answers that stay open, and the end of the right to them (D11): revocation, a block, a new policy or new claims of the user.
  *
  * Expiry decides whether a request is accepted; an accepted one finishes within `expiry_grace` (D360). Only streams that clients
  * open again end with their credential.
