@@ -1,7 +1,7 @@
 /** What the built program reads before it serves: none of what only later requests need. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -48,6 +48,16 @@ describe("the built program, started with one route", { timeout: LONG_MS }, () =
     };
     expect(withCodeOf("zod")).not.toEqual([]);
     expect(withCodeOf("undici")).toEqual([]);
+  });
+
+  test("reads the default export of CommonJS packages that it loads later: they have no other in the build", () => {
+    const programs = join(directory, "dist/runtime");
+    const texts = readdirSync(programs).map((name) => [name, readFileSync(join(programs, name), "utf8")] as const);
+    const later = texts.filter(([, text]) => /^export default require_\w+\(\);$/m.test(text)).map(([name]) => name);
+    const imports = texts.flatMap(([, text]) => [...text.matchAll(/^.*\bimport\("\.\/([^"]+)"\)[^;]{0,40}/gm)]);
+    const found = imports.filter(([, name = ""]) => later.includes(name)).map(([statement]) => statement);
+    expect(found.length).toBeGreaterThan(0);
+    expect(found.filter((statement) => !/\bdefault\b/.test(statement))).toEqual([]);
   });
 
   test("does not load Node's own fetch", () => {

@@ -186,7 +186,8 @@ async function exchange(
   let client: Client | undefined;
   try {
     // Loaded at the first request: a start that asks nobody does without.
-    const undici = await import("undici");
+    // The default export: the build gives a CommonJS package that is loaded later no other.
+    const { default: undici } = await import("undici");
     // A connection of its own: a pooled one would go to an address checked for an earlier request.
     client = new undici.Client(url.origin, {
       maxHeaderSize: MAX_HEADER_BYTES,

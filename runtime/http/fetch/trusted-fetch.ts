@@ -52,7 +52,7 @@ export function createTrustedFetch({ ca, timeoutMs, maxBytes }: TrustedFetchOpti
   // Loaded where there is such a server. One that is closed unused must refuse afterwards, too.
   const open = (): Promise<Agent> =>
     (opening ??= import("undici").then(
-      (undici) =>
+      ({ default: undici }) =>
         new undici.Agent({
           connections: CONNECTIONS,
           maxHeaderSize: MAX_HEADER_BYTES,
