@@ -9,7 +9,7 @@
  *
  *   --report DIR   a report instead: DIR/report.html and report.json (rounds 7, seconds 1); --quick for a look of two minutes,
  *                  --only compare,latency,curves,routes,memory,start
- *   --guard OLD_CHECKOUT   this checkout's CPU a request beside another one's (rounds 3 of each of 36 starts, seconds 0.4); exit
+ *   --guard OLD_CHECKOUT   this checkout's CPU a request beside another one's (rounds 3 of each of 24 starts, seconds 0.4); exit
  *                  code 1 where the median is above 1.05 times as much
  *   --install   the other proxies, from Debian's packages; measures nothing
  */

@@ -26,6 +26,7 @@ routes:
     prefix: /tools
     to: ${server.origin}
     mcp: { server: { path: /mcp, max_request_bytes: 65536 } }
+    set_request_headers: { X-Account: '\${gateway.request.headers["X-Correlation-Id"]}' }
     policy:
       - allow: { and: [{ domain: { is: example.com } }] }
         deny: { and: [{ mcp_tool: { is: whoami } }] }
@@ -194,6 +195,18 @@ describe("a call that its user confirms", () => {
       await decide(alice.oauth.browser, pageOf(other), "refuse");
     }
     expect((await site("https://sandbox.example", ["User-Agent", "a/2"])).result).toBeDefined();
+  });
+
+  test("is bound to a header field that a setting copies for the server, whatever it is for otherwise", async () => {
+    const account = (value: string, baggage: string): Promise<Reply> =>
+      call(alice, "add_note", '{"text":"account"}', "", ["X-Correlation-Id", value, "Baggage", baggage]);
+    const asked = await account("test", "a=1");
+    expect((await alice.oauth.browser.open(pageOf(asked))).text).toMatch(/x-correlation-id<\/bdi>: <bdi>test</);
+    await decide(alice.oauth.browser, pageOf(asked), "approve");
+    const other = await account("live", "a=1");
+    expect(other.result).toBeUndefined();
+    await decide(alice.oauth.browser, pageOf(other), "refuse");
+    expect((await account("test", "a=2")).result).toBeDefined();
   });
 
   test("shows no credential of a header field, and is bound to it", async () => {

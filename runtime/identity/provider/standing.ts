@@ -52,9 +52,14 @@ export function createProviderStanding(clock: Clock): ProviderStanding {
   /** Whether a refusal counts, or the provider is out of order. */
   const refused = ({ refused: users }: Known, userId: string, isCertain: boolean): Verdict => {
     const now = clock.now();
-    for (const [each, { lastMs }] of users) if (now - lastMs > WINDOW_MS) users.delete(each);
+    for (const [each, { lastMs }] of users) {
+      if (now - lastMs <= WINDOW_MS) break;
+      users.delete(each);
+    }
     const sinceMs = users.get(userId)?.sinceMs ?? now;
-    if (users.size < MAX_USERS || users.has(userId)) users.set(userId, { sinceMs, lastMs: now });
+    // In the order of their last refusals.
+    users.delete(userId);
+    if (users.size < MAX_USERS) users.set(userId, { sinceMs, lastMs: now });
     if (users.size >= MANY) return "outage";
     return isCertain || now - sinceMs >= SECOND_LOOK_MS ? "refused" : "unavailable";
   };

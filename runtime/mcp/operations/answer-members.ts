@@ -135,6 +135,8 @@ function findTextCode(text: string, start: number): Place | "cut" | undefined {
 }
 
 const SPACE = 0x20;
+const BRACE = 0x7d;
+const LINE_FEED = 0x0a;
 /** Where loose clients end a line (mcp/lists/event-blocks.ts), or a part of such a character at the end of what has come. */
 // oxlint-disable-next-line no-control-regex -- exactly these are meant
 const LOOSE_LINE_END = /[\v\f\x1c-\x1e]|\xc2(?:\x85|$)|\xe2(?:$|\x80(?:[\xa8\xa9]|$))/y;
@@ -156,6 +158,9 @@ function replacement(value: string, isCode: boolean): string | undefined {
 
 /** Where a name may begin whose end has not come. */
 function beginsName(text: string, from: number): number {
+  // Most answers come whole.
+  const last = text.charCodeAt(text.length - 1);
+  if (last === BRACE || last === LINE_FEED) return text.length;
   const quote = text.lastIndexOf('"');
   return quote >= from && /^[a-z0-9\\\x80-\xff]*$/i.test(text.slice(quote + 1)) ? quote : text.length;
 }

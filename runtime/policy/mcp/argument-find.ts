@@ -12,8 +12,13 @@ export type Scalar = string | number | boolean;
 
 export type Find = (value: unknown) => Outcome;
 
-/** The value equals one of these; of a type that none of them has it cannot be told. */
-export function oneOf(scalars: readonly Scalar[], holds: boolean): Find {
+/** The value equals one of these, or none; of a type that none of them has it cannot be told. */
+export function oneOf(operands: readonly Scalar[], holds: boolean): Find {
+  const composed = operands.map((each) => (typeof each === "string" ? each.normalize("NFC") : each));
+  return ofComposed(composed, equalTo(composed, holds));
+}
+
+function equalTo(scalars: readonly Scalar[], holds: boolean): Find {
   const others = new Set(scalars.filter((each) => typeof each !== "number"));
   const numbers = new Set(scalars.filter((each) => typeof each === "number"));
   const decimals = new Set([...numbers].map((each) => spelled(parseDecimal(String(each)))));
@@ -110,6 +115,34 @@ export function inOrder(name: "gt" | "gte" | "lt" | "lte", limit: string): Find 
 
 export function ofText(holds: (text: string) => boolean, maxLength = Infinity): Find {
   return (value) => (typeof value === "string" && value.length <= maxLength ? truth(holds(value)) : UNKNOWN);
+}
+
+/**
+ * With an operand that has a letter Unicode can write in two ways (é as one character or as e with an accent), a text that is not
+ * in the composed form (NFC) is unknown: servers may take both for the same. @param operands texts among them in NFC
+ */
+function ofComposed(operands: readonly Scalar[], find: Find): Find {
+  if (operands.every((each) => typeof each !== "string" || each === each.normalize("NFD"))) return find;
+  return (value) => (typeof value === "string" && !isComposed(value) ? UNKNOWN : find(value));
+}
+
+/** The same for one text. @param findFor what is to be found of it in its composed form */
+export function ofComposedText(operand: string, findFor: (composed: string) => Find | undefined): Find | undefined {
+  const composed = operand.normalize("NFC");
+  const find = findFor(composed);
+  return find && ofComposed([composed], find);
+}
+
+/** Many criteria look at one text. */
+let lastText = "";
+let wasComposed = true;
+
+function isComposed(text: string): boolean {
+  if (text !== lastText) {
+    wasComposed = text === text.normalize("NFC");
+    lastText = text;
+  }
+  return wasComposed;
 }
 
 /** Of lists, which do not change once they are read: hundreds of criteria may ask for the same list of a call. */

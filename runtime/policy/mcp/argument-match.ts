@@ -21,6 +21,7 @@ import {
   all,
   every,
   inOrder,
+  ofComposedText,
   ofShortTexts,
   ofText,
   oneOf,
@@ -166,7 +167,6 @@ export function readArgumentMatch(
   if (exists === false && rest > 0)
     fail(`${path}.exists`, "is false beside what the value must be, must be true or left out");
   if (!valid || tool === undefined || pointer === undefined || typeof argument !== "string") return undefined;
-
   const finds: Find[] = [
     ...own.finds,
     ...elements.map(([name, { match: element, finds }]) => {
@@ -294,5 +294,7 @@ function readPiece(name: (typeof PIECES)[number], operand: unknown, at: string, 
     report(at, `is ${operand === "" ? "an empty text" : describe(operand)}, must be text of one character at least`);
     return undefined;
   }
-  return name === "matches" ? matching(operand) : ofText(compileStringMatch({ [name]: operand }, (text) => text));
+  return ofComposedText(operand, (text) =>
+    name === "matches" ? matching(text) : ofText(compileStringMatch({ [name]: text }, (each) => each)),
+  );
 }

@@ -21,10 +21,9 @@ export function clientFields({ exchange, prepared }: RequestContext): readonly C
   const fields: ClientField[] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const { lower, folded, dropFromRequest } = headerTraits(rawHeaders[index] as string);
-    if (isAboutTransport(lower)) continue;
     // What settings read of a field reaches the server, too, under another name.
-    const isDropped = dropFromRequest || prepared.notFromClient.has(folded);
-    if (isDropped && !isRead(prepared, lower)) continue;
+    const isLeftOut = isAboutTransport(lower) || dropFromRequest || prepared.notFromClient.has(folded);
+    if (isLeftOut && !isRead(prepared, lower)) continue;
     const value = rawHeaders[index + 1] as string;
     const kept =
       lower === "cookie" ? withoutCookies(value, (name) => isOwnCookieName(name, prepared.settings.cookie)) : value;

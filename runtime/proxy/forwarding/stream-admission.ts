@@ -39,8 +39,8 @@ export class StreamAdmission implements OpenStream {
   #attempt: Attempt | undefined;
   /** Where the latest sending went, until the route's balancer, if it wants to know, heard of its end. */
   #tracked: Upstream | undefined;
-  /** Of `Streams`. */
-  awaitedAt = -1;
+  /** Of `Streams`, among those whose answers have not begun. */
+  place = -1;
   #isRegistered = false;
   #isFinished = false;
 

@@ -17,8 +17,9 @@ import { CHANGED, type Revocations } from "../../identity/interfaces.ts";
 import type { StreamEnd } from "../answers/answer-ended.ts";
 import { factsAbout, isStillAllowed, maySay } from "../answers/still-allowed.ts";
 import { task } from "../../shared/faults/guard.ts";
+import { createPlacedList, type Placed } from "../answers/placed-list.ts";
 
-export interface OpenStream {
+export interface OpenStream extends Placed {
   readonly routeKey: string;
   /** The configuration under which it was decided. */
   readonly snapshot: Snapshot;
@@ -31,8 +32,6 @@ export interface OpenStream {
   readonly isEndless: boolean;
   /** True for answers that clients open again, with nothing lost: they end when their credential expires. */
   readonly endsWithCredential: boolean;
-  /** Kept for `Streams`: its place among the requests that wait for their answers. Absent, -1: it is not among them. */
-  awaitedAt?: number;
   /** Ends the answer towards both sides; calls `remove` by the way. */
   end(why: StreamEnd): void;
 }
@@ -74,9 +73,8 @@ export function createStreams(deps: StreamDeps): Streams {
   const { revocations, blocks, clock, current } = deps;
   /** With the second in which each ends, its place in `wheel`; 0 without a principal. */
   const all = new Map<OpenStream, number>();
-  // Requests sent since the last tick whose answers have not begun. Not a Set: a table that each request enters and leaves is moved to
-  // V8's old space, and what it held dies only there, with all that belongs to the request (a tenth of a request's time).
-  const awaited: OpenStream[] = [];
+  /** Requests sent since the last tick whose answers have not begun. */
+  const awaited = createPlacedList<OpenStream>();
   const byKey = new Map<string, Set<OpenStream>>();
   const wheel = new Map<number, Set<OpenStream>>();
   /** As they were when they were added; `heldBy` counts those of each user. */
@@ -130,8 +128,7 @@ export function createStreams(deps: StreamDeps): Streams {
       return !isOutdated(principal.devices, revocations) || !asksForDevice(stream);
     },
     sent(stream) {
-      stream.awaitedAt = awaited.length;
-      awaited.push(stream);
+      awaited.add(stream);
     },
     add(stream) {
       if (!streams.isGood(stream)) return false;
@@ -154,7 +151,7 @@ export function createStreams(deps: StreamDeps): Streams {
       return true;
     },
     remove(stream) {
-      if (takeAwaited(stream)) return;
+      if (awaited.take(stream)) return;
       const due = all.get(stream);
       if (!all.delete(stream) || due === undefined || !stream.principal) return;
       removeFrom(wheel, due, stream);
@@ -171,8 +168,8 @@ export function createStreams(deps: StreamDeps): Streams {
         for (let second = wheelAt; second <= now; second += 1) endEach(wheel.get(second), "expired");
       }
       wheelAt = now;
-      for (const stream of Array.from(awaited)) {
-        if (takeAwaited(stream) && !streams.add(stream)) stream.end("access");
+      for (const stream of awaited.all()) {
+        if (awaited.take(stream) && !streams.add(stream)) stream.end("access");
       }
     },
     endAll(which) {
@@ -200,18 +197,6 @@ export function createStreams(deps: StreamDeps): Streams {
     },
   };
   return streams;
-
-  /** @returns whether it was among them */
-  function takeAwaited(stream: OpenStream): boolean {
-    const { awaitedAt: at = -1 } = stream;
-    if (awaited[at] !== stream) return false;
-    stream.awaitedAt = -1;
-    const last = awaited.pop();
-    if (last === undefined || last === stream) return true;
-    awaited[at] = last;
-    last.awaitedAt = at;
-    return true;
-  }
 
   function isStopped(stream: OpenStream): boolean {
     if (blocks === undefined || blocks.size === 0) return false;

@@ -221,6 +221,34 @@ describe("mcp_tool_argument", () => {
     expect(isAllowed(rule(".*drop\n"), "drop\n\n")).toBe(true);
   });
 
+  test("a deny rule keeps out a letter that is written in Unicode's other way", () => {
+    const composed = "M\u00fcller";
+    const apart = "Mu\u0308ller";
+    const isAllowed = (rule: object, name: string): boolean => {
+      const policy = compilePolicy([
+        { allow: { or: [{ authenticated_user: true }] } },
+        { deny: { or: [{ mcp_tool_argument: { tool: "deploy", argument: "/q", ...rule } }] } },
+      ]);
+      return evaluate(policy, asAlice(call("deploy", JSON.stringify({ q: name })))).allowed;
+    };
+    for (const written of [composed, apart])
+      for (const rule of [
+        { is: written },
+        { in: ["x", written] },
+        { contains: written },
+        { starts_with: written },
+        { ends_with: written },
+        { matches: `.*${written}.*` },
+      ])
+        for (const name of [composed, apart]) expect([rule, name, isAllowed(rule, name)]).toEqual([rule, name, false]);
+    for (const rule of [{ is: composed }, { contains: composed }]) {
+      expect(isAllowed(rule, "M\u00fcnch")).toBe(true);
+      expect(isAllowed(rule, "Miller")).toBe(true);
+    }
+    // Nothing in this operand could be written in another way.
+    expect(isAllowed({ is: "prod" }, apart)).toBe(true);
+  });
+
   test("a deny rule leaves other tools alone", () => {
     const policy = compilePolicy({
       allow: { and: [{ domain: "example.com" }] },
