@@ -34,7 +34,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
   program
     .command("run")
     .description(
-      "serve a configuration: a file, or a directory of one gateway.yaml and slices; changes go live by themselves",
+      "serve a configuration (a file, or a directory of one gateway.yaml and slices) and apply its changes without a restart",
     )
     .requiredOption("--config <path>", "file or directory")
     .option("--workers <n>", "processes that share the port; needs a store that they can share", workerCount, 1)
@@ -169,8 +169,8 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .action(async (files: string[], options: TranslateCommand) => {
       const { translateFiles } = await import("./kubernetes/translate-command.ts");
       const result = await translateFiles(files, options);
-      process.stdout.write(result.output);
-      process.stderr.write(result.problems);
+      process.stdout.write(terminalText(result.output));
+      process.stderr.write(terminalText(result.problems));
       exitCode = result.ok ? 0 : 1;
     });
 
@@ -200,7 +200,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
       // Before anything is printed: a file that is there is somebody's.
       if (bootFile !== undefined && boot !== undefined) await writeNewFile(bootFile, boot);
       process.stdout.write(text);
-      console.error(report);
+      console.error(terminalText(report));
       exitCode = ok ? 0 : 1;
     });
   withIngressOptions(ingress.command("watch"))

@@ -1,7 +1,7 @@
 /** A translation as text: the slice for standard output, what is wrong for standard error. */
-import { stringify } from "yaml";
-
 import { canonicalJson } from "../shared/canonical-json.ts";
+import { visibleText } from "../shared/json/visible-text.ts";
+import { yamlText } from "../shared/json/yaml-text.ts";
 import type { Slice } from "../config/slice.ts";
 import { leftAloneText } from "./translate/left-alone.ts";
 import { formatIngressProblem } from "./translate/ingress-problem.ts";
@@ -12,7 +12,7 @@ export type SliceFormat = "yaml" | "json";
 /** A slice as a gateway reads it. JSON is canonical: equal slices are equal texts. */
 export function renderSlice(slice: Slice, format: SliceFormat): string {
   if (format === "json") return `${canonicalJson(slice)}\n`;
-  return stringify(slice, { lineWidth: 0, aliasDuplicateObjects: false });
+  return yamlText(slice);
 }
 
 /** All of them: YAML documents, or one line of JSON each. */
@@ -31,5 +31,5 @@ export function renderProblems({ problems, ingresses, foreign, tls }: Translatio
   }
   for (const each of foreign) lines.push(`Ingress ${leftAloneText(each)}: note: is of another class and left alone`);
   lines.push(`${served} of ${ingresses.length} Ingresses served`);
-  return `${lines.join("\n")}\n`;
+  return `${lines.map((line) => visibleText(line)).join("\n")}\n`;
 }

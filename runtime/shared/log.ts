@@ -1,6 +1,8 @@
 /** The operator's log: pino with our redaction list. The authorization record has its own writer, see audit/record.ts. */
 import { pino, type DestinationStream, type Logger } from "pino";
 
+import { terminalText } from "./json/foreign-text.ts";
+
 export type Log = Logger;
 
 /** Names that never appear with their value in any log line, at the two depths we log objects. */
@@ -37,6 +39,8 @@ export function createLog(options: LogOptions = {}): Log {
       redact: { paths, censor: "[redacted]" },
       serializers: { err: serializeError },
       timestamp: pino.stdTimeFunctions.isoTime,
+      // Servers, providers and clients wrote parts of it, and JSON leaves what steers some terminals.
+      hooks: { streamWrite: terminalText },
     },
     options.destination ?? pino.destination({ fd: 2, sync: false }),
   );

@@ -28,9 +28,9 @@ export function formatCheck(problems: readonly Problem[], config: CheckedConfig 
 function mcpNote({ routes }: CheckedConfig): readonly string[] {
   const count = routes.filter(({ doc }) => doc.mcp?.server).length;
   if (count === 0) return [];
-  const answers = count === 1 ? "answers" : "answer";
+  const serves = count === 1 ? "serves" : "serve";
   return [
-    `note: ${plural(count, "MCP server route")} ${answers} 404 to all but the base, the base with "path", and "extra_paths"`,
+    `note: ${plural(count, "MCP server route")} ${serves} only the MCP endpoint (the address of "from", with and without "path") and "extra_paths"; other paths get 404`,
   ];
 }
 

@@ -1,4 +1,7 @@
 /** People of a second identity provider: whom they are told apart from, and what is sent to whom. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import type { IdentityRecord } from "../../runtime/identity/identity-records.ts";
@@ -183,6 +186,39 @@ describe("an answer at the wrong address", () => {
     else address.searchParams.set("iss", wrong);
     expect((await browser.open(address.href)).status).toBe(403);
     expect(asked()).toEqual(before);
+  });
+
+  test("of the first that the second's metadata lead to (mix-up): its redirect URI is refused there, else its iss here", async () => {
+    let codes = 0;
+    const evil = createServer((request, response) => {
+      const issuer = `http://${request.headers.host}`;
+      if (request.url !== "/.well-known/openid-configuration") codes += 1;
+      const metadata = {
+        issuer,
+        authorization_endpoint: `${bench.idp.issuer}/auth`,
+        token_endpoint: `${issuer}/token`,
+      };
+      response.setHeader("content-type", "application/json").end(JSON.stringify({ ...metadata, jwks_uri: issuer }));
+    });
+    await new Promise<void>((done) => void evil.listen(0, "127.0.0.1", done));
+    try {
+      const issuer = `http://127.0.0.1:${(evil.address() as AddressInfo).port}`;
+      configure(corp.settings().replace(corp.idp.issuer, issuer).replace("gateway-at-corp", "gateway"));
+      const before = asked();
+      const browser = bench.browser();
+      const refused = await browser.click(await browser.open(`${APP}/`), "CORP");
+      expect([new URL(refused.url).origin, refused.status]).toEqual([bench.idp.issuer, 400]);
+      // As where an address with a wildcard is registered.
+      await bench.idp.allowRedirects("gateway", [`${AUTH}/.gateway/callback/corp`]);
+      const address = await upToCallback(bench.browser(), "CORP");
+      expect(address.searchParams.get("iss")).toBe(bench.idp.issuer);
+      const victim = bench.browser();
+      const page = await victim.open((await upToCallback(victim, "CORP")).href);
+      expect(page.status).toBe(403);
+      expect([codes, asked()]).toEqual([0, before]);
+    } finally {
+      evil.close();
+    }
   });
 
   test("that began under other settings of the name is refused, and no code is sent", async () => {

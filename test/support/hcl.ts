@@ -27,7 +27,8 @@ const SPACE = /(?:[ \n]|#[^\n]*\n)*/y;
 const NAME = /[A-Za-z_][A-Za-z0-9_-]*/y;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?/y;
 // oxlint-disable-next-line no-control-regex -- exactly these must not stand in texts
-const TEXT = /"((?:[^"\\\x00-\x1f\ud800-\udfff]|[\ud800-\udbff][\udc00-\udfff]|\\(?:[nrt"\\]|u[0-9a-f]{4}))*)"/y;
+const TEXT =
+  /"((?:[^"\\\x00-\x1f\ud800-\udfff]|[\ud800-\udbff][\udc00-\udfff]|\\(?:[nrt"\\]|u[0-9a-f]{4}|U00(?:0[0-9a-f]|10)[0-9a-f]{4}))*)"/y;
 const ADDRESS = /gateway_bundle\.[a-z_][a-z0-9_-]*/y;
 
 class Reader {
@@ -105,7 +106,10 @@ class Reader {
   #string(): string {
     const [, content = ""] = this.#take(TEXT);
     if (/[$%]\{/.test(content.replaceAll(/([$%])\1\{/g, " "))) throw new Error(`code in a text: ${content}`);
-    return JSON.parse(`"${content.replaceAll(/([$%])\1\{/g, "$1{")}"`) as string;
+    const units = content.replaceAll(/\\(?:U([0-9a-f]{8})|.)/g, (whole, hex?: string) =>
+      hex === undefined ? whole : String.fromCodePoint(Number.parseInt(hex, 16)),
+    );
+    return JSON.parse(`"${units.replaceAll(/([$%])\1\{/g, "$1{")}"`) as string;
   }
 
   #peek(pattern: RegExp): boolean {

@@ -14,8 +14,13 @@ function route(name: string, policy: Value, more: ValueMap = {}): ValueMap {
   return { from: `https://${name}.example.com`, to: ["http://a.internal"], policy, ...more };
 }
 
-async function linesOf(...given: Parameters<typeof accessWarnings>): Promise<readonly string[]> {
-  const found = await accessWarnings(...given);
+/** @param now by default no time passes, however slow the machine is */
+async function linesOf(
+  prior: ValueMap | null,
+  planned: ValueMap | null,
+  now: () => number = () => 0,
+): Promise<readonly string[]> {
+  const found = await accessWarnings(prior, planned, now);
   expect(found.every(({ severity, summary }) => severity === "warning" && summary === "Access changes")).toBe(true);
   expect(found.length).toBeLessThan(2);
   return found.flatMap(({ detail }) => detail.split("\n"));
@@ -104,7 +109,9 @@ describe("accessWarnings()", () => {
     );
     const lines = await linesOf(null, all);
     expect(lines).toHaveLength(20);
-    expect(lines.at(-1)).toBe("… and 41 more lines; `gateway diff` on both slices tells all of them");
+    expect(lines.at(-1)).toBe(
+      "… and 41 more lines. Run `gateway diff OLD NEW` on the published and the planned slice to see all of them.",
+    );
     expect(lines.join("")).not.toContain("\u001b");
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(260);
   });
@@ -112,7 +119,9 @@ describe("accessWarnings()", () => {
   test("stops when its time is over, and says so", async () => {
     let time = 0;
     const lines = await linesOf(before, bundle({}), () => (time += 400));
-    expect(lines).toEqual(["Not everything was compared, there was no room; `gateway diff` says what was not."]);
+    expect(lines).toEqual([
+      "A plan has no time to compare everything. Run `gateway diff OLD NEW` on the published and the planned slice: it compares more and lists what is left.",
+    ]);
   });
 
   test("does not stop a plan over a state that cannot be read, and can be switched off", async () => {

@@ -92,7 +92,7 @@ export function differenceLines({ statements, gaps, isCut }: Difference): readon
   if (gaps.length === 0 || (statements.length === 0 && !isCut)) return told;
   return [
     ...told,
-    `Not everything was ${isCut ? "compared, there was no room" : "looked at"}; \`gateway diff\` says what was not.`,
+    `${isCut ? "A plan has no time to compare everything." : "Not everything can be compared."} Run \`gateway diff OLD NEW\` on the published and the planned slice: it ${isCut ? "compares more and " : ""}lists what is left.`,
   ];
 }
 

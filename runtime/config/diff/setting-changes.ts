@@ -68,11 +68,15 @@ const OPEN = new Set([
   "host_rewrite_header",
 ]);
 
-/** What leads elsewhere now. Routes that have another name at the same address are one. */
+/**
+ * What leads elsewhere now. Routes that have another name at the same address are one. A route that comes or goes on a host
+ * with other routes takes requests from them, or leaves them to them.
+ */
 export function leadChanges(before: Sided, after: Sided): readonly SettingChange[] {
   const place = ({ doc }: CheckedConfig["routes"][number]): string =>
     canonicalJson([doc.from, doc.path ?? null, doc.prefix ?? null, doc.regex ?? null]);
   const old = byKey(before);
+  const [wasServed, isServed] = [hostsOf(before), hostsOf(after)];
   const kept = new Set(after.routes.map(({ key }) => key));
   const renamed = new Map(before.routes.filter(({ key }) => !kept.has(key)).map((route) => [place(route), route]));
   const found: SettingChange[] = [];
@@ -80,12 +84,41 @@ export function leadChanges(before: Sided, after: Sided): readonly SettingChange
     const isLead = LEADS.has(change.name.split(".")[0] ?? "") || SERVER_LEADS.test(change.name);
     if (found.length < MAX_CHANGES && isLead) found.push(change);
   };
+  const addRoute = (change: Omit<SettingChange, "name">): void => {
+    if (found.length < MAX_CHANGES) found.push({ ...change, name: "route" });
+  };
   compare("", [], before.settings, after.settings, add, OPEN);
   for (const route of after.routes) {
     const was = old.get(route.key) ?? renamed.get(place(route));
     if (was) compare(route.key, [], was.doc, route.doc, add, OPEN);
+    else if (wasServed(route)) addRoute({ route: route.key, change: "added", after: leadOf(route) });
+  }
+  const places = new Set(after.routes.map(place));
+  for (const route of before.routes) {
+    if (kept.has(route.key) || places.has(place(route)) || !isServed(route)) continue;
+    addRoute({ route: route.key, change: "removed", before: leadOf(route) });
   }
   return found;
+}
+
+/** @returns whether a route has a host of these */
+function hostsOf({ routes }: Sided): (route: CheckedConfig["routes"][number]) => boolean {
+  const hosts = new Set(routes.map(({ doc }) => doc.from));
+  const hasWildcard = [...hosts].some((from) => from.includes("*"));
+  return ({ doc: { from } }) => hosts.has(from) || (hosts.size > 0 && (hasWildcard || from.includes("*")));
+}
+
+/** "https://app.example.com/admin → http://admin.internal", as JSON */
+function leadOf({ doc }: CheckedConfig["routes"][number]): string {
+  const where = doc.regex === undefined ? (doc.path ?? doc.prefix ?? "") : `~${doc.regex}`;
+  const to =
+    doc.to === undefined
+      ? "an answer of its own"
+      : [doc.to]
+          .flat()
+          .map((each) => String(each))
+          .join(", ");
+  return JSON.stringify(`${doc.from}${where} → ${to}`.slice(0, MAX_VALUE));
 }
 
 function byKey({ routes }: Sided): ReadonlyMap<string, CheckedConfig["routes"][number]> {

@@ -1,5 +1,6 @@
 /** Plain data as the text of TypeScript literals. */
 import { isRecord } from "../../shared/is-record.ts";
+import { visibleLiteral } from "../../shared/json/visible-text.ts";
 
 /** Notes that the program uses a name of `gateform/cdktf`, so that it imports it. @returns the name */
 export type Use = (name: string) => string;
@@ -10,6 +11,7 @@ export type Entry = readonly [string, string];
 /** A value of plain data as code. */
 export function code(value: unknown): string {
   if (Array.isArray(value)) return list(value.map(code));
+  if (typeof value === "string") return visibleLiteral(value);
   if (!isRecord(value)) return JSON.stringify(value);
   return object(Object.entries(value).map(([name, member]) => [name, code(member)]));
 }
@@ -41,7 +43,7 @@ function indent(text: string): string {
 function key(name: string): string {
   // In an object literal `__proto__: …` sets the prototype, also in quotes.
   if (name === "__proto__") return '["__proto__"]';
-  return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : JSON.stringify(name);
+  return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : visibleLiteral(name);
 }
 
 /** "host_rewrite_header" → "hostRewriteHeader", as the constructs' props are called. */

@@ -1,5 +1,6 @@
 /** A slice as HCL: one `gateway_bundle`, formatted as `terraform fmt` would. */
 import { secretNames } from "../../settings/secret-spellings.ts";
+import { visibleHcl } from "../../shared/json/visible-text.ts";
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { dirname } from "node:path";
 
@@ -139,9 +140,10 @@ function label(key: string): string {
  * half of a surrogate pair, which no configuration may have, becomes the replacement character.
  */
 function quoted(text: string): string {
-  return JSON.stringify(text.toWellFormed())
+  const literal = JSON.stringify(text.toWellFormed())
     .replaceAll(/\\./g, (escape) => (escape === "\\b" ? "\\u0008" : escape === "\\f" ? "\\u000c" : escape))
     .replaceAll(/[$%]\{/g, (opening) => opening[0] + opening);
+  return visibleHcl(literal);
 }
 
 function indented(lines: readonly string[]): string[] {

@@ -4,6 +4,7 @@ import { memberNames, readSecretName, type SecretForm } from "../../settings/sec
 import { partsOf } from "../../settings/shapes.ts";
 import { parseVaultReference } from "../../settings/vault-reference.ts";
 import { isRecord, type Members } from "../../shared/is-record.ts";
+import { visibleLiteral } from "../../shared/json/visible-text.ts";
 import { routeFields } from "../route.ts";
 import { settingsFields } from "../settings.ts";
 import type { WrittenSlice } from "./written-slice.ts";
@@ -46,7 +47,7 @@ function routeCode(name: string, route: Members, use: Use): string {
   const construct = server ? "McpServerRoute" : mcp === undefined ? "Route" : "McpClientRoute";
   const entries = settingsCode(routeFields, rest, use);
   if (server) entries.push(...settingsCode(SERVER_FIELDS, server, use).map(serverEntry));
-  return `new ${use(construct)}(gateway, ${JSON.stringify(name)}, ${object(entries)});`;
+  return `new ${use(construct)}(gateway, ${visibleLiteral(name)}, ${object(entries)});`;
 }
 
 const SERVER_FIELDS = fieldsAt(routeFields, "mcp", "server");
@@ -149,18 +150,18 @@ function headerCode(template: string, use: Use): string {
     values.push(
       header === undefined
         ? `${use("gatewayToken")}.${camel(token)}`
-        : `${use("requestHeader")}(${JSON.stringify(header)})`,
+        : `${use("requestHeader")}(${visibleLiteral(header)})`,
     );
     pieces.push("");
   }
   pieces[pieces.length - 1] += template.slice(end);
   const [only = ""] = pieces;
   if (values.length === 0)
-    return only.includes("${") ? `${use("literal")}(${JSON.stringify(only)})` : JSON.stringify(only);
+    return only.includes("${") ? `${use("literal")}(${visibleLiteral(only)})` : visibleLiteral(only);
   if (values.length === 1 && pieces.every((piece) => piece === "")) return values[0] ?? "";
   // As JSON, so that no character changes on its way (a template reads CR as LF), without its escape of quotes.
   const escape = (piece: string): string =>
-    JSON.stringify(piece)
+    visibleLiteral(piece)
       .slice(1, -1)
       .replaceAll(/\\.|`|\$(?=\{|$)/g, (found) => (found === '\\"' ? '"' : found[0] === "\\" ? found : `\\${found}`));
   return `${use("headerValue")}\`${pieces.map((piece, at) => escape(piece) + (at < values.length ? `\${${values[at]}}` : "")).join("")}\``;

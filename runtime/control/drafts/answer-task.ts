@@ -1,5 +1,4 @@
 /** In the drafts' thread: reads what is there now, puts a draft in its place, and answers one question about it. */
-import { Document } from "yaml";
 
 import { tablesOf } from "../../config/diff/places.ts";
 import type { OwnersOutcome } from "../../config/load-by-owner.ts";
@@ -9,6 +8,7 @@ import { readSlice, type SliceSource } from "../../config/read-slice.ts";
 import { formatPath } from "../../settings/problem.ts";
 import { readSource } from "../../settings/source.ts";
 import { isRecord } from "../../shared/is-record.ts";
+import { yamlText } from "../../shared/json/yaml-text.ts";
 import { createKeptSlices } from "../bundle/kept-slices.ts";
 import { readTogether, type Reading } from "../bundle/sources.ts";
 import type { PublishedSources } from "../bundle/validation/protocol.ts";
@@ -187,8 +187,7 @@ function readPolicy(sources: readonly SliceSource[], key: string): TaskAnswer {
     const slice = owner !== undefined && key.startsWith(`${owner}/`) ? readSlice(source, []) : undefined;
     const route = slice?.routes.find(({ name }) => `${owner}/${name}` === key);
     if (!route || owner === undefined) continue;
-    const document = new Document(route.valid.policy ?? [], { aliasDuplicateObjects: false });
-    return { kind: "policy", owner, yaml: document.toString({ lineWidth: 0 }) };
+    return { kind: "policy", owner, yaml: yamlText(route.valid.policy ?? []) };
   }
   return none(`there is no route "${key}" in the files and slices`);
 }

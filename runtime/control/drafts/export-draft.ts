@@ -1,6 +1,4 @@
 /** A draft as text for a pull request: as YAML, as a `gateway_bundle` of Terraform, or as constructs. */
-import { Document } from "yaml";
-
 import { readSlice, type SliceSource } from "../../config/read-slice.ts";
 import { routeFields } from "../../config/route.ts";
 import { writeHcl } from "../../config/write/write-hcl.ts";
@@ -13,6 +11,8 @@ import { memberNames, secretNames, secretUses } from "../../settings/secret-spel
 import { partsOf } from "../../settings/shapes.ts";
 import { readSource } from "../../settings/source.ts";
 import { isRecord, type Members } from "../../shared/is-record.ts";
+import { visibleText } from "../../shared/json/visible-text.ts";
+import { yamlText } from "../../shared/json/yaml-text.ts";
 import type { Draft } from "./draft.ts";
 
 export const EXPORT_FORMATS = ["yaml", "hcl", "typescript"] as const;
@@ -72,7 +72,7 @@ export function exportDraft(
 function textOf(document: WrittenSlice, format: ExportFormat): string {
   switch (format) {
     case "yaml":
-      return yamlText(document);
+      return sliceYaml(document);
     case "hcl":
       return writeHcl(document, "");
     case "typescript":
@@ -105,14 +105,14 @@ function omittedPaths({ settings, routes }: WrittenSlice, omitsSecrets: boolean)
   ].map(formatPath);
 }
 
-function yamlText({ owner, settings, routes }: WrittenSlice): string {
+function sliceYaml({ owner, settings, routes }: WrittenSlice): string {
   const slice = { version: 1, owner, ...(Object.keys(settings).length > 0 && { settings }), routes };
-  return new Document(slice, { aliasDuplicateObjects: false }).toString({ lineWidth: 0 });
+  return yamlText(slice);
 }
 
 function commented(notes: readonly string[], mark: string): string {
   // Names come from outside: a line end in one would end the comment.
-  return notes.map((note) => `${mark} ${note.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, "?")}\n`).join("");
+  return notes.map((note) => `${mark} ${visibleText(note)}\n`).join("");
 }
 
 /** @param hidden gets what was left out, in words */

@@ -26,7 +26,7 @@ export function foreignLines(text: string, maxCharacters: number): string {
 }
 
 /** All that a terminal or a log viewer may obey. Columns of a table may be far apart: spaces stay as many as they are. */
-const STEERING = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+export const STEERING = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /** What a command prints, whole. Within JSON the escapes are JSON's own. */
 export function terminalText(text: string): string {

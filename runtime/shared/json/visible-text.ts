@@ -14,9 +14,27 @@ export function visibleText(text: string): string {
   return text.replace(HIDDEN, escapeUnits);
 }
 
+/** A literal of JSON or TypeScript: reviewers must see what it holds. */
+export function visibleLiteral(text: string): string {
+  return visibleText(JSON.stringify(text));
+}
+
 /** By UTF-16 units: a character above U+FFFF has two, and JSON writes both. */
 export function escapeUnits(characters: string): string {
   return characters
     .split("")
     .reduce((text, unit) => `${text}\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`, "");
+}
+
+/** A literal of HCL, with its other escapes written. */
+export function visibleHcl(literal: string): string {
+  return literal.replace(HIDDEN, escapeCharacters);
+}
+
+/** By characters, as HCL and YAML write them. */
+export function escapeCharacters(characters: string): string {
+  return Array.from(characters, (character) => {
+    const hex = (character.codePointAt(0) ?? 0).toString(16);
+    return hex.length > 4 ? `\\U${hex.padStart(8, "0")}` : `\\u${hex.padStart(4, "0")}`;
+  }).join("");
 }

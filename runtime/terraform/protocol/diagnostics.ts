@@ -1,5 +1,6 @@
 /** Errors and warnings with the place in the configuration that they are about. */
 import { foreignLines } from "../../shared/json/foreign-text.ts";
+import { visibleText } from "../../shared/json/visible-text.ts";
 import type { Message } from "./wire.ts";
 
 export type PathStep = { readonly attribute: string } | { readonly key: string } | { readonly index: number };
@@ -36,10 +37,10 @@ const MAX_DETAIL = 32_000;
 export function wireDiagnostic({ severity, summary, detail, path, pointAt = path }: Diagnostic): Message {
   // Details repeat what gateways, and what answers in their place, said.
   const said = foreignLines(detail, MAX_DETAIL);
-  const text = path && path.length > 0 ? `${said}\n\nAt ${pathText(path)}` : said;
+  const text = path && path.length > 0 ? `${said}\n\nAt ${visibleText(pathText(path))}` : said;
   // A path without steps has no place at all in Terraform's eyes; without a path it shows where the block begins.
   const at = pointAt && pointAt.length > 0 ? { path: wirePath(pointAt) } : {};
-  return { severity: severity === "error" ? 1 : 2, summary, detail: text, ...at };
+  return { severity: severity === "error" ? 1 : 2, summary: visibleText(summary), detail: text, ...at };
 }
 
 export function wirePath(path: AttributePath): Message {

@@ -12,7 +12,7 @@ export function* httpProblems(http: Value | undefined, file: Value | undefined):
   if (isMap(file)) yield invalidBundle([], 'A bundle is published to "http" or to "file", not to both.');
   for (const { severity, attribute, detail } of addressProblems(http)) {
     const path = blockPath([{ attribute }]);
-    if (severity === "warning") yield { severity, summary: "Doubtful gateway bundle", detail, path };
+    if (severity === "warning") yield { severity, summary: `Possible problem at http.${attribute}`, detail, path };
     // Terraform prints the line that it points at, and this one may hold a password, or the token itself.
     else yield { ...invalidBundle([{ attribute }], detail), pointAt: blockPath([]) };
   }

@@ -120,7 +120,7 @@ function shortened(lines: readonly string[]): readonly string[] {
   const rest = lines.length - MOST_LINES + 1;
   return [
     ...lines.slice(0, MOST_LINES - 1),
-    `… and ${rest} more lines; \`gateway diff\` on both slices tells all of them`,
+    `… and ${rest} more lines. Run \`gateway diff OLD NEW\` on the published and the planned slice to see all of them.`,
   ];
 }
 

@@ -98,7 +98,7 @@ function* problemsOf(config: ValueMap): Iterable<Diagnostic> {
   for (const { severity, attribute, detail } of addressProblems(config)) {
     // Terraform prints the line that it points at, and this one may hold a password, or the token itself.
     if (severity === "error") yield { ...invalidToken(attribute, detail), pointAt: [] };
-    else yield { severity, summary: "Doubtful publish token", detail, path: [{ attribute }] };
+    else yield { severity, summary: "Possible problem with the publish token", detail, path: [{ attribute }] };
   }
   if (typeof owner === "string" && !isOwner(owner)) yield invalidToken("owner", `"owner" ${OWNER_EXPECTED}.`);
   const read = typeof lifetime === "string" ? parseTokenLifetime(lifetime) : undefined;

@@ -12,13 +12,11 @@ import { readSecretName } from "../../settings/secret-spellings.ts";
 import type { RouteMemory } from "../../config/read-route.ts";
 import { attributePath, renderSlice } from "./bundle-document.ts";
 import { NOWHERE, placeToPointAt, sentence } from "./bundle-problem.ts";
-import { type Diagnostic, pathText } from "../protocol/diagnostics.ts";
+import { type AttributePath, type Diagnostic, pathText } from "../protocol/diagnostics.ts";
 import type { Doc, DocumentProblem, StandIn } from "../schema/document.ts";
 import { readRoutes, routesProblems } from "./routes-attribute.ts";
 import { ROUTES_ATTRIBUTE } from "../schema/schema.ts";
 import type { ValueMap } from "../protocol/value.ts";
-
-const WARNING_SUMMARY = "Doubtful gateway bundle";
 
 /** Name of the source in loader problems; never shown. */
 const SOURCE = "bundle";
@@ -70,8 +68,8 @@ function shortened(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   const rest = warnings.length - MOST_WARNINGS;
   const more: Diagnostic = {
     severity: "warning",
-    summary: WARNING_SUMMARY,
-    detail: `${rest} more warnings are not shown; \`gateway check\` on the published slice tells all of them.`,
+    summary: "Further problems in the gateway bundle",
+    detail: `${rest} more warnings are not shown. Run \`gateway check\` on the published slice to see all of them.`,
   };
   return [...errors, ...warnings.slice(0, MOST_WARNINGS), more];
 }
@@ -84,9 +82,14 @@ function diagnostic(bundle: ValueMap, severity: Diagnostic["severity"], path: Va
   const [part, label] = path;
   const subject = formatPath(part === "routes" ? path.slice(2) : part === "settings" ? path.slice(1) : path);
   const detail = `${subject === "" ? subjectOf(part, label) : `"${subject}"`} ${message}`;
-  const summary = severity === "error" ? "Invalid gateway bundle" : WARNING_SUMMARY;
   const place = attributePath(path, bundle);
+  const summary = severity === "error" ? "Invalid gateway bundle" : warningSummary(place);
   return { severity, summary, detail: sentence(detail), path: place, pointAt: placeToPointAt(place) };
+}
+
+/** Terraform shows only the first of several warnings with the same summary. */
+function warningSummary(place: AttributePath): string {
+  return `Possible problem at ${pathText(place) || "the gateway bundle"}`;
 }
 
 function subjectOf(part: string | number | undefined, label: string | number | undefined): string {

@@ -8,6 +8,7 @@ import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 
 import { attempting, GatewayError } from "../../shared/errors.ts";
+import { terminalText } from "../../shared/json/foreign-text.ts";
 import { createKeys, secretIds } from "../../shared/keys.ts";
 import type { Need } from "../keys/needs.ts";
 import { type KeyState, readKeyState, type SecretState } from "../keys/state.ts";
@@ -31,7 +32,7 @@ const NOT_YET = 3;
 export async function printKeys({ config, json }: KeyOptions): Promise<number> {
   const state = await readKeyState(config);
   if (json === true) {
-    console.log(JSON.stringify(state, null, 2));
+    console.log(terminalText(JSON.stringify(state, null, 2)));
     return 0;
   }
   const { length } = state.processes;
@@ -50,7 +51,7 @@ export async function printKeys({ config, json }: KeyOptions): Promise<number> {
     false,
     "",
   );
-  for (const id of state.silent) console.log(`\n${id} does not say which secrets it has`);
+  for (const id of state.silent) console.log(`\n${terminalText(id)} does not say which secrets it has`);
   return 0;
 }
 
@@ -58,7 +59,7 @@ export async function printKeys({ config, json }: KeyOptions): Promise<number> {
 export async function rotateKeys({ config, new: file }: RotateOptions): Promise<number> {
   const state = await readKeyState(config);
   const { text, isDone } = file === undefined ? nextStep(state) : await begin(state, file);
-  console.log(text);
+  console.log(terminalText(text));
   return isDone ? 0 : NOT_YET;
 }
 

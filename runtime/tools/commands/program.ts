@@ -78,7 +78,7 @@ export function addAdministration(program: Command, exit: (code: number) => void
     .option("--json", "for machines: one JSON object a line")
     .action(async (options) => exit(await (await records()).printRecords(options, recordsIo(options.follow === true))));
 
-  const user = program.command("users").description("people whom the gateway knows");
+  const user = program.command("users").description("users about whom the gateway stores data");
   onRecords(user, "forget", "end all that a user has, and delete what is kept about them")
     .argument("<user>", "id or email")
     .option("--records <file...>", "rotated files of records, plain or .gz: what is about the user is erased in them")

@@ -2,6 +2,8 @@
 import { HAND_WRITTEN_OWNER, DEFAULT_OWNER, isOwner, OWNER_EXPECTED } from "../../features/process/owners.ts";
 import { quote } from "../../settings/problem.ts";
 import { GatewayError } from "../../shared/errors.ts";
+import { terminalText } from "../../shared/json/foreign-text.ts";
+import { visibleText } from "../../shared/json/visible-text.ts";
 import { convertConfig, type Converted } from "./convert.ts";
 import { IMPORT_FORMATS, type ImportFormat } from "../import-formats.ts";
 import { formatNotes } from "./note.ts";
@@ -48,7 +50,7 @@ export function importConfig(file: string, text: string, { owner, to, boot = fal
     formatNotes(converted.notes),
     ...(converted.problems.length > 0
       ? [
-          `To correct by hand, because a gateway refuses it:\n${converted.problems.map((text) => `  - ${text}`).join("\n")}`,
+          `To correct by hand, because a gateway refuses it:\n${converted.problems.map((text) => `  - ${visibleText(text)}`).join("\n")}`,
         ]
       : []),
     ...(boot || converted.isPublished ? [] : [ownFile(converted)]),
@@ -91,6 +93,6 @@ const WRITERS: Readonly<Record<ImportFormat, (converted: Converted, file: string
   hcl: writeHcl,
   bundle: ({ owner, settings, routes }) => {
     const hasSettings = Object.keys(settings).length > 0;
-    return `${JSON.stringify({ version: 1, owner, ...(hasSettings && { settings }), routes }, null, 2)}\n`;
+    return `${terminalText(JSON.stringify({ version: 1, owner, ...(hasSettings && { settings }), routes }, null, 2))}\n`;
   },
 };

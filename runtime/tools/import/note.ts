@@ -1,3 +1,5 @@
+import { visibleText } from "../../shared/json/visible-text.ts";
+
 /** What an import has to tell besides its output. */
 export interface Note {
   /**
@@ -24,7 +26,7 @@ export function formatNotes(notes: readonly Note[]): string {
   const sections = (["lost", "differs", "secret", "todo"] as const).flatMap((kind) => {
     const lines = notes
       .filter((note) => note.kind === kind)
-      .map(({ where, text }) => `  - ${where === "" ? "" : `${where}: `}${text}`);
+      .map(({ where, text }) => `  - ${visibleText(`${where === "" ? "" : `${where}: `}${text}`)}`);
     // Said of many routes, once is enough.
     return lines.length === 0 ? [] : [[`${TITLES[kind]}:`, ...new Set(lines)].join("\n")];
   });

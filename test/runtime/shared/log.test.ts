@@ -22,6 +22,14 @@ describe("createLog()", () => {
     },
   );
 
+  test("has nothing in a line that steers a terminal, and reads as it was said", () => {
+    const evil = "issuer\u009b31m\u202e\u2066\u2028\u{e0041}\u007f\n";
+    let line = "";
+    createLog({ destination: { write: (text) => void (line += text) } }).info({ detail: evil }, "said");
+    expect(line).toMatch(/^[\x20-\x7e]+\n$/);
+    expect(JSON.parse(line)).toMatchObject({ detail: evil });
+  });
+
   test("says the code of an error: ours and Node's, and nothing else that stands there", () => {
     const failed = (code: unknown) => Object.assign(new Error("x"), { code });
     expect(logged({ err: new GatewayError("idp.unreachable", "x") })).toMatchObject({

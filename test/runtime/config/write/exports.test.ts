@@ -24,6 +24,7 @@ import { memberNames, secretUses } from "../../../../runtime/settings/secret-spe
 import { shapeOf } from "../../../../runtime/settings/shapes.ts";
 import { readSource } from "../../../../runtime/settings/source.ts";
 import { isRecord } from "../../../../runtime/shared/is-record.ts";
+import { terminalText } from "../../../../runtime/shared/json/foreign-text.ts";
 import type { ValueMap } from "../../../../runtime/terraform/protocol/value.ts";
 import { renderSlice } from "../../../../runtime/terraform/resource/bundle-document.ts";
 import { noStandIn } from "../../../../runtime/terraform/schema/document.ts";
@@ -38,6 +39,8 @@ function exported(slice: object, format: ExportFormat): string {
   const draft = { kind: "slice", owner: "team", text: "" } as const;
   const made = exportDraft(source, draft, format, "Published.");
   if (!made) throw new Error(`not exported: ${source.text}`);
+  // A reviewer sees all of it.
+  expect(made.text).toBe(terminalText(made.text));
   return made.text;
 }
 
@@ -177,6 +180,7 @@ const names = fc.constantFrom(
   'a"b',
   "\n",
   "é\u2028",
+  "a\u202eb",
 );
 const texts = fc.oneof(
   fc.constantFrom(
@@ -188,6 +192,8 @@ const texts = fc.oneof(
     '"\\',
     "\b\f\r\n\t\u0000",
     "\ud83d\ude00",
+    "a\u009b31m\u202eb\u2066\u200b",
+    "\u{e0041}\ufe0f\u3164",
     "env:A",
     "vault:kv/a#b@2",
   ),

@@ -3,10 +3,12 @@ import { describe, expect, test } from "vitest";
 
 import { formatProblem, loadSlices } from "../../../../runtime/config/load.ts";
 import { conflict, formatPath } from "../../../../runtime/settings/problem.ts";
+import { readSource } from "../../../../runtime/settings/source.ts";
+import { terminalText } from "../../../../runtime/shared/json/foreign-text.ts";
 import { readManifests } from "../../../../runtime/kubernetes/translate/manifests.ts";
 import type { KubeObjects } from "../../../../runtime/kubernetes/translate/objects.ts";
 import { formatIngressProblem } from "../../../../runtime/kubernetes/translate/ingress-problem.ts";
-import { renderSlices } from "../../../../runtime/kubernetes/render.ts";
+import { renderProblems, renderSlices } from "../../../../runtime/kubernetes/render.ts";
 import { routeName } from "../../../../runtime/kubernetes/translate/route-name.ts";
 import {
   translate,
@@ -44,6 +46,24 @@ describe("translate()", () => {
     expect(texts(translation)).toEqual([
       'Ingress shop/bad: error: annotation "ingress.gateway.io/timeout" is "soon", must be a duration such as "30s", "5m", "1h30m" or "90d"',
     ]);
+  });
+
+  test("prints nothing that an author wrote to steer a terminal, to hide or to begin a line", async () => {
+    const evil = "a\u001b]0;b\u0007\u009b31m\u202ec\u2028\u{e0041}\nIngress d";
+    const bad = ingress(evil, { host: "bad.example.com", annotations: { [evil]: evil } });
+    const other = ingress(evil, { host: "b.example.com" });
+    const policy = JSON.stringify([{ allow: { and: [{ groups: { has: evil } }] } }]);
+    const served = ingress("good", { host: "good.example.com", annotations: { policy } });
+    const translation = await translated({
+      ingresses: [bad, { ...other, spec: { ...other.spec, ingressClassName: evil } }, served],
+    });
+    const told = renderProblems(translation);
+    expect(told).toBe(terminalText(told));
+    expect(told).not.toMatch(/^Ingress d/m);
+    const yaml = renderSlices(translation, "yaml");
+    expect(yaml).toBe(terminalText(yaml));
+    expect(accepted(translation)).toEqual(["kubernetes.shop/shop.good:good.example.com"]);
+    expect(JSON.stringify(readSource("slice", yaml).value)).toContain(JSON.stringify(evil));
   });
 
   test("tells everything wrong with an Ingress at once", async () => {

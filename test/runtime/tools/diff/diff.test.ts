@@ -55,6 +55,26 @@ describe("diffConfigurations()", () => {
     expect(text).toContain("team/a  https://a.example.com\n    anybody at example.org gains everything");
   });
 
+  test("says which route takes requests from another one, or leaves them to it, under the same rules", async () => {
+    const side = (name: string, more: string): string => {
+      const one = (key: string, rest: string): string =>
+        `- { name: ${key}, ${rest}, policy: [{ allow: { and: [{ domain: { is: example.com } }] } }] }\n`;
+      const all = one("a", 'from: "https://a.example.com", to: "http://a.internal"');
+      return written(name, `routes:\n${all}${more === "" ? "" : one("b", more)}`);
+    };
+    const alone = side("alone.yaml", "");
+    const both = side("both.yaml", 'from: "https://a.example.com", prefix: /admin, to: "http://evil.internal"');
+    const wild = side("wild.yaml", 'from: "https://*.example.com", to: "http://evil.internal"');
+    const gone = await diffConfigurations(both, alone, {});
+    const come = await diffConfigurations(alone, both, {});
+    expect([come.answer, gone.answer]).toEqual(["different", "different"]);
+    expect(come.text).toMatch(
+      /\/b\n    route: was not set, is "https:\/\/a.example.com\/admin → http:\/\/evil.internal"/,
+    );
+    expect(gone.text).toMatch(/\/b\n    route: was "https:\/\/a.example.com\/admin → .*", is not set/);
+    expect((await diffConfigurations(wild, alone, {})).text).toContain('route: was "https://*.example.com →');
+  });
+
   test("admits what it does not look at: who is in which group, from where a request comes, what a route is", async () => {
     const provider = (more: string): string =>
       `idp_provider_url: https://idp.example\nidp_client_id: gateway\nidp_client_secret: secret\nruntime_flags: { mcp: true }\n${more}\n`;

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { formatProblem, loadSlices } from "../../../../runtime/config/load.ts";
+import { terminalText } from "../../../../runtime/shared/json/foreign-text.ts";
 import { canonicalJson } from "../../../../runtime/shared/canonical-json.ts";
 import { parseTemplate } from "../../../../runtime/features/headers/template.ts";
 import { exportDraft, type ExportFormat } from "../../../../runtime/control/drafts/export-draft.ts";
@@ -35,6 +36,27 @@ describe("import of a Pomerium configuration", () => {
     const actual = [report, boot, text].flatMap((part) => part?.trimEnd() ?? []).join("\n\n");
     expect(`${actual}\n`).toBe(update(actual));
     expect(actual).not.toContain("topsecret");
+  });
+
+  test.each(["typescript", "hcl", "bundle"])("as %s prints nothing that steers a terminal or hides", (to) => {
+    const evil = "a\u001b]0;b\u0007\u009b31m\u202ec\u2028\u{e0041}\nd";
+    const text = JSON.stringify({
+      [evil]: evil,
+      routes: [
+        {
+          from: "https://a.example.com",
+          to: "http://a",
+          name: evil,
+          [evil]: evil,
+          set_request_headers: { "X-A": evil },
+          policy: [{ allow: { and: [{ [evil]: evil }, { groups: { has: evil } }] } }],
+        },
+        { from: "https://b.example.com", to: "http://b", allowed_idp_claims: { groups: [evil] } },
+      ],
+    });
+    const made = importConfig("pomerium.yaml", text, { to, boot: true });
+    for (const part of [made.text, made.boot ?? "", made.report]) expect(part).toBe(terminalText(part));
+    expect(made.report).not.toMatch(/^d/m);
   });
 
   test("writes no secret, in no form and not in the report", () => {
