@@ -164,7 +164,7 @@ try {
     },
   );
   await steps.step("what it says now, in words", async () => {
-    const { code, out } = await runCommand("tools", "diff", stage.lockFile, ...seenBy);
+    const { code, out } = await runCommand("tools", "diff", stage.lockFile, "--url", stage.server, ...seenBy);
     steps.equal(code, 3, out);
     steps.match(out, /read_ticket: differs from the lock[^]*card number/);
     return out;

@@ -258,7 +258,7 @@ describe("a tool lock", () => {
     expect(await readFile(lockFile(), "utf8")).toBe(written);
     expect(await gateway("tools", "diff", lockFile(), ...server("notes", "alice", "bob"))).toEqual({
       code: 0,
-      out: "https://tools.example/notes/mcp: 6 as locked\n\nas in ./tools.lock.json",
+      out: "https://tools.example/notes/mcp: 6 as locked\n\nas in ./tools.lock.json, not compared (no --url): https://tools.example/old/old",
     });
     const to = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
     await world.reconfigure(routes(to, `, tool_lock: { file: ${lockFile()} }`));
@@ -347,7 +347,7 @@ describe("a tool lock", () => {
       code: 0,
       out:
         "https://tools.example/notes/mcp: 3 as locked\n" +
-        "  not in the lock, and free to change: prompts, resource templates, instructions\n\nas in ./old.lock.json",
+        "  not in the lock, and free to change: prompts, resource templates, instructions\n\nas in ./old.lock.json, not compared (no --url): https://tools.example/old/old",
     });
     texts = REVIEWED_TEXTS;
   });
@@ -379,14 +379,13 @@ describe("a tool lock", () => {
     tools = REVIEWED;
     const wrong = join(world.gateway.directory, "wrong.token");
     await writeFile(wrong, "gwt_wrong");
-    const refused = await gateway("tools", "diff", lockFile(), "--token-file", wrong);
+    const one = ["--url", url("notes"), "--token-file", wrong];
+    const refused = await gateway("tools", "diff", lockFile(), ...one);
     expect(refused).toEqual({
       code: 1,
       out: 'Cannot list the tools of "https://tools.example/notes/mcp": it does not take the token',
     });
-    expect(
-      (await gateway("tools", "diff", join(world.gateway.directory, "none.json"), "--token-file", wrong)).code,
-    ).toBe(1);
+    expect((await gateway("tools", "diff", join(world.gateway.directory, "none.json"), ...one)).code).toBe(1);
     const unknown = await gateway(
       "tools",
       "diff",

@@ -1,4 +1,9 @@
-/** `gateway tools lock` and `gateway tools diff`. */
+/**
+ * `gateway tools lock` and `gateway tools diff`.
+ *
+ * Untrusted input: what servers list, and the lock, which a proposed change may have edited. Promise: tokens go to the addresses of `--url`
+ * only, never to servers that the lock names.
+ */
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 
 import { LOCKED_KINDS } from "../../features/mcp/locked-items.ts";
@@ -9,13 +14,14 @@ import {
   type ToolLockFile,
 } from "../../features/mcp/tool-lock-file.ts";
 import { attempting, GatewayError } from "../../shared/errors.ts";
+import { foreignText } from "../../shared/json/foreign-text.ts";
 import { listTools } from "./list-tools.ts";
 import { compareTools, union } from "../../mcp/tool-changes/tool-changes.ts";
 import { changesJson, formatChanges, hasChanges, type ServerChanges } from "../../mcp/tool-changes/words.ts";
 
 export interface ToolsOptions {
   /** Of MCP servers, as users know them. */
-  readonly url?: readonly string[];
+  readonly url: readonly string[];
   readonly tokenFile: readonly string[];
   readonly json?: true;
 }
@@ -33,7 +39,7 @@ export interface ToolsOutcome {
  */
 export async function lockTools(path: string, options: ToolsOptions): Promise<ToolsOutcome> {
   const before = await readLock(path, true);
-  const urls = urlsOf(options, before);
+  const urls = urlsOf(options);
   const tokens = await readTokens(options);
   const servers = new Map(before);
   const changes: ServerChanges[] = [];
@@ -56,7 +62,8 @@ export async function diffTools(path: string, options: ToolsOptions): Promise<To
   const lock = await readLock(path, false);
   const tokens = await readTokens(options);
   const changes: ServerChanges[] = [];
-  for (const url of urlsOf(options, lock)) {
+  const urls = urlsOf(options);
+  for (const url of urls) {
     const locked = lock.get(url);
     if (!locked) throw new GatewayError("tools.lock", `Cannot compare "${url}": ${path} has nothing of it`);
     const listed = (await listFor(url, tokens)).filter(({ kind }) => locked.kinds.has(kind));
@@ -64,7 +71,9 @@ export async function diffTools(path: string, options: ToolsOptions): Promise<To
     changes.push({ url, ...compareTools(locked.items, listed), notLocked });
   }
   const differs = changes.some(hasChanges);
-  return { text: render(changes, options, differs ? `differs from ${path}` : `as in ${path}`), differs };
+  const others = [...lock.keys()].filter((url) => !urls.includes(url)).map((url) => foreignText(url));
+  const notCompared = others.length === 0 ? "" : `, not compared (no --url): ${others.join(", ")}`;
+  return { text: render(changes, options, `${differs ? "differs from" : "as in"} ${path}${notCompared}`), differs };
 }
 
 function render(changes: readonly ServerChanges[], { json }: ToolsOptions, end: string): string {
@@ -84,10 +93,8 @@ async function listFor(url: string, tokens: readonly string[]): Promise<readonly
   return all;
 }
 
-function urlsOf({ url = [] }: ToolsOptions, lock: ToolLockFile): readonly string[] {
-  const urls = url.length > 0 ? [...new Set(url.map(addressOf))] : [...lock.keys()];
-  if (urls.length === 0) throw new GatewayError("tools.lock", "Cannot tell which servers are meant: give --url");
-  return urls;
+function urlsOf({ url }: ToolsOptions): readonly string[] {
+  return [...new Set(url.map(addressOf))];
 }
 
 /** As routes are known by it: no slash at the end, but for a bare origin there is none either. */

@@ -26,7 +26,7 @@ export function addTools(program: Command, exit: (code: number) => void): void {
 function withOptions(command: Command, name: string, what: string): Command {
   return command
     .argument(name, what, "tools.lock.json")
-    .option("--url <url...>", "address of an MCP server as its users know it (default: all that the file has)")
+    .requiredOption("--url <url...>", "address of an MCP server as its users know it; the tokens are sent there")
     .requiredOption("--token-file <file...>", "External Tokens, one in a file; what their users see together counts")
     .option("--json", "for machines");
 }
