@@ -100,6 +100,8 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
   }
 
   write(chunk: Buffer | string): boolean {
+    // Of an answer that was taken back more may come. Node would raise an error that nobody catches.
+    if (this.#response.writableEnded) return true;
     this.#headPending();
     this.#wrote = true;
     const takesMore = this.#response.write(chunk);
@@ -112,6 +114,7 @@ export class Http1Exchange extends ReceivedRequest implements Exchange {
   }
 
   end(chunk?: Buffer | string, trailers: readonly string[] = NONE): void {
+    if (this.#response.writableEnded) return;
     this.#headPending();
     // Node leaves them out where the body does not come in chunks.
     if (trailers.length > 0) this.#response.addTrailers(pairsOf(trailers));
