@@ -26,8 +26,8 @@ export function readHcl(text: string): HclBlock {
 const SPACE = /(?:[ \n]|#[^\n]*\n)*/y;
 const NAME = /[A-Za-z_][A-Za-z0-9_-]*/y;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?/y;
-// oxlint-disable-next-line no-control-regex -- exactly these must not stand in texts
 const TEXT =
+  // oxlint-disable-next-line no-control-regex -- exactly these must not stand in texts
   /"((?:[^"\\\x00-\x1f\ud800-\udfff]|[\ud800-\udbff][\udc00-\udfff]|\\(?:[nrt"\\]|u[0-9a-f]{4}|U00(?:0[0-9a-f]|10)[0-9a-f]{4}))*)"/y;
 const ADDRESS = /gateway_bundle\.[a-z_][a-z0-9_-]*/y;
 

@@ -111,13 +111,7 @@ function hostsOf({ routes }: Sided): (route: CheckedConfig["routes"][number]) =>
 /** "https://app.example.com/admin → http://admin.internal", as JSON */
 function leadOf({ doc }: CheckedConfig["routes"][number]): string {
   const where = doc.regex === undefined ? (doc.path ?? doc.prefix ?? "") : `~${doc.regex}`;
-  const to =
-    doc.to === undefined
-      ? "an answer of its own"
-      : [doc.to]
-          .flat()
-          .map((each) => String(each))
-          .join(", ");
+  const to = doc.to === undefined ? "an answer of its own" : [doc.to].flat().join(", ");
   return JSON.stringify(`${doc.from}${where} → ${to}`.slice(0, MAX_VALUE));
 }
 
