@@ -12,6 +12,7 @@ import type { ReadSlice } from "../../runtime/config/read-slice.ts";
 import { explainedRoute } from "../../runtime/control/explain/explained-route.ts";
 import { readQuestion } from "../../runtime/control/explain/question.ts";
 import { compileResponseHeaders } from "../../runtime/features/headers/compile.ts";
+import { EventBlocks } from "../../runtime/mcp/lists/event-blocks.ts";
 import { certificateFacts } from "../../runtime/http/listener/client-certificate.ts";
 import { compileContains } from "../../runtime/shared/linear/contains.ts";
 import { compilePolicy, evaluate } from "../../runtime/policy/evaluate.ts";
@@ -21,10 +22,16 @@ import { readArguments } from "../../runtime/policy/mcp/argument-values.ts";
 import { parseRanges } from "../../runtime/policy/subjects.ts";
 import { type CriterionDoc, parsePolicy } from "../../runtime/policy/parse.ts";
 import { validatePolicy } from "../../runtime/policy/validate-rules.ts";
+import type { StreamReceiver } from "../../runtime/proxy/announced-address.ts";
+import type { ListChanges } from "../../runtime/proxy/lists/list-changes.ts";
+import type { ListReceiver } from "../../runtime/proxy/lists/list-receiver.ts";
 import { keepsFor } from "../../runtime/proxy/lists/list-rules.ts";
+import { streamReaderFor } from "../../runtime/proxy/lists/stream-reader.ts";
+import type { RequestContext } from "../../runtime/proxy/request-context.ts";
 import { parseVerbatim } from "../../runtime/shared/canonical-json.ts";
 import { parsePattern } from "../../runtime/shared/re2.ts";
 import { parseTracestate } from "../../runtime/tracing/trace-context.ts";
+import type { UpstreamReceiver } from "../../runtime/upstreams/transport-types.ts";
 import { makeTestCertificate } from "../support/certificates.ts";
 import { anonymous, asAlice, asUser, toolCall } from "../support/facts.ts";
 import { mayStall } from "../support/stall-limit.ts";
@@ -253,7 +260,60 @@ const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepar
       return () => compileResponseHeaders({ set_response_headers }, { setResponseHeaders });
     },
   ],
+  [
+    "a MiB of blank lines in an event stream",
+    100,
+    () => {
+      const chunk = Buffer.alloc(2 ** 20, "\n");
+      return () => new EventBlocks(2 ** 23).push(chunk);
+    },
+  ],
+  [
+    "an event of 8 MiB in a stream that tells of changes",
+    150,
+    () => {
+      const event = (text: string): Buffer => Buffer.from(`data: {"jsonrpc":"2.0",${text}}\n\n`);
+      const large = `"params":{"uri":"a","x":[${"[],".repeat(2_700_000)}1]}`;
+      const [result, update] = [
+        event(`"id":1,"result":{"text":"${"a".repeat(70_000)}"}`),
+        event(`"method":"notifications/resources/updated",${large}`),
+      ];
+      const { reader, heard } = streamReader();
+      return () => {
+        reader.onData(result);
+        // It passes, unlike what is read as a change and is too large for one.
+        if (heard() !== result.length) throw new Error("a large result must be heard");
+        reader.onData(update);
+        if (heard() !== 0) throw new Error("a large change must not be heard");
+      };
+    },
+  ],
 ];
+
+/** On a stream opened by GET, of a route whose policy is about tools. */
+function streamReader(): { readonly reader: UpstreamReceiver; heard(): number } {
+  let bytes = 0;
+  const next = {
+    onHead() {},
+    onData: (chunk: Buffer) => void (bytes += chunk.length),
+    onEnd() {},
+    onFailure() {},
+  };
+  const route = { key: "a/b", policy: compilePolicy({ allow: { and: [{ mcp_tool: { is: "read" } }] } }) };
+  const exchange = { method: "GET", onClose() {} };
+  const context = { exchange, prepared: { route }, facts: asAlice() } as unknown as RequestContext;
+  const changes = { follow: () => () => {} } as unknown as ListChanges;
+  const reader = streamReaderFor(changes, context, next, {} as StreamReceiver, {} as ListReceiver);
+  reader.onHead(200, ["content-type", "text/event-stream"]);
+  return {
+    reader,
+    heard() {
+      const before = bytes;
+      bytes = 0;
+      return before;
+    },
+  };
+}
 
 const KEY = new Uint8Array(32);
 

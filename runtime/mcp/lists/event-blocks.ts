@@ -27,6 +27,7 @@ export type EventBlock =
 const LF = 10;
 const CR = 13;
 const COLON = 58;
+const BLANK: EventBlock = { kind: "filler", raw: Buffer.from("\n") };
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const JOIN = Buffer.from("\n");
 /** More than any event that means something; each costs more than its bytes. */
@@ -65,6 +66,13 @@ export class EventBlocks {
       if (isSecondHalf) {
         // It belongs to the line that the CR has ended, wherever that went.
         start = index + 1;
+        continue;
+      }
+      if (index === start && this.#lines.length === 0 && this.#pieces.length === 0) {
+        // A blank line behind a blank line says nothing, and a block for each would cost a thousand times what it costs to send.
+        this.#isAtStart = false;
+        start = index + 1;
+        if (blocks.at(-1) !== BLANK) blocks.push(BLANK);
         continue;
       }
       const end = chunk.subarray(start, index + 1);

@@ -4,7 +4,9 @@
  * Untrusted input: the upstream's events. Promises: a change of a resource that policy does not let the caller read is not
  * told to it; what the gateway itself adds stands between two events, and after the first one, which acknowledges.
  */
+import { readEnvelope } from "../../mcp/envelope.ts";
 import { EventBlocks, renderEvent, type EventBlock } from "../../mcp/lists/event-blocks.ts";
+import { spanText } from "../../mcp/scan.ts";
 import { evaluate } from "../../policy/evaluate.ts";
 import { guard } from "../../shared/faults/guard.ts";
 import { isRecord } from "../../shared/is-record.ts";
@@ -18,6 +20,9 @@ import type { ListReceiver } from "./list-receiver.ts";
 
 const PIECE_BYTES = 65_536;
 const MAX_BYTES = 8 * 1024 * 1024;
+/** No change of a resource is told in more. A larger message is walked over: a tree of 8 MiB would hold up all others for a second. */
+const MAX_UPDATE_BYTES = 65_536;
+const UPDATED = "notifications/resources/updated";
 
 /** @param refuse ends an answer that must not go on @param owner what breaks here breaks its exchange alone */
 export function streamReaderFor(
@@ -114,8 +119,9 @@ class StreamReader implements UpstreamReceiver {
     const { facts, prepared } = this.#context;
     const { policy } = prepared.route;
     if (!policy.needsMessage || facts === undefined) return true;
+    if (data.length > MAX_UPDATE_BYTES) return isSurelyOther(data);
     const message = parsed(data);
-    if (!isRecord(message) || message["method"] !== "notifications/resources/updated") return true;
+    if (!isRecord(message) || message["method"] !== UPDATED) return true;
     const uri = isRecord(message["params"]) ? message["params"]["uri"] : undefined;
     if (typeof uri !== "string") return false;
     return evaluate(policy, { ...facts, mcp: { method: "resources/read", resource: uri } }).allowed;
@@ -131,6 +137,13 @@ class StreamReader implements UpstreamReceiver {
     );
     this.#next.onData(Buffer.concat(events));
   }
+}
+
+/** @returns false also for what cannot be read in one way */
+function isSurelyOther(bytes: Buffer): boolean {
+  const envelope = readEnvelope(bytes);
+  if (typeof envelope === "string") return false;
+  return envelope.method === undefined || spanText(bytes, envelope.method) !== UPDATED;
 }
 
 const SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";
