@@ -14,6 +14,8 @@ import { readQuestion } from "../../runtime/control/explain/question.ts";
 import { compileResponseHeaders } from "../../runtime/features/headers/compile.ts";
 import { EventBlocks } from "../../runtime/mcp/lists/event-blocks.ts";
 import { certificateFacts } from "../../runtime/http/listener/client-certificate.ts";
+import { sealTasks } from "../../runtime/mcp/tasks/task-answers.ts";
+import { createTaskIds } from "../../runtime/mcp/tasks/task-ids.ts";
 import { compileContains } from "../../runtime/shared/linear/contains.ts";
 import { compilePolicy, evaluate } from "../../runtime/policy/evaluate.ts";
 import { denialDetails } from "../../runtime/policy/explain.ts";
@@ -29,6 +31,7 @@ import { keepsFor } from "../../runtime/proxy/lists/list-rules.ts";
 import { streamReaderFor } from "../../runtime/proxy/lists/stream-reader.ts";
 import type { RequestContext } from "../../runtime/proxy/request-context.ts";
 import { parseVerbatim } from "../../runtime/shared/canonical-json.ts";
+import { createKeys } from "../../runtime/shared/keys.ts";
 import { parsePattern } from "../../runtime/shared/re2.ts";
 import { parseTracestate } from "../../runtime/tracing/trace-context.ts";
 import type { UpstreamReceiver } from "../../runtime/upstreams/transport-types.ts";
@@ -286,6 +289,17 @@ const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepar
         reader.onData(update);
         if (heard() !== 0) throw new Error("a large change must not be heard");
       };
+    },
+  ],
+  [
+    "an event of 1 MiB that confirms 100,000 tasks",
+    150,
+    () => {
+      const params = { notifications: { taskIds: many(String) } };
+      const bytes = Buffer.from(JSON.stringify({ method: "notifications/subscriptions/acknowledged", params }));
+      const ids = createTaskIds({ keys: createKeys([Buffer.from(KEY)]) });
+      const binding = { userId: "u", clientId: "c", route: "a/b" };
+      return () => sealTasks(bytes, (id) => ids.seal({ id, tool: "" }, binding));
     },
   ],
 ];

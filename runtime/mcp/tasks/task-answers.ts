@@ -6,7 +6,7 @@
  */
 import { isRecord } from "../../shared/is-record.ts";
 import { replaceIn, type Replacement } from "./replace-texts.ts";
-import { LISTENED, RELATED_TASK } from "./task-requests.ts";
+import { LISTENED, MAX_LISTENED, RELATED_TASK } from "./task-requests.ts";
 
 const MENTION = Buffer.from("taskId");
 
@@ -65,7 +65,8 @@ function* placesIn(message: unknown): Iterable<FoundIds> {
       yield* idAt(message, ["params", "taskId"]);
     if (method === "notifications/subscriptions/acknowledged") {
       const ids = valueAt(message, LISTENED);
-      if (Array.isArray(ids)) yield { pointer: LISTENED, ids };
+      // No client may ask to listen to more, and each is sealed: 100,000 of them would hold up all others for seconds.
+      if (Array.isArray(ids) && ids.length <= MAX_LISTENED) yield { pointer: LISTENED, ids };
     }
     return;
   }

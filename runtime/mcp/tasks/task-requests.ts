@@ -109,7 +109,7 @@ export function openTasks(
 export const LISTENED = ["params", "notifications", "taskIds"] as const;
 
 /** More than anybody waits for; each costs a seal. */
-const MAX_LISTENED = 1000;
+export const MAX_LISTENED = 1000;
 
 /** The tasks of which `subscriptions/listen` asks to be told, left to those of the caller. @returns "unreadable" */
 export function openListened(
