@@ -6,7 +6,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { openCertificateFolder } from "../support/certificates.ts";
 import { guardedPlaces } from "../support/fault-places.ts";
-import { strikeAll, type World } from "../support/fault-run.ts";
+import { strikeChecks } from "../support/fault-checks.ts";
+import type { World } from "../support/fault-gateway.ts";
+import { strikeAll } from "../support/fault-run.ts";
 import { UNREACHED } from "../support/fault-unreached.ts";
 import { startFaultUpstream } from "../support/fault-upstream.ts";
 
@@ -30,6 +32,13 @@ test.each(KINDS)("an exchange whose guard throws is the only one that ends: %s",
   const outcome = await strikeAll(kind, world);
   expect(outcome.problems).toEqual([]);
   expect(outcome.thrown).toBeGreaterThan(100);
+  thrown += outcome.thrown;
+  for (const name of outcome.struck) struck.add(name);
+});
+
+test("a health check whose guard throws fails, and the next one is made", async () => {
+  const outcome = await strikeChecks(world);
+  expect(outcome.problems).toEqual([]);
   thrown += outcome.thrown;
   for (const name of outcome.struck) struck.add(name);
 });

@@ -20,6 +20,8 @@ export interface Asked {
   readonly body?: string;
   /** Leaves when something has come, without its end. */
   readonly leaves?: boolean;
+  /** A proxy in front says who the client is. */
+  readonly isProxied?: boolean;
 }
 
 /** An answer that is still coming. */
@@ -34,12 +36,14 @@ export interface Open {
   readonly isOver: boolean;
 }
 
+const PROXY_HEAD = "PROXY TCP4 192.0.2.1 192.0.2.2 1024 80\r\n";
 const portOf = (origin: string): number => Number(new URL(origin).port);
 
-export function openHttp1({ origin, host, path, method = "GET", headers = {}, body, leaves }: Asked): Open {
+export function openHttp1({ origin, host, path, method = "GET", headers = {}, body, leaves, isProxied }: Asked): Open {
   const socket: Socket = origin.startsWith("https:")
     ? connectTls({ port: portOf(origin), host: "127.0.0.1", servername: host, rejectUnauthorized: false })
     : connect(portOf(origin), "127.0.0.1");
+  if (isProxied === true) socket.write(PROXY_HEAD);
   const isUpgrade = headers["upgrade"] !== undefined;
   const head = Object.entries({
     host,
@@ -67,8 +71,12 @@ export function openHttp1({ origin, host, path, method = "GET", headers = {}, bo
   );
 }
 
-export function openHttp2({ origin, host, path, method = "GET", headers = {}, body, leaves }: Asked): Open {
-  const session = connectHttp2(origin, { servername: host, rejectUnauthorized: false });
+export function openHttp2({ origin, host, path, method = "GET", headers = {}, body, leaves, isProxied }: Asked): Open {
+  const session = connectHttp2(origin, {
+    servername: host,
+    rejectUnauthorized: false,
+    ...(isProxied === true && { createConnection: () => connectProxied(portOf(origin)) }),
+  });
   session.on("error", () => {});
   const isConnect = method === "CONNECT";
   const isTunnel = isConnect || headers["x-open"] !== undefined;
@@ -120,6 +128,12 @@ export function openHttp2({ origin, host, path, method = "GET", headers = {}, bo
     (text) => ({ status, body: text, isWhole }),
     () => session.destroy(),
   );
+}
+
+function connectProxied(port: number): Socket {
+  const socket = connect(port, "127.0.0.1");
+  socket.write(PROXY_HEAD);
+  return socket;
 }
 
 function opened(

@@ -2,96 +2,31 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { type CertificateFolder, makeTestCertificate } from "./certificates.ts";
-import { openHttp1, openHttp2, type Asked, type Open, type Seen } from "./fault-clients.ts";
+import { openHttp1, openHttp2, type Open, type Seen } from "./fault-clients.ts";
+import { ask, startFaultGateway, type World } from "./fault-gateway.ts";
 import { guardedPlaces, THROWN, type FaultAnswer, type FaultQuestion } from "./fault-places.ts";
+import {
+  ALL_REPEATED,
+  GRPC,
+  HANDSHAKE,
+  OVER_HTTP1,
+  OVER_HTTP2,
+  PLAIN,
+  REPEATED,
+  talk,
+  TUNNEL,
+  type Kind,
+  type Scenario,
+} from "./fault-scenarios.ts";
 import { UNREACHED } from "./fault-unreached.ts";
-import { BIG, EVENTS, HELD, SHORT, type FaultUpstream } from "./fault-upstream.ts";
-import { runGateway } from "./run-gateway.ts";
+import { HELD, SHORT } from "./fault-upstream.ts";
 
-const HOOK = new URL("./fault-hook.ts", import.meta.url).pathname;
-const MAIN = new URL("../../runtime/main.ts", import.meta.url).pathname;
 const names = guardedPlaces();
 /** Polls of feeds make it run. */
 const OF_THE_STORE = "store/sqlite/sqlite-thread.ts on message";
 const places = new Map([...names].map(([place, name]) => [name, place]));
 const LISTED: ReadonlySet<string> = new Set(Object.values(UNREACHED).flat());
 let nextId = 0;
-
-interface Scenario {
-  readonly asked: Omit<Asked, "origin" | "host" | "path"> & { readonly path: string; readonly host?: string };
-  readonly open?: (asked: Asked) => Open;
-  /** What a client gets where nothing throws. Absent: it does not wait for it. */
-  readonly gets?: Omit<Seen, "isWhole">;
-  /** Acts while it is open. */
-  readonly act?: (open: Open) => Promise<void>;
-}
-
-const HANDSHAKE = {
-  connection: "upgrade",
-  upgrade: "websocket",
-  "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
-  "sec-websocket-version": "13",
-};
-const TUNNEL = { ":protocol": "websocket", "sec-websocket-version": "13" };
-const GRPC = { "content-type": "application/grpc", te: "trailers" };
-const LATE = "late.localhost";
-const good = (body: string): Omit<Seen, "isWhole"> => ({ status: 200, body });
-const bad = (status: number): Omit<Seen, "isWhole"> => ({ status, body: "" });
-/** Says something, waits until it is back, and ends. */
-const talk = async (open: Open): Promise<void> => {
-  open.write("hello");
-  await open.contains("hello");
-  open.end();
-};
-
-const BOTH: Readonly<Record<string, Scenario>> = {
-  "an answer in pieces": { asked: { path: "/chunks" }, gets: good(SHORT) },
-  "a large answer": { asked: { path: "/big" }, gets: good(BIG) },
-  "a stream of events": {
-    asked: { path: "/sse", headers: { accept: "text/event-stream" } },
-    gets: good(EVENTS.join("")),
-  },
-  "a body": { asked: { path: "/echo", method: "POST", body: BIG }, gets: good(BIG) },
-  "an upstream that resets": { asked: { path: "/reset", method: "POST", body: SHORT }, gets: bad(502) },
-  "an upstream that breaks off": { asked: { path: "/half" } },
-  "an upstream that says nothing": { asked: { path: "/never", host: LATE }, gets: bad(504) },
-  "a client that leaves": { asked: { path: "/big", leaves: true } },
-};
-const OVER_HTTP1: Readonly<Record<string, Scenario>> = {
-  ...BOTH,
-  "a WebSocket": { asked: { path: "/socket", headers: HANDSHAKE }, gets: { status: 101, body: "hello" }, act: talk },
-  "a WebSocket that is refused": { asked: { path: "/no", headers: HANDSHAKE }, gets: { status: 403, body: "no" } },
-  "a WebSocket that nobody answers": { asked: { path: "/never", headers: HANDSHAKE, host: LATE }, gets: bad(504) },
-};
-const OVER_HTTP2: Readonly<Record<string, Scenario>> = {
-  ...BOTH,
-  "a WebSocket": {
-    asked: { path: "/socket", method: "CONNECT", headers: TUNNEL },
-    gets: { status: 200, body: "hello" },
-    act: talk,
-  },
-  "a WebSocket that is refused": {
-    asked: { path: "/no", method: "CONNECT", headers: TUNNEL },
-    gets: { status: 403, body: "no" },
-  },
-  "a call of gRPC": {
-    asked: { path: "/call", method: "POST", host: "grpc.localhost", headers: GRPC, body: SHORT },
-    gets: good(SHORT),
-  },
-  "a call of gRPC that is reset": {
-    asked: { path: "/reset", method: "POST", host: "grpc.localhost", headers: GRPC, body: SHORT },
-  },
-};
-
-export type Kind = "own" | "node" | "TLS";
-
-export interface World {
-  readonly folder: CertificateFolder;
-  readonly upstream: FaultUpstream;
-  /** Of the requests of others. */
-  readonly other: FaultUpstream;
-}
 
 export interface Outcome {
   /** Names of the guards that threw. */
@@ -100,53 +35,9 @@ export interface Outcome {
   readonly problems: readonly string[];
 }
 
-/** A gateway of its own, with all protocols; `strike` arms a guard. */
-async function start(kind: Kind, { folder, upstream, other }: World) {
-  const isTls = kind === "TLS";
-  const scheme = isTls ? "https" : "http";
-  const hosts = ["app.localhost", LATE, "grpc.localhost", "held.localhost", "heldgrpc.localhost"];
-  const { certificateFile, keyFile } = await folder.write("listener", makeTestCertificate({ name: "a", dns: hosts }));
-  const route = (host: string, to: string, more: object = {}): object => ({
-    from: `${scheme}://${host}`,
-    to,
-    allow_public_unauthenticated_access: true,
-    allow_websockets: true,
-    ...more,
-  });
-  const held = { timeout: "0s", idle_timeout: "0s" };
-  const grpc = { http2: true, allow_websockets: false };
-  const gateway = await runGateway({
-    channel: true,
-    program: ["--import", HOOK, MAIN],
-    boot: {
-      audit: true,
-      authorize_log_fields: ["request-id", "path"],
-      ...(kind === "node" && { http1_server: "node" }),
-      ...(isTls && {
-        insecure_server: false,
-        certificates: [{ certificate_file: certificateFile, certificate_key_file: keyFile }],
-      }),
-    },
-    yaml: `routes: ${JSON.stringify([
-      route("app.localhost", upstream.origins[0]),
-      route(LATE, upstream.origins[0], { timeout: "100ms" }),
-      route("grpc.localhost", upstream.origins[1], grpc),
-      route("held.localhost", other.origins[0], held),
-      route("heldgrpc.localhost", other.origins[1], { ...grpc, ...held }),
-    ])}`,
-  });
-  const origin = gateway.origin.replace(/^http:/, `${scheme}:`);
-  const question = (asked: FaultQuestion): Promise<FaultAnswer> =>
-    new Promise((resolve) => {
-      gateway.process.once("message", (answer: FaultAnswer) => resolve(answer));
-      gateway.process.send(asked);
-    });
-  return { gateway, origin, question };
-}
-
 /** Requests of others: one over each protocol, half of which has come. */
-async function openHeld(origin: string): Promise<readonly Open[]> {
-  const asked = { origin, host: "held.localhost", path: "/hold" };
+async function openHeld(origin: string, isProxied: boolean): Promise<readonly Open[]> {
+  const asked = { origin, isProxied, host: "held.localhost", path: "/hold" };
   const held = [
     openHttp1(asked),
     openHttp1({ ...asked, headers: { accept: "text/event-stream" } }),
@@ -169,8 +60,9 @@ interface Strike {
 
 /** Each guard that an exchange reaches throws in one of its own, once for each kind of exchange. */
 export async function strikeAll(kind: Kind, world: World): Promise<Outcome> {
-  const { gateway, origin, question } = await start(kind, world);
-  const held = await openHeld(origin);
+  const { gateway, origin } = await startFaultGateway(kind, world);
+  const question = (asked: FaultQuestion): Promise<FaultAnswer> => ask(gateway, asked);
+  const held = await openHeld(origin, kind === "node");
   const problems: string[] = [];
   const struck = new Set<string>();
   const strikes: Strike[] = [];
@@ -179,6 +71,7 @@ export async function strikeAll(kind: Kind, world: World): Promise<Outcome> {
     const id = `id${(nextId += 1)}`;
     const open = (protocol === "HTTP/2" ? openHttp2 : openHttp1)({
       origin,
+      isProxied: kind === "node",
       host: "app.localhost",
       ...asked,
       path: `${asked.path}/${id}`,
@@ -186,6 +79,25 @@ export async function strikeAll(kind: Kind, world: World): Promise<Outcome> {
     const seen = await endOf(open, act);
     open.cut();
     return { id, seen };
+  };
+
+  /** @returns false where the guard did not run */
+  const strike = async (place: string, what: string, protocol: string, scenario: Scenario): Promise<boolean> => {
+    await question({ arm: place });
+    const { id, seen } = await run(protocol, scenario);
+    if (!(await question({})).thrown) return false;
+    const name = names.get(place) ?? place;
+    const at = `${what}, at ${name}`;
+    struck.add(name);
+    strikes.push({ at, id, scenario, seen });
+
+    if (!seen) problems.push(`${at}: hangs`);
+    else if (seen.isWhole && seen.status < 400 && !isAsMeant(seen, scenario)) problems.push(`${at}: ${shown(seen)}`);
+    for (const [index, { isOver }] of held.entries()) {
+      if (isOver) problems.push(`${at}: ended request ${index} of another`);
+    }
+    if (gateway.process.exitCode !== null) throw new Error(`${at}: ended the process\n${gateway.log()}`);
+    return true;
   };
 
   for (const [protocol, scenarios] of Object.entries({ "HTTP/1.1": OVER_HTTP1, "HTTP/2": OVER_HTTP2 })) {
@@ -198,23 +110,16 @@ export async function strikeAll(kind: Kind, world: World): Promise<Outcome> {
       for (const place of reached) {
         const name = names.get(place) ?? place;
         // Chance decides whether it throws in this exchange.
-        if (LISTED.has(name) || name === OF_THE_STORE) continue;
-        await question({ arm: place });
-        const { id, seen } = await run(protocol, scenario);
-        if (!(await question({})).thrown) continue;
-        const at = `${protocol}, ${what}, at ${name}`;
-        struck.add(name);
-        strikes.push({ at, id, scenario, seen });
-
-        if (!seen) problems.push(`${at}: hangs`);
-        else if (seen.isWhole && seen.status < 400 && !isAsMeant(seen, scenario))
-          problems.push(`${at}: ${shown(seen)}`);
-        for (const [index, { isOver }] of held.entries()) {
-          if (isOver) problems.push(`${at}: ended request ${index} of another`);
-        }
-        if (gateway.process.exitCode !== null) throw new Error(`${at}: ended the process\n${gateway.log()}`);
+        if (LISTED.has(name) || ALL_REPEATED.has(name) || name === OF_THE_STORE) continue;
+        await strike(place, `${protocol}, ${what}`, protocol, scenario);
       }
     }
+  }
+
+  for (const [name, protocol, scenario] of REPEATED[kind]) {
+    const { seen } = await run(protocol, scenario);
+    if (!isAsMeant(seen, scenario)) problems.push(`before ${name}: ${shown(seen)}`);
+    while (!(await strike(places.get(name) ?? name, "again", protocol, scenario)));
   }
 
   // Without an answer the revocations would not be read again, and the process not end.
@@ -222,7 +127,7 @@ export async function strikeAll(kind: Kind, world: World): Promise<Outcome> {
   let isStruck = false;
   while (!isStruck) {
     await question(place === undefined ? {} : { arm: place });
-    await run("HTTP/1.1", BOTH["an answer in pieces"] as Scenario);
+    await run("HTTP/1.1", PLAIN);
     isStruck = (await question({})).thrown;
   }
   struck.add(OF_THE_STORE);
@@ -291,5 +196,5 @@ async function endOf(open: Open, act?: Scenario["act"]): Promise<Seen | undefine
 const HANGS_MS = 20_000;
 const shown = (seen: Seen | undefined): string =>
   JSON.stringify(seen && { ...seen, body: `${seen.body.slice(0, 60)} (${seen.body.length})` });
-const isAsMeant = (seen: Seen | undefined, { gets }: Scenario): boolean =>
+export const isAsMeant = (seen: Seen | undefined, { gets }: Scenario): boolean =>
   gets === undefined || (seen?.status === gets.status && (gets.body === "" || seen.body === gets.body));

@@ -1,18 +1,31 @@
 /** Upstreams of the fault injection: over HTTP/1.1 with upgrades, and over HTTP/2 in the clear. Paths choose what they do. */
 import { createHash } from "node:crypto";
+import { createServer as createSecure } from "node:https";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { createServer as createHttp2, type ServerHttp2Stream } from "node:http2";
+import {
+  createSecureServer,
+  createServer as createHttp2,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+
+import { makeTestCertificate } from "./certificates.ts";
 
 export const BIG = "0123456789abcdef".repeat(40_000);
 export const SHORT = "whole answer";
 export const EVENTS = ["data: one\n\n", "data: two\n\n"] as const;
 export const HELD = ["first half, ", "second half"] as const;
 
+/** An answer of gRPC's health protocol. */
+const SERVING = Buffer.from([0, 0, 0, 0, 2, 8, 1]);
+
 export interface FaultUpstream {
-  /** HTTP/1.1 and HTTP/2. */
-  readonly origins: readonly [string, string];
+  /** HTTP/1.1 and HTTP/2, and both over TLS. */
+  readonly origins: readonly [string, string, string, string];
+  /** That vouches for the certificate of both. */
+  readonly authority: string;
   /** Second segments of the paths that came: ids of requests. */
   readonly seen: ReadonlySet<string>;
   /** Finishes the answers that were held. */
@@ -25,11 +38,16 @@ export async function startFaultUpstream(): Promise<FaultUpstream> {
   const held: (() => void)[] = [];
   const sockets = new Set<Socket>();
 
-  const server = createServer((request, response) => {
+  const { cert, key } = makeTestCertificate({ name: "upstream", dns: ["localhost"] });
+  const take = (request: IncomingMessage, response: ServerResponse): void => {
     const [, path = "", id = ""] = (request.url ?? "").split("/");
     seen.add(id);
     answer(`/${path}`, request, response);
-  });
+  };
+  const server = createServer(take);
+  const secure = createSecure({ cert, key }, take);
+  // Each request gets a connection of its own.
+  secure.maxRequestsPerSocket = 1;
   server.on("upgrade", (request: IncomingMessage, socket: Duplex) => {
     seen.add(request.url?.split("/")[2] ?? "");
     socket.on("error", () => {});
@@ -49,7 +67,8 @@ export async function startFaultUpstream(): Promise<FaultUpstream> {
   });
 
   const http2 = createHttp2();
-  http2.on("stream", (stream: ServerHttp2Stream, headers) => {
+  const secureHttp2 = createSecureServer({ cert, key });
+  const takeStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void => {
     const [, path = "", id = ""] = (headers[":path"] ?? "").split("/");
     seen.add(id);
     stream.on("error", () => {});
@@ -64,8 +83,11 @@ export async function startFaultUpstream(): Promise<FaultUpstream> {
     const { session } = stream;
     stream.once("close", () => session?.close());
     if (path === "reset") stream.close(2);
+    else if (path === "grpc.health.v1.Health") stream.end(SERVING);
     else stream.pipe(stream);
-  });
+  };
+  http2.on("stream", takeStream);
+  secureHttp2.on("stream", takeStream);
 
   function answer(path: string, request: IncomingMessage, response: ServerResponse): void {
     request.on("error", () => {});
@@ -99,22 +121,29 @@ export async function startFaultUpstream(): Promise<FaultUpstream> {
     }
   }
 
-  const origins = await Promise.all(
-    [server, http2].map(async (each) => {
+  const servers = [server, http2, secure, secureHttp2];
+  const ports = await Promise.all(
+    servers.map(async (each) => {
       each.on("connection", (socket: Socket) => sockets.add(socket));
       await new Promise<void>((resolve) => each.listen(0, "127.0.0.1", resolve));
       return (each.address() as AddressInfo).port;
     }),
   );
   return {
-    origins: [`http://127.0.0.1:${origins[0]}`, `http://127.0.0.1:${origins[1]}`],
+    origins: [
+      `http://127.0.0.1:${ports[0]}`,
+      `http://127.0.0.1:${ports[1]}`,
+      `https://127.0.0.1:${ports[2]}`,
+      `https://127.0.0.1:${ports[3]}`,
+    ],
+    authority: cert,
     seen,
     finish: () => {
       for (const end of held.splice(0)) end();
     },
     async close() {
       for (const socket of sockets) socket.destroy();
-      await Promise.all([server, http2].map((each) => new Promise<unknown>((resolve) => each.close(resolve))));
+      await Promise.all(servers.map((each) => new Promise<unknown>((resolve) => each.close(resolve))));
     },
   };
 }
