@@ -305,7 +305,7 @@ const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepar
 ];
 
 /** On a stream opened by GET, of a route whose policy is about tools. */
-function streamReader(): { readonly reader: UpstreamReceiver; heard(): number } {
+function streamReader(): { readonly reader: UpstreamReceiver; readonly heard: () => number } {
   let bytes = 0;
   const next = {
     onHead() {},
