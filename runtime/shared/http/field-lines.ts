@@ -5,7 +5,7 @@
  *
  * @see RFC 9112 §5, §6
  */
-import { headerTraits, trimBlanks, type HeaderTraits } from "./header-traits.ts";
+import { headerTraitsAt, trimBlanks, type HeaderTraits } from "./header-traits.ts";
 
 const CR = 13;
 const LF = 10;
@@ -32,10 +32,14 @@ export function parseFields(text: string, start: number, end: number, taker: Fie
   let at = start;
   while (at < end) {
     const nameStart = at;
-    while (TOKEN[text.charCodeAt(at)] === 1) at += 1;
+    let hash = 0;
+    for (let code = text.charCodeAt(at); TOKEN[code] === 1; code = text.charCodeAt(at)) {
+      hash = (Math.imul(hash, 31) + code) | 0;
+      at += 1;
+    }
     // A line that begins with a blank would go on with the one before it: refused like any other name that is none.
     if (at === nameStart || text.charCodeAt(at) !== COLON) return "a header field has no name";
-    const traits = headerTraits(text.slice(nameStart, at));
+    const traits = headerTraitsAt(text, nameStart, at, hash);
     at += 1;
     // Nearly all values have one blank before them and none behind: what is left is cut out once.
     const rawStart = text.charCodeAt(at) === SPACE ? at + 1 : at;

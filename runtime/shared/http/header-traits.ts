@@ -142,6 +142,19 @@ export function headerTraits(name: string): HeaderTraits {
   return known.get(name) ?? learn(name);
 }
 
+/** The last name with each of these hashes: the few that repeat in each message are not cut out and hashed again. */
+const recent: (HeaderTraits | undefined)[] = Array.from({ length: 512 }, () => undefined);
+
+/** The same of a part of a head. @param hash any number that is the same for the same name */
+export function headerTraitsAt(text: string, start: number, end: number, hash: number): HeaderTraits {
+  const place = hash & (recent.length - 1);
+  const last = recent[place];
+  if (last !== undefined && last.name.length === end - start && text.startsWith(last.name, start)) return last;
+  const traits = headerTraits(text.slice(start, end));
+  if (traits.name.length <= MAX_KNOWN_LENGTH) recent[place] = traits;
+  return traits;
+}
+
 function learn(name: string): HeaderTraits {
   // A copy: as a part of a head it would keep the whole head in memory.
   const traits = describe(Buffer.from(name).toString());

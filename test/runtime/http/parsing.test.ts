@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { hasNoContentCoding, readBody, readForm } from "../../../runtime/http/body.ts";
 import { parseCookies, readCookie, serializeCookie, withoutCookies } from "../../../runtime/http/cookies.ts";
+import { parseFields } from "../../../runtime/shared/http/field-lines.ts";
 import { connectionTokens, headerTraits } from "../../../runtime/shared/http/header-traits.ts";
 import { parseQuery } from "../../../runtime/shared/http/query.ts";
 import { createFakeExchange, type FakeExchange } from "../../support/fake-exchange.ts";
@@ -155,6 +156,16 @@ describe("headerTraits()", () => {
     expect(bits).not.toContain(0);
     expect(headerTraits("accept").singleBit).toBe(0);
   });
+});
+
+test("parseFields() tells names apart that have one hash", () => {
+  // 31 × "A" + "a" = 31 × "B" + "B", in each of the pairs.
+  const names = ["AaAa", "BBBB", "AaBB", "aaaa", "AaAa", "AaAaX", "BBAa"];
+  const text = names.map((name) => `${name}: 1\r\n`).join("");
+  const taken: string[] = [];
+  for (let time = 0; time < 2; time += 1)
+    expect(parseFields(text, 0, text.length, { takeField: ({ name }) => void taken.push(name) })).toBeUndefined();
+  expect(taken).toEqual([...names, ...names]);
 });
 
 test("connectionTokens() lists names in lower case", () => {
