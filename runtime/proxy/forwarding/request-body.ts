@@ -90,7 +90,8 @@ export class RequestBody extends Readable {
 
   // A body that breaks off must break off upstream too: ended, it would look complete.
   readonly #onBroken = guard(this, (): void => {
-    this.destroy(bodyError("the client's body broke off"));
+    // It closes also behind its end, while what came last may still wait here for a slow upstream.
+    if (!this.#source.readableEnded) this.destroy(bodyError("the client's body broke off"));
   });
 }
 
