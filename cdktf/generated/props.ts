@@ -1079,8 +1079,8 @@ export interface RouteSettings {
    */
   readonly tlsServerName?: string;
   /**
-   * PEM of the authorities that may have signed the upstream's certificate, instead of the usual ones. By reference or
-   * sealed.
+   * PEM of the authorities that may have signed the upstream's certificate, instead of the usual ones: at most 524,288
+   * characters. By reference or sealed.
    * @default - the authorities that Node.js trusts
    */
   readonly tlsCustomCa?: Secret;
@@ -1090,7 +1090,8 @@ export interface RouteSettings {
    */
   readonly tlsClientCert?: Secret;
   /**
-   * PEM of the private key of `tlsClientCert`. By reference or sealed.
+   * PEM of the private key of `tlsClientCert`: RSA of at most 4096 bits, P-256, P-384, P-521 or EdDSA. By reference or
+   * sealed.
    * @default - no client certificate
    */
   readonly tlsClientKey?: Secret;

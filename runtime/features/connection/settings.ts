@@ -43,7 +43,7 @@ export const protocolShape = {
       quotedProblem(value, canonicalHost(value) === value ? undefined : "must be a host name in lower case"),
   }),
   ...secret("tls_custom_ca", {
-    doc: "PEM of the authorities that may have signed the upstream's certificate, instead of the usual ones.",
+    doc: "PEM of the authorities that may have signed the upstream's certificate, instead of the usual ones: at most 524,288 characters.",
     unset: "the authorities that Node.js trusts",
   }),
   ...secret("tls_client_cert", {
@@ -51,7 +51,7 @@ export const protocolShape = {
     unset: "no client certificate",
   }),
   ...secret("tls_client_key", {
-    doc: "PEM of the private key of `tls_client_cert`.",
+    doc: "PEM of the private key of `tls_client_cert`: RSA of at most 4096 bits, P-256, P-384, P-521 or EdDSA.",
     unset: "no client certificate",
   }),
 };
