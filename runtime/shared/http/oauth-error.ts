@@ -49,16 +49,33 @@ export function quoteAnswer(text: string, sent: readonly (string | undefined)[])
 }
 
 function quote(text: string, maxCharacters: number, sent: readonly (string | undefined)[]): string {
-  let safe = text;
-  for (const secret of sent)
-    if (secret !== undefined && secret.length >= MIN_SECRET) safe = safe.replaceAll(secret, REDACTED);
+  const secrets = sent.flatMap((each = "") => (each.length < MIN_SECRET ? [] : [spellingsOf(each)]));
+  const withoutSent = (from: string): string => secrets.reduce((rest, secret) => rest.replace(secret, REDACTED), from);
   // Before it is cut: a part of a token would not be recognized.
-  safe = safe.slice(0, MAX_READ).replace(TOKEN, (run) => (UUID.test(run) ? run : REDACTED));
+  let safe = withoutSent(text).slice(0, MAX_READ);
+  safe = safe.replace(BASE64, (run) => {
+    const decoded = Buffer.from(run, "base64").toString();
+    return withoutSent(decoded) === decoded ? run : REDACTED;
+  });
+  safe = safe.replace(TOKEN, (run) => (UUID.test(run) ? run : REDACTED));
   const short = safe.length > maxCharacters ? `${safe.slice(0, maxCharacters)}…` : safe;
   return visibleText(JSON.stringify(short));
 }
 
+/** A secret as forms, addresses and JSON have it. */
+function spellingsOf(secret: string): RegExp {
+  const spelt = Array.from(secret, (character) => {
+    if (/[A-Za-z0-9]/.test(character)) return character;
+    const bytes = Buffer.from(character).toString("hex").replace(/../g, "%$&");
+    const plain = character === " " ? "[ +]" : `\\\\?\\${character}`;
+    return `(?:${plain}|${bytes})`;
+  });
+  return new RegExp(spelt.join(""), "gi");
+}
+
 const REDACTED = "[redacted]";
+/** HTTP Basic has identifier and secret so. */
+const BASE64 = /[A-Za-z0-9+/]{8,}={0,2}/g;
 const MAX_READ = 4096;
 /** Parts of JWTs, codes, opaque tokens; words and host names are shorter, or have other characters in between. */
 const TOKEN = /[A-Za-z0-9_~+=-]{32,}/g;

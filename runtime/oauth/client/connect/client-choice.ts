@@ -9,7 +9,7 @@ import type { Log } from "../../../shared/log.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
 import { createCooldowns } from "../../../shared/cooldown.ts";
 import type { Store } from "../../../store/store.ts";
-import type { AuthorizationServer } from "../discovery/metadata.ts";
+import { isAtOrigin, isSameIssuer, originProblem, type AuthorizationServer } from "../discovery/metadata.ts";
 import {
   currentRegistrationKey,
   REGISTRATION_SECONDS,
@@ -91,6 +91,8 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
   ): Promise<ClientChoice> => {
     const { route } = target;
     const issuer = server.issuer ?? "";
+    const problem = foreignRegistration(target, server);
+    if (problem !== undefined) return { ok: false, detail: problem };
     const now = epochSeconds(deps.clock);
     const currentKey = currentRegistrationKey(issuer, route.origin);
     const current = await deps.store.get<CurrentRegistrationRecord>(currentKey);
@@ -216,6 +218,17 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
       deps.log.warn({ client: client.clientId }, "an upstream's authorization server has forgotten us");
     },
   };
+}
+
+/**
+ * What another server registers would go to the token endpoint of the issuer that names it: a client that the issuer could
+ * not get itself where registration is for our network only. Whether it promises `iss` changes nothing of that.
+ */
+function foreignRegistration({ server: { authorizationServerUrl } }: UpstreamTarget, server: AuthorizationServer) {
+  const { issuer = "", tokenEndpoint, registrationEndpoint = tokenEndpoint } = server;
+  const isNamed = authorizationServerUrl !== undefined && isSameIssuer(authorizationServerUrl, issuer);
+  if (isNamed || [tokenEndpoint, issuer].some((own) => isAtOrigin(registrationEndpoint, own))) return undefined;
+  return originProblem(issuer, registrationEndpoint);
 }
 
 function referenceOf(record: RegistrationRecord, key: string): ClientReference {

@@ -148,7 +148,8 @@ export function parseServerMetadata(
   const sendsIssuer = document["authorization_response_iss_parameter_supported"] === true;
   if (isCode && !sendsIssuer && !isNamed) {
     for (const address of [authorization.value, token.value]) {
-      if (address !== undefined && !isAtOrigin(address, issuer)) return bad(mixUpProblem(issuer, address));
+      if (address !== undefined && !isAtOrigin(address, issuer))
+        return bad(originProblem(issuer, address, ', and does not promise "iss"'));
     }
   }
   const methods = document["token_endpoint_auth_methods_supported"];
@@ -174,13 +175,14 @@ export function parseServerMetadata(
  * Metadata that name the authorization endpoint of another server and their own token endpoint get its codes (mix-up, RFC 9700
  * §4.4). A server that promises `iss` may use several origins, because a code of another server is then rejected.
  */
-function isAtOrigin(address: string, issuer: string): boolean {
+export function isAtOrigin(address: string, issuer: string): boolean {
   return new URL(address).origin === new URL(issuer).origin;
 }
 
-function mixUpProblem(issuer: string, address: string): string {
+/** @param without what would have made it right */
+export function originProblem(issuer: string, address: string, without = ""): string {
   const where = `${quote(issuer)} has an endpoint at another origin, ${quote(new URL(address).origin)}`;
-  return `${where}, and does not promise "iss": set "authorization_server_url" if that is intended`;
+  return `${where}${without}: set "authorization_server_url" if that is intended`;
 }
 
 /** The endpoints of MCP 2025-03-26 for servers without any metadata: fixed paths at the origin of the MCP server. */

@@ -48,6 +48,27 @@ describe("oauthErrorText()", () => {
       `invalid_grant: "code [redacted] of [redacted], token [redacted].[redacted].[redacted]. Trace ${id}"`,
     );
   });
+
+  test.each([
+    ["as in a form", "p%40ss%2Fw0rd+x%21y"],
+    ["as in HTTP Basic", "p%40ss%2Fw0rd+x%21y-z"],
+    ["as in HTTP Basic of the library", "p%40ss%2Fw0rd+x%21y%2Dz"],
+    ["as in an address", "p%40ss%2Fw0rd%20x!y"],
+  ])("has no secret either that is quoted %s", (_what, encoded) => {
+    const secret = decodeURIComponent(encoded.replaceAll("+", " "));
+    const basic = Buffer.from(`id?>:${encoded}`).toString("base64");
+    for (const quoted of [encoded, encoded.replace("%2F", "%2f"), basic, basic.replaceAll("=", "")]) {
+      const text = oauthErrorText({ error: "invalid_client", error_description: `got ${quoted} of ids` }, [secret]);
+      expect(text).toBe('invalid_client: "got [redacted] of ids"');
+    }
+  });
+
+  test("keeps words that are Base64 of nothing that was sent", () => {
+    const error_description = "Basic authentication/authorization failed";
+    expect(oauthErrorText({ error: "invalid_client", error_description }, ["client-secret-1"])).toBe(
+      `invalid_client: "${error_description}"`,
+    );
+  });
 });
 
 /** As the servers word it. */

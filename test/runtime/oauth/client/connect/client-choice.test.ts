@@ -47,8 +47,14 @@ routes: [{ name: up, from: "https://app.example", to: "https://up.example", mcp:
     const choice = await clients.choose(target, SERVER, snapshot.settings);
     return choice.ok ? choice.client : expect.unreachable(choice.detail);
   };
+  const chooseAt = (changes: Partial<AuthorizationServer>, named?: string) =>
+    clients.choose(
+      named === undefined ? target : { ...target, server: { ...target.server, authorizationServerUrl: named } },
+      { ...SERVER, ...changes },
+      snapshot.settings,
+    );
   const records = async (): Promise<number> => (await store.keys({ prefix: "upstream-client:", limit: 100 })).length;
-  return { clock, server, clients, begin, records };
+  return { clock, server, clients, begin, chooseAt, records };
 }
 
 describe("flows that users abandon", () => {
@@ -89,5 +95,28 @@ describe("a server that says that it has forgotten us", () => {
     expect(await begin()).toMatchObject({ clientId: "client-1" });
     server.status = 201;
     expect(await begin()).toMatchObject({ clientId: "client-1" });
+  });
+});
+
+describe("a registration endpoint at another origin", () => {
+  const registrationEndpoint = "https://honest.example/register";
+
+  test.each([false, true])(
+    "gives no client, since its secret would go to the issuer that names it (iss: %s)",
+    async (sendsIssuer) => {
+      const { server, chooseAt } = setUp();
+      expect(await chooseAt({ registrationEndpoint, sendsIssuer })).toMatchObject({
+        ok: false,
+        detail: expect.stringContaining("honest.example"),
+      });
+      expect(server.registered).toBe(0);
+    },
+  );
+
+  test("is used at the origin of the token endpoint, and where the route names the issuer", async () => {
+    const { chooseAt } = setUp();
+    const token = { registrationEndpoint, tokenEndpoint: "https://honest.example/token", sendsIssuer: true };
+    expect(await chooseAt(token)).toMatchObject({ ok: true });
+    expect(await chooseAt({ registrationEndpoint }, "https://as.example")).toMatchObject({ ok: true });
   });
 });
