@@ -12,6 +12,7 @@ import type { PublishToken } from "../../features/process/compiled.ts";
 import { parseListener } from "../../settings/values.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Certificates } from "../../http/listener/certificates.ts";
+import { resumesEnded } from "../../http/listener/client-certificate.ts";
 import { takeInTurn, TCP_KEEP_ALIVE } from "../../http/listener/connections-h1.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Closable } from "../../shared/clock.ts";
@@ -149,7 +150,8 @@ function createAnswers(
   const callerOf = createTokenGate(token, publishTokens, mintedTokens, workloads);
   return async (request) => {
     const path = (request.url ?? "").split("?", 1)[0] ?? "";
-    const certificateMissing = asksForCertificate && !(request.socket as TLSSocket).authorized;
+    const socket = request.socket as TLSSocket;
+    const certificateMissing = asksForCertificate && (!socket.authorized || resumesEnded(socket));
     const isOpen = path === "/healthz" || path === "/readyz";
     // Pipelines may call us by any name; a web page that had its name pointed at us does not know the token.
     const atPath = endpoints.find((each) => each.handles(path));

@@ -13,9 +13,19 @@ const known = new WeakMap<TLSSocket, ClientCertificate | undefined>();
 export function clientCertificateOf(socket: TLSSocket): ClientCertificate | undefined {
   if (known.has(socket)) return known.get(socket);
   const shown = socket.getPeerX509Certificate();
-  const certificate = shown && certificateFacts(shown, socket.authorized);
+  const certificate = shown && certificateFacts(shown, socket.authorized && !hasEnded(shown));
   known.set(socket, certificate);
   return certificate;
+}
+
+/** For each new connection: a session that resumes keeps the result of the first handshake, when the certificate was still valid. */
+export function resumesEnded(socket: TLSSocket): boolean {
+  const shown = socket.isSessionReused() ? socket.getPeerX509Certificate() : undefined;
+  return shown !== undefined && hasEnded(shown);
+}
+
+function hasEnded(shown: X509Certificate): boolean {
+  return shown.validToDate.getTime() <= Date.now();
 }
 
 /**

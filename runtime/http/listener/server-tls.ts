@@ -5,6 +5,7 @@ import type { TLSSocket } from "node:tls";
 
 import type { Log } from "../../shared/log.ts";
 import type { Certificates } from "./certificates.ts";
+import { resumesEnded } from "./client-certificate.ts";
 import { HEAD_MS } from "../http1-server/connection.ts";
 import type { Http2Sessions } from "./server-h2.ts";
 import { guardSocket } from "../../shared/faults/guard.ts";
@@ -45,6 +46,11 @@ export function createTlsServer(
   server.removeAllListeners("secureConnection");
   server.on("secureConnection", (socket) => guardSocket(socket, take)(socket));
   function take(socket: TLSSocket): void {
+    if (certificates.clients?.rejectConnection === true && resumesEnded(socket)) {
+      socket.destroy();
+      log.debug({ reason: "certificate has expired", peer: socket.remoteAddress }, "TLS handshake failed");
+      return;
+    }
     if (socket.alpnProtocol === "h2") {
       http2.serve(socket);
       return;

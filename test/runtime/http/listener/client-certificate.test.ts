@@ -4,7 +4,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { Agent, request as httpsRequest } from "node:https";
 import { connect as connectTls } from "node:tls";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 
 import { openCertificates, type Certificates } from "../../../../runtime/http/listener/certificates.ts";
 import { alternativeNames, certificateFacts } from "../../../../runtime/http/listener/client-certificate.ts";
@@ -18,8 +18,11 @@ import {
 import { startPipeline, type Pipeline } from "../../../support/pipeline.ts";
 import { startVictim, type Victim } from "../../../support/victim.ts";
 
+const OK = expect.stringMatching(/^HTTP\/1\.1 200 /) as unknown;
+
 let folder: CertificateFolder;
 let victim: Victim;
+let authority: TestCertificate;
 let known: TestCertificate;
 let stranger: TestCertificate;
 let asking: Certificates;
@@ -31,7 +34,7 @@ let byPolicy: Pipeline;
 
 beforeAll(async () => {
   folder = await openCertificateFolder();
-  const authority = makeTestCertificate({ name: "clients' authority", isAuthority: true });
+  authority = makeTestCertificate({ name: "clients' authority", isAuthority: true });
   known = makeTestCertificate({ name: "known", emails: ["alice@example.com"], by: authority });
   stranger = makeTestCertificate({ name: "stranger" });
   const { certificateFile: caFile } = await folder.write("ca", authority);
@@ -165,6 +168,45 @@ describe.each<[string, Ask]>([
     await expect(ask(closed, undefined)).rejects.toThrow();
     await expect(ask(closed, stranger)).rejects.toThrow();
     expect(await ask(closed, known)).toBe(200);
+  });
+});
+
+/** @returns the response, "" where the connection was ended */
+async function askResuming(port: number, client: TestCertificate, version: "TLSv1.2" | "TLSv1.3", session?: Buffer) {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  let latest: Buffer | undefined;
+  let text = "";
+  let isResumed = false;
+  const socket = connectTls({
+    ...{ port, host: "127.0.0.1", servername: "app.example", rejectUnauthorized: false, session },
+    ...{ minVersion: version, maxVersion: version, cert: client.cert, key: client.key },
+  });
+  socket.on("secureConnect", () => (isResumed = socket.isSessionReused()));
+  socket.on("session", (each) => (latest = each));
+  socket.on("data", (chunk) => (text += chunk.toString("latin1")));
+  socket.on("error", () => resolve(undefined)).on("close", () => resolve(undefined));
+  socket.write("GET / HTTP/1.1\r\nHost: app.example\r\nConnection: close\r\n\r\n");
+  await promise;
+  return { text, session: latest, isResumed };
+}
+
+describe.each(["TLSv1.2", "TLSv1.3"] as const)("a %s session", (version) => {
+  const HOUR_MS = 3_600_000;
+  afterEach(() => vi.restoreAllMocks());
+
+  test("that resumes after the end of the client's certificate does not make it valid", async () => {
+    const client = makeTestCertificate({ name: "brief", by: authority, toMs: Date.now() + HOUR_MS });
+    const first = await askResuming(strict.port, client, version);
+    const firstClosed = await askResuming(closed.port, client, version);
+    expect([first.text, firstClosed.text]).toEqual([OK, OK]);
+    const before = Date.now.bind(Date);
+    vi.spyOn(Date, "now").mockImplementation(() => before() + 2 * HOUR_MS);
+    const again = await askResuming(strict.port, client, version, first.session);
+    expect(again.text).toMatch(/^HTTP\/1\.1 495 /);
+    expect(strict.records.at(-1)).toMatchObject({ "allow-why-false": ["invalid-client-certificate"] });
+    const againClosed = await askResuming(closed.port, client, version, firstClosed.session);
+    expect(againClosed.text).toBe("");
+    expect([again.isResumed, againClosed.isResumed]).toEqual([true, true]);
   });
 });
 
