@@ -121,10 +121,13 @@ class StreamReader implements UpstreamReceiver {
     if (!policy.needsMessage || facts === undefined) return true;
     if (data.length > MAX_UPDATE_BYTES) return isSurelyOther(data);
     const message = parsed(data);
-    if (!isRecord(message) || message["method"] !== UPDATED) return true;
-    const uri = isRecord(message["params"]) ? message["params"]["uri"] : undefined;
-    if (typeof uri !== "string") return false;
-    return evaluate(policy, { ...facts, mcp: { method: "resources/read", resource: uri } }).allowed;
+    // Clients of MCP 2025-03-26 read batches. One member that must not be told drops its batch.
+    return (Array.isArray(message) ? message : [message]).every((each: unknown) => {
+      if (!isRecord(each) || each["method"] !== UPDATED) return true;
+      const uri = isRecord(each["params"]) ? each["params"]["uri"] : undefined;
+      if (typeof uri !== "string") return false;
+      return evaluate(policy, { ...facts, mcp: { method: "resources/read", resource: uri } }).allowed;
+    });
   }
 
   #tell(lists: readonly ChangedList[]): void {

@@ -8,8 +8,9 @@ import { startScriptedUpstream, type ScriptedUpstream } from "../../../support/s
 
 const DIGEST = `sha256:${"0".repeat(64)}`;
 const SOON = { timeout: 10_000, interval: 20 };
-const updated = (uri: string): string =>
-  `id: 7\ndata: {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"${uri}"}}\n\n`;
+const message = (uri: string): string =>
+  `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"${uri}"}}`;
+const updated = (uri: string): string => `id: 7\ndata: ${message(uri)}\n\n`;
 const acknowledged = 'data: {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}\n\n';
 
 let upstream: ScriptedUpstream;
@@ -105,7 +106,11 @@ test.each([["GET"], ["a subscription"]])(
   "changes of resources that its user may not read are not told: %s",
   async (kind) => {
     const events =
-      acknowledged + updated("file:///etc/passwd") + updated("FILE:///srv/../etc/x") + updated("file:///srv/a");
+      acknowledged +
+      updated("file:///etc/passwd") +
+      updated("FILE:///srv/../etc/x") +
+      `data: [${message("file:///srv/b")},${message("file:///etc/batched")}]\n\n` +
+      updated("file:///srv/a");
     const asked = kind === "GET" ? undefined : listen('{"resourceSubscriptions":["file:///srv/a"]}');
     const stream = await open(events, asked);
     await stream.contains("file:///srv/a");
