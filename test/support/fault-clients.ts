@@ -184,6 +184,8 @@ function opened(
 
 /** Of a connection that has ended. */
 function readHttp1(text: string): Seen {
+  const interim = "HTTP/1.1 100 Continue\r\n\r\n";
+  if (text.startsWith(interim)) return readHttp1(text.slice(interim.length));
   const end = text.indexOf("\r\n\r\n");
   const status = Number(text.slice(9, 12)) || 0;
   if (end === -1) return { status: 0, body: "", isWhole: false };

@@ -1,7 +1,16 @@
 /** The gateways of the fault injection, and how they are told which guard is to throw. */
+import { join } from "node:path";
+
+import { createExternalTokens, EVERY_SERVER } from "../../runtime/identity/external-token.ts";
+import { createServiceAccount, mintServiceAccountToken } from "../../runtime/identity/tokens/service-accounts.ts";
+import { openRecords } from "../../runtime/record-kinds.ts";
+import { systemClock } from "../../runtime/shared/clock.ts";
+import { createKeys } from "../../runtime/shared/keys.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
 import { type CertificateFolder, makeTestCertificate } from "./certificates.ts";
+import { TEST_SHARED_SECRET } from "./config.ts";
 import type { FaultAnswer, FaultQuestion } from "./fault-places.ts";
-import { LATE, type Kind } from "./fault-scenarios.ts";
+import { LATE, MCP, type Kind } from "./fault-scenarios.ts";
 import type { FaultUpstream } from "./fault-upstream.ts";
 import { runGateway, type RunningGateway } from "./run-gateway.ts";
 
@@ -19,7 +28,7 @@ export interface World {
 export async function startFaultGateway(kind: Kind, { folder, upstream, other }: World, isChecking = false) {
   const isTls = kind === "TLS";
   const scheme = isTls ? "https" : "http";
-  const labels = ["app", "late", "grpc", "secure", "securegrpc", "held", "heldgrpc"];
+  const labels = ["app", "late", "grpc", "secure", "securegrpc", "held", "heldgrpc", "mcp"];
   const hosts = labels.map((label) => `${label}.localhost`);
   const { certificateFile, keyFile } = await folder.write("listener", makeTestCertificate({ name: "a", dns: hosts }));
   const route = (host: string, to: string, more: object = {}): object => ({
@@ -50,7 +59,8 @@ export async function startFaultGateway(kind: Kind, { folder, upstream, other }:
         certificates: [{ certificate_file: certificateFile, certificate_key_file: keyFile }],
       }),
     },
-    yaml: `routes: ${JSON.stringify([
+    yaml: `runtime_flags: { mcp: true }
+routes: ${JSON.stringify([
       ...(isChecking
         ? checked.map((each, at) => route(`checked${at}.localhost`, upstream.origins[at] ?? "", each))
         : []),
@@ -59,12 +69,35 @@ export async function startFaultGateway(kind: Kind, { folder, upstream, other }:
       route("grpc.localhost", upstream.origins[1], grpc),
       route("secure.localhost", upstream.origins[2], tls),
       route("securegrpc.localhost", upstream.origins[3], { ...grpc, ...tls }),
+      {
+        from: `${scheme}://${MCP}`,
+        to: upstream.origins[0],
+        mcp: { server: { extra_paths: ["/tools/*"] } },
+        allow_any_authenticated_user: true,
+      },
       route("held.localhost", other.origins[0], held),
       route("heldgrpc.localhost", other.origins[1], { ...grpc, ...held }),
     ])}`,
   });
   const origin = gateway.origin.replace(/^http:/, `${scheme}:`);
-  return { gateway, origin };
+  return { gateway, origin, token: isChecking ? "" : await makeToken(gateway) };
+}
+
+/** For all MCP servers, of a service account: nobody has to sign in. */
+async function makeToken({ directory }: RunningGateway): Promise<string> {
+  const clock = systemClock;
+  const store = await openRecords(`sqlite:${join(directory, "gateway.db")}`, { clock, log: silentLog() });
+  try {
+    const account = await createServiceAccount({ store, clock }, { name: "ci", email: "", groups: [] });
+    if (!account.ok) throw new Error(account.reason);
+    const externalTokens = createExternalTokens({
+      keys: createKeys([Buffer.from(TEST_SHARED_SECRET, "base64")]),
+      clock,
+    });
+    return mintServiceAccountToken(externalTokens, account, EVERY_SERVER, Math.floor(clock.now() / 1000) + 3600);
+  } finally {
+    await store.close();
+  }
 }
 
 export const ask = (gateway: RunningGateway, asked: FaultQuestion): Promise<FaultAnswer> =>

@@ -9,6 +9,7 @@ import {
   ALL_REPEATED,
   GRPC,
   HANDSHAKE,
+  MCP,
   OVER_HTTP1,
   OVER_HTTP2,
   PLAIN,
@@ -60,7 +61,7 @@ interface Strike {
 
 /** Each guard that an exchange reaches throws in one of its own, once for each kind of exchange. */
 export async function strikeAll(kind: Kind, world: World): Promise<Outcome> {
-  const { gateway, origin } = await startFaultGateway(kind, world);
+  const { gateway, origin, token } = await startFaultGateway(kind, world);
   const question = (asked: FaultQuestion): Promise<FaultAnswer> => ask(gateway, asked);
   const held = await openHeld(origin, kind === "node");
   const problems: string[] = [];
@@ -74,6 +75,7 @@ export async function strikeAll(kind: Kind, world: World): Promise<Outcome> {
       isProxied: kind === "node",
       host: "app.localhost",
       ...asked,
+      headers: { ...asked.headers, ...(asked.host === MCP && { authorization: `Bearer ${token}` }) },
       path: `${asked.path}/${id}`,
     });
     const seen = await endOf(open, act);
@@ -174,7 +176,8 @@ function wrongRecords(strikes: readonly Strike[], text: string, { upstream }: Wo
     const wrong = (what: string): string[] => [`${at}: ${what}, client ${shown(seen)}, ${JSON.stringify(outcome)}`];
     // The connection was cut before anything was known of the request.
     if (!decision) return upstream.seen.has(id) || status !== 0 ? wrong("no record") : [];
-    const isBegun = status === 0 && outcome?.status === (gets?.status ?? 200);
+    const isLeft = asked.leaves === true && outcome?.["failed-by"] === "client";
+    const isBegun = status === 0 && (isLeft || outcome?.status === (gets?.status ?? 200));
     if (![gets?.status ?? 200, 200, 500, 502].includes(status) && !isBegun) return wrong("status");
     if (!outcome) return TELLS_END.test(at) || gets?.status === 101 ? [] : wrong("no outcome");
     const isCut = seen?.isWhole === false && asked.leaves !== true;

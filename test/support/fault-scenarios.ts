@@ -1,6 +1,6 @@
 /** The exchanges of the fault injection, and what their clients get where nothing throws. */
 import type { Asked, Open, Seen } from "./fault-clients.ts";
-import { BIG, EVENTS, SHORT } from "./fault-upstream.ts";
+import { BIG, EVENTS, SHORT, TOOLS } from "./fault-upstream.ts";
 
 export interface Scenario {
   readonly asked: Omit<Asked, "origin" | "host" | "path"> & { readonly path: string; readonly host?: string };
@@ -20,6 +20,8 @@ export const HANDSHAKE = {
 export const TUNNEL = { ":protocol": "websocket", "sec-websocket-version": "13" };
 export const GRPC = { "content-type": "application/grpc", te: "trailers" };
 export const LATE = "late.localhost";
+/** An MCP server, whose callers show the token of the fault gateway. */
+export const MCP = "mcp.localhost";
 const good = (body: string): Omit<Seen, "isWhole"> => ({ status: 200, body });
 const bad = (status: number): Omit<Seen, "isWhole"> => ({ status, body: "" });
 /** Says something, waits until it is back, and ends. */
@@ -41,6 +43,16 @@ const BOTH: Readonly<Record<string, Scenario>> = {
   "an upstream that breaks off": { asked: { path: "/half" } },
   "an upstream that says nothing": { asked: { path: "/never", host: LATE }, gets: bad(504) },
   "a client that leaves": { asked: { path: "/big", leaves: true } },
+  "a list of MCP": {
+    asked: {
+      path: "/tools",
+      host: MCP,
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+      body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+    },
+    gets: good(TOOLS),
+  },
 };
 const GRPC_CALL: Omit<Scenario["asked"], "host"> = { path: "/call", method: "POST", headers: GRPC, body: SHORT };
 export const OVER_HTTP1: Readonly<Record<string, Scenario>> = {
@@ -72,6 +84,16 @@ export const OVER_HTTP2: Readonly<Record<string, Scenario>> = {
 /** Over TLS to the upstream, on connections of their own. */
 const SECURE: Scenario = { asked: { path: "/big", host: "secure.localhost" }, gets: good(BIG) };
 const SECURE_GRPC: Scenario = { asked: { ...GRPC_CALL, host: "securegrpc.localhost" }, gets: good(SHORT) };
+/** Is told to send the message, and leaves. */
+const LEAVES_MESSAGE: Scenario = {
+  asked: {
+    path: "/tools",
+    host: MCP,
+    method: "POST",
+    headers: { "content-type": "application/json", "content-length": "100", expect: "100-continue" },
+    leaves: true,
+  },
+};
 export const PLAIN: Scenario = { asked: { path: "/chunks" }, gets: good(SHORT) };
 /**
  * Guards of connections, which run when the exchange is over, or not in each exchange: it is made again until they have thrown. By
@@ -81,6 +103,7 @@ export const REPEATED: Readonly<
   Record<Kind, readonly (readonly [name: string, protocol: string, scenario: Scenario])[]>
 > = {
   own: [
+    ["http/body.ts onAborted", "HTTP/1.1", LEAVES_MESSAGE],
     ["upstreams/http1/open-socket.ts once secureConnect", "HTTP/1.1", SECURE],
     ["upstreams/http1/open-socket.ts on data", "HTTP/1.1", SECURE],
     ["upstreams/http2/session.ts once ready", "HTTP/2", SECURE_GRPC],

@@ -26,6 +26,7 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "http/stalls.ts the look at stalled clients",
     "limits/rate-limits.ts the upkeep of rate limits",
     "limits/shared-counts.ts an allotment that came late",
+    "proxy/lists/list-changes.ts the look at what changes lists",
     "proxy/forwarding/streams.ts the look at users who changed",
     "proxy/forwarding/streams.ts the end of expired streams",
     "proxy/forwarding/streams.ts the second look at users of open streams",
@@ -84,13 +85,8 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "control/workers/worker.ts the reload",
     "run.ts the reopening of logs",
   ],
-  "of messages and lists of MCP, whose routes need users that are signed in": [
-    "http/body.ts onAborted",
-    "http/body.ts onLate",
-    "proxy/lists/list-changes.ts the look at what changes lists",
-    "proxy/lists/list-reader.ts setTimeout",
+  "of a stream of MCP, which runs when its lists change": [
     "proxy/lists/stream-reader.ts guard(this.#owner, () => this.#tell(aske",
-    "proxy/mcp-route.ts setTimeout",
   ],
   "whether it runs depends on how full the buffers of the kernel are, or how fast a peer is": [
     "http/exchange-h1.ts once drain",
@@ -138,6 +134,9 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "upstreams/http2/session.ts on error #2",
   ],
   "a timer that runs where a client or an upstream keeps silent for seconds": [
+    "http/body.ts onLate",
+    "proxy/lists/list-reader.ts setTimeout",
+    "proxy/mcp-route.ts setTimeout",
     "http/exchange-h1.ts setTimeout",
     "http/exchange-h2.ts setTimeout",
     "http/linger.ts setTimeout",

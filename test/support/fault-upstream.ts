@@ -15,6 +15,8 @@ import { makeTestCertificate } from "./certificates.ts";
 
 export const BIG = "0123456789abcdef".repeat(40_000);
 export const SHORT = "whole answer";
+/** An answer to `tools/list`. */
+export const TOOLS = '{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}';
 export const EVENTS = ["data: one\n\n", "data: two\n\n"] as const;
 export const HELD = ["first half, ", "second half"] as const;
 
@@ -103,7 +105,10 @@ export async function startFaultUpstream(): Promise<FaultUpstream> {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write(EVENTS[0]);
       setImmediate(() => response.end(EVENTS[1]));
-    } else if (path === "/big") response.end(BIG);
+    } else if (path === "/tools") response.writeHead(200, { "content-type": "application/json" }).end(TOOLS);
+    // Each check gets a connection of its own.
+    else if (path === "/check") response.writeHead(200, { connection: "close" }).end();
+    else if (path === "/big") response.end(BIG);
     else if (path === "/echo") request.pipe(response);
     else if (path === "/reset") request.socket.destroy();
     else if (path === "/half") {
