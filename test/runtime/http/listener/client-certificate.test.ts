@@ -178,8 +178,15 @@ async function askResuming(port: number, client: TestCertificate, version: "TLSv
   let text = "";
   let isResumed = false;
   const socket = connectTls({
-    ...{ port, host: "127.0.0.1", servername: "app.example", rejectUnauthorized: false, session },
-    ...{ minVersion: version, maxVersion: version, cert: client.cert, key: client.key },
+    port,
+    host: "127.0.0.1",
+    servername: "app.example",
+    rejectUnauthorized: false,
+    session,
+    minVersion: version,
+    maxVersion: version,
+    cert: client.cert,
+    key: client.key,
   });
   socket.on("secureConnect", () => (isResumed = socket.isSessionReused()));
   socket.on("session", (each) => (latest = each));
