@@ -1,6 +1,6 @@
 /** Secrets of a Vault or OpenBao server, against a strict fake of one. */
 import { writeFileSync } from "node:fs";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 
 import { compileVault, type VaultLogin, type VaultSettings } from "../../../runtime/features/process/vault.ts";
 import { openVault, type Vault, type VaultDeps } from "../../../runtime/vault/vault.ts";
@@ -184,10 +184,11 @@ describe("reading", () => {
     const uncaught: unknown[] = [];
     const note = (error: unknown): void => void uncaught.push(error);
     process.on("uncaughtException", note);
+    // Also of an attempt that fails and is repeated.
+    onTestFinished(() => void process.off("uncaughtException", note));
     server.mode = { body: "x", headers: { "content-encoding": "gzip" } };
     expect(await read(vault)).toEqual({ failure: expect.stringContaining("content coding") as string });
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
-    process.off("uncaughtException", note);
     expect(uncaught).toEqual([]);
   });
 
