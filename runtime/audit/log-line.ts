@@ -7,6 +7,7 @@
 import { isUtf8 } from "node:buffer";
 
 import { isRecord, type Members } from "../shared/is-record.ts";
+import { isWithinBounds } from "../shared/json/foreign-json.ts";
 
 /** Message of the records of authorization checks. */
 export const CHECK_MESSAGE = "authorize check";
@@ -25,17 +26,18 @@ export type LogLine =
 
 const TEXT: LogLine = { kind: "text" };
 const SERVICE = "authorize";
-/** A byte order mark, then white space as JSON has it. */
 /** Ours have some 70: 64 of a message, in a record. */
 const MAX_LEVELS = 128;
 const TOO_DEEP: LogLine = { kind: "broken", problem: `it is nested deeper than ${MAX_LEVELS} levels`, isDeep: true };
+/** A byte order mark, then white space as JSON has it. */
 const OBJECT_START = /^\ufeff?[ \t\r\n]*\{/;
 
 /** @param bytes without the line end */
 export function readLogLine(bytes: Buffer): LogLine {
   const text = bytes.toString("utf8");
   if (!OBJECT_START.test(text)) return TEXT;
-  if (isDeeper(bytes)) return TOO_DEEP;
+  // Before a value is made: a million levels take seconds.
+  if (!isWithinBounds(bytes, MAX_LEVELS - 1, Infinity)) return TOO_DEEP;
   let value: unknown;
   try {
     value = JSON.parse(text.startsWith("\ufeff") ? text.slice(1) : text);
@@ -51,24 +53,6 @@ export function readLogLine(bytes: Buffer): LogLine {
   if (isText && repeated.first === undefined) return { kind: "record", message, value };
   return { kind: "record", message, value, problem: isText ? repeatedProblem(repeated.first) : "it is no UTF-8" };
 }
-
-/** Before a value is made: a million levels take seconds. Of what is no JSON the outcome says nothing. */
-function isDeeper(bytes: Buffer): boolean {
-  let depth = 0;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at];
-    if (byte === QUOTE) {
-      for (at += 1; at < bytes.length && bytes[at] !== QUOTE; at += 1) if (bytes[at] === BACKSLASH) at += 1;
-      // `[` and `{`, `]` and `}`
-    } else if (byte === 0x5b || byte === 0x7b) {
-      depth += 1;
-      if (depth > MAX_LEVELS) return true;
-    } else if (byte === 0x5d || byte === 0x7d) depth -= 1;
-  }
-  return false;
-}
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 
 interface Repeated {
   /** A name that an object of the line has twice; readers take one of the two members, and not the same one. */

@@ -73,7 +73,7 @@ import {
   type SignInDeps,
 } from "./web-route.ts";
 import { task } from "../shared/faults/guard.ts";
-import { createTurns } from "../shared/changes/turns.ts";
+import { createSpreadWork } from "../shared/changes/spread-work.ts";
 
 /** What steps and the ways upstream ask of the rest of the gateway, each for itself. */
 export interface ProxyDeps
@@ -136,8 +136,8 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
   const approvalStates = createApprovalStates(deps);
   const holds = createApprovalHolds();
   const states = createUpstreamStates();
-  const turns = createTurns();
-  const checks = createHealthChecks({ transport, log: deps.log, turns });
+  const spreadWork = createSpreadWork();
+  const checks = createHealthChecks({ transport, log: deps.log, spreadWork });
   const pools = createNamedPools();
   const maglevTables = createMaglevTables();
   const listChanges = createListChanges(deps);
@@ -219,7 +219,7 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
     snapshot = next;
     streams.reconsider(next);
     // Not between two requests that wait for the swap.
-    setImmediate(task("the end of connections that no route asks for", () => turns.add(endConnections(next))));
+    setImmediate(task("the end of connections that no route asks for", () => spreadWork.add(endConnections(next))));
   });
 
   return {

@@ -6,7 +6,7 @@ import { Counted } from "../shared/changes/counted.ts";
 
 export interface NamedPools {
   has(key: string): boolean;
-  /** In steps, see `Turns`. */
+  /** In steps, see `SpreadWork`. */
   follow(routes: readonly CompiledRoute[]): Generator<void>;
 }
 

@@ -24,7 +24,7 @@ import { compilePolicy } from "../../runtime/policy/evaluate.ts";
 import { createStreams } from "../../runtime/proxy/forwarding/streams.ts";
 import { parseExactJson } from "../../runtime/shared/json/exact-json.ts";
 import { silentLog } from "../../runtime/shared/log.ts";
-import { createTurns } from "../../runtime/shared/changes/turns.ts";
+import { createSpreadWork } from "../../runtime/shared/changes/spread-work.ts";
 import { createHealthChecks } from "../../runtime/upstreams/health/health-checks.ts";
 import type { Transport } from "../../runtime/upstreams/transport-types.ts";
 import { anonymous } from "../support/facts.ts";
@@ -250,8 +250,8 @@ const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepar
       const route = { key: "a/b", owner: "a", to, balancing: { healthChecks: [{ ...times, probe }] } };
       return () => {
         const schedule = () => () => {};
-        const turns = createTurns(Infinity);
-        const checks = createHealthChecks({ transport: {} as Transport, log: silentLog(), schedule, turns });
+        const spreadWork = createSpreadWork(Infinity);
+        const checks = createHealthChecks({ transport: {} as Transport, log: silentLog(), schedule, spreadWork });
         checks.follow({ routes: [route] } as unknown as Snapshot);
         expect(checks.size).toBe(1000);
       };

@@ -36,7 +36,7 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "record-store/record-keeper.ts the upkeep of the record store",
     "record-store/record-keeper.ts the write of records",
     "record-store/sqlite/sqlite-reader.ts on message",
-    "shared/changes/turns.ts what follows from a change of routes",
+    "shared/changes/spread-work.ts what follows from a change of routes",
     "shared/leased-refresh.ts the renewal of a lease",
     "shared/leased-refresh.ts the renewal of a lease #2",
     "store/feed-watch.ts a listener of a feed",

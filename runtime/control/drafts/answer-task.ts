@@ -1,5 +1,4 @@
 /** In the drafts' thread: reads what is there now, puts a draft in its place, and answers one question about it. */
-
 import { tablesOf } from "../../config/diff/places.ts";
 import type { OwnersOutcome } from "../../config/load-by-owner.ts";
 import { type CheckedConfig, createRouteMemory, type Problem, type RouteMemory } from "../../config/load.ts";

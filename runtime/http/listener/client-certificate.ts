@@ -2,6 +2,7 @@
 import { createHash, type X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";
 
+import { certificateTime } from "../../features/listener/certificate-end.ts";
 import type { CertificateFacts } from "../../policy/facts.ts";
 
 export type ClientCertificate = CertificateFacts;
@@ -25,7 +26,7 @@ export function resumesEnded(socket: TLSSocket): boolean {
 }
 
 function hasEnded(shown: X509Certificate): boolean {
-  return shown.validToDate.getTime() <= Date.now();
+  return certificateTime(shown, Date.now()) === "ended";
 }
 
 /**

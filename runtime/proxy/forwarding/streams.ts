@@ -1,5 +1,6 @@
 /**
- * Answers that stay open, and the end of the right to them (D11): revocation, a block, a new policy or new claims of the user.
+ * Answers that stay open, and the end of the right to them (D11): revocation, a block, a policy that now says no, or a user
+ * whose claims have changed so that the policy says no.
  *
  * Expiry decides whether a request is accepted; an accepted one finishes within `expiry_grace` (D360). Only streams that clients
  * open again end with their credential.
@@ -115,7 +116,8 @@ export function createStreams(deps: StreamDeps): Streams {
       return all.size;
     },
     hasRoom({ principal, snapshot, isEndless }) {
-      return !principal || !isEndless || (heldBy.get(principal.user.id) ?? 0) < snapshot.settings.maxStreamsPerUser;
+      if (!principal || !isEndless) return true;
+      return (heldBy.get(principal.user.id) ?? 0) < snapshot.settings.maxStreamsPerUser;
     },
     isGood(stream) {
       const { principal } = stream;

@@ -6,7 +6,7 @@
  */
 import { task } from "../faults/guard.ts";
 
-export interface Turns {
+export interface SpreadWork {
   /** @param work yields after each step, of some 20 µs */
   add(work: Iterator<unknown>): void;
   /** What is not done yet is dropped. */
@@ -16,7 +16,7 @@ export interface Turns {
 /** About two milliseconds. */
 const STEPS_AT_ONCE = 100;
 
-export function createTurns(stepsAtOnce: number = STEPS_AT_ONCE): Turns {
+export function createSpreadWork(stepsAtOnce: number = STEPS_AT_ONCE): SpreadWork {
   let waiting: Iterator<unknown>[] = [];
   let next: NodeJS.Immediate | undefined;
 

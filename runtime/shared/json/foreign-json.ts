@@ -18,8 +18,12 @@ export function parseForeignJson(bytes: Uint8Array): unknown {
   return JSON.parse(text) as unknown;
 }
 
-/** @param bytes of JSON in UTF-8; of other text the outcome says nothing */
-export function isWithinBounds(bytes: Uint8Array): boolean {
+/** @param bytes of JSON in UTF-8; of other text the outcome says nothing @param maxDepth below the outermost list or object */
+export function isWithinBounds(
+  bytes: Uint8Array,
+  maxDepth: number = MAX_JSON_DEPTH,
+  maxValues: number = MAX_JSON_VALUES,
+): boolean {
   let depth = 0;
   let values = 0;
   for (let at = 0; at < bytes.length; at++) {
@@ -28,11 +32,11 @@ export function isWithinBounds(bytes: Uint8Array): boolean {
         for (at++; at < bytes.length && bytes[at] !== 0x22; at++) if (bytes[at] === 0x5c) at++;
         break;
       case 0x2c:
-        if (++values > MAX_JSON_VALUES) return false;
+        if (++values > maxValues) return false;
         break;
       case 0x5b:
       case 0x7b:
-        if (++depth > MAX_JSON_DEPTH + 1 || ++values > MAX_JSON_VALUES) return false;
+        if (++depth > maxDepth + 1 || ++values > maxValues) return false;
         break;
       case 0x5d:
       case 0x7d:

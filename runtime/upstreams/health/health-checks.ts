@@ -11,7 +11,7 @@ import type { Log } from "../../shared/log.ts";
 import { sha256 } from "../../shared/canonical-json.ts";
 import { changedMembers } from "../../shared/changes/changed-members.ts";
 import { Counted } from "../../shared/changes/counted.ts";
-import { createTurns, type Turns } from "../../shared/changes/turns.ts";
+import { createSpreadWork, type SpreadWork } from "../../shared/changes/spread-work.ts";
 import { poolKeyOf } from "../../features/connection/pool-key.ts";
 import type { Transport } from "../transport-types.ts";
 import { createCheckSlots, type Pace, paces, USUAL_PACE, type Wanted } from "./check-budget.ts";
@@ -24,7 +24,7 @@ export interface HealthChecksDeps {
   readonly log: Log;
   readonly schedule?: Schedule;
   readonly random?: () => number;
-  readonly turns?: Turns;
+  readonly spreadWork?: SpreadWork;
 }
 
 export interface HealthChecks {
@@ -49,7 +49,7 @@ interface OwnChecks {
 const SHORTER = 0.9;
 
 export function createHealthChecks(deps: HealthChecksDeps): HealthChecks {
-  const { schedule = afterTime, random = Math.random, turns = createTurns() } = deps;
+  const { schedule = afterTime, random = Math.random, spreadWork = createSpreadWork() } = deps;
   const owners = new Map<string, OwnChecks>();
   const pools = new Counted<string>();
   /** Which route's checks a state has: it is handed on to the next version of its route before these are. */
@@ -73,11 +73,11 @@ export function createHealthChecks(deps: HealthChecksDeps): HealthChecks {
       const { added, removed } = changedMembers(followed, routes);
       followed = routes;
       if (added.some(isChecked) || removed.some(isChecked))
-        turns.add(change(added.filter(isChecked), removed.filter(isChecked)));
+        spreadWork.add(change(added.filter(isChecked), removed.filter(isChecked)));
     },
     usesPool: (key) => pools.has(key),
     close() {
-      turns.close();
+      spreadWork.close();
       for (const { checks } of owners.values()) for (const { check } of checks.values()) check.stop();
       owners.clear();
     },

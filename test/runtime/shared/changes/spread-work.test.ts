@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "vitest";
 
 import { changedMembers } from "../../../../runtime/shared/changes/changed-members.ts";
 import { onFault } from "../../../../runtime/shared/faults/faults.ts";
-import { createTurns } from "../../../../runtime/shared/changes/turns.ts";
+import { createSpreadWork } from "../../../../runtime/shared/changes/spread-work.ts";
 
 const done: string[] = [];
 afterEach(() => void done.splice(0));
@@ -17,12 +17,12 @@ function* steps(name: string, count: number): Generator<void> {
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test("a little is done immediately; more gives way to others, in the order in which it was given", async () => {
-  const turns = createTurns(3);
-  turns.add(steps("a", 2));
+  const spreadWork = createSpreadWork(3);
+  spreadWork.add(steps("a", 2));
   expect(done).toEqual(["a1", "a2"]);
 
-  turns.add(steps("b", 4));
-  turns.add(steps("c", 1));
+  spreadWork.add(steps("b", 4));
+  spreadWork.add(steps("c", 1));
   expect(done.slice(2)).toEqual(["b1", "b2", "b3"]);
   await turn();
   expect(done.slice(2)).toEqual(["b1", "b2", "b3", "b4", "c1"]);
@@ -31,14 +31,14 @@ test("a little is done immediately; more gives way to others, in the order in wh
 test("work that throws ends and is told; what comes after it is done", async () => {
   const told: unknown[] = [];
   const leave = onFault(({ what, error }) => told.push([what, (error as Error).message]));
-  const turns = createTurns(2);
-  turns.add(
+  const spreadWork = createSpreadWork(2);
+  spreadWork.add(
     (function* () {
       yield* steps("a", 2);
       throw new Error("no");
     })(),
   );
-  turns.add(steps("b", 1));
+  spreadWork.add(steps("b", 1));
   await turn();
   await turn();
   leave();
@@ -47,9 +47,9 @@ test("work that throws ends and is told; what comes after it is done", async () 
 });
 
 test("what is not done when it is closed is dropped", async () => {
-  const turns = createTurns(1);
-  turns.add(steps("a", 3));
-  turns.close();
+  const spreadWork = createSpreadWork(1);
+  spreadWork.add(steps("a", 3));
+  spreadWork.close();
   await turn();
   expect(done).toEqual(["a1"]);
 });

@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import { createTransport } from "../../../../runtime/upstreams/transport.ts";
 import { createHealthChecks } from "../../../../runtime/upstreams/health/health-checks.ts";
 import { createCheckSlots, MOST_AT_A_TIME, paces } from "../../../../runtime/upstreams/health/check-budget.ts";
-import { createTurns } from "../../../../runtime/shared/changes/turns.ts";
+import { createSpreadWork } from "../../../../runtime/shared/changes/spread-work.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
 import { snapshotFrom } from "../../../support/config.ts";
 
@@ -57,7 +57,7 @@ test("2,000 checks a second are spread over 20 seconds, with a warning, and go b
   const checks = createHealthChecks({
     transport,
     log,
-    turns: createTurns(Infinity),
+    spreadWork: createSpreadWork(Infinity),
     schedule: (_action, afterMs) => {
       waits.push(afterMs);
       return () => {};

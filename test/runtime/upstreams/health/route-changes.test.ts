@@ -6,7 +6,7 @@ import { createUpstreamStates, statesOf } from "../../../../runtime/features/bal
 import type { HealthCheck as CheckSettings } from "../../../../runtime/features/balancing/compiled.ts";
 import { createNamedPools } from "../../../../runtime/upstreams/named-pools.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
-import { createTurns } from "../../../../runtime/shared/changes/turns.ts";
+import { createSpreadWork } from "../../../../runtime/shared/changes/spread-work.ts";
 import { HealthCheck, type HealthCheckDeps } from "../../../../runtime/upstreams/health/health-check.ts";
 import { createHealthChecks } from "../../../../runtime/upstreams/health/health-checks.ts";
 import type { Transport } from "../../../../runtime/upstreams/transport-types.ts";
@@ -36,11 +36,11 @@ function routeOf(owner: string, hosts: readonly string[], isChecked = true): Com
 
 function followers() {
   const timers = new Set<object>();
-  const turns = createTurns(Infinity);
+  const spreadWork = createSpreadWork(Infinity);
   const checks = createHealthChecks({
     transport: {} as Transport,
     log: silentLog(),
-    turns,
+    spreadWork,
     schedule: () => {
       const timer = {};
       timers.add(timer);
@@ -56,7 +56,7 @@ function followers() {
     follow: (routes: readonly CompiledRoute[]): void => {
       states.follow({ routes });
       checks.follow({ routes });
-      turns.add(pools.follow(routes));
+      spreadWork.add(pools.follow(routes));
     },
   };
 }
