@@ -109,6 +109,36 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly idpClientSecretWoVersion?: number;
   /**
+  * Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at the provider. The proof's audience is the provider's issuer, and its header names no key. Stored in the Terraform state and the bundle as plain text; prefer `idp_client_key_ref`.
+  *
+  */
+  readonly idpClientKey?: string;
+  /**
+  * Where the gateway reads `idp_client_key` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
+  *
+  */
+  readonly idpClientKeyRef?: string;
+  /**
+  * `idp_client_key` encrypted to the gateway's public key (compact JWE). Computed from `idp_client_key_wo`.
+  *
+  */
+  readonly idpClientKeySealed?: string;
+  /**
+  * `idp_client_key` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `idp_client_key_wo_version`.
+  *
+  */
+  readonly idpClientKeyWo?: string;
+  /**
+  * Grows when `idp_client_key_wo` changes; Terraform cannot see the change otherwise.
+  *
+  */
+  readonly idpClientKeyWoVersion?: number;
+  /**
+  * How the client secret proves the gateway. With `client_secret_jwt` the secret signs a proof and is never sent. Required if the provider lists several methods and accepts one of them for this client (Keycloak: the credential type of the client). One of `client_secret_basic`, `client_secret_post`, `client_secret_jwt`. Default: the first of these that the provider's metadata lists
+  *
+  */
+  readonly idpClientAuth?: string;
+  /**
   * Scopes requested at sign-in, exactly these. Without `offline_access` most providers give no refresh token; Google knows it not and wants `access_type: offline` and `prompt: consent` among `idp_request_params` instead. Ready settings of common providers: examples/identity-providers. Default: `openid, profile, email; and offline_access, unless the provider's metadata lists scopes without it`.
   *
   */
@@ -1829,6 +1859,36 @@ export interface BundleIdentityIssuersSignIn {
   */
   readonly clientSecretWoVersion?: number;
   /**
+  * Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at the provider. The proof's audience is the provider's issuer, and its header names no key. Stored in the Terraform state and the bundle as plain text; prefer `client_key_ref`.
+  *
+  */
+  readonly clientKey?: string;
+  /**
+  * Where the gateway reads `client_key` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
+  *
+  */
+  readonly clientKeyRef?: string;
+  /**
+  * `client_key` encrypted to the gateway's public key (compact JWE). Computed from `client_key_wo`.
+  *
+  */
+  readonly clientKeySealed?: string;
+  /**
+  * `client_key` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `client_key_wo_version`.
+  *
+  */
+  readonly clientKeyWo?: string;
+  /**
+  * Grows when `client_key_wo` changes; Terraform cannot see the change otherwise.
+  *
+  */
+  readonly clientKeyWoVersion?: number;
+  /**
+  * How the client secret proves the gateway. With `client_secret_jwt` the secret signs a proof and is never sent. Required if the provider lists several methods and accepts one of them for this client (Keycloak: the credential type of the client). One of `client_secret_basic`, `client_secret_post`, `client_secret_jwt`. Default: the first of these that the provider's metadata lists
+  *
+  */
+  readonly clientAuth?: string;
+  /**
   * What the page calls it on which people choose where to sign in. Default: the name of the entry
   *
   */
@@ -1877,6 +1937,12 @@ export function bundleIdentityIssuersSignInToTerraform(struct?: BundleIdentityIs
     client_secret_sealed: cdktf.stringToTerraform(struct!.clientSecretSealed),
     client_secret_wo: cdktf.stringToTerraform(struct!.clientSecretWo),
     client_secret_wo_version: cdktf.numberToTerraform(struct!.clientSecretWoVersion),
+    client_key: cdktf.stringToTerraform(struct!.clientKey),
+    client_key_ref: cdktf.stringToTerraform(struct!.clientKeyRef),
+    client_key_sealed: cdktf.stringToTerraform(struct!.clientKeySealed),
+    client_key_wo: cdktf.stringToTerraform(struct!.clientKeyWo),
+    client_key_wo_version: cdktf.numberToTerraform(struct!.clientKeyWoVersion),
+    client_auth: cdktf.stringToTerraform(struct!.clientAuth),
     label: cdktf.stringToTerraform(struct!.label),
     scopes: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.scopes),
     groups_claim: cdktf.stringToTerraform(struct!.groupsClaim),
@@ -1929,6 +1995,42 @@ export function bundleIdentityIssuersSignInToHclTerraform(struct?: BundleIdentit
       isBlock: false,
       type: "simple",
       storageClassType: "number",
+    },
+    client_key: {
+      value: cdktf.stringToHclTerraform(struct!.clientKey),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_key_ref: {
+      value: cdktf.stringToHclTerraform(struct!.clientKeyRef),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_key_sealed: {
+      value: cdktf.stringToHclTerraform(struct!.clientKeySealed),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_key_wo: {
+      value: cdktf.stringToHclTerraform(struct!.clientKeyWo),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_key_wo_version: {
+      value: cdktf.numberToHclTerraform(struct!.clientKeyWoVersion),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    client_auth: {
+      value: cdktf.stringToHclTerraform(struct!.clientAuth),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
     },
     label: {
       value: cdktf.stringToHclTerraform(struct!.label),
@@ -2020,6 +2122,30 @@ export class BundleIdentityIssuersSignInOutputReference extends cdktf.ComplexObj
       hasAnyValues = true;
       internalValueResult.clientSecretWoVersion = this._clientSecretWoVersion;
     }
+    if (this._clientKey !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientKey = this._clientKey;
+    }
+    if (this._clientKeyRef !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientKeyRef = this._clientKeyRef;
+    }
+    if (this._clientKeySealed !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientKeySealed = this._clientKeySealed;
+    }
+    if (this._clientKeyWo !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientKeyWo = this._clientKeyWo;
+    }
+    if (this._clientKeyWoVersion !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientKeyWoVersion = this._clientKeyWoVersion;
+    }
+    if (this._clientAuth !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientAuth = this._clientAuth;
+    }
     if (this._label !== undefined) {
       hasAnyValues = true;
       internalValueResult.label = this._label;
@@ -2061,6 +2187,12 @@ export class BundleIdentityIssuersSignInOutputReference extends cdktf.ComplexObj
       this._clientSecretSealed = undefined;
       this._clientSecretWo = undefined;
       this._clientSecretWoVersion = undefined;
+      this._clientKey = undefined;
+      this._clientKeyRef = undefined;
+      this._clientKeySealed = undefined;
+      this._clientKeyWo = undefined;
+      this._clientKeyWoVersion = undefined;
+      this._clientAuth = undefined;
       this._label = undefined;
       this._scopes = undefined;
       this._groupsClaim = undefined;
@@ -2082,6 +2214,12 @@ export class BundleIdentityIssuersSignInOutputReference extends cdktf.ComplexObj
       this._clientSecretSealed = value.clientSecretSealed;
       this._clientSecretWo = value.clientSecretWo;
       this._clientSecretWoVersion = value.clientSecretWoVersion;
+      this._clientKey = value.clientKey;
+      this._clientKeyRef = value.clientKeyRef;
+      this._clientKeySealed = value.clientKeySealed;
+      this._clientKeyWo = value.clientKeyWo;
+      this._clientKeyWoVersion = value.clientKeyWoVersion;
+      this._clientAuth = value.clientAuth;
       this._label = value.label;
       this._scopes = value.scopes;
       this._groupsClaim = value.groupsClaim;
@@ -2183,6 +2321,102 @@ export class BundleIdentityIssuersSignInOutputReference extends cdktf.ComplexObj
   // Temporarily expose input value. Use with caution.
   public get clientSecretWoVersionInput() {
     return this._clientSecretWoVersion;
+  }
+
+  // client_key - computed: false, optional: true, required: false
+  private _clientKey?: string; 
+  public get clientKey() {
+    return this.getStringAttribute('client_key');
+  }
+  public set clientKey(value: string) {
+    this._clientKey = value;
+  }
+  public resetClientKey() {
+    this._clientKey = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientKeyInput() {
+    return this._clientKey;
+  }
+
+  // client_key_ref - computed: false, optional: true, required: false
+  private _clientKeyRef?: string; 
+  public get clientKeyRef() {
+    return this.getStringAttribute('client_key_ref');
+  }
+  public set clientKeyRef(value: string) {
+    this._clientKeyRef = value;
+  }
+  public resetClientKeyRef() {
+    this._clientKeyRef = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientKeyRefInput() {
+    return this._clientKeyRef;
+  }
+
+  // client_key_sealed - computed: true, optional: true, required: false
+  private _clientKeySealed?: string; 
+  public get clientKeySealed() {
+    return this.getStringAttribute('client_key_sealed');
+  }
+  public set clientKeySealed(value: string) {
+    this._clientKeySealed = value;
+  }
+  public resetClientKeySealed() {
+    this._clientKeySealed = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientKeySealedInput() {
+    return this._clientKeySealed;
+  }
+
+  // client_key_wo - computed: false, optional: true, required: false
+  private _clientKeyWo?: string; 
+  public get clientKeyWo() {
+    return this.getStringAttribute('client_key_wo');
+  }
+  public set clientKeyWo(value: string) {
+    this._clientKeyWo = value;
+  }
+  public resetClientKeyWo() {
+    this._clientKeyWo = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientKeyWoInput() {
+    return this._clientKeyWo;
+  }
+
+  // client_key_wo_version - computed: false, optional: true, required: false
+  private _clientKeyWoVersion?: number; 
+  public get clientKeyWoVersion() {
+    return this.getNumberAttribute('client_key_wo_version');
+  }
+  public set clientKeyWoVersion(value: number) {
+    this._clientKeyWoVersion = value;
+  }
+  public resetClientKeyWoVersion() {
+    this._clientKeyWoVersion = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientKeyWoVersionInput() {
+    return this._clientKeyWoVersion;
+  }
+
+  // client_auth - computed: false, optional: true, required: false
+  private _clientAuth?: string; 
+  public get clientAuth() {
+    return this.getStringAttribute('client_auth');
+  }
+  public set clientAuth(value: string) {
+    this._clientAuth = value;
+  }
+  public resetClientAuth() {
+    this._clientAuth = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientAuthInput() {
+    return this._clientAuth;
   }
 
   // label - computed: false, optional: true, required: false
@@ -11456,6 +11690,12 @@ export class Bundle extends cdktf.TerraformResource {
     this._idpClientSecretSealed = config.idpClientSecretSealed;
     this._idpClientSecretWo = config.idpClientSecretWo;
     this._idpClientSecretWoVersion = config.idpClientSecretWoVersion;
+    this._idpClientKey = config.idpClientKey;
+    this._idpClientKeyRef = config.idpClientKeyRef;
+    this._idpClientKeySealed = config.idpClientKeySealed;
+    this._idpClientKeyWo = config.idpClientKeyWo;
+    this._idpClientKeyWoVersion = config.idpClientKeyWoVersion;
+    this._idpClientAuth = config.idpClientAuth;
     this._idpScopes = config.idpScopes;
     this._idpGroupsClaim = config.idpGroupsClaim;
     this._idpRequireEmailVerified = config.idpRequireEmailVerified;
@@ -11822,6 +12062,102 @@ export class Bundle extends cdktf.TerraformResource {
   // Temporarily expose input value. Use with caution.
   public get idpClientSecretWoVersionInput() {
     return this._idpClientSecretWoVersion;
+  }
+
+  // idp_client_key - computed: false, optional: true, required: false
+  private _idpClientKey?: string; 
+  public get idpClientKey() {
+    return this.getStringAttribute('idp_client_key');
+  }
+  public set idpClientKey(value: string) {
+    this._idpClientKey = value;
+  }
+  public resetIdpClientKey() {
+    this._idpClientKey = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpClientKeyInput() {
+    return this._idpClientKey;
+  }
+
+  // idp_client_key_ref - computed: false, optional: true, required: false
+  private _idpClientKeyRef?: string; 
+  public get idpClientKeyRef() {
+    return this.getStringAttribute('idp_client_key_ref');
+  }
+  public set idpClientKeyRef(value: string) {
+    this._idpClientKeyRef = value;
+  }
+  public resetIdpClientKeyRef() {
+    this._idpClientKeyRef = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpClientKeyRefInput() {
+    return this._idpClientKeyRef;
+  }
+
+  // idp_client_key_sealed - computed: true, optional: true, required: false
+  private _idpClientKeySealed?: string; 
+  public get idpClientKeySealed() {
+    return this.getStringAttribute('idp_client_key_sealed');
+  }
+  public set idpClientKeySealed(value: string) {
+    this._idpClientKeySealed = value;
+  }
+  public resetIdpClientKeySealed() {
+    this._idpClientKeySealed = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpClientKeySealedInput() {
+    return this._idpClientKeySealed;
+  }
+
+  // idp_client_key_wo - computed: false, optional: true, required: false
+  private _idpClientKeyWo?: string; 
+  public get idpClientKeyWo() {
+    return this.getStringAttribute('idp_client_key_wo');
+  }
+  public set idpClientKeyWo(value: string) {
+    this._idpClientKeyWo = value;
+  }
+  public resetIdpClientKeyWo() {
+    this._idpClientKeyWo = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpClientKeyWoInput() {
+    return this._idpClientKeyWo;
+  }
+
+  // idp_client_key_wo_version - computed: false, optional: true, required: false
+  private _idpClientKeyWoVersion?: number; 
+  public get idpClientKeyWoVersion() {
+    return this.getNumberAttribute('idp_client_key_wo_version');
+  }
+  public set idpClientKeyWoVersion(value: number) {
+    this._idpClientKeyWoVersion = value;
+  }
+  public resetIdpClientKeyWoVersion() {
+    this._idpClientKeyWoVersion = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpClientKeyWoVersionInput() {
+    return this._idpClientKeyWoVersion;
+  }
+
+  // idp_client_auth - computed: false, optional: true, required: false
+  private _idpClientAuth?: string; 
+  public get idpClientAuth() {
+    return this.getStringAttribute('idp_client_auth');
+  }
+  public set idpClientAuth(value: string) {
+    this._idpClientAuth = value;
+  }
+  public resetIdpClientAuth() {
+    this._idpClientAuth = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpClientAuthInput() {
+    return this._idpClientAuth;
   }
 
   // idp_scopes - computed: false, optional: true, required: false
@@ -12330,6 +12666,12 @@ export class Bundle extends cdktf.TerraformResource {
       idp_client_secret_sealed: cdktf.stringToTerraform(this._idpClientSecretSealed),
       idp_client_secret_wo: cdktf.stringToTerraform(this._idpClientSecretWo),
       idp_client_secret_wo_version: cdktf.numberToTerraform(this._idpClientSecretWoVersion),
+      idp_client_key: cdktf.stringToTerraform(this._idpClientKey),
+      idp_client_key_ref: cdktf.stringToTerraform(this._idpClientKeyRef),
+      idp_client_key_sealed: cdktf.stringToTerraform(this._idpClientKeySealed),
+      idp_client_key_wo: cdktf.stringToTerraform(this._idpClientKeyWo),
+      idp_client_key_wo_version: cdktf.numberToTerraform(this._idpClientKeyWoVersion),
+      idp_client_auth: cdktf.stringToTerraform(this._idpClientAuth),
       idp_scopes: cdktf.listMapper(cdktf.stringToTerraform, false)(this._idpScopes),
       idp_groups_claim: cdktf.stringToTerraform(this._idpGroupsClaim),
       idp_require_email_verified: cdktf.booleanToTerraform(this._idpRequireEmailVerified),
@@ -12484,6 +12826,42 @@ export class Bundle extends cdktf.TerraformResource {
         isBlock: false,
         type: "simple",
         storageClassType: "number",
+      },
+      idp_client_key: {
+        value: cdktf.stringToHclTerraform(this._idpClientKey),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      idp_client_key_ref: {
+        value: cdktf.stringToHclTerraform(this._idpClientKeyRef),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      idp_client_key_sealed: {
+        value: cdktf.stringToHclTerraform(this._idpClientKeySealed),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      idp_client_key_wo: {
+        value: cdktf.stringToHclTerraform(this._idpClientKeyWo),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      idp_client_key_wo_version: {
+        value: cdktf.numberToHclTerraform(this._idpClientKeyWoVersion),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "number",
+      },
+      idp_client_auth: {
+        value: cdktf.stringToHclTerraform(this._idpClientAuth),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
       },
       idp_scopes: {
         value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(this._idpScopes),

@@ -98,6 +98,20 @@ export interface GatewaySettings {
    */
   readonly idpClientSecret?: Secret;
   /**
+   * Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client
+   * secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at
+   * the provider. The proof's audience is the provider's issuer, and its header names no key.
+   * @default - a client secret, or a public client
+   */
+  readonly idpClientKey?: Secret;
+  /**
+   * How the client secret proves the gateway. With `client_secret_jwt` the secret signs a proof and is never sent.
+   * Required if the provider lists several methods and accepts one of them for this client (Keycloak: the credential
+   * type of the client).
+   * @default - the first of these that the provider's metadata lists
+   */
+  readonly idpClientAuth?: "client_secret_basic" | "client_secret_post" | "client_secret_jwt";
+  /**
    * Scopes requested at sign-in, exactly these. Without `offline_access` most providers give no refresh token; Google
    * knows it not and wants `access_type: "offline"` and `prompt: "consent"` among `idpRequestParams` instead. Ready
    * settings of common providers: examples/identity-providers.
@@ -478,6 +492,20 @@ export interface IssuerSignIn {
    * @default - a public client
    */
   readonly clientSecret?: Secret;
+  /**
+   * Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client
+   * secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at
+   * the provider. The proof's audience is the provider's issuer, and its header names no key.
+   * @default - a client secret, or a public client
+   */
+  readonly clientKey?: Secret;
+  /**
+   * How the client secret proves the gateway. With `client_secret_jwt` the secret signs a proof and is never sent.
+   * Required if the provider lists several methods and accepts one of them for this client (Keycloak: the credential
+   * type of the client).
+   * @default - the first of these that the provider's metadata lists
+   */
+  readonly clientAuth?: "client_secret_basic" | "client_secret_post" | "client_secret_jwt";
   /**
    * What the page calls it on which people choose where to sign in.
    * @default - the name of the entry

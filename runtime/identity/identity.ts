@@ -59,6 +59,7 @@ import type {
 import { callbackPath } from "./sign-in/choose-provider.ts";
 import { createProviderSignIn } from "./sign-in/sign-in-provider.ts";
 import { createSignIn } from "./sign-in/sign-in.ts";
+import { task } from "../shared/faults/guard.ts";
 import { createOfflineStep } from "./sign-in/offline-step.ts";
 import { createSignOut } from "./sign-in/sign-out.ts";
 import { createUserEndpoints, type UserSection } from "./users/user-endpoints.ts";
@@ -128,6 +129,7 @@ export function createSession(deps: SessionDeps): SessionModule {
     clock,
     log,
     longestLifetime: () => longestLifetime(snapshots.current()),
+    onEnded: (userId) => releaseOffline(userId),
   });
   const fetch = deps.fetch ?? createOperatorFetch({ timeoutMs: IDP_TIMEOUT_MS });
   const discover = createDiscovery({
@@ -184,6 +186,8 @@ export function createSession(deps: SessionDeps): SessionModule {
   const routeSignIn = createSignIn({ records, cookies, revocations, identities, blocks, keys, clock });
   const signIn = refuseBlockedSignIn(routeSignIn, authenticator, blocks);
   const offline = createOfflineStep({ store, records, snapshots, idp, keys, clock, log });
+  // No user waits for it: the provider may be unavailable.
+  const releaseOffline = task("the revocation of a user's offline tokens", (userId: string) => offline.release(userId));
   const provider = createProviderSignIn({
     store,
     offline,
@@ -207,7 +211,6 @@ export function createSession(deps: SessionDeps): SessionModule {
     authenticator: callers,
     revocations,
     idp,
-    offline,
     csrf,
     keys,
     onSignOut,

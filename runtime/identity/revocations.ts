@@ -40,6 +40,8 @@ export interface RevocationDeps {
   readonly log: Log;
   /** Seconds for which a credential can live at most, and so for which a revoked key must be known. */
   readonly longestLifetime: () => number;
+  /** The store has the end of a session or grant of this user; must not throw. */
+  readonly onEnded?: (userId: string) => void;
 }
 
 export function createRevocations(deps: RevocationDeps): RevocationFeed {
@@ -91,10 +93,12 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
     what: "revocations",
     lifetime: deps.longestLifetime,
     async act(key) {
+      const userId = deps.onEnded && OF_USER.test(key) ? (await store.get<Owned>(key))?.value.userId : undefined;
       // The feed first: should the second step fail, nothing made under the key works any more.
       await append(key);
       // The record too: the feed forgets after a while, a refresh token must not outlive that.
       if (HAS_RECORD.test(key)) await store.delete(key);
+      if (userId !== undefined) deps.onEnded?.(userId);
     },
   });
 
@@ -188,6 +192,13 @@ export async function listAfterCodes(
 
 /** Keys of what has a record under the same key. */
 const HAS_RECORD = /^(session|grant|service-account):/;
+
+/** Those whose record names its user. */
+const OF_USER = /^(session|grant):/;
+
+interface Owned {
+  readonly userId: string;
+}
 
 /** Keys that stand for many sessions and grants. */
 function isWide(key: string): boolean {

@@ -33,6 +33,12 @@ const asked = () => world.identityProvider.asked.map(({ scope, prompt }) => [sco
 const authorize = (browser: Browser) =>
   signInClient({ resource: `${world.gateway.origin}/tool/mcp`, user: "alice@example.com", browser });
 
+async function signOut(browser: Browser): Promise<void> {
+  const page = await browser.open(`${world.gateway.origin}/.gateway/sign_out`);
+  const form = findForm(page, "/sign_out") ?? expect.fail("no form to sign out");
+  expect((await browser.submit(page, form, {})).status).toBe(200);
+}
+
 describe("at Keycloak", () => {
   test("a sign-in asks for no offline session, a grant for one without a question, once", async () => {
     const browser = await start();
@@ -49,19 +55,25 @@ describe("at Keycloak", () => {
   test("what outlives the session is revoked at sign-out, when no grant stands on it any more", async () => {
     const browser = await start();
     const client = await authorize(browser);
-    const signOut = async (): Promise<void> => {
-      const page = await browser.open(`${world.gateway.origin}/.gateway/sign_out`);
-      const form = findForm(page, "/sign_out") ?? expect.fail("no form to sign out");
-      expect((await browser.submit(page, form, {})).status).toBe(200);
-    };
-    await signOut();
+    await signOut(browser);
     // Signs in again: the grant stands on the earlier tokens, which are kept.
     const second = await authorize(browser);
     expect(asked().slice(2)).toEqual([[false, null]]);
     for (const { oauth, registration, tokens } of [client, second])
       await oauth.sendRevocation({ token: tokens.refresh_token ?? "", client_id: registration.client_id });
     expect(world.identityProvider.calls.revocation).toBe(0);
-    await signOut();
+    await signOut(browser);
+    await expect.poll(() => world.identityProvider.calls.revocation).toBe(1);
+  });
+
+  test("what outlives the session is revoked at the end of the last grant, after sign-out", async () => {
+    const browser = await start();
+    const clients = [await authorize(browser), await authorize(browser)];
+    await signOut(browser);
+    for (const { oauth, registration, tokens } of clients) {
+      expect(world.identityProvider.calls.revocation).toBe(0);
+      await oauth.sendRevocation({ token: tokens.refresh_token ?? "", client_id: registration.client_id });
+    }
     await expect.poll(() => world.identityProvider.calls.revocation).toBe(1);
   });
 

@@ -1,7 +1,7 @@
 /** Rules between the settings of one source, feature by feature. */
 import { developmentListeners, tlsListener, proxyHeaders } from "../../features/listener/rules.ts";
 import { directoryRules } from "../../features/sign-in/directories.ts";
-import { groupsResolver, openidScope } from "../../features/sign-in/rules.ts";
+import { clientProofProblems, groupsResolver, openidScope } from "../../features/sign-in/rules.ts";
 import { trustedIssuers } from "../../features/sign-in/trusted-issuers.ts";
 import type { BootDoc, SettingsDoc } from "../settings.ts";
 import { adminTokenRules } from "../../features/process/admin-tokens.ts";
@@ -19,6 +19,7 @@ import { auditPlaces, recordSinkRules } from "../../features/records/sinks.ts";
 export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterable<UnplacedProblem> {
   yield* openidScope(settings);
   yield* groupsResolver(settings);
+  yield* clientProofProblems(settings, "idp_");
   yield* trustedIssuers(settings);
   yield* directoryRules(settings);
   yield* sharedSecrets(settings);

@@ -54,9 +54,12 @@ export function idJagRules({ valid }: ReadRoute, settings: SettingsDoc, report: 
     return;
   }
   if (settings.idp_provider_url === undefined) return;
-  if (!hasSecret(settings, "idp_client_secret"))
+  if (!hasSecret(settings, "idp_client_secret") && !hasSecret(settings, "idp_client_key"))
     report(
-      warningAt(path, 'needs "idp_client_secret" at most providers, which exchange tokens of known clients alone'),
+      warningAt(
+        path,
+        'needs "idp_client_secret" or "idp_client_key" at most providers, which exchange tokens of known clients alone',
+      ),
     );
   // Google knows the parameter instead of the scope.
   const isOffline = settings.idp_request_params?.["access_type"] === "offline";

@@ -1,11 +1,10 @@
 /** MCP settings of a route → their compiled form. */
 import type { McpDoc } from "./settings.ts";
 import type { DirectGrant, McpClient, McpServer, UpstreamOAuth } from "./compiled.ts";
-import { type ClientKey, parseClientKey } from "./client-key.ts";
+import { compileClientKey } from "../../settings/client-key.ts";
 import { parseExtraPath } from "./extra-paths.ts";
 import { DEFAULT_MAX_REQUEST_BYTES, type McpServerDoc } from "./settings.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
-import { GatewayError } from "../../shared/errors.ts";
 import { compileRecordArguments } from "./record-arguments.ts";
 import { compileToolScopes } from "./tool-scopes.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
@@ -41,7 +40,7 @@ function compileUpstreamOAuth(server: McpServerDoc, secrets: SecretSource): Upst
   return {
     clientId: oauth.client_id,
     clientSecret: secretValues(oauth, "client_secret", secrets)[0],
-    clientKey: compileClientKey(oauth, secrets),
+    clientKey: compileClientKey(oauth, "client_key", "upstream_oauth2", secrets),
     endpoint: endpoint && { authUrl: endpoint.auth_url, tokenUrl: endpoint.token_url },
     authStyle: endpoint?.auth_style,
     scopes: oauth.scopes ?? [],
@@ -50,16 +49,6 @@ function compileUpstreamOAuth(server: McpServerDoc, secrets: SecretSource): Upst
     resource: oauth.resource,
     sendsResource: oauth.send_resource !== false,
   };
-}
-
-/** @throws GatewayError `config.secret` */
-function compileClientKey(oauth: UpstreamOAuthDoc, secrets: SecretSource): ClientKey | undefined {
-  const [pem] = secretValues(oauth, "client_key", secrets);
-  if (pem === undefined) return undefined;
-  const key = parseClientKey(pem);
-  if (key) return key;
-  const message = "must be a private key in PEM: EC on P-256 or P-384, RSA of 2048 bits or more, or Ed25519";
-  throw new GatewayError("config.secret", `Cannot use secret "client_key" of "upstream_oauth2": it ${message}`);
 }
 
 /** The rules let one of them be written. @throws GatewayError `config.secret` */

@@ -1,6 +1,6 @@
 /** MCP settings as requests read them. */
 import type { DeclaredArguments } from "../../audit/redaction/plan.ts";
-import type { ClientKey } from "./client-key.ts";
+import type { ClientKey } from "../../settings/client-key.ts";
 import type { ToolScopes } from "./tool-scopes.ts";
 import type { ExtraPath } from "./extra-paths.ts";
 import type { ToolLock } from "./tool-lock.ts";

@@ -1,5 +1,6 @@
 /** Settings of sign-in → their compiled form. */
 import { withDefaults } from "../../settings/types/registry.ts";
+import { compileClientKey } from "../../settings/client-key.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { providerShape, type SignInEntries } from "./issuer-sign-in.ts";
 import { entraShape, type SignInDoc, signInShape } from "./settings.ts";
@@ -15,6 +16,8 @@ export function compileIdp(doc: SignInDoc, secrets: SecretSource): IdpSettings |
     providerUrl: doc.idp_provider_url,
     clientId: doc.idp_client_id,
     clientSecret: secretValues(doc, "idp_client_secret", secrets)[0],
+    clientKey: compileClientKey(doc, "idp_client_key", "idp_provider_url", secrets),
+    clientAuth: doc.idp_client_auth,
     scopes: doc.idp_scopes,
     groupsClaim: idp_groups_claim,
     requireEmailVerified: idp_require_email_verified,
@@ -36,6 +39,8 @@ export function compileIssuerSignIn(issuers: SignInEntries, secrets: SecretSourc
       providerUrl: issuer,
       clientId: doc.client_id,
       clientSecret: secretValues(doc, "client_secret", secrets)[0],
+      clientKey: compileClientKey(doc, "client_key", `identity_issuers.${issuerName}.sign_in`, secrets),
+      clientAuth: doc.client_auth,
       scopes: doc.scopes,
       groupsClaim: groups_claim,
       requireEmailVerified: require_email_verified,

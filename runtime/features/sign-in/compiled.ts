@@ -1,4 +1,5 @@
 /** Settings of sign-in as requests read them. */
+import type { ClientKey } from "../../settings/client-key.ts";
 
 export interface IdpSettings {
   /** What its users' ids say of it (shared/user-id.ts); absent: the first provider, `idp_provider_url`. */
@@ -9,6 +10,10 @@ export interface IdpSettings {
   readonly clientId: string;
   /** Absent = public client. */
   readonly clientSecret: string | undefined;
+  /** For `private_key_jwt`, instead of a secret. */
+  readonly clientKey?: ClientKey | undefined;
+  /** How the secret proves the client; undefined = as the provider's metadata has it. */
+  readonly clientAuth?: ClientAuth | undefined;
   /** As they are configured; undefined = the usual ones, of which the provider's metadata decides (identity/provider/idp-scopes.ts). */
   readonly scopes: readonly string[] | undefined;
   /** Claim that carries the groups. */
@@ -23,6 +28,8 @@ export interface IdpSettings {
   /** Who is asked for groups that the provider leaves out; undefined: nobody, they are unknown. */
   readonly groupsResolver: EntraSettings | undefined;
 }
+
+export type ClientAuth = "client_secret_basic" | "client_secret_post" | "client_secret_jwt";
 
 /** Microsoft Graph, as an application of its own. */
 export interface EntraSettings {

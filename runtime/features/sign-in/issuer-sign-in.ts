@@ -9,8 +9,8 @@ import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { flag, text } from "../../settings/types/scalar.ts";
 import { FIRST_PROVIDER } from "../../shared/user-id.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
-import { entraProblems } from "./rules.ts";
-import { notEmpty, resolverShape, type SignInDoc } from "./settings.ts";
+import { clientProofProblems, entraProblems } from "./rules.ts";
+import { CLIENT_KEY, clientAuth, notEmpty, resolverShape, type SignInDoc } from "./settings.ts";
 
 export const SIGN_IN_USE = "sign_in";
 
@@ -22,6 +22,8 @@ export const providerShape = {
     check: notEmpty("a client identifier"),
   }),
   ...secret("client_secret", { doc: "Client secret at this provider.", unset: "a public client" }),
+  ...secret("client_key", CLIENT_KEY),
+  client_auth: clientAuth(),
   label: text({
     doc: "What the page calls it on which people choose where to sign in.",
     unset: "the name of the entry",
@@ -74,6 +76,7 @@ export function* issuerSignInProblems(entry: EntryDoc): Iterable<UnplacedProblem
   if (!doc) return;
   if (doc.scopes && !doc.scopes.includes("openid"))
     yield errorAt([SIGN_IN_USE, "scopes"], 'lacks "openid", without which nobody can sign in');
+  yield* clientProofProblems(doc, "", [SIGN_IN_USE]);
   if (doc.groups_resolver)
     yield* entraProblems(doc.groups_resolver.entra, issuer, [SIGN_IN_USE, "groups_resolver", "entra"]);
 }

@@ -16,6 +16,19 @@ export function* groupsResolver({
   if (resolver) yield* entraProblems(resolver.entra, provider, ["idp_groups_resolver", "entra"]);
 }
 
+/** One proof of the client. @param prefix of the settings' names */
+export function* clientProofProblems(
+  members: Readonly<Record<string, unknown>>,
+  prefix: "idp_" | "",
+  path: readonly string[] = [],
+): Iterable<UnplacedProblem> {
+  const [secret, key, method] = [`${prefix}client_secret`, `${prefix}client_key`, `${prefix}client_auth`];
+  if (hasSecret(members, secret) && hasSecret(members, key))
+    yield errorAt(path, `has "${secret}" and "${key}", must have one of them`);
+  if (members[method] !== undefined && !hasSecret(members, secret))
+    yield errorAt([...path, method], `requires "${secret}"`);
+}
+
 type EntraDoc = NonNullable<SignInDoc["idp_groups_resolver"]>["entra"];
 
 /** A resolver that could answer for nobody, or would send its secret to one cloud and its questions to another. */

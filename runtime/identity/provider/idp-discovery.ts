@@ -1,7 +1,8 @@
 /** The provider's metadata: asked for when needed, kept for an hour, asked again after a failure or a change of settings. */
 import * as openid from "openid-client";
 
-import type { IdpSettings } from "../../features/sign-in/compiled.ts";
+import { signingKey } from "../../settings/client-key.ts";
+import type { ClientAuth, IdpSettings } from "../../features/sign-in/compiled.ts";
 import { providerName } from "../../features/sign-in/providers.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { OperatorFetch } from "../../http/fetch/operator-fetch.ts";
@@ -76,8 +77,7 @@ export function createDiscovery(deps: IdpDeps): Discover {
  */
 export function forGrants(configuration: openid.Configuration, settings: IdpSettings): openid.Configuration {
   const metadata = configuration.serverMetadata();
-  const auth = authentication(settings.clientSecret, metadata);
-  const grants = new openid.Configuration(metadata, settings.clientId, undefined, auth);
+  const grants = new openid.Configuration(metadata, settings.clientId, undefined, authentication(settings, metadata));
   grants.timeout = configuration.timeout;
   const { [openid.customFetch]: fetch } = configuration;
   if (fetch !== undefined)
@@ -128,13 +128,12 @@ async function askMetadata(settings: IdpSettings, deps: IdpDeps): Promise<openid
   const fetch = fetchFor(settings, deps);
   try {
     const server = new URL(settings.providerUrl);
-    const secret = settings.clientSecret;
     return await openid.discovery(
       server,
       settings.clientId,
       undefined,
       // Chosen when it is used: the methods stand in the metadata that is being asked for.
-      (as, client, body, headers) => authentication(secret, as)(as, client, body, headers),
+      (as, client, body, headers) => authentication(settings, as)(as, client, body, headers),
       {
         timeout: TIMEOUT_SECONDS,
         execute: [
@@ -156,13 +155,24 @@ async function askMetadata(settings: IdpSettings, deps: IdpDeps): Promise<openid
   }
 }
 
-function authentication(secret: string | undefined, as: openid.ServerMetadata): openid.ClientAuth {
+function authentication(settings: IdpSettings, as: openid.ServerMetadata): openid.ClientAuth {
+  const { clientKey, clientSecret: secret } = settings;
+  if (clientKey) return openid.PrivateKeyJwt(signingKey(clientKey));
   if (secret === undefined) return openid.None();
+  switch (settings.clientAuth ?? secretMethod(as)) {
+    case "client_secret_basic":
+      return openid.ClientSecretBasic(secret);
+    case "client_secret_jwt":
+      return openid.ClientSecretJwt(secret);
+    default:
+      return openid.ClientSecretPost(secret);
+  }
+}
+
+const SECRET_METHODS: readonly ClientAuth[] = ["client_secret_basic", "client_secret_post", "client_secret_jwt"];
+
+function secretMethod(as: openid.ServerMetadata): ClientAuth {
   // client_secret_basic is what a provider understands that names no method (OpenID Connect Discovery §3).
   const methods = as.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
-  if (methods.includes("client_secret_basic")) return openid.ClientSecretBasic(secret);
-  // The secret signs an assertion and is never sent.
-  if (!methods.includes("client_secret_post") && methods.includes("client_secret_jwt"))
-    return openid.ClientSecretJwt(secret);
-  return openid.ClientSecretPost(secret);
+  return SECRET_METHODS.find((each) => methods.includes(each)) ?? "client_secret_post";
 }

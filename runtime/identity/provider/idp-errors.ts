@@ -116,10 +116,12 @@ function challengeText({ cause }: openid.WWWAuthenticateChallengeError, { sent }
 }
 
 /** What the settings of this provider are called. */
-function settingsOf({ issuerName }: IdpSettings, redirectUri?: string): OAuthSettings {
+function settingsOf({ issuerName, clientKey }: IdpSettings, redirectUri?: string): OAuthSettings {
   const prefix = issuerName === undefined ? "idp_" : `identity_issuers.${issuerName}.sign_in.`;
   return {
-    client: `${prefix}client_id and ${prefix}client_secret`,
+    client: clientKey
+      ? `${prefix}client_id and ${prefix}client_key`
+      : `${prefix}client_id, ${prefix}client_secret and ${prefix}client_auth`,
     scopes: `${prefix}scopes`,
     parameters: `${prefix}request_params`,
     redirectUri: redirectUri ?? "the redirect URI of the gateway",

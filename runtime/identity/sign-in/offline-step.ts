@@ -8,7 +8,7 @@ import { errorText, GatewayError } from "../../shared/errors.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Keys } from "../../shared/keys.ts";
 import type { Log } from "../../shared/log.ts";
-import { readUserId, type UserId } from "../../shared/user-id.ts";
+import { readUserId } from "../../shared/user-id.ts";
 import type { Store, StoredRecord } from "../../store/store.ts";
 import { createTokenSeal, identityEnd, providerOf } from "../claims-record.ts";
 import { userTag, type IdentityRecord, type SessionRecords } from "../identity-records.ts";
@@ -21,7 +21,7 @@ export interface OfflineStep {
   /** Takes what the provider sent back. @throws GatewayError `store.unavailable` */
   take(idp: IdpSettings, query: string, checks: SignInChecks, userId: string): Promise<void>;
   /** Revokes them once the user has neither sessions nor grants. */
-  release(userId: UserId): Promise<void>;
+  release(userId: string): Promise<void>;
 }
 
 export interface OfflineDeps {
@@ -84,7 +84,9 @@ export function createOfflineStep(deps: OfflineDeps): OfflineStep {
         sealed === undefined ? { ...earlier, offline: false } : { ...earlier, refreshToken: sealed, offline: true },
       );
     },
-    async release(userId) {
+    async release(ended) {
+      const userId = readUserId(ended);
+      if (userId === undefined || (await readProven(records, proof, userId))?.value.offline !== true) return;
       const left = await deps.store.list(userTag(userId));
       if (left.some(({ key }) => /^(session|grant):/.test(key))) return;
       const before = await change(userId, (earlier) => {

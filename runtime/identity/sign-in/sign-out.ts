@@ -22,10 +22,7 @@ import type { SessionRecords } from "../identity-records.ts";
 import type { Authenticator, Csrf, Revocations } from "../interfaces.ts";
 import { withStore } from "./sign-in.ts";
 import { findSite, type Site } from "../sites.ts";
-import { task } from "../../shared/faults/guard.ts";
-import type { UserId } from "../../shared/user-id.ts";
 import type { IdentityService } from "../identities.ts";
-import type { OfflineStep } from "./offline-step.ts";
 import { newestOfSession } from "./provider-sessions.ts";
 
 export const SIGN_OUT_FORM = "sign-out";
@@ -38,7 +35,6 @@ export interface SignOutDeps {
   readonly authenticator: Pick<Authenticator, "cookie">;
   readonly revocations: Pick<Revocations, "revoke" | "isOwed" | "isRevoked">;
   readonly idp: Pick<IdentityProvider, "endSessionUrl">;
-  readonly offline: Pick<OfflineStep, "release">;
   readonly csrf: Csrf;
   readonly keys: Keys;
   /** For metrics; must not throw. */
@@ -54,10 +50,6 @@ export interface SignOut {
 
 export function createSignOut(deps: SignOutDeps): SignOut {
   const secrets = deps.keys.sealer("provider-tokens");
-  // Nobody waits for it: the provider may be away.
-  const releaseOffline = task("the revocation of a user's offline tokens", (userId: UserId) =>
-    deps.offline.release(userId),
-  );
 
   /** @returns false when the provider could not be asked where it ends its own session */
   const end = async (exchange: Exchange, snapshot: Snapshot, site: Site, principal: Principal): Promise<boolean> => {
@@ -70,7 +62,6 @@ export function createSignOut(deps: SignOutDeps): SignOut {
       // At the same time, since it holds in this process even when the store is away.
       deps.revocations.revoke(`session:${sessionId}`),
     ]);
-    releaseOffline(principal.user.id);
     const sealed = record?.value.idToken;
     const own = sealed === undefined ? undefined : secrets.open(sealed, `session ${sessionId}`)?.toString();
     const idToken = own === undefined ? undefined : newestOfSession(own, refreshed?.idToken ?? "");

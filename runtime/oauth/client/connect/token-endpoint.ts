@@ -7,7 +7,7 @@
 import * as oauth from "oauth4webapi";
 
 import type { LiveSettings } from "../../../config/compiled.ts";
-import type { ClientKey } from "../../../features/mcp/client-key.ts";
+import { type ClientKey, signingKey } from "../../../settings/client-key.ts";
 import type { UpstreamReach } from "../../../features/connection/compiled.ts";
 import { matchesDomain } from "../../../settings/domains.ts";
 import { errorText } from "../../../shared/errors.ts";
@@ -233,10 +233,7 @@ function clientOf({ client }: Asking): oauth.Client {
 
 function authOf({ client, clientSecret, clientKey }: Asking): oauth.ClientAuth {
   if (client === undefined) return () => {};
-  if (client.authMethod === "private_key_jwt" && clientKey) {
-    const { key, way } = clientKey;
-    return oauth.PrivateKeyJwt(key.toCryptoKey(way, false, ["sign"]));
-  }
+  if (client.authMethod === "private_key_jwt" && clientKey) return oauth.PrivateKeyJwt(signingKey(clientKey));
   if (client.authMethod === "none" || clientSecret === undefined || clientSecret === "") return oauth.None();
   return client.authMethod === "client_secret_post" ? oauth.ClientSecretPost(clientSecret) : basicAuth(clientSecret);
 }

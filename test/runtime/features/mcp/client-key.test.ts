@@ -3,7 +3,7 @@ import { generateKeyPairSync, type KeyObject } from "node:crypto";
 
 import { describe, expect, test } from "vitest";
 
-import { parseClientKey } from "../../../../runtime/features/mcp/client-key.ts";
+import { parseClientKey } from "../../../../runtime/settings/client-key.ts";
 
 const pemOf = (key: KeyObject): string => key.export({ type: "pkcs8", format: "pem" });
 const ec = (namedCurve: string): string => pemOf(generateKeyPairSync("ec", { namedCurve }).privateKey);

@@ -56,7 +56,7 @@ describe("a sign-in at a provider that does not accept the gateway", () => {
     await start();
     bench.configure(withWrongSecret());
     expect(await misconfigured()).toMatch(
-      /the provider answered 401 invalid_client: "client authentication failed"; check idp_client_id and idp_client_secret$/,
+      /the provider answered 401 invalid_client: "client authentication failed"; check idp_client_id, idp_client_secret and idp_client_auth$/,
     );
   });
 
@@ -126,7 +126,7 @@ test("a wrong secret signs no user out at a refresh, and the log names the setti
   expect(await bench.session.identities.find("u-alice")).toBeDefined();
   const logged = reasonOf("the identity provider cannot confirm a user now");
   expect(logged?.level).toBe(50);
-  expect(logged?.reason).toMatch(/invalid_client: .*; check idp_client_id and idp_client_secret$/);
+  expect(logged?.reason).toMatch(/invalid_client: .*; check idp_client_id, idp_client_secret and idp_client_auth$/);
   bench.configure(benchConfig(bench.idp.issuer));
   bench.clock.advance(61_000);
   expect(await bench.session.identities.refresh("u-alice")).toMatchObject({ ok: true });

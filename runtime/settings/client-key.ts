@@ -1,5 +1,8 @@
 /** Private keys that prove an OAuth client (`private_key_jwt`): which of them can, and how they sign. */
-import { createPrivateKey, type KeyObject } from "node:crypto";
+import { createPrivateKey, type KeyObject, type webcrypto } from "node:crypto";
+
+import { type SecretSource, secretValues } from "./secret-spellings.ts";
+import { GatewayError } from "../shared/errors.ts";
 
 /** What Web Cryptography calls a key's way of signing. */
 export type SigningWay =
@@ -24,6 +27,29 @@ export function parseClientKey(pem: string): ClientKey | undefined {
   }
   const way = wayOf(key);
   return way && { key, way };
+}
+
+/**
+ * @param name of the secret in `members`
+ * @param of "upstream_oauth2", for the error
+ * @throws GatewayError `config.secret`
+ */
+export function compileClientKey(
+  members: Readonly<Record<string, unknown>>,
+  name: string,
+  of: string,
+  secrets: SecretSource,
+): ClientKey | undefined {
+  const [pem] = secretValues(members, name, secrets);
+  if (pem === undefined) return undefined;
+  const key = parseClientKey(pem);
+  if (key) return key;
+  const message = "must be a private key in PEM: EC on P-256 or P-384, RSA of 2048 bits or more, or Ed25519";
+  throw new GatewayError("config.secret", `Cannot use secret "${name}" of "${of}": it ${message}`);
+}
+
+export function signingKey({ key, way }: ClientKey): webcrypto.CryptoKey {
+  return key.toCryptoKey(way, false, ["sign"]);
 }
 
 function wayOf({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): SigningWay | undefined {

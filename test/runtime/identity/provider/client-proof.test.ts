@@ -1,0 +1,93 @@
+/** How the gateway proves to an identity provider that it is its client. */
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
+
+import * as jose from "jose";
+import { afterEach, describe, expect, test } from "vitest";
+
+import { createOperatorFetch } from "../../../../runtime/http/fetch/operator-fetch.ts";
+import { snapshotFrom } from "../../../support/config.ts";
+import {
+  APP,
+  benchConfig,
+  CLIENT_SECRET,
+  startSessionBench,
+  type SessionBench,
+} from "../../../support/session-bench.ts";
+
+let bench: SessionBench;
+afterEach(() => bench.close());
+
+/** What the token endpoint is sent during a sign-in. @param secret replaces the line of `idp_client_secret` */
+async function sent(
+  secret: string,
+): Promise<{ readonly form: URLSearchParams; readonly authorization: string | null }> {
+  const fetch = createOperatorFetch();
+  let form = new URLSearchParams();
+  let authorization: string | null = null;
+  bench = await startSessionBench({
+    fetch: async (url, init) => {
+      if (!url.endsWith("/token")) return fetch(url, init);
+      form = new URLSearchParams(init?.body as URLSearchParams);
+      authorization = new Headers(init?.headers).get("authorization");
+      return Response.json({ error: "invalid_client", error_description: "Invalid client" }, { status: 401 });
+    },
+  });
+  bench.configure(benchConfig(bench.idp.issuer).replace(/^idp_client_secret: .*$/m, secret));
+  expect((await bench.browser().signIn(`${APP}/`, "alice@example.com")).status).toBe(502);
+  return { form, authorization };
+}
+
+const pem = (key: KeyObject): string => JSON.stringify(key.export({ type: "pkcs8", format: "pem" }));
+
+describe("the gateway proves itself at the provider", () => {
+  test.each([
+    ["ES256", generateKeyPairSync("ec", { namedCurve: "P-256" })],
+    ["Ed25519", generateKeyPairSync("ed25519")],
+  ])("with a private key, %s", async (algorithm, { privateKey, publicKey }) => {
+    const { form, authorization } = await sent(`idp_client_key: ${pem(privateKey)}`);
+    const { payload, protectedHeader } = await jose.jwtVerify(form.get("client_assertion") ?? "", publicKey, {
+      issuer: "gateway",
+      subject: "gateway",
+      audience: bench.idp.issuer,
+    });
+    expect([protectedHeader.alg, typeof payload.jti, typeof payload.exp]).toEqual([algorithm, "string", "number"]);
+    expect(form.get("client_assertion_type")).toBe("urn:ietf:params:oauth:client-assertion-type:jwt-bearer");
+    expect([form.get("client_secret"), authorization]).toEqual([null, null]);
+    expect(bench.logged()).toContain("; check idp_client_id and idp_client_key");
+  });
+
+  test("with a proof that its secret signs", async () => {
+    const { form, authorization } = await sent(
+      `idp_client_secret: ${CLIENT_SECRET}\nidp_client_auth: client_secret_jwt`,
+    );
+    const key = new TextEncoder().encode(CLIENT_SECRET);
+    await jose.jwtVerify(form.get("client_assertion") ?? "", key, { subject: "gateway", audience: bench.idp.issuer });
+    expect([form.get("client_secret"), authorization]).toEqual([null, null]);
+  });
+
+  test("with the secret in the form, although the provider also accepts the header", async () => {
+    const { form, authorization } = await sent(
+      `idp_client_secret: ${CLIENT_SECRET}\nidp_client_auth: client_secret_post`,
+    );
+    expect([form.get("client_secret"), authorization]).toEqual([CLIENT_SECRET, null]);
+  });
+
+  test("with a key of its own at another provider, and never with a key that is too weak", async () => {
+    bench = await startSessionBench();
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-384" });
+    const partner = (key: string): string =>
+      benchConfig(
+        bench.idp.issuer,
+        `identity_issuers: { partner: { issuer: "https://partner.example.com", uses: [sign_in], sign_in: { client_id: us, client_key: ${key} } } }`,
+      );
+    const { settings } = snapshotFrom(partner(pem(privateKey)));
+    expect(settings.providers.map(({ clientKey }) => clientKey?.way)).toContainEqual({
+      name: "ECDSA",
+      namedCurve: "P-384",
+    });
+    const weak = generateKeyPairSync("rsa", { modulusLength: 1024 });
+    expect(() => snapshotFrom(partner(pem(weak.privateKey)))).toThrow(
+      /"client_key" of "identity_issuers.partner.sign_in"/,
+    );
+  });
+});
