@@ -67,6 +67,7 @@ export async function openBlocks({ store, clock, log }: BlocksDeps): Promise<Blo
     const gone = index.all.filter((block) => !after.has(textOf(block)));
     if (added.length === 0 && gone.length === 0) return;
     index = next;
+    blocks.size = next.size;
     for (const block of gone)
       log.warn(logged(block), isOver(block) ? "a block has ended" : "a block was lifted or replaced");
     for (const block of added) log.warn(logged(block), "blocked by an administrator");
@@ -121,18 +122,8 @@ export async function openBlocks({ store, clock, log }: BlocksDeps): Promise<Blo
       readOnce().catch((error: unknown) => log.warn({ reason: errorText(error) }, "what is blocked cannot be read"));
     },
   });
-  try {
-    await readOnce();
-  } catch (error) {
-    await follower.close();
-    throw error;
-  }
-  serves = true;
-
-  return {
-    get size() {
-      return index.size;
-    },
+  const blocks: Blocks & Closable & { size: number } = {
+    size: 0,
     list: () => index.all.filter((block) => !isOver(block)),
     find: (subject) => (index.size === 0 ? undefined : findBlock(index, subject, epochSeconds(clock))),
     blockedTools: (routeKey) =>
@@ -149,6 +140,14 @@ export async function openBlocks({ store, clock, log }: BlocksDeps): Promise<Blo
       await reading?.catch(() => {});
     },
   };
+  try {
+    await readOnce();
+  } catch (error) {
+    await follower.close();
+    throw error;
+  }
+  serves = true;
+  return blocks;
 }
 
 function textOf(block: Block): string {

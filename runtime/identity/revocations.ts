@@ -51,20 +51,19 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
   /** Tag → when it changed. */
   const changes = new Map<string, { readonly epoch: number; readonly untilMs: number }>();
   const listeners = new Set<(key: string) => void>();
-  let epoch = 0;
 
   const learn = (key: string): void => {
     if (!isWide(key)) {
       if (revoked.has(key)) return;
       revoked.set(key, epochSeconds(clock) + deps.longestLifetime());
     }
-    epoch += 1;
+    revocations.epoch += 1;
     tell(key);
   };
 
   const learnChanges = (tags: readonly string[]): void => {
-    epoch += 1;
-    for (const tag of tags) changes.set(tag, { epoch, untilMs: clock.now() + CHANGE_MS });
+    revocations.epoch += 1;
+    for (const tag of tags) changes.set(tag, { epoch: revocations.epoch, untilMs: clock.now() + CHANGE_MS });
     for (const tag of tags) tell(CHANGED + tag);
   };
 
@@ -132,15 +131,13 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
     },
   });
 
-  return {
+  const revocations: RevocationFeed & { epoch: number } = {
     isRevoked(keys) {
       if (revoked.size === 0) return false;
       for (const key of keys) if (revoked.has(key)) return true;
       return false;
     },
-    get epoch() {
-      return epoch;
-    },
+    epoch: 0,
     async change(tags) {
       for (let at = 0; at < tags.length; at += MAX_TAGS) {
         const changed = tags.slice(at, at + MAX_TAGS);
@@ -173,6 +170,7 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
       await owed.close();
     },
   };
+  return revocations;
 }
 
 /**

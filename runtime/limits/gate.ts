@@ -29,7 +29,7 @@ export interface Gate {
   /** The process ends: what it was given and did not use goes back, as far as that is done at once. */
   retire(): void;
   /** Nothing is remembered that anybody would miss. */
-  readonly isIdle: boolean;
+  isIdle(): boolean;
 }
 
 /** Smaller limits are counted exactly: the store is asked for each request. */

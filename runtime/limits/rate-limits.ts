@@ -144,7 +144,7 @@ export function createRateLimits(deps: RateLimitsDeps): RateLimits {
     const before = gates.size;
     for (const [id, { gate }] of gates) {
       gate.tend(nowMs);
-      if (!inForce.has(id) && gate.isIdle) gates.delete(id);
+      if (!inForce.has(id) && gate.isIdle()) gates.delete(id);
     }
     if (gates.size < before) {
       forgetTallies();

@@ -145,9 +145,7 @@ export function createRequestGate({ counts: shared, clock, onAlone }: RequestGat
         if (--left === 0) return;
       }
     },
-    get isIdle() {
-      return counts.size === 0;
-    },
+    isIdle: () => counts.size === 0,
   };
 
   function find(key: string, nowMs: number): Count {

@@ -120,9 +120,7 @@ export function createSlotGate({ counts: shared, clock, onAlone }: SlotGateDeps,
         if (--left === 0) return;
       }
     },
-    get isIdle() {
-      return all.size === 0;
-    },
+    isIdle: () => all.size === 0,
   };
 
   function release(key: string): void {

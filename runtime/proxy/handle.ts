@@ -148,7 +148,6 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
     toolLocks.follow(next.routes);
     given.listedTools?.follow(next.routes);
   };
-  let underWay = 0;
   let whenIdle: (() => void) | undefined;
 
   const forwarding: ForwardDeps = {
@@ -163,10 +162,10 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
     listChanges,
     sealSession: (context, upstreamSession) => sealSession(mcpSessions, context, upstreamSession),
     refusalOf: (context, status, headers) => refusalOf(deps, context, status, headers),
-    begun: () => (underWay += 1),
+    begun: () => (proxy.underWay += 1),
     finished: () => {
-      underWay -= 1;
-      if (underWay === 0) whenIdle?.();
+      proxy.underWay -= 1;
+      if (proxy.underWay === 0) whenIdle?.();
     },
   };
   /** On ordinary routes and MCP client routes. */
@@ -222,12 +221,10 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
     setImmediate(task("the end of connections that no route asks for", () => spreadWork.add(endConnections(next))));
   });
 
-  return {
+  const proxy: Proxy & { underWay: number } = {
     streams,
     upstreams: () => [...states.all()].map((state) => statusOf(state, deps.clock.now())),
-    get underWay() {
-      return underWay;
-    },
+    underWay: 0,
 
     servesHost: (host) => table.findHost(host) !== undefined,
 
@@ -280,6 +277,7 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
       await transport.close();
     },
   };
+  return proxy;
 
   function* endConnections({ routes }: Snapshot): Generator<void> {
     yield* pools.follow(routes);
@@ -287,7 +285,7 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
   }
 
   function idleWithin(timeoutMs: number): Promise<void> {
-    if (underWay === 0) return Promise.resolve();
+    if (proxy.underWay === 0) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, timeoutMs);
       whenIdle = () => {

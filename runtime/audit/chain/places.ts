@@ -22,7 +22,6 @@ export interface Places {
  * @param checkpoint the next place is a checkpoint's: a second behind a record at the latest; absent: there are none
  */
 export function countPlaces(first: number, checkpoint?: () => void): Places {
-  let last = first - 1;
   let next = first;
   let unsigned = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -35,12 +34,10 @@ export function countPlaces(first: number, checkpoint?: () => void): Places {
     checkpoint?.();
   }
 
-  return {
-    get last() {
-      return last;
-    },
+  const places: Places & { last: number } = {
+    last: first - 1,
     take() {
-      last = next;
+      places.last = next;
       next += 1;
       if (checkpoint === undefined) return;
       unsigned += 1;
@@ -49,4 +46,5 @@ export function countPlaces(first: number, checkpoint?: () => void): Places {
     },
     close: () => clearTimeout(timer),
   };
+  return places;
 }

@@ -71,7 +71,7 @@ export async function startRecordThread(settings: RecordThreadSettings, deps: Re
   let done = 0;
   let timer: NodeJS.Timeout | undefined;
   let room: PromiseWithResolvers<void> | undefined;
-  let state: RecordState = { canKeep: true, consumers: [] };
+  let consumers: RecordState["consumers"] = [];
   let isClosed = false;
   let closing: Promise<void> | undefined;
   let lastFlush = 0;
@@ -130,6 +130,19 @@ export async function startRecordThread(settings: RecordThreadSettings, deps: Re
         queued(putCheckpoint(filling, filled));
       }),
   );
+  const thread: RecordsOfThread & { lastSeq: number; canKeep: boolean } = {
+    isAudited: audit !== undefined,
+    wantsExtra: redaction !== undefined,
+    lastSeq: places.last,
+    canKeep: true,
+    writeOutcome,
+    declareArguments(declared) {
+      // What is waiting was decided before.
+      sendBatch();
+      send({ type: "arguments", declared });
+    },
+    status: () => consumers,
+  };
 
   function write(line: string, extra?: string): Promise<void> | undefined {
     if (isClosed) {
@@ -148,10 +161,15 @@ export async function startRecordThread(settings: RecordThreadSettings, deps: Re
       end += 1;
     }
     queued(end);
-    places.take();
+    placed();
     if (total - done < maxQueued) return undefined;
     room ??= Promise.withResolvers();
     return room.promise;
+  }
+
+  function placed(): void {
+    places.take();
+    thread.lastSeq = places.last;
   }
 
   function writeOutcome(outcome: OutcomeInput): void {
@@ -161,7 +179,7 @@ export async function startRecordThread(settings: RecordThreadSettings, deps: Re
     }
     makeRoom(outcomeBytes(outcome));
     queued(putOutcome(filling, view, filled, outcome));
-    places.take();
+    placed();
   }
 
   function taken({ chunk: id, length, note }: Extract<FromRecordThread, { readonly type: "written" }>): void {
@@ -200,7 +218,8 @@ export async function startRecordThread(settings: RecordThreadSettings, deps: Re
         onError(new GatewayError(message.code, message.message), message.queued + filled);
         break;
       case "state":
-        state = message.state;
+        ({ consumers } = message.state);
+        thread.canKeep = message.state.canKeep;
         break;
       case "line":
         void write(message.line);
@@ -256,23 +275,7 @@ export async function startRecordThread(settings: RecordThreadSettings, deps: Re
   }
   return {
     write,
-    thread: {
-      isAudited: audit !== undefined,
-      wantsExtra: redaction !== undefined,
-      get lastSeq() {
-        return places.last;
-      },
-      writeOutcome,
-      declareArguments(declared) {
-        // What is waiting was decided before.
-        sendBatch();
-        send({ type: "arguments", declared });
-      },
-      get canKeep() {
-        return state.canKeep;
-      },
-      status: () => state.consumers,
-    },
+    thread,
     flush() {
       if (isClosed) return done === total ? Promise.resolve() : Promise.reject(lostError());
       sendBatch();

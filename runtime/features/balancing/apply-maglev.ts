@@ -41,7 +41,6 @@ export function createMaglevTable(members: readonly MaglevMember[], size: number
   const count = members.length;
   const { owners, nobody } = placesFor(count, size);
   let work: Filling | undefined;
-  let filled = 0;
 
   const begin = (): Filling => {
     owners.fill(nobody);
@@ -60,11 +59,11 @@ export function createMaglevTable(members: readonly MaglevMember[], size: number
   };
 
   const fill = (steps: number): boolean => {
-    if (filled === size) return true;
+    if (table.filled === size) return true;
     const filling = (work ??= begin());
     const { limiter, next, step, taken, pace } = filling;
     let left = steps;
-    while (left > 0 && filled < size) {
+    while (left > 0 && table.filled < size) {
       const member = limiter.take();
       const before = left;
       // Its permutation, or every place in turn.
@@ -77,7 +76,7 @@ export function createMaglevTable(members: readonly MaglevMember[], size: number
         left -= 1;
       }
       owners[place] = member;
-      filled += 1;
+      table.filled += 1;
       left -= 1;
       filling.looksLeft -= before - left;
       if (isLate) filling.free = place;
@@ -87,22 +86,21 @@ export function createMaglevTable(members: readonly MaglevMember[], size: number
       taken[member] = turn;
       limiter.add(Math.ceil(turn * (pace[member] as number)), member);
     }
-    if (filled < size) return false;
+    if (table.filled < size) return false;
     work = undefined;
     return true;
   };
 
-  return {
+  const table: MaglevTable & { filled: number } = {
     size,
-    get filled() {
-      return filled;
-    },
+    filled: 0,
     fill,
     at(hash) {
-      if (filled < size) fill(Number.POSITIVE_INFINITY);
+      if (table.filled < size) fill(Number.POSITIVE_INFINITY);
       return owners[hash % size] as number;
     },
   };
+  return table;
 }
 
 /** As small as may be, for the caches of the processor. */

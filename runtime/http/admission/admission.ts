@@ -39,7 +39,7 @@ export interface Unread {
 export interface Admission {
   take(exchange: Exchange): void;
   /** A request that came now would have to wait. */
-  readonly isCrowded: boolean;
+  isCrowded(): boolean;
   /**
    * Lets it wait as it came, while it is crowded: a request that was read is fifty objects, which the collector of garbage would
    * copy, twice, for each one that waits.
@@ -48,7 +48,7 @@ export interface Admission {
   /** It waits no longer; nothing to do for what had its turn. */
   drop(queued: Queued<unknown>): void;
   /** Requests that wait for their turn. */
-  readonly waiting: number;
+  waiting(): number;
 }
 
 /** Begun at once as they arrive, in one turn of the event loop. */
@@ -126,7 +126,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     const longestMs =
       overload.isOn && queueTimeoutMs !== Infinity ? Math.min(STANDING_MS, queueTimeoutMs) : queueTimeoutMs;
     overdueMs = Math.max(overdueMs, now - longestMs);
-    for (let left = isMemoryShort ? 0 : Math.max(queue.clients, BEGUN_IN_A_TURN); left > 0; left -= 1) {
+    for (let left = isMemoryShort ? 0 : Math.max(queue.clients(), BEGUN_IN_A_TURN); left > 0; left -= 1) {
       const item = queue.take(overdueMs);
       if (item === undefined) break;
       overload.begins();
@@ -155,12 +155,8 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   };
 
   return {
-    get waiting() {
-      return queue.size;
-    },
-    get isCrowded() {
-      return isTurnOpen && mustWait() && !isMemoryShort && queue.size < MAX_WAITING;
-    },
+    waiting: () => queue.size,
+    isCrowded: () => isTurnOpen && mustWait() && !isMemoryShort && queue.size < MAX_WAITING,
     hold: (unread) => add(networkOf(unread.remoteAddress), unread),
     drop: (queued) => drop(queued as Queued<Exchange | Unread>),
     take(exchange) {
@@ -181,7 +177,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
         return;
       }
       const client = networkOf(exchange.remoteAddress);
-      const isFull = queue.size >= MAX_WAITING && queue.waitingOf(client) >= MAX_WAITING / queue.clients;
+      const isFull = queue.size >= MAX_WAITING && queue.waitingOf(client) >= MAX_WAITING / queue.clients();
       if (isFull || queue.size >= 2 * MAX_WAITING) {
         deps.shed(exchange, "queue-full");
         return;

@@ -26,9 +26,9 @@ export interface FairQueue<T> {
   /** All that wait. */
   readonly size: number;
   /** When the one that has waited longest came; Infinity: nothing waits. */
-  readonly oldestMs: number;
+  oldestMs(): number;
   /** Clients that have something waiting. */
-  readonly clients: number;
+  clients(): number;
   waitingOf(client: string): number;
   add(client: string, item: T, nowMs: number): Queued<T>;
   /** It waits no longer; taken or removed before is nothing to do. */
@@ -44,7 +44,6 @@ export function createFairQueue<T>(): FairQueue<T> {
   /** In the order of their turns; a client is in it once, as long as its own queue has anything. */
   const turns = createList<ClientQueue<T>>((client) => client.inTurns);
   const byAge = createList<Waiting<T>>((queued) => queued.inAge);
-  let size = 0;
 
   const leaveClient = (queued: Waiting<T>): void => {
     const { client } = queued;
@@ -57,21 +56,15 @@ export function createFairQueue<T>(): FairQueue<T> {
     queued.item = undefined;
     leaveClient(queued);
     byAge.remove(queued);
-    size -= 1;
+    queue.size -= 1;
     queued.client.waiting -= 1;
     if (queued.client.waiting === 0) clients.delete(queued.client.key);
   };
 
-  return {
-    get size() {
-      return size;
-    },
-    get oldestMs() {
-      return byAge.first()?.arrivedMs ?? Infinity;
-    },
-    get clients() {
-      return clients.size;
-    },
+  const queue: FairQueue<T> & { size: number } = {
+    size: 0,
+    oldestMs: () => byAge.first()?.arrivedMs ?? Infinity,
+    clients: () => clients.size,
     waitingOf: (key) => clients.get(key)?.waiting ?? 0,
     add(key, item, arrivedMs) {
       let client = clients.get(key);
@@ -84,7 +77,7 @@ export function createFairQueue<T>(): FairQueue<T> {
       turns.push(client);
       byAge.push(queued);
       client.waiting += 1;
-      size += 1;
+      queue.size += 1;
       return queued;
     },
     // Made above, all of them.
@@ -113,6 +106,7 @@ export function createFairQueue<T>(): FairQueue<T> {
       return item;
     },
   };
+  return queue;
 }
 
 /** Where something stands in a list; undefined neighbours are the ends. */

@@ -13,7 +13,7 @@ export interface Overload {
   /** A client gave up while its request waited. */
   leaves(waitedMs: number): void;
   /** Call it in every turn while requests wait. */
-  look(nowMs: number, queue: { readonly size: number; readonly oldestMs: number }): void;
+  look(nowMs: number, queue: { readonly size: number; oldestMs(): number }): void;
 }
 
 /** Longest wait of a request that is served in an overload: clients that give up after a second still have half of it. */
@@ -26,7 +26,6 @@ export const WINDOW_MS = 1_000;
 export const ONE_OF = 16;
 
 export function createOverload(): Overload {
-  let isOn = false;
   let windowMs = 0;
   let arrived = 0;
   let begun = 0;
@@ -41,13 +40,11 @@ export function createOverload(): Overload {
     gaveUp = 0;
   };
 
-  return {
-    get isOn() {
-      return isOn;
-    },
+  const overload: Overload & { isOn: boolean } = {
+    isOn: false,
     arrives(nowMs, isFirst) {
       if (isFirst) {
-        isOn = false;
+        overload.isOn = false;
         turnsLeft = undefined;
         openWindow(nowMs);
       }
@@ -59,20 +56,22 @@ export function createOverload(): Overload {
     leaves(waitedMs) {
       if (waitedMs >= STANDING_MS) gaveUp += 1;
     },
-    look(nowMs, { size, oldestMs }) {
+    look(nowMs, queue) {
       // A slow process must have served enough to be judged.
       if (nowMs - windowMs < WINDOW_MS || begun < ONE_OF) return;
       // Clients that leave make a queue shorter, too, but nothing is served by that.
       if ((begun - arrived) * ONE_OF >= begun) {
-        isOn = false;
+        overload.isOn = false;
         turnsLeft = undefined;
       } else {
-        turnsLeft = turnsLeft === undefined ? size : turnsLeft - begun;
+        turnsLeft = turnsLeft === undefined ? queue.size : turnsLeft - begun;
         const hadTurns = turnsLeft <= 0;
         // At 1.05 times what can be served few leave, but all requests are served just before their clients would.
-        isOn ||= gaveUp * ONE_OF >= begun || (hadTurns && (gaveUp > 0 || nowMs - oldestMs >= PATIENCE_MS));
+        overload.isOn ||=
+          gaveUp * ONE_OF >= begun || (hadTurns && (gaveUp > 0 || nowMs - queue.oldestMs() >= PATIENCE_MS));
       }
       openWindow(nowMs);
     },
   };
+  return overload;
 }

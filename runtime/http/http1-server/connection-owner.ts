@@ -4,6 +4,7 @@ import type { Parties } from "../admission/parties.ts";
 import type { RequestRefusal } from "../listener/accept-h1.ts";
 import type { Connection } from "./connection.ts";
 import type { RequestHead } from "./request-head.ts";
+import type { UnreadQueue } from "./unread.ts";
 
 /** A request, as far as it has come. */
 export interface Arrival {
@@ -14,8 +15,12 @@ export interface Arrival {
   readonly body: Buffer | undefined;
 }
 
-export interface ConnectionOwner extends ExchangeOwner {
+export interface ConnectionOwner extends Omit<ExchangeOwner, "draining"> {
+  /** The listener's own, which says when it is draining. */
+  readonly peer: Pick<ExchangeOwner, "draining">;
   readonly parties: Parties;
+  /** Where what comes may wait before it is read. */
+  readonly unread?: UnreadQueue | undefined;
   /** There is no room for what its client sends. */
   noRoom(): void;
   /** Milliseconds, a second late at most. */

@@ -17,6 +17,7 @@ import type { Party } from "../admission/parties.ts";
 import type { BodySource } from "./request-body.ts";
 import type { RequestHead } from "./request-head.ts";
 import { RequestReader, type ReadProblem, type RequestSink } from "./request-reader.ts";
+import type { UnreadBytes } from "./unread.ts";
 import { writeTogether } from "./write-together.ts";
 import { endConnection } from "../end-broken.ts";
 import { guardEach, type Guarded } from "../../shared/faults/guard.ts";
@@ -41,6 +42,8 @@ export class Connection implements RequestSink, BodySource, Guarded {
   readonly remoteAddress: string;
   /** Whose it is. */
   readonly party: Party;
+  /** What came and waits, as it came. */
+  unread: UnreadBytes | undefined;
   /** Bytes of it that are counted as held, apart from those of its exchange. */
   #heldBytes = 0;
   readonly #reader: RequestReader = new RequestReader(this);
@@ -304,7 +307,7 @@ export class Connection implements RequestSink, BodySource, Guarded {
   }
 
   #goOn({ closesConnection }: OwnExchange): void {
-    if (!closesConnection && !this.owner.draining) return this.#release();
+    if (!closesConnection && !this.owner.peer.draining) return this.#release();
     // What came behind it is as if it had never come.
     this.#backlog = undefined;
     this.#close();

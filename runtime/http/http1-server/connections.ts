@@ -54,15 +54,9 @@ const LOOK_MS = 1_000;
 const CONNECTION = Symbol("connection");
 /** Its first bytes, where they may be the preface of HTTP/2 and are not whole. */
 const BEGINNING = Symbol("beginning");
-/** What came and waits, as it came. */
-const UNREAD = Symbol("unread");
-/** Where it may wait. */
-const QUEUE = Symbol("queue");
 interface OwnSocket extends Socket {
   [CONNECTION]?: Connection;
   [BEGINNING]?: Buffer | undefined;
-  [UNREAD]?: UnreadBytes | undefined;
-  [QUEUE]?: UnreadQueue | undefined;
 }
 
 /** @param peer of the listener; `draining` changes */
@@ -70,18 +64,14 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
   const { log } = deps;
   const connections = new Set<Connection>();
   const upgraded = new Set<Socket>();
-  let nowMs = performance.now();
-  const owner: ConnectionOwner = {
+  const owner: ConnectionOwner & { nowMs: number } = {
     secure: peer.secure,
     asksForCertificates: peer.asksForCertificates,
     parties: deps.parties,
+    unread: deps.unread,
     noRoom: () => deps.onNoRoom(),
-    get draining() {
-      return peer.draining;
-    },
-    get nowMs() {
-      return nowMs;
-    },
+    peer,
+    nowMs: performance.now(),
     begin,
     upgraded(connection) {
       const { socket } = connection;
@@ -99,7 +89,7 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
     closed(connection, unanswered) {
       const { socket } = connection;
       connections.delete(connection);
-      const count = unanswered + (isUnread(connection) ? 1 : 0);
+      const count = unanswered + (connection.unread === undefined ? 0 : 1);
       if (count > 0) deps.onUnanswered?.(socket.readableEnded || socket.errored ? "client" : "gateway", count);
     },
     unreadable(detail, reason) {
@@ -116,9 +106,9 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
   };
   const timer = setInterval(
     task("the look at connections", () => {
-      nowMs = performance.now();
+      owner.nowMs = performance.now();
       // Whoever waits for us is not late.
-      for (const connection of connections) if (!isUnread(connection)) look(connection, nowMs);
+      for (const connection of connections) if (connection.unread === undefined) look(connection, owner.nowMs);
     }),
     LOOK_MS,
   );
@@ -167,7 +157,6 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
     add(socket: OwnSocket) {
       const connection = new Connection(socket, owner);
       socket[CONNECTION] = connection;
-      socket[QUEUE] = deps.unread;
       connections.add(connection);
       // Over TLS the handshake has told the version.
       socket.on("data", owner.secure ? onData : onBeginning);
@@ -178,7 +167,7 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
     },
     closeIdle() {
       for (const connection of connections)
-        if (!connection.isBusy && !isUnread(connection)) connection.socket.destroy();
+        if (!connection.isBusy && connection.unread === undefined) connection.socket.destroy();
     },
     destroy() {
       for (const socket of sockets()) socket.destroy();
@@ -201,29 +190,25 @@ function leave(socket: OwnSocket): void {
   delete socket[CONNECTION];
 }
 
-function isUnread({ socket }: { readonly socket: OwnSocket }): boolean {
-  return socket[UNREAD] !== undefined;
-}
-
 function onData(this: OwnSocket, bytes: Buffer): void {
   const connection = this[CONNECTION];
   if (connection !== undefined) takeBytes(connection, this, bytes);
 }
 
 const takeBytes = guardEach((connection: Connection, socket: OwnSocket, bytes: Buffer): void => {
-  const unread = socket[UNREAD];
-  const queue = socket[QUEUE];
-  if (unread !== undefined) unread.add(bytes);
-  else if (queue?.isCrowded === true && !connection.isBusy) {
-    socket[UNREAD] = new UnreadBytes(socket, queue, connection.party, readUnread);
-    socket[UNREAD].add(bytes);
+  const queue = connection.owner.unread;
+  if (connection.unread !== undefined) connection.unread.add(bytes);
+  else if (queue?.isCrowded() === true && !connection.isBusy) {
+    connection.unread = new UnreadBytes(socket, queue, connection.party, readUnread);
+    connection.unread.add(bytes);
   } else connection.take(bytes);
 });
 
 function readUnread(socket: OwnSocket, bytes: Buffer): void {
-  socket[UNREAD] = undefined;
   const connection = socket[CONNECTION];
-  if (connection !== undefined) takeUnread(connection, bytes);
+  if (connection === undefined) return;
+  connection.unread = undefined;
+  takeUnread(connection, bytes);
 }
 
 const takeUnread = guardEach((connection: Connection, bytes: Buffer) => connection.take(bytes));
@@ -275,7 +260,7 @@ const lost = guardEach((connection: Connection, socket: OwnSocket): void => {
   try {
     connection.lost();
   } finally {
-    socket[UNREAD]?.leave();
+    connection.unread?.leave();
   }
 });
 

@@ -260,7 +260,8 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
     this.#left = head.length;
     // A client that still waits for "100 Continue" may or may not send its body now: the next bytes have two readings.
     const hasTwoReadings = this.#awaitsContinue;
-    if (this.#connection.owner.draining || hasTwoReadings || head.framing === UNTIL_CLOSE) this.closesConnection = true;
+    if (this.#connection.owner.peer.draining || hasTwoReadings || head.framing === UNTIL_CLOSE)
+      this.closesConnection = true;
     this.#headText = head.text + (this.closesConnection ? CLOSE : KEEP_ALIVE);
   }
 

@@ -128,14 +128,14 @@ export class RequestReader {
   #readHead(bytes: Buffer, start: number, end: number): number {
     const lines = this.#lines;
     const known = lines.text.length;
-    const next = lines.take(bytes, start, end);
+    const text = lines.take(bytes, start, end);
+    const { next } = lines;
     if (lines.isTooLong) this.#refuse("its head is too long", 431);
     else if (lines.end < 0) {
-      const problem = problemOfBeginning(lines.text, known);
+      const problem = problemOfBeginning(text, known);
       if (problem !== undefined) this.#refuse(problem);
     } else {
-      const head = parseRequestHead(lines.text, lines.end);
-      lines.clear();
+      const head = parseRequestHead(text, lines.end);
       if (typeof head === "string") this.#refuse(head);
       else return this.#begin(head, bytes, next, end);
     }
@@ -176,16 +176,13 @@ export class RequestReader {
   #readTrailers(bytes: Buffer, start: number, end: number): number {
     const lines = this.#lines;
     const known = lines.text.length;
-    const next = lines.take(bytes, start, end, true);
+    const text = lines.take(bytes, start, end, true);
+    const { next, end: linesEnd } = lines;
     if (lines.isTooLong) this.#refuse("its trailers are too long", 431);
-    else if (lines.end < 0) {
-      const problem = problemOfLines(lines.text, known);
+    else if (linesEnd < 0) {
+      const problem = problemOfLines(text, known);
       if (problem !== undefined) this.#refuse(problem);
-    } else {
-      const { text, end: linesEnd } = lines;
-      lines.clear();
-      this.#endTrailers(text, linesEnd);
-    }
+    } else this.#endTrailers(text, linesEnd);
     return next;
   }
 

@@ -6,7 +6,7 @@ import type { Queued } from "../admission/fair-queue.ts";
 
 /** Where it waits; see Admission. */
 export interface UnreadQueue {
-  readonly isCrowded: boolean;
+  isCrowded(): boolean;
   hold(unread: UnreadBytes): Queued<unknown>;
   drop(queued: Queued<unknown>): void;
 }

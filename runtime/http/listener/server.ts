@@ -152,7 +152,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
         server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
       }),
     get waiting() {
-      return admission.waiting;
+      return admission.waiting();
     },
     close: ({ timeoutMs = DEFAULT_DRAIN_MS } = {}) => {
       owner.draining = true;

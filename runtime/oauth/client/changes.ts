@@ -36,9 +36,8 @@ export function createConnectionChanges(deps: {
 }): ConnectionChanges {
   const { store, clock, log } = deps;
   const listeners = new Set<(change: ConnectionChange) => void>();
-  let epoch = 0;
   const learn = (change: ConnectionChange): void => {
-    epoch += 1;
+    changes.epoch += 1;
     for (const listener of listeners) listener(change);
   };
   const owed = createOwed({
@@ -61,7 +60,7 @@ export function createConnectionChanges(deps: {
     },
     onRead: () => void owed.retry(),
   });
-  return {
+  const changes: ConnectionChanges & { epoch: number } = {
     async tell({ userId, routeKey }) {
       learn({ userId, routeKey });
       try {
@@ -71,12 +70,11 @@ export function createConnectionChanges(deps: {
       }
     },
     subscribe: (listener) => void listeners.add(listener),
-    get epoch() {
-      return epoch;
-    },
+    epoch: 0,
     async close() {
       await follower.close();
       await owed.close();
     },
   };
+  return changes;
 }

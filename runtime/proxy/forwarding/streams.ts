@@ -111,10 +111,8 @@ export function createStreams(deps: StreamDeps): Streams {
     );
   recheckTimer?.unref();
 
-  const streams: Streams = {
-    get size() {
-      return all.size;
-    },
+  const streams: Streams & { size: number } = {
+    size: 0,
     hasRoom({ principal, snapshot, isEndless }) {
       if (!principal || !isEndless) return true;
       return (heldBy.get(principal.user.id) ?? 0) < snapshot.settings.maxStreamsPerUser;
@@ -150,12 +148,15 @@ export function createStreams(deps: StreamDeps): Streams {
         }
       }
       all.set(stream, due);
+      streams.size = all.size;
       return true;
     },
     remove(stream) {
       if (awaited.take(stream)) return;
       const due = all.get(stream);
-      if (!all.delete(stream) || due === undefined || !stream.principal) return;
+      if (!all.delete(stream)) return;
+      streams.size = all.size;
+      if (due === undefined || !stream.principal) return;
       removeFrom(wheel, due, stream);
       if (endless.delete(stream)) release(stream.principal.user.id);
       for (const key of stream.principal.revocationKeys) removeFrom(byKey, key, stream);

@@ -12,10 +12,12 @@ const END = "\r\n\r\n";
 const USUAL_BYTES = 2_048;
 
 export class HeadText {
-  /** What has come. */
+  /** What has come of a head that is not whole. */
   text = "";
   /** Where its last line ends, before CR LF; 0 where it has none; -1 until all has come. */
   end = -1;
+  /** Where `take()` stopped in the bytes: behind the empty line, once that has come. */
+  next = 0;
   readonly #maxBytes: number;
 
   constructor(maxBytes: number) {
@@ -27,20 +29,22 @@ export class HeadText {
   }
 
   /**
-   * Takes what has come.
+   * Takes what has come. Nearly all heads come in one piece: nothing of a whole one is kept, for a connection is old, and the
+   * collector of garbage must note each young text that an old object has.
    *
    * @param mayBeEmpty the empty line may come first
-   * @returns where it stopped: behind the empty line, once that has come
+   * @returns all that has come
    */
-  take(bytes: Buffer, start: number, end: number, mayBeEmpty = false): number {
+  take(bytes: Buffer, start: number, end: number, mayBeEmpty = false): string {
     const before = this.text.length;
     let taken = Math.min(end, start + USUAL_BYTES);
     let text = bytes.toString("latin1", start, taken);
     if (before > 0) text = this.text + text;
     if (mayBeEmpty && text.startsWith(LINE_END)) {
-      this.text = LINE_END;
+      this.text = "";
       this.end = 0;
-      return start + LINE_END.length - before;
+      this.next = start + LINE_END.length - before;
+      return LINE_END;
     }
     // It may lie across the border of what had come before.
     const from = Math.max(0, before - END.length + 1);
@@ -50,9 +54,10 @@ export class HeadText {
       text = this.text + bytes.toString("latin1", start, taken);
       found = text.indexOf(END, from);
     }
-    this.text = text;
+    this.text = found < 0 ? text : "";
     this.end = found;
-    return found < 0 ? taken : start + found + END.length - before;
+    this.next = found < 0 ? taken : start + found + END.length - before;
+    return text;
   }
 
   /** For the next one: nothing is kept of this. */

@@ -142,11 +142,10 @@ export class AnswerReader {
   #readHead(bytes: Buffer, start: number, end: number): number | string {
     const lines = this.#lines;
     const known = lines.text.length;
-    const next = lines.take(bytes, start, end);
+    const text = lines.take(bytes, start, end);
+    const { next, end: headEnd } = lines;
     if (lines.isTooLong) return HEAD_TOO_LARGE;
-    if (lines.end < 0) return problemOfBeginning(lines.text, known) ?? next;
-    const { text, end: headEnd } = lines;
-    lines.clear();
+    if (headEnd < 0) return problemOfBeginning(text, known) ?? next;
     return this.#parseHead(text, headEnd, next < end) ?? next;
   }
 
@@ -198,11 +197,10 @@ export class AnswerReader {
   #readTrailers(bytes: Buffer, start: number, end: number): number | string {
     const lines = this.#lines;
     const known = lines.text.length;
-    const next = lines.take(bytes, start, end, true);
+    const text = lines.take(bytes, start, end, true);
+    const { next, end: linesEnd } = lines;
     if (lines.isTooLong) return HEAD_TOO_LARGE;
-    if (lines.end < 0) return problemOfLines(lines.text, known) ?? next;
-    const { text, end: linesEnd } = lines;
-    lines.clear();
+    if (linesEnd < 0) return problemOfLines(text, known) ?? next;
     let trailers: string[] | undefined;
     if (linesEnd > 0) {
       const fields = new TrailerFields();

@@ -61,7 +61,7 @@ test("createFairQueue() takes what lists that are searched from their beginning 
           drop(known[0]);
         }
         expect(queue.size).toBe(model.length);
-        expect(queue.clients).toBe(new Set(model.map(({ client }) => client)).size);
+        expect(queue.clients()).toBe(new Set(model.map(({ client }) => client)).size);
         for (const client of ["a", "b", "c"]) {
           expect(queue.waitingOf(client)).toBe(model.filter((one) => one.client === client).length);
         }

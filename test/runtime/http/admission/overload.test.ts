@@ -33,7 +33,7 @@ function startQueue(perSecond: number) {
         overload.begins();
         onServed();
       }
-      if (head < came.length) overload.look(now, { size: came.length - head, oldestMs: Number(came[head]) });
+      if (head < came.length) overload.look(now, { size: came.length - head, oldestMs: () => Number(came[head]) });
       if (said.at(-1)?.isOn !== overload.isOn) said.push({ atMs: now, isOn: overload.isOn });
     },
     get size() {
@@ -153,7 +153,7 @@ describe("createOverload()", () => {
       overload.leaves(STANDING_MS - 1);
     }
     for (let index = 0; index < 3; index += 1) overload.leaves(STANDING_MS);
-    overload.look(2_000, { size: 1, oldestMs: 0 });
+    overload.look(2_000, { size: 1, oldestMs: () => 0 });
     expect(overload.isOn).toBe(false);
   });
 

@@ -21,7 +21,7 @@ let closed: Promise<void>;
 let onBegun: (exchange: OwnExchange) => void;
 let leave: () => void;
 let refused: (string | undefined)[];
-const owner = { secure: false, asksForCertificates: false, draining: false, nowMs: 0 };
+const owner = { secure: false, asksForCertificates: false, peer: { draining: false }, nowMs: 0 };
 const MAX_HELD_BYTES = 1_000_000;
 let parties: Parties;
 let noRoom: number;
