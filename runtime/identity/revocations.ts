@@ -17,6 +17,7 @@
 import { GatewayError } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
+import { ignore } from "../shared/ignore.ts";
 import { followFeed } from "../store/follow-feed.ts";
 import { createOwed } from "../store/owed.ts";
 import type { Store, StoredRecord } from "../store/store.ts";
@@ -92,7 +93,9 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
     what: "revocations",
     lifetime: deps.longestLifetime,
     async act(key) {
-      const userId = deps.onEnded && OF_USER.test(key) ? (await store.get<Owned>(key))?.value.userId : undefined;
+      // Whoever's it is: what cannot be read is ended all the same.
+      const owned = deps.onEnded && OF_USER.test(key) ? await store.get<Owned>(key).catch(ignore) : undefined;
+      const userId = owned?.value.userId;
       // The feed first: should the second step fail, nothing made under the key works any more.
       await append(key);
       // The record too: the feed forgets after a while, a refresh token must not outlive that.

@@ -122,14 +122,11 @@ export async function startRecordThread(settings: RecordThreadSettings, deps: Re
     else timer ??= setTimeout(sendBatch, BATCH_MS);
   }
 
-  const places = countPlaces(
-    audit ? FIRST_PLACE : 0,
-    audit &&
-      (() => {
-        makeRoom(CHECKPOINT_BYTES);
-        queued(putCheckpoint(filling, filled));
-      }),
-  );
+  const checkpoint = (): void => {
+    makeRoom(CHECKPOINT_BYTES);
+    queued(putCheckpoint(filling, filled));
+  };
+  const places = countPlaces(audit ? FIRST_PLACE : 0, audit && checkpoint);
   const thread: RecordsOfThread & { lastSeq: number; canKeep: boolean } = {
     isAudited: audit !== undefined,
     wantsExtra: redaction !== undefined,

@@ -135,10 +135,7 @@ export class Connection implements RequestSink, BodySource, Guarded {
   onData(chunk: Buffer): void {
     const exchange = this.#exchange;
     if (exchange === undefined || this.#isClosing) return;
-    if (!exchange.isEnded) {
-      exchange.takeBody(chunk);
-      return;
-    }
+    if (!exchange.isEnded) return exchange.takeBody(chunk);
     this.#discarded += chunk.length;
     if (this.#discarded > MAX_DISCARDED_BYTES) this.#close();
   }

@@ -253,10 +253,10 @@ const ended = guardEach((connection: Connection, socket: OwnSocket): void => {
 
 function onClose(this: OwnSocket): void {
   const connection = this[CONNECTION];
-  if (connection !== undefined) lost(connection, this);
+  if (connection !== undefined) lost(connection);
 }
 
-const lost = guardEach((connection: Connection, socket: OwnSocket): void => {
+const lost = guardEach((connection: Connection): void => {
   try {
     connection.lost();
   } finally {
