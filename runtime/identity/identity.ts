@@ -260,7 +260,7 @@ export function createSession(deps: SessionDeps): SessionModule {
       { methods: ["GET"], path: "/.gateway/return", handle: routeSignIn.handleReturn },
       { methods: ["GET", "POST"], path: "/.gateway/sign_out", handle: signOut.handleSignOut },
       ...(issuerKeys ? logoutEndpoints({ ...ending, issuerKeys, log, onSignOut }) : []),
-      ...scimEndpoints({ ...directories.parts, store, clock, log }),
+      ...scimEndpoints({ ...directories.parts, clock, log }),
       { methods: ["GET"], path: LOGIN_PATH, handle: login.handleLogin },
       { methods: ["GET", "POST"], path: APPROVE_PATH, handle: login.handleApprove },
       { methods: ["GET"], path: "/.gateway/signed_out", handle: signOut.handleSignedOut },

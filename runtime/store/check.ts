@@ -58,11 +58,9 @@ export function checkPut(key: string, value: unknown, options: PutOptions): Chec
 
 export interface CheckedPage {
   readonly tag: string | undefined;
-  /** Keys from here on, by their bytes, */
+  /** Keys from here on, by their bytes. */
   readonly from: string;
-  /** after this one; "" = none, */
-  readonly after: string;
-  /** and before this one. */
+  /** And before this one. */
   readonly before: string;
   readonly limit: number;
 }
@@ -82,7 +80,10 @@ export function checkPage({ prefix, tag, after, limit }: PageQuery): CheckedPage
   const code = last.codePointAt(0) ?? 0;
   if (code >= 0x7f) throw invalid("the beginning of keys must end in a character of ASCII");
   const before = prefix.slice(0, -1) + String.fromCodePoint(code + 1);
-  return { tag, from: prefix, after: after ?? "", before, limit };
+  // One lower bound: of two, SQLite searches by the first and reads every key up to the second, for each page. No key is
+  // between one and the same with U+0001 after it, the least character of a key.
+  const isWithin = after !== undefined && Buffer.compare(Buffer.from(after), Buffer.from(prefix)) >= 0;
+  return { tag, from: isWithin ? `${after}\u0001` : prefix, before, limit };
 }
 
 /** @throws GatewayError `store.invalid` unless it is 0 or a positive integer */

@@ -157,12 +157,9 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
     return row && (row.expiresAt === null || row.expiresAt > epochSeconds(clock)) ? row : undefined;
   }
 
-  function pageOf({ tag, from, after, before, limit }: CheckedPage): readonly RawRecord[] {
+  function pageOf({ tag, from, before, limit }: CheckedPage): readonly RawRecord[] {
     const isWithin = ({ key, tags }: RawRecord): boolean =>
-      compareBytes(key, from) >= 0 &&
-      compareBytes(key, after) > 0 &&
-      compareBytes(key, before) < 0 &&
-      (tag === undefined || tags.includes(tag));
+      compareBytes(key, from) >= 0 && compareBytes(key, before) < 0 && (tag === undefined || tags.includes(tag));
     return [...rows.keys()]
       .flatMap((key) => live(key) ?? [])
       .filter(isWithin)

@@ -33,14 +33,16 @@ export async function pageOf<R, T>(
   return { found: found.map(make), ...(next === undefined ? {} : { next }) };
 }
 
-/** All records of one kind, by pages, in the order of their keys: for those of which there may be many. */
+/** All records of one kind, by pages, in the order of their keys: for those of which there may be many. @param tag that they have */
 export async function* everyPage<R>(
   store: Pick<Store, "page">,
   prefix: string,
   limit: number,
+  tag?: string,
 ): AsyncIterable<readonly StoredRecord<R>[]> {
+  const of = { prefix, limit, ...(tag !== undefined && { tag }) };
   for (let after: string | undefined; ;) {
-    const records = await store.page<R>({ prefix, limit, ...(after === undefined ? {} : { after }) });
+    const records = await store.page<R>(after === undefined ? of : { ...of, after });
     if (records.length > 0) yield records;
     if (records.length < limit) return;
     after = records.at(-1)?.key;

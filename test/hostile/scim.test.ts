@@ -202,6 +202,8 @@ describe("users", () => {
     ["POST", "/Users", {}, "invalidValue"],
     ["POST", "/Users", { userName: { a: 1 } }, "invalidValue"],
     ["POST", "/Users", { userName: "x", emails: [[]] }, "invalidValue"],
+    // Not 503: sent again it would be refused again.
+    ["POST", "/Users", { userName: "x", emails: Array.from({ length: 33 }, (_, at) => `${at}`) }, "invalidValue"],
     ["POST", "/Groups", { displayName: "" }, "invalidValue"],
     ["POST", "/Groups", { displayName: "x", members: [{}] }, "invalidValue"],
   ])("%s %s with %j is refused: %s", async (method, path, body, scimType) => {

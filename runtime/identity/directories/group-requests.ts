@@ -90,6 +90,7 @@ async function respondGroup(request: ScimRequest, group: Resource, status: 200 |
   const selection = readSelection(parameters);
   // What was just made says whom it was made with.
   const ids = isSelected(selection, "members") ? await members.of(directory.name, group.id) : undefined;
+  if (ids) await request.turn();
   const resource = { ...groupResource(request, group), ...(ids && { members: ids.map((value) => ({ value })) }) };
   const headers = status === 201 ? ["location", locationOf(request, group)] : [];
   respondScim(exchange, status, select(resource, selection), headers);
@@ -102,6 +103,7 @@ async function listGroups(request: ScimRequest): Promise<void> {
   const toBody = (group: Resource): object => select(groupResource(request, group), selection);
   if (!filter) {
     const { total, resources } = await listing.page(directory.name, "group", startIndex, count);
+    await request.turn();
     return respondScim(exchange, 200, listBody(resources.map(toBody), total, startIndex));
   }
   const found = await findGroups(request, filter);

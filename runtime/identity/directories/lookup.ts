@@ -10,7 +10,7 @@ import type { LeftOut, UserFacts } from "../../policy/facts.ts";
 import { BoundedCache } from "../../shared/cache.ts";
 import { steadyClock, type Clock } from "../../shared/clock.ts";
 import { parseUserId, type UserId } from "../../shared/user-id.ts";
-import { MAX_GROUPS, type Members } from "./members.ts";
+import { inParallel, MAX_GROUPS, type Members } from "./members.ts";
 import { isActive, subjectOf } from "./people.ts";
 import type { Resource, Resources } from "./resources.ts";
 
@@ -89,8 +89,11 @@ export function createDirectoryLookup({ users, groups, members, snapshots, ...de
       if (directory.groups === "claims") return user;
       const ids = await members.groupsOf(directory.name, listed.id);
       if (ids.length > MAX_GROUPS) return withGroups(user, [], leftOutOf(user, true));
-      const named = await Promise.all(ids.map((id) => nameOf(directory, id)));
-      const known = named.filter((name) => name !== undefined);
+      const known: string[] = [];
+      await inParallel(ids, async (id) => {
+        const name = await nameOf(directory, id);
+        if (name !== undefined) known.push(name);
+      });
       if (directory.groups === "both")
         return withGroups(user, [...user.groups, ...known], leftOutOf(user, user.leftOut?.groups === true));
       return withGroups(user, known, leftOutOf(user, false));

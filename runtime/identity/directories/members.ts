@@ -1,6 +1,6 @@
 /** Who is in which group of a directory. */
 import { createLimiter } from "../../shared/limiter.ts";
-import { everyKey } from "../../store/page-of.ts";
+import { everyKey, everyPage } from "../../store/page-of.ts";
 import type { Store } from "../../store/store.ts";
 import type { MemberChanges } from "../scim/members.ts";
 import { type MemberRecord, memberPrefix, membershipsTag, resourcePrefix } from "./records.ts";
@@ -11,7 +11,7 @@ export interface Members {
   /** Ids of a group's members. */
   of(directory: string, group: string): Promise<readonly string[]>;
   has(directory: string, group: string, user: string): Promise<boolean>;
-  /** Ids of the groups that a user is in, of which some may be gone. */
+  /** Ids of the groups that a user is in, of which some may be gone. Of more than `MAX_GROUPS` a few above it. */
   groupsOf(directory: string, user: string): Promise<readonly string[]>;
   removeUser(directory: string, user: string): Promise<void>;
   removeGroup(directory: string, group: string): Promise<void>;
@@ -38,6 +38,10 @@ export function createMembers(
     const prefix = memberPrefix(directory, group);
     for await (const keys of everyKey(store, prefix, PAGE)) yield keys.map((key) => key.slice(prefix.length));
   }
+
+  /** Never all at once: a user may be in every group, and each request of theirs asks. */
+  const memberships = (directory: string, user: string) =>
+    everyPage<MemberRecord>(store, `directory-member:${directory}:`, PAGE, membershipsTag(directory, user));
 
   const remove = async (directory: string, group: string, users: readonly string[]): Promise<void> => {
     await each(users, async (user) => void (await store.delete(memberPrefix(directory, group) + user)));
@@ -71,10 +75,20 @@ export function createMembers(
     },
     has: async (directory, group, user) => (await store.get(memberPrefix(directory, group) + user)) !== undefined,
     async groupsOf(directory, user) {
-      const records = await store.list<MemberRecord>(membershipsTag(directory, user));
-      return records.map(({ value }) => value.group);
+      const groups: string[] = [];
+      for await (const records of memberships(directory, user)) {
+        for (const { value } of records) groups.push(value.group);
+        if (groups.length > MAX_GROUPS) break;
+      }
+      return groups;
     },
-    removeUser: async (directory, user) => void (await store.deleteByTag(membershipsTag(directory, user))),
+    async removeUser(directory, user) {
+      for await (const records of memberships(directory, user))
+        await each(
+          records.map(({ key }) => key),
+          async (key) => void (await store.delete(key)),
+        );
+    },
     async removeGroup(directory, group) {
       for await (const users of pages(directory, group)) await remove(directory, group, users);
     },

@@ -5,7 +5,7 @@
  * answered with success is in the store, and what it ends has ended; what cannot be done now is 503 with a time after
  * which it may be sent again.
  */
-import { setTimeout as delay } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 
 import type { Directory } from "../../features/sign-in/directories.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
@@ -16,7 +16,6 @@ import { errorText, GatewayError } from "../../shared/errors.ts";
 import { type Parameters, parseQuery } from "../../shared/http/query.ts";
 import type { Log } from "../../shared/log.ts";
 import { createRateLimit, type RateLimit } from "../../shared/rate-limit.ts";
-import type { Store } from "../../store/store.ts";
 import { respondNotThere } from "../logout/answers.ts";
 import { resourceTypes, schemas, serviceProviderConfig } from "../scim/documents.ts";
 import { listBody } from "../scim/list-query.ts";
@@ -31,8 +30,7 @@ import { handleUsers } from "./user-requests.ts";
 
 export const SCIM_PATH = "/.gateway/scim/v2";
 
-export interface ScimRequest extends DirectoryParts {
-  readonly store: Store;
+export interface ScimRequest extends DirectoryParts, Pick<ScimDeps, "turn"> {
   readonly log: Log;
   readonly exchange: Exchange;
   readonly directory: Directory;
@@ -43,11 +41,12 @@ export interface ScimRequest extends DirectoryParts {
 }
 
 export interface ScimDeps extends DirectoryParts {
-  readonly store: Store;
   readonly log: Log;
   readonly failures: RateLimit;
   /** Waits for the turn of one more request. */
   readonly pace: () => Promise<void>;
+  /** Waits for a turn of the event loop in which no other large response is made: those of requests that read the same end together. */
+  readonly turn: () => Promise<void>;
 }
 
 /** Of wrong tokens, for each peer. */
@@ -59,10 +58,10 @@ const MAX_PER_SECOND = 600;
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 export function scimEndpoints(
-  given: Omit<ScimDeps, "failures" | "pace"> & { readonly clock: Clock },
+  given: Omit<ScimDeps, "failures" | "pace" | "turn"> & { readonly clock: Clock },
 ): readonly Endpoint[] {
   const failures = createRateLimit(given, FAILURES.burst, FAILURES.perSecond);
-  const deps: ScimDeps = { ...given, failures, pace: createPace(MAX_PER_SECOND) };
+  const deps: ScimDeps = { ...given, failures, pace: createPace(MAX_PER_SECOND), turn: createTurns() };
   const underWay = new Map<string, number>();
   const endpoint: Endpoint = {
     methods: METHODS,
@@ -81,6 +80,11 @@ function createPace(perSecond: number): () => Promise<void> {
     nextMs = Math.max(nowMs, nextMs + eachMs);
     if (nextMs > nowMs) await delay(nextMs - nowMs);
   };
+}
+
+function createTurns(): () => Promise<void> {
+  let last = Promise.resolve();
+  return () => (last = last.then(() => nextTurn()));
 }
 
 function respondStoreAway(exchange: Exchange): void {

@@ -5,8 +5,8 @@ import { changesOf, patchResource, readOperations } from "../scim/patch.ts";
 import { matches, type Term } from "../scim/path.ts";
 import { ScimRefusal } from "../scim/refusal.ts";
 import { noteChange, readJson, respondNothing, respondScim } from "./body.ts";
-import { addressTag, resourcePrefix, type ResourceRecord } from "./records.ts";
-import { MAX_GROUPS } from "./members.ts";
+import { addressTag } from "./records.ts";
+import { inParallel, MAX_GROUPS } from "./members.ts";
 import { isActive, subjectOf } from "./people.ts";
 import type { ScimRequest } from "./requests.ts";
 import { notFound, type Resource } from "./resources.ts";
@@ -74,7 +74,10 @@ async function respondUser(request: ScimRequest, user: Resource, status: 200 | 2
   const { exchange, directory, members, groups, parameters } = request;
   // Who was just made is in no group: nobody knew the id.
   const ids = status === 201 ? [] : await members.groupsOf(directory.name, user.id);
-  const found = await Promise.all(ids.slice(0, MAX_GROUPS).map((id) => groups.get(directory.name, id)));
+  const found: (Resource | undefined)[] = [];
+  await inParallel(ids.slice(0, MAX_GROUPS).entries(), async ([at, group]) => {
+    found[at] = await groups.get(directory.name, group);
+  });
   const memberships = found.flatMap((group) =>
     group ? [{ value: group.id, display: group.attributes["displayName"], type: "direct" }] : [],
   );
@@ -90,16 +93,25 @@ async function listUsers(request: ScimRequest): Promise<void> {
   const toBody = (user: Resource): object => select(userResource(request, user), selection);
   if (!filter) {
     const { total, resources } = await listing.page(directory.name, "user", startIndex, count);
+    await request.turn();
     return respondScim(exchange, 200, listBody(resources.map(toBody), total, startIndex));
   }
-  const found = await findUsers(request, filter);
-  const shown = found.slice(startIndex - 1, startIndex - 1 + count);
-  respondScim(exchange, 200, listBody(shown.map(toBody), found.length, startIndex));
+  let total = 0;
+  const shown: object[] = [];
+  // Of those that are not shown nothing is held.
+  for await (const found of findUsers(request, filter)) {
+    for (const user of found) {
+      total += 1;
+      if (total >= startIndex && shown.length < count) shown.push(toBody(user));
+    }
+  }
+  await request.turn();
+  respondScim(exchange, 200, listBody(shown, total, startIndex));
 }
 
 /** By what one of the terms finds without looking at everybody. */
-async function findUsers(request: ScimRequest, filter: readonly Term[]): Promise<readonly Resource[]> {
-  const { directory, users, store } = request;
+async function* findUsers(request: ScimRequest, filter: readonly Term[]): AsyncIterable<readonly Resource[]> {
+  const { directory, users, listing } = request;
   const named = (name: string): string | undefined => {
     const term = filter.find(({ path }) => path.attribute?.name === name && !path.isExtension);
     return typeof term?.value === "string" ? term.value : undefined;
@@ -107,18 +119,25 @@ async function findUsers(request: ScimRequest, filter: readonly Term[]): Promise
   const holds = (user: Resource): boolean => matches({ ...user.attributes, id: user.id }, filter, USER_SHAPE);
   const of = (user: Resource | undefined): readonly Resource[] => (user && holds(user) ? [user] : []);
   const id = named("id");
-  if (id !== undefined) return of(await users.get(directory.name, id));
+  if (id !== undefined) {
+    yield of(await users.get(directory.name, id));
+    return;
+  }
   for (const attribute of ["userName", "externalId"]) {
     const text = named(attribute);
-    if (text !== undefined) return of(await users.find(directory.name, attribute, text));
+    if (text === undefined) continue;
+    yield of(await users.find(directory.name, attribute, text));
+    return;
   }
   const address = named("emails");
   if (address === undefined)
     throw new ScimRefusal(400, "A filter must name id, userName, externalId or emails", "invalidFilter");
-  const prefix = resourcePrefix("user", directory.name);
-  const tag = addressTag(directory.name, address);
-  const records = await store.page<ResourceRecord>({ prefix, tag, limit: MAX_CANDIDATES });
-  return records.map(({ key, value }) => ({ ...value, id: key.slice(prefix.length) })).filter(holds);
+  let candidates = 0;
+  for await (const page of listing.tagged(directory.name, "user", addressTag(directory.name, address))) {
+    yield page.filter(holds);
+    candidates += page.length;
+    if (candidates >= MAX_CANDIDATES) return;
+  }
 }
 
 export function userResource(request: Pick<ScimRequest, "base">, user: Resource): object {

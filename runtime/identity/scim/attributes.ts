@@ -21,6 +21,8 @@ export interface Attribute {
   readonly type: "string" | "boolean" | "complex";
   /** A list of complex values, each with `value` at least, or of what `sub` names. */
   readonly isMany?: true;
+  /** Of many; default `MAX_ITEMS`. */
+  readonly most?: number;
   readonly sub?: readonly Attribute[];
   readonly isRequired?: true;
   readonly isUnique?: true;
@@ -74,7 +76,8 @@ export const USER_SHAPE: Shape = {
     text("locale"),
     text("timezone"),
     flag("active"),
-    list("emails"),
+    // Each is a tag of the user's record, of which the store takes no more.
+    { ...list("emails"), most: 32 },
     list("phoneNumbers"),
     list("addresses", [
       text("formatted"),
@@ -118,6 +121,8 @@ export function isPassedOver(name: string): boolean {
 const MAX_TEXT = 2048;
 const MAX_ITEMS = 64;
 const MAX_RESOURCE = 32_768;
+/** Of one object; in a PATCH, of all values without path, since each of their names is a path to be read. */
+export const MAX_NAMES = 2000;
 
 export function findAttribute(attributes: readonly Attribute[], name: string): Attribute | undefined {
   const lower = name.toLowerCase();
@@ -128,8 +133,15 @@ export function findAttribute(attributes: readonly Attribute[], name: string): A
 export function memberOf(record: Readonly<Record<string, unknown>>, name: string): unknown {
   if (Object.hasOwn(record, name)) return record[name];
   const lower = name.toLowerCase();
-  for (const key of Object.keys(record)) if (key.toLowerCase() === lower) return record[key];
+  for (const key of namesOf(record)) if (key.toLowerCase() === lower) return record[key];
   return undefined;
+}
+
+/** All names of a record, which no reader looks through when there are very many. @throws ScimRefusal */
+export function namesOf(record: Readonly<Record<string, unknown>>): readonly string[] {
+  const names = Object.keys(record);
+  if (names.length > MAX_NAMES) throw new ScimRefusal(400, "Too many attributes", "invalidValue");
+  return names;
 }
 
 /** A whole resource as a client wrote it. @throws ScimRefusal */
@@ -164,8 +176,8 @@ export function readValue(attribute: Attribute, value: unknown): AttributeValue 
   if (value === undefined || value === null || value === "") return undefined;
   // One item that is no list is taken for a list of it.
   const items = Array.isArray(value) ? value : [value];
-  if (items.length > MAX_ITEMS)
-    throw new ScimRefusal(400, `"${attribute.name}" has more than ${MAX_ITEMS} values`, "invalidValue");
+  const { name, most = MAX_ITEMS } = attribute;
+  if (items.length > most) throw new ScimRefusal(400, `"${name}" has more than ${most} values`, "invalidValue");
   const read = items.map((item) => readItem(attribute, item)).filter((item) => item !== undefined);
   return read.length === 0 ? undefined : read;
 }

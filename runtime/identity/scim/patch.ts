@@ -12,7 +12,9 @@ import {
   checkedResource,
   findAttribute,
   isPassedOver,
+  MAX_NAMES,
   memberOf,
+  namesOf,
   readFlag,
   readItem,
   readValue,
@@ -25,8 +27,6 @@ import { ScimRefusal } from "./refusal.ts";
 export const PATCH_SCHEMA = "urn:ietf:params:scim:api:messages:2.0:PatchOp";
 
 const MAX_OPERATIONS = 1000;
-/** Of members of values without path, in all operations: each is a path to be read. */
-const MAX_NAMES = 2000;
 
 export interface Operation {
   readonly op: "add" | "replace" | "remove";
@@ -73,11 +73,12 @@ export function* changesOf(shape: Shape, operations: readonly Operation[]): Iter
     }
     if (op === "remove") throw new ScimRefusal(400, "A remove must have a path", "noTarget");
     if (!isRecord(value)) throw new ScimRefusal(400, "A value without path must be an object", "invalidValue");
-    const entries = Object.entries(value);
+    const entries = namesOf(value);
     names += entries.length;
     if (names > MAX_NAMES) throw new ScimRefusal(400, "Too many attributes", "invalidValue");
-    for (const [name, each] of entries) {
+    for (const name of entries) {
       if (isPassedOver(name)) continue;
+      const each = value[name];
       if (name.toLowerCase() === shape.extension?.schema.toLowerCase()) yield* extensionChanges(shape, op, each);
       else if (isKept(shape, name)) yield { op, path: parsePath(shape, name), value: each };
     }
@@ -93,8 +94,8 @@ function* extensionChanges(shape: Shape, op: Operation["op"], value: unknown): I
     return;
   }
   if (!isRecord(value)) throw new ScimRefusal(400, "The extension's value must be an object", "invalidValue");
-  for (const [name, each] of Object.entries(value))
-    if (findAttribute(extension.attributes, name)) yield { op, path: pathOf(name), value: each };
+  for (const name of namesOf(value))
+    if (findAttribute(extension.attributes, name)) yield { op, path: pathOf(name), value: value[name] };
 }
 
 /** Without a path an attribute that nobody keeps is passed over, as in a whole resource; with one it is refused. */

@@ -87,18 +87,18 @@ function createStore(database: Database, deps: PostgresDeps): Store {
       );
       return rows.map(toRaw);
     },
-    async page({ tag, from, after, before, limit }) {
+    async page({ tag, from, before, limit }) {
       const rows = await query<Row>(
-        `SELECT ${RECORD} FROM gateway_records WHERE key >= $1 AND key > $2 AND key < $3 AND ${LIVE}
-         ${tag === undefined ? "" : "AND tags @> ARRAY[$5]"} ORDER BY key LIMIT $4`,
-        [from, after, before, limit, ...(tag === undefined ? [] : [tag])],
+        `SELECT ${RECORD} FROM gateway_records WHERE key >= $1 AND key < $2 AND ${LIVE}
+         ${tag === undefined ? "" : "AND tags @> ARRAY[$4]"} ORDER BY key LIMIT $3`,
+        [from, before, limit, ...(tag === undefined ? [] : [tag])],
       );
       return rows.map(toRaw);
     },
-    async keys({ from, after, before, limit }) {
+    async keys({ from, before, limit }) {
       const rows = await query<Pick<Row, "key">>(
-        `SELECT key FROM gateway_records WHERE key >= $1 AND key > $2 AND key < $3 AND ${LIVE} ORDER BY key LIMIT $4`,
-        [from, after, before, limit],
+        `SELECT key FROM gateway_records WHERE key >= $1 AND key < $2 AND ${LIVE} ORDER BY key LIMIT $3`,
+        [from, before, limit],
       );
       return rows.map(({ key }) => key);
     },

@@ -86,15 +86,15 @@ export function sqliteOperations(database: DatabaseSync) {
   );
   const pageOfAll = sql(
     `SELECT ${RECORD} FROM gateway_records r
-     WHERE r.key >= ? AND r.key > ? AND r.key < ? AND ${LIVE} ORDER BY r.key LIMIT ?`,
+     WHERE r.key >= ? AND r.key < ? AND ${LIVE} ORDER BY r.key LIMIT ?`,
   );
   const keysOfAll = sql(
     `SELECT r.key FROM gateway_records r
-     WHERE r.key >= ? AND r.key > ? AND r.key < ? AND ${LIVE} ORDER BY r.key LIMIT ?`,
+     WHERE r.key >= ? AND r.key < ? AND ${LIVE} ORDER BY r.key LIMIT ?`,
   );
   const pageOfTagged = sql(
     `SELECT ${RECORD} FROM gateway_tags g JOIN gateway_records r USING (key)
-     WHERE g.tag = ? AND g.key >= ? AND g.key > ? AND g.key < ? AND ${LIVE} ORDER BY g.key LIMIT ?`,
+     WHERE g.tag = ? AND g.key >= ? AND g.key < ? AND ${LIVE} ORDER BY g.key LIMIT ?`,
   );
   const write = sql(
     `INSERT INTO gateway_records (key, value, version, expires_at) VALUES (?, ?, ?, ?)
@@ -141,15 +141,13 @@ export function sqliteOperations(database: DatabaseSync) {
     list(tag: string, now: number): readonly RawRecord[] {
       return findTagged.all(tag, now).flatMap((row) => toRaw(row) ?? []);
     },
-    page({ tag, from, after, before, limit }: CheckedPage, now: number): readonly RawRecord[] {
+    page({ tag, from, before, limit }: CheckedPage, now: number): readonly RawRecord[] {
       const rows =
-        tag === undefined
-          ? pageOfAll.all(from, after, before, now, limit)
-          : pageOfTagged.all(tag, from, after, before, now, limit);
+        tag === undefined ? pageOfAll.all(from, before, now, limit) : pageOfTagged.all(tag, from, before, now, limit);
       return rows.flatMap((row) => toRaw(row) ?? []);
     },
-    keys({ from, after, before, limit }: CheckedPage, now: number): readonly string[] {
-      return keysOfAll.all(from, after, before, now, limit).map(({ key }) => String(key));
+    keys({ from, before, limit }: CheckedPage, now: number): readonly string[] {
+      return keysOfAll.all(from, before, now, limit).map(({ key }) => String(key));
     },
     put(key: string, put: CheckedPut, now: number): PutResult {
       const stored = toRaw(find.get(key, now))?.version ?? 0;
