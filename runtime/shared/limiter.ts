@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+
 /** At most so many at once; the others wait their turn. */
 export interface Limiter {
   take<T>(work: () => Promise<T>): Promise<T>;
@@ -17,6 +19,81 @@ export function createLimiter(atOnce: number): Limiter {
         const next = waiting.shift();
         if (next) next();
         else running -= 1;
+      }
+    },
+  };
+}
+
+/** At most so many at once, divided among parties: each can have as many as are free, alone half of all. */
+export interface FairLimiter {
+  /** @param signal ends the waiting @throws what `signal` was aborted with, before the work has begun */
+  take<T>(party: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+}
+
+interface Party {
+  running: number;
+  readonly waiting: Set<() => void>;
+}
+
+/** Of those whose time is up together, in one turn of the event loop: what follows is an answer to each. */
+const LEAVING_AT_ONCE = 8;
+
+export function createFairLimiter(atOnce: number): FairLimiter {
+  /** Parties with work. The first has its turn next. */
+  const parties = new Map<string, Party>();
+  let running = 0;
+  let left = 0;
+  let leaving = Promise.resolve();
+
+  const leave = (reject: () => void): void => {
+    if (left % LEAVING_AT_ONCE === 0) leaving = leaving.then(() => nextTurn());
+    left += 1;
+    void leaving.then(reject);
+  };
+  const drop = (name: string, party: Party): void => {
+    if (party.running + party.waiting.size === 0 && parties.get(name) === party) parties.delete(name);
+  };
+  const admit = (): void => {
+    for (const [name, party] of parties) {
+      const [next] = party.waiting;
+      if (next === undefined || party.running >= atOnce - running) continue;
+      party.waiting.delete(next);
+      party.running += 1;
+      running += 1;
+      // Comes again in this loop, behind the others.
+      parties.delete(name);
+      parties.set(name, party);
+      next();
+    }
+  };
+
+  return {
+    async take(name, work, signal) {
+      signal?.throwIfAborted();
+      const party = parties.get(name) ?? { running: 0, waiting: new Set() };
+      parties.set(name, party);
+      await new Promise<void>((resolve, reject) => {
+        const begin = (): void => {
+          signal?.removeEventListener("abort", giveUp);
+          resolve();
+        };
+        const giveUp = (): void => {
+          party.waiting.delete(begin);
+          drop(name, party);
+          leave(() => reject(signal?.reason as Error));
+        };
+        signal?.addEventListener("abort", giveUp, { once: true });
+        party.waiting.add(begin);
+        admit();
+      });
+      try {
+        return await work();
+      } finally {
+        party.running -= 1;
+        running -= 1;
+        drop(name, party);
+        // Where the time of many is up, waiting ones leave first: none begins that has no time left.
+        void nextTurn().then(admit);
       }
     },
   };

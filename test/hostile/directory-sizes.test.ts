@@ -1,6 +1,6 @@
 /**
  * Directories of 10⁵ users: what one of them asks costs the store and the event loop little at a time, so that other
- * directories and all who sign in are served in between. What each case stands for is in DESIGN.md, "Budgets".
+ * directories and all who sign in are served in between. Each case is in DESIGN.md, "Budgets".
  */
 import { expect, test } from "vitest";
 
@@ -82,7 +82,7 @@ test("records of 32 KiB: 16 requests for pages and for one address read them a f
   expect(asked.mostRecords * asked.mostAtOnce).toBeLessThanOrEqual(50);
 });
 
-test("a group, and a change of one, with 190,000 names that nobody keeps", () => {
+test("a group, and a change of one, with 190,000 unknown names", () => {
   const body = Object.fromEntries(Array.from({ length: 190_000 }, (_, at) => [`n${at}`, 1]));
   const whole = (): void => {
     expect(() => readMembers(body)).toThrow("Too many attributes");

@@ -2,10 +2,13 @@
  * Requests to addresses that the operator wrote into the configuration: the identity provider, a publish target.
  *
  * Trusted input: the address. Untrusted input: the answer. Promises: bounded in time and size; no redirect is followed,
- * since only the first address was written down; errors name the host and never quote the answer or the query.
+ * since only the first address was written down; errors name the host and never quote the answer or the query. A slow
+ * host uses half of the connections at most. Its other requests wait, within their time.
  */
 import { isWithinBounds } from "../../shared/json/foreign-json.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
+import { createFairLimiter } from "../../shared/limiter.ts";
+import { connectionLimits } from "../listener/connection-limits.ts";
 
 export interface OperatorFetchOptions {
   /** For the whole exchange. Default 10 s. */
@@ -14,6 +17,8 @@ export interface OperatorFetchOptions {
   readonly maxBytes?: number;
   /** Hand a redirect back as the answer instead of failing; it is not followed either way. Default false. */
   readonly returnsRedirects?: boolean;
+  /** Requests in flight to all hosts. Default: a share of the descriptors. */
+  readonly atOnce?: number;
 }
 
 /** Like `fetch`, with the answer's body already read. */
@@ -24,12 +29,13 @@ const DEFAULT_MAX_BYTES = 256 * 1024;
 
 /** The fetch rejects with GatewayError `fetch.unreachable`, `fetch.timeout`, `fetch.redirect` or `fetch.too-large`. */
 export function createOperatorFetch(options: OperatorFetchOptions = {}): OperatorFetch {
+  const limiter = createFairLimiter(options.atOnce ?? connectionLimits(undefined).own);
   const { timeoutMs = DEFAULT_TIMEOUT_MS, maxBytes = DEFAULT_MAX_BYTES, returnsRedirects = false } = options;
   return async (url, init = {}) => {
     const { host } = new URL(url);
     const deadline = AbortSignal.timeout(timeoutMs);
     const signal = init.signal ? AbortSignal.any([deadline, init.signal]) : deadline;
-    try {
+    const exchange = async (): Promise<Response> => {
       const answer = await fetch(url, { ...init, redirect: "manual", signal });
       if (!returnsRedirects && answer.status >= 300 && answer.status < 400 && answer.headers.has("location")) {
         await answer.body?.cancel();
@@ -48,6 +54,9 @@ export function createOperatorFetch(options: OperatorFetchOptions = {}): Operato
       headers.delete("content-encoding");
       headers.delete("content-length");
       return new Response(body.length === 0 ? null : new Uint8Array(body), { status: answer.status, headers });
+    };
+    try {
+      return await limiter.take(host, exchange, signal);
     } catch (error) {
       if (error instanceof GatewayError) throw error;
       if (deadline.aborted) {

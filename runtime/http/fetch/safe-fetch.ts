@@ -5,7 +5,7 @@
  * Untrusted input: the URL, what DNS says of its host, and the whole answer. Promises: a host that may not be contacted is
  * not even looked up; the address that was checked is the one connected to; no redirect is followed, no cookie or
  * credential of ours is added, no content coding is undone; size and total time are bounded. Nothing is thrown: every
- * refusal is a value, and it never quotes the answer.
+ * refusal is a value, and it never quotes the answer. A host that is slow uses half of the connections at most.
  */
 import type { LookupAddress } from "node:dns";
 import { isIP } from "node:net";
@@ -15,9 +15,11 @@ import type { Client } from "undici";
 import type { UpstreamReach } from "../../features/connection/compiled.ts";
 import { findDomain, type DomainPattern } from "../../settings/domains.ts";
 import { errorText } from "../../shared/errors.ts";
+import { connectionLimits } from "../listener/connection-limits.ts";
 import { readAnswer } from "./read-answer.ts";
 import { isFinalStatus } from "../../shared/http/status.ts";
 import { isOwnAddress } from "../../shared/own-address.ts";
+import { createFairLimiter } from "../../shared/limiter.ts";
 import { lookUp } from "../../shared/net/name-lookup.ts";
 import { addressKind, type AddressKind } from "../../shared/safe-address.ts";
 
@@ -98,6 +100,9 @@ export const TOKEN_ANSWER_BYTES = 256 * 1024;
 const DEFAULT_TIMEOUT_MS = 10_000;
 const MAX_HEADER_BYTES = 16_384;
 
+/** Of all of this process, since each request has a connection of its own. */
+const limiter = createFairLimiter(connectionLimits(undefined).own);
+
 export function createSafeFetch({ development, resolve = resolveBySystem }: SafeFetchDeps): SafeFetch {
   return async (request) => {
     const validated = validateUrl(request, development);
@@ -115,7 +120,10 @@ export function createSafeFetch({ development, resolve = resolveBySystem }: Safe
       // One bad address among good ones is how a name is made to change its meaning: none of them is used.
       const bad = resolved.find(({ address }) => !isAllowed(address));
       if (bad) return refuse("forbidden-address", `${url.host} is at ${bad.address}, ${describeAddress(bad.address)}`);
-      return await exchange(request, url, resolved, signal);
+      return await limiter.take(url.host, () => exchange(request, url, resolved, signal), signal);
+    } catch (error) {
+      if (signal.aborted) return refuse("timeout", `${url.host}: its turn did not come in time`);
+      throw error;
     } finally {
       clearTimeout(timer);
     }

@@ -19,7 +19,7 @@ export interface Listing {
     startIndex: number,
     count: number,
   ): Promise<{ readonly total: number; readonly resources: readonly Resource[] }>;
-  /** Those that have a tag, some at a time. */
+  /** Resources with a tag, some at a time. */
   tagged(directory: string, kind: ResourceKind, tag: string): AsyncIterable<readonly Resource[]>;
   /** Something came or went here. */
   forget(directory: string, kind: ResourceKind): void;

@@ -98,7 +98,7 @@ async function listUsers(request: ScimRequest): Promise<void> {
   }
   let total = 0;
   const shown: object[] = [];
-  // Of those that are not shown nothing is held.
+  // Users that are not shown are counted and dropped.
   for await (const found of findUsers(request, filter)) {
     for (const user of found) {
       total += 1;

@@ -12,7 +12,6 @@ import { epochSeconds, steadyClock, type Clock } from "../../../shared/clock.ts"
 import { BoundedCache, type Visited } from "../../../shared/cache.ts";
 import type { Keys } from "../../../shared/keys.ts";
 import { createLeasedRefreshes } from "../../../shared/leased-refresh.ts";
-import { createLimiter } from "../../../shared/limiter.ts";
 import type { Log } from "../../../shared/log.ts";
 import { readUserId } from "../../../shared/user-id.ts";
 import type { Store } from "../../../store/store.ts";
@@ -26,7 +25,7 @@ import {
   type Refused,
   type StoredUpstreamTokens,
 } from "../tokens/token-records.ts";
-import { AT_ONCE, pollsUntil, RETRY_MS, WAIT_MS } from "../tokens/token-refresh.ts";
+import { createRefreshTurns, pollsUntil, RETRY_MS, WAIT_MS } from "../tokens/token-refresh.ts";
 import { type AskGrantDeps, createAskGrant } from "./ask-grant.ts";
 
 export interface DirectTokensDeps extends AskGrantDeps {
@@ -70,7 +69,7 @@ export function createDirectTokens(deps: DirectTokensDeps): DirectTokens {
   const { read, put, seal, open, held, isExpired } = createUpstreamTokenRecords(deps);
   const askGrant = createAskGrant(deps);
   const refreshes = createLeasedRefreshes<Held>();
-  const limiter = createLimiter(AT_ONCE);
+  const turns = createRefreshTurns();
   const pauses = new BoundedCache<Pause>(CACHE_ENTRIES);
   const ofRoutes = new BoundedCache<RouteToken>(CACHE_ENTRIES);
 
@@ -229,8 +228,8 @@ export function createDirectTokens(deps: DirectTokensDeps): DirectTokens {
     const key = keyOf(userId, target, direct);
     const replaceOne = isOfUser(direct) ? replaceOfUser : replaceOfRoute;
     return refreshes.once(key, () =>
-      limiter
-        .take(() => replaceOne(key, userId, target, direct, accessToken, isRefused))
+      turns
+        .take(target, () => replaceOne(key, userId, target, direct, accessToken, isRefused))
         .catch((error: unknown): Held => {
           tellRefusal(userId, target, "unavailable", errorText(error));
           return UNAVAILABLE;

@@ -16,7 +16,7 @@ import { upstreamTokenKey, type UpstreamTokenRecord } from "../connection-record
 import type { UpstreamTarget } from "../target.ts";
 import { exchangeRefreshToken, type Asking, type TokenResult } from "../connect/token-endpoint.ts";
 import { createLeasedRefreshes } from "../../../shared/leased-refresh.ts";
-import { createLimiter } from "../../../shared/limiter.ts";
+import { createFairLimiter, type FairLimiter } from "../../../shared/limiter.ts";
 import {
   MISCONFIGURED,
   NONE,
@@ -54,7 +54,7 @@ export interface Refresher {
 
 const LEASE_POLL_MS = 50;
 const MAX_POLL_MS = 500;
-/** Refreshes of one process at once: a thousand connections that end in one second must not time each other out. */
+/** Refreshes of one route at once: a thousand connections that end in one second must not time each other out. */
 export const AT_ONCE = 32;
 /** A caller waits no longer for another holder. */
 export const WAIT_MS = 15_000;
@@ -73,7 +73,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
   const withoutToken = (key: string): Held => (misconfigured.has(key) ? MISCONFIGURED : UNAVAILABLE);
   /** Fresh tokens that the store did not take: lost with the process, but not before. */
   const unsaved = new Map<string, { readonly stored: StoredUpstreamTokens; readonly next: UpstreamTokenRecord }>();
-  const limiter = createLimiter(AT_ONCE);
+  const turns = createRefreshTurns();
 
   /** Under the lease. */
   const askServer = async (
@@ -197,8 +197,8 @@ export function createRefresher(deps: RefreshDeps): Refresher {
   const replace: Refresher["replace"] = (userId, target, accessToken, isRefused) => {
     const key = upstreamTokenKey(userId, target);
     return refreshes.once(key, () =>
-      limiter
-        .take(() => replaceShared(key, target, accessToken, isRefused))
+      turns
+        .take(target, () => replaceShared(key, target, accessToken, isRefused))
         .catch((error: unknown): Held => {
           log.warn({ route: target.route.key, reason: errorText(error) }, "an upstream token cannot be refreshed now");
           return UNAVAILABLE;
@@ -210,6 +210,18 @@ export function createRefresher(deps: RefreshDeps): Refresher {
     replace,
     reset: (key) => cooldowns.end(key),
     close: refreshes.close,
+  };
+}
+
+/** A server that hangs delays neither the users of another route nor those of another owner. */
+export function createRefreshTurns(): { take<T>(target: UpstreamTarget, work: () => Promise<T>): Promise<T> } {
+  const owners = new Map<string, FairLimiter>();
+  return {
+    take({ route }, work) {
+      let limiter = owners.get(route.owner);
+      if (!limiter) owners.set(route.owner, (limiter = createFairLimiter(2 * AT_ONCE)));
+      return limiter.take(route.key, work);
+    },
   };
 }
 
