@@ -9,6 +9,7 @@ import { isUtf8 } from "node:buffer";
 
 import type { Exchange } from "./exchange.ts";
 import { ignore } from "../shared/ignore.ts";
+import { Pieces } from "../shared/http/pieces.ts";
 import { parseQuery, type Parameters } from "../shared/http/query.ts";
 import { guard } from "../shared/faults/guard.ts";
 
@@ -58,7 +59,7 @@ export function readBodyInto(
   }
   const body = exchange.body;
   let first: Buffer | undefined;
-  let more: Buffer[] | undefined;
+  let more: Pieces | undefined;
   let size = 0;
   let settled = false;
 
@@ -86,10 +87,14 @@ export function readBodyInto(
       finish({ ok: false, reason: "overloaded" });
       return;
     }
-    if (first === undefined) first = chunk;
-    else (more ??= [first]).push(chunk);
+    if (first === undefined) {
+      first = chunk;
+      return;
+    }
+    if (more === undefined) (more = new Pieces()).add(first);
+    more.add(chunk);
   });
-  const onEnd = guard(exchange, () => finish({ ok: true, bytes: more ? Buffer.concat(more) : (first ?? EMPTY) }));
+  const onEnd = guard(exchange, () => finish({ ok: true, bytes: more ? more.whole() : (first ?? EMPTY) }));
   const onAborted = guard(exchange, () => finish({ ok: false, reason: "aborted" }));
   const onLate = guard(exchange, () => finish({ ok: false, reason: "timeout" }));
   const timer = timeoutMs === Infinity ? undefined : setTimeout(onLate, timeoutMs).unref();

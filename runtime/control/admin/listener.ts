@@ -11,6 +11,7 @@ import type { TLSSocket } from "node:tls";
 import type { PublishToken } from "../../features/process/compiled.ts";
 import { parseListener } from "../../settings/values.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
+import { Pieces } from "../../shared/http/pieces.ts";
 import type { Certificates } from "../../http/listener/certificates.ts";
 import { resumesEnded } from "../../http/listener/client-certificate.ts";
 import { takeInTurn, TCP_KEEP_ALIVE } from "../../http/listener/connections-h1.ts";
@@ -244,16 +245,16 @@ function readable(
     token: caller?.token,
     rights: caller?.rights,
     async readBody(maxBytes) {
-      const chunks: Buffer[] = [];
+      const pieces = new Pieces();
       let length = 0;
       for await (const chunk of request as AsyncIterable<Buffer>) {
         length += chunk.length;
         if (length > maxBytes) return undefined;
-        chunks.push(chunk);
+        pieces.add(chunk);
       }
       const asked = await callerOf(request.headers.authorization);
       if (typeof asked === "string") throw new TokenRefused(asked);
-      return Buffer.concat(chunks);
+      return pieces.whole();
     },
   };
 }

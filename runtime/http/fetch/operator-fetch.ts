@@ -9,6 +9,7 @@ import { isWithinBounds } from "../../shared/json/foreign-json.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { createFairLimiter } from "../../shared/limiter.ts";
 import { connectionLimits } from "../listener/connection-limits.ts";
+import { readAnswer } from "./read-answer.ts";
 
 export interface OperatorFetchOptions {
   /** For the whole exchange. Default 10 s. */
@@ -41,7 +42,13 @@ export function createOperatorFetch(options: OperatorFetchOptions = {}): Operato
         await answer.body?.cancel();
         throw new GatewayError("fetch.redirect", `Cannot fetch from "${host}": it redirects, must answer itself`);
       }
-      const body = await readBounded(answer, maxBytes, host);
+      const body = answer.body ? await readAnswer(answer.body, maxBytes) : Buffer.alloc(0);
+      if (!body) {
+        throw new GatewayError(
+          "fetch.too-large",
+          `Cannot fetch from "${host}": the answer has more than ${maxBytes} bytes`,
+        );
+      }
       // Libraries parse it.
       if (answer.headers.get("content-type")?.includes("json") === true && !isWithinBounds(body)) {
         throw new GatewayError(
@@ -68,21 +75,4 @@ export function createOperatorFetch(options: OperatorFetchOptions = {}): Operato
       throw new GatewayError("fetch.unreachable", `Cannot fetch from "${host}": ${detail}`, { cause: error });
     }
   };
-}
-
-async function readBounded(answer: Response, maxBytes: number, host: string): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  // Leaving the loop by the throw also cancels the rest of the body.
-  for await (const chunk of answer.body ?? []) {
-    size += chunk.length;
-    if (size > maxBytes) {
-      throw new GatewayError(
-        "fetch.too-large",
-        `Cannot fetch from "${host}": the answer has more than ${maxBytes} bytes`,
-      );
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }

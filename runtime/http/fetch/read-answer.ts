@@ -1,11 +1,13 @@
-/** The whole body of an answer. @returns undefined when it is longer */
-export async function readAnswer(body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
+import { Pieces } from "../../shared/http/pieces.ts";
+
+/** The whole body of a response. The rest of a longer one is cancelled. @returns undefined when it is longer */
+export async function readAnswer(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer | undefined> {
+  const pieces = new Pieces();
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
     if (size > maxBytes) return undefined;
-    chunks.push(chunk);
+    pieces.add(chunk);
   }
-  return Buffer.concat(chunks);
+  return pieces.whole();
 }

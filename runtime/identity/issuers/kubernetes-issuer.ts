@@ -17,6 +17,7 @@ import { steadyClock, type Clock } from "../../shared/clock.ts";
 import { errorText } from "../../shared/errors.ts";
 import { readUnverified } from "./read-unverified.ts";
 import { guard } from "../../shared/faults/guard.ts";
+import { Pieces } from "../../shared/http/pieces.ts";
 import { parseForeignJson } from "../../shared/json/foreign-json.ts";
 
 export interface KubernetesIssuer {
@@ -87,7 +88,7 @@ function ask(url: string, token: string, ca: string): Promise<ReadKeySet> {
     const headers = { authorization: `Bearer ${token}`, accept: "application/jwk-set+json, application/json" };
     // Redirects are not followed: the token is for this server.
     const sent = request(url, { ca, headers, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) }, (response) => {
-      const chunks: Buffer[] = [];
+      const pieces = new Pieces();
       let length = 0;
       response.on(
         "error",
@@ -98,7 +99,7 @@ function ask(url: string, token: string, ca: string): Promise<ReadKeySet> {
         guard(owner, (chunk: Buffer) => {
           length += chunk.length;
           if (length > MAX_BYTES) sent.destroy(new Error("its answer is too long"));
-          else chunks.push(chunk);
+          else pieces.add(chunk);
         }),
       );
       response.on(
@@ -106,7 +107,7 @@ function ask(url: string, token: string, ca: string): Promise<ReadKeySet> {
         guard(owner, () => {
           if (response.statusCode !== 200) return refuse(`it answered ${response.statusCode}`);
           try {
-            resolve({ ok: true, value: parseForeignJson(Buffer.concat(chunks)) });
+            resolve({ ok: true, value: parseForeignJson(pieces.whole()) });
           } catch {
             refuse("it answered with no JSON");
           }

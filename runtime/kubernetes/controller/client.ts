@@ -17,6 +17,7 @@ import { type Dispatcher, request } from "undici";
 import { attempting, errorText, GatewayError } from "../../shared/errors.ts";
 import { findTokenFile, usualFiles } from "./kubeconfig.ts";
 import { type KubeClient, KubeError, type KubeRequest } from "./kube-client.ts";
+import { Pieces } from "../../shared/http/pieces.ts";
 import { type Members, isRecord } from "../../shared/is-record.ts";
 
 export interface ClientOptions {
@@ -151,18 +152,18 @@ async function loadLibrary(): Promise<Library> {
 export type { KubeConfig };
 
 async function readAll(body: AsyncIterable<Buffer>, maxBytes: number, asked: KubeRequest): Promise<string> {
-  const chunks: Buffer[] = [];
+  const pieces = new Pieces();
   let size = 0;
   try {
     for await (const chunk of body) {
       size += chunk.length;
       if (size > maxBytes) throw new Error(`the answer has more than ${maxBytes} bytes`);
-      chunks.push(chunk);
+      pieces.add(chunk);
     }
   } catch (error) {
     throw unreachable(asked, error);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  return pieces.whole().toString("utf8");
 }
 
 async function* lines(body: AsyncIterable<Buffer>, asked: KubeRequest): AsyncGenerator<string> {
