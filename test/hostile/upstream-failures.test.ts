@@ -11,6 +11,7 @@ import type { Transport } from "../../runtime/upstreams/transport-types.ts";
 import { createHttp1Transport } from "../../runtime/upstreams/http1/transport.ts";
 import { ask, violations, type Asked } from "../support/ask-upstream.ts";
 import { makeTestCertificate } from "../support/certificates.ts";
+import { POLL_MS } from "../support/limits.ts";
 import { okText, startScriptedUpstream, type Script, type ScriptedUpstream } from "../support/scripted-upstream.ts";
 
 const CONNECTIONS = 64;
@@ -102,9 +103,8 @@ async function run(upstream: Upstream, requests: number, names: readonly string[
       method: isUpload ? "POST" : "GET",
       path: encodeURI(`/${name}/${mark}`),
       body: isUpload ? uploadOf(mark, caller === "broken upload") : undefined,
-      headTimeoutMs: 2_000,
-      idleTimeoutMs: name.startsWith("silence") ? 20 : 2_000,
-      ...(name === "silence" && { headTimeoutMs: 20 }),
+      headTimeoutMs: name === "silence" ? 20 : POLL_MS,
+      idleTimeoutMs: name.startsWith("silence") ? 20 : POLL_MS,
       onHead: (call) => void (caller === "abort at the head" && call.abort()),
       onData(call) {
         if (caller !== "pause") return;

@@ -141,7 +141,7 @@ function hashed(launcher: string): Readonly<Record<string, string>> {
   return Object.fromEntries(readdirSync(directory).map((name) => [name, digest(name)]));
 }
 
-describe("writeDevMirror()", () => {
+describe("writeDevMirror()", { timeout: LONG_MS }, () => {
   test("writes the same bytes in two directories by two Nodes, and none of their paths", async () => {
     const script = `import { writeDevMirror } from ${JSON.stringify(join(sources, "dev-mirror.ts"))};
       console.log((await writeDevMirror(${JSON.stringify(join(elsewhere.directory, "b"))})).launcher);`;
@@ -194,7 +194,7 @@ if (missing) console.log(`skipped: ${missing}`);
 /** What `terraform init` wrote. */
 const lockOf = (workspace: Workspace): string => workspace.read(".terraform.lock.hcl");
 
-describe.skipIf(missing !== undefined)("terraform with the development mirror", () => {
+describe.skipIf(missing !== undefined)("terraform with the development mirror", { timeout: LONG_MS }, () => {
   function workspaceWith(routes: number, timeout: string): Workspace {
     const workspace = createWorkspace({ TF_CLI_CONFIG_FILE: mirror.cliConfigFile });
     workspaces.push(workspace);
@@ -278,34 +278,30 @@ describe.skipIf(missing !== undefined)("terraform with the development mirror", 
     expect((await workspace.run("plan", "-detailed-exitcode")).code).toBe(0);
   });
 
-  test(
-    "killed at any moment of an apply, it leaves a whole slice, and the next apply goes on",
-    { timeout: LONG_MS },
-    async () => {
-      // Enough for an apply to last longer than it takes to kill it.
-      const ROUTES = 600;
-      const workspace = workspaceWith(ROUTES, "1s");
-      await workspace.succeed("init");
-      await workspace.succeed("apply", "-auto-approve");
-      for (let attempt = 2; attempt < 5; attempt++) {
-        writeConfig(workspace, ROUTES, `${attempt}s`);
-        const apply = startApply(workspace);
-        // From just before publishing on: Terraform says so, then publishing takes some milliseconds.
-        await seen(apply, "Modifying...");
-        await delay(attempt * 6);
-        const ended = new Promise((resolve) => apply.once("exit", resolve));
-        process.kill(-(apply.pid ?? 0), "SIGKILL");
-        // Until then it holds the lock of the state.
-        await ended;
-        const timeouts = new Set(Object.values(routesIn(workspace)).map(({ timeout }) => timeout));
-        expect(timeouts.size).toBe(1);
-      }
-      writeConfig(workspace, ROUTES, "100s");
-      await workspace.succeed("apply", "-auto-approve");
-      expect((await workspace.run("plan", "-detailed-exitcode")).code).toBe(0);
-      expect(readdirSync(workspace.path("slices")).filter((name) => name.endsWith(".json"))).toEqual(["team.json"]);
-    },
-  );
+  test("killed at any moment of an apply, it leaves a whole slice, and the next apply goes on", async () => {
+    // Enough for an apply to last longer than it takes to kill it.
+    const ROUTES = 600;
+    const workspace = workspaceWith(ROUTES, "1s");
+    await workspace.succeed("init");
+    await workspace.succeed("apply", "-auto-approve");
+    for (let attempt = 2; attempt < 5; attempt++) {
+      writeConfig(workspace, ROUTES, `${attempt}s`);
+      const apply = startApply(workspace);
+      // From just before publishing on: Terraform says so, then publishing takes some milliseconds.
+      await seen(apply, "Modifying...");
+      await delay(attempt * 6);
+      const ended = new Promise((resolve) => apply.once("exit", resolve));
+      process.kill(-(apply.pid ?? 0), "SIGKILL");
+      // Until then it holds the lock of the state.
+      await ended;
+      const timeouts = new Set(Object.values(routesIn(workspace)).map(({ timeout }) => timeout));
+      expect(timeouts.size).toBe(1);
+    }
+    writeConfig(workspace, ROUTES, "100s");
+    await workspace.succeed("apply", "-auto-approve");
+    expect((await workspace.run("plan", "-detailed-exitcode")).code).toBe(0);
+    expect(readdirSync(workspace.path("slices")).filter((name) => name.endsWith(".json"))).toEqual(["team.json"]);
+  });
 });
 
 /** Leads a process group of its own, so that signals reach the provider with it. */
