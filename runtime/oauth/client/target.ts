@@ -1,4 +1,6 @@
 /** What of an MCP server route the upstream OAuth needs to know, worked out once per configuration. */
+import { isIP } from "node:net";
+
 import { matchesDomain } from "../../settings/domains.ts";
 import type { CompiledRoute, LiveSettings } from "../../config/compiled.ts";
 import { findRoute, type Snapshots } from "../../config/snapshot.ts";
@@ -52,7 +54,7 @@ export function currentRoute(snapshots: Snapshots, { route }: UpstreamTarget): C
 
 function makeTarget(route: CompiledRoute, server: McpServer): UpstreamTarget {
   const oauth = server.upstreamOAuth;
-  // Several `to` are replicas of one server: the first one stands for all.
+  // The first one stands for its replicas. Another host is another party: users connect again before it gets their tokens.
   const first = route.to[0];
   if (!first) throw new TypeError("a route needs an upstream");
   return {
@@ -65,8 +67,21 @@ function makeTarget(route: CompiledRoute, server: McpServer): UpstreamTarget {
     hostname: new URL(first.origin).hostname,
     reach: first.connect?.reach,
     // Not the secret, which rotates, and not the scopes: a token with others is still a token.
-    generation: hashSecret(JSON.stringify([oauth?.clientId, oauth?.endpoint, ...directParts(oauth)])).slice(0, 16),
+    generation: hashSecret(
+      JSON.stringify([oauth?.clientId, oauth?.endpoint, ...directParts(oauth), ...otherHosts(route.to)]),
+    ).slice(0, 16),
   };
+}
+
+/** Hosts beside that of the first, in no order that matters; addresses beside an address are its replicas (Endpoints of Kubernetes). */
+function otherHosts(upstreams: CompiledRoute["to"]): readonly string[] {
+  const hosts = new Set(upstreams.map(({ origin }) => new URL(origin).hostname));
+  const [first = ""] = hosts;
+  return [...hosts].filter((host) => host !== first && !(isAddress(first) && isAddress(host))).toSorted();
+}
+
+function isAddress(host: string): boolean {
+  return isIP(host.replace(/^\[|\]$/g, "")) !== 0;
 }
 
 function modeOf(oauth: UpstreamOAuth | undefined): CredentialMode {
