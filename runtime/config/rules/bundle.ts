@@ -8,6 +8,7 @@ import { claimHeaderProblems } from "../../features/headers/upstream-claims.ts";
 import { hostCertificateProblems } from "./host-certificates.ts";
 import { maglevTableProblems } from "./maglev-tables.ts";
 import { sliceUpstreamRules } from "../../features/balancing/rules.ts";
+import { sliceAuthorityRules } from "../../features/connection/rules.ts";
 import { usesDiscovery } from "../../features/mcp/rules.ts";
 import { ownerProblems, vaultReferenceProblems } from "./owners.ts";
 import { below, warningAt, errorAt, type UnplacedProblem, quote, type Report } from "../../settings/problem.ts";
@@ -49,9 +50,9 @@ export function validateBundle(bundle: Bundle): void {
       for (const problem of ownerProblems(slice, boot, slices)) slice.report(problem);
     }
     if (boot) for (const problem of vaultReferenceProblems(slice, boot)) slice.report(problem);
-    // Without the boot file nobody knows all that will be there.
     if (boot) for (const problem of hostCertificateProblems(slice, boot, slices)) slice.report(problem);
     sliceUpstreamRules(slice.routes, slice.report);
+    sliceAuthorityRules(slice.routes, slice.report);
     for (const route of slice.routes) {
       routeRules(route, bundle, addresses, (problem) => report(route, problem));
     }
@@ -66,7 +67,6 @@ function originsOf(slices: readonly ReadSlice[]): ReadonlySet<string> {
   return new Set(from.flatMap(({ origin, isWildcard }) => (isWildcard ? [] : [origin])));
 }
 
-/** What all routes are compared with. */
 interface Addresses {
   readonly origins: ReadonlySet<string>;
   /** Absent without the boot file. */

@@ -2,7 +2,8 @@
  * This side of the drafts' thread: whatever a draft says, it takes nobody else's time.
  *
  * Untrusted input: drafts. Promises: a question takes at most `TIMEOUT_MS` and its thread at most as much memory as
- * `HEAP_LIMITS` says, then it ends without an answer; no more than a few wait; a thread that nobody asks ends.
+ * `HEAP_LIMITS` says, then it ends without an answer; few questions wait, and owners have turns: slow drafts of one keep no other
+ * waiting for more than the one that runs; a thread without questions ends.
  */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -10,6 +11,8 @@ import { Worker } from "node:worker_threads";
 import type { Closable } from "../../shared/clock.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { task } from "../../shared/faults/guard.ts";
+import { createFairLimiter } from "../../shared/limiter.ts";
+import { ownerOfKey } from "./compare.ts";
 import type { Ground, Task, TaskAnswer, ToThread } from "./protocol.ts";
 import type { ThreadSettings } from "./answer-task.ts";
 
@@ -26,34 +29,38 @@ export interface DraftThreadDeps extends ThreadSettings {
 
 const TIMEOUT_MS = 20_000;
 const IDLE_MS = 60_000;
+/** Questions about one owner, and in all. */
 const MAX_WAITING = 8;
+const MAX_WAITING_IN_ALL = 32;
 const HEAP_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 12 } as const;
 
 export function createDraftThread({ ground, timeoutMs = TIMEOUT_MS, path, keptKeys }: DraftThreadDeps): DraftThread {
   let worker: Worker | undefined;
   let sentKey: string | undefined;
-  let lastAnswer: Promise<unknown> = Promise.resolve();
-  let waiting = 0;
+  const turns = createFairLimiter(1);
+  const waiting = new Map<Promise<TaskAnswer>, string>();
   let idle: NodeJS.Timeout | undefined;
   let isClosed = false;
 
   return {
     async ask(task) {
-      if (waiting >= MAX_WAITING) throw new GatewayError("draft.busy", "Cannot look at a draft: others are, try again");
-      waiting += 1;
-      const answer = lastAnswer.then(() => askNow(task));
-      lastAnswer = answer.catch(() => {});
+      const party = partyOf(task);
+      const ofParty = [...waiting.values()].filter((each) => each === party).length;
+      if (ofParty >= MAX_WAITING || waiting.size >= MAX_WAITING_IN_ALL)
+        throw new GatewayError("draft.busy", "Cannot look at a draft: others are, try again");
+      const answer = turns.take(party, () => askNow(task));
+      waiting.set(answer, party);
       try {
         return await answer;
       } finally {
-        waiting -= 1;
+        waiting.delete(answer);
       }
     },
     async close() {
       isClosed = true;
       clearTimeout(idle);
       await worker?.terminate();
-      await lastAnswer;
+      await Promise.allSettled(waiting.keys());
     },
   };
 
@@ -110,6 +117,12 @@ export function createDraftThread({ ground, timeoutMs = TIMEOUT_MS, path, keptKe
     worker = undefined;
     await thread?.terminate();
   }
+}
+
+/** The owner whose draft or routes it is about. */
+function partyOf(asked: Task): string {
+  if ("draft" in asked) return asked.draft.owner;
+  return asked.kind === "read-policy" ? ownerOfKey(asked.route) : (asked.scope ?? []).join(" ");
 }
 
 function failed(reason: string, cause?: unknown): GatewayError {

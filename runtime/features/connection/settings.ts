@@ -43,7 +43,7 @@ export const protocolShape = {
       quotedProblem(value, canonicalHost(value) === value ? undefined : "must be a host name in lower case"),
   }),
   ...secret("tls_custom_ca", {
-    doc: "PEM of the authorities that may have signed the upstream's certificate, instead of the usual ones: at most 524,288 characters.",
+    doc: "PEM of the authorities that may have signed the upstream's certificate, instead of the usual ones: at most 524,288 characters, and 4,194,304 in all different ones of a slice.",
     unset: "the authorities that Node.js trusts",
   }),
   ...secret("tls_client_cert", {

@@ -308,6 +308,21 @@ describe("createDraftThread()", () => {
   });
 });
 
+test("createDraftThread() answers about one owner between the drafts of another", async () => {
+  const thread = createDraftThread({ path: directory, keptKeys: [Buffer.alloc(32)], ground: async () => GROUND });
+  const order: string[] = [];
+  const ask = async (route: string): Promise<void> => {
+    await thread.ask({ kind: "read-policy", route });
+    order.push(route);
+  };
+  try {
+    await Promise.all([...Array.from({ length: 8 }, () => ask("a/r")), ask("b/r")]);
+    expect(order.indexOf("b/r")).toBeLessThan(3);
+  } finally {
+    await thread.close();
+  }
+});
+
 describe("createDraftRecords()", () => {
   test("keeps drafts of a person for a day, a bounded number, and gives them to nobody else to remove", async () => {
     let now = 1_000_000;
