@@ -23,7 +23,8 @@ const ALONE = [
   "test/runtime/http/listener/idle-connections.test.ts",
   "test/runtime/upstreams/http1/http1-limits.test.ts",
 ];
-const NEVER = ["**/node_modules/**"];
+/** Real systems are installed first: `npm run test:real`. */
+const NEVER = ["**/node_modules/**", "test/real/**"];
 
 export default defineConfig({
   test: {

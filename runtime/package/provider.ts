@@ -3,16 +3,16 @@
  *
  *   archives/       terraform-provider-gateway_<version>_<os>_<arch>.zip, SHA256SUMS and its signature, manifest.json:
  *                   the files of a registry release; sbom.cdx.json: what is in the archives
- *   mirror-packed/  the archives as a filesystem mirror
+ *   mirror-packed/  the archives as a filesystem mirror, at the addresses of Terraform and of OpenTofu
  *   mirror/         the same unpacked
  *   docs/           the pages a registry shows
- *   terraform.rc    for TF_CLI_CONFIG_FILE: installs from the packed mirror
+ *   terraform.rc    for TF_CLI_CONFIG_FILE (also of OpenTofu): installs from the packed mirror
  */
-import { copyFile, mkdir, rm, writeFile } from "node:fs/promises";
+import { link, mkdir, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { PROVIDER_ADDRESS } from "../terraform/schema/schema.ts";
+import { OPENTOFU_ADDRESS, PROVIDER_ADDRESS } from "../terraform/schema/schema.ts";
 import { PROVIDER_VERSION } from "../terraform/version.ts";
 import { cliConfig } from "../terraform/dev-mirror.ts";
 import { writeProvider } from "./build.ts";
@@ -37,9 +37,9 @@ export interface Release {
 export async function packageProvider(directory: string, platforms = PLATFORMS): Promise<Release> {
   await rm(directory, { recursive: true, force: true });
   const work = join(directory, "work");
-  const packed = join(directory, "mirror-packed", PROVIDER_ADDRESS);
+  const packed = [PROVIDER_ADDRESS, OPENTOFU_ADDRESS].map((address) => join(directory, "mirror-packed", address));
   const archives = join(directory, "archives");
-  for (const folder of [work, packed, archives]) await mkdir(folder, { recursive: true });
+  for (const folder of [work, ...packed, archives]) await mkdir(folder, { recursive: true });
   const packages = await writeProvider(work);
   const bundle = join(work, "provider.cjs");
   const licenses = join(work, "THIRD_PARTY_LICENSES.txt");
@@ -50,7 +50,7 @@ export async function packageProvider(directory: string, platforms = PLATFORMS):
     const name = `${PREFIX}_${platform}.zip`;
     const content = zip(files);
     await writeFile(join(archives, name), content);
-    await copyFile(join(archives, name), join(packed, name));
+    for (const each of packed) await link(join(archives, name), join(each, name));
     sizes.set(name, content.length);
     await unpack(join(directory, "mirror"), platform, files);
   }
@@ -79,9 +79,14 @@ export function thisPlatform(): Platform | undefined {
 }
 
 async function unpack(mirror: string, platform: Platform, files: readonly ZipEntry[]): Promise<void> {
-  const target = join(mirror, PROVIDER_ADDRESS, PROVIDER_VERSION, platform);
-  await mkdir(target, { recursive: true });
-  for (const { name, content, mode } of files) await writeFile(join(target, name), content, { mode });
+  const [target, other] = [PROVIDER_ADDRESS, OPENTOFU_ADDRESS].map((address) =>
+    join(mirror, address, PROVIDER_VERSION, platform),
+  ) as [string, string];
+  for (const folder of [target, other]) await mkdir(folder, { recursive: true });
+  for (const { name, content, mode } of files) {
+    await writeFile(join(target, name), content, { mode });
+    await link(join(target, name), join(other, name));
+  }
 }
 
 if (import.meta.main) {

@@ -1,5 +1,5 @@
 /**
- * A Terraform installation source: this package's or checkout's provider, in the layout of an unpacked filesystem mirror,
+ * An installation source for Terraform and OpenTofu: this package's or checkout's provider, in the layout of an unpacked filesystem mirror,
  * and the CLI configuration that points there.
  *
  * `terraform init` links the mirrored directory and locks its hash, and lock files are committed. So what lies in there
@@ -7,11 +7,11 @@
  * this machine (its Node, compiled code, the CLI configuration) lies beside the mirror.
  */
 import { chmod, mkdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 
 import { LAUNCHER, NODE_PATH_FILE, PROVIDER_FILE } from "./launcher.ts";
 import { findProviderFile } from "./provider-file.ts";
-import { PROVIDER_ADDRESS } from "./schema/schema.ts";
+import { OPENTOFU_ADDRESS, PROVIDER_ADDRESS } from "./schema/schema.ts";
 import { PROVIDER_VERSION } from "./version.ts";
 
 export interface DevMirror {
@@ -25,17 +25,22 @@ export interface DevMirror {
 export async function writeDevMirror(directory: string): Promise<DevMirror> {
   const root = resolve(directory);
   const platform = `${process.platform}_${GO_ARCHITECTURES[process.arch] ?? process.arch}`;
-  const target = join(root, "mirror", PROVIDER_ADDRESS, PROVIDER_VERSION, platform);
-  await mkdir(target, { recursive: true });
   // Not in the mirrored directory: Terraform may be hashing it at this moment.
   const temporary = join(root, `new.${process.pid}`);
   const replace = (path: string, content: string | Buffer, mode = 0o644): Promise<void> =>
     replaceFile(temporary, path, content, mode);
   const provider = await findProviderFile(join(root, PROVIDER_FILE));
-  if (provider.endsWith(".cjs")) await replace(join(target, PROVIDER_FILE), await readFile(provider));
-  else await replaceByLink(temporary, join(target, PROVIDER_FILE), provider);
-  const launcher = join(target, `terraform-provider-gateway_v${PROVIDER_VERSION}`);
-  await replace(launcher, LAUNCHER, 0o755);
+  const place = async (address: string): Promise<string> => {
+    const target = join(root, "mirror", address, PROVIDER_VERSION, platform);
+    await mkdir(target, { recursive: true });
+    if (provider.endsWith(".cjs")) await replace(join(target, PROVIDER_FILE), await readFile(provider));
+    else await replaceByLink(temporary, join(target, PROVIDER_FILE), provider);
+    const launcher = join(target, `terraform-provider-gateway_v${PROVIDER_VERSION}`);
+    await replace(launcher, LAUNCHER, 0o755);
+    return launcher;
+  };
+  await place(OPENTOFU_ADDRESS);
+  const launcher = await place(PROVIDER_ADDRESS);
   await replace(join(root, NODE_PATH_FILE), `${process.execPath}\n`);
   const cliConfigFile = join(root, "terraform.rc");
   await replace(cliConfigFile, cliConfig(join(root, "mirror")));
@@ -70,18 +75,19 @@ async function holds(path: string, content: string | Buffer, mode: number): Prom
   }
 }
 
-/** A CLI configuration that installs our provider from a filesystem mirror, and others as usual. */
+/** A CLI configuration that installs our provider from a filesystem mirror, and others as usual: for Terraform and OpenTofu. */
 export function cliConfig(mirror: string): string {
-  const source = `${PROVIDER_ADDRESS.split("/").slice(0, 2).join("/")}/*`;
+  const sources = [PROVIDER_ADDRESS, OPENTOFU_ADDRESS].map((address) => `${dirname(address)}/*`);
+  const list = `[${sources.map((source) => JSON.stringify(source)).join(", ")}]`;
   return [
     "disable_checkpoint = true",
     "provider_installation {",
     "  filesystem_mirror {",
     `    path    = ${JSON.stringify(mirror)}`,
-    `    include = [${JSON.stringify(source)}]`,
+    `    include = ${list}`,
     "  }",
     "  direct {",
-    `    exclude = [${JSON.stringify(source)}]`,
+    `    exclude = ${list}`,
     "  }",
     "}",
     "",

@@ -1,4 +1,4 @@
-/** `terraform-provider-gateway mirror DIRECTORY`: an installation source for Terraform, made from this package. */
+/** `terraform-provider-gateway mirror DIRECTORY`: an installation source for Terraform and OpenTofu, made from this package. */
 import { writeDevMirror } from "./dev-mirror.ts";
 
 const [directory] = process.argv.slice(3);
@@ -7,5 +7,7 @@ if (directory === undefined) {
   process.exitCode = 2;
 } else {
   const { cliConfigFile } = await writeDevMirror(directory);
-  console.log(`Terraform installs the provider from there with\n  export TF_CLI_CONFIG_FILE=${cliConfigFile}`);
+  console.log(
+    `Terraform and OpenTofu install the provider from there with\n  export TF_CLI_CONFIG_FILE=${cliConfigFile}`,
+  );
 }

@@ -15,7 +15,7 @@ import type { Bill } from "../../runtime/package/sbom.ts";
 import { signSums } from "../../runtime/package/sign.ts";
 import { zip } from "../../runtime/package/zip.ts";
 import { makeCertificate } from "../../runtime/terraform/protocol/certificate.ts";
-import { PROVIDER_ADDRESS, PROVIDER_SOURCE } from "../../runtime/terraform/schema/schema.ts";
+import { OPENTOFU_ADDRESS, PROVIDER_ADDRESS, PROVIDER_SOURCE } from "../../runtime/terraform/schema/schema.ts";
 import { PROVIDER_VERSION } from "../../runtime/terraform/version.ts";
 import { createGpgHome, type GpgHome, gpgMissing } from "../support/gpg.ts";
 import { type RegistryRelease, startProviderRegistry } from "../support/provider-registry.ts";
@@ -89,6 +89,7 @@ describe("package:provider", { timeout: LONG_MS }, () => {
       const unpacked = join(release.directory, "mirror", PROVIDER_ADDRESS, PROVIDER_VERSION, platform);
       const files = await filesFor(platform, made);
       expect(readdirSync(unpacked)).toEqual(files.map((file) => file.name).toSorted());
+      expect(readdirSync(unpacked.replace(PROVIDER_ADDRESS, OPENTOFU_ADDRESS))).toEqual(readdirSync(unpacked));
       for (const file of files) {
         expect(readFileSync(join(unpacked, file.name)).equals(file.content), `${platform}: ${file.name}`).toBe(true);
         expect([root, process.cwd()].filter((path) => file.content.includes(path))).toEqual([]);

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { LONG_MS } from "./limits.ts";
 import { QUICK_GO } from "./quick-start.ts";
 import { bundleProvider } from "../../runtime/terraform/resource/bundle-provider.ts";
-import { PROVIDER_ADDRESS } from "../../runtime/terraform/schema/schema.ts";
+import { OPENTOFU_ADDRESS, PROVIDER_ADDRESS } from "../../runtime/terraform/schema/schema.ts";
 import { serveProvider } from "../../runtime/terraform/protocol/server.ts";
 
 /** Undefined when the tests can run; else why they are skipped. */
@@ -106,7 +106,7 @@ export interface InProcessProvider {
  *
  * @param addresses under which Terraform finds it
  */
-export async function serveInProcess(addresses: readonly string[] = [PROVIDER_ADDRESS]): Promise<InProcessProvider> {
+export async function serveInProcess(addresses: readonly string[] = [PROVIDER_ADDRESS, OPENTOFU_ADDRESS]): Promise<InProcessProvider> {
   const directory = mkdtempSync(join(tmpdir(), "gw-re-"));
   const socketPath = join(directory, "s");
   const ignore = (): void => {};

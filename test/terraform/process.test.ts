@@ -23,6 +23,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { makeCertificate } from "../../runtime/terraform/protocol/certificate.ts";
 import { cliConfig, type DevMirror, writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
+import { OPENTOFU_ADDRESS, PROVIDER_ADDRESS } from "../../runtime/terraform/schema/schema.ts";
 import { handshakeLine, refuseStart } from "../../runtime/terraform/protocol/handshake.ts";
 import { createWorkspace, terraformMissing, type Workspace } from "../support/terraform.ts";
 import { LONG_MS } from "../support/limits.ts";
@@ -180,6 +181,14 @@ describe("writeDevMirror()", { timeout: LONG_MS }, () => {
     const { code, stderr } = await finished(child);
     expect(code).toBe(1);
     expect(stderr).toContain(`needs Node 24.12 or newer, ${process.execPath} is 20.20.2`);
+  });
+
+  test("has the same provider at OpenTofu's address, and one CLI configuration for both", () => {
+    const { launcher, cliConfigFile } = mirror;
+    expect(hashed(launcher.replace(PROVIDER_ADDRESS, OPENTOFU_ADDRESS))).toEqual(hashed(launcher));
+    const sources = '["registry.terraform.io/gateform/*", "registry.opentofu.org/gateform/*"]';
+    const text = readFileSync(cliConfigFile, "utf8");
+    for (const rule of ["include", "exclude"]) expect(text).toContain(`${rule} = ${sources}`);
   });
 
   test("keeps Node and compiled code of this machine beside the mirror", () => {

@@ -17,8 +17,11 @@ import { jsonFunction, jsonSchema, type SchemaAttribute, type SchemaBlock, type 
 import { PUBLISH_TOKEN_TYPE, publishTokenSchema } from "../resource/publish-token.ts";
 import { STATUS_TYPE, statusSchema } from "../resource/status-data-source.ts";
 
-export const PROVIDER_ADDRESS = "registry.terraform.io/gateform/gateway";
 export const PROVIDER_SOURCE = "gateform/gateway";
+/** What Terraform makes of the source. */
+export const PROVIDER_ADDRESS = `registry.terraform.io/${PROVIDER_SOURCE}`;
+/** What OpenTofu makes of it. */
+export const OPENTOFU_ADDRESS = `registry.opentofu.org/${PROVIDER_SOURCE}`;
 export const BUNDLE_TYPE = "gateway_bundle";
 /** Grows when states of an older schema cannot be read as they are; see state.ts. */
 export const BUNDLE_VERSION = 1;

