@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 import { POLL_MS } from "../support/limits.ts";
 import { SYSTEMS } from "./systems.ts";
 
-/** A part may take 10 minutes; what hangs ends before a part is given up. */
+/** A part may take 10 minutes; a test that hangs ends by this limit. */
 const LIMIT_MS = 10 * 60_000;
 
 const TESTS = Object.values(SYSTEMS).flatMap(({ tests }) => tests);

@@ -12,7 +12,7 @@ const SHOWN_CHARACTERS = 2000;
 
 /**
  * @param name with the version: another version is another directory
- * @param make fills the directory; what a run that broke off left there is removed before
+ * @param make fills the directory; what an aborted run left there is removed before
  * @returns the directory
  */
 export async function cached(name: string, make: (directory: string) => Promise<void>): Promise<string> {

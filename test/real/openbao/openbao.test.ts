@@ -198,7 +198,7 @@ describe("bao proxy", () => {
   test("a secret is read with the token of its sink, also after a restart of the server", async () => {
     await write("one");
     const { origin, tokenFile } = await bao.startProxy(role.role_id, role.secret_id);
-    // While the server is away the proxy tries again, longer than the gateway waits.
+    // While the server is unavailable the proxy tries again, longer than the gateway waits.
     const from = open({ address: origin, login: { token_file: tokenFile } }, role, TIMEOUT_MS);
     expect(await read(from)).toEqual({ value: "one" });
     await bao.stop();
