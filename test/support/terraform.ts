@@ -106,7 +106,9 @@ export interface InProcessProvider {
  *
  * @param addresses under which Terraform finds it
  */
-export async function serveInProcess(addresses: readonly string[] = [PROVIDER_ADDRESS, OPENTOFU_ADDRESS]): Promise<InProcessProvider> {
+export async function serveInProcess(
+  addresses: readonly string[] = [PROVIDER_ADDRESS, OPENTOFU_ADDRESS],
+): Promise<InProcessProvider> {
   const directory = mkdtempSync(join(tmpdir(), "gw-re-"));
   const socketPath = join(directory, "s");
   const ignore = (): void => {};
