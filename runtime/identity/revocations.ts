@@ -93,11 +93,11 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
     what: "revocations",
     lifetime: deps.longestLifetime,
     async act(key) {
-      // Whoever's it is: what cannot be read is ended all the same.
-      const owned = deps.onEnded && OF_USER.test(key) ? await store.get<Owned>(key).catch(ignore) : undefined;
-      const userId = owned?.value.userId;
       // The feed first: should the second step fail, nothing made under the key works any more.
       await append(key);
+      // A record that cannot be read ends all the same.
+      const owned = deps.onEnded && OF_USER.test(key) ? await store.get<Owned>(key).catch(ignore) : undefined;
+      const userId = owned?.value.userId;
       // The record too: the feed forgets after a while, a refresh token must not outlive that.
       if (HAS_RECORD.test(key)) await store.delete(key);
       if (userId !== undefined) deps.onEnded?.(userId);
