@@ -15,6 +15,7 @@ import type { SessionRecords } from "./identity-records.ts";
 import type { Identities, IdJags } from "./interfaces.ts";
 import type { Discover } from "./provider/idp-discovery.ts";
 import { requestIdJag } from "./provider/id-jag-request.ts";
+import { createIdentityProof, readProven } from "./users/identity-proof.ts";
 
 export interface IdJagsDeps {
   readonly records: Pick<SessionRecords, "identities">;
@@ -31,9 +32,10 @@ const MIN_LEFT_SECONDS = 30;
 export function createIdJags(deps: IdJagsDeps): IdJags {
   const { records, snapshots, clock } = deps;
   const tokenSeal = createTokenSeal(deps.keys);
+  const proof = createIdentityProof(deps.keys);
 
   const read = async (userId: string): Promise<Subject | undefined> => {
-    const record = (await records.identities.get(userId))?.value;
+    const record = (await readProven(records, proof, userId))?.value;
     if (!record || record.refusedAt !== undefined || record.issuer !== issuerOf(record.userId)) return undefined;
     const settings = providerOf(record, snapshots.current().settings);
     const idToken = tokenSeal.open(record.userId, "id", record.idToken);

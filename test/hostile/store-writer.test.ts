@@ -3,12 +3,13 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "v
 
 import { flowKey, upstreamTokenKey } from "../../runtime/oauth/client/connection-records.ts";
 import { hashSecret } from "../../runtime/shared/keys.ts";
+import type { UserId } from "../../runtime/shared/user-id.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
 import type { Store } from "../../runtime/store/store.ts";
 import { openUpstreamWorld, personNamed } from "../store/upstream-world.ts";
 import { createTestClock } from "../support/clock.ts";
 import { createPkce, REDIRECT_URI } from "../support/oauth-client.ts";
-import { RESOURCE, useIssuers } from "../support/issuer.ts";
+import { ONE_SERVER, RESOURCE, useIssuers } from "../support/issuer.ts";
 import { APP, startSessionBench, type SessionBench } from "../support/session-bench.ts";
 
 type Row = Readonly<Record<string, unknown>>;
@@ -61,6 +62,20 @@ describe("a signed-in user", () => {
       });
     },
   );
+
+  test("who puts another user's identity in the place of the own is signed out, and gets their own by signing in", async () => {
+    const alice = bench.browser();
+    await alice.signIn(`${APP}/`, "alice@example.com");
+    await bench.browser().signIn(`${APP}/`, "bob@example.com");
+    const { store } = bench.store;
+    const [own, others] = await Promise.all(["u-alice", "u-bob"].map((id) => store.get<Row>(`identity:${id}`)));
+    await store.put("identity:u-alice", others?.value, { tags: own?.tags ?? [] });
+    expect(await who(alice)).toBe(401);
+    expect(await bench.session.identities.find("u-alice" as UserId)).toBeUndefined();
+    expect(await bench.session.idJags.signIns("u-alice" as UserId)).toBe(0);
+    const page = await bench.browser().signIn(`${APP}/`, "alice@example.com");
+    expect(JSON.parse(page.text)).toMatchObject({ user: { id: "u-alice", email: "alice@example.com" } });
+  });
 });
 
 test("who points a sign-in code at another session gets no session", async () => {
@@ -128,6 +143,26 @@ describe("the user of an MCP client", () => {
       decision: "look",
     });
     expect(outcome.at).toBe("page");
+  });
+
+  test("who writes more scope into another user's approval is of no use: that user is asked", async () => {
+    const store = createMemoryStore({ clock: createTestClock() });
+    const scopes = "mcp: { server: { path: /mcp, tool_scopes: { delete_all: [admin] } } }";
+    const gateway = await start({ store, yaml: ONE_SERVER.replace("mcp: { server: { path: /mcp } }", scopes) });
+    const oauth = gateway.oauth({ userId: "bob" });
+    const { client_id: clientId } = await oauth.register();
+    const ask = async (scope: string): Promise<string> => {
+      const { challenge } = createPkce();
+      const decision = scope === "mcp" ? "approve" : "look";
+      return (
+        await oauth.authorize({ clientId, redirectUri: REDIRECT_URI, challenge, decision, parameters: { scope } })
+      ).at;
+    };
+    expect(await ask("mcp")).toBe("client");
+    const [approval] = (await store.list<Row>("user:bob")).filter(({ key }) => key.startsWith("consent:"));
+    expect(approval?.value["scope"]).toBe("mcp");
+    await edit(store, approval?.key ?? "", { scope: "mcp admin" });
+    expect(await ask("mcp admin")).toBe("page");
   });
 });
 

@@ -51,7 +51,7 @@ export function createAssertedUsers({
         if (earlier?.refusedAt !== undefined && earlier.refusedAt >= asserted.issuedAt) return undefined;
         const stays =
           earlier !== undefined &&
-          proof.holds(earlier) &&
+          proof.holds(userId, earlier) &&
           standsBeside(earlier, asserted, clock.now(), settings.cookie.expirationSeconds);
         // It must outlive the token that is about to be given.
         const livesOn = (stored?.expiresAt ?? Infinity) > now + settings.lifetimes.accessToken;

@@ -49,7 +49,7 @@ async function forgetProvider({ records, snapshots, clock, keys }: EndUserDeps, 
     const now = epochSeconds(clock);
     const refused = refusedRecord(stored.value, now);
     // What others have changed gets no proof.
-    const value = proof.holds(stored.value) ? proof.add(refused) : refused;
+    const value = proof.holds(userId, stored.value) ? proof.add(refused) : refused;
     const put = await records.identities.put(userId, value, {
       ifVersion: stored.version,
       expiresAt: identityEnd(snapshots.current().settings, now),

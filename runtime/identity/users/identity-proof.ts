@@ -9,13 +9,13 @@ import { identityTags, type IdentityRecord, type SessionRecords } from "../ident
 export interface IdentityProof {
   /** The record with its proof, as it is stored. */
   add(record: IdentityRecord): IdentityRecord;
-  /** Whether nothing of the record was changed since. */
-  holds(record: IdentityRecord): boolean;
+  /** Whether nothing of the record was changed since. @param userId whose record it was found as: another's holds for nobody */
+  holds(userId: string, record: IdentityRecord): boolean;
   /**
    * "old": only an earlier shared secret says that nothing was changed, so the record must be stored again before that
    * secret is removed.
    */
-  stateOf(record: IdentityRecord): "changed" | "current" | "old";
+  stateOf(userId: string, record: IdentityRecord): "changed" | "current" | "old";
 }
 
 /** Over the record as a whole. */
@@ -26,14 +26,15 @@ export function createIdentityProof(keys: Keys): IdentityProof {
     const text = canonicalJson(content);
     return secrets.map((secret) => createHmac("sha256", secret).update(text).digest());
   };
-  const stateOf: IdentityProof["stateOf"] = (record) => {
+  const stateOf: IdentityProof["stateOf"] = (userId, record) => {
+    if (record.userId !== userId) return "changed";
     const shown = Buffer.from(record.proof ?? "", "base64url");
     const place = proofs(record).findIndex((proof) => proof.length === shown.length && timingSafeEqual(proof, shown));
     return place === -1 ? "changed" : place === 0 ? "current" : "old";
   };
   return {
     add: (record) => ({ ...record, proof: proofs(record)[0]?.toString("base64url") ?? "" }),
-    holds: (record) => stateOf(record) !== "changed",
+    holds: (userId, record) => stateOf(userId, record) !== "changed",
     stateOf,
   };
 }
@@ -45,7 +46,7 @@ export async function readProven(
   userId: string,
 ): Promise<StoredRecord<IdentityRecord> | undefined> {
   const stored = await records.identities.get(userId);
-  const state = stored && proof.stateOf(stored.value);
+  const state = stored && proof.stateOf(userId, stored.value);
   if (!stored || state === "changed") return undefined;
   if (state === "current") return stored;
   const { value, version: ifVersion, tags, expiresAt } = stored;

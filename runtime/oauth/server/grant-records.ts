@@ -162,6 +162,8 @@ export interface ConsentRecord {
   readonly audience: string;
   readonly metadataHash: string;
   readonly scope: string;
+  /** That this program wrote the scope; absent in what earlier versions wrote, which approves nothing. */
+  readonly proof?: string;
   /** Epoch seconds. */
   readonly grantedAt: number;
 }

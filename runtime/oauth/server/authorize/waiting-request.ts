@@ -1,5 +1,5 @@
 /** An authorization request that waits for a person, and what that person approved before. */
-import { createHmac } from "node:crypto";
+import { createHmac, timingSafeEqual } from "node:crypto";
 
 import type { Snapshot } from "../../../config/snapshot.ts";
 import type { Keys } from "../../../shared/keys.ts";
@@ -57,14 +57,17 @@ export function mayReach(waiting: Waiting, principal: Principal): boolean {
 
 /**
  * One approval covers one user, client, resource and version of the client's metadata. With each secret, the current one
- * first: whoever writes the store does not know under which key an approval of somebody else would be found.
+ * first: whoever writes the store does not know under which key an approval of somebody else would be found, nor what
+ * proves more scope in it.
  */
-function consentIds({ keys }: WaitingDeps, waiting: Waiting, principal: Principal): readonly string[] {
+function consentPlaces({ keys }: WaitingDeps, waiting: Waiting, principal: Principal) {
   const { clientId, audience, metadataHash } = waiting.request;
-  const text = JSON.stringify([principal.user.id, clientId, audience, metadataHash]);
-  return keys
-    .derive("remembered-consent")
-    .map((key) => consentKey(createHmac("sha256", key).update(text).digest("base64url")));
+  const about = [principal.user.id, clientId, audience, metadataHash];
+  return keys.derive("remembered-consent").map((secret) => {
+    const mac = (content: readonly string[]): string =>
+      createHmac("sha256", secret).update(JSON.stringify(content)).digest("base64url");
+    return { key: consentKey(mac(about)), proofOf: (scope: string) => mac([...about, scope]) };
+  });
 }
 
 async function findConsent(
@@ -72,9 +75,11 @@ async function findConsent(
   waiting: Waiting,
   principal: Principal,
 ): Promise<ConsentRecord | undefined> {
-  for (const key of consentIds(deps, waiting, principal)) {
-    const consent = await deps.store.get<ConsentRecord>(key);
-    if (consent) return consent.value;
+  for (const { key, proofOf } of consentPlaces(deps, waiting, principal)) {
+    const consent = (await deps.store.get<ConsentRecord>(key))?.value;
+    if (!consent) continue;
+    const [shown, due] = [Buffer.from(consent.proof ?? ""), Buffer.from(proofOf(consent.scope))];
+    if (shown.length === due.length && timingSafeEqual(shown, due)) return consent;
   }
   return undefined;
 }
@@ -91,9 +96,12 @@ export async function isRemembered(deps: WaitingDeps, waiting: Waiting, principa
 
 export async function remember(deps: WaitingDeps, waiting: Waiting, principal: Principal): Promise<void> {
   const { clientId, audience, metadataHash, scope } = waiting.request;
-  const [key = ""] = consentIds(deps, waiting, principal);
+  const [place] = consentPlaces(deps, waiting, principal);
+  if (!place) return;
   const earlier = await findConsent(deps, waiting, principal);
   const now = epochSeconds(deps.clock);
+  // What was approved before stays approved, when a client asks for one thing after the other.
+  const joined = earlier ? joinScopes(earlier.scope, scope) : scope;
   const consent: ConsentRecord = {
     schema: 1,
     userId: principal.user.id,
@@ -101,11 +109,11 @@ export async function remember(deps: WaitingDeps, waiting: Waiting, principal: P
     clientName: waiting.client.metadata.client_name ?? clientId,
     audience,
     metadataHash,
-    // What was approved before stays approved, when a client asks for one thing after the other.
-    scope: earlier ? joinScopes(earlier.scope, scope) : scope,
+    scope: joined,
+    proof: place.proofOf(joined),
     grantedAt: now,
   };
-  await deps.store.put(key, consent, {
+  await deps.store.put(place.key, consent, {
     expiresAt: now + CONSENT_SECONDS,
     tags: ownerTags(consent),
   });
