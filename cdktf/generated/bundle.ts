@@ -139,6 +139,11 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly idpClientAuth?: string;
   /**
+  * Push authorization requests to the provider (RFC 9126), also where its metadata do not require it. Required if the provider requires it of this client only (Keycloak: "Pushed authorization request required"). Default: `false`.
+  *
+  */
+  readonly idpPushRequests?: boolean | cdktf.IResolvable;
+  /**
   * Scopes requested at sign-in, exactly these. Without `offline_access` most providers give no refresh token; Google knows it not and wants `access_type: offline` and `prompt: consent` among `idp_request_params` instead. Ready settings of common providers: examples/identity-providers. Default: `openid, profile, email; and offline_access, unless the provider's metadata lists scopes without it`.
   *
   */
@@ -1889,6 +1894,11 @@ export interface BundleIdentityIssuersSignIn {
   */
   readonly clientAuth?: string;
   /**
+  * Push authorization requests to the provider (RFC 9126), also where its metadata do not require it. Required if the provider requires it of this client only (Keycloak: "Pushed authorization request required"). Default: `false`.
+  *
+  */
+  readonly pushRequests?: boolean | cdktf.IResolvable;
+  /**
   * What the page calls it on which people choose where to sign in. Default: the name of the entry
   *
   */
@@ -1943,6 +1953,7 @@ export function bundleIdentityIssuersSignInToTerraform(struct?: BundleIdentityIs
     client_key_wo: cdktf.stringToTerraform(struct!.clientKeyWo),
     client_key_wo_version: cdktf.numberToTerraform(struct!.clientKeyWoVersion),
     client_auth: cdktf.stringToTerraform(struct!.clientAuth),
+    push_requests: cdktf.booleanToTerraform(struct!.pushRequests),
     label: cdktf.stringToTerraform(struct!.label),
     scopes: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.scopes),
     groups_claim: cdktf.stringToTerraform(struct!.groupsClaim),
@@ -2031,6 +2042,12 @@ export function bundleIdentityIssuersSignInToHclTerraform(struct?: BundleIdentit
       isBlock: false,
       type: "simple",
       storageClassType: "string",
+    },
+    push_requests: {
+      value: cdktf.booleanToHclTerraform(struct!.pushRequests),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
     },
     label: {
       value: cdktf.stringToHclTerraform(struct!.label),
@@ -2146,6 +2163,10 @@ export class BundleIdentityIssuersSignInOutputReference extends cdktf.ComplexObj
       hasAnyValues = true;
       internalValueResult.clientAuth = this._clientAuth;
     }
+    if (this._pushRequests !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.pushRequests = this._pushRequests;
+    }
     if (this._label !== undefined) {
       hasAnyValues = true;
       internalValueResult.label = this._label;
@@ -2193,6 +2214,7 @@ export class BundleIdentityIssuersSignInOutputReference extends cdktf.ComplexObj
       this._clientKeyWo = undefined;
       this._clientKeyWoVersion = undefined;
       this._clientAuth = undefined;
+      this._pushRequests = undefined;
       this._label = undefined;
       this._scopes = undefined;
       this._groupsClaim = undefined;
@@ -2220,6 +2242,7 @@ export class BundleIdentityIssuersSignInOutputReference extends cdktf.ComplexObj
       this._clientKeyWo = value.clientKeyWo;
       this._clientKeyWoVersion = value.clientKeyWoVersion;
       this._clientAuth = value.clientAuth;
+      this._pushRequests = value.pushRequests;
       this._label = value.label;
       this._scopes = value.scopes;
       this._groupsClaim = value.groupsClaim;
@@ -2417,6 +2440,22 @@ export class BundleIdentityIssuersSignInOutputReference extends cdktf.ComplexObj
   // Temporarily expose input value. Use with caution.
   public get clientAuthInput() {
     return this._clientAuth;
+  }
+
+  // push_requests - computed: false, optional: true, required: false
+  private _pushRequests?: boolean | cdktf.IResolvable; 
+  public get pushRequests() {
+    return this.getBooleanAttribute('push_requests');
+  }
+  public set pushRequests(value: boolean | cdktf.IResolvable) {
+    this._pushRequests = value;
+  }
+  public resetPushRequests() {
+    this._pushRequests = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get pushRequestsInput() {
+    return this._pushRequests;
   }
 
   // label - computed: false, optional: true, required: false
@@ -11696,6 +11735,7 @@ export class Bundle extends cdktf.TerraformResource {
     this._idpClientKeyWo = config.idpClientKeyWo;
     this._idpClientKeyWoVersion = config.idpClientKeyWoVersion;
     this._idpClientAuth = config.idpClientAuth;
+    this._idpPushRequests = config.idpPushRequests;
     this._idpScopes = config.idpScopes;
     this._idpGroupsClaim = config.idpGroupsClaim;
     this._idpRequireEmailVerified = config.idpRequireEmailVerified;
@@ -12158,6 +12198,22 @@ export class Bundle extends cdktf.TerraformResource {
   // Temporarily expose input value. Use with caution.
   public get idpClientAuthInput() {
     return this._idpClientAuth;
+  }
+
+  // idp_push_requests - computed: false, optional: true, required: false
+  private _idpPushRequests?: boolean | cdktf.IResolvable; 
+  public get idpPushRequests() {
+    return this.getBooleanAttribute('idp_push_requests');
+  }
+  public set idpPushRequests(value: boolean | cdktf.IResolvable) {
+    this._idpPushRequests = value;
+  }
+  public resetIdpPushRequests() {
+    this._idpPushRequests = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpPushRequestsInput() {
+    return this._idpPushRequests;
   }
 
   // idp_scopes - computed: false, optional: true, required: false
@@ -12672,6 +12728,7 @@ export class Bundle extends cdktf.TerraformResource {
       idp_client_key_wo: cdktf.stringToTerraform(this._idpClientKeyWo),
       idp_client_key_wo_version: cdktf.numberToTerraform(this._idpClientKeyWoVersion),
       idp_client_auth: cdktf.stringToTerraform(this._idpClientAuth),
+      idp_push_requests: cdktf.booleanToTerraform(this._idpPushRequests),
       idp_scopes: cdktf.listMapper(cdktf.stringToTerraform, false)(this._idpScopes),
       idp_groups_claim: cdktf.stringToTerraform(this._idpGroupsClaim),
       idp_require_email_verified: cdktf.booleanToTerraform(this._idpRequireEmailVerified),
@@ -12862,6 +12919,12 @@ export class Bundle extends cdktf.TerraformResource {
         isBlock: false,
         type: "simple",
         storageClassType: "string",
+      },
+      idp_push_requests: {
+        value: cdktf.booleanToHclTerraform(this._idpPushRequests),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "boolean",
       },
       idp_scopes: {
         value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(this._idpScopes),

@@ -112,6 +112,12 @@ export interface GatewaySettings {
    */
   readonly idpClientAuth?: "client_secret_basic" | "client_secret_post" | "client_secret_jwt";
   /**
+   * Push authorization requests to the provider (RFC 9126), also where its metadata do not require it. Required if the
+   * provider requires it of this client only (Keycloak: "Pushed authorization request required").
+   * @default false
+   */
+  readonly idpPushRequests?: boolean | IResolvable;
+  /**
    * Scopes requested at sign-in, exactly these. Without `offline_access` most providers give no refresh token; Google
    * knows it not and wants `access_type: "offline"` and `prompt: "consent"` among `idpRequestParams` instead. Ready
    * settings of common providers: examples/identity-providers.
@@ -506,6 +512,12 @@ export interface IssuerSignIn {
    * @default - the first of these that the provider's metadata lists
    */
   readonly clientAuth?: "client_secret_basic" | "client_secret_post" | "client_secret_jwt";
+  /**
+   * Push authorization requests to the provider (RFC 9126), also where its metadata do not require it. Required if the
+   * provider requires it of this client only (Keycloak: "Pushed authorization request required").
+   * @default false
+   */
+  readonly pushRequests?: boolean | IResolvable;
   /**
    * What the page calls it on which people choose where to sign in.
    * @default - the name of the entry

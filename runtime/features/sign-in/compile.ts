@@ -10,7 +10,7 @@ import { type SecretSource, secretValues } from "../../settings/secret-spellings
 
 export function compileIdp(doc: SignInDoc, secrets: SecretSource): IdpSettings | undefined {
   if (doc.idp_provider_url === undefined || doc.idp_client_id === undefined) return undefined;
-  const { idp_groups_claim, idp_require_email_verified } = withDefaults(signInShape, doc);
+  const { idp_groups_claim, idp_push_requests, idp_require_email_verified } = withDefaults(signInShape, doc);
   return {
     label: doc.idp_label ?? new URL(doc.idp_provider_url).host,
     providerUrl: doc.idp_provider_url,
@@ -18,6 +18,7 @@ export function compileIdp(doc: SignInDoc, secrets: SecretSource): IdpSettings |
     clientSecret: secretValues(doc, "idp_client_secret", secrets)[0],
     clientKey: compileClientKey(doc, "idp_client_key", "idp_provider_url", secrets),
     clientAuth: doc.idp_client_auth,
+    pushesRequests: idp_push_requests,
     scopes: doc.idp_scopes,
     groupsClaim: idp_groups_claim,
     requireEmailVerified: idp_require_email_verified,
@@ -32,7 +33,7 @@ export function compileIdp(doc: SignInDoc, secrets: SecretSource): IdpSettings |
 export function compileIssuerSignIn(issuers: SignInEntries, secrets: SecretSource): readonly IdpSettings[] {
   return Object.entries(issuers).flatMap(([issuerName, { issuer, sign_in: doc, email_domains: domains }]) => {
     if (!doc) return [];
-    const { groups_claim, require_email_verified } = withDefaults(providerShape, doc);
+    const { groups_claim, push_requests, require_email_verified } = withDefaults(providerShape, doc);
     return {
       issuerName,
       label: doc.label ?? issuerName,
@@ -41,6 +42,7 @@ export function compileIssuerSignIn(issuers: SignInEntries, secrets: SecretSourc
       clientSecret: secretValues(doc, "client_secret", secrets)[0],
       clientKey: compileClientKey(doc, "client_key", `identity_issuers.${issuerName}.sign_in`, secrets),
       clientAuth: doc.client_auth,
+      pushesRequests: push_requests,
       scopes: doc.scopes,
       groupsClaim: groups_claim,
       requireEmailVerified: require_email_verified,

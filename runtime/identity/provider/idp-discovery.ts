@@ -9,7 +9,7 @@ import type { OperatorFetch } from "../../http/fetch/operator-fetch.ts";
 import type { SafeFetch } from "../../http/fetch/safe-fetch.ts";
 import { hashSecret } from "../../shared/keys.ts";
 import { steadyClock, type Clock } from "../../shared/clock.ts";
-import { detailOf, isWrongAddress } from "./idp-errors.ts";
+import { detailOf, isWrongAddress, settingsOf } from "./idp-errors.ts";
 
 export interface IdpDeps {
   /** Plain http to the provider is accepted. */
@@ -85,6 +85,19 @@ export function forGrants(configuration: openid.Configuration, settings: IdpSett
   // Outside development a provider at such an address was not discovered.
   if (metadata.issuer.startsWith("http:")) openid.allowInsecureRequests(grants);
   return grants;
+}
+
+/** Whether authorization requests are pushed (RFC 9126). @throws GatewayError `idp.misconfigured` */
+export function pushesRequests(configuration: openid.Configuration, settings: IdpSettings): boolean {
+  const metadata = configuration.serverMetadata();
+  if (metadata.require_pushed_authorization_requests === true) return true;
+  if (settings.pushesRequests !== true) return false;
+  if (metadata.pushed_authorization_request_endpoint !== undefined) return true;
+  const setting = settingsOf(settings).push;
+  throw new GatewayError(
+    "idp.misconfigured",
+    `Cannot push an authorization request: the provider has no endpoint for it; check ${setting}`,
+  );
 }
 
 /** A client whose authentication fails is answered with a challenge (RFC 6749 §5.2), for which the library skips the error in the body. */

@@ -116,13 +116,14 @@ function challengeText({ cause }: openid.WWWAuthenticateChallengeError, { sent }
 }
 
 /** What the settings of this provider are called. */
-function settingsOf({ issuerName, clientKey }: IdpSettings, redirectUri?: string): OAuthSettings {
+export function settingsOf({ issuerName, clientKey }: IdpSettings, redirectUri?: string): OAuthSettings {
   const prefix = issuerName === undefined ? "idp_" : `identity_issuers.${issuerName}.sign_in.`;
   return {
     client: clientKey
       ? `${prefix}client_id and ${prefix}client_key`
       : `${prefix}client_id, ${prefix}client_secret and ${prefix}client_auth`,
     scopes: `${prefix}scopes`,
+    push: `${prefix}push_requests`,
     parameters: `${prefix}request_params`,
     redirectUri: redirectUri ?? "the redirect URI of the gateway",
   };

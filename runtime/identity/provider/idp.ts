@@ -11,7 +11,7 @@ import * as openid from "openid-client";
 import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
-import { forGrants, type Discover } from "./idp-discovery.ts";
+import { forGrants, pushesRequests, type Discover } from "./idp-discovery.ts";
 import {
   detailOf,
   isDeniedRefresh,
@@ -56,7 +56,7 @@ export interface SignInChecks {
 }
 
 export interface IdentityProvider {
-  /** Where the browser goes to sign in; the request is pushed where the metadata want that (RFC 9126). @throws GatewayError */
+  /** Where the browser goes to sign in; the request is pushed where the metadata or the settings want that (RFC 9126). @throws GatewayError */
   authorizationUrl(settings: IdpSettings, checks: SignInChecks): Promise<string>;
   /**
    * @param query of the callback, as received, with its "?"
@@ -159,8 +159,7 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
         ...(checks.isOffline === true ? { prompt: "none" } : {}),
         ...(checks.loginHint === undefined ? {} : { login_hint: checks.loginHint }),
       };
-      if (configuration.serverMetadata().require_pushed_authorization_requests !== true)
-        return openid.buildAuthorizationUrl(configuration, parameters).href;
+      if (!pushesRequests(configuration, settings)) return openid.buildAuthorizationUrl(configuration, parameters).href;
       try {
         return (await openid.buildAuthorizationUrlWithPAR(forGrants(configuration, settings), parameters)).href;
       } catch (error) {

@@ -20,6 +20,8 @@ export interface OAuthSettings {
   readonly parameters: string;
   /** Which keeps `resource` (RFC 8707) out of requests; absent: this peer is sent none. */
   readonly resource?: string;
+  /** Which pushes authorization requests; absent: they cannot be pushed. */
+  readonly push?: string;
   /** The address to register at the server. */
   readonly redirectUri: string;
 }
@@ -102,7 +104,9 @@ export function settingToChange(
 ): string | undefined {
   const description = typeof text === "string" ? text.slice(0, MAX_HINTED) : "";
   if (/pushed[ _]authorization|\bPAR\b/i.test(description))
-    return "do not require pushed authorization requests (PAR) of this client at the server";
+    return of.push === undefined
+      ? "do not require pushed authorization requests (PAR) of this client at the server"
+      : `set ${of.push}`;
   if (error === "invalid_redirect_uri" || /redirect[ _]?ur[il]/i.test(description))
     return `register ${of.redirectUri} at the server`;
   if (/trusted hosts?\b|host not trusted/i.test(description))

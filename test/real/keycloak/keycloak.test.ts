@@ -214,13 +214,15 @@ describe("the gateway's client", () => {
     );
   });
 
-  test("is refused without a pushed request where it requires one, and the log says what to change", async () => {
-    const at = await start({ attributes: { "require.pushed.authorization.requests": "true" } });
+  test("pushes its requests where Keycloak requires that of this client; without the setting, the log names it", async () => {
+    const attributes = { "require.pushed.authorization.requests": "true" };
+    const pushing = await start({ attributes, settings: "idp_push_requests: true" });
+    expect((await pushing.signIn("alice")).page.status).toBe(200);
+    await pushing.close();
+    const at = await start({ attributes });
     const browser = createBrowser();
     const page = await browser.open(`${at.gateway.origin}/app/`);
     expect(page.status).toBe(502);
-    expect(at.reasonOf("a sign-in failed")).toMatch(
-      /; do not require pushed authorization requests \(PAR\) of this client/,
-    );
+    expect(at.reasonOf("a sign-in failed")).toMatch(/; set idp_push_requests$/);
   });
 });

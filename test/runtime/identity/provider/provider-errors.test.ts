@@ -88,7 +88,7 @@ describe("a sign-in at a provider that does not accept the gateway", () => {
     await start(answering(400, { error: "invalid_request", error_description }));
     const reason = await misconfigured();
     expect(reason).toContain(String.raw`not with [redacted].\u001b[2J`);
-    expect(reason).toMatch(/; do not require pushed authorization requests \(PAR\) of this client at the server$/);
+    expect(reason).toMatch(/; set idp_push_requests$/);
     expect(reason.length).toBeLessThan(600);
   });
 });
@@ -207,6 +207,27 @@ describe("a refresh that the provider answers for one user only", () => {
     expect(await refresh(alice)).toMatchObject({ ok: true });
     expect(await failed(dave, 400, "invalid_grant")).toBe("refused");
   });
+});
+
+test("a provider gets pushed requests where the setting says so, and one without an endpoint for them is named", async () => {
+  const fetch = createOperatorFetch();
+  let hasEndpoint = true;
+  await start({
+    settings: "idp_push_requests: true",
+    fetch: async (url, init) => {
+      const answer = await fetch(url, init);
+      if (hasEndpoint || !url.endsWith("/openid-configuration")) return answer;
+      const { pushed_authorization_request_endpoint: _, ...rest } = (await answer.json()) as Record<string, unknown>;
+      return Response.json(rest);
+    },
+  });
+  const { hops } = await bench.browser().open(`${APP}/`);
+  const asked = hops.map(({ url }) => new URL(url)).find(({ pathname }) => pathname === "/auth");
+  expect([...(asked?.searchParams.keys() ?? [])].toSorted()).toEqual(["client_id", "request_uri"]);
+  hasEndpoint = false;
+  bench.configure(benchConfig(`${bench.idp.issuer}/`, "idp_push_requests: true"));
+  expect((await bench.browser().open(`${APP}/`)).status).toBe(502);
+  expect(reasonOf("a sign-in failed")?.reason).toMatch(/no endpoint for it; check idp_push_requests$/);
 });
 
 test("a provider that requires pushed authorization requests gets them", async () => {
