@@ -1,6 +1,8 @@
 /** Records of one kind page by page, as what their owner makes of them. */
 import type { Store, StoredRecord } from "./store.ts";
 
+const LISTED_PAGE = 500;
+
 export interface PageOf<T> {
   readonly found: readonly T[];
   /** What `after` of the next page is; absent at the end. */
@@ -47,6 +49,17 @@ export async function* everyPage<R>(
     if (records.length < limit) return;
     after = records.at(-1)?.key;
   }
+}
+
+/** The same as one list, read by pages: the store and the event loop serve others in between. */
+export async function listByPages<R>(
+  store: Pick<Store, "page">,
+  prefix: string,
+  tag: string,
+): Promise<readonly StoredRecord<R>[]> {
+  const all: StoredRecord<R>[] = [];
+  for await (const records of everyPage<R>(store, prefix, LISTED_PAGE, tag)) all.push(...records);
+  return all;
 }
 
 /** The keys alone. */

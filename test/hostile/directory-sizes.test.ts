@@ -4,6 +4,8 @@
  */
 import { expect, test } from "vitest";
 
+import { SESSIONS_TAG } from "../../runtime/identity/identity-records.ts";
+import { type EndUserDeps, findUsersByEmail } from "../../runtime/identity/logout/end-user.ts";
 import { createListing } from "../../runtime/identity/directories/listing.ts";
 import { createMembers, MAX_GROUPS } from "../../runtime/identity/directories/members.ts";
 import { GROUP_SHAPE, readResource } from "../../runtime/identity/scim/attributes.ts";
@@ -80,6 +82,29 @@ test("records of 32 KiB: 16 requests for pages and for one address read them a f
   };
   await Promise.all(Array.from({ length: 16 }, (_, at) => (at % 2 === 0 ? first() : page())));
   expect(asked.mostRecords * asked.mostAtOnce).toBeLessThanOrEqual(50);
+});
+
+test("an issuer ends the access of an address that no user has: sessions are read by pages, not all at once", async () => {
+  const limits: number[] = [];
+  const total = 1200;
+  const page = async ({ prefix, limit, tag, after }: PageQuery): Promise<readonly StoredRecord<never>[]> => {
+    limits.push(limit);
+    expect(tag).toBe(SESSIONS_TAG);
+    const from = after === undefined ? 0 : Number(after.slice(prefix.length)) + 1;
+    return Array.from({ length: Math.min(limit, total - from) }, (_, at) => {
+      const value = { userId: `user-${(from + at) % 3}` } as never;
+      return { key: prefix + String(from + at).padStart(8, "0"), value, version: 1, tags: [] };
+    });
+  };
+  // No user has the tag of the address.
+  const list = async (tag: string): Promise<readonly never[]> => {
+    expect(tag).not.toBe(SESSIONS_TAG);
+    return [];
+  };
+  const identities = { get: async (id: string) => ({ value: { email: id === "user-1" ? "Ann@example.com" : "" } }) };
+  const deps = { store: { page, list }, records: { identities } } as unknown as EndUserDeps;
+  expect(await findUsersByEmail(deps, "ann@example.com")).toEqual(["user-1"]);
+  expect(limits).toEqual([500, 500, 500]);
 });
 
 test("a group, and a change of one, with 190,000 unknown names", () => {

@@ -5,6 +5,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import type { UserId } from "../../shared/user-id.ts";
 import type { Keys } from "../../shared/keys.ts";
 import { identityEnd, issuerOf, refusedRecord } from "../claims-record.ts";
+import { listByPages } from "../../store/page-of.ts";
 import { createIdentityProof } from "../users/identity-proof.ts";
 import {
   emailTag,
@@ -67,7 +68,7 @@ export async function findUsersByEmail(deps: EndUserDeps, email: string): Promis
   const found = tagged.filter(({ key, value }) => key.startsWith("identity:") && hasEmail(value));
   if (found.length > 0) return found.map(({ value }) => value.userId);
   // Older programs wrote no such tag: those who are signed in are looked at.
-  const sessions = await deps.store.list<SessionRecord>(SESSIONS_TAG);
+  const sessions = await listByPages<SessionRecord>(deps.store, "session:", SESSIONS_TAG);
   const users: UserId[] = [];
   for (const userId of new Set(sessions.map(({ value }) => value.userId))) {
     const identity = await deps.records.identities.get(userId);

@@ -1,5 +1,5 @@
 /** Living sessions, for the pages and commands that show and end them. */
-import { pageOf, type PageOf, type PageRequest } from "../../store/page-of.ts";
+import { listByPages, pageOf, type PageOf, type PageRequest } from "../../store/page-of.ts";
 import type { Store, StoredRecord } from "../../store/store.ts";
 import { createRecords, SESSIONS_TAG, userTag, type SessionRecord } from "../identity-records.ts";
 import type { Revocations } from "../interfaces.ts";
@@ -19,8 +19,8 @@ const PREFIX = "session:";
 
 /** @param userId only this user's; everybody's when absent */
 export async function listSessions(store: Store, userId?: string): Promise<readonly LivingSession[]> {
-  const records = await store.list<SessionRecord>(userId === undefined ? SESSIONS_TAG : userTag(userId));
-  return records.filter(({ key }) => key.startsWith(PREFIX)).map(toSession);
+  const tag = userId === undefined ? SESSIONS_TAG : userTag(userId);
+  return (await listByPages<SessionRecord>(store, PREFIX, tag)).map(toSession);
 }
 
 /** Of one user, where there may be many. */

@@ -2,7 +2,7 @@
 import type { Log } from "../../shared/log.ts";
 import { userTag } from "../../identity/identity-records.ts";
 import type { Revocations } from "../../identity/interfaces.ts";
-import { pageOf, type PageOf, type PageRequest } from "../../store/page-of.ts";
+import { listByPages, pageOf, type PageOf, type PageRequest } from "../../store/page-of.ts";
 import type { Store, StoredRecord } from "../../store/store.ts";
 import { endGrant } from "./grants/grants.ts";
 import { findGrant, GRANTS_TAG, type ConsentRecord, type GrantRecord } from "./grant-records.ts";
@@ -35,10 +35,8 @@ const GRANT = "grant:";
 const CONSENT = "consent:";
 
 export async function listGrants(store: Store, { userId, clientId }: AccessFilter): Promise<readonly LivingGrant[]> {
-  const records = await store.list<GrantRecord>(tagOf({ userId, clientId }));
-  return records
-    .filter(({ key, value }) => key.startsWith(GRANT) && (clientId === undefined || value.clientId === clientId))
-    .map(toGrant);
+  const records = await listByPages<GrantRecord>(store, GRANT, tagOf({ userId, clientId }));
+  return records.filter(({ value }) => clientId === undefined || value.clientId === clientId).map(toGrant);
 }
 
 /** Those of one user, or of one client; one of them is given. */

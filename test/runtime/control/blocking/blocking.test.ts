@@ -31,7 +31,7 @@ test("users are found by their address, in whatever case, with nobody else's ses
     const blocked = await blockTarget(deps, { kind: "user", name }, said);
     return {
       names: blocked.map((each) => each.name).toSorted(),
-      lists: calls.filter((call) => call === "list").length,
+      lists: calls.filter((call) => call === "list" || call === "page").length,
     };
   };
   const alice = await block("alice@EXAMPLE.com");
