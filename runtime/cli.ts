@@ -15,6 +15,7 @@ import { IMPORT_FORMATS } from "./tools/import-formats.ts";
 import type { CertificateFacts } from "./policy/facts.ts";
 import type { TranslateCommand } from "./kubernetes/translate-command.ts";
 import type { WatchCommand } from "./kubernetes/controller/watch-command.ts";
+import { printError, printLine } from "./tools/commands/output.ts";
 
 type ExplainCommand = ExplainOptions & { config: string; certificate?: string; invalidCertificate?: true };
 
@@ -22,7 +23,7 @@ type ExplainCommand = ExplainOptions & { config: string; certificate?: string; i
 export async function runCli(args: readonly string[]): Promise<number> {
   let exitCode = 0;
   const say = ({ ok, text }: { readonly ok: boolean; readonly text: string }): void => {
-    console.log(terminalText(text));
+    printLine(text);
     exitCode = ok ? 0 : 1;
   };
   const program = new Command("gateway")
@@ -104,7 +105,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
       const { EXPLAIN_EXIT, explainRequest } = await import("./tools/explain.ts");
       const { readSources } = await import("./control/bundle/sources.ts");
       const { text, answer } = explainRequest(await readSources([options.config]), options, certificate);
-      console.log(terminalText(text));
+      printLine(text);
       exitCode = EXPLAIN_EXIT[answer];
     });
 
@@ -143,7 +144,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .description("print the JSON Schema of configuration files, for editors")
     .action(async () => {
       const { configJsonSchema } = await import("./config/surfaces/json-schema.ts");
-      console.log(JSON.stringify(configJsonSchema(), null, 2));
+      printLine(JSON.stringify(configJsonSchema(), null, 2));
     });
 
   program
@@ -151,7 +152,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .description("print the reference of all settings as Markdown")
     .action(async () => {
       const { configReference } = await import("./config/surfaces/reference.ts");
-      console.log(configReference());
+      printLine(configReference());
     });
 
   const ingress = program.command("ingress").description("Kubernetes Ingresses as configuration");
@@ -177,7 +178,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
   addAdministration(program, (code) => void (exitCode = code));
   addPolicyCommands(program, (code) => void (exitCode = code));
   addAuditCommands(program, (code) => void (exitCode = code));
-  addTools(program, (code) => void (exitCode = code));
+  addTools(program, (code) => void (exitCode = code), printLine);
 
   program
     .command("import")
@@ -200,7 +201,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
       // Before anything is printed: a file that is there is somebody's.
       if (bootFile !== undefined && boot !== undefined) await writeNewFile(bootFile, boot);
       process.stdout.write(text);
-      console.error(terminalText(report));
+      printError(report);
       exitCode = ok ? 0 : 1;
     });
   withIngressOptions(ingress.command("watch"))
@@ -234,7 +235,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     // Commander has printed its own message; help and version arrive here too, with code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (!(error instanceof GatewayError)) throw error;
-    console.error(terminalText(errorText(error)));
+    printError(errorText(error));
     return 1;
   }
 }

@@ -126,6 +126,13 @@ test.each(Object.entries(PLACES))("%s stands in one place", (_what, { piece, fil
   expect(filesWith(piece)).toEqual([file]);
 });
 
+test("commands print through one writer", () => {
+  const commands = filesWith(/console\.(?:log|error)\(|std(?:out|err)\.write\(\w/).filter((file) =>
+    /^(?:cli\.ts|tools\/)/.test(file),
+  );
+  expect(commands).toEqual(["cli.ts", "tools/commands/output.ts"]);
+});
+
 test("of the hop-by-hop headers settings may name one", () => {
   const open = (parseErrorOf: (name: string) => string | undefined): string[] =>
     [...HOP_BY_HOP].filter((name) => parseErrorOf(name) === undefined);

@@ -233,9 +233,9 @@ test("createProviderLog() writes times with six digits: with three Terraform sho
   createProviderLog(
     (line) => lines.push(line),
     () => Date.UTC(2026, 0, 2, 3, 4, 5, 6),
-  ).warn({ a: 1 }, "careful");
+  ).warn({ a: 1 }, "careful\u009b2J");
   expect(lines).toEqual([
-    '{"@level":"warn","@message":"careful","@timestamp":"2026-01-02T03:04:05.006000Z","@module":"gateway","a":1}\n',
+    '{"@level":"warn","@message":"careful\\u009b2J","@timestamp":"2026-01-02T03:04:05.006000Z","@module":"gateway","a":1}\n',
   ]);
 });
 

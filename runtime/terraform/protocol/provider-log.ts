@@ -3,6 +3,8 @@
  *
  * Standard output belongs to the handshake line alone.
  */
+import { terminalText } from "../../shared/json/foreign-text.ts";
+
 export interface ProviderLog {
   debug(fields: LogFields, message: string): void;
   info(fields: LogFields, message: string): void;
@@ -18,7 +20,7 @@ export function createProviderLog(write: (line: string) => void, now: () => numb
     // Terraform reads exactly six digits of a second; with three it shows the whole line as raw text.
     const timestamp = new Date(now()).toISOString().replace("Z", "000Z");
     write(
-      `${JSON.stringify({ "@level": level, "@message": message, "@timestamp": timestamp, "@module": "gateway", ...fields })}\n`,
+      `${terminalText(JSON.stringify({ "@level": level, "@message": message, "@timestamp": timestamp, "@module": "gateway", ...fields }))}\n`,
     );
   };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };

@@ -5,7 +5,7 @@ import { endAccess, listGrants } from "../../oauth/server/list-access.ts";
 import { endSession, findSession, listSessions } from "../../identity/users/list-sessions.ts";
 import { emailsOf } from "../../identity/users/emails-of.ts";
 import { onlyOf, withAdministration, type Administration } from "./administration.ts";
-import { forEachNamed, printRows, timeText } from "./output.ts";
+import { forEachNamed, printError, printLine, printRows, timeText } from "./output.ts";
 
 export interface ListOptions {
   readonly config: string;
@@ -125,10 +125,10 @@ async function endEach(
   end: (id: string) => Promise<boolean>,
 ): Promise<number> {
   if (!ids) {
-    console.error(`Cannot choose what to end: name ids, or say --user${what === "grant" ? ", --client" : ""} or --all`);
+    printError(`Cannot choose what to end: name ids, or say --user${what === "grant" ? ", --client" : ""} or --all`);
     return 2;
   }
   const count = await forEachNamed(ids, what, end);
-  console.log(`${count} ${what}${count === 1 ? "" : "s"} ended`);
+  printLine(`${count} ${what}${count === 1 ? "" : "s"} ended`);
   return count === ids.length && count > 0 ? 0 : 1;
 }

@@ -3,6 +3,7 @@ import { readBoot } from "../../control/bundle/boot.ts";
 import { attempting, GatewayError } from "../../shared/errors.ts";
 import { copySqlite } from "../../store/sqlite/copy-sqlite.ts";
 import { sqlitePath } from "../../store/sqlite/sqlite-path.ts";
+import { printLine } from "./output.ts";
 
 /** @param file must not be there @returns exit code @throws GatewayError `config.invalid`, `store.backup` */
 export async function backUpStore(file: string, { config }: { readonly config: string }): Promise<number> {
@@ -14,6 +15,6 @@ export async function backUpStore(file: string, { config }: { readonly config: s
     throw new GatewayError("store.backup", message);
   }
   await attempting("store.backup", `Cannot back up into "${file}"`, () => copySqlite(path, file));
-  console.log(`Written: ${file}. It is of use only with the shared_secret of now.`);
+  printLine(`Written: ${file}. It is of use only with the shared_secret of now.`);
   return 0;
 }

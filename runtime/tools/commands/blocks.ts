@@ -21,7 +21,7 @@ import { readBlocks } from "../../identity/block-records.ts";
 import { emailsOf } from "../../identity/users/emails-of.ts";
 import { listServiceAccounts, serviceAccountUser } from "../../identity/tokens/service-accounts.ts";
 import { withAdministration, type Administration } from "./administration.ts";
-import { printRows } from "./output.ts";
+import { printError, printLine, printRows } from "./output.ts";
 
 export interface UnblockOptions {
   readonly config: string;
@@ -43,8 +43,8 @@ export function block(kind: string, name: string, options: BlockOptions): Promis
     const until = options.until === undefined ? undefined : readUntil(options.until, administration.clock);
     for (const named of await blockTarget(administration, target, { reason, until, by: userName() })) {
       const unknown = await unknownText(administration, named);
-      if (unknown !== undefined) console.error(`Note: ${unknown}; it is blocked all the same`);
-      console.log(`${textOf(named)} blocked ${endText(until)}, in every process within 2 s`);
+      if (unknown !== undefined) printError(`Note: ${unknown}; it is blocked all the same`);
+      printLine(`${textOf(named)} blocked ${endText(until)}, in every process within 2 s`);
     }
     return 0;
   });
@@ -55,10 +55,10 @@ export function unblock(kind: string, name: string, options: UnblockOptions): Pr
   const target = readTarget(kind, name, options.route);
   return withAdministration(options.config, async (administration) => {
     if ((await unblockTarget(administration, target)).length === 0) {
-      console.error(`${textOf(target)} is not blocked`);
+      printError(`${textOf(target)} is not blocked`);
       return 1;
     }
-    console.log(`${textOf(target)} no longer blocked, in every process within 2 s`);
+    printLine(`${textOf(target)} no longer blocked, in every process within 2 s`);
     return 0;
   });
 }

@@ -3,7 +3,7 @@ import { digestOf } from "../../shared/canonical-json.ts";
 import { listDevices, removeDevice, setApproval, type LivingDevice } from "../../identity/devices/devices.ts";
 import { emailsOf } from "../../identity/users/emails-of.ts";
 import { onlyOf, withAdministration, type Administration } from "./administration.ts";
-import { forEachNamed, printRows, timeText } from "./output.ts";
+import { forEachNamed, printError, printLine, printRows, timeText } from "./output.ts";
 
 export interface DeviceListOptions {
   readonly config: string;
@@ -58,7 +58,7 @@ export function approveDevices(ids: readonly string[], options: DeviceApproveOpt
           after: isApproved ? "approved" : "not approved",
         });
       }
-      console.log(`device ${device.proof.id} ${changed ? done : `was ${done} already`}`);
+      printLine(`device ${device.proof.id} ${changed ? done : `was ${done} already`}`);
     }),
   );
 }
@@ -67,7 +67,7 @@ export function approveDevices(ids: readonly string[], options: DeviceApproveOpt
 export function revokeDevices(ids: readonly string[], options: DeviceListOptions): Promise<number> {
   const isByUser = options.user !== undefined;
   if (ids.length > 0 === isByUser) {
-    console.error("Cannot choose what to end: name ids, or say --user");
+    printError("Cannot choose what to end: name ids, or say --user");
     return Promise.resolve(2);
   }
   return withAdministration(options.config, async (administration) => {
@@ -76,9 +76,9 @@ export function revokeDevices(ids: readonly string[], options: DeviceListOptions
       await removeDevice(administration, device);
       const target = `device ${device.proof.id} of ${device.device.userId}`;
       await administration.record({ action: "revoke", target, before: digestOf(device.device), after: null });
-      console.log(`device ${device.proof.id} ended`);
+      printLine(`device ${device.proof.id} ended`);
     });
-    if (chosen.length === 0) console.error("There is no device of this user");
+    if (chosen.length === 0) printError("There is no device of this user");
     return chosen.length === 0 ? 1 : code;
   });
 }

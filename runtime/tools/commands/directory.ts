@@ -16,7 +16,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { isIssuerName } from "../../shared/user-id.ts";
 import { everyPage } from "../../store/page-of.ts";
 import { type Administration, withAdministration } from "./administration.ts";
-import { printRows, timeText } from "./output.ts";
+import { printError, printLine, printRows, timeText } from "./output.ts";
 
 export interface DirectoryOptions {
   readonly config: string;
@@ -89,7 +89,7 @@ export function printDirectoryGroups(directory: string, options: DirectoryGroupO
         (await users.find(directory, "externalId", options.user)) ??
         (await users.get(directory, options.user));
       if (!user) {
-        console.error(`There is no user ${JSON.stringify(options.user)} in ${directory}`);
+        printError(`There is no user ${JSON.stringify(options.user)} in ${directory}`);
         return 1;
       }
       for (const id of await members.groupsOf(directory, user.id)) {
@@ -107,7 +107,7 @@ export function forgetDirectory(directory: string, { config }: DirectoryOptions)
   return withAdministration(config, async ({ config: { settings }, store, record }) => {
     checkName(directory);
     if (settings.directories?.[directory] !== undefined) {
-      console.error(`${directory} is in the configuration: take it away there first, or its provider fills it again`);
+      printError(`${directory} is in the configuration: take it away there first, or its provider fills it again`);
       return 1;
     }
     let deleted = 0;
@@ -118,11 +118,11 @@ export function forgetDirectory(directory: string, { config }: DirectoryOptions)
       }
     }
     if (deleted === 0) {
-      console.error(`Nothing is kept of ${directory}`);
+      printError(`Nothing is kept of ${directory}`);
       return 1;
     }
     await record({ action: "forget", target: `directory ${directory}`, after: null });
-    console.log(`${deleted} records of users, groups, memberships and names of ${directory} deleted`);
+    printLine(`${deleted} records of users, groups, memberships and names of ${directory} deleted`);
     return 0;
   });
 }

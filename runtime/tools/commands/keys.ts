@@ -12,7 +12,7 @@ import { terminalText } from "../../shared/json/foreign-text.ts";
 import { createKeys, secretIds } from "../../shared/keys.ts";
 import type { Need } from "../keys/needs.ts";
 import { type KeyState, readKeyState, type SecretState } from "../keys/state.ts";
-import { printRows, timeText } from "./output.ts";
+import { printLine, printRows, timeText } from "./output.ts";
 
 export interface KeyOptions {
   readonly config: string;
@@ -32,7 +32,7 @@ const NOT_YET = 3;
 export async function printKeys({ config, json }: KeyOptions): Promise<number> {
   const state = await readKeyState(config);
   if (json === true) {
-    console.log(terminalText(JSON.stringify(state, null, 2)));
+    printLine(JSON.stringify(state, null, 2));
     return 0;
   }
   const { length } = state.processes;
@@ -45,13 +45,13 @@ export async function printKeys({ config, json }: KeyOptions): Promise<number> {
     "needed by": needs.map(needText).join(", "),
   }));
   printRows(secrets, false, "");
-  console.log("");
+  printLine("");
   printRows(
     state.publicKeys.map(({ use, id, role, secret = "" }) => ({ "public key": use, role, from: secret, id })),
     false,
     "",
   );
-  for (const id of state.silent) console.log(`\n${terminalText(id)} does not say which secrets it has`);
+  for (const id of state.silent) printLine(`\n${terminalText(id)} does not say which secrets it has`);
   return 0;
 }
 
@@ -59,7 +59,7 @@ export async function printKeys({ config, json }: KeyOptions): Promise<number> {
 export async function rotateKeys({ config, new: file }: RotateOptions): Promise<number> {
   const state = await readKeyState(config);
   const { text, isDone } = file === undefined ? nextStep(state) : await begin(state, file);
-  console.log(terminalText(text));
+  printLine(text);
   return isDone ? 0 : NOT_YET;
 }
 

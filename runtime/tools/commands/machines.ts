@@ -16,7 +16,7 @@ import {
   mintServiceAccountToken,
 } from "../../identity/tokens/service-accounts.ts";
 import { withAdministration, type Administration } from "./administration.ts";
-import { forEachNamed, printRows, timeText } from "./output.ts";
+import { forEachNamed, printError, printLine, printRows, timeText } from "./output.ts";
 
 export interface ClientOptions {
   readonly config: string;
@@ -57,7 +57,7 @@ export function makeClient(options: ClientOptions): Promise<number> {
     const { clientId, secret } = made;
     const after = await clientDigest(administration, clientId);
     await administration.record({ action: "create", target: `client ${clientId}`, before: null, after });
-    console.log(
+    printLine(
       JSON.stringify({ client_id: clientId, ...(secret === undefined ? {} : { client_secret: secret }) }, null, 2),
     );
     return 0;
@@ -89,7 +89,7 @@ export function revokeClients(ids: readonly string[], options: { readonly config
       const before = await clientDigest(administration, id);
       const existed = (await endClient(administration, id)) || id.startsWith("https://");
       if (existed) await administration.record({ action: "revoke", target: `client ${id}`, before, after: null });
-      if (existed) console.log(`client ${id} ended, with everything under it`);
+      if (existed) printLine(`client ${id} ended, with everything under it`);
       return existed;
     });
     return found === ids.length ? 0 : 1;
@@ -133,8 +133,8 @@ export function makeServiceAccount(options: ServiceAccountOptions): Promise<numb
     }
     const after = digestOf(made.record);
     await record({ action: "create", target: `service account ${name}`, before: null, after });
-    console.error(`user "service-account:${name}", good until ${timeText(expiresAt)}; the token is shown only now`);
-    console.log(mintServiceAccountToken(externalTokens, made, audience, expiresAt));
+    printError(`user "service-account:${name}", good until ${timeText(expiresAt)}; the token is shown only now`);
+    printLine(mintServiceAccountToken(externalTokens, made, audience, expiresAt));
     return 0;
   });
 }
@@ -166,7 +166,7 @@ export function revokeServiceAccounts(names: readonly string[], options: { reado
       await endServiceAccount(administration, account.key.slice("service-account:".length));
       const target = `service account ${account.value.name}`;
       await administration.record({ action: "revoke", target, before: digestOf(account.value), after: null });
-      console.log(`service account ${account.value.name} ended`);
+      printLine(`service account ${account.value.name} ended`);
       return true;
     });
     return found === names.length ? 0 : 1;

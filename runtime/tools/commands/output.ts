@@ -2,18 +2,27 @@
 import { terminalText } from "../../shared/json/foreign-text.ts";
 import { visibleText } from "../../shared/json/visible-text.ts";
 
+/** What commands say goes through these two: user ids and names are what others chose, and must not steer the terminal. */
+export function printLine(text: string): void {
+  console.log(terminalText(text));
+}
+
+export function printError(text: string): void {
+  console.error(terminalText(text));
+}
+
 export type Row = Readonly<Record<string, string | number | undefined>>;
 
 /** @param isJson one JSON array; otherwise columns, or `none` when there is nothing */
 export function printRows(rows: readonly Row[], isJson: boolean, none: string): void {
-  if (isJson) return console.log(terminalText(JSON.stringify(rows, null, 2)));
+  if (isJson) return printLine(JSON.stringify(rows, null, 2));
   const [first] = rows;
-  if (!first) return console.log(none);
+  if (!first) return printLine(none);
   const names = Object.keys(first);
   const lines = [names, ...rows.map((row) => names.map((name) => show(row[name])))];
   const widths = names.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
   for (const line of lines) {
-    console.log(
+    printLine(
       line
         .map((cell, column) => cell.padEnd(widths[column] ?? 0))
         .join("  ")
@@ -31,7 +40,7 @@ export async function forEachNamed(
   let found = 0;
   for (const name of names) {
     if (await act(name)) found += 1;
-    else console.error(`There is no ${what} ${JSON.stringify(name)}`);
+    else printError(`There is no ${what} ${JSON.stringify(name)}`);
   }
   return found;
 }

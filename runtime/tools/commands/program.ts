@@ -1,11 +1,11 @@
 /** The administrator's commands: words and options; what they do is in the files beside. */
-import { terminalText } from "../../shared/json/foreign-text.ts";
 import type { Command } from "commander";
 
 import type { AuditOptions } from "../audit/command.ts";
 import type { ReplayOptions } from "../replay/command.ts";
 import type { RecordsIo } from "./records.ts";
 import type { DiffOptions } from "../diff/command.ts";
+import { printError, printLine } from "./output.ts";
 
 // Loaded by the command that needs them: `--help` and the other commands open no databases.
 const access = () => import("./access.ts");
@@ -226,8 +226,8 @@ export function addAuditCommands(program: Command, exit: (code: number) => void)
       options,
       process.stderr,
     );
-    if (isProblem) console.error(terminalText(text));
-    else console.log(terminalText(text));
+    if (isProblem) printError(text);
+    else printLine(text);
     exit(exitCode);
   };
   onFiles(
@@ -262,8 +262,8 @@ export function addPolicyCommands(program: Command, exit: (code: number) => void
     .action(async (old: string, next: string, options: DiffOptions) => {
       const { diffConfigurations, DIFF_EXIT } = await import("../diff/command.ts");
       const { text, answer } = await diffConfigurations(old, next, options);
-      if (answer === "problem") console.error(terminalText(text));
-      else console.log(terminalText(text));
+      if (answer === "problem") printError(text);
+      else printLine(text);
       exit(DIFF_EXIT[answer]);
     });
   program
@@ -281,7 +281,7 @@ export function addPolicyCommands(program: Command, exit: (code: number) => void
     .action(async (options: ReplayOptions) => {
       const { replayWithProgress } = await import("../replay/command.ts");
       const { text, exitCode } = await replayWithProgress(options, process.env, process.stderr);
-      console.log(terminalText(text));
+      printLine(text);
       exit(exitCode);
     });
 }

@@ -16,6 +16,7 @@ import { silentLog } from "../../shared/log.ts";
 import { systemClock } from "../../shared/clock.ts";
 import { commandUser } from "./administration.ts";
 import { openRecords } from "../../record-kinds.ts";
+import { printError } from "./output.ts";
 
 export interface RollbackResult {
   readonly ok: boolean;
@@ -48,7 +49,7 @@ async function withPublisher<T>(config: string, use: (publisher: Publisher) => P
       () => ({ env: process.env, sealing }),
       () => kept.read(),
     );
-    const onError = (error: GatewayError): void => console.error(error.message);
+    const onError = (error: GatewayError): void => printError(error.message);
     const record =
       settings.audit || settings.console ? recordPublished({ store, clock: systemClock, onError }) : undefined;
     return await use(createPublisher({ store, validate, clock: systemClock, record }));

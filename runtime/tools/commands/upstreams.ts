@@ -1,7 +1,7 @@
 /** `gateway upstreams …`: what gateways have learned about the upstreams of MCP server routes, and having it learned again. */
 import { forgetNeed, listNeeds, needText } from "../../oauth/client/learned-needs.ts";
 import { withAdministration } from "./administration.ts";
-import { forEachNamed, printRows, timeText } from "./output.ts";
+import { forEachNamed, printLine, printRows, timeText } from "./output.ts";
 
 /** @returns exit code */
 export function printUpstreams(options: { readonly config: string; readonly json?: boolean }): Promise<number> {
@@ -24,7 +24,7 @@ export function forgetUpstreams(routes: readonly string[], options: { readonly c
       if (!(await forgetNeed(store, route))) return false;
       const target = `what is known of the upstream of ${route}`;
       await record({ action: "forget", target, before: before ? needText(before) : null, after: null });
-      console.log(`${route}: forgotten, gateways find it out again`);
+      printLine(`${route}: forgotten, gateways find it out again`);
       return true;
     });
     return found === routes.length ? 0 : 1;

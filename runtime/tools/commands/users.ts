@@ -15,6 +15,7 @@ import { createKeys } from "../../shared/keys.ts";
 import { isNamedByEmail } from "../../shared/user-id.ts";
 import { type Administration, withAdministration } from "./administration.ts";
 import { checkErasable, eraseLines } from "./erase-lines.ts";
+import { printLine } from "./output.ts";
 
 export interface ForgetOptions {
   readonly config: string;
@@ -52,23 +53,23 @@ export function forgetUser(named: string, { config, records = [] }: ForgetOption
       for (const { key } of await store.list(userTag(id))) if (!key.startsWith(IDENTITY)) await store.delete(key);
       await store.deleteByTag(draftsTag(id));
     }
-    console.log(`${ended} records of sessions, grants, connections, devices and approvals ended and deleted`);
+    printLine(`${ended} records of sessions, grants, connections, devices and approvals ended and deleted`);
     const actionId = (await recordAs({ action: "forget", target: `user ${digest}`, after: null })) ?? digest;
     const names = { ids, emails: [...emails] };
     if (place?.kind === "sqlite" && place.isTemporary) {
-      console.log("records that gateways keep in memory go when they are restarted");
+      printLine("records that gateways keep in memory go when they are restarted");
     } else if (place) {
       await delay(SETTLE_MS);
-      console.log(`${await forgetRecords({ place }, names)} records deleted from the record store`);
+      printLine(`${await forgetRecords({ place }, names)} records deleted from the record store`);
     }
     const [seed] = keys.derive("audit-signing");
     const signer = createNoteSigner(AUDIT_KEY_NAME, seed as Buffer);
     for (const file of records) {
-      console.log(`${file}: ${await eraseLines(file, { names, actionId, signer })} lines erased`);
+      printLine(`${file}: ${await eraseLines(file, { names, actionId, signer })} lines erased`);
     }
     // At last: it alone tells which ids and addresses are theirs, which the next run asks should this one fail.
     for (const id of ids) await store.deleteByTag(userTag(id));
-    console.log(`forgotten as ${actionId}, ${digest}`);
+    printLine(`forgotten as ${actionId}, ${digest}`);
     return 0;
   });
 }

@@ -6,20 +6,20 @@ import type { ToolsOptions, ToolsOutcome } from "./lock.ts";
 /** Exit code, as that of `gateway diff`. */
 const DIFFERENT = 3;
 
-/** @param exit takes the exit code of the command that ran */
-export function addTools(program: Command, exit: (code: number) => void): void {
+/** @param exit takes the exit code of the command that ran @param print what servers wrote is in it */
+export function addTools(program: Command, exit: (code: number) => void, print: (text: string) => void): void {
   const tools = program.command("tools").description("the tools of MCP servers as they were reviewed, and as they are");
   withOptions(tools.command("lock"), "[file]", "written; other servers in it stay as they are")
     .description("write the tools that servers list, whole, into a file to review, to commit, and to hold them to")
     .action(async (file: string, options: ToolsOptions) =>
-      exit(await run(({ lockTools }) => lockTools(file, options), 0)),
+      exit(await run(({ lockTools }) => lockTools(file, options), 0, print)),
     );
   withOptions(tools.command("diff"), "[lock]", "what was reviewed")
     .description(
       "say what servers list otherwise than the lock has it; exit status 0: nothing, 3: something, 1: cannot tell",
     )
     .action(async (lock: string, options: ToolsOptions) =>
-      exit(await run(({ diffTools }) => diffTools(lock, options), DIFFERENT)),
+      exit(await run(({ diffTools }) => diffTools(lock, options), DIFFERENT, print)),
     );
 }
 
@@ -35,8 +35,9 @@ function withOptions(command: Command, name: string, what: string): Command {
 async function run(
   work: (module: typeof import("./lock.ts")) => Promise<ToolsOutcome>,
   ifDiffers: 0 | typeof DIFFERENT,
+  print: (text: string) => void,
 ): Promise<number> {
   const { text, differs } = await work(await import("./lock.ts"));
-  console.log(text);
+  print(text);
   return differs ? ifDiffers : 0;
 }

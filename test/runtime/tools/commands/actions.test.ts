@@ -191,6 +191,15 @@ describe("commands, in this order", () => {
     expect(await takeActions()).toEqual(leaves ? [{ ...leaves(), by }] : []);
   });
 
+  test("the name of a user does not steer the terminal", async () => {
+    const name = "issuer:p/\u009b2J\u202ex";
+    await block("user", name, { config });
+    await unblock("user", name, { config });
+    await takeActions();
+    expect(printed.join("\n")).toContain("\\u009b2J\\u202ex");
+    expect(printed.join("\n")).not.toMatch(/[\u009b\u202e]/);
+  });
+
   test("no secret stands in an action, and no two digests are alike but those of one record", async () => {
     await makeAndKeep();
     const [made] = await takeActions();
