@@ -1,7 +1,7 @@
 /** Guards that no exchange of the fault injection reaches for certain, by the reason why. */
 export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
   "a task, which runs when its time comes: test/runtime/shared/faults/guard.test.ts has what task() does": [
-    "identity/sign-in/sign-out.ts the revocation of a user's offline tokens",
+    "identity/identity.ts the revocation of a user's offline tokens",
     "audit/chain/places.ts the place of the audit",
     "audit/record-writer.ts the write of records",
     "audit/record-writer.ts the write of records #2",
