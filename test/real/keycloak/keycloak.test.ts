@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type Browser, createBrowser } from "../../support/browser.ts";
 import { within2s } from "../../support/promised.ts";
 import { type Keycloak, startKeycloak } from "./keycloak.ts";
-import { type KeycloakWorld, type RealmOptions, SECRET, startWorld } from "./world.ts";
+import { type KeycloakWorld, PASSWORD, type RealmOptions, SECRET, startWorld } from "./world.ts";
 
 let keycloak: Keycloak;
 let world: KeycloakWorld | undefined;
@@ -43,6 +43,9 @@ describe("a sign-in", () => {
     });
     const other = await browser.open(`${at.issuer}/protocol/openid-connect/auth?${query.toString()}`, wiki);
     expect([other.left, new URL(other.url).searchParams.has("code")]).toEqual([true, true]);
+    // The hint of the sign-out is the ID token of a refresh.
+    at.advance(OVERDUE_MS);
+    expect(await at.status(browser)).toBe(200);
     const bye = await at.signOut(browser);
     expect([bye.status, new URL(bye.url).pathname]).toEqual([200, "/.gateway/signed_out"]);
     expect(await at.sessions("alice")).toBe(0);
@@ -76,6 +79,37 @@ describe("a sign-in", () => {
     at.advance(OVERDUE_MS);
     expect(await at.status(browser)).toBe(200);
   });
+});
+
+test("an access token is accepted as a bearer token with an audience mapper, and not without one", async () => {
+  const at = await start({
+    client: { directAccessGrantsEnabled: true },
+    settings: "bearer_token_format: idp_access_token\nidp_access_token_allowed_audiences: [gateway]",
+  });
+  const call = async (): Promise<number> => {
+    const answer = await fetch(`${at.issuer}/protocol/openid-connect/token`, {
+      method: "POST",
+      body: new URLSearchParams({
+        grant_type: "password",
+        client_id: "gateway",
+        client_secret: SECRET,
+        username: "alice",
+        password: PASSWORD,
+        scope: "openid",
+      }),
+    });
+    const { access_token: token } = (await answer.json()) as { readonly access_token: string };
+    const headers = { accept: "application/json", authorization: `Bearer ${token}` };
+    return (await fetch(`${at.gateway.origin}/app/`, { headers })).status;
+  };
+  expect(await call()).toBe(401);
+  await at.admin("POST", `/clients/${at.client}/protocol-mappers/models`, {
+    name: "audience",
+    protocol: "openid-connect",
+    protocolMapper: "oidc-audience-mapper",
+    config: { "included.client.audience": "gateway", "access.token.claim": "true" },
+  });
+  expect(await call()).toBe(200);
 });
 
 describe("logout at Keycloak", () => {
