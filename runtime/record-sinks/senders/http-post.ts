@@ -75,18 +75,21 @@ async function exchange(begin: () => ClientRequest, body: string): Promise<Poste
 
 function answerOf(request: ClientRequest, body: string): Promise<Posted> {
   return new Promise((resolve, reject) => {
-    request.on("error", reject);
+    let answer: Posted | undefined;
+    // Its status says whether it took the batch, however the rest ends: one whose body never ends would get it for ever.
+    request.on("error", (error) => (answer ? resolve(answer) : reject(error)));
     // Unheard, such an answer would end the request without an error, and nobody would be told.
     request.on("upgrade", (response, socket) => {
       socket.destroy();
       resolve({ status: response.statusCode ?? 0, retryAfterMs: undefined, body: "" });
     });
     request.on("response", (response) => {
-      // Its status says whether it took the batch, however the rest ends.
-      const said = readBody(response).catch(() => "");
-      void said.then((text) => {
-        resolve({ status: response.statusCode ?? 0, retryAfterMs: retryAfter(response), body: text });
-      });
+      const head = { status: response.statusCode ?? 0, retryAfterMs: retryAfter(response), body: "" };
+      answer = head;
+      void readBody(response).then(
+        (body) => resolve({ ...head, body }),
+        () => resolve(head),
+      );
     });
     request.end(body);
   });

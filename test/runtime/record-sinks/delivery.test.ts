@@ -1,13 +1,15 @@
 /** Records reach a real HTTP receiver: in order, at least once, however it answers, and within bounds. */
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { readdirSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import type { SinkTarget } from "../../../runtime/features/records/compiled.ts";
+import { createPoster } from "../../../runtime/record-sinks/senders/http-post.ts";
 import { POLL_MS } from "../../support/limits.ts";
 import { type HostileServer, startHostileServer } from "../../support/hostile-server.ts";
-import { copies, FAST, makeSpool, openTestSink, sinkOptions } from "../../support/record-sinks.ts";
+import { copies, FAST, makeSpool, NO_TLS, openTestSink, sinkOptions } from "../../support/record-sinks.ts";
 
 const SECRET = "secret-of-the-header";
 
@@ -105,6 +107,20 @@ describe("a receiver", () => {
     ]);
     const told = JSON.stringify([log, sink.status()]);
     for (const secret of [SECRET, "secret-of-the-address", "repeats"]) expect(told).not.toContain(secret);
+  });
+
+  test("that says it took them and does not end its answer has taken them", async () => {
+    receiver.answer((_request, response) => void response.writeHead(202).write("more follows"));
+    const poster = createPoster({ url: receiver.origin, headers: {}, tls: NO_TLS, timeoutMs: POLL_MS });
+    const giveUp = new AbortController();
+    const onHead = (): void => void setImmediate(() => giveUp.abort());
+    subscribe("http.client.response.finish", onHead);
+    try {
+      expect(await poster.post("{}\n", giveUp.signal)).toMatchObject({ status: 202, body: "" });
+    } finally {
+      unsubscribe("http.client.response.finish", onHead);
+      poster.close();
+    }
   });
 
   test("that is not there holds nobody up, and records wait", async () => {
