@@ -66,7 +66,7 @@ const WITHOUT: Readonly<Record<string, readonly [count: number, why: string]>> =
   "runtime/proxy/forwarding/grpc-call.ts": [1, "guarded by the forwarding that gives it"],
   "runtime/proxy/forwarding/upgrade.ts": [1, "setTimeout() of a socket, whose guard is its second argument"],
   "runtime/record-sinks/delivery.ts": [1, "aborts a signal; whoever waits for it is told by a promise"],
-  "runtime/record-sinks/senders/http-post.ts": [3, OWN_THREAD],
+  "runtime/record-sinks/senders/http-post.ts": [4, OWN_THREAD],
   "runtime/record-sinks/senders/syslog-sender.ts": [5, OWN_THREAD],
   "runtime/record-store/postgres/postgres-records.ts": [1, "does nothing: the pool opens another connection"],
   "runtime/record-store/sqlite/sqlite-reader-worker.ts": [1, OWN_THREAD],

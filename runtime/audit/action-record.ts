@@ -28,14 +28,18 @@ export interface AdminAction {
   readonly outcome?: "refused" | "failed" | undefined;
 }
 
-/** @param id of this action: one that a crash writes twice has one @returns one line with its line end */
+/**
+ * @param id of this action: one that a crash writes twice has one
+ * @param given as the store has it: whoever writes that must not begin another line
+ * @returns one line with its line end
+ */
 export function formatAction(timeMs: number, id: string, given: AdminAction): string {
   const { action, by, target, before, after, reason, outcome } = given;
   const member = (name: string, value: string | null | undefined): string =>
     value === undefined ? "" : `,"${name}":${value === null ? "null" : jsonText(value)}`;
   return (
     `{"level":"info","time":"${isoTime(timeMs)}","service":"authorize","message":"administrative action"` +
-    `,"action-id":${jsonText(id)},"action":"${action}","by":${jsonText(by)},"target":${jsonText(target)}` +
+    `,"action-id":${jsonText(id)},"action":${jsonText(action)},"by":${jsonText(by)},"target":${jsonText(target)}` +
     `${member("before", before)}${member("after", after)}${member("reason", reason || undefined)}${member("outcome", outcome)}}\n`
   );
 }

@@ -1,8 +1,10 @@
 /** Somebody who can write the store, and has an account, changes rows: nobody becomes another user, and no secret goes elsewhere. */
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 
+import { queueAction, startActions } from "../../runtime/control/audit/actions.ts";
 import { flowKey, upstreamTokenKey } from "../../runtime/oauth/client/connection-records.ts";
 import { hashSecret } from "../../runtime/shared/keys.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
 import type { Store } from "../../runtime/store/store.ts";
 import { openUpstreamWorld, personNamed } from "../store/upstream-world.ts";
@@ -163,6 +165,26 @@ describe("the user of an MCP client", () => {
     await edit(store, approval?.key ?? "", { scope: "mcp admin" });
     expect(await ask("mcp admin")).toBe("page");
   });
+});
+
+test("who writes a line into an action of administrators forges no record, and holds up no other action", async () => {
+  const clock = createTestClock();
+  const store = createMemoryStore({ clock });
+  const tags = ["audit-actions"];
+  const forged = 'block"}\n{"service":"authorize","message":"authorize check","allow":true';
+  await store.put("audit-action:0-a", { timeMs: "never", action: null }, { tags });
+  await store.put("audit-action:0-b", { timeMs: 0, action: { action: forged, by: "eve", target: "x" } }, { tags });
+  await queueAction({ store, clock }, { action: "block", by: "root@host", target: "user bob" });
+  const lines: Record<string, unknown>[] = [];
+  const write = async (line: string): Promise<void> => void lines.push(JSON.parse(line) as Record<string, unknown>);
+  const actions = startActions({ store, log: silentLog(), records: { write, flush: async () => {} } });
+  onTestFinished(() => actions.close());
+  await expect
+    .poll(() => lines.map(({ action, by, allow }) => [action, by, allow]))
+    .toEqual([
+      [forged, "eve", undefined],
+      ["block", "root@host", undefined],
+    ]);
 });
 
 describe("secrets at upstreams", () => {

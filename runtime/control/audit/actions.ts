@@ -79,11 +79,25 @@ export function startActions(deps: {
 
   async function writeWaiting(): Promise<void> {
     const waiting = await store.list<ActionRow>(TAG);
+    const written: string[] = [];
     for (const { key, value } of waiting) {
-      await records.write(formatAction(value.timeMs, key.slice("audit-action:".length), value.action));
+      const line = lineOf(key, value);
+      if (line === undefined) continue;
+      await records.write(line);
+      written.push(key);
     }
     await records.flush();
-    for (const { key } of waiting) await store.delete(key);
+    for (const key of written) await store.delete(key);
+  }
+
+  /** @returns undefined when the row cannot be read: it stays, and holds up no other one */
+  function lineOf(key: string, { timeMs, action }: ActionRow): string | undefined {
+    try {
+      return formatAction(timeMs, key.slice("audit-action:".length), action);
+    } catch (error) {
+      log.warn({ reason: errorText(error) }, "actions of administrators are not recorded yet");
+      return undefined;
+    }
   }
 
   const timer = setInterval(task("the look at actions", look), LOOK_EVERY_MS).unref();
