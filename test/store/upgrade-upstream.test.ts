@@ -4,8 +4,8 @@ import { readFileSync, readdirSync } from "node:fs";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { createMemoryStore } from "../../runtime/store/memory.ts";
-import type { Store } from "../../runtime/store/store.ts";
-import { UPSTREAM_FORMATS } from "../../runtime/oauth/client/connection-records.ts";
+import type { Json, Store } from "../../runtime/store/store.ts";
+import { UPSTREAM_FORMATS, upstreamTokenKey } from "../../runtime/oauth/client/connection-records.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import type { UpstreamRecordsFixture } from "./make-upstream-fixture.ts";
 import {
@@ -82,6 +82,23 @@ describe.each(fixtures)("%s", (name) => {
     }
     expect(world.tokenRequests).toHaveLength(2);
   });
+
+  test.each([
+    ["our document", { kind: "document", clientId: "https://auto.example.com/client", authMethod: "none" }],
+    ["a registration", undefined],
+  ])(
+    "a vault record of %s is not refreshed at another server that its upstream names by now",
+    async (_what, client) => {
+      const { world, clock, store } = await open(name);
+      const target = world.target("auto");
+      const stored = await store.get<Record<string, Json>>(upstreamTokenKey("bob", target));
+      if (client) await store.put(stored?.key ?? "", { ...stored?.value, client }, { tags: ["user:bob"] });
+      world.issuerPath = "/other";
+      clock.advance(3_601_000);
+      expect(await world.tokenStore.hold("bob", target)).toEqual({ kind: "unavailable" });
+      expect(world.asked).not.toContain("/other/token");
+    },
+  );
 
   test("a connection that had ended stays so, and one can be disconnected", async () => {
     const { world } = await open(name);

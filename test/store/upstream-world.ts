@@ -59,6 +59,8 @@ export interface UpstreamWorld {
   readonly asked: string[];
   /** The token endpoint refuses from now on. */
   refuses: boolean;
+  /** Path of the issuer that the upstream names, "" at first; each has endpoints of its own below it. */
+  issuerPath: string;
   close(): Promise<void>;
 }
 
@@ -111,6 +113,7 @@ export function openUpstreamWorld(raw: Store, clock: Clock): UpstreamWorld {
     tokenRequests: [],
     asked: [],
     refuses: false,
+    issuerPath: "",
     async close() {
       await changes.close();
       await tokenStore.close();
@@ -129,12 +132,12 @@ function answer(world: UpstreamWorld, request: Parameters<SafeFetch>[0]): SafeAn
       return json(401, {}, { "www-authenticate": `Bearer resource_metadata="${metadata}", scope="read"` });
     }
     case "/.well-known/oauth-protected-resource/mcp":
-      return json(200, { resource: `${SERVER}/mcp`, authorization_servers: [SERVER] });
-    case "/.well-known/oauth-authorization-server":
+      return json(200, { resource: `${SERVER}/mcp`, authorization_servers: [SERVER + world.issuerPath] });
+    case `/.well-known/oauth-authorization-server${world.issuerPath}`:
       return json(200, {
-        issuer: SERVER,
-        authorization_endpoint: `${SERVER}/authorize`,
-        token_endpoint: `${SERVER}/token`,
+        issuer: SERVER + world.issuerPath,
+        authorization_endpoint: `${SERVER}${world.issuerPath}/authorize`,
+        token_endpoint: `${SERVER}${world.issuerPath}/token`,
         registration_endpoint: `${SERVER}/register`,
         response_types_supported: ["code"],
         code_challenge_methods_supported: ["S256"],

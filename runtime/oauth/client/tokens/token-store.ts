@@ -17,7 +17,7 @@ import {
   type ServerReference,
   type UpstreamTokenRecord,
 } from "../connection-records.ts";
-import { configuredServer, referenceOf } from "../discovery/metadata.ts";
+import { configuredServer, isSameIssuer, referenceOf } from "../discovery/metadata.ts";
 import type { Needs } from "../need.ts";
 import { joinScopes } from "../scopes.ts";
 import { currentRoute, sentResource, type UpstreamTarget } from "../target.ts";
@@ -75,7 +75,9 @@ export function createUpstreamTokenStore(deps: UpstreamTokenStoreDeps): Upstream
     const endpoint = target.oauth?.endpoint;
     if (target.mode === "static" && endpoint) return referenceOf(configuredServer(endpoint));
     const found = await deps.needs.discover(target, { isChallenged: true });
-    return found.ok ? referenceOf(found.value.server) : undefined;
+    // The upstream may name another one by now, which must not get what this one gave.
+    const isSame = found.ok && isSameIssuer(found.value.server.issuer ?? "", record.server.issuer ?? "");
+    return isSame ? referenceOf(found.value.server) : undefined;
   };
 
   const asking: RefreshDeps["asking"] = async (target, record, tokens) => {
