@@ -1,6 +1,7 @@
 /** `gateway records`: the last records of a gateway, found by who, where and what; and those that come, as they come. */
 import { setTimeout as delay } from "node:timers/promises";
 
+import { terminalText } from "../../shared/json/foreign-text.ts";
 import { visibleText } from "../../shared/json/visible-text.ts";
 import type { BootSettings } from "../../config/compiled.ts";
 import { readBoot } from "../../control/bundle/boot.ts";
@@ -56,7 +57,7 @@ export async function printRecords(options: RecordsOptions, io: RecordsIo): Prom
   const { settings } = await readBoot(options.config);
   const reader = openRecordReader(storeOptions(settings));
   const print = (record: KeptRecord): void =>
-    void io.out.write(`${options.json === true ? JSON.stringify(record) : lineOf(record)}\n`);
+    void io.out.write(`${options.json === true ? terminalText(JSON.stringify(record)) : lineOf(record)}\n`);
   try {
     const limit = readLimit(options.limit);
     const isFollowing = options.follow === true;
@@ -161,7 +162,7 @@ async function follow(
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       // It comes back; what was recorded meanwhile is printed then.
-      if (!isAway) err.write(`${error.message}\n`);
+      if (!isAway) err.write(`${terminalText(error.message)}\n`);
       isAway = true;
     }
     await delay(EVERY_MS, undefined, { signal }).catch(() => {});

@@ -97,10 +97,29 @@ test("decisions are kept with what became of them, found by their fields, and fo
   expect(followed.out).toMatch(/ \/closed\/b [^]* \/closed\/c /);
 });
 
+const place = { kind: "sqlite", path: join(directory, "records.db"), isTemporary: false } as const;
+const openOther = () =>
+  openRecordStore({ place, maxAgeMs: 3_600_000, maxRecords: 1000 }, { clock: systemClock, log: () => {}, flushMs: 5 });
+
+test("names that users and clients chose do not steer the terminal, also as JSON", async () => {
+  const other = openOther();
+  try {
+    const user = "eve\u009b2J\u202e";
+    other.take([copyOf(Date.now(), "named", { user })]);
+    await other.flush();
+    expect((await kept({ user })).map(({ userId }) => userId)).toEqual([user]);
+    for (const json of [true, false]) {
+      const { out } = await run({ user, json });
+      expect(out).toContain("eve\\u009b2J\\u202e");
+      expect(out).not.toMatch(/[\u009b\u202e]/);
+    }
+  } finally {
+    await other.close();
+  }
+});
+
 test("who follows gets what comes a minute late, and once", async () => {
-  const place = { kind: "sqlite", path: join(directory, "records.db"), isTemporary: false } as const;
-  const bounds = { maxAgeMs: 3_600_000, maxRecords: 1000 };
-  const other = openRecordStore({ place, ...bounds }, { clock: systemClock, log: () => {}, flushMs: 5 });
+  const other = openOther();
   try {
     const add = (name: string): Promise<void> => {
       other.take([copyOf(Date.now() - 60_000, name, { user: name })]);
