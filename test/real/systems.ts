@@ -1,4 +1,5 @@
 /** The real systems: how each is had, and its tests. */
+import { CANAILLE_VERSION, installCanaille } from "./canaille/install.ts";
 import { installKeycloak, KEYCLOAK_VERSION } from "./keycloak/install.ts";
 import { installOpenBao, OPENBAO_VERSION } from "./openbao/install.ts";
 import { installOpenTofu, OPENTOFU_VERSION } from "./tofu/install.ts";
@@ -15,6 +16,13 @@ export interface RealSystem {
 
 /** By the name of the folder with its programs. */
 export const SYSTEMS: Readonly<Record<string, RealSystem>> = {
+  canaille: {
+    title: "Canaille",
+    version: CANAILLE_VERSION,
+    from: "PyPI, `canaille`",
+    install: async () => (await installCanaille(), {}),
+    tests: ["test/real/canaille/canaille.test.ts"],
+  },
   keycloak: {
     title: "Keycloak",
     version: KEYCLOAK_VERSION,

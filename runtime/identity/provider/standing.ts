@@ -12,6 +12,8 @@ const MANY = 3;
 const WINDOW_MS = 600_000;
 /** `idp.denied` may be about the provider: it counts when it is repeated after so long. Shorter than the pause between refreshes. */
 const SECOND_LOOK_MS = 20_000;
+/** And no later than this. Longer than the pause between refreshes of a user who makes few requests. */
+const LAST_LOOK_MS = 3_600_000;
 /** Users remembered for each provider. */
 const MAX_USERS = 10_000;
 
@@ -31,35 +33,47 @@ export interface ProviderStanding {
 interface Known {
   /** When it last confirmed a user. */
   confirmedMs: number;
-  readonly refused: Map<string, { readonly sinceMs: number; readonly lastMs: number }>;
+  /** User → when it last refused them; all are forgotten when it confirms a user. */
+  readonly refused: Map<string, number>;
+  /** User → when it first refused them, until it confirms that user: others who are confirmed say nothing for them. */
+  readonly denied: Map<string, number>;
   /** User → since when it gives no usable answer. */
   readonly unconfirmed: Map<string, number>;
 }
 
-function oldestOf(users: ReadonlyMap<string, number>): string {
+/** At most `MAX_USERS`: the one that is known longest makes room. */
+function remember(users: Map<string, number>, userId: string, sinceMs: number): void {
+  users.set(userId, sinceMs);
   const [oldest = ""] = users.keys();
-  return oldest;
+  if (users.size > MAX_USERS) users.delete(oldest);
 }
 
 export function createProviderStanding(clock: Clock): ProviderStanding {
   const providers = new Map<string, Known>();
   const knownOf = (url: string): Known => {
-    const known = providers.get(url) ?? { confirmedMs: -Infinity, refused: new Map(), unconfirmed: new Map() };
+    const known = providers.get(url) ?? {
+      confirmedMs: -Infinity,
+      refused: new Map(),
+      denied: new Map(),
+      unconfirmed: new Map(),
+    };
     providers.set(url, known);
     return known;
   };
 
   /** Whether a refusal counts, or the provider is out of order. */
-  const refused = ({ refused: users }: Known, userId: string, isCertain: boolean): Verdict => {
+  const refused = ({ refused: users, denied }: Known, userId: string, isCertain: boolean): Verdict => {
     const now = clock.now();
-    for (const [each, { lastMs }] of users) {
+    const known = denied.get(userId) ?? now;
+    const sinceMs = now - known > LAST_LOOK_MS ? now : known;
+    remember(denied, userId, sinceMs);
+    for (const [each, lastMs] of users) {
       if (now - lastMs <= WINDOW_MS) break;
       users.delete(each);
     }
-    const sinceMs = users.get(userId)?.sinceMs ?? now;
     // In the order of their last refusals.
     users.delete(userId);
-    if (users.size < MAX_USERS) users.set(userId, { sinceMs, lastMs: now });
+    if (users.size < MAX_USERS) users.set(userId, now);
     if (users.size >= MANY) return "outage";
     return isCertain || now - sinceMs >= SECOND_LOOK_MS ? "refused" : "unavailable";
   };
@@ -69,6 +83,7 @@ export function createProviderStanding(clock: Clock): ProviderStanding {
       const known = knownOf(url);
       known.confirmedMs = clock.now();
       known.refused.clear();
+      known.denied.delete(userId);
       known.unconfirmed.delete(userId);
     },
     failed(url, userId, error, limitMs) {
@@ -79,8 +94,7 @@ export function createProviderStanding(clock: Clock): ProviderStanding {
       const verdict = isRefusal ? refused(known, userId, code === "idp.refused") : "unavailable";
       if (verdict === "refused") return verdict;
       const sinceMs = known.unconfirmed.get(userId) ?? clock.now();
-      known.unconfirmed.set(userId, sinceMs);
-      if (known.unconfirmed.size > MAX_USERS) known.unconfirmed.delete(oldestOf(known.unconfirmed));
+      remember(known.unconfirmed, userId, sinceMs);
       return clock.now() - sinceMs >= limitMs && known.confirmedMs > sinceMs ? "unconfirmed" : verdict;
     },
   };

@@ -7,6 +7,8 @@ export interface RealProcess {
   readonly ready: RegExpExecArray;
   /** All that it printed. */
   text(): string;
+  /** Writes a line to it, and waits for what it prints then. */
+  say(line: string, pattern: RegExp): Promise<void>;
   /** Ends it, and waits for that. */
   close(signal?: NodeJS.Signals): Promise<void>;
 }
@@ -26,7 +28,7 @@ export async function startProcess(
   const child = spawn(command, args, {
     ...(cwd !== undefined && { cwd }),
     env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe"],
   });
   // Last resort when a run ends without its hooks.
   const cleanUp = (): void => void child.kill("SIGKILL");
@@ -46,6 +48,10 @@ export async function startProcess(
   return {
     ready,
     text: () => text,
+    async say(line, pattern) {
+      child.stdin.write(`${line}\n`);
+      while (!pattern.test(text)) await once(child.stdout, "data");
+    },
     async close(signal = "SIGTERM") {
       process.off("exit", cleanUp);
       if (child.exitCode !== null || child.signalCode !== null) return;

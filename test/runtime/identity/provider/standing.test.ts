@@ -17,3 +17,26 @@ test("a user behind ten thousand without a usable response is known as well", ()
   standing.confirmed(ISSUER, "alice");
   expect(standing.failed(ISSUER, "mallory", UNAVAILABLE, HOUR_MS)).toBe("unconfirmed");
 });
+
+const DENIED = new GatewayError("idp.denied", "400 invalid_request");
+
+test("a user who is refused again loses access although others are confirmed in between, or much time passed", () => {
+  const clock = createTestClock();
+  const standing = createProviderStanding(clock);
+  expect(standing.failed(ISSUER, "mallory", DENIED, HOUR_MS)).toBe("unavailable");
+  clock.advance(15 * 60_000);
+  standing.confirmed(ISSUER, "alice");
+  expect(standing.failed(ISSUER, "mallory", DENIED, HOUR_MS)).toBe("refused");
+});
+
+test("the first refusal is forgotten once the user is confirmed, and after an hour", () => {
+  const clock = createTestClock();
+  const standing = createProviderStanding(clock);
+  const look = () => standing.failed(ISSUER, "alice", DENIED, 2 * HOUR_MS);
+  expect(look()).toBe("unavailable");
+  standing.confirmed(ISSUER, "alice");
+  clock.advance(60_000);
+  expect(look()).toBe("unavailable");
+  clock.advance(HOUR_MS + 1);
+  expect(look()).toBe("unavailable");
+});

@@ -1,0 +1,57 @@
+"""Canaille with one client and one user in memory, who is removed by a line on stdin. Arguments: port, redirect URI, address after sign-out."""
+import datetime
+import secrets
+import sys
+import threading
+
+from canaille import create_app
+from canaille.app import models
+from canaille.backends import Backend
+from joserfc.jwk import RSAKey
+from werkzeug.serving import make_server
+
+port, redirect_uri, signed_out = sys.argv[1:]
+app = create_app(
+    {
+        "SECRET_KEY": secrets.token_hex(32),
+        "SERVER_NAME": f"127.0.0.1:{port}",
+        "PREFERRED_URL_SCHEME": "http",
+        "SESSION_COOKIE_SECURE": False,
+        "CANAILLE": {"DATABASE": "memory"},
+        "CANAILLE_OIDC": {"ACTIVE_JWKS": [RSAKey.generate_key(2048).as_dict(private=True)]},
+    }
+)
+with app.app_context():
+    backend = Backend.instance
+    user = models.User(
+        user_name="alice",
+        password="password-of-the-tests",
+        emails=["alice@example.com"],
+        formatted_name="Alice Example",
+        family_name="Example",
+        given_name="Alice",
+    )
+    backend.save(user)
+    client = models.Client(
+        client_id="gateway",
+        client_secret="secret-of-the-tests",
+        client_name="gateway",
+        client_uri=redirect_uri,
+        redirect_uris=[redirect_uri],
+        post_logout_redirect_uris=[signed_out],
+        grant_types=["authorization_code", "refresh_token"],
+        response_types=["code"],
+        scope=["openid", "profile", "email", "groups", "offline_access"],
+        token_endpoint_auth_method="client_secret_basic",
+        client_id_issued_at=datetime.datetime.now(datetime.timezone.utc),
+    )
+    backend.save(client)
+    client.audience = [client]
+    backend.save(client)
+server = make_server("127.0.0.1", int(port), app, threaded=True)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+print("Listening", flush=True)
+for line in sys.stdin:
+    with app.app_context():
+        backend.delete(backend.get(models.User, user_name=line.strip()))
+    print(f"Removed {line.strip()}", flush=True)
