@@ -68,6 +68,7 @@ test("a user signs in, is refreshed, and signs out there as well", async () => {
   const asked = await browser.open(`${gateway.origin}/.gateway/sign_out`);
   const bye = await browser.submit(asked, findForm(asked, "/sign_out") ?? expect.fail(asked.text), {});
   expect([bye.status, new URL(bye.url).pathname]).toEqual([200, "/.gateway/signed_out"]);
+  expect((await browser.open(`${gateway.origin}/app/`)).text).toContain('name="login"');
   expect(await later(browser)).toBe(401);
 });
 
