@@ -79,8 +79,11 @@ describe("a signed-in user", () => {
   });
 });
 
+/** As that of the bench, by which rows end. */
+const benchClock = () => createTestClock(Math.floor(Date.now() / 1000) * 1000);
+
 test("who points a sign-in code at another session gets no session", async () => {
-  const memory = createMemoryStore({ clock: createTestClock() });
+  const memory = createMemoryStore({ clock: benchClock() });
   let victim: string | undefined;
   const take: Store["take"] = async (key) => {
     if (victim !== undefined && key.startsWith("sign-in-code:")) await edit(memory, key, { sessionId: victim });
@@ -91,11 +94,28 @@ test("who points a sign-in code at another session gets no session", async () =>
   onTestFinished(() => bench.close());
   await bench.browser().signIn(`${APP}/`, "bob@example.com");
   const [session] = await memory.list("sessions");
-  victim = session?.key.slice("session:".length);
+  victim = session?.key.slice("session:".length) ?? expect.unreachable();
   const alice = bench.browser();
   const page = await alice.signIn(`${APP}/`, "alice@example.com");
   expect([page.status, page.text.includes("u-bob")]).toEqual([400, false]);
 });
+
+test.each(["//evil.example/", "https://evil.example/", "@evil.example/", "javascript:alert(1)"])(
+  "who writes %s into the sign-in of another user leads nobody there",
+  async (returnTo) => {
+    const memory = createMemoryStore({ clock: benchClock() });
+    const get: Store["get"] = async (key) => {
+      if (key.startsWith("sign-in:")) await edit(memory, key, { returnTo });
+      return memory.get(key);
+    };
+    const store: Store = Object.create(memory, { get: { value: get, configurable: true, writable: true } });
+    const bench = await startSessionBench({ store });
+    onTestFinished(() => bench.close());
+    const page = await bench.browser().signIn(`${APP}/?long=${"x".repeat(700)}`, "alice@example.com");
+    expect(page.hops.filter(({ location }) => /evil|javascript/.test(location ?? ""))).toEqual([]);
+    expect(page.url).toBe(`${APP}/`);
+  },
+);
 
 describe("the user of an MCP client", () => {
   const start = useIssuers();

@@ -4,6 +4,7 @@ import { createStrangerLimit } from "../../shared/rate-limit.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { SIGN_IN_SECONDS } from "../cookie.ts";
 import type { SessionRecords } from "../identity-records.ts";
+import { isLocalPath } from "../sites.ts";
 import type { ProviderStep, Ticket } from "./ticket.ts";
 
 /** Longer addresses wait in the store: some providers refuse a long `state`. */
@@ -33,9 +34,11 @@ export function createLongAddresses(deps: {
       const { returnTo: _, ...short } = ticket;
       return short;
     },
-    restored: async ({ ticket }) => ({
-      ...ticket,
-      returnTo: ticket.returnTo ?? (await records.signIns.get(ticket.signInId))?.value.returnTo ?? "/",
-    }),
+    async restored({ ticket }) {
+      if (ticket.returnTo !== undefined) return { ...ticket, returnTo: ticket.returnTo };
+      const kept = (await records.signIns.get(ticket.signInId))?.value.returnTo ?? "/";
+      // Whoever writes the store must not lead people to a host of theirs.
+      return { ...ticket, returnTo: isLocalPath(kept) ? kept : "/" };
+    },
   };
 }
