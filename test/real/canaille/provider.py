@@ -1,4 +1,5 @@
-"""Canaille with one client and one user in memory, who is removed by a line on stdin. Arguments: port, redirect URI, address after sign-out."""
+"""Canaille with one client and one user in memory, who is removed by a line on stdin. Arguments: port, password,
+secret, redirect URI, address after sign-out."""
 import datetime
 import secrets
 import sys
@@ -10,7 +11,7 @@ from canaille.backends import Backend
 from joserfc.jwk import RSAKey
 from werkzeug.serving import make_server
 
-port, redirect_uri, signed_out = sys.argv[1:]
+port, password, secret, redirect_uri, signed_out = sys.argv[1:]
 app = create_app(
     {
         "SECRET_KEY": secrets.token_hex(32),
@@ -25,7 +26,7 @@ with app.app_context():
     backend = Backend.instance
     user = models.User(
         user_name="alice",
-        password="password-of-the-tests",
+        password=password,
         emails=["alice@example.com"],
         formatted_name="Alice Example",
         family_name="Example",
@@ -34,7 +35,7 @@ with app.app_context():
     backend.save(user)
     client = models.Client(
         client_id="gateway",
-        client_secret="secret-of-the-tests",
+        client_secret=secret,
         client_name="gateway",
         client_uri=redirect_uri,
         redirect_uris=[redirect_uri],
