@@ -192,7 +192,8 @@ test("a read does not wait behind the writes of others", async () => {
   let written = 0;
   const writes = Array.from({ length: 3000 }, (_, index) => store.put(`k${index}`, index).then(() => (written += 1)));
   await store.get("other");
-  expect(written).toBeLessThan(1500);
+  // How many were written before the read was even sent depends on the scheduler; a read that waits comes behind all of them.
+  expect(written).toBeLessThan(3000);
   await Promise.all(writes);
   expect((await store.get("k2999"))?.value).toBe(2999);
   await store.close();
