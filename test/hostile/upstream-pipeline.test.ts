@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 
 import { afterEach, describe, expect, test } from "vitest";
 
+import { POLL_MS } from "../support/limits.ts";
 import { startPipeline, type Pipeline } from "../support/pipeline.ts";
 import { freePort } from "../support/ports.ts";
 import { openRaw, sendRaw } from "../support/raw-client.ts";
@@ -57,9 +58,13 @@ describe("what a client is told", () => {
     ],
   ] as const)("of an upstream that %s", async (_what, script, status, code) => {
     const server = await start((socket) => void script(socket));
-    const pipeline = await proxy(server.origin, { timeout: "200ms" });
+    const pipeline = await proxy(server.origin, status === 504 ? { timeout: "200ms" } : {});
     for (const method of ["GET", "POST"]) {
-      const answer = await sendRaw(pipeline.port, request(method, "Content-Length: 0\r\nConnection: close\r\n"), 2_000);
+      const answer = await sendRaw(
+        pipeline.port,
+        request(method, "Content-Length: 0\r\nConnection: close\r\n"),
+        POLL_MS,
+      );
       expect(answer.status).toBe(status);
       expect(answer.body).toContain(code);
       expect(answer.text).not.toContain("secret");
@@ -289,10 +294,10 @@ test("an event stream goes on for as long as it likes, and its client takes the 
   const server = await start(
     (socket) => void socket.write("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: 1\n\n"),
   );
-  const pipeline = await proxy(server.origin, { timeout: "100ms" });
+  const pipeline = await proxy(server.origin, { timeout: "1s" });
   const client = openRaw(pipeline.port, request("GET", "Accept: text/event-stream\r\n"));
   await client.contains("data: 1");
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await new Promise((resolve) => setTimeout(resolve, 1_200));
   for (const socket of server.open) socket.write("data: 2\n\n");
   await client.contains("data: 2");
   client.socket.destroy();

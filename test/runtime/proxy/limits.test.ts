@@ -7,6 +7,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { createKeys } from "../../../runtime/shared/keys.ts";
 import { createHopCounter, RequestLoop } from "../../../runtime/proxy/forwarding/hop-count.ts";
 import { HOP_COUNT_HEADER } from "../../../runtime/shared/http/header-traits.ts";
+import { POLL_MS } from "../../support/limits.ts";
 import { startPipeline, type Pipeline, type PipelineOptions } from "../../support/pipeline.ts";
 import { openRaw, sendRaw, type RawConnection } from "../../support/raw-client.ts";
 import { startVictim } from "../../support/victim.ts";
@@ -202,11 +203,11 @@ describe("a request that comes back", () => {
     const back = await relay();
     const proxy = await pipeline(yaml(back.origin));
     back.port = proxy.port;
-    const answer = await sendRaw(proxy.port, GET, 2_000);
+    const answer = await sendRaw(proxy.port, GET, POLL_MS);
     expect(answer.status).toBe(508);
     expect(answer.body).toContain("upstream.loop");
     expect(proxy.records).toHaveLength(4);
-    expect((await sendRaw(proxy.port, handshake("alice"), 2_000)).status).toBe(508);
+    expect((await sendRaw(proxy.port, handshake("alice"), POLL_MS)).status).toBe(508);
     expect(proxy.records).toHaveLength(8);
   });
 
@@ -216,7 +217,7 @@ describe("a request that comes back", () => {
     const second = await pipeline(yaml(back.origin), { keys: createKeys([Buffer.alloc(32, 9)]) });
     over.port = second.port;
     back.port = first.port;
-    expect((await sendRaw(first.port, GET, 2_000)).status).toBe(508);
+    expect((await sendRaw(first.port, GET, POLL_MS)).status).toBe(508);
     expect(first.records).toHaveLength(4);
     expect(second.records).toHaveLength(3);
   });
