@@ -89,7 +89,7 @@ describe("SCIM", () => {
     [
       "a resource",
       (over) =>
-        readResource(USER_SHAPE, { userName: "a", emails: many((at) => `${at}${"x".repeat(over ? 600 : 400)}`, 64) }),
+        readResource(USER_SHAPE, { userName: "a", emails: many((at) => `${at}${"x".repeat(over ? 1200 : 800)}`, 32) }),
       /too large/,
     ],
     [
