@@ -242,6 +242,7 @@ describe("compileSettings()", () => {
       scopes: undefined,
       groupsClaim: "roles",
       requireEmailVerified: false,
+      pushesRequests: false,
       requestParams: new Map([["prompt", "login"]]),
       requiredClaims: new Map(),
     });
@@ -283,6 +284,7 @@ describe("compileSettings()", () => {
       scopes: ["openid"],
       groupsClaim: "groups",
       requireEmailVerified: false,
+      pushesRequests: false,
       emailDomains: new Set(["partner.example"]),
       requestParams: new Map(),
       requiredClaims: new Map([["tid", "t1"]]),
