@@ -176,7 +176,8 @@ function wrongRecords(strikes: readonly Strike[], text: string, { upstream }: Wo
     const wrong = (what: string): string[] => [`${at}: ${what}, client ${shown(seen)}, ${JSON.stringify(outcome)}`];
     // The connection was cut before anything was known of the request.
     if (!decision) return upstream.seen.has(id) || status !== 0 ? wrong("no record") : [];
-    const isLeft = asked.leaves === true && outcome?.["failed-by"] === "client";
+    // What was thrown is answered with 500, also to a client that has left by then.
+    const isLeft = asked.leaves === true && (outcome?.["failed-by"] === "client" || outcome?.status === 500);
     const isBegun = status === 0 && (isLeft || outcome?.status === (gets?.status ?? 200));
     if (![gets?.status ?? 200, 200, 500, 502].includes(status) && !isBegun) return wrong("status");
     if (!outcome) return TELLS_END.test(at) || gets?.status === 101 ? [] : wrong("no outcome");
