@@ -61,9 +61,8 @@ export function createDirectories(
     async onRemoved(name, users) {
       const directory = deps.snapshots.current().settings.directories.find((each) => each.name === name);
       if (!directory) return;
-      const tags: string[] = [];
-      await inParallel(users, async (id) => void tags.push(...(await tagsOf(directory, id))));
-      await deps.revocations.change(tags);
+      const tags = await inParallel(users, (id) => tagsOf(directory, id));
+      await deps.revocations.change(tags.flat());
     },
   });
   const people = createPeople({

@@ -89,11 +89,8 @@ export function createDirectoryLookup({ users, groups, members, snapshots, ...de
       if (directory.groups === "claims") return user;
       const ids = await members.groupsOf(directory.name, listed.id);
       if (ids.length > MAX_GROUPS) return withGroups(user, [], leftOutOf(user, true));
-      const known: string[] = [];
-      await inParallel(ids, async (id) => {
-        const name = await nameOf(directory, id);
-        if (name !== undefined) known.push(name);
-      });
+      const named = await inParallel(ids, (id) => nameOf(directory, id));
+      const known = named.filter((name) => name !== undefined);
       if (directory.groups === "both")
         return withGroups(user, [...user.groups, ...known], leftOutOf(user, user.leftOut?.groups === true));
       return withGroups(user, known, leftOutOf(user, false));

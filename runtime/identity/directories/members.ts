@@ -31,8 +31,8 @@ export function createMembers(
   onRemoved: (directory: string, users: readonly string[]) => Promise<void> = async () => {},
 ): Members {
   const limiter = createLimiter(AT_ONCE);
-  const each = (users: Iterable<string>, work: (user: string) => Promise<void>): Promise<void> =>
-    inParallel(users, (user) => limiter.take(() => work(user)));
+  const each = async (users: Iterable<string>, work: (user: string) => Promise<void>): Promise<void> =>
+    void (await inParallel(users, (user) => limiter.take(() => work(user))));
 
   async function* pages(directory: string, group: string): AsyncIterable<readonly string[]> {
     const prefix = memberPrefix(directory, group);
@@ -95,11 +95,17 @@ export function createMembers(
   };
 }
 
-/** @throws what `work` throws first */
-export async function inParallel<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
+/** A few at a time. @returns what came of each, in the order of the items @throws what `work` throws first */
+export async function inParallel<T, R>(items: Iterable<T>, work: (item: T) => Promise<R>): Promise<readonly R[]> {
+  const results: R[] = [];
   const left = items[Symbol.iterator]();
+  let begun = 0;
   const run = async (): Promise<void> => {
-    for (let next = left.next(); next.done !== true; next = left.next()) await work(next.value);
+    for (let next = left.next(); next.done !== true; next = left.next()) {
+      const at = begun++;
+      results[at] = await work(next.value);
+    }
   };
   await Promise.all(Array.from({ length: PARALLEL }, run));
+  return results;
 }

@@ -74,10 +74,7 @@ async function respondUser(request: ScimRequest, user: Resource, status: 200 | 2
   const { exchange, directory, members, groups, parameters } = request;
   // Who was just made is in no group: nobody knew the id.
   const ids = status === 201 ? [] : await members.groupsOf(directory.name, user.id);
-  const found: (Resource | undefined)[] = [];
-  await inParallel(ids.slice(0, MAX_GROUPS).entries(), async ([at, group]) => {
-    found[at] = await groups.get(directory.name, group);
-  });
+  const found = await inParallel(ids.slice(0, MAX_GROUPS), (group) => groups.get(directory.name, group));
   const memberships = found.flatMap((group) =>
     group ? [{ value: group.id, display: group.attributes["displayName"], type: "direct" }] : [],
   );

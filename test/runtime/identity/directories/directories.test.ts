@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { Directory } from "../../../../runtime/features/sign-in/directories.ts";
 import { createAllowance } from "../../../../runtime/identity/directories/allowance.ts";
 import { createDirectories, createDirectoryRecords } from "../../../../runtime/identity/directories/directories.ts";
-import { MAX_GROUPS } from "../../../../runtime/identity/directories/members.ts";
+import { inParallel, MAX_GROUPS } from "../../../../runtime/identity/directories/members.ts";
 import { memberPrefix, membershipsTag, resourcePrefix } from "../../../../runtime/identity/directories/records.ts";
 import {
   createRecords,
@@ -222,4 +222,18 @@ test("groups of who is in very many are unknown; of others they may be more than
   });
   await Promise.all(Array.from({ length: MAX_GROUPS }, (_, at) => join(at.toString(16).padStart(32, "0"))));
   expect(await lookup.apply(eva)).toMatchObject({ groups: [], leftOut: { groups: true, claims: [] } });
+});
+
+test("what comes of several at once is in the order of what was asked, whichever is done first", async () => {
+  const waiting: (() => void)[] = [];
+  const items = Array.from({ length: 20 }, (_, index) => index);
+  const results = inParallel(items, async (item) => {
+    await new Promise<void>((resolve) => waiting.push(resolve));
+    return item;
+  });
+  for (let left = items.length; left > 0; left -= 1) {
+    await expect.poll(() => waiting.length).toBeGreaterThan(0);
+    waiting.pop()?.();
+  }
+  expect(await results).toEqual(items);
 });
