@@ -11,7 +11,7 @@ import type { TLSSocket } from "node:tls";
 import type { PublishToken } from "../../features/process/compiled.ts";
 import { parseListener } from "../../settings/values.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
-import { Pieces } from "../../shared/http/pieces.ts";
+import { readWhole } from "../../shared/http/pieces.ts";
 import type { Certificates } from "../../http/listener/certificates.ts";
 import { resumesEnded } from "../../http/listener/client-certificate.ts";
 import { takeInTurn, TCP_KEEP_ALIVE } from "../../http/listener/connections-h1.ts";
@@ -245,16 +245,11 @@ function readable(
     token: caller?.token,
     rights: caller?.rights,
     async readBody(maxBytes) {
-      const pieces = new Pieces();
-      let length = 0;
-      for await (const chunk of request as AsyncIterable<Buffer>) {
-        length += chunk.length;
-        if (length > maxBytes) return undefined;
-        pieces.add(chunk);
-      }
+      const body = await readWhole(request as AsyncIterable<Buffer>, maxBytes);
+      if (!body) return undefined;
       const asked = await callerOf(request.headers.authorization);
       if (typeof asked === "string") throw new TokenRefused(asked);
-      return pieces.whole();
+      return body;
     },
   };
 }

@@ -9,7 +9,7 @@ import { isWithinBounds } from "../../shared/json/foreign-json.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { createFairLimiter } from "../../shared/limiter.ts";
 import { connectionLimits } from "../listener/connection-limits.ts";
-import { readAnswer } from "./read-answer.ts";
+import { readWhole } from "../../shared/http/pieces.ts";
 
 export interface OperatorFetchOptions {
   /** For the whole exchange. Default 10 s. */
@@ -42,7 +42,7 @@ export function createOperatorFetch(options: OperatorFetchOptions = {}): Operato
         await answer.body?.cancel();
         throw new GatewayError("fetch.redirect", `Cannot fetch from "${host}": it redirects, must answer itself`);
       }
-      const body = answer.body ? await readAnswer(answer.body, maxBytes) : Buffer.alloc(0);
+      const body = answer.body ? await readWhole(answer.body, maxBytes) : Buffer.alloc(0);
       if (!body) {
         throw new GatewayError(
           "fetch.too-large",

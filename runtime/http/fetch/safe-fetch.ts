@@ -16,7 +16,7 @@ import type { UpstreamReach } from "../../features/connection/compiled.ts";
 import { findDomain, type DomainPattern } from "../../settings/domains.ts";
 import { errorText } from "../../shared/errors.ts";
 import { connectionLimits } from "../listener/connection-limits.ts";
-import { readAnswer } from "./read-answer.ts";
+import { readWhole } from "../../shared/http/pieces.ts";
 import { isFinalStatus } from "../../shared/http/status.ts";
 import { isOwnAddress } from "../../shared/own-address.ts";
 import { createFairLimiter } from "../../shared/limiter.ts";
@@ -225,14 +225,14 @@ async function exchange(
     }
     if (request.statusOnly) {
       // Taken in, up to the bounds: to some servers a connection that ends before their answer is an error.
-      await readAnswer(response.body, request.maxBytes).catch(() => {});
+      await readWhole(response.body, request.maxBytes).catch(() => {});
       return { ok: true, status: response.statusCode, headers, body: Buffer.alloc(0) };
     }
     if (!/^(?:identity)?$/i.test((headers["content-encoding"] ?? "").trim())) {
       // Not undone: a few kilobytes can unfold into gigabytes.
       return refuse("content-coding", `${url.host} answered with a content coding that was not asked for`);
     }
-    const body = await readAnswer(response.body, request.maxBytes);
+    const body = await readWhole(response.body, request.maxBytes);
     return body
       ? { ok: true, status: response.statusCode, headers, body }
       : refuse("too-large", `${url.host} answered with more than ${request.maxBytes} bytes`);

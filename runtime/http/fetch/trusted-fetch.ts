@@ -6,7 +6,7 @@
  */
 import type { Agent } from "undici";
 
-import { readAnswer } from "./read-answer.ts";
+import { readWhole } from "../../shared/http/pieces.ts";
 import { isFinalStatus } from "../../shared/http/status.ts";
 import { ignore } from "../../shared/ignore.ts";
 
@@ -84,7 +84,7 @@ export function createTrustedFetch({ ca, timeoutMs, maxBytes }: TrustedFetchOpti
         answer.body.on("error", ignore).destroy();
         return { ok: false, problem: "answered with a content coding that was not asked for", isAnswered: true };
       }
-      const read = await readAnswer(answer.body, maxBytes);
+      const read = await readWhole(answer.body, maxBytes);
       if (!read) return { ok: false, problem: `answered with more than ${maxBytes} bytes`, isAnswered: true };
       return {
         ok: true,

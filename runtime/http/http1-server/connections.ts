@@ -192,14 +192,14 @@ function leave(socket: OwnSocket): void {
 
 function onData(this: OwnSocket, bytes: Buffer): void {
   const connection = this[CONNECTION];
-  if (connection !== undefined) takeBytes(connection, this, bytes);
+  if (connection !== undefined) takeBytes(connection, bytes);
 }
 
-const takeBytes = guardEach((connection: Connection, socket: OwnSocket, bytes: Buffer): void => {
+const takeBytes = guardEach((connection: Connection, bytes: Buffer): void => {
   const queue = connection.owner.unread;
   if (connection.unread !== undefined) connection.unread.add(bytes);
   else if (queue?.isCrowded() === true && !connection.isBusy) {
-    connection.unread = new UnreadBytes(socket, queue, connection.party, readUnread);
+    connection.unread = new UnreadBytes(connection.socket, queue, connection.party, readUnread);
     connection.unread.add(bytes);
   } else connection.take(bytes);
 });

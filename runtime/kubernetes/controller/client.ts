@@ -17,7 +17,7 @@ import { type Dispatcher, request } from "undici";
 import { attempting, errorText, GatewayError } from "../../shared/errors.ts";
 import { findTokenFile, usualFiles } from "./kubeconfig.ts";
 import { type KubeClient, KubeError, type KubeRequest } from "./kube-client.ts";
-import { Pieces } from "../../shared/http/pieces.ts";
+import { readWhole } from "../../shared/http/pieces.ts";
 import { type Members, isRecord } from "../../shared/is-record.ts";
 
 export interface ClientOptions {
@@ -152,18 +152,13 @@ async function loadLibrary(): Promise<Library> {
 export type { KubeConfig };
 
 async function readAll(body: AsyncIterable<Buffer>, maxBytes: number, asked: KubeRequest): Promise<string> {
-  const pieces = new Pieces();
-  let size = 0;
   try {
-    for await (const chunk of body) {
-      size += chunk.length;
-      if (size > maxBytes) throw new Error(`the answer has more than ${maxBytes} bytes`);
-      pieces.add(chunk);
-    }
+    const whole = await readWhole(body, maxBytes);
+    if (!whole) throw new Error(`the answer has more than ${maxBytes} bytes`);
+    return whole.toString("utf8");
   } catch (error) {
     throw unreachable(asked, error);
   }
-  return pieces.whole().toString("utf8");
 }
 
 async function* lines(body: AsyncIterable<Buffer>, asked: KubeRequest): AsyncGenerator<string> {

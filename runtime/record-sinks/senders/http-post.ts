@@ -3,7 +3,7 @@ import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request a
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 
 import type { SinkTls } from "../../features/records/compiled.ts";
-import { Pieces } from "../../shared/http/pieces.ts";
+import { readWhole } from "../../shared/http/pieces.ts";
 import { failureText, reachableLookup, refuseForbidden, tlsOptions } from "./reachable.ts";
 
 export interface Posted {
@@ -96,15 +96,8 @@ function answerOf(request: ClientRequest, body: string): Promise<Posted> {
 }
 
 async function readBody(response: IncomingMessage): Promise<string> {
-  const pieces = new Pieces();
-  let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    // The connection goes with it; the status stands.
-    if (size > MAX_ANSWER_BYTES) return "";
-    pieces.add(chunk);
-  }
-  return pieces.whole().toString();
+  // The connection goes with what is too long; the status stands.
+  return (await readWhole(response as AsyncIterable<Buffer>, MAX_ANSWER_BYTES))?.toString() ?? "";
 }
 
 /** Seconds alone: a date would ask for clocks that agree. */

@@ -32,3 +32,15 @@ export class Pieces {
     return Buffer.concat(this.#pieces);
   }
 }
+
+/** The whole body of a message. The rest of a longer one is cancelled. @returns undefined when it is longer */
+export async function readWhole(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer | undefined> {
+  const pieces = new Pieces();
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > maxBytes) return undefined;
+    pieces.add(chunk);
+  }
+  return pieces.whole();
+}

@@ -8,7 +8,6 @@ import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 
 import { attempting, GatewayError } from "../../shared/errors.ts";
-import { terminalText } from "../../shared/json/foreign-text.ts";
 import { createKeys, secretIds } from "../../shared/keys.ts";
 import type { Need } from "../keys/needs.ts";
 import { type KeyState, readKeyState, type SecretState } from "../keys/state.ts";
@@ -51,7 +50,7 @@ export async function printKeys({ config, json }: KeyOptions): Promise<number> {
     false,
     "",
   );
-  for (const id of state.silent) printLine(`\n${terminalText(id)} does not say which secrets it has`);
+  for (const id of state.silent) printLine(`\n${id} does not say which secrets it has`);
   return 0;
 }
 
