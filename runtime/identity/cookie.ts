@@ -5,12 +5,12 @@
  * without prefix only on plain-http loopback; a cookie opens only on the host name, under the name and for the purpose that it
  * was made for.
  */
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac } from "node:crypto";
 
 import type { CookieSettings } from "../features/sign-in/compiled.ts";
 import { parseCookies, readCookie, serializeCookie } from "../http/cookies.ts";
 import type { Exchange } from "../http/exchange.ts";
-import { sealBeginning, type Keys } from "../shared/keys.ts";
+import { type Keys, sameSecret, sealBeginning } from "../shared/keys.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
 import type { Site } from "./sites.ts";
 
@@ -107,10 +107,8 @@ export function createCookies(deps: { readonly keys: Keys; readonly clock: Clock
     clearSession: (site, settings) =>
       serializeCookie(sessionCookieName(site, settings), "", attributes(site, settings, 0)),
     isBegun(exchange, site, settings, step, id) {
-      const shown = Buffer.from(readCookie(exchange, stepCookieName(site, settings, step, id)) ?? "");
-      return proofs(site, settings, step, id).some(
-        (proof) => proof.length === shown.length && timingSafeEqual(proof, shown),
-      );
+      const shown = readCookie(exchange, stepCookieName(site, settings, step, id)) ?? "";
+      return proofs(site, settings, step, id).some((proof) => sameSecret(shown, proof));
     },
     setBegun(site, settings, step, id) {
       const proof = proofs(site, settings, step, id)[0]?.toString() ?? "";

@@ -7,11 +7,11 @@
  * handle on that window (`pageHeaders()`). Service workers still can, and a page with our own opener policy that leads here
  * a window which it wrote itself: the mend is `authenticate_service_url`.
  */
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac } from "node:crypto";
 
 import type { Exchange } from "../http/exchange.ts";
 import { respondError } from "../http/respond.ts";
-import type { Keys } from "../shared/keys.ts";
+import { type Keys, sameSecret } from "../shared/keys.ts";
 import type { Principal } from "./principal.ts";
 import type { Csrf } from "./interfaces.ts";
 
@@ -28,10 +28,7 @@ export function createCsrf(deps: { readonly keys: Keys }): Csrf {
     verify(principal, form, token) {
       const given = Buffer.from(token, "base64url");
       // Every key is tried, so that a form that was open during a change of shared_secret still works.
-      return keys.some((key) => {
-        const expected = mac(key, principal, form);
-        return given.length === expected.length && timingSafeEqual(given, expected);
-      });
+      return keys.some((key) => sameSecret(given, mac(key, principal, form)));
     },
   };
 }

@@ -14,6 +14,7 @@ import {
   hash,
   hkdfSync,
   randomFillSync,
+  timingSafeEqual,
 } from "node:crypto";
 
 import { GatewayError } from "./errors.ts";
@@ -178,6 +179,16 @@ export function secretIds(keys: Keys): readonly string[] {
 
 function keyId(key: Buffer): Buffer {
   return createHash("sha256").update("key-id").update(key).digest().subarray(0, KEY_ID_BYTES);
+}
+
+/** In a time that says nothing of where they differ. Their lengths are no secret. */
+export function sameSecret(given: string | Buffer, expected: string | Buffer): boolean {
+  const [left, right] = [bytesOf(given), bytesOf(expected)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+function bytesOf(secret: string | Buffer): Buffer {
+  return typeof secret === "string" ? Buffer.from(secret) : secret;
 }
 
 /** SHA-256 as base64url: how codes, tokens and handles are stored. */

@@ -2,6 +2,7 @@
 import { isIP } from "node:net";
 
 import type { Upstream } from "../features/connection/compiled.ts";
+import { bareHost } from "../shared/net/bare-host.ts";
 
 export interface UpstreamEndpoint {
   /** Name or address, without brackets. */
@@ -15,7 +16,7 @@ export interface UpstreamEndpoint {
 export function endpointOf({ origin }: Pick<Upstream, "origin">): UpstreamEndpoint {
   const { protocol, hostname, port } = new URL(origin);
   const secure = protocol === "https:";
-  const host = hostname.replace(/^\[|\]$/g, "");
+  const host = bareHost(hostname);
   return {
     host,
     port: port === "" ? (secure ? 443 : 80) : Number(port),

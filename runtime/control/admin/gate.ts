@@ -13,6 +13,7 @@ import { hashSecret } from "../../shared/keys.ts";
 import type { MintedTokens } from "./minted-tokens.ts";
 import { type PublishScope, publishScope } from "./publish-scope.ts";
 import type { PublishWorkloads, WorkloadRight } from "./publish-workloads.ts";
+import { bareHost } from "../../shared/net/bare-host.ts";
 
 /** Who has a token. */
 export interface Caller {
@@ -33,7 +34,7 @@ export type TokenGate = (header: string | undefined) => Promise<Caller | TokenRe
 /** @param names canonical; of `admin_hosts` and `admin_address` */
 export function hostAllowed(header: string | undefined, names: ReadonlySet<string>): boolean {
   const match = /^(\[[^\]]+\]|[^:[\]]+)(:[0-9]{1,5})?$/.exec(header ?? "");
-  const host = match?.[1]?.toLowerCase().replace(/^\[|\]$/g, "");
+  const host = match?.[1] && bareHost(match[1].toLowerCase());
   if (host === undefined) return false;
   // An address cannot be rebound; probes and scrapers use the pod's.
   return host === "localhost" || isIP(host) !== 0 || names.has(host);

@@ -5,6 +5,7 @@ import { accepted, parseDuration, parseListener } from "../../settings/values.ts
 import { headerValue } from "../process/header-value.ts";
 import type { RecordSinkSettings, SinkTarget } from "./compiled.ts";
 import { recordSinkShape, type SinkDoc } from "./sinks.ts";
+import { bareHost } from "../../shared/net/bare-host.ts";
 
 /** @throws GatewayError `config.secret` */
 export function compileRecordSinks(
@@ -37,7 +38,7 @@ function targetOf(
     const { host, port } = accepted(parseListener(address));
     return {
       kind,
-      host: host.replace(/^\[|\]$/g, ""),
+      host: bareHost(host),
       port,
       structuredDataId: format === "structured_data" ? id : undefined,
     };

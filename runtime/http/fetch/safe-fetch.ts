@@ -22,6 +22,7 @@ import { isOwnAddress } from "../../shared/own-address.ts";
 import { createFairLimiter } from "../../shared/limiter.ts";
 import { lookUp } from "../../shared/net/name-lookup.ts";
 import { addressKind, type AddressKind } from "../../shared/safe-address.ts";
+import { bareHost } from "../../shared/net/bare-host.ts";
 
 /** Who vouches for an address, and so what is asked of it. */
 export type FetchTarget =
@@ -172,7 +173,7 @@ async function addressesOf(
   kind: FetchTarget["kind"],
   resolve: Resolve,
 ): Promise<readonly LookupAddress[] | string> {
-  const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
+  const bare = bareHost(hostname);
   const family = isIP(bare);
   // Connecting to a literal address asks no resolver, so nothing else would check it. The URL parser has made one
   // spelling of all of them ("0x7f.1", "2130706433").

@@ -35,6 +35,7 @@ import { DEVICE_FORM } from "./forms.ts";
 import { renderDevicePage } from "./offer.ts";
 import { createTickets, type Journey } from "./tickets.ts";
 import { createDeviceSection, REMOVE_PATH } from "./user-section.ts";
+import { bareHost } from "../../shared/net/bare-host.ts";
 
 const PAGE_PATH = "/.gateway/webauthn";
 const SCRIPT_PATH = "/.gateway/webauthn.js";
@@ -193,7 +194,7 @@ function wayBack(snapshot: Snapshot, journey: Journey, caller: Caller): string |
 
 /** What keeps browsers from binding keys to this host. */
 function deviceAddressProblem({ hostname, secure }: Site): string | undefined {
-  if (isIP(hostname.replace(/^\[|\]$/g, "")) !== 0) return "the address must have a host name instead of an IP address";
+  if (isIP(bareHost(hostname)) !== 0) return "the address must have a host name instead of an IP address";
   return secure || isLoopbackHost(hostname) ? undefined : "the address must begin with https";
 }
 

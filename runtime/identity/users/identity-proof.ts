@@ -1,8 +1,8 @@
 /** That this program wrote a user's record: who writes the store must not give a user another address or other groups. */
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac } from "node:crypto";
 
 import { canonicalJson } from "../../shared/canonical-json.ts";
-import type { Keys } from "../../shared/keys.ts";
+import { type Keys, sameSecret } from "../../shared/keys.ts";
 import type { PutResult, StoredRecord } from "../../store/store.ts";
 import { identityTags, type IdentityRecord, type SessionRecords } from "../identity-records.ts";
 
@@ -29,7 +29,7 @@ export function createIdentityProof(keys: Keys): IdentityProof {
   const stateOf: IdentityProof["stateOf"] = (userId, record) => {
     if (record.userId !== userId) return "changed";
     const shown = Buffer.from(record.proof ?? "", "base64url");
-    const place = proofs(record).findIndex((proof) => proof.length === shown.length && timingSafeEqual(proof, shown));
+    const place = proofs(record).findIndex((proof) => sameSecret(shown, proof));
     return place === -1 ? "changed" : place === 0 ? "current" : "old";
   };
   return {

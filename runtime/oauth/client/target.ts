@@ -7,6 +7,7 @@ import { findRoute, type Snapshots } from "../../config/snapshot.ts";
 import type { DirectGrant, McpServer, UpstreamOAuth } from "../../features/mcp/compiled.ts";
 import type { UpstreamReach } from "../../features/connection/compiled.ts";
 import { hashSecret } from "../../shared/keys.ts";
+import { bareHost } from "../../shared/net/bare-host.ts";
 
 /**
  * Which credentials are used where (test/requirements.ts, "Upstream OAuth adaptation").
@@ -81,7 +82,7 @@ function otherHosts(upstreams: CompiledRoute["to"]): readonly string[] {
 }
 
 function isAddress(host: string): boolean {
-  return isIP(host.replace(/^\[|\]$/g, "")) !== 0;
+  return isIP(bareHost(host)) !== 0;
 }
 
 function modeOf(oauth: UpstreamOAuth | undefined): CredentialMode {

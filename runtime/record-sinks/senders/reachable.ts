@@ -6,6 +6,7 @@ import type { SecureContextOptions } from "node:tls";
 import type { SinkTls } from "../../features/records/compiled.ts";
 import { lookUp } from "../../shared/net/name-lookup.ts";
 import { addressKind } from "../../shared/safe-address.ts";
+import { bareHost } from "../../shared/net/bare-host.ts";
 
 /** @throws Error when one of its addresses is forbidden: one bad one among good ones is how a name changes its meaning */
 export const reachableLookup: LookupFunction = (hostname, options, callback) => {
@@ -20,7 +21,7 @@ export const reachableLookup: LookupFunction = (hostname, options, callback) => 
 
 /** Literal addresses are looked up nowhere. @throws Error */
 export function refuseForbidden(host: string): void {
-  const bare = host.replace(/^\[|\]$/g, "");
+  const bare = bareHost(host);
   if (isIP(bare) !== 0 && addressKind(bare) === "forbidden") throw forbidden();
 }
 
@@ -33,7 +34,7 @@ export async function tlsOptions(host: string, tls: SinkTls): Promise<SecureCont
   const read = async (path: string | undefined): Promise<Buffer | undefined> =>
     path === undefined ? undefined : readFile(path);
   const [ca, cert, key] = await Promise.all([read(tls.caFile), read(tls.certificateFile), read(tls.keyFile)]);
-  const servername = tls.serverName ?? (isIP(host.replace(/^\[|\]$/g, "")) === 0 ? host : undefined);
+  const servername = tls.serverName ?? (isIP(bareHost(host)) === 0 ? host : undefined);
   return {
     ...(ca && { ca }),
     ...(cert && { cert }),

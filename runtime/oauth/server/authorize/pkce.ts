@@ -1,7 +1,6 @@
 /** Proof Key for Code Exchange, S256 only (RFC 7636; OAuth 2.1 §4.1.1). */
-import { timingSafeEqual } from "node:crypto";
 
-import { hashSecret } from "../../../shared/keys.ts";
+import { hashSecret, sameSecret } from "../../../shared/keys.ts";
 
 /** A SHA-256 hash in base64url has exactly 43 characters (RFC 7636 §4.2). */
 export function isCodeChallenge(text: string): boolean {
@@ -15,7 +14,5 @@ export function isCodeVerifier(text: string): boolean {
 
 /** BASE64URL-ENCODE(SHA256(ASCII(code_verifier))) == code_challenge (RFC 7636 §4.6). */
 export function matchesChallenge(verifier: string, challenge: string): boolean {
-  const made = Buffer.from(hashSecret(verifier));
-  const expected = Buffer.from(challenge);
-  return made.length === expected.length && timingSafeEqual(made, expected);
+  return sameSecret(hashSecret(verifier), challenge);
 }

@@ -1,8 +1,8 @@
 /** An authorization request that waits for a person, and what that person approved before. */
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac } from "node:crypto";
 
 import type { Snapshot } from "../../../config/snapshot.ts";
-import type { Keys } from "../../../shared/keys.ts";
+import { type Keys, sameSecret } from "../../../shared/keys.ts";
 import { mayReachSomething } from "../../../policy/reach.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
 import type { Principal } from "../../../identity/principal.ts";
@@ -77,9 +77,7 @@ async function findConsent(
 ): Promise<ConsentRecord | undefined> {
   for (const { key, proofOf } of consentPlaces(deps, waiting, principal)) {
     const consent = (await deps.store.get<ConsentRecord>(key))?.value;
-    if (!consent) continue;
-    const [shown, due] = [Buffer.from(consent.proof ?? ""), Buffer.from(proofOf(consent.scope))];
-    if (shown.length === due.length && timingSafeEqual(shown, due)) return consent;
+    if (consent && sameSecret(consent.proof ?? "", proofOf(consent.scope))) return consent;
   }
   return undefined;
 }

@@ -5,11 +5,10 @@
  * Untrusted input: header and form. Promise: a client with a secret or a key never passes without it; secrets are
  * compared as hashes in constant time; the answer does not tell an unknown client from a wrong secret.
  */
-import { timingSafeEqual } from "node:crypto";
 
 import type { Snapshot } from "../../../config/snapshot.ts";
 import type { Exchange } from "../../../http/exchange.ts";
-import { hashSecret } from "../../../shared/keys.ts";
+import { hashSecret, sameSecret } from "../../../shared/keys.ts";
 import { pass, refuse, type Step } from "../answer.ts";
 import {
   ASSERTION_TYPE,
@@ -99,9 +98,7 @@ export async function authenticateClient(
     return refuse("invalid_client", "Client authentication failed", "no secret");
   }
   // Header and form carry the same secret and clients mix them up, so the registered one of the two is not insisted on.
-  const given = Buffer.from(hashSecret(credentials.secret));
-  const expected = Buffer.from(client.secretHash);
-  return given.length === expected.length && timingSafeEqual(given, expected)
+  return sameSecret(hashSecret(credentials.secret), client.secretHash)
     ? pass(client)
     : refuse("invalid_client", "Client authentication failed", "wrong secret");
 }

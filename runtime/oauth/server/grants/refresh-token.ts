@@ -4,9 +4,9 @@
  * The seal is bound to issuer and client, so a token of one opens for no other. Being sealed, an old token is told from an
  * invented one without keeping a record of every token that ever was: that is what makes reuse detection affordable.
  */
-import { hkdfSync, timingSafeEqual } from "node:crypto";
+import { hkdfSync } from "node:crypto";
 
-import { createSealer, hashSecret, type Keys, type Sealer } from "../../../shared/keys.ts";
+import { createSealer, hashSecret, type Keys, type Sealer, sameSecret } from "../../../shared/keys.ts";
 import { REPLAY_WINDOW_SECONDS, type GrantRecord, type RefreshFamily, type RotatedToken } from "../grant-records.ts";
 
 /** Secret scanners find leaked tokens by it. */
@@ -86,7 +86,7 @@ export type RefreshTokenState =
 
 /** Whether it is the newest one. */
 export function isCurrentToken(family: RefreshFamily | undefined, token: OpenedRefreshToken): boolean {
-  return family?.generation === token.generation && sameHash(token.hash, family.hash);
+  return family?.generation === token.generation && sameSecret(token.hash, family.hash);
 }
 
 /** @param now epoch seconds by the store's clock, as all times of a family */
@@ -98,7 +98,7 @@ export function classifyRefreshToken(
   if (isCurrentToken(family, token)) return { kind: "current" };
   if (!family || token.generation >= family.generation) return { kind: "unknown" };
   const by = family.rotated.find((each) => each.generation === token.generation);
-  return by && sameHash(token.hash, by.hash) && now - by.rotatedAt <= REPLAY_WINDOW_SECONDS
+  return by && sameSecret(token.hash, by.hash) && now - by.rotatedAt <= REPLAY_WINDOW_SECONDS
     ? { kind: "rotated", by }
     : { kind: "reused" };
 }
@@ -132,7 +132,7 @@ export function prolongReplay(
   { since, now }: { readonly since: number; readonly now: number },
 ): RefreshFamily | undefined {
   const newest = family?.rotated.at(-1);
-  if (!family || !newest || newest.generation !== token.generation || !sameHash(newest.hash, token.hash))
+  if (!family || !newest || newest.generation !== token.generation || !sameSecret(newest.hash, token.hash))
     return undefined;
   if (newest.rotatedAt < since) return undefined;
   return { ...family, rotated: [...family.rotated.slice(0, -1), { ...newest, rotatedAt: now }] };
@@ -165,10 +165,4 @@ function replaySealer(keys: Keys, oldToken: string): Sealer {
       .derive("refresh-replay")
       .map((key) => Buffer.from(hkdfSync("sha256", oldToken, key, "gateform/refresh-answer/v1", 32))),
   );
-}
-
-function sameHash(left: string, right: string): boolean {
-  const a = Buffer.from(left);
-  const b = Buffer.from(right);
-  return a.length === b.length && timingSafeEqual(a, b);
 }
