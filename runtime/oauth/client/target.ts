@@ -74,7 +74,7 @@ function makeTarget(route: CompiledRoute, server: McpServer): UpstreamTarget {
   };
 }
 
-/** Hosts beside that of the first, in no order that matters; addresses beside an address are its replicas (Endpoints of Kubernetes). */
+/** Hosts other than that of the first, sorted. IP addresses next to an IP address are its replicas (Endpoints of Kubernetes). */
 function otherHosts(upstreams: CompiledRoute["to"]): readonly string[] {
   const hosts = new Set(upstreams.map(({ origin }) => new URL(origin).hostname));
   const [first = ""] = hosts;
