@@ -16,7 +16,7 @@ import { type Dispatcher, request } from "undici";
 
 import { attempting, errorText, GatewayError } from "../../shared/errors.ts";
 import { findTokenFile, usualFiles } from "./kubeconfig.ts";
-import { type KubeClient, KubeError, type KubeRequest } from "./kube-client.ts";
+import { type KubeClient, KubeError, type KubeRequest, rightAsked } from "./kube-client.ts";
 import { readWhole } from "../../shared/http/pieces.ts";
 import { type Members, isRecord } from "../../shared/is-record.ts";
 
@@ -31,6 +31,8 @@ export interface ClientOptions {
   readonly silenceMs?: number;
   /** A connection that no longer answers was dropped. */
   readonly onConnectionLost?: () => void;
+  /** The server said that this right is missing ("list services"). */
+  readonly onForbidden?: (right: string) => void;
 }
 
 const TIMEOUT_MS = 30_000;
@@ -69,8 +71,10 @@ export async function createKubeClient(options: ClientOptions = {}): Promise<Kub
       return parse(await readAll(answer.body, MAX_ANSWER_BYTES, asked), asked) as T;
     },
     async *watch(asked) {
-      const whole = { ...asked, method: "GET" } as const;
+      const { onOpen, ...rest } = asked;
+      const whole = { ...rest, method: "GET" } as const;
       const { body } = await send(whole, { headersTimeout: options.timeoutMs ?? TIMEOUT_MS, bodyTimeout: silenceMs });
+      onOpen?.();
       try {
         yield* lines(body, whole);
       } catch (error) {
@@ -91,6 +95,12 @@ export async function createKubeClient(options: ClientOptions = {}): Promise<Kub
       options.onConnectionLost?.();
     }
     return error;
+  }
+
+  /** What is under way on its connections ends there. */
+  function startOver(): void {
+    dispatcher?.close().catch(() => {});
+    dispatcher = undefined;
   }
 
   async function send(
@@ -115,12 +125,16 @@ export async function createKubeClient(options: ClientOptions = {}): Promise<Kub
         ...limits,
       });
     } catch (error) {
+      // No connection could be made: authorities may have been replaced.
+      if (asked.signal?.aborted !== true && !isUndicis(error)) startOver();
       throw unreachable(asked, lost(error));
     }
     if (answer.statusCode >= 200 && answer.statusCode < 300) return answer;
     // Certificates and tokens may have been replaced: the next request starts over with what is there then.
-    if (answer.statusCode === 401) dispatcher = undefined;
-    throw await refusal(answer, asked);
+    if (answer.statusCode === 401) startOver();
+    const refused = await refusal(answer, asked);
+    if (refused.right !== undefined) options.onForbidden?.(refused.right);
+    throw refused;
   }
 
   /** Headers of this moment: tokens of service accounts are replaced every hour. */
@@ -192,6 +206,7 @@ async function refusal(answer: Dispatcher.ResponseData, asked: KubeRequest): Pro
     status: answer.statusCode,
     reason: typeof status["reason"] === "string" ? status["reason"] : "",
     retryAfterMs: Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined,
+    right: answer.statusCode === 403 ? rightAsked(asked) : undefined,
   });
 }
 
@@ -199,6 +214,10 @@ async function refusal(answer: Dispatcher.ResponseData, asked: KubeRequest): Pro
 function isCoded(error: unknown, code: string): boolean {
   const { cause } = error instanceof GatewayError ? error : { cause: error };
   return cause instanceof Error && "code" in cause && cause.code === code;
+}
+
+function isUndicis(error: unknown): boolean {
+  return error instanceof Error && "code" in error && String(error.code).startsWith("UND_ERR_");
 }
 
 function parse(text: string, asked: KubeRequest): unknown {

@@ -40,6 +40,8 @@ export interface ClusterView {
   follow(wanted: { readonly secrets: readonly string[]; readonly endpoints: boolean }): boolean;
   /** Whether any Secret is watched. */
   hasSecrets(): boolean;
+  /** Why what all Ingresses need cannot be read now, without names. */
+  problems(): readonly string[];
   close(): Promise<void>;
 }
 
@@ -106,6 +108,10 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
       return isNew;
     },
     hasSecrets: () => secrets.size > 0,
+    problems() {
+      const needed = [...ingresses, ...services, ...(endpoints ?? []), ...(addressService ? [addressService] : [])];
+      return [...new Set(needed.flatMap(({ reflector }) => reflector.problem() ?? []))];
+    },
     async close() {
       for (const timer of timers) clearTimeout(timer);
       const open = [...ingresses, ...services, ...classes, ...secrets.values(), ...(endpoints ?? [])];

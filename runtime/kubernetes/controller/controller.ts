@@ -13,7 +13,7 @@ import { sealSecret } from "../../terraform/resource/seal.ts";
 import { type Backoff, createBackoff } from "./backoff.ts";
 import { type ClusterView, type ClusterViewOptions, createClusterView } from "./cluster-view.ts";
 import { createEventWriter } from "./events.ts";
-import type { KubeClient } from "./kube-client.ts";
+import { type KubeClient, missingRight } from "./kube-client.ts";
 import { type SliceProblem, wholeNamespaces } from "../translate/assign.ts";
 import { createLeftAloneLog, whyLeftAlone } from "../translate/left-alone.ts";
 import { messageWithPath } from "../../settings/problem.ts";
@@ -51,11 +51,15 @@ export interface ControllerOptions {
 export interface Round {
   readonly outcome: "waiting" | "following" | "published" | "unchanged" | "failed";
   readonly translation?: Translation;
+  /** Why not every status is written. */
+  readonly unwritten?: unknown;
 }
 
 export interface Controller extends Closable {
   /** Look again soon; `anew` also publishes what was published already. */
   wake(options?: { readonly anew?: boolean }): void;
+  /** Why the cluster cannot be read now, without names. */
+  problems(): readonly string[];
 }
 
 const QUIET_MS = 200;
@@ -91,6 +95,7 @@ export function startController(options: ControllerOptions): Controller {
 
   return {
     wake,
+    problems: () => view.problems(),
     async close() {
       stop.abort();
       clearInterval(resync);
@@ -113,20 +118,26 @@ export function startController(options: ControllerOptions): Controller {
       wokenMs = undefined;
       try {
         const round = await reconcile();
-        backoff.reset();
         onRound?.(round);
+        if (round.unwritten === undefined) backoff.reset();
+        else {
+          const waitMs = Math.round(backoff.next());
+          log.error({ ...why(round.unwritten), waitMs }, "cannot write the status of ingresses, trying again");
+          await pauseAfterFailure(waitMs);
+        }
       } catch (error) {
         if (stop.signal.aborted) return;
-        const waitMs = Math.round(backoff.next());
-        log.error(
-          { reason: errorText(error), place: publisher.place, waitMs },
-          "ingresses not published, trying again",
-        );
         onRound?.({ outcome: "failed" });
-        await pause(waitMs);
-        wokenMs ??= performance.now();
+        const waitMs = Math.round(backoff.next());
+        log.error({ ...why(error), place: publisher.place, waitMs }, "ingresses not published, trying again");
+        await pauseAfterFailure(waitMs);
       }
     }
+  }
+
+  async function pauseAfterFailure(waitMs: number): Promise<void> {
+    await pause(waitMs);
+    wokenMs ??= performance.now();
   }
 
   /** Until something changed and it has been quiet since, but not for ever. */
@@ -164,8 +175,9 @@ export function startController(options: ControllerOptions): Controller {
       : lastPublished && lastPublished.refused.size > 0
         ? withWaiting(await translated(lastPublished.refused), lastPublished.waiting)
         : withWaiting(desired, lastPublished?.waiting);
-    await tell(objects, translation);
-    return { outcome: isNew ? "published" : "unchanged", translation };
+    const unwritten = await tell(objects, translation);
+    const outcome = isNew ? "published" : "unchanged";
+    return { outcome, translation, ...(unwritten !== undefined && { unwritten }) };
   }
 
   /** @throws GatewayError */
@@ -208,8 +220,8 @@ export function startController(options: ControllerOptions): Controller {
     }
   }
 
-  /** Status and events. What cannot be written now is written in a later round. */
-  async function tell(objects: KubeObjects, translation: Translation): Promise<void> {
+  /** Status and events. What cannot be written now is written in a later round. @returns why a status could not be written */
+  async function tell(objects: KubeObjects, translation: Translation): Promise<unknown> {
     const byKey = new Map(objects.ingresses.map((ingress) => [keyOf(ingress), ingress]));
     const wrong = Map.groupBy(translation.problems, ({ namespace, name }) => `${namespace}/${name}`);
     const addresses =
@@ -238,12 +250,16 @@ export function startController(options: ControllerOptions): Controller {
       }
     }
     events.keepOnly(new Set(objects.ingresses.map(({ metadata }) => metadata.uid ?? "")));
-    if (failure !== undefined) throw failure;
+    return failure;
   }
 
   async function pause(ms: number): Promise<void> {
     await delay(ms, undefined, { signal: stop.signal }).catch(() => {});
   }
+}
+
+function why(error: unknown): { readonly reason: string; readonly right?: string } {
+  return { reason: errorText(error), ...missingRight(error) };
 }
 
 /** Their namespaces are told, and served as they were. */

@@ -3,7 +3,7 @@ import { sha256 } from "../../shared/canonical-json.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Clock } from "../../shared/clock.ts";
-import { collectionPath, isStatus, type KubeClient, objectPath } from "./kube-client.ts";
+import { collectionPath, isStatus, type KubeClient, missingRight, objectPath } from "./kube-client.ts";
 import { type Ingress, keyOf, namespaceOf } from "../translate/objects.ts";
 import { type DraftProblem, problemText } from "../translate/ingress-problem.ts";
 
@@ -55,7 +55,7 @@ export function createEventWriter({ client, clock, log }: EventOptions): EventWr
         written.set(uid, { text, served });
       } catch (error) {
         // The next translation tells it again.
-        log.warn({ ingress: ingress.metadata.name, reason: errorText(error) }, "event not written");
+        log.warn({ ingress: keyOf(ingress), reason: errorText(error), ...missingRight(error) }, "event not written");
       }
     },
     keepOnly(uids) {

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Closable } from "../../shared/clock.ts";
 import type { Round } from "./controller.ts";
+import { missingRight } from "./kube-client.ts";
 
 export interface HealthOptions {
   /** "127.0.0.1:9902", ":9902" */
@@ -12,12 +13,16 @@ export interface HealthOptions {
   readonly isLeader: () => boolean;
   /** Why the Lease cannot be read or written. */
   readonly leaseProblem: () => string | undefined;
+  /** Why the cluster cannot be read now. */
+  readonly clusterProblems: () => readonly string[];
 }
 
 export interface Health extends Closable {
   readonly port: number;
   leaseFailed(): void;
   connectionLost(): void;
+  /** @param right that is missing: "list services" */
+  forbidden(right: string): void;
   round(round: Round): void;
 }
 
@@ -28,15 +33,18 @@ export async function startHealth(options: HealthOptions): Promise<Health> {
     throw new GatewayError("ingress.option", `Cannot use --health-address: must be "host:port" or ":port"`);
   const rounds: Record<Round["outcome"], number> = { waiting: 0, following: 0, published: 0, unchanged: 0, failed: 0 };
   let [leaseFailures, connectionsLost] = [0, 0];
+  const refused = new Map<string, number>();
   let last: Round | undefined;
 
   const problems = (): readonly string[] => {
     const lease = options.leaseProblem();
     return [
       ...(lease === undefined ? [] : [`lease: ${lease}`]),
+      ...options.clusterProblems(),
       ...(last === undefined || (last.outcome === "waiting" && !last.translation)
         ? ["the cluster is not read yet"]
         : []),
+      ...(last?.unwritten === undefined ? [] : [unwrittenText(last.unwritten)]),
       ...(last?.outcome === "failed" ? ["ingresses could not be published"] : []),
     ];
   };
@@ -56,6 +64,9 @@ export async function startHealth(options: HealthOptions): Promise<Health> {
         "Connections to the API server that no longer answered.",
         connectionsLost,
       ),
+      "# HELP gateway_ingress_refused_total Requests that the API server refused because this right is missing.",
+      "# TYPE gateway_ingress_refused_total counter",
+      ...[...refused].map(([right, count]) => `gateway_ingress_refused_total{right="${right}"} ${count}`),
       "# HELP gateway_ingress_rounds_total Rounds from the cluster to the gateway, by outcome.",
       "# TYPE gateway_ingress_rounds_total counter",
       ...Object.entries(rounds).map(
@@ -86,6 +97,7 @@ export async function startHealth(options: HealthOptions): Promise<Health> {
     port: (server.address() as AddressInfo).port,
     leaseFailed: () => void (leaseFailures += 1),
     connectionLost: () => void (connectionsLost += 1),
+    forbidden: (right) => void refused.set(right, (refused.get(right) ?? 0) + 1),
     round(round) {
       rounds[round.outcome] += 1;
       last = round;
@@ -95,6 +107,11 @@ export async function startHealth(options: HealthOptions): Promise<Health> {
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
   };
+}
+
+function unwrittenText(error: unknown): string {
+  const { right } = missingRight(error);
+  return right === undefined ? "cannot write the status of ingresses" : `right missing: ${right}`;
 }
 
 function series(name: string, type: string, help: string, value: number): readonly string[] {

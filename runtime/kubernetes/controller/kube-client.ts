@@ -16,11 +16,11 @@ export interface KubeClient {
   /** @throws KubeError with the status; GatewayError `kube.unreachable` */
   request<T>(request: KubeRequest): Promise<T>;
   /**
-   * Lines of a watch, as they come; ends when the server ends it.
+   * Lines of a watch, as they come; ends when the server ends it. `onOpen`: the server took it.
    *
    * @throws KubeError, or GatewayError `kube.unreachable` also in the middle
    */
-  watch(request: Omit<KubeRequest, "method" | "body">): AsyncIterable<string>;
+  watch(request: Omit<KubeRequest, "method" | "body"> & { readonly onOpen?: () => void }): AsyncIterable<string>;
   close(): Promise<void>;
 }
 
@@ -31,13 +31,39 @@ export class KubeError extends GatewayError {
   readonly reason: string;
   /** The server asks to wait this long. */
   readonly retryAfterMs: number | undefined;
+  /** What is missing where it said 403, as Roles have it: "update ingresses/status". Without names of objects. */
+  readonly right: string | undefined;
 
-  constructor(message: string, about: { status: number; reason?: string; retryAfterMs?: number | undefined }) {
+  constructor(
+    message: string,
+    about: { status: number; reason?: string; retryAfterMs?: number | undefined; right?: string | undefined },
+  ) {
     super("kube.refused", message);
     this.status = about.status;
     this.reason = about.reason ?? "";
     this.retryAfterMs = about.retryAfterMs;
+    this.right = about.right;
   }
+}
+
+/** For a line of the log. */
+export function missingRight(error: unknown): { readonly right?: string } {
+  return error instanceof KubeError && error.right !== undefined ? { right: error.right } : {};
+}
+
+const VERBS = { POST: "create", PUT: "update", PATCH: "patch", DELETE: "delete" } as const;
+
+/**
+ * What a request needs.
+ *
+ * @see https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb
+ */
+export function rightAsked({ method, path, query }: Pick<KubeRequest, "method" | "path" | "query">): string {
+  const [, resource = "other", name, part] =
+    /^\/(?:api|apis\/[^/]+)\/v1\/(?:namespaces\/[^/]+\/)?([a-z]+)(?:\/([^/]+)(?:\/([a-z]+))?)?$/.exec(path) ?? [];
+  const reading = name !== undefined ? "get" : query?.["watch"] === "true" ? "watch" : "list";
+  const verb = method === "GET" ? reading : VERBS[method];
+  return `${verb} ${resource}${part === undefined ? "" : `/${part}`}`;
 }
 
 export function isStatus(error: unknown, status: number): boolean {

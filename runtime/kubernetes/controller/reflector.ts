@@ -13,7 +13,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { type Backoff, createBackoff } from "./backoff.ts";
-import { isStatus, type KubeClient, KubeError } from "./kube-client.ts";
+import { isStatus, type KubeClient, KubeError, missingRight } from "./kube-client.ts";
 import { withoutManagers } from "./status.ts";
 import { keyOf, type KubeObject } from "../translate/objects.ts";
 import { isRecord } from "../../shared/is-record.ts";
@@ -43,6 +43,8 @@ export interface Reflector<T extends KubeObject> {
   isSynced(): boolean;
   /** The server said that it may not be read, and did not take that back since. */
   isForbidden(): boolean;
+  /** Why it cannot be read now, without names; undefined while it can. */
+  problem(): string | undefined;
   close(): Promise<void>;
 }
 
@@ -57,12 +59,14 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
   const { client, path, fieldSelector, onChange, log } = options;
   const { watchSeconds = WATCH_SECONDS, graceMs = GRACE_MS, pageSize = PAGE_SIZE } = options;
   const backoff = options.backoff ?? createBackoff({ firstMs: 500, mostMs: 30_000 });
+  const collection = path.slice(path.lastIndexOf("/") + 1);
   const stop = new AbortController();
   let items = new Map<string, T>();
   let synced = false;
   let forbidden = false;
   /** So that what stays wrong is said once, not with each try. */
   let lastReason = "";
+  let problem: string | undefined;
   /** "" when the next step is a list. */
   let version = "";
   const running = run();
@@ -71,6 +75,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
     items: () => items,
     isSynced: () => synced,
     isForbidden: () => forbidden,
+    problem: () => problem,
     async close() {
       stop.abort();
       await running;
@@ -82,7 +87,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
       try {
         if (version === "") await list();
         const lived = await watch();
-        lastReason = "";
+        isWell();
         // A server that ends each watch at once must not be asked without a pause.
         if (lived) backoff.reset();
         else await pause(backoff.next());
@@ -97,9 +102,13 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
         }
         const waitMs = Math.round((error instanceof KubeError && error.retryAfterMs) || backoff.next());
         const reason = errorText(error);
-        if (reason !== lastReason)
-          log.warn({ path, fieldSelector, reason, waitMs }, "cluster not reached, trying again");
+        const { right } = missingRight(error);
+        const about = { path, fieldSelector, reason, waitMs };
+        if (reason !== lastReason && right === undefined) log.warn({ ...about }, "cluster not reached, trying again");
+        else if (reason !== lastReason)
+          log.warn({ ...about, right }, "a right to read the cluster is missing, trying again");
         lastReason = reason;
+        problem = right === undefined ? `${collection} cannot be read` : `right missing: ${right}`;
         if (isStatus(error, 403) && !forbidden) {
           forbidden = true;
           onChange();
@@ -107,6 +116,11 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
         await pause(waitMs);
       }
     }
+  }
+
+  function isWell(): void {
+    lastReason = "";
+    problem = undefined;
   }
 
   async function list(): Promise<void> {
@@ -134,7 +148,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
     version = listed;
     synced = true;
     forbidden = false;
-    lastReason = "";
+    isWell();
     onChange();
   }
 
@@ -152,10 +166,10 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
     const startedMs = performance.now();
     try {
       const signal = AbortSignal.any([stop.signal, patience]);
-      for await (const line of client.watch({ path, query, signal })) {
+      for await (const line of client.watch({ path, query, signal, onOpen: () => void (problem = undefined) })) {
         apply(line);
         lived = true;
-        lastReason = "";
+        isWell();
         backoff.reset();
       }
     } catch (error) {

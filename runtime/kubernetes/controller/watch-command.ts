@@ -9,7 +9,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { createLog, type Log } from "../../shared/log.ts";
 import { systemClock, type Closable } from "../../shared/clock.ts";
 import { createKubeClient } from "./client.ts";
-import { startController } from "./controller.ts";
+import { type Controller, startController } from "./controller.ts";
 import { runElection, type RunningElection } from "./election.ts";
 import { startHealth } from "./health.ts";
 import { createDirectoryPublisher } from "./directory-publisher.ts";
@@ -59,6 +59,7 @@ export async function startIngressWatch(command: WatchCommand, log: Log = create
 
   const { healthAddress: address } = command;
   let election: RunningElection | undefined;
+  let controller: Controller | undefined;
   const health =
     address === undefined
       ? undefined
@@ -66,6 +67,7 @@ export async function startIngressWatch(command: WatchCommand, log: Log = create
           address,
           isLeader: () => election?.isLeader() ?? true,
           leaseProblem: () => election?.problem(),
+          clusterProblems: () => controller?.problems() ?? [],
         });
   const client = await createKubeClient({
     ...(command.kubeconfig !== undefined && { kubeconfigFile: command.kubeconfig }),
@@ -73,6 +75,7 @@ export async function startIngressWatch(command: WatchCommand, log: Log = create
       health?.connectionLost();
       log.warn({}, "connection to the cluster lost without an end, making another one");
     },
+    onForbidden: (right) => health?.forbidden(right),
   });
   election =
     command.leaderElection === false
@@ -88,9 +91,9 @@ export async function startIngressWatch(command: WatchCommand, log: Log = create
             onFailure: () => health?.leaseFailed(),
           },
           // Who led before may have published something else.
-          () => controller.wake({ anew: true }),
+          () => controller?.wake({ anew: true }),
         );
-  const controller = startController({
+  controller = startController({
     client,
     publisher,
     translate: options,
@@ -108,7 +111,7 @@ export async function startIngressWatch(command: WatchCommand, log: Log = create
   log.info({ place: publisher.place }, "watching ingresses");
   return {
     async close() {
-      await controller.close();
+      await controller?.close();
       // After the last write, so that nobody else begins before we ended.
       await election?.close();
       await client.close();

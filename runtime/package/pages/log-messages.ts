@@ -205,11 +205,16 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "ingress has a problem": "Tell the namespace: the Event at the Ingress says the same.",
     "ingresses not published, trying again":
       "`place` does not take them: see `reason`; the gateway keeps the last ones.",
-    "cluster not reached, trying again": "Look at the API server and the controller's rights (`kubectl auth can-i`).",
+    "cannot write the status of ingresses, trying again":
+      "The Ingresses are served, but `kubectl get ingress` shows an old address. `reason` says why, `right` names a missing right.",
+    "cluster not reached, trying again": "Look at the API server, and at what is between it and the controller.",
+    "a right to read the cluster is missing, trying again":
+      "Give the controller the right that `right` names (examples/kubernetes-ingress/overlays/controller/rights.yaml; for a Secret: secrets-role.yaml). What it has read before stays active.",
     "connection to the cluster lost without an end, making another one":
       "Nothing, unless it repeats: what is between the controller and the API server then drops connections.",
     "lease not read or written, this controller cannot lead":
       "`reason` says why, `right` which rights on Leases are missing (examples/kubernetes-ingress/overlays/controller/rights.yaml). While no controller leads nothing is published.",
-    "event not written": "Give the controller the right to create Events.",
+    "event not written":
+      "`reason` says why, `right` names a missing right. The log has the text of the Event (`ingress has a problem`).",
   },
 };

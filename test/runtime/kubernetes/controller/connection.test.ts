@@ -1,6 +1,9 @@
 /** One HTTP/2 connection carries everything to the API server: what happens when it dies without a word. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createSecureServer, type ServerHttp2Stream } from "node:http2";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 import { afterEach, expect, test } from "vitest";
 
@@ -61,7 +64,13 @@ async function start() {
   });
   return {
     kubeconfig,
+    cert,
     watches,
+    /** The server has another certificate, and its connections end. */
+    renew(next: { readonly cert: string; readonly key: string }) {
+      server.setSecureContext(next);
+      for (const socket of sockets) socket.destroy();
+    },
     connections: () => connections,
     freeze: () => sockets.forEach((socket) => socket.unpipe().pause()),
   };
@@ -98,4 +107,23 @@ test("a watch without a byte ends, and the next one uses another connection than
   await expect(first.next()).rejects.toThrow("no bookmark within 300 ms");
   expect((await watch().next()).value).toContain("BOOKMARK");
   expect(api.connections()).toBe(2);
+});
+
+test("another authority in the kubeconfig's file counts without a restart", async () => {
+  const api = await start();
+  const folder = await mkdtemp(join(tmpdir(), "authority-"));
+  closers.push(() => rm(folder, { recursive: true }));
+  const config = JSON.parse(api.kubeconfig) as { clusters: readonly { cluster: { server: string } }[] };
+  const server = config.clusters[0]?.cluster.server;
+  const clusters = [{ name: "test", cluster: { server, "certificate-authority": "ca.crt" } }];
+  await writeFile(join(folder, "ca.crt"), api.cert);
+  await writeFile(join(folder, "config"), JSON.stringify({ ...config, clusters }));
+  const client = await createKubeClient({ kubeconfigFile: join(folder, "config") });
+  closers.push(() => client.close());
+  expect(await client.request({ method: "GET", path: PATH })).toEqual({});
+  const next = makeTestCertificate({ name: "localhost", dns: ["localhost"] });
+  api.renew(next);
+  await expect.poll(() => client.request({ method: "GET", path: PATH }).catch(String)).toMatch(/certificate/);
+  await writeFile(join(folder, "ca.crt"), next.cert);
+  await expect.poll(() => client.request({ method: "GET", path: PATH }).catch(String)).toEqual({});
 });
