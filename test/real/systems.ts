@@ -1,6 +1,7 @@
 /** The real systems: how each is had, and its tests. */
 import { CANAILLE_VERSION, installCanaille } from "./canaille/install.ts";
 import { installKeycloak, KEYCLOAK_VERSION } from "./keycloak/install.ts";
+import { installKube, KUBERNETES_VERSION } from "./kube/install.ts";
 import { installOpenBao, OPENBAO_VERSION } from "./openbao/install.ts";
 import { installSpring, SPRING_VERSION } from "./spring/install.ts";
 import { installOpenTofu, OPENTOFU_VERSION } from "./tofu/install.ts";
@@ -30,6 +31,19 @@ export const SYSTEMS: Readonly<Record<string, RealSystem>> = {
     from: "Maven Central, `org.keycloak:keycloak-quarkus-dist`",
     install: async () => (await installKeycloak(), {}),
     tests: ["test/real/keycloak/keycloak.test.ts"],
+  },
+  kube: {
+    title: "Kubernetes",
+    version: KUBERNETES_VERSION,
+    from: "the Go module `k8s.io/kubernetes` (kube-apiserver, kube-controller-manager, kubectl), with etcd of Debian's `etcd-server`",
+    install: async () => (await installKube(), await installOpenBao(), {}),
+    tests: [
+      "test/real/kube/vault.test.ts",
+      "test/real/kube/manifests.test.ts",
+      "test/real/kube/watch.test.ts",
+      "test/real/kube/identities.test.ts",
+      "test/real/kube/size.test.ts",
+    ],
   },
   openbao: {
     title: "OpenBao",

@@ -47,8 +47,11 @@ export interface Volume {
 export interface Pod {
   /** Of the named port, on this machine. */
   port(name: string): number;
-  /** @param env beside the manifest's */
-  start(container: string, env?: Readonly<Record<string, string>>): RunningContainer;
+  /**
+   * @param env beside the manifest's
+   * @param prefix of the command, which runs it somewhere else
+   */
+  start(container: string, env?: Readonly<Record<string, string>>, prefix?: readonly string[]): RunningContainer;
   /** Puts other content into a volume, as the kubelet does: all of it at once. */
   swap(volume: string, files: Readonly<Record<string, string>>): Promise<void>;
   close(): Promise<void>;
@@ -89,11 +92,12 @@ export async function createPod(manifests: readonly Manifest[], secrets: SecretF
 
   return {
     port: (name) => ports.get(name)?.real ?? 0,
-    start(name, env = {}) {
+    start(name, env = {}, prefix = []) {
       const container = spec.containers.find((each) => each.name === name);
       if (!container) throw new Error(`There is no container ${name}`);
       const own = Object.fromEntries((container.env ?? []).map((each) => [each.name, each.value]));
-      const child = spawn(process.execPath, [MAIN, ...container.args.map(here)], {
+      const [command = "", ...args] = [...prefix, process.execPath, MAIN, ...container.args.map(here)];
+      const child = spawn(command, args, {
         cwd: root,
         env: { PATH: process.env["PATH"], ...own, ...env },
         stdio: ["ignore", "pipe", "pipe"],

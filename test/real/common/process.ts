@@ -3,12 +3,14 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 
 export interface RealProcess {
+  readonly pid: number;
   /** What it printed when it was ready. */
   readonly ready: RegExpExecArray;
   /** All that it printed. */
   text(): string;
   /** Writes a line to it, and waits for what it prints then. */
   say(line: string, pattern: RegExp): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
   /** Ends it, and waits for that. */
   close(signal?: NodeJS.Signals): Promise<void>;
 }
@@ -46,12 +48,14 @@ export async function startProcess(
     child.once("exit", () => reject(new Error(`"${command} ${args.join(" ")}" ended:\n${text}`)));
   });
   return {
+    pid: child.pid ?? 0,
     ready,
     text: () => text,
     async say(line, pattern) {
       child.stdin.write(`${line}\n`);
       while (!pattern.test(text)) await once(child.stdout, "data");
     },
+    signal: (signal) => void child.kill(signal),
     async close(signal = "SIGTERM") {
       process.off("exit", cleanUp);
       if (child.exitCode !== null || child.signalCode !== null) return;

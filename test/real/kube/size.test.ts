@@ -1,0 +1,79 @@
+/** The controller with 1,500 Ingresses, each with a Service: its memory, and what a watch hears on which nothing happens meanwhile. */
+import { readFile } from "node:fs/promises";
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { createKubeClient } from "../../../runtime/kubernetes/controller/client.ts";
+import { INGRESS_CLASSES_PATH } from "../../../runtime/kubernetes/controller/kube-client.ts";
+import { rendered } from "../../support/kube-example.ts";
+import { podOf } from "../../support/kube-pod.ts";
+import { ingress, service } from "../../support/kube-manifests.ts";
+import { type Cluster, startCluster } from "./cluster.ts";
+import { startController } from "./controller.ts";
+import { ACCOUNT, followReadme } from "./readme.ts";
+
+const INGRESSES = 1500;
+const AT_ONCE = 16;
+
+let cluster: Cluster;
+let firstLine: Promise<{ readonly text: string; readonly afterMs: number }>;
+beforeAll(async () => {
+  cluster = await startCluster();
+  await followReadme(cluster);
+  firstLine = watchClasses();
+  const numbers = Array.from({ length: INGRESSES }, (_, index) => index).values();
+  const work = async (): Promise<void> => {
+    for (const number of numbers) {
+      const name = `web-${number}`;
+      await cluster.api("POST", "/api/v1/namespaces/shop/services", service(name));
+      const object = ingress(name, { host: `${name}.example.com`, service: name });
+      await cluster.api("POST", "/apis/networking.k8s.io/v1/namespaces/shop/ingresses", object);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+});
+afterAll(() => cluster?.close());
+
+/** Nobody changes a class. */
+async function watchClasses(): Promise<{ readonly text: string; readonly afterMs: number }> {
+  const client = await createKubeClient({ kubeconfigFile: cluster.adminConfig });
+  const path = INGRESS_CLASSES_PATH;
+  try {
+    const list = await client.request<{ metadata: { resourceVersion: string } }>({ method: "GET", path });
+    const { resourceVersion } = list.metadata;
+    const query = { watch: "true", resourceVersion, allowWatchBookmarks: "true", timeoutSeconds: "300" };
+    const startedMs = performance.now();
+    for await (const text of client.watch({ path, query })) return { text, afterMs: performance.now() - startedMs };
+    throw new Error("the watch ended");
+  } finally {
+    await client.close();
+  }
+}
+
+test(`${INGRESSES} Ingresses are served and have their status, below the limit of the manifests`, async () => {
+  const container = podOf(rendered("controller")).containers.find(({ name }) => name === "ingress-controller");
+  const limit = /^(\d+)Mi$/.exec(container?.resources.limits["memory"] ?? "")?.[1];
+  const env = Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]));
+  const kubeconfig = await cluster.kubeconfig({ token: await cluster.token(ACCOUNT) });
+  const controller = await startController(cluster, { kubeconfig, env, args: ["--address", "203.0.113.7"] });
+  try {
+    await expect.poll(async () => (await controller.hosts()).length, { timeout: 300_000 }).toBe(INGRESSES);
+    const served = async (): Promise<number> => {
+      const text = await cluster.kubectl("-n", "shop", "get", "ingresses", "--no-headers");
+      return text.split("\n").filter((line) => line.includes("203.0.113.7")).length;
+    };
+    await expect.poll(served, { timeout: 300_000, interval: 5000 }).toBe(INGRESSES);
+    const status = await readFile(`/proc/${controller.process.pid}/status`, "utf8");
+    const mebibytes = Math.round(Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024);
+    console.log(`${INGRESSES} Ingresses: at most ${mebibytes} MiB in memory, of ${limit}`);
+    expect(mebibytes).toBeLessThan(Number(limit));
+  } finally {
+    await controller.close();
+  }
+});
+
+test("a watch on which nothing happens hears a bookmark before it counts as dead", async () => {
+  const { text, afterMs } = await firstLine;
+  console.log(`the first bookmark came after ${Math.round(afterMs / 1000)} s`);
+  expect(JSON.parse(text)).toMatchObject({ type: "BOOKMARK" });
+});
