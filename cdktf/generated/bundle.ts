@@ -109,7 +109,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly idpClientSecretWoVersion?: number;
   /**
-  * Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at the provider. The proof's audience is the provider's issuer, and its header names no key. Stored in the Terraform state and the bundle as plain text; prefer `idp_client_key_ref`.
+  * Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at the provider. Its header names no key. Stored in the Terraform state and the bundle as plain text; prefer `idp_client_key_ref`.
   *
   */
   readonly idpClientKey?: string;
@@ -138,6 +138,11 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   *
   */
   readonly idpClientAuth?: string;
+  /**
+  * Audience of the proof that the gateway signs with its private key or, with `client_secret_jwt`, its secret: the provider's issuer, or the address of its token endpoint, which must have the issuer's origin. Ory Hydra and Canaille require `token_endpoint`. One of `issuer`, `token_endpoint`. Default: `issuer`.
+  *
+  */
+  readonly idpClientProofAudience?: string;
   /**
   * Push authorization requests to the provider (RFC 9126), also where its metadata do not require it. Required if the provider requires it of this client only (Keycloak: "Pushed authorization request required"). Default: `false`.
   *
@@ -1864,7 +1869,7 @@ export interface BundleIdentityIssuersSignIn {
   */
   readonly clientSecretWoVersion?: number;
   /**
-  * Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at the provider. The proof's audience is the provider's issuer, and its header names no key. Stored in the Terraform state and the bundle as plain text; prefer `client_key_ref`.
+  * Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at the provider. Its header names no key. Stored in the Terraform state and the bundle as plain text; prefer `client_key_ref`.
   *
   */
   readonly clientKey?: string;
@@ -1893,6 +1898,11 @@ export interface BundleIdentityIssuersSignIn {
   *
   */
   readonly clientAuth?: string;
+  /**
+  * Audience of the proof that the gateway signs with its private key or, with `client_secret_jwt`, its secret: the provider's issuer, or the address of its token endpoint, which must have the issuer's origin. Ory Hydra and Canaille require `token_endpoint`. One of `issuer`, `token_endpoint`. Default: `issuer`.
+  *
+  */
+  readonly clientProofAudience?: string;
   /**
   * Push authorization requests to the provider (RFC 9126), also where its metadata do not require it. Required if the provider requires it of this client only (Keycloak: "Pushed authorization request required"). Default: `false`.
   *
@@ -1953,6 +1963,7 @@ export function bundleIdentityIssuersSignInToTerraform(struct?: BundleIdentityIs
     client_key_wo: cdktf.stringToTerraform(struct!.clientKeyWo),
     client_key_wo_version: cdktf.numberToTerraform(struct!.clientKeyWoVersion),
     client_auth: cdktf.stringToTerraform(struct!.clientAuth),
+    client_proof_audience: cdktf.stringToTerraform(struct!.clientProofAudience),
     push_requests: cdktf.booleanToTerraform(struct!.pushRequests),
     label: cdktf.stringToTerraform(struct!.label),
     scopes: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.scopes),
@@ -2039,6 +2050,12 @@ export function bundleIdentityIssuersSignInToHclTerraform(struct?: BundleIdentit
     },
     client_auth: {
       value: cdktf.stringToHclTerraform(struct!.clientAuth),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_proof_audience: {
+      value: cdktf.stringToHclTerraform(struct!.clientProofAudience),
       isBlock: false,
       type: "simple",
       storageClassType: "string",
@@ -2163,6 +2180,10 @@ export class BundleIdentityIssuersSignInOutputReference extends cdktf.ComplexObj
       hasAnyValues = true;
       internalValueResult.clientAuth = this._clientAuth;
     }
+    if (this._clientProofAudience !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientProofAudience = this._clientProofAudience;
+    }
     if (this._pushRequests !== undefined) {
       hasAnyValues = true;
       internalValueResult.pushRequests = this._pushRequests;
@@ -2214,6 +2235,7 @@ export class BundleIdentityIssuersSignInOutputReference extends cdktf.ComplexObj
       this._clientKeyWo = undefined;
       this._clientKeyWoVersion = undefined;
       this._clientAuth = undefined;
+      this._clientProofAudience = undefined;
       this._pushRequests = undefined;
       this._label = undefined;
       this._scopes = undefined;
@@ -2242,6 +2264,7 @@ export class BundleIdentityIssuersSignInOutputReference extends cdktf.ComplexObj
       this._clientKeyWo = value.clientKeyWo;
       this._clientKeyWoVersion = value.clientKeyWoVersion;
       this._clientAuth = value.clientAuth;
+      this._clientProofAudience = value.clientProofAudience;
       this._pushRequests = value.pushRequests;
       this._label = value.label;
       this._scopes = value.scopes;
@@ -2440,6 +2463,22 @@ export class BundleIdentityIssuersSignInOutputReference extends cdktf.ComplexObj
   // Temporarily expose input value. Use with caution.
   public get clientAuthInput() {
     return this._clientAuth;
+  }
+
+  // client_proof_audience - computed: false, optional: true, required: false
+  private _clientProofAudience?: string; 
+  public get clientProofAudience() {
+    return this.getStringAttribute('client_proof_audience');
+  }
+  public set clientProofAudience(value: string) {
+    this._clientProofAudience = value;
+  }
+  public resetClientProofAudience() {
+    this._clientProofAudience = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientProofAudienceInput() {
+    return this._clientProofAudience;
   }
 
   // push_requests - computed: false, optional: true, required: false
@@ -11735,6 +11774,7 @@ export class Bundle extends cdktf.TerraformResource {
     this._idpClientKeyWo = config.idpClientKeyWo;
     this._idpClientKeyWoVersion = config.idpClientKeyWoVersion;
     this._idpClientAuth = config.idpClientAuth;
+    this._idpClientProofAudience = config.idpClientProofAudience;
     this._idpPushRequests = config.idpPushRequests;
     this._idpScopes = config.idpScopes;
     this._idpGroupsClaim = config.idpGroupsClaim;
@@ -12198,6 +12238,22 @@ export class Bundle extends cdktf.TerraformResource {
   // Temporarily expose input value. Use with caution.
   public get idpClientAuthInput() {
     return this._idpClientAuth;
+  }
+
+  // idp_client_proof_audience - computed: false, optional: true, required: false
+  private _idpClientProofAudience?: string; 
+  public get idpClientProofAudience() {
+    return this.getStringAttribute('idp_client_proof_audience');
+  }
+  public set idpClientProofAudience(value: string) {
+    this._idpClientProofAudience = value;
+  }
+  public resetIdpClientProofAudience() {
+    this._idpClientProofAudience = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpClientProofAudienceInput() {
+    return this._idpClientProofAudience;
   }
 
   // idp_push_requests - computed: false, optional: true, required: false
@@ -12728,6 +12784,7 @@ export class Bundle extends cdktf.TerraformResource {
       idp_client_key_wo: cdktf.stringToTerraform(this._idpClientKeyWo),
       idp_client_key_wo_version: cdktf.numberToTerraform(this._idpClientKeyWoVersion),
       idp_client_auth: cdktf.stringToTerraform(this._idpClientAuth),
+      idp_client_proof_audience: cdktf.stringToTerraform(this._idpClientProofAudience),
       idp_push_requests: cdktf.booleanToTerraform(this._idpPushRequests),
       idp_scopes: cdktf.listMapper(cdktf.stringToTerraform, false)(this._idpScopes),
       idp_groups_claim: cdktf.stringToTerraform(this._idpGroupsClaim),
@@ -12916,6 +12973,12 @@ export class Bundle extends cdktf.TerraformResource {
       },
       idp_client_auth: {
         value: cdktf.stringToHclTerraform(this._idpClientAuth),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      idp_client_proof_audience: {
+        value: cdktf.stringToHclTerraform(this._idpClientProofAudience),
         isBlock: false,
         type: "simple",
         storageClassType: "string",

@@ -100,7 +100,7 @@ export interface GatewaySettings {
   /**
    * Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client
    * secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at
-   * the provider. The proof's audience is the provider's issuer, and its header names no key.
+   * the provider. Its header names no key.
    * @default - a client secret, or a public client
    */
   readonly idpClientKey?: Secret;
@@ -111,6 +111,13 @@ export interface GatewaySettings {
    * @default - the first of these that the provider's metadata lists
    */
   readonly idpClientAuth?: "client_secret_basic" | "client_secret_post" | "client_secret_jwt";
+  /**
+   * Audience of the proof that the gateway signs with its private key or, with `client_secret_jwt`, its secret: the
+   * provider's issuer, or the address of its token endpoint, which must have the issuer's origin. Ory Hydra and
+   * Canaille require `token_endpoint`.
+   * @default issuer
+   */
+  readonly idpClientProofAudience?: "issuer" | "token_endpoint";
   /**
    * Push authorization requests to the provider (RFC 9126), also where its metadata do not require it. Required if the
    * provider requires it of this client only (Keycloak: "Pushed authorization request required").
@@ -501,7 +508,7 @@ export interface IssuerSignIn {
   /**
    * Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client
    * secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at
-   * the provider. The proof's audience is the provider's issuer, and its header names no key.
+   * the provider. Its header names no key.
    * @default - a client secret, or a public client
    */
   readonly clientKey?: Secret;
@@ -512,6 +519,13 @@ export interface IssuerSignIn {
    * @default - the first of these that the provider's metadata lists
    */
   readonly clientAuth?: "client_secret_basic" | "client_secret_post" | "client_secret_jwt";
+  /**
+   * Audience of the proof that the gateway signs with its private key or, with `client_secret_jwt`, its secret: the
+   * provider's issuer, or the address of its token endpoint, which must have the issuer's origin. Ory Hydra and
+   * Canaille require `token_endpoint`.
+   * @default issuer
+   */
+  readonly clientProofAudience?: "issuer" | "token_endpoint";
   /**
    * Push authorization requests to the provider (RFC 9126), also where its metadata do not require it. Required if the
    * provider requires it of this client only (Keycloak: "Pushed authorization request required").

@@ -56,6 +56,7 @@ const names = new Set([
 /** Names that are not ours, and those that only stand for others. */
 const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   "parameters of identity providers": ["access_type"],
+  "members of clients at identity providers": ["backchannel_logout_uri", "token_endpoint_auth_signing_alg"],
   "tools of MCP servers, the demo's among them": [
     "add_note",
     "create_issue",

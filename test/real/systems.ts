@@ -1,5 +1,6 @@
 /** The real systems: how each is had, and its tests. */
 import { CANAILLE_VERSION, installCanaille } from "./canaille/install.ts";
+import { HYDRA_VERSION, installHydra } from "./hydra/install.ts";
 import { installKeycloak, KEYCLOAK_VERSION } from "./keycloak/install.ts";
 import { installKube, KUBERNETES_VERSION } from "./kube/install.ts";
 import { installOpenBao, OPENBAO_VERSION } from "./openbao/install.ts";
@@ -24,6 +25,13 @@ export const SYSTEMS: Readonly<Record<string, RealSystem>> = {
     from: "PyPI, `canaille`",
     install: async () => (await installCanaille(), {}),
     tests: ["test/real/canaille/canaille.test.ts"],
+  },
+  hydra: {
+    title: "Ory Hydra",
+    version: HYDRA_VERSION,
+    from: "the Go module `github.com/ory/hydra/v2`",
+    install: async () => (await installHydra(), {}),
+    tests: ["test/real/hydra/hydra.test.ts"],
   },
   keycloak: {
     title: "Keycloak",

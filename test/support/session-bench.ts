@@ -17,7 +17,7 @@ import type { OperatorFetch } from "../../runtime/http/fetch/operator-fetch.ts";
 import { createHttpServer } from "../../runtime/http/listener/server.ts";
 import { createKeys, type Keys } from "../../runtime/shared/keys.ts";
 import { createLog, type Log } from "../../runtime/shared/log.ts";
-import type { Clock, SignOutResult } from "../../runtime/shared/clock.ts";
+import type { Clock, SignOutResult, TokenRefresh } from "../../runtime/shared/clock.ts";
 import { createEndpointFinder } from "../../runtime/proxy/endpoints.ts";
 import { createSafeFetch } from "../../runtime/http/fetch/safe-fetch.ts";
 import { createIssuerKeys } from "../../runtime/identity/issuers/issuer-keys.ts";
@@ -51,6 +51,8 @@ export interface SessionBench {
   readonly logged: () => string;
   /** Sign-outs as they are counted, "page ok". */
   readonly signOuts: readonly string[];
+  /** Outcomes of refreshes at the provider, as they are counted. */
+  readonly refreshes: readonly string[];
   /** Port of the first replica. */
   readonly firstPort: number;
   /** Replaces the configuration of all replicas. */
@@ -134,6 +136,7 @@ export async function startSessionBench(options: SessionBenchOptions = {}): Prom
   });
   const replicas: Replica[] = [];
   const signOuts: string[] = [];
+  const refreshes: string[] = [];
   const replica = async (how: { readonly development?: boolean } = {}): Promise<Replica> => {
     const started = await startReplica({
       snapshots,
@@ -142,6 +145,7 @@ export async function startSessionBench(options: SessionBenchOptions = {}): Prom
       collect,
       development: how.development ?? true,
       onSignOut: ({ kind, result }) => void signOuts.push(`${kind} ${result}`),
+      onRefresh: ({ result }) => void refreshes.push(result),
       ...(options.fetch && { fetch: options.fetch }),
       more: options.endpoints,
     });
@@ -158,6 +162,7 @@ export async function startSessionBench(options: SessionBenchOptions = {}): Prom
     firstPort: first.port,
     logged: () => log,
     signOuts,
+    refreshes,
     configure: (yaml) => void (snapshot = configured(yaml, snapshot.generation + 1)),
     snapshot: () => snapshot,
     browser: (elsewhere = {}) =>
@@ -187,6 +192,7 @@ interface ReplicaDeps {
   readonly fetch?: OperatorFetch;
   readonly more: SessionBenchOptions["endpoints"];
   readonly onSignOut: (signOut: SignOutResult) => void;
+  readonly onRefresh: (refresh: TokenRefresh) => void;
 }
 
 async function startReplica({
@@ -198,6 +204,7 @@ async function startReplica({
   fetch,
   more,
   onSignOut,
+  onRefresh,
 }: ReplicaDeps): Promise<Replica> {
   const log = createLog({ level: "trace", destination: collect });
   const keys = createKeys([BENCH_SECRET]);
@@ -211,6 +218,7 @@ async function startReplica({
     clock,
     ...(fetch && { fetch }),
     onSignOut,
+    onRefresh,
   });
   const endpoints = createEndpointFinder({
     endpoints: [...session.endpoints, ...(more?.({ session, snapshots, store: store.store, keys, clock, log }) ?? [])],

@@ -101,12 +101,12 @@ export const vaultShape = {
           pathProblem(value) === undefined ? undefined : quotedProblem(value, 'must be like "team/kv"'),
       }),
       refresh: duration({
-        doc: "How long a secret is used before it is read again, about: gateways do not all come at once.",
+        doc: "How long a secret is used before it is read again, about: gateways do not all come at once. At least `10s`.",
         default: DEFAULT_REFRESH,
         minMs: 10_000,
       }),
       keep: duration({
-        doc: "How long the last value of a secret is used while it cannot be read again: the server is away, or the entry was deleted or forbidden. Then the slice that needs it is left out. What stands in the boot file, and settings, keep theirs.",
+        doc: "How long the last value of a secret is used while it cannot be read again: the server is unavailable, or the entry was deleted or forbidden. Then the slice that needs it is omitted. The boot file's own secrets and settings keep their last values. At least `1m`, and not shorter than `refresh`.",
         unset: "for as long as the process lives",
         minMs: 60_000,
       }),

@@ -14,6 +14,8 @@ export interface IdpSettings {
   readonly clientKey?: ClientKey | undefined;
   /** How the secret proves the client; undefined = as the provider's metadata has it. */
   readonly clientAuth?: ClientAuth | undefined;
+  /** The audience of what the key or secret signs is the token endpoint, not the issuer. */
+  readonly provesToEndpoint?: boolean;
   /** Authorization requests are pushed, whatever the metadata say (RFC 9126). */
   readonly pushesRequests?: boolean;
   /** As they are configured; undefined = the usual ones, of which the provider's metadata decides (identity/provider/idp-scopes.ts). */

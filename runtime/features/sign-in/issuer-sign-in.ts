@@ -10,7 +10,15 @@ import { flag, text } from "../../settings/types/scalar.ts";
 import { FIRST_PROVIDER } from "../../shared/user-id.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
 import { clientProofProblems, entraProblems } from "./rules.ts";
-import { CLIENT_KEY, clientAuth, notEmpty, PUSH_REQUESTS, resolverShape, type SignInDoc } from "./settings.ts";
+import {
+  CLIENT_KEY,
+  clientAuth,
+  notEmpty,
+  proofAudience,
+  PUSH_REQUESTS,
+  resolverShape,
+  type SignInDoc,
+} from "./settings.ts";
 
 export const SIGN_IN_USE = "sign_in";
 
@@ -24,6 +32,7 @@ export const providerShape = {
   ...secret("client_secret", { doc: "Client secret at this provider.", unset: "a public client" }),
   ...secret("client_key", CLIENT_KEY),
   client_auth: clientAuth(),
+  client_proof_audience: proofAudience(),
   push_requests: flag(PUSH_REQUESTS),
   label: text({
     doc: "What the page calls it on which people choose where to sign in.",

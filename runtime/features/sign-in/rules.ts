@@ -27,6 +27,9 @@ export function* clientProofProblems(
     yield errorAt(path, `has "${secret}" and "${key}", must have one of them`);
   if (members[method] !== undefined && !hasSecret(members, secret))
     yield errorAt([...path, method], `requires "${secret}"`);
+  const audience = `${prefix}client_proof_audience`;
+  if (members[audience] !== undefined && !hasSecret(members, key) && members[method] !== "client_secret_jwt")
+    yield errorAt([...path, audience], `requires "${key}", or "client_secret_jwt" as "${method}"`);
 }
 
 type EntraDoc = NonNullable<SignInDoc["idp_groups_resolver"]>["entra"];

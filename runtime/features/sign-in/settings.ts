@@ -63,7 +63,7 @@ export const resolverShape = {
 
 /** How the gateway proves who it is at an identity provider. */
 export const CLIENT_KEY = {
-  doc: "Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at the provider. The proof's audience is the provider's issuer, and its header names no key.",
+  doc: "Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at the provider. Its header names no key.",
   unset: "a client secret, or a public client",
 };
 export const PUSH_REQUESTS = {
@@ -74,6 +74,13 @@ export const clientAuth = () =>
   choice(["client_secret_basic", "client_secret_post", "client_secret_jwt"], {
     doc: "How the client secret proves the gateway. With `client_secret_jwt` the secret signs a proof and is never sent. Required if the provider lists several methods and accepts one of them for this client (Keycloak: the credential type of the client).",
     unset: "the first of these that the provider's metadata lists",
+  });
+
+/** The `aud` of the proof. */
+export const proofAudience = () =>
+  choice(["issuer", "token_endpoint"], {
+    doc: "Audience of the proof that the gateway signs with its private key or, with `client_secret_jwt`, its secret: the provider's issuer, or the address of its token endpoint, which must have the issuer's origin. Ory Hydra and Canaille require `token_endpoint`.",
+    default: "issuer",
   });
 
 export const signInShape = {
@@ -106,6 +113,7 @@ export const signInShape = {
   ...secret("idp_client_secret", { doc: "Client secret at the identity provider.", unset: "a public client" }),
   ...secret("idp_client_key", CLIENT_KEY),
   idp_client_auth: clientAuth(),
+  idp_client_proof_audience: proofAudience(),
   idp_push_requests: flag(PUSH_REQUESTS),
   idp_scopes: textList({
     doc: "Scopes requested at sign-in, exactly these. Without `offline_access` most providers give no refresh token; Google knows it not and wants `access_type: offline` and `prompt: consent` among `idp_request_params` instead. Ready settings of common providers: examples/identity-providers.",

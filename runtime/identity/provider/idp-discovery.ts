@@ -170,16 +170,32 @@ async function askMetadata(settings: IdpSettings, deps: IdpDeps): Promise<openid
 
 function authentication(settings: IdpSettings, as: openid.ServerMetadata): openid.ClientAuth {
   const { clientKey, clientSecret: secret } = settings;
-  if (clientKey) return openid.PrivateKeyJwt(signingKey(clientKey));
+  const audience = settings.provesToEndpoint === true ? endpointAudience(settings, as) : {};
+  if (clientKey) return openid.PrivateKeyJwt(signingKey(clientKey), audience);
   if (secret === undefined) return openid.None();
   switch (settings.clientAuth ?? secretMethod(as)) {
     case "client_secret_basic":
       return openid.ClientSecretBasic(secret);
     case "client_secret_jwt":
-      return openid.ClientSecretJwt(secret);
+      return openid.ClientSecretJwt(secret, audience);
     default:
       return openid.ClientSecretPost(secret);
   }
+}
+
+/**
+ * @see RFC 7523 §3, with the token endpoint as audience. It must have the issuer's origin, which the operator wrote: a provider that
+ *   names another one's token endpoint and an endpoint of its own for pushed requests would get proofs that are good there
+ */
+function endpointAudience(settings: IdpSettings, as: openid.ServerMetadata): openid.ModifyAssertionOptions {
+  const endpoint = as.token_endpoint ?? "";
+  if (URL.parse(endpoint)?.origin !== new URL(as.issuer).origin) {
+    throw new GatewayError(
+      "idp.misconfigured",
+      `Cannot prove the client: the token endpoint has another origin than the issuer; check ${settingsOf(settings).audience}`,
+    );
+  }
+  return { [openid.modifyAssertion]: (_header, payload) => void (payload["aud"] = endpoint) };
 }
 
 const SECRET_METHODS: readonly ClientAuth[] = ["client_secret_basic", "client_secret_post", "client_secret_jwt"];

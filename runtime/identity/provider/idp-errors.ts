@@ -64,6 +64,7 @@ export interface FailedRequest {
  * `idp.refused`, `idp.denied`, `idp.unavailable`, or `idp.misconfigured` for what is about the gateway and neither user nor time change.
  */
 export function providerError(error: unknown, failed: FailedRequest): GatewayError {
+  if (error instanceof GatewayError && error.code.startsWith("idp.")) return error;
   const { action, refuses, denies } = failed;
   if (error instanceof openid.ResponseBodyError) {
     const code = refuses(error.status, error.error)
@@ -115,13 +116,21 @@ function challengeText({ cause }: openid.WWWAuthenticateChallengeError, { sent }
   return error === undefined ? "" : ` ${oauthErrorText({ error, error_description }, sent)}`;
 }
 
+interface ProviderSettings extends OAuthSettings {
+  /** Sets the `aud` of the client's proof. */
+  readonly audience: string;
+}
+
 /** What the settings of this provider are called. */
-export function settingsOf({ issuerName, clientKey }: IdpSettings, redirectUri?: string): OAuthSettings {
+export function settingsOf({ issuerName, clientKey }: IdpSettings, redirectUri?: string): ProviderSettings {
   const prefix = issuerName === undefined ? "idp_" : `identity_issuers.${issuerName}.sign_in.`;
+  const audience = `${prefix}client_proof_audience`;
   return {
     client: clientKey
-      ? `${prefix}client_id and ${prefix}client_key`
+      ? `${prefix}client_id, ${prefix}client_key and ${audience}`
       : `${prefix}client_id, ${prefix}client_secret and ${prefix}client_auth`,
+    method: clientKey ? `${prefix}client_secret instead of ${prefix}client_key` : `${prefix}client_auth`,
+    audience,
     scopes: `${prefix}scopes`,
     push: `${prefix}push_requests`,
     parameters: `${prefix}request_params`,

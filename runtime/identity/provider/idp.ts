@@ -182,7 +182,6 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
         await checkIdToken(settings, configuration, answer, isRefusedCode);
         return tokenSet(settings, answer);
       } catch (error) {
-        if (error instanceof GatewayError) throw error;
         throw providerError(error, {
           settings,
           action: "finish the sign-in",
@@ -215,7 +214,6 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
         await checkIdToken(settings, configuration, answer, isRefusedRefresh);
         return tokenSet(settings, answer);
       } catch (error) {
-        if (error instanceof GatewayError) throw error;
         const how = { refuses: isRefusedRefresh, denies: isDeniedRefresh };
         throw providerError(error, { settings, action: "refresh a user", sent: [refreshToken], ...how });
       }

@@ -15,6 +15,8 @@ export interface OAuthErrorBody {
 /** What an operator can change, in the words of the settings of this peer. */
 export interface OAuthSettings {
   readonly client: string;
+  /** Which chooses how the client authenticates; absent: it cannot be chosen. */
+  readonly method?: string;
   readonly scopes: string;
   /** Further parameters of the authorization request. */
   readonly parameters: string;
@@ -96,6 +98,8 @@ export function isPassingError(error: unknown, status?: number): boolean {
 
 const ABOUT_CLIENT = new Set(["invalid_client", "unauthorized_client"]);
 const MAX_HINTED = 1000;
+/** Servers quote the definition of `invalid_client` whatever was wrong (RFC 6749 §5.2; Ory Hydra). */
+const DEFINITION = /\(e\.g\., unknown client[^)]*\)/i;
 
 /** What to change, where the error says it; undefined: only the description can tell. */
 export function settingToChange(
@@ -112,8 +116,10 @@ export function settingToChange(
   if (/trusted hosts?\b|host not trusted/i.test(description))
     return `add the gateway to the trusted hosts of client registration at the server, or set ${of.client}`;
   if (typeof error !== "string") return undefined;
-  if (/auth\w*[ _]method/i.test(description) && ABOUT_CLIENT.has(error))
-    return "let the client authenticate with client_secret_basic or client_secret_post at the server";
+  if (/auth\w*[ _]method/i.test(description.replace(DEFINITION, "")) && ABOUT_CLIENT.has(error))
+    return of.method === undefined
+      ? "let the client authenticate with client_secret_basic or client_secret_post at the server"
+      : `set ${of.method}`;
   if (ABOUT_CLIENT.has(error)) return `check ${of.client}`;
   if (of.resource !== undefined && (error === "invalid_target" || /\bAADSTS9010010\b/.test(description)))
     return `set ${of.resource} where the server knows no "resource"`;

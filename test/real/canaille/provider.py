@@ -1,5 +1,5 @@
-"""Canaille with one client and one user in memory, who is removed by a line on stdin. Arguments: port, password,
-secret, redirect URI, address after sign-out."""
+"""Canaille with the gateway, another application and one user in memory, who is removed by a line on stdin. Arguments: port,
+password, secret, redirect URI, address after sign-out, redirect URI of the other application, and the gateway's keys ("": none)."""
 import datetime
 import secrets
 import sys
@@ -11,7 +11,7 @@ from canaille.backends import Backend
 from joserfc.jwk import RSAKey
 from werkzeug.serving import make_server
 
-port, password, secret, redirect_uri, signed_out = sys.argv[1:]
+port, password, secret, redirect_uri, signed_out, other_uri, jwks = sys.argv[1:]
 app = create_app(
     {
         "SECRET_KEY": secrets.token_hex(32),
@@ -43,12 +43,27 @@ with app.app_context():
         grant_types=["authorization_code", "refresh_token"],
         response_types=["code"],
         scope=["openid", "profile", "email", "groups", "offline_access"],
-        token_endpoint_auth_method="client_secret_basic",
+        token_endpoint_auth_method="private_key_jwt" if jwks else "client_secret_basic",
+        **({"jwks": jwks} if jwks else {}),
         client_id_issued_at=datetime.datetime.now(datetime.timezone.utc),
     )
     backend.save(client)
     client.audience = [client]
     backend.save(client)
+    other = models.Client(
+        client_id="wiki",
+        client_name="wiki",
+        client_uri=other_uri,
+        redirect_uris=[other_uri],
+        grant_types=["authorization_code"],
+        response_types=["code"],
+        scope=["openid"],
+        token_endpoint_auth_method="none",
+        client_id_issued_at=datetime.datetime.now(datetime.timezone.utc),
+    )
+    backend.save(other)
+    other.audience = [other]
+    backend.save(other)
 server = make_server("127.0.0.1", int(port), app, threaded=True)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 print("Listening", flush=True)

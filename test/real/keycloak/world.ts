@@ -4,6 +4,7 @@ import { type EchoUpstream, startEchoUpstream } from "../../support/echo-upstrea
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { signInClient, type SignedInClient } from "../../support/oauth-client.ts";
 import { freePort } from "../../support/ports.ts";
+import { newestReason } from "../common/provider-world.ts";
 import type { Keycloak } from "./keycloak.ts";
 
 export const PASSWORD = "password-of-the-tests";
@@ -150,13 +151,7 @@ routes:
       if (!form) throw new Error(`No form to sign out: ${page.status} ${page.text}`);
       return browser.submit(page, form, {});
     },
-    reasonOf: (message) =>
-      gateway
-        .log()
-        .split("\n")
-        .filter((line) => line.includes(`"${message}"`))
-        .map((line) => (JSON.parse(line) as { reason?: string }).reason)
-        .at(-1),
+    reasonOf: (message) => newestReason(gateway.log(), message),
     async close() {
       await gateway.close();
       await upstream.close();

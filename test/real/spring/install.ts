@@ -7,10 +7,12 @@ import { cached, run } from "../common/cache.ts";
 export const SPRING_VERSION = "7.1.2";
 /** Of Spring Boot, in pom.xml, which brings that version. */
 const BOOT_VERSION = "4.1.2";
+/** Of the program: another one is built again. */
+const PROGRAM_VERSION = 2;
 
 /** @returns path of the program. @throws Error with the reason where it cannot be had */
 export async function installSpring(): Promise<string> {
-  const directory = await cached(`spring-${SPRING_VERSION}-${BOOT_VERSION}`, async (fresh) => {
+  const directory = await cached(`spring-${SPRING_VERSION}-${BOOT_VERSION}-${PROGRAM_VERSION}`, async (fresh) => {
     for (const name of ["pom.xml", "src"])
       await cp(new URL(name, import.meta.url).pathname, join(fresh, name), { recursive: true });
     await run("mvn", ["-B", "-q", "-DskipTests", "package"], fresh);

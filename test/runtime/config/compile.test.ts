@@ -243,6 +243,7 @@ describe("compileSettings()", () => {
       groupsClaim: "roles",
       requireEmailVerified: false,
       pushesRequests: false,
+      provesToEndpoint: false,
       requestParams: new Map([["prompt", "login"]]),
       requiredClaims: new Map(),
     });
@@ -285,6 +286,7 @@ describe("compileSettings()", () => {
       groupsClaim: "groups",
       requireEmailVerified: false,
       pushesRequests: false,
+      provesToEndpoint: false,
       emailDomains: new Set(["partner.example"]),
       requestParams: new Map(),
       requiredClaims: new Map([["tid", "t1"]]),

@@ -17,15 +17,22 @@ import {
 let bench: SessionBench;
 afterEach(() => bench.close());
 
-/** What the token endpoint is sent during a sign-in. @param secret replaces the line of `idp_client_secret` */
+/**
+ * What the token endpoint is sent during a sign-in.
+ * @param secret replaces the line of `idp_client_secret`
+ * @param metadata more of the provider's, or others
+ */
 async function sent(
   secret: string,
+  metadata: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly form: URLSearchParams; readonly authorization: string | null }> {
   const fetch = createOperatorFetch();
   let form = new URLSearchParams();
   let authorization: string | null = null;
   bench = await startSessionBench({
     fetch: async (url, init) => {
+      if (url.endsWith("/openid-configuration"))
+        return Response.json({ ...((await (await fetch(url, init)).json()) as object), ...metadata });
       if (!url.endsWith("/token")) return fetch(url, init);
       form = new URLSearchParams(init?.body as URLSearchParams);
       authorization = new Headers(init?.headers).get("authorization");
@@ -53,7 +60,28 @@ describe("the gateway proves itself at the provider", () => {
     expect([protectedHeader.alg, typeof payload.jti, typeof payload.exp]).toEqual([algorithm, "string", "number"]);
     expect(form.get("client_assertion_type")).toBe("urn:ietf:params:oauth:client-assertion-type:jwt-bearer");
     expect([form.get("client_secret"), authorization]).toEqual([null, null]);
-    expect(bench.logged()).toContain("; check idp_client_id and idp_client_key");
+    expect(bench.logged()).toContain("; check idp_client_id, idp_client_key and idp_client_proof_audience");
+  });
+
+  test.each(["idp_client_key: KEY", `idp_client_secret: ${CLIENT_SECRET}\nidp_client_auth: client_secret_jwt`])(
+    "for the token endpoint where the setting says so: %s",
+    async (secret) => {
+      const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+      const { form } = await sent(
+        `${secret.replace("KEY", pem(privateKey))}\nidp_client_proof_audience: token_endpoint`,
+      );
+      expect(jose.decodeJwt(form.get("client_assertion") ?? "").aud).toBe(`${bench.idp.issuer}/token`);
+    },
+  );
+
+  test("never for a token endpoint at another origin, which may be another provider's", async () => {
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const settings = `idp_client_key: ${pem(privateKey)}\nidp_client_proof_audience: token_endpoint`;
+    const { form } = await sent(settings, { token_endpoint: "https://other.example.com/token" });
+    expect(form.has("client_assertion")).toBe(false);
+    expect(bench.logged()).toContain(
+      "the token endpoint has another origin than the issuer; check idp_client_proof_audience",
+    );
   });
 
   test("with a proof that its secret signs", async () => {

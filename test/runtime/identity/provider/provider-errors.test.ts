@@ -166,6 +166,10 @@ describe("a refresh that the provider answers for one user only", () => {
     bench.clock.advance(30_000);
     expect(await failed(alice, 400, "invalid_request")).toBe("refused");
     expect(await bench.session.identities.find("u-alice")).toBeUndefined();
+    expect(reasonOf("the identity provider refused a user; sessions and grants end")?.reason).toContain(
+      '400 invalid_request: "said by it"',
+    );
+    expect(bench.refreshes).toEqual(["unavailable", "refused"]);
   });
 
   test("with 500 ends it after `unconfirmed_user_limit`, while the provider confirms others", async () => {
@@ -179,6 +183,7 @@ describe("a refresh that the provider answers for one user only", () => {
     expect(reasonOf("the identity provider confirms others and not a user; sessions and grants end")?.reason).toContain(
       "status 500",
     );
+    expect(bench.refreshes).toEqual(["unavailable", "ok", "unavailable", "unconfirmed"]);
   });
 
   test("with 500 ends nothing while it confirms nobody", async () => {

@@ -95,6 +95,12 @@ describe("settingToChange()", () => {
       "trusted hosts",
     ],
     ["method", "invalid_client", "client auth_method is not allowed", "client_secret_post"],
+    [
+      "Ory Hydra, secret, with the definition of the error",
+      "invalid_client",
+      "Client authentication failed (e.g., unknown client, no client authentication included, or unsupported authentication method).",
+      "check CLIENT",
+    ],
     ["Keycloak, secret", "unauthorized_client", "Invalid client or Invalid client credentials", "check CLIENT"],
     ["Entra, secret", "invalid_client", "AADSTS7000215: Invalid client secret provided.", "check CLIENT"],
     ["scopes", "invalid_scope", "Invalid scopes: openid groups", "check SCOPES"],
@@ -106,6 +112,14 @@ describe("settingToChange()", () => {
     const setting = settingToChange({ error, error_description }, SETTINGS);
     if (expected === undefined) expect(setting).toBeUndefined();
     else expect(setting).toContain(expected);
+  });
+
+  test("names the setting of the method where there is one", () => {
+    // As Ory Hydra words it.
+    const error_description =
+      "Client authentication failed (e.g., unknown client, no client authentication included, or unsupported authentication method). The OAuth 2.0 Client supports client authentication method 'client_secret_post', but method 'client_secret_basic' was requested.";
+    const refused = { error: "invalid_client", error_description };
+    expect(settingToChange(refused, { ...SETTINGS, method: "METHOD" })).toBe("set METHOD");
   });
 });
 
