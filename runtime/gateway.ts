@@ -11,6 +11,7 @@ import type { Metrics } from "./control/admin/metrics.ts";
 import { recordingReport } from "./control/admin/records/recording.ts";
 import { openAdminCertificates } from "./control/admin/tls.ts";
 import { createMintedTokens } from "./control/admin/minted-tokens.ts";
+import { objectEndpoint } from "./control/admin/objects/endpoint.ts";
 import { publishTokenEndpoint } from "./control/admin/publish-tokens.ts";
 import { createPublishWorkloads } from "./control/admin/publish-workloads.ts";
 import { sliceEndpoint } from "./control/admin/publishing/slices.ts";
@@ -36,7 +37,7 @@ import { type Ground, openGround, type Own } from "./ground.ts";
 import type { Proxy } from "./proxy/handle.ts";
 import type { UpstreamStatus } from "./features/balancing/apply-state.ts";
 import type { WebhookStatus } from "./webhook/tally.ts";
-import { createServices } from "./services.ts";
+import { createServices, type Services } from "./services.ts";
 
 export interface GatewayOptions {
   /** A configuration file, or a directory of one boot file and slices. */
@@ -107,7 +108,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const ground = await openGround(options, own);
     const { boot, store, bundle, records, metrics, clock, log } = ground;
     const services = await createServices(ground, options, own);
-    const { proxy } = services;
+    const { proxy, revocations } = services;
     // Known once the listeners are open.
     let leaves = (): ShownLeaves => ({ public: [], admin: [], hosts: [] });
     const readEnds = createCertificateEnds();
@@ -115,7 +116,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     metrics.register(certificateSeries(certificateEnds));
     const { admin, pages, adminCertificates } = await openAdmin(
       ground,
-      proxy,
+      { proxy, revocations },
       { worker, isDraining: () => draining, isListening: () => listening, certificateEnds },
       own,
     );
@@ -203,7 +204,7 @@ async function openAdmin(
     recordPublished,
     recordAction,
   }: Ground,
-  proxy: Proxy,
+  { proxy, revocations }: Pick<Services, "proxy" | "revocations">,
   {
     worker,
     isDraining,
@@ -233,7 +234,11 @@ async function openAdmin(
   metrics.register(publishes.series);
   const onAwaited = (result: Awaited): void => publishes.add({ result });
   const publisher = createPublisher({ store, validate: bundle.validate, clock, record: recordPublished, onAwaited });
-  const endpoints = [sliceEndpoint(publisher, bundle), publishTokenEndpoint(mintedTokens, log, recordAction)];
+  const endpoints = [
+    sliceEndpoint(publisher, bundle),
+    publishTokenEndpoint(mintedTokens, log, recordAction),
+    objectEndpoint({ store, clock, log, revocations, publishTokens: mintedTokens, record: recordAction }),
+  ];
   const maxConnections = connectionLimits(boot.maxConnections).other;
   const opened = await openAdminCertificates(boot.adminTls, log);
   const certificates = opened && own(opened);

@@ -5,6 +5,7 @@ import { DRAFT_FORMATS } from "./control/drafts/draft-records.ts";
 import { SECRET_FORMATS } from "./control/keys/secret-use.ts";
 import { HEALTH_FORMATS } from "./control/health/tiers.ts";
 import { MINTED_FORMATS } from "./control/admin/minted-tokens.ts";
+import { API_ANSWER_FORMATS } from "./control/admin/objects/idempotency.ts";
 import { DRIFT_FORMATS } from "./mcp/tool-locks/shared-drift.ts";
 import { ISSUER_FORMATS } from "./oauth/server/grant-records.ts";
 import { DIRECTORY_FORMATS } from "./identity/directories/records.ts";
@@ -23,6 +24,7 @@ export const recordFormats: RecordFormats = {
   ...ISSUER_FORMATS,
   ...UPSTREAM_FORMATS,
   ...MINTED_FORMATS,
+  ...API_ANSWER_FORMATS,
   ...DRIFT_FORMATS,
   ...WEBHOOK_FORMATS,
   ...AUDIT_FORMATS,

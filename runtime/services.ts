@@ -16,11 +16,13 @@ import type { TokenRefresh } from "./shared/clock.ts";
 import type { Ground, Own } from "./ground.ts";
 import { createProxy, type Proxy } from "./proxy/handle.ts";
 import { createSession, type SessionModule } from "./identity/identity.ts";
+import type { Revocations } from "./identity/interfaces.ts";
 import { createUpstream } from "./oauth/client/upstream.ts";
 import type { GatewayOptions } from "./gateway.ts";
 
 export interface Services {
   readonly proxy: Proxy;
+  readonly revocations: Revocations;
   /** Begins a shutdown: ends what would never end by itself. */
   drain(): void;
 }
@@ -159,6 +161,7 @@ export async function createServices(ground: Ground, options: GatewayOptions, ow
   );
   return {
     proxy,
+    revocations: session.revocations,
     drain() {
       proxy.drain();
       console?.drain();

@@ -51,6 +51,12 @@ function isBlock(value: unknown): boolean {
   );
 }
 
+/** @returns undefined: there is none, or it cannot be read @throws GatewayError `store.unavailable` */
+export async function readBlock(store: Pick<Store, "get">, id: string): Promise<Block | undefined> {
+  const record = await store.get<Block>(`block:${id}`);
+  return record && isBlock(record.value) ? record.value : undefined;
+}
+
 /** Blocks; in force in every process within 2 s. @throws GatewayError `store.unavailable`: then it may be done again */
 export async function putBlock({ store, clock }: BlockDeps, block: Block): Promise<void> {
   const end = block.until === undefined ? {} : { expiresAt: block.until + KEPT_PAST_END_SECONDS };
@@ -69,6 +75,11 @@ async function tell({ store, clock }: BlockDeps): Promise<void> {
   await store.append(BLOCK_FEED, "changed", epochSeconds(clock) + ENTRY_SECONDS);
 }
 
-function keyOf({ kind, name, route }: BlockTarget): string {
-  return `block:${hashSecret(JSON.stringify([kind, name, route ?? null]))}`;
+function keyOf(target: BlockTarget): string {
+  return `block:${blockId(target)}`;
+}
+
+/** Equal for equal targets. */
+export function blockId({ kind, name, route }: BlockTarget): string {
+  return hashSecret(JSON.stringify([kind, name, route ?? null]));
 }

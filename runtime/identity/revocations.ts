@@ -28,6 +28,8 @@ const CHANGE_MS = 120_000;
 /** Of one entry of the feed. */
 const MAX_TAGS = 500;
 export const REVOCATION_FEED = "revocations";
+/** For processes that serve no configuration: longer than any token lives, whatever a published slice says of lifetimes. */
+export const REMEMBERED_SECONDS = 30 * 24 * 3600;
 
 export interface RevocationFeed extends Revocations {
   /** Reads what others appended; resolves when this process knows all that was in the feed. Throws when the store is down. */

@@ -9,6 +9,8 @@ export interface AdminRequest {
   readonly method: string;
   /** Without query. */
   readonly path: string;
+  /** Without its "?"; absent where there is none. */
+  readonly query?: string;
   readonly headers: IncomingHttpHeaders;
   /** Of the token; undefined: the operator's, who may do everything. */
   readonly scope: PublishScope | undefined;

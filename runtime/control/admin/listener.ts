@@ -240,6 +240,7 @@ function readable(
   return {
     method: request.method ?? "",
     path,
+    query: (request.url ?? "").slice(path.length + 1),
     headers: request.headers,
     scope: caller?.scope,
     token: caller?.token,

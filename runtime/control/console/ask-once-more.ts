@@ -7,10 +7,13 @@ export type Reason =
   | { readonly ok: true; readonly value: string }
   | ({ readonly ok: false } & { readonly refused: string });
 
-/** Required: whoever reads the record wants to know. */
-export function readReason(form: ReadonlyMap<string, string>): Reason {
+/** Required: whoever reads the record wants to know. @param needsReason the refusal where there is none */
+export function readReason(
+  form: ReadonlyMap<string, string>,
+  needsReason = "Nothing was done: a reason is needed, for the record.",
+): Reason {
   const value = (form.get("reason") ?? "").trim();
-  if (value === "") return { ok: false, refused: "Nothing was done: a reason is needed, for the record." };
+  if (value === "") return { ok: false, refused: needsReason };
   if (value.length > MAX_REASON_CHARACTERS)
     return { ok: false, refused: `Nothing was done: the reason has more than ${MAX_REASON_CHARACTERS} characters.` };
   return { ok: true, value };

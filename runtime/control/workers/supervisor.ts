@@ -10,6 +10,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { recordPublished, recordQueued } from "../audit/record-published.ts";
 import { createAdminListener } from "../admin/listener.ts";
 import { createMintedTokens } from "../admin/minted-tokens.ts";
+import { objectEndpoint } from "../admin/objects/endpoint.ts";
 import { publishTokenEndpoint } from "../admin/publish-tokens.ts";
 import { createPublishWorkloads } from "../admin/publish-workloads.ts";
 import { sliceEndpoint } from "../admin/publishing/slices.ts";
@@ -29,6 +30,7 @@ import { closeAll } from "../../shared/close-all.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { createKeys } from "../../shared/keys.ts";
 import { createLog, type Log } from "../../shared/log.ts";
+import { createRevocations, REMEMBERED_SECONDS } from "../../identity/revocations.ts";
 import { systemClock, type Closable } from "../../shared/clock.ts";
 import { reportFaults } from "../admin/process-facts.ts";
 import { watchDescriptors } from "./descriptors.ts";
@@ -126,6 +128,10 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     const certificates = await openAdminCertificates(settings.adminTls, log);
     if (certificates) own(certificates);
     const mintedTokens = createMintedTokens({ store, clock: systemClock });
+    const record = recordsActions ? recordQueued(recording) : undefined;
+    const revocations = own(
+      createRevocations({ store, clock: systemClock, log, longestLifetime: () => REMEMBERED_SECONDS }),
+    );
     const admin = own(
       await createAdminListener({
         address: settings.adminAddress,
@@ -138,7 +144,8 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
         pages,
         endpoints: [
           sliceEndpoint(publisher, validator),
-          publishTokenEndpoint(mintedTokens, log, recordsActions ? recordQueued(recording) : undefined),
+          publishTokenEndpoint(mintedTokens, log, record),
+          objectEndpoint({ store, clock: systemClock, log, revocations, publishTokens: mintedTokens, record }),
         ],
         log,
       }),

@@ -51,9 +51,13 @@ export async function listDevices({ store }: Pick<DeviceDeps, "store">, userId?:
     .sort((a, b) => a.device.createdAt - b.device.createdAt);
 }
 
-/** Everybody's, in no order that means anything. */
-export function pageDevices({ store }: Pick<DeviceDeps, "store">, page: PageRequest): Promise<PageOf<LivingDevice>> {
-  return pageOf(store, { prefix: PREFIX, tag: DEVICES_TAG }, page, toLiving);
+/** @param userId only this user's; all users' when absent @returns them in no order that means anything */
+export function pageDevices(
+  { store }: Pick<DeviceDeps, "store">,
+  page: PageRequest,
+  userId?: string,
+): Promise<PageOf<LivingDevice>> {
+  return pageOf(store, { prefix: PREFIX, tag: userId === undefined ? DEVICES_TAG : userTag(userId) }, page, toLiving);
 }
 
 /** @returns "known" when the credential is registered already, whoever's it is; "full" when the user has too many */

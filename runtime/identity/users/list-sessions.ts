@@ -23,9 +23,13 @@ export async function listSessions(store: Store, userId?: string): Promise<reado
   return (await listByPages<SessionRecord>(store, PREFIX, tag)).map(toSession);
 }
 
-/** Of one user, where there may be many. */
-export function pageSessions(store: Store, userId: string, page: PageRequest): Promise<PageOf<LivingSession>> {
-  return pageOf(store, { prefix: PREFIX, tag: userTag(userId) }, page, toSession);
+/** @param userId only this user's; all users' when undefined */
+export function pageSessions(
+  store: Store,
+  userId: string | undefined,
+  page: PageRequest,
+): Promise<PageOf<LivingSession>> {
+  return pageOf(store, { prefix: PREFIX, tag: userId === undefined ? SESSIONS_TAG : userTag(userId) }, page, toSession);
 }
 
 export async function findSession(store: Store, id: string): Promise<LivingSession | undefined> {

@@ -27,8 +27,8 @@ export interface AccessDeps {
 }
 
 export interface AccessFilter {
-  readonly userId?: string;
-  readonly clientId?: string;
+  readonly userId?: string | undefined;
+  readonly clientId?: string | undefined;
 }
 
 const GRANT = "grant:";
@@ -39,13 +39,19 @@ export async function listGrants(store: Store, { userId, clientId }: AccessFilte
   return records.filter(({ value }) => clientId === undefined || value.clientId === clientId).map(toGrant);
 }
 
-/** Those of one user, or of one client; one of them is given. */
-export function pageGrants(
+/** With both filters a page may have fewer than its limit. */
+export async function pageGrants(
   store: Store,
   { userId, clientId }: AccessFilter,
   page: PageRequest,
 ): Promise<PageOf<LivingGrant>> {
-  return pageOf(store, { prefix: GRANT, tag: tagOf({ userId, clientId }) }, page, toGrant);
+  const grants = await pageOf(store, { prefix: GRANT, tag: tagOf({ userId, clientId }) }, page, toGrant);
+  return { ...grants, found: grants.found.filter((each) => clientId === undefined || each.clientId === clientId) };
+}
+
+export async function findLivingGrant(store: Store, id: string): Promise<LivingGrant | undefined> {
+  const record = await findGrant(store, id);
+  return record && toGrant(record);
 }
 
 export async function listConsents(store: Store, userId: string): Promise<readonly LivingConsent[]> {
@@ -108,7 +114,7 @@ function toConsent({ key, value, expiresAt }: StoredRecord<ConsentRecord>): Livi
   };
 }
 
-function tagOf({ userId, clientId }: { userId: string | undefined; clientId: string | undefined }): string {
+function tagOf({ userId, clientId }: AccessFilter): string {
   if (userId !== undefined) return userTag(userId);
   return clientId === undefined ? GRANTS_TAG : `client:${clientId}`;
 }

@@ -203,7 +203,7 @@ export const OAUTH_CODES: Readonly<Record<OAuthErrorCode, readonly [status: stri
 export const ADMIN_CODES: Readonly<
   Record<string, readonly [statuses: readonly number[], means: string, remedy: string]>
 > = {
-  absent: [[404], "The owner has published nothing, or the token has ended", ""],
+  absent: [[404], "The owner has published nothing, the token has ended, or there is no such object", ""],
   body: [[400], "The body cannot be read", "The message says what is expected"],
   certificate: [[403], "`admin_tls` has `client_ca_file`, and the client shows no certificate of it", "Give it one"],
   changed: [[412], "Another publication came first", "Read the slice again; Terraform does so at the next plan"],
@@ -212,15 +212,33 @@ export const ADMIN_CODES: Readonly<
   expectation: [[417], "`Expect` has another value than `100-continue`", ""],
   generation: [[409], "A rollback cannot go where it should", "The message says what there is"],
   host: [[400, 421], "The name is none of the listener's", "List it in `admin_hosts`"],
+  "idempotency-key": [
+    [400, 409, 422],
+    "A change of the admin API has no `Idempotency-Key`, the request with it is in progress, or it was used for another request",
+    "Use a new key for each change, and the same key to repeat it",
+  ],
   internal: [[500], "A bug", "Read `admin request failed` in the log, and report it"],
   invalid: [[422], "The slice is not valid; `problems` says where", "Correct it"],
+  "media-type": [
+    [415],
+    "A change of the admin API has another body than JSON",
+    "Send `Content-Type: application/json`",
+  ],
   method: [[405], "The address does not take this method", ""],
   owner: [[403, 404], "The token is for another owner, or the name can be no owner's", "Use the owner's token"],
   path: [[404], "There is nothing at this address", ""],
   precondition: [[400, 428], "A write needs exactly one of `If-Match` and `If-None-Match`", ""],
-  query: [[400], "`/readyz` is asked with another `store` than `required`", "Correct the address"],
+  query: [
+    [400],
+    "`/readyz` has another `store` than `required`, or the admin API does not know the parameter or its value",
+    "Correct the address",
+  ],
   store: [[503], "The store cannot be reached", "Mend it, try again"],
   token: [[401, 403], "The token is missing, wrong, or may not do this", "Look at `admin_token`, `owners`"],
-  "too-large": [[413], "The body is larger than a slice may be", "Split it into owners"],
+  "too-large": [
+    [413],
+    "The body is larger than a slice, or a request of the admin API, may be",
+    "Split a slice into owners",
+  ],
   "too-many": [[429], "250 tokens for minutes are in use", "End those that are not needed"],
 };

@@ -7,6 +7,8 @@
 import { hostname, userInfo } from "node:os";
 
 import type { AdminAction } from "../../audit/action-record.ts";
+import type { PublishTokens } from "../../administration/publish-tokens.ts";
+import { createMintedTokens } from "../../control/admin/minted-tokens.ts";
 import { queueAction } from "../../control/audit/actions.ts";
 import type { BootSettings } from "../../config/compiled.ts";
 import { resolveBoot } from "../../control/bundle/boot.ts";
@@ -22,7 +24,7 @@ import { openRecords } from "../../record-kinds.ts";
 import { createExternalTokens, type ExternalTokens } from "../../identity/external-token.ts";
 import { userTag, type IdentityRecord } from "../../identity/identity-records.ts";
 import { emailsOf } from "../../identity/users/emails-of.ts";
-import { createRevocations } from "../../identity/revocations.ts";
+import { createRevocations, REMEMBERED_SECONDS } from "../../identity/revocations.ts";
 import type { Revocations } from "../../identity/interfaces.ts";
 import type { Store } from "../../store/store.ts";
 
@@ -30,6 +32,7 @@ export interface Administration {
   readonly store: Store;
   readonly revocations: Revocations;
   readonly externalTokens: ExternalTokens;
+  readonly publishTokens: PublishTokens;
   readonly clock: Clock;
   readonly log: Log;
   /** Settings and routes of the files, as far as they are good; published slices are not read. */
@@ -40,9 +43,6 @@ export interface Administration {
   readonly recordAs: (action: Omit<AdminAction, "by">) => Promise<string | undefined>;
   readonly boot: BootSettings;
 }
-
-/** Longer than any token lives, whatever a published slice says of lifetimes. */
-const REMEMBERED_SECONDS = 30 * 24 * 3600;
 
 /** @throws GatewayError `config.invalid`, `commands.memory`, `store.open` */
 export async function withAdministration<T>(
@@ -66,6 +66,7 @@ export async function withAdministration<T>(
   const log = silentLog();
   const store = await openRecords(boot.storageUrl, { clock, log });
   const revocations = createRevocations({ store, clock, log, longestLifetime: () => REMEMBERED_SECONDS });
+  const publishTokens = createMintedTokens({ store, clock });
   const externalTokens = createExternalTokens({ keys: createKeys(boot.sharedSecrets), clock });
   const recordAs = async (action: Omit<AdminAction, "by">): Promise<string | undefined> => {
     if (!boot.audit && !boot.console) return undefined;
@@ -73,7 +74,18 @@ export async function withAdministration<T>(
   };
   const record = async (action: Omit<AdminAction, "by">): Promise<void> => void (await recordAs(action));
   try {
-    return await work({ store, revocations, externalTokens, clock, log, config, record, recordAs, boot });
+    return await work({
+      store,
+      revocations,
+      externalTokens,
+      publishTokens,
+      clock,
+      log,
+      config,
+      record,
+      recordAs,
+      boot,
+    });
   } finally {
     await revocations.close();
     await store.close();

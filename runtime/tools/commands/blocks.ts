@@ -1,5 +1,5 @@
 /**
- * `gateway block`, `gateway unblock`, `gateway blocks`: the incident brake. A block refuses what it names, whatever policies
+ * `gateway block`, `gateway unblock`: the incident brake. A block refuses what it names, whatever policies
  * say, until it is lifted or its time is over; nothing is ended, so that what was blocked goes on afterwards as it was.
  */
 import { userInfo } from "node:os";
@@ -14,14 +14,10 @@ import {
   textOf,
   unblockTarget,
 } from "../../control/blocking/blocking.ts";
-import { describeBlock, type Block, type BlockTarget } from "../../policy/blocks.ts";
-import { epochSeconds } from "../../shared/clock.ts";
-import { isNamedByEmail } from "../../shared/user-id.ts";
-import { readBlocks } from "../../identity/block-records.ts";
-import { emailsOf } from "../../identity/users/emails-of.ts";
+import type { BlockTarget } from "../../policy/blocks.ts";
 import { listServiceAccounts, serviceAccountUser } from "../../identity/tokens/service-accounts.ts";
 import { withAdministration, type Administration } from "./administration.ts";
-import { printError, printLine, printRows } from "./output.ts";
+import { printError, printLine } from "./output.ts";
 
 export interface UnblockOptions {
   readonly config: string;
@@ -61,27 +57,6 @@ export function unblock(kind: string, name: string, options: UnblockOptions): Pr
     printLine(`${textOf(target)} no longer blocked, in every process within 2 s`);
     return 0;
   });
-}
-
-/** @returns exit code */
-export function printBlocks(options: { readonly config: string; readonly json?: boolean }): Promise<number> {
-  return withAdministration(options.config, async ({ store, clock }) => {
-    const now = epochSeconds(clock);
-    const { blocks } = await readBlocks(store);
-    const inForce = blocks.filter(({ until }) => until === undefined || until > now);
-    const users = inForce.filter(({ kind, name }) => kind === "user" && !isNamedByEmail(name)).map(({ name }) => name);
-    const emails = await emailsOf(store, users);
-    const rows = inForce
-      .toSorted((a, b) => a.since - b.since)
-      .map((each) => ({ ...describeBlock(each), email: emailOf(each, emails) }));
-    printRows(rows, options.json === true, "nothing is blocked");
-    return 0;
-  });
-}
-
-function emailOf({ kind, name }: Block, emails: ReadonlyMap<string, string>): string {
-  if (kind !== "user") return "";
-  return isNamedByEmail(name) ? name : (emails.get(name) ?? "");
 }
 
 /** What an administrator may have mistyped: nothing of this name is known here. */

@@ -1,22 +1,26 @@
 /** `gateway client …` and `gateway service-account …`: clients and machines that an administrator makes and ends. */
 import { readFile } from "node:fs/promises";
 
+import { CLIENT, type Client } from "../../administration/client.ts";
+import { PUBLISH_TOKEN } from "../../administration/publish-token.ts";
+import { SERVICE_ACCOUNT } from "../../administration/service-account.ts";
 import { parseClientIdDomains } from "../../features/mcp/known-clients.ts";
 import { parseDuration } from "../../settings/values.ts";
 import { attempting, GatewayError } from "../../shared/errors.ts";
 import { kidProblem, parseKeySet } from "../../shared/key-set.ts";
-import { createClient, endClient, listClients } from "../../oauth/server/clients/pre-registered.ts";
+import { isClientIdUrl } from "../../oauth/server/clients/client-document.ts";
+import { createClient, listClients } from "../../oauth/server/clients/pre-registered.ts";
 import { digestOf } from "../../shared/canonical-json.ts";
 import { epochSeconds } from "../../shared/clock.ts";
 import { EVERY_SERVER } from "../../identity/external-token.ts";
 import {
   createServiceAccount,
-  endServiceAccount,
   listServiceAccounts,
   mintServiceAccountToken,
 } from "../../identity/tokens/service-accounts.ts";
 import { withAdministration, type Administration } from "./administration.ts";
-import { forEachNamed, printError, printLine, printRows, timeText } from "./output.ts";
+import { endNamed } from "./objects.ts";
+import { printError, printLine, timeText } from "./output.ts";
 
 export interface ClientOptions {
   readonly config: string;
@@ -64,35 +68,14 @@ export function makeClient(options: ClientOptions): Promise<number> {
   });
 }
 
-/** @returns exit code */
-export function printClients(options: { readonly config: string; readonly json?: boolean }): Promise<number> {
-  return withAdministration(options.config, async ({ store }) => {
-    const rows = (await listClients(store)).map(({ key, value, expiresAt }) => ({
-      client_id: key.slice("client:".length),
-      name: value.metadata.client_name,
-      issuer: value.issuer,
-      made_by: value.preRegistered === true ? "administrator" : "itself",
-      grants: value.metadata.grant_types.join(" "),
-      made: timeText(value.issuedAt),
-      ends: expiresAt === undefined ? "" : timeText(expiresAt),
-    }));
-    printRows(rows, options.json === true, "no client is registered");
-    return 0;
-  });
-}
-
 /** Takes ids of registered clients, and URLs of client ID metadata documents. @returns exit code */
 export function revokeClients(ids: readonly string[], options: { readonly config: string }): Promise<number> {
   return withAdministration(options.config, async (administration) => {
-    const found = await forEachNamed(ids, "client", async (id) => {
-      // A document is no record of ours: what ends is what users granted it.
-      const before = await clientDigest(administration, id);
-      const existed = (await endClient(administration, id)) || id.startsWith("https://");
-      if (existed) await administration.record({ action: "revoke", target: `client ${id}`, before, after: null });
-      if (existed) printLine(`client ${id} ended, with everything under it`);
-      return existed;
-    });
-    return found === ids.length ? 0 : 1;
+    const tell = ({ id }: Client): void => printLine(`client ${id} ended, with everything under it`);
+    // A document need not be known: what users will have granted it ends.
+    const find = async (id: string) => (isClientIdUrl(id) ? { id } : CLIENT.find(administration, id));
+    const count = await endNamed({ ...CLIENT, find: (_, id) => find(id) }, administration, ids, tell);
+    return count === ids.length ? 0 : 1;
   });
 }
 
@@ -139,37 +122,24 @@ export function makeServiceAccount(options: ServiceAccountOptions): Promise<numb
   });
 }
 
-/** @returns exit code */
-export function printServiceAccounts(options: { readonly config: string; readonly json?: boolean }): Promise<number> {
-  return withAdministration(options.config, async ({ store }) => {
-    const rows = (await listServiceAccounts(store)).map(({ key, value, expiresAt }) => ({
-      id: key.slice("service-account:".length),
-      name: value.name,
-      email: value.email,
-      groups: value.groups.join(" "),
-      good_for: value.clientId === undefined ? value.audience : `client ${value.clientId}`,
-      made: timeText(value.createdAt),
-      ends: expiresAt === undefined ? "" : timeText(expiresAt),
-    }));
-    printRows(rows, options.json === true, "there is no service account");
-    return 0;
-  });
-}
-
 /** @param names names or ids @returns exit code */
 export function revokeServiceAccounts(names: readonly string[], options: { readonly config: string }): Promise<number> {
   return withAdministration(options.config, async (administration) => {
     const living = await listServiceAccounts(administration.store);
-    const found = await forEachNamed(names, "service account", async (name) => {
-      const account = living.find(({ key, value }) => value.name === name || key === `service-account:${name}`);
-      if (!account) return false;
-      await endServiceAccount(administration, account.key.slice("service-account:".length));
-      const target = `service account ${account.value.name}`;
-      await administration.record({ action: "revoke", target, before: digestOf(account.value), after: null });
-      printLine(`service account ${account.value.name} ended`);
-      return true;
-    });
-    return found === names.length ? 0 : 1;
+    const ids = new Map(living.map((account) => [account.value.name, SERVICE_ACCOUNT.idOf(account)]));
+    const wanted = names.map((name) => ids.get(name) ?? name);
+    const count = await endNamed(SERVICE_ACCOUNT, administration, wanted, ({ value }) =>
+      printLine(`service account ${value.name} ended`),
+    );
+    return count === names.length ? 0 : 1;
+  });
+}
+
+/** @returns exit code */
+export function revokePublishTokens(ids: readonly string[], options: { readonly config: string }): Promise<number> {
+  return withAdministration(options.config, async (administration) => {
+    const tell = ({ id }: { readonly id: string }): void => printLine(`publish token ${id} ended`);
+    return (await endNamed(PUBLISH_TOKEN, administration, ids, tell)) === ids.length ? 0 : 1;
   });
 }
 

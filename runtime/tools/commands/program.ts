@@ -3,8 +3,8 @@ import type { Command } from "commander";
 
 import type { AuditOptions } from "../audit/command.ts";
 import type { ReplayOptions } from "../replay/command.ts";
-import type { RecordsIo } from "./records.ts";
 import type { DiffOptions } from "../diff/command.ts";
+import type { ListOptions } from "./objects.ts";
 import { printError, printLine } from "./output.ts";
 
 // Loaded by the command that needs them: `--help` and the other commands open no databases.
@@ -12,6 +12,7 @@ const access = () => import("./access.ts");
 const machines = () => import("./machines.ts");
 const devices = () => import("./devices.ts");
 const blocks = () => import("./blocks.ts");
+const objects = () => import("./objects.ts");
 const records = () => import("./records.ts");
 const users = () => import("./users.ts");
 const directory = () => import("./directory.ts");
@@ -25,19 +26,35 @@ const CLIENT = ["--client <id>", "only of this client"] as const;
 const ALL = ["--all", "everybody's"] as const;
 const ROUTE = ["--route <key>", "of a tool: on this route alone, owner/name"] as const;
 
-function recordsIo(isEndless: boolean): RecordsIo {
-  const stop = new AbortController();
-  // What ends by itself is ended as any command.
-  if (isEndless) for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
-  return { out: process.stdout, err: process.stderr, now: () => Date.now(), signal: stop.signal };
-}
-
 /** A command on the records of a gateway, which its configuration leads to. */
 function onRecords(parent: Command, name: string, description = ""): Command {
   return parent
     .command(name)
     .description(description)
     .requiredOption("--config <path>", "the gateway's configuration: file or directory");
+}
+
+/** @returns the command that lists, for its options */
+function readCommands(group: Command, kind: string, exit: (code: number) => void): Command {
+  showCommand(onRecords(group, "show").option(...JSON_OUT), kind, exit);
+  return listCommand(onRecords(group, "list"), kind, exit);
+}
+
+/** All objects of a kind, or those that its options choose. */
+function listCommand(command: Command, kind: string, exit: (code: number) => void): Command {
+  return command
+    .option(...JSON_OUT)
+    .action(async (options) => exit(await (await objects()).listObjects(kind, options as ListOptions)));
+}
+
+/** One object of a kind. Options may also stand with the command above. */
+function showCommand(command: Command, kind: string, exit: (code: number) => void): void {
+  command
+    .description("one of them, by the ID that --json shows")
+    .argument("<id>")
+    .action(async (id: string, _: object, own: Command) =>
+      exit(await (await objects()).showObject(kind, id, own.optsWithGlobals())),
+    );
 }
 
 /** @param exit takes the exit code of the command that ran */
@@ -61,9 +78,9 @@ export function addAdministration(program: Command, exit: (code: number) => void
     .argument("<name>")
     .option(...ROUTE)
     .action(async (what, name, options) => exit(await (await blocks()).unblock(what, name, options)));
-  onRecords(program, "blocks", "what is blocked")
-    .option(...JSON_OUT)
-    .action(async (options) => exit(await (await blocks()).printBlocks(options)));
+  const blocked = onRecords(program, "blocks", "what is blocked");
+  listCommand(blocked, "block", exit);
+  showCommand(blocked.command("show"), "block", exit);
 
   onRecords(program, "records", "the last records that record_store keeps, oldest first")
     .option("--user <user>", "of this user: id or email")
@@ -76,7 +93,7 @@ export function addAdministration(program: Command, exit: (code: number) => void
     .option("--limit <number>", "so many at most, the last ones (default: 100)")
     .option("--follow", "and those that come, until it is ended")
     .option("--json", "for machines: one JSON object a line")
-    .action(async (options) => exit(await (await records()).printRecords(options, recordsIo(options.follow === true))));
+    .action(async (options) => exit(await (await records()).printHere(options)));
 
   const user = program.command("users").description("users about whom the gateway stores data");
   onRecords(user, "forget", "end all that a user has, and delete what is kept about them")
@@ -120,10 +137,7 @@ export function addAdministration(program: Command, exit: (code: number) => void
     .action(async (file, options) => exit(await (await backups()).backUpStore(file, options)));
 
   const sessions = program.command("sessions").description("who is signed in with a browser");
-  onRecords(sessions, "list")
-    .option(...USER)
-    .option(...JSON_OUT)
-    .action(async (options) => exit(await (await access()).printSessions(options)));
+  readCommands(sessions, "session", exit).option(...USER);
   onRecords(sessions, "revoke", "sign out, on every host and process within 2 s")
     .argument("[id...]")
     .option(...USER)
@@ -131,11 +145,9 @@ export function addAdministration(program: Command, exit: (code: number) => void
     .action(async (ids, options) => exit(await (await access()).revokeSessions(ids, options)));
 
   const grants = program.command("grants").description("what users let MCP clients do");
-  onRecords(grants, "list")
+  readCommands(grants, "grant", exit)
     .option(...USER)
-    .option(...CLIENT)
-    .option(...JSON_OUT)
-    .action(async (options) => exit(await (await access()).printGrants(options)));
+    .option(...CLIENT);
   onRecords(grants, "revoke", "end access and forget the approval behind it, on every process within 2 s")
     .argument("[id...]")
     .option(...USER)
@@ -146,10 +158,7 @@ export function addAdministration(program: Command, exit: (code: number) => void
   const device = program
     .command("devices")
     .description("devices that people have registered, for policies that ask for one");
-  onRecords(device, "list")
-    .option(...USER)
-    .option(...JSON_OUT)
-    .action(async (options) => exit(await (await devices()).printDevices(options)));
+  readCommands(device, "device", exit).option(...USER);
   onRecords(device, "approve", "vouch for devices, for policies that ask for an approved one")
     .argument("<id...>")
     .option("--withdraw", "no longer; on every process within 2 s")
@@ -182,9 +191,7 @@ export function addAdministration(program: Command, exit: (code: number) => void
     .option("--jwks <file>", "public keys with which it signs, instead of a secret")
     .option("--jwks-uri <url>", "where it publishes them")
     .action(async (options) => exit(await (await machines()).makeClient(options)));
-  onRecords(client, "list")
-    .option(...JSON_OUT)
-    .action(async (options) => exit(await (await machines()).printClients(options)));
+  readCommands(client, "client", exit);
   onRecords(client, "revoke", "end a client with its grants and approvals")
     .argument("<id...>", "client ids; a document's URL too")
     .action(async (ids, options) => exit(await (await machines()).revokeClients(ids, options)));
@@ -197,12 +204,15 @@ export function addAdministration(program: Command, exit: (code: number) => void
     .option("--expires <duration>", "life of the token", "90d")
     .option("--resource <url>", "the one MCP server, or the host, that it is good for; every route otherwise")
     .action(async (options) => exit(await (await machines()).makeServiceAccount(options)));
-  onRecords(account, "list")
-    .option(...JSON_OUT)
-    .action(async (options) => exit(await (await machines()).printServiceAccounts(options)));
+  readCommands(account, "service-account", exit);
   onRecords(account, "revoke")
     .argument("<name...>", "names or ids")
     .action(async (names, options) => exit(await (await machines()).revokeServiceAccounts(names, options)));
+  const tokens = program.command("publish-tokens").description("publish tokens for minutes, minted for runs");
+  readCommands(tokens, "publish-token", exit);
+  onRecords(tokens, "revoke", "end them: the runs that have them publish nothing more")
+    .argument("<id...>")
+    .action(async (ids, options) => exit(await (await machines()).revokePublishTokens(ids, options)));
 }
 
 /**

@@ -51,6 +51,16 @@ const CLEAR = "\r\u001b[K";
 const HEADER = ["TIME", "OUTCOME", "USER", "ROUTE", "WHAT", "STATUS", "TOOK", "ID"];
 const WIDTHS = [24, 8, 28, 28, 28, 6, 10, 0];
 
+/** To this process's outputs. @returns exit code */
+export function printHere(options: RecordsOptions): Promise<number> {
+  const stop = new AbortController();
+  // What ends by itself is ended as any command.
+  if (options.follow === true)
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+  const { stdout: out, stderr: err } = process;
+  return printRecords(options, { out, err, now: () => Date.now(), signal: stop.signal });
+}
+
 /** @returns exit code @throws GatewayError `config.invalid`, `commands.records`, `commands.time`, `records.unavailable` */
 export async function printRecords(options: RecordsOptions, io: RecordsIo): Promise<number> {
   const query = readQuery(options, io.now());

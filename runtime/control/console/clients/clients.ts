@@ -2,21 +2,15 @@
 import type { AdminAction } from "../../../audit/action-record.ts";
 import type { Blocks } from "../../../identity/blocks.ts";
 import type { Revocations } from "../../../identity/interfaces.ts";
-import {
-  accountsBody,
-  clientBody,
-  clientsBody,
-  devicesBody,
-  tokensBody,
-} from "../../../pages/console/people/clients.ts";
+import { clientBody } from "../../../pages/console/people/clients.ts";
 import type { Store } from "../../../store/store.ts";
 import type { MintedTokens } from "../../admin/minted-tokens.ts";
 import { idOfPath } from "../addresses.ts";
 import type { Screen, ScreenPage, Visit } from "../screen.ts";
 import { strange } from "../strange.ts";
 import { clientActions, confirmEnd } from "./client-actions.ts";
-import { clientsView, clientView } from "./list-clients.ts";
-import { accountsView, devicesView, tokensView } from "./list-machines.ts";
+import { clientsBody, clientView } from "./list-clients.ts";
+import { accountsBody, devicesBody, tokensBody } from "./list-machines.ts";
 
 export interface ClientsDeps {
   readonly store: Store;
@@ -50,13 +44,13 @@ async function showList(deps: ClientsDeps, visit: Visit): Promise<ScreenPage | u
   if (rest.length > 0) return undefined;
   switch (list) {
     case undefined:
-      return { title: "OAuth clients", body: clientsBody(await clientsView(deps, visit)) };
+      return { title: "OAuth clients", body: await clientsBody(deps, visit) };
     case "accounts":
-      return { title: "Service accounts", body: accountsBody(await accountsView(deps, visit)) };
+      return { title: "Service accounts", body: await accountsBody(deps, visit) };
     case "tokens":
-      return { title: "Publish tokens", body: tokensBody(await tokensView(deps, visit)) };
+      return { title: "Publish tokens", body: await tokensBody(deps, visit) };
     case "devices":
-      return { title: "Devices", body: devicesBody(await devicesView(deps, visit)) };
+      return { title: "Devices", body: await devicesBody(deps, visit) };
     default:
       return undefined;
   }

@@ -1,14 +1,18 @@
 /** OAuth clients page by page, and one of them with the people who let it act. */
+import { CLIENT, grantTypesText, toClient, type Client, type SeenOfClients } from "../../../administration/client.ts";
 import { createRecords } from "../../../identity/identity-records.ts";
 import { isClientIdUrl } from "../../../oauth/server/clients/client-document.ts";
 import { pageClients } from "../../../oauth/server/clients/pre-registered.ts";
 import { clientKey, type ClientRecord } from "../../../oauth/server/grant-records.ts";
 import { pageGrants } from "../../../oauth/server/list-access.ts";
-import type { ClientRow, ClientsView, ClientView } from "../../../pages/console/people/clients.ts";
-import { consoleTime } from "../../../pages/console/pieces.ts";
+import { fullTable } from "../../../pages/console/columns.ts";
+import { tableBody, type ClientView } from "../../../pages/console/people/clients.ts";
+import { consoleTime, emptyState, filterForm } from "../../../pages/console/pieces.ts";
+import type { Html } from "../../../pages/html.ts";
 import type { StoredRecord } from "../../../store/store.ts";
 import { addressOfId, addressOfList, placeIn } from "../addresses.ts";
 import { lookThrough, pagesOfSearch, SEARCHED_PAGE } from "../look-through.ts";
+import { objectTable } from "../objects/object-table.ts";
 import { vouchedBy } from "../people/person-view.ts";
 import type { Visit } from "../screen.ts";
 import { strange } from "../strange.ts";
@@ -18,10 +22,9 @@ import { clientTabs } from "./tabs.ts";
 const COUNTED_GRANTS = 20;
 const GRANTS_PAGE = 50;
 const MAX_SEARCH_CHARACTERS = 2048;
-const SHOWN_REDIRECTS = 5;
 
-export async function clientsView(deps: ClientsDeps, { query }: Visit): Promise<ClientsView> {
-  const { store } = deps;
+export async function clientsBody(deps: ClientsDeps, { query }: Visit): Promise<Html> {
+  const { store, blocks } = deps;
   const search = (query.get("q") ?? "").trim().slice(0, MAX_SEARCH_CHARACTERS);
   const after = placeIn(clientKey(""), query.get("after"));
   const known = after === undefined ? await byAddress(deps, search) : [];
@@ -31,85 +34,40 @@ export async function clientsView(deps: ClientsDeps, { query }: Visit): Promise<
     room: SEARCHED_PAGE - known.length,
     isMeant: wanted === "" ? undefined : (record) => isMeant(record, wanted),
   });
-  return {
-    tabs: clientTabs("clients"),
-    path: addressOfList("clients"),
-    search,
-    rows: [...known, ...(await Promise.all(looked.found.map((record) => clientRow(deps, record))))],
-    pages: pagesOfSearch("clients", { search, after, looked }),
+  const clients = [...known, ...looked.found.map(toClient)];
+  const grants = clients.map(async ({ id }) => [id, await grantsText(deps, id)] as const);
+  const seen: SeenOfClients = {
+    emails: new Map(),
+    clientHref: (id) => addressOfId("clients/client", id),
+    vouchedBy: ({ id, record }) => vouchedBy(id, record ? new Map([[id, record.value]]) : new Map()),
+    isBlocked: (clientId) => blocks.find({ clientId }) !== undefined,
+    grants: new Map(await Promise.all(grants)),
   };
+  const table = search === "" ? CLIENT.table : { ...CLIENT.table, empty: NOT_FOUND };
+  return tableBody({
+    tabs: clientTabs("clients"),
+    filter: filterForm(addressOfList("clients"), [{ name: "q", label: "Id or name", value: search, type: "search" }]),
+    table: objectTable(table, clients, seen, { draw: fullTable }),
+    pages: pagesOfSearch("clients", { search, after, looked }),
+  });
 }
 
+const NOT_FOUND = emptyState(
+  "No client was found",
+  "A client that is identified by an address is found by the whole of it.",
+);
+
 /** One that is identified by its own address has no record here, only grants. */
-async function byAddress(deps: ClientsDeps, search: string): Promise<ClientRow[]> {
+async function byAddress({ store }: ClientsDeps, search: string): Promise<readonly Client[]> {
   if (!isClientIdUrl(search) || !isTagText(search)) return [];
-  const { found } = await pageGrants(deps.store, { clientId: search }, { limit: 1 });
-  const [grant] = found;
-  if (!grant) return [];
-  return [
-    {
-      href: addressOfId("clients/client", search),
-      id: strange(search),
-      name: strange(grant.clientName),
-      vouchedBy: vouchedBy(search, new Map()),
-      isBlocked: deps.blocks.find({ clientId: search }) !== undefined,
-      issuer: "",
-      grantTypes: "as its document says",
-      redirects: "as its document says",
-      madeMs: grant.createdAt * 1000,
-      usedMs: undefined,
-      grants: await grantsText(deps, search),
-    },
-  ];
+  const [grant] = (await pageGrants(store, { clientId: search }, { limit: 1 })).found;
+  return grant ? [{ id: search, grant }] : [];
 }
 
 function isMeant({ key, value }: StoredRecord<ClientRecord>, wanted: string): boolean {
   return [key.slice(clientKey("").length), value.metadata.client_name ?? ""].some((text) =>
     text.toLowerCase().includes(wanted),
   );
-}
-
-async function clientRow(deps: ClientsDeps, { key, value }: StoredRecord<ClientRecord>): Promise<ClientRow> {
-  const id = key.slice(clientKey("").length);
-  return {
-    href: addressOfId("clients/client", id),
-    id: strange(id),
-    name: strange(value.metadata.client_name ?? "without a name"),
-    vouchedBy: vouchedBy(id, new Map([[id, value]])),
-    isBlocked: deps.blocks.find({ clientId: id }) !== undefined,
-    issuer: strange(value.issuer),
-    grantTypes: strange(value.metadata.grant_types.map(grantTypeText).join(", ")),
-    redirects: redirectsText(value.metadata.redirect_uris),
-    madeMs: value.issuedAt * 1000,
-    usedMs: value.usedAt === undefined ? undefined : value.usedAt * 1000,
-    grants: await grantsText(deps, id),
-  };
-}
-
-/** Hosts, or schemes where there is none. */
-function redirectsText(uris: readonly string[]): string {
-  const hosts = uris.map((uri) => {
-    if (!URL.canParse(uri)) return uri;
-    const { host, protocol } = new URL(uri);
-    const isWeb = protocol === "https:" || protocol === "http:";
-    return isWeb ? host : `${protocol}//${host}`;
-  });
-  const unique = [...new Set(hosts)];
-  const shown = unique.slice(0, SHOWN_REDIRECTS).map((host) => strange(host, 80));
-  return unique.length > shown.length
-    ? `${shown.join(", ")} and ${unique.length - shown.length} more`
-    : shown.join(", ");
-}
-
-const GRANT_TYPES: Readonly<Record<string, string>> = {
-  authorization_code: "people sign in",
-  refresh_token: "renews",
-  client_credentials: "by itself",
-  "urn:ietf:params:oauth:grant-type:jwt-bearer": "by assertions",
-};
-
-function grantTypeText(type: string): string {
-  return Object.hasOwn(GRANT_TYPES, type) ? (GRANT_TYPES[type] ?? type) : type;
 }
 
 async function grantsText({ store }: ClientsDeps, clientId: string): Promise<string> {
@@ -176,7 +134,7 @@ function factsOf(id: string, record: ClientRecord | undefined, grantedName: stri
     ["Id", strange(id, 2048)],
     ["Of", record && strange(record.issuer)],
     ["Answers go to", metadata?.redirect_uris.map((uri) => strange(uri, 500)).join(", ")],
-    ["How it gets tokens", metadata?.grant_types.map(grantTypeText).join(", ")],
+    ["How it gets tokens", record && grantTypesText(record)],
     [
       "How it proves itself",
       metadata?.token_endpoint_auth_method === "none"

@@ -1,88 +1,86 @@
-/** Service accounts, publish tokens and devices, page by page. */
-import { pageDevices } from "../../../identity/devices/devices.ts";
-import { createRecords } from "../../../identity/identity-records.ts";
-import { pageServiceAccounts } from "../../../identity/tokens/service-accounts.ts";
-import type { AccountRow, OwnedDeviceRow, PagedView, TokenRow } from "../../../pages/console/people/clients.ts";
-import type { PagerParts } from "../../../pages/console/pieces.ts";
-import { serviceAccountUserId } from "../../../shared/user-id.ts";
+/** Service accounts, publish tokens and devices, page by page, as their descriptions have them. */
+import { DEVICE } from "../../../administration/device.ts";
+import type { Kind, Seen } from "../../../administration/kind.ts";
+import { PUBLISH_TOKEN } from "../../../administration/publish-token.ts";
+import { SERVICE_ACCOUNT } from "../../../administration/service-account.ts";
+import { pageDevices, type LivingDevice } from "../../../identity/devices/devices.ts";
+import { emailsOf } from "../../../identity/users/emails-of.ts";
+import { fullTable } from "../../../pages/console/columns.ts";
+import { actionLink } from "../../../pages/console/objects.ts";
+import { tableBody } from "../../../pages/console/people/clients.ts";
+import { emptyState, type PagerParts } from "../../../pages/console/pieces.ts";
+import { html, type Html } from "../../../pages/html.ts";
 import { addressOfId, addressOfList, placeIn } from "../addresses.ts";
-import { deviceFacts, deviceLinks } from "../people/person-view.ts";
+import { objectTable } from "../objects/object-table.ts";
+import { linkOf } from "../people/person-view.ts";
 import type { Visit } from "../screen.ts";
 import { strange } from "../strange.ts";
 import type { ClientsDeps } from "./clients.ts";
 import { clientTabs } from "./tabs.ts";
 
 export const MACHINES_PAGE = 50;
-const ACCOUNT = "service-account:";
+const NO_FILTERS: ReadonlyMap<string, string> = new Map();
 
-export async function accountsView({ store }: ClientsDeps, visit: Visit): Promise<PagedView<AccountRow>> {
-  const after = placeIn(ACCOUNT, visit.query.get("after"));
-  const { found, next } = await pageServiceAccounts(store, { after, limit: MACHINES_PAGE });
-  const mayEnd = visit.rights.may("operator");
-  return {
+export async function accountsBody(deps: ClientsDeps, visit: Visit): Promise<Html> {
+  const { after, found, next } = await pageOf(deps, visit, SERVICE_ACCOUNT, "service-account:");
+  const userHref = (userId: string): string => addressOfId("people", userId);
+  const seen = { emails: NO_FILTERS, userHref, link: endLink("accounts", SERVICE_ACCOUNT, visit) };
+  return tableBody({
     tabs: clientTabs("accounts"),
-    rows: found.map(({ key, value, expiresAt }) => {
-      const id = key.slice(ACCOUNT.length);
-      return {
-        id,
-        name: strange(value.name),
-        href: addressOfId("people", serviceAccountUserId(value.name)),
-        email: strange(value.email),
-        groups: strange(value.groups.join(", ")),
-        goodFor: strange(
-          value.clientId === undefined ? (value.audience ?? "") : `what client ${value.clientId} asks for`,
-        ),
-        madeMs: value.createdAt * 1000,
-        endsMs: expiresAt === undefined ? undefined : expiresAt * 1000,
-        end: mayEnd ? endLink("accounts", id, `service account ${strange(value.name)}`) : undefined,
-      };
-    }),
+    table: objectTable(SERVICE_ACCOUNT.table, found, seen, { draw: fullTable }),
     pages: pagesOf("clients/accounts", after, next),
-  };
+  });
 }
 
-export async function tokensView({ publishTokens }: ClientsDeps, visit: Visit): Promise<PagedView<TokenRow>> {
-  const after = placeIn("publish-token:", visit.query.get("after"));
-  const { found, next } = await publishTokens.page({ after, limit: MACHINES_PAGE });
-  const mayEnd = visit.rights.may("operator");
-  return {
+export async function tokensBody(deps: ClientsDeps, visit: Visit): Promise<Html> {
+  const { after, found, next } = await pageOf(deps, visit, PUBLISH_TOKEN, "publish-token:");
+  const seen = { emails: NO_FILTERS, link: endLink("tokens", PUBLISH_TOKEN, visit) };
+  return tableBody({
     tabs: clientTabs("tokens"),
-    rows: found.map(({ id, owner, expiresAt }) => ({
-      id,
-      owner: strange(owner),
-      endsMs: expiresAt * 1000,
-      end: mayEnd ? endLink("tokens", id, `publish token ${id}`) : undefined,
-    })),
+    table: objectTable(PUBLISH_TOKEN.table, found, seen, { draw: fullTable }),
     pages: pagesOf("clients/tokens", after, next),
-  };
+  });
 }
 
-export async function devicesView({ store }: ClientsDeps, visit: Visit): Promise<PagedView<OwnedDeviceRow>> {
+export async function devicesBody({ store }: ClientsDeps, visit: Visit): Promise<Html> {
   const after = placeIn("device:", visit.query.get("after"));
   const { found, next } = await pageDevices({ store }, { after, limit: MACHINES_PAGE });
-  const mayEnd = visit.rights.may("operator");
-  const { identities } = createRecords(store);
-  const rows = await Promise.all(
-    found.map(async (each) => {
-      const { userId } = each.device;
-      const email = (await identities.get(userId))?.value.email ?? "";
-      return {
-        ...deviceFacts(each),
-        who: strange(email === "" ? userId : email),
-        href: addressOfId("people", userId),
-        links: mayEnd ? deviceLinks(each) : [],
-      };
-    }),
+  const emails = await emailsOf(
+    store,
+    found.map(({ device }) => device.userId),
   );
-  return { tabs: clientTabs("devices"), rows, pages: pagesOf("clients/devices", after, next) };
+  const who = {
+    name: "Person",
+    isHead: true,
+    cell: ({ device: { userId } }: LivingDevice) =>
+      html`<a href="${addressOfId("people", userId)}">${strange(emails.get(userId) || userId)}</a>`,
+  };
+  const columns = [who, ...DEVICE.table.columns.map((column) => ({ ...column, isHead: false }))];
+  const caption = (): string => "Registered devices of all people";
+  const empty = emptyState("No device is registered", "Devices appear here once people have registered them.");
+  const seen = { emails, link: linkOf(DEVICE, visit.rights.may("operator")) };
+  return tableBody({
+    tabs: clientTabs("devices"),
+    table: objectTable({ ...DEVICE.table, columns, caption, empty }, found, seen, { draw: fullTable }),
+    pages: pagesOf("clients/devices", after, next),
+  });
 }
 
-function endLink(list: "accounts" | "tokens", id: string, of: string) {
-  return {
-    href: `${addressOfList(`clients/${list}`, { do: "end", of: id })}#reason`,
-    anchor: `end-${id}`,
-    text: "End",
-    of,
+async function pageOf<T extends object, S>(
+  deps: ClientsDeps,
+  { query }: Visit,
+  kind: Kind<T, ClientsDeps, S>,
+  prefix: string,
+) {
+  const after = placeIn(prefix, query.get("after"));
+  return { after, next: undefined, ...(await kind.page(deps, { after, limit: MACHINES_PAGE, filters: NO_FILTERS })) };
+}
+
+function endLink<T extends object, S>(list: string, kind: Kind<T, ClientsDeps, S>, { rights }: Visit): Seen["link"] {
+  return (_, thing, text, of) => {
+    const id = kind.idOf(thing as T);
+    const href = `${addressOfList(`clients/${list}`, { do: "end", of: id })}#reason`;
+    return rights.may("operator") ? actionLink({ href, anchor: `end-${id}`, text, of }) : undefined;
   };
 }
 

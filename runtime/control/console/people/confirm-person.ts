@@ -4,10 +4,9 @@ import { confirmForm } from "../../../pages/console/pieces.ts";
 import { addressOfId } from "../addresses.ts";
 import type { ScreenPage, Visit } from "../screen.ts";
 import { strange } from "../strange.ts";
-import { emailOf, ENDABLE, findDevice } from "./end-one.ts";
+import { DOABLE, emailOf } from "./do-one.ts";
 import type { PeopleDeps } from "./people.ts";
 import { BLOCK_TIMES } from "./person-actions.ts";
-import type { EndKind } from "./person-view.ts";
 
 interface Asking {
   readonly title: string;
@@ -45,11 +44,10 @@ export async function confirmPage(
 }
 
 async function askingOf(deps: PeopleDeps, userId: string, name: string, of: string): Promise<Asking | undefined> {
-  const kind = name.startsWith("end-") ? name.slice("end-".length) : "";
-  if (Object.hasOwn(ENDABLE, kind)) {
-    const what = ENDABLE[kind as EndKind];
-    const isThere = of !== "" && (await what.find(deps, userId, of)) !== undefined;
-    return isThere ? { title: what.title, effect: what.effect, target: what.target(userId, of) } : undefined;
+  const what = DOABLE.get(name);
+  if (what) {
+    const found = of === "" ? undefined : await what.find(deps, userId, of);
+    return found && { title: what.title, effect: what.effect, target: found.target };
   }
   switch (name) {
     case "end-all":
@@ -72,19 +70,6 @@ async function askingOf(deps: PeopleDeps, userId: string, name: string, of: stri
         effect: "Policies decide again. What was signed in and granted before goes on.",
         target: `user ${userId}`,
       };
-    case "approve-device":
-    case "withdraw-device": {
-      const device = await findDevice(deps.store, userId, of);
-      if (!device) return undefined;
-      const target = `device ${of} of ${userId}`;
-      return name === "approve-device"
-        ? { title: "Approve the device", effect: "Rules that ask for an approved device hold of it.", target }
-        : {
-            title: "Withdraw the device's approval",
-            effect: "Rules that ask for an approved device no longer hold of it, in every process within 2 seconds.",
-            target,
-          };
-    }
     default:
       return undefined;
   }

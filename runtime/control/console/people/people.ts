@@ -14,7 +14,7 @@ import { idOfPath } from "../addresses.ts";
 import type { Screen } from "../screen.ts";
 import { strange } from "../strange.ts";
 import { confirmPage } from "./confirm-person.ts";
-import { emailOf } from "./end-one.ts";
+import { emailOf } from "./do-one.ts";
 import { peopleView } from "./list-people.ts";
 import { personActions } from "./person-actions.ts";
 import { personView } from "./person-view.ts";

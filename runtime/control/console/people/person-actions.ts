@@ -4,21 +4,19 @@
  * All of it by the functions that the commands have. Promise: each leaves a record of its own: who, to what, what was there,
  * why.
  */
+import type { Asked } from "../../../administration/kind.ts";
 import { findRoute } from "../../../config/snapshot.ts";
-import { setApproval } from "../../../identity/devices/devices.ts";
 import { pageSessions } from "../../../identity/users/list-sessions.ts";
 import { endAccess, pageGrants } from "../../../oauth/server/list-access.ts";
-import { digestOf } from "../../../shared/canonical-json.ts";
 import { epochSeconds } from "../../../shared/clock.ts";
 import { isNamedByEmail } from "../../../shared/user-id.ts";
 import { blockTarget, unblockTarget, type BlockingDeps, type NamedTarget } from "../../blocking/blocking.ts";
 import { addressOfId, idOfPath } from "../addresses.ts";
 import { GONE, neighbourOf, readReason } from "../ask-once-more.ts";
 import type { ActionOutcome, ScreenAction, Visit } from "../screen.ts";
-import { strange } from "../strange.ts";
-import { emailOf, ENDABLE, findDevice } from "./end-one.ts";
+import { DOABLE, emailOf, type Doable } from "./do-one.ts";
 import type { PeopleDeps } from "./people.ts";
-import { anchorOf, MOST_SHOWN, type EndKind } from "./person-view.ts";
+import { anchorOf, MOST_SHOWN } from "./person-view.ts";
 
 export const BLOCK_TIMES = [
   ["", "until it is lifted"],
@@ -31,7 +29,7 @@ export const BLOCK_TIMES = [
 /** So many of one kind are ended at once; who has more is asked to do it again. */
 const MAX_PAGES = 100;
 
-interface Asked {
+interface Asking {
   readonly visit: Visit;
   readonly userId: string;
   /** What it is done to. */
@@ -41,7 +39,7 @@ interface Asked {
 }
 
 export function personActions(deps: PeopleDeps): Readonly<Record<string, ScreenAction>> {
-  const action = (name: string, run: (asked: Asked) => Promise<ActionOutcome>): ScreenAction => ({
+  const action = (name: string, run: (asked: Asking) => Promise<ActionOutcome>): ScreenAction => ({
     role: "operator",
     isGrave: true,
     name,
@@ -52,34 +50,35 @@ export function personActions(deps: PeopleDeps): Readonly<Record<string, ScreenA
       return reason.ok ? run({ visit, userId, of: form.get("of") ?? "", reason: reason.value, form }) : reason;
     },
   });
-  const ends = Object.entries(ENDABLE).map(([kind, { title }]) => [
-    `end-${kind}`,
-    action(title, (asked) => endOne(deps, kind as EndKind, asked)),
-  ]);
+  const each = [...DOABLE].map(
+    ([name, of]) => [name, action(of.title, (asked) => doOne(deps, name, of, asked))] as const,
+  );
   return {
-    ...(Object.fromEntries(ends) as Record<string, ScreenAction>),
+    ...Object.fromEntries(each),
     "end-all": action("End all access", (asked) => endAll(deps, asked)),
-    "approve-device": action("Approve the device", (asked) => approve(deps, asked, true)),
-    "withdraw-device": action("Withdraw the device's approval", (asked) => approve(deps, asked, false)),
     block: action("Block the person", (asked) => block(deps, asked)),
     unblock: action("Lift the block", (asked) => unblock(deps, asked)),
   };
 }
 
-async function endOne(deps: PeopleDeps, kind: EndKind, { visit, userId, of, reason }: Asked): Promise<ActionOutcome> {
-  const what = ENDABLE[kind];
+async function doOne(
+  deps: PeopleDeps,
+  name: string,
+  what: Doable,
+  { visit, userId, of, reason }: Asking,
+): Promise<ActionOutcome> {
   const found = of === "" ? undefined : await what.find(deps, userId, of);
   if (found === undefined) return GONE;
-  const before = digestOf(found);
-  const neighbour = neighbourOf(await what.ids(deps, userId), of);
-  if (!(await what.end(deps, visit, userId, of))) return GONE;
+  const neighbour = name.startsWith("end-") ? neighbourOf(await what.ids(deps, userId), of) : of;
   const by = visit.principal.user.id;
-  deps.recordAction({ action: "revoke", by, target: what.target(userId, of), before, after: null, reason });
-  const anchor = neighbour === undefined ? "main" : anchorOf(kind, neighbour);
-  return { told: `Done: ${what.title.toLowerCase()}.`, to: `${addressOfId("people", userId)}#${anchor}` };
+  const record: Asked["record"] = (action) => deps.recordAction({ ...action, by, reason });
+  const told = await found.run(visit, { by, reason, record });
+  if (told === undefined) return GONE;
+  const anchor = neighbour === undefined ? "main" : anchorOf(what.kind, neighbour);
+  return { told, to: `${addressOfId("people", userId)}#${anchor}` };
 }
 
-async function endAll(deps: PeopleDeps, { visit, userId, reason }: Asked): Promise<ActionOutcome> {
+async function endAll(deps: PeopleDeps, { visit, userId, reason }: Asking): Promise<ActionOutcome> {
   const { store, connections } = deps;
   const by = visit.principal.user.id;
   const page = { limit: MOST_SHOWN };
@@ -108,27 +107,7 @@ async function endAll(deps: PeopleDeps, { visit, userId, reason }: Asked): Promi
   return { told: `Ended: ${before}.`, to: `${addressOfId("people", userId)}#end-all` };
 }
 
-async function approve(
-  deps: PeopleDeps,
-  { visit, userId, of, reason }: Asked,
-  isApproved: boolean,
-): Promise<ActionOutcome> {
-  const device = await findDevice(deps.store, userId, of);
-  if (!device || !(await setApproval(deps, device, isApproved))) return GONE;
-  const states = ["not approved", "approved"] as const;
-  deps.recordAction({
-    action: isApproved ? "approve-device" : "withdraw-device-approval",
-    by: visit.principal.user.id,
-    target: `device ${of} of ${userId}`,
-    before: states[isApproved ? 0 : 1],
-    after: states[isApproved ? 1 : 0],
-    reason,
-  });
-  const told = `Device ${strange(device.device.name)} is ${isApproved ? "approved" : "no longer approved"}.`;
-  return { told, to: `${addressOfId("people", userId)}#${anchorOf("device", of)}` };
-}
-
-async function block(deps: PeopleDeps, { visit, userId, reason, form }: Asked): Promise<ActionOutcome> {
+async function block(deps: PeopleDeps, { visit, userId, reason, form }: Asking): Promise<ActionOutcome> {
   const { principal } = visit;
   if (userId === principal.user.id)
     return { refused: "Nothing was done: this is you, and nobody could lift it for you here." };
@@ -142,7 +121,7 @@ async function block(deps: PeopleDeps, { visit, userId, reason, form }: Asked): 
   return { told, to: `${addressOfId("people", userId)}#main` };
 }
 
-async function unblock(deps: PeopleDeps, { visit, userId, reason }: Asked): Promise<ActionOutcome> {
+async function unblock(deps: PeopleDeps, { visit, userId, reason }: Asking): Promise<ActionOutcome> {
   const lifted = await unblockTarget(blockingDeps(deps, visit, reason), await namedTarget(deps, userId));
   if (lifted.length === 0) return GONE;
   return { told: "No longer blocked, in every process within 2 seconds.", to: `${addressOfId("people", userId)}#main` };

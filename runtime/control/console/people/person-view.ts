@@ -1,13 +1,19 @@
 /** What acts in one person's name, for their page. Each part is bounded; what is cut off is told. */
+import { DEVICE } from "../../../administration/device.ts";
+import { GRANT } from "../../../administration/grant.ts";
+import type { Kind, SeenOfUser } from "../../../administration/kind.ts";
+import { SESSION } from "../../../administration/session.ts";
 import type { UserFacts } from "../../../policy/facts.ts";
 import { storedFacts } from "../../../identity/claims-record.ts";
 import { createRecords, type IdentityRecord } from "../../../identity/identity-records.ts";
-import { listDevices, type LivingDevice } from "../../../identity/devices/devices.ts";
+import { listDevices } from "../../../identity/devices/devices.ts";
 import { pageSessions } from "../../../identity/users/list-sessions.ts";
 import { isClientIdUrl } from "../../../oauth/server/clients/client-document.ts";
 import { clientKey, type ClientRecord } from "../../../oauth/server/grant-records.ts";
 import { pageConsents, pageGrants } from "../../../oauth/server/list-access.ts";
-import type { EndLink, Listed, PersonView } from "../../../pages/console/people/person.ts";
+import { actionLink, type ActionLink } from "../../../pages/console/objects.ts";
+import { fullTable } from "../../../pages/console/columns.ts";
+import type { Listed, PersonView, Section } from "../../../pages/console/people/person.ts";
 import { consoleTime } from "../../../pages/console/pieces.ts";
 import { describeBlock } from "../../../policy/blocks.ts";
 import type { KeptRecord } from "../../../record-store/record-reader.ts";
@@ -17,6 +23,7 @@ import { addressOfId, addressOfList } from "../addresses.ts";
 import type { Visit } from "../screen.ts";
 import { strange } from "../strange.ts";
 import { callWords } from "../call-words.ts";
+import { objectTable } from "../objects/object-table.ts";
 import type { PeopleDeps } from "./people.ts";
 
 /** Of each kind. */
@@ -56,47 +63,33 @@ export async function personView(deps: PeopleDeps, visit: Visit, userId: string)
   const email = facts?.email ?? "";
   const block = deps.blocks.find({ user: { id: userId, email } });
   const mayEnd = visit.rights.may("operator");
-  const end = (kind: EndKind, id: string, text: string, of: string): EndLink | undefined =>
-    mayEnd
-      ? {
-          href: `${addressOfId("people", userId, { do: `end-${kind}`, of: id })}#reason`,
-          anchor: anchorOf(kind, id),
-          text,
-          of,
-        }
-      : undefined;
-  const names = new Map(devices.map(({ device }) => [device.id, device.name]));
-  const lastFrom = lastAddresses(decisions);
+  const link = (name: string, kind: EndKind, id: string, text: string, of: string): ActionLink | undefined =>
+    mayEnd ? objectLink(userId, { name, kind, id }, text, of) : undefined;
+  const seen = {
+    emails: new Map([[userId, email]]),
+    sessionId: visit.principal.sessionId,
+    deviceNames: new Map(devices.map(({ device }) => [device.id, device.name])),
+    lastFrom: lastAddresses(decisions),
+    vouchedBy: (clientId: string) => vouchedBy(clientId, clients),
+    clientHref: (clientId: string) => addressOfId("clients/client", clientId),
+  };
+  const section = <T extends object, D>(kind: Kind<T, D, SeenOfUser>, { found, next }: PageOf<T>): Section => ({
+    table: objectTable(kind.table, found, { ...seen, link: linkOf(kind, mayEnd, userId) }, { draw: fullTable }),
+    rows: found.length,
+    isCut: next !== undefined,
+  });
   return {
     facts: factsOf(userId, facts, identity),
     block: block && blockText(describeBlock(block)),
     actions: mayEnd ? personActions(userId, block !== undefined) : [],
-    sessions: listed(sessions, ({ id, createdAt, expiresAt, deviceIds }) => ({
-      id,
-      beganMs: createdAt * 1000,
-      endsMs: expiresAt * 1000,
-      isYours: id === visit.principal.sessionId,
-      devices: deviceIds.map((each) => strange(names.get(each) ?? each)),
-      lastFrom: lastFrom.get(id),
-      end: end("session", id, "End", `session ${id}`),
-    })),
-    grants: listed(grants, (grant) => ({
-      id: grant.id,
-      client: strange(grant.clientName),
-      clientHref: addressOfId("clients/client", grant.clientId),
-      vouchedBy: vouchedBy(grant.clientId, clients),
-      server: strange(grant.audience),
-      scope: strange(grant.scope),
-      beganMs: grant.createdAt * 1000,
-      endsMs: grant.expiresAt * 1000,
-      end: end("grant", grant.id, "End", `access of ${strange(grant.clientName)}`),
-    })),
+    sessions: section(SESSION, sessions),
+    grants: section(GRANT, grants),
     approvals: listed(consents, ({ key, clientName, audience, grantedAt, expiresAt }) => ({
       client: strange(clientName),
       server: strange(audience),
       givenMs: grantedAt * 1000,
       endsMs: expiresAt * 1000,
-      end: end("approval", key, "Withdraw", `approval of ${strange(clientName)}`),
+      end: link("end-approval", "approval", key, "Withdraw", `approval of ${strange(clientName)}`),
     })),
     connections: listed(connections, (connection) => ({
       route: strange(connection.routeKey),
@@ -109,44 +102,48 @@ export async function personView(deps: PeopleDeps, visit: Visit, userId: string)
       end:
         connection.state === "stale"
           ? undefined
-          : end("connection", connection.routeKey, "End", `connection of ${strange(connection.routeKey)}`),
+          : link(
+              "end-connection",
+              "connection",
+              connection.routeKey,
+              "End",
+              `connection of ${strange(connection.routeKey)}`,
+            ),
     })),
-    devices: {
-      rows: devices.map((each) => ({ ...deviceFacts(each), links: mayEnd ? deviceLinks(each) : [] })),
-      isCut: false,
-    },
+    devices: section(DEVICE, { found: devices }),
     decisions: decisionsView(decisions, userId),
   };
 }
 
-/** Facts that the list of all devices has, too. */
-export function deviceFacts({ device }: LivingDevice) {
+function objectLink(
+  userId: string,
+  { name, kind, id }: { readonly name: string; readonly kind: EndKind; readonly id: string },
+  text: string,
+  of: string,
+): ActionLink {
   return {
-    id: device.id,
-    name: strange(device.name),
-    type:
-      device.type === "enclave_only" ? (device.isSynced ? "built in, synced" : "built in") : "security key or other",
-    isApproved: device.approvedAt !== undefined,
-    usedMs: device.usedAt * 1000,
+    href: `${addressOfId("people", userId, { do: name, of: id })}#reason`,
+    anchor: name.startsWith("end-") ? anchorOf(kind, id) : `${name}-${id}`,
+    text,
+    of,
   };
 }
 
-export function deviceLinks({ device }: LivingDevice): readonly EndLink[] {
-  const { id, userId, name, approvedAt } = device;
-  const link = (what: string, text: string): EndLink => ({
-    href: `${addressOfId("people", userId, { do: what, of: id })}#reason`,
-    anchor: what === "end-device" ? anchorOf("device", id) : `${what}-${id}`,
-    text,
-    of: `device ${strange(name)}`,
-  });
-  return [
-    approvedAt === undefined ? link("approve-device", "Approve") : link("withdraw-device", "Withdraw approval"),
-    link("end-device", "End"),
-  ];
+/** Links from objects of users to the page that asks again, which is the user's. */
+export function linkOf<T extends object, D, S>(
+  kind: Kind<T, D, S>,
+  mayEnd: boolean,
+  userId?: string,
+): SeenOfUser["link"] {
+  return (name, of, text, about) => {
+    const [thing, each] = [of as T, kind.name as EndKind];
+    const user = userId ?? kind.userOf(thing) ?? "";
+    return mayEnd ? actionLink(objectLink(user, { name, kind: each, id: kind.idOf(thing) }, text, about)) : undefined;
+  };
 }
 
-function personActions(userId: string, isBlocked: boolean): readonly EndLink[] {
-  const link = (what: string, text: string): EndLink => ({
+function personActions(userId: string, isBlocked: boolean): readonly ActionLink[] {
+  const link = (what: string, text: string): ActionLink => ({
     href: `${addressOfId("people", userId, { do: what })}#reason`,
     anchor: what,
     text,

@@ -1,0 +1,93 @@
+/** Grants: what users let OAuth clients do. */
+import { findGrant } from "../oauth/server/grant-records.ts";
+import { endAccess, findLivingGrant, pageGrants, type LivingGrant } from "../oauth/server/list-access.ts";
+import { clientName } from "../pages/console/people/person.ts";
+import { consoleTime, emptyState } from "../pages/console/pieces.ts";
+import { html } from "../pages/html.ts";
+import { digestOf } from "../shared/canonical-json.ts";
+import { foreignText } from "../shared/json/foreign-text.ts";
+import { ending, lastColumn, type Kind, type KindDeps, type SeenOfUser } from "./kind.ts";
+
+export const GRANT: Kind<LivingGrant, Pick<KindDeps, "store" | "revocations" | "log">, SeenOfUser> = {
+  name: "grant",
+  plural: "grants",
+  command: "grants list",
+  doc: "Access of OAuth clients that users have granted",
+  none: "no client has access",
+  fields: [
+    { name: "id", type: "text", doc: "ID of the grant; it opens nothing", value: ({ id }) => id },
+    {
+      name: "client",
+      type: "text",
+      doc: "Name of the client, as the client calls itself",
+      value: (of) => of.clientName,
+    },
+    { name: "client_id", type: "text", doc: "ID of the client", value: ({ clientId }) => clientId },
+    { name: "user", type: "text", doc: "User ID", value: ({ userId }) => userId },
+    {
+      name: "email",
+      type: "text",
+      doc: "Email address of the user",
+      value: ({ userId }, emails) => emails.get(userId),
+    },
+    {
+      name: "server",
+      type: "text",
+      doc: "Address of the MCP server, or of the host",
+      value: ({ audience }) => audience,
+    },
+    {
+      name: "issuer",
+      type: "text",
+      doc: "Issuer whose assertion allowed it, instead of the user's consent",
+      value: ({ assertedBy }) => assertedBy?.name,
+    },
+    { name: "began", type: "time", doc: "Time of the consent", value: ({ createdAt }) => createdAt },
+    { name: "ends", type: "time", doc: "End unless the client uses it", value: ({ expiresAt }) => expiresAt },
+    { name: "ends_for_good", type: "time", doc: "End that no use puts off", value: ({ endsAt }) => endsAt },
+  ],
+  filters: ["user", "client_id"],
+  table: {
+    id: "grants",
+    caption: () =>
+      "Grants, each of one client for one server or host. Names that nobody vouches for are the clients' own words",
+    columns: [
+      {
+        name: "Client",
+        isHead: true,
+        cell: (grant, { clientHref, vouchedBy }) =>
+          clientName(foreignText(grant.clientName), clientHref(grant.clientId), vouchedBy(grant.clientId)),
+      },
+      {
+        name: "Server",
+        kind: "wide",
+        cell: ({ audience }) => html`<span class="address">${foreignText(audience)}</span>`,
+      },
+      { name: "Scopes", cell: ({ scope }) => foreignText(scope) },
+      { name: "Began", kind: "short", cell: ({ createdAt }) => consoleTime(createdAt * 1000, "minute") },
+      { name: "Ends unless used", kind: "short", cell: ({ expiresAt }) => consoleTime(expiresAt * 1000, "minute") },
+      lastColumn("end-grant", "End", (grant) => `access of ${foreignText(grant.clientName)}`),
+    ],
+    empty: emptyState(
+      "No application acts for this person",
+      "A grant appears here once a client has been allowed to act.",
+    ),
+  },
+  idOf: ({ id }) => id,
+  userOf: ({ userId }) => userId,
+  ownerOf: () => undefined,
+  isPlace: (after) => after.startsWith("grant:"),
+  page: ({ store }, { filters, ...page }) =>
+    pageGrants(store, { userId: filters.get("user"), clientId: filters.get("client_id") }, page),
+  find: ({ store }, id) => findLivingGrant(store, id),
+  actions: [
+    ending("end-grant", {
+      title: "End the client's access",
+      effect:
+        "The client's tokens stop working in every process within 2 seconds, and the approval behind them is forgotten: it has to ask the person again.",
+      target: ({ id, userId }) => `grant ${id} of ${userId}`,
+      before: async ({ store }, { id }) => digestOf((await findGrant(store, id))?.value ?? {}),
+      end: (deps, { id, userId }) => endAccess(deps, id, "revoked by an administrator", userId),
+    }),
+  ],
+};

@@ -1,0 +1,262 @@
+/**
+ * Stored objects of administrators, described once: each kind is one description, and all surfaces are made from it. These are the
+ * console's tables, confirmation pages and forms (`control/console/objects/`), `gateway <kind> list|show|revoke`
+ * (`tools/commands/objects.ts`), and the admin API with its OpenAPI document (`control/admin/objects/`).
+ *
+ * A new kind is a file here and a line in `kinds.ts`. Promise: no field holds a secret.
+ */
+import type { AdminAction } from "../audit/action-record.ts";
+import type { Revocations } from "../identity/interfaces.ts";
+import type { Html, HtmlValue } from "../pages/html.ts";
+import type { Column } from "../pages/console/pieces.ts";
+import { digestOf } from "../shared/canonical-json.ts";
+import type { Clock } from "../shared/clock.ts";
+import type { Log } from "../shared/log.ts";
+import type { PageOf, PageRequest } from "../store/page-of.ts";
+import type { Store } from "../store/store.ts";
+import type { PublishTokens } from "./publish-tokens.ts";
+
+export interface KindDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly revocations: Pick<Revocations, "revoke">;
+  readonly publishTokens: PublishTokens;
+}
+
+/** Email addresses by user ID, of those users whose objects are shown. */
+export type Emails = ReadonlyMap<string, string>;
+
+/** What programs read: a member of the API's objects, and a column of the command's table. */
+export interface Field<T> {
+  readonly name: string;
+  /** A sentence without its end. */
+  readonly doc: string;
+  /** "time": its values are epoch seconds, and are written as `2026-11-20T18:00:00Z`. */
+  readonly type: "text" | "time";
+  readonly values?: readonly string[];
+  value(thing: T, emails: Emails): string | number | undefined;
+}
+
+/** What a page of the console knows besides the objects. */
+export interface Seen {
+  readonly emails: Emails;
+  /**
+   * A link to the page that asks again.
+   *
+   * @param of the object, for users of screen readers
+   * @returns undefined: the administrator does not have the role
+   */
+  readonly link: (action: string, thing: object, text: string, of: string) => Html | undefined;
+}
+
+/** What the page of one user also knows. */
+export interface SeenOfUser extends Seen {
+  /** ID of the administrator's own session. */
+  readonly sessionId: string | undefined;
+  /** Names of devices, and IP addresses of sessions, by ID. */
+  readonly deviceNames: ReadonlyMap<string, string>;
+  readonly lastFrom: ReadonlyMap<string, string>;
+  /** @returns who has verified the name of a client; undefined: its own words */
+  readonly vouchedBy: (clientId: string) => string | undefined;
+  /** Address of the page of a client. */
+  readonly clientHref: (clientId: string) => string;
+}
+
+/** The console's table. Texts of users and clients in its cells go through `foreignText`. */
+export interface ObjectTable<T, S> {
+  /** In the markup. */
+  readonly id: string;
+  readonly caption: (rows: number, isCut: boolean) => string;
+  readonly columns: readonly (Column & { cell(thing: T, seen: S): HtmlValue })[];
+  /** Instead of a table without rows. */
+  readonly empty: Html;
+}
+
+/** A screen of its own. Other kinds are on the pages of users and clients. */
+export interface OwnScreen {
+  /** "Blocks" */
+  readonly name: string;
+  /** Path of the screen in whose place of the navigation it is. */
+  readonly below?: string;
+  /** Label of the filter by `kind`, and of the search. */
+  readonly filter: { readonly kind?: readonly [label: string, all: string]; readonly search: string };
+  readonly emptyFiltered: Html;
+  readonly more: string;
+}
+
+/** What an administrator enters. */
+export interface Input {
+  readonly name: string;
+  /** In the console, and in the API's document. */
+  readonly label: string;
+  readonly values?: readonly string[];
+  readonly isRequired?: boolean;
+}
+
+/** An administrator's request to change something. */
+export interface Asked {
+  /** As people read it: an email address, a user name, "admin_token". */
+  readonly by: string;
+  readonly reason: string;
+  readonly record: (action: Omit<AdminAction, "by" | "reason">) => void | Promise<void>;
+}
+
+interface Change {
+  /** Of the console's form: "unblock". */
+  readonly name: string;
+  /** In addresses: "lift". */
+  readonly path: string;
+  /** "End the session" */
+  readonly title: string;
+  /** Of the console's button, where it is not the title. */
+  readonly button?: string;
+  /** The result, as sentences. */
+  readonly effect: string;
+  readonly role: "operator" | "approver";
+  /** In the console it needs a sign-in of the last 15 minutes. */
+  readonly isGrave: boolean;
+}
+
+/** What can be done to one object. */
+export interface Action<T, D> extends Change {
+  /** As its record has it: "session abc of alice". */
+  target(thing: T): string;
+  /** What else identifies the object, on the page that asks again: "good for owner team-a". */
+  details?(thing: T): string;
+  /** Of the page that asks again; the title where it is absent. */
+  heading?(thing: T): string;
+  /** What that page says instead of the effect. */
+  text?(thing: T): HtmlValue;
+  /** Records itself. @returns what was done, for the console; undefined: the object was no longer there */
+  run(deps: D, thing: T, asked: Asked): Promise<string | undefined>;
+}
+
+/** How objects of a kind are made. */
+export interface Creation<D> extends Change {
+  readonly inputs: readonly Input[];
+  ownerOf(values: ReadonlyMap<string, string>): string | undefined;
+  /** Records itself. @throws GatewayError with the kind's `wrong` code */
+  run(
+    deps: D,
+    values: ReadonlyMap<string, string>,
+    asked: Asked,
+  ): Promise<{ readonly ids: readonly string[]; readonly told: string }>;
+}
+
+export interface KindQuery extends PageRequest {
+  /** By the names of `filters`. */
+  readonly filters: ReadonlyMap<string, string>;
+}
+
+/** What a form or an address of the console names. */
+export interface Named {
+  readonly id: string;
+  readonly owner: string | undefined;
+  /** Refusal where there is no such object. */
+  readonly gone: string;
+}
+
+export interface Kind<T = object, D = KindDeps, S = Seen> {
+  /** "block", "service-account" */
+  readonly name: string;
+  /** In addresses of the API and of the console: "blocks". */
+  readonly plural: string;
+  /** Behind "gateway": "blocks", "sessions list". */
+  readonly command: string;
+  /** A sentence without its end: "Active blocks". */
+  readonly doc: string;
+  /** In the order of the command's table. */
+  readonly fields: readonly Field<T>[];
+  /** Names of the fields by whose values lists can be limited. */
+  readonly filters: readonly string[];
+  /** What the command says where there are none. */
+  readonly none: string;
+  readonly table: ObjectTable<T, S>;
+  readonly screen?: OwnScreen;
+  /** The code of errors about what was entered. */
+  readonly wrong?: string;
+  /** Where a reason is required and there is none. */
+  readonly needsReason?: string;
+  idOf(thing: T): string;
+  /** The user whose email address is shown; undefined: none. */
+  userOf(thing: T): string | undefined;
+  /** Owner of the configuration that it belongs to; undefined: only roles for everything count. */
+  ownerOf(thing: T): string | undefined;
+  /** How a console form names an object, where that is not its ID in the field `of`. */
+  readonly byForm?: {
+    fieldsOf(thing: T): readonly (readonly [name: string, value: string])[];
+    named(read: (name: string) => string): Named;
+  };
+  /** Texts that the console's search compares. */
+  texts?(thing: T): readonly (string | undefined)[];
+  /** Whether this can be `after` of a request. */
+  readonly isPlace: (after: string) => boolean;
+  /** Order of the command's table; that of `page` where it is absent. */
+  inTable?(a: T, b: T): number;
+  /** In an order that does not change. @throws GatewayError `store.unavailable` */
+  page(deps: D, query: KindQuery): Promise<PageOf<T>>;
+  /** @throws GatewayError `store.unavailable` */
+  find(deps: D, id: string): Promise<T | undefined>;
+  readonly creation?: Creation<D>;
+  readonly actions: readonly Action<T, D>[];
+}
+
+export const MOST_IN_PAGE = 200;
+
+/** A row of the command's table: texts, and times as `2026-11-20T18:00:00Z`. */
+export function rowOf<T>(kind: Kind<T, never, never>, thing: T, emails: Emails): Record<string, string | undefined> {
+  return Object.fromEntries(
+    kind.fields.map((field) => {
+      const value = field.value(thing, emails);
+      return [field.name, typeof value === "number" ? timeText(value) : value];
+    }),
+  );
+}
+
+/** The kind in a sentence: "service account". */
+export function wordsOf({ name }: Pick<Kind, "name">): string {
+  return name.replaceAll("-", " ");
+}
+
+/** "2026-11-20T18:00:00Z" */
+function timeText(epochSeconds: number): string {
+  return new Date(epochSeconds * 1000).toISOString().replace(".000Z", "Z");
+}
+
+/** Of most tables: it has links to what can be done. */
+export const LAST_COLUMN = { name: "What can be done", kind: "short", isQuiet: true } as const;
+
+export function lastColumn<T extends object>(action: string, text: string, of: (thing: T) => string) {
+  return {
+    ...LAST_COLUMN,
+    cell: (thing: T, { link }: Pick<Seen, "link">) => link(action, thing, text, of(thing)),
+  };
+}
+
+interface Ending<T, D> extends Pick<Action<T, D>, "title" | "effect" | "target" | "details"> {
+  /** State before, for the record; the digest of the object where this is absent. */
+  before?(deps: D, thing: T): string | undefined | Promise<string>;
+  /** @returns false: it was no longer there */
+  end(deps: D, thing: T, asked: Asked): Promise<boolean>;
+}
+
+/** The action that most kinds have: it ends the object, and leaves a record. */
+export function ending<T extends object, D>(name: string, of: Ending<T, D>): Action<T, D> {
+  return {
+    name,
+    path: "end",
+    title: of.title,
+    effect: of.effect,
+    role: "operator",
+    isGrave: true,
+    target: of.target,
+    ...(of.details && { details: of.details }),
+    async run(deps, thing, asked) {
+      const before = of.before ? await of.before(deps, thing) : digestOf(thing);
+      if (!(await of.end(deps, thing, asked))) return undefined;
+      await asked.record({ action: "revoke", target: of.target(thing), before, after: null });
+      return `Done: ${of.title.toLowerCase()}.`;
+    },
+  };
+}

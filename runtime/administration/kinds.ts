@@ -1,0 +1,19 @@
+/** All kinds of stored objects that administrators see, in the order of the API's document. A new one: a line here. */
+import { BLOCK } from "./block.ts";
+import { CLIENT } from "./client.ts";
+import { DEVICE } from "./device.ts";
+import { GRANT } from "./grant.ts";
+import type { Kind } from "./kind.ts";
+import { PUBLISH_TOKEN } from "./publish-token.ts";
+import { SERVICE_ACCOUNT } from "./service-account.ts";
+import { SESSION } from "./session.ts";
+
+export const KINDS: readonly Kind[] = [
+  SESSION,
+  GRANT,
+  DEVICE,
+  CLIENT,
+  SERVICE_ACCOUNT,
+  PUBLISH_TOKEN,
+  BLOCK,
+] as readonly Kind[];

@@ -1,0 +1,93 @@
+/** Service accounts: users that are machines, made by administrators. */
+import type { ServiceAccountRecord } from "../identity/identity-records.ts";
+import { createRecords } from "../identity/identity-records.ts";
+import { endServiceAccount, pageServiceAccounts } from "../identity/tokens/service-accounts.ts";
+import { consoleTime, emptyState } from "../pages/console/pieces.ts";
+import { html } from "../pages/html.ts";
+import { digestOf } from "../shared/canonical-json.ts";
+import { foreignText } from "../shared/json/foreign-text.ts";
+import { serviceAccountUserId } from "../shared/user-id.ts";
+import type { StoredRecord } from "../store/store.ts";
+import { ending, lastColumn, type Kind, type KindDeps, type Seen } from "./kind.ts";
+
+type Account = StoredRecord<ServiceAccountRecord>;
+
+const PREFIX = "service-account:";
+const targetOf = ({ value }: Account): string => `service account ${value.name}`;
+
+interface SeenInList extends Seen {
+  readonly userHref: (userId: string) => string;
+}
+
+export const SERVICE_ACCOUNT: Kind<Account, Pick<KindDeps, "store" | "revocations">, SeenInList> = {
+  name: "service-account",
+  plural: "service-accounts",
+  command: "service-account list",
+  doc: "Service accounts, each a machine that an administrator made",
+  none: "there is no service account",
+  fields: [
+    { name: "id", type: "text", doc: "ID of the account", value: ({ key }) => key.slice(PREFIX.length) },
+    { name: "name", type: "text", doc: "Name; its user is `service-account:<name>`", value: ({ value }) => value.name },
+    { name: "email", type: "text", doc: "Email address, for policies", value: ({ value }) => value.email },
+    { name: "groups", type: "text", doc: "Groups, separated by blanks", value: ({ value }) => value.groups.join(" ") },
+    {
+      name: "good_for",
+      type: "text",
+      doc: "Address that its token is for, or its client",
+      value: ({ value }) => (value.clientId === undefined ? value.audience : `client ${value.clientId}`),
+    },
+    { name: "made", type: "time", doc: "Time of its creation", value: ({ value }) => value.createdAt },
+    { name: "ends", type: "time", doc: "End of its token", value: ({ expiresAt }) => expiresAt ?? "" },
+  ],
+  filters: [],
+  table: {
+    id: "accounts",
+    caption: () => "Service accounts, each a machine that an administrator made",
+    columns: [
+      {
+        name: "Name",
+        isHead: true,
+        cell: ({ value: { name } }, { userHref }) =>
+          html`<a href="${userHref(serviceAccountUserId(name))}">${foreignText(name)}</a>`,
+      },
+      { name: "E-mail address", cell: ({ value }) => foreignText(value.email) },
+      { name: "Groups", cell: ({ value }) => foreignText(value.groups.join(", ")) },
+      {
+        name: "Its token is good for",
+        kind: "wide",
+        cell: ({ value: { clientId, audience = "" } }) =>
+          html`<span class="address"
+            >${foreignText(clientId === undefined ? audience : `what client ${clientId} asks for`)}</span
+          >`,
+      },
+      { name: "Made", kind: "short", cell: ({ value }) => consoleTime(value.createdAt * 1000, "minute") },
+      {
+        name: "Ends",
+        kind: "short",
+        cell: ({ expiresAt }) =>
+          expiresAt === undefined ? "with its client" : consoleTime(expiresAt * 1000, "minute"),
+      },
+      lastColumn("end-account", "End", ({ value }) => `service account ${foreignText(value.name)}`),
+    ],
+    empty: emptyState("There is no service account", "`gateway service-account create` makes one."),
+  },
+  idOf: ({ key }) => key.slice(PREFIX.length),
+  userOf: () => undefined,
+  ownerOf: () => undefined,
+  isPlace: (after) => after.startsWith(PREFIX),
+  page: ({ store }, { after, limit }) => pageServiceAccounts(store, { after, limit }),
+  find: ({ store }, id) => createRecords(store).serviceAccounts.get(id),
+  actions: [
+    ending("end-account", {
+      title: "End the service account",
+      effect: "Its token stops working in every process within 2 seconds.",
+      target: targetOf,
+      details: ({ value }) => `in groups ${JSON.stringify(value.groups)}`,
+      before: (_, { value }) => digestOf(value),
+      async end(deps, { key }) {
+        await endServiceAccount(deps, key.slice(PREFIX.length));
+        return true;
+      },
+    }),
+  ],
+};

@@ -1,0 +1,68 @@
+/** Sessions: browsers that are signed in. */
+import { endSession, findSession, pageSessions, type LivingSession } from "../identity/users/list-sessions.ts";
+import { badge, consoleTime, emptyState } from "../pages/console/pieces.ts";
+import { html } from "../pages/html.ts";
+import { foreignText } from "../shared/json/foreign-text.ts";
+import { ending, lastColumn, type Kind, type KindDeps, type SeenOfUser } from "./kind.ts";
+
+export const SESSION: Kind<LivingSession, Pick<KindDeps, "store" | "revocations">, SeenOfUser> = {
+  name: "session",
+  plural: "sessions",
+  command: "sessions list",
+  doc: "Browsers that are signed in",
+  none: "nobody is signed in",
+  fields: [
+    { name: "id", type: "text", doc: "ID of the session; it opens nothing", value: ({ id }) => id },
+    { name: "user", type: "text", doc: "User ID", value: ({ userId }) => userId },
+    {
+      name: "email",
+      type: "text",
+      doc: "Email address of the user",
+      value: ({ userId }, emails) => emails.get(userId),
+    },
+    { name: "began", type: "time", doc: "Time of the sign-in", value: ({ createdAt }) => createdAt },
+    { name: "ends", type: "time", doc: "End of the session", value: ({ expiresAt }) => expiresAt },
+  ],
+  filters: ["user"],
+  table: {
+    id: "sessions",
+    caption: () => "Sessions, each of one browser",
+    columns: [
+      {
+        name: "Session",
+        isHead: true,
+        kind: "short",
+        cell: ({ id }, { sessionId }) =>
+          html`<code>${id}</code>${id === sessionId && html` ${badge("quiet", "this browser")}`}`,
+      },
+      { name: "Began", kind: "short", cell: ({ createdAt }) => consoleTime(createdAt * 1000, "minute") },
+      { name: "Ends", kind: "short", cell: ({ expiresAt }) => consoleTime(expiresAt * 1000, "minute") },
+      {
+        name: "Devices proven",
+        cell: ({ deviceIds }, { deviceNames }) =>
+          deviceIds.map((each) => foreignText(deviceNames.get(each) ?? each)).join(", "),
+      },
+      { name: "Last seen from", cell: ({ id }, { lastFrom }) => lastFrom.get(id) },
+      lastColumn("end-session", "End", ({ id }) => `session ${id}`),
+    ],
+    empty: emptyState("No browser is signed in", "A session appears here from a sign-in on until its end."),
+  },
+  idOf: ({ id }) => id,
+  userOf: ({ userId }) => userId,
+  ownerOf: () => undefined,
+  isPlace: (after) => after.startsWith("session:"),
+  page: ({ store }, { filters, ...page }) => pageSessions(store, filters.get("user"), page),
+  find: ({ store }, id) => findSession(store, id),
+  actions: [
+    ending("end-session", {
+      title: "End the session",
+      effect:
+        "The browser is signed out on every host, in every process within 2 seconds, and what it has open ends. The person may sign in again.",
+      target: ({ id, userId }) => `session ${id} of ${userId}`,
+      async end(deps, { id }) {
+        await endSession(deps, id);
+        return true;
+      },
+    }),
+  ],
+};

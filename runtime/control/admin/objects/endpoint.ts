@@ -1,0 +1,15 @@
+/**
+ * `/api/v1/`: stored objects for programs of operators (`administration/`): lists, single objects, and what can be done to them.
+ *
+ * Only with `admin_token`: tokens of owners and of platforms publish, and open nothing else. Loaded with the first request.
+ */
+import type { AdminEndpoint } from "../answer.ts";
+import { API } from "./bounds.ts";
+import type { ObjectsDeps } from "./answer-objects.ts";
+
+export function objectEndpoint(deps: ObjectsDeps): AdminEndpoint {
+  return {
+    handles: (path) => path === API || path.startsWith(`${API}/`),
+    answer: async (request) => (await import("./answer-objects.ts")).answerObjects(deps, request),
+  };
+}
