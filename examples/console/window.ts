@@ -16,8 +16,8 @@ export interface Window {
   confirm(button: string, reason: string): Promise<string>;
   /** Takes pictures. @throws Error with what axe and the browser's console say of the page */
   look(name: string): Promise<void>;
-  /** What the browser's console has said so far is meant: a process was killed. */
-  excuse(): void;
+  /** What the browser's console says like this is meant, whenever it comes to say so: a process was killed. */
+  excuse(meant: RegExp): void;
   /** Of the console, as the browser would send them. */
   cookies(): Promise<string>;
   close(): Promise<void>;
@@ -28,7 +28,7 @@ const WIDE = { width: 1280, height: 800 };
 export async function openWindow(chromium: Browser, home: string, user: DemoUser): Promise<Window> {
   const visitor: Visitor = await newVisitor(chromium, { viewport: WIDE, timezoneId: "Europe/Berlin" });
   const { page, context } = visitor;
-  let excused = 0;
+  let excused: RegExp | undefined;
   const { origin } = new URL(home);
   const text = (): Promise<string> => page.locator("main").innerText();
   return {
@@ -52,9 +52,9 @@ export async function openWindow(chromium: Browser, home: string, user: DemoUser
       await page.getByRole("button", { name: button }).click();
       return page.getByRole("status").first().innerText();
     },
-    excuse: () => void (excused = visitor.consoleErrors.length),
+    excuse: (meant) => void (excused = meant),
     async look(name) {
-      const consoleErrors = visitor.consoleErrors.slice(excused);
+      const consoleErrors = visitor.consoleErrors.filter((said) => excused?.test(said) !== true);
       const problems = await findLookProblems({ ...visitor, consoleErrors }, `show-${name}`);
       if (problems.length > 0) throw new Error(problems.join("; "));
     },

@@ -68,6 +68,8 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
   #sender: BodySender | undefined;
   #isReady = false;
   #wasUsed = false;
+  /** It has just been opened, for the request that it is given now: a look at it would find nothing. */
+  #isFresh = true;
   #isGone = false;
   #isPaused = false;
   #mayHoldMore = false;
@@ -99,8 +101,8 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
       this.#release();
       return;
     }
-    if (this.#wasUsed) writeSoon(this);
-    else this.writeNow();
+    if (this.#isFresh) this.writeNow();
+    else writeSoon(this);
   }
 
   writeNow(): void {
@@ -305,6 +307,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     this.idleUntil = now + idleMs;
     if (this.#wasUsed) this.answeredAt = now;
     this.#owner.onIdle(this);
+    this.#isFresh = false;
   }
 
   /** Bytes have come; while the head is awaited that changes nothing, or a slow head could last for ever. */

@@ -1,5 +1,5 @@
 /**
- * Requests on connections that carried others before leave together, once all that had arrived by then was read.
+ * Requests on connections that were free for a while leave together, once all that had arrived by then was read.
  *
  * One look at the sockets may bring a client's request and, on the connection that it gets, an answer that nobody asked
  * for or the upstream's farewell: written at once, the request would take the first for its own and be lost to the second.
