@@ -9,6 +9,7 @@ import { isWithinBounds } from "../../shared/json/foreign-json.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { createFairLimiter } from "../../shared/limiter.ts";
 import { connectionLimits } from "../listener/connection-limits.ts";
+import { caHint } from "./unknown-ca.ts";
 import { readWhole } from "../../shared/http/pieces.ts";
 
 export interface OperatorFetchOptions {
@@ -71,7 +72,9 @@ export function createOperatorFetch(options: OperatorFetchOptions = {}): Operato
           cause: error,
         });
       }
-      const detail = errorText(error instanceof Error && error.cause !== undefined ? error.cause : error);
+      const failure = error instanceof Error && error.cause !== undefined ? error.cause : error;
+      const hint = caHint(failure);
+      const detail = hint === "" ? errorText(failure) : errorText(failure).replace(/;.*|$/s, hint);
       throw new GatewayError("fetch.unreachable", `Cannot fetch from "${host}": ${detail}`, { cause: error });
     }
   };

@@ -23,6 +23,7 @@ import { createFairLimiter } from "../../shared/limiter.ts";
 import { lookUp } from "../../shared/net/name-lookup.ts";
 import { addressKind, type AddressKind } from "../../shared/safe-address.ts";
 import { bareHost } from "../../shared/net/bare-host.ts";
+import { caHint } from "./unknown-ca.ts";
 
 /** Who vouches for an address, and so what is asked of it. */
 export type FetchTarget =
@@ -239,7 +240,8 @@ async function exchange(
       : refuse("too-large", `${url.host} answered with more than ${request.maxBytes} bytes`);
   } catch (error) {
     if (signal.aborted) return refuse("timeout", `${url.host} did not answer in time`);
-    return refuse("unreachable", `${url.host}: ${(error as NodeJS.ErrnoException).code ?? "no valid answer"}`);
+    const code = (error as NodeJS.ErrnoException).code ?? "no valid answer";
+    return refuse("unreachable", `${url.host}: ${code}${caHint(error)}`);
   } finally {
     await client?.destroy();
   }

@@ -10,8 +10,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json, text } from "node:stream/consumers";
 
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 
+import { POLL_MS } from "../../support/limits.ts";
 import { freePort } from "../../support/ports.ts";
 import { startProcess, type RealProcess } from "../common/process.ts";
 import { PASSWORD } from "../common/provider-world.ts";
@@ -130,12 +131,9 @@ export async function startHydra(): Promise<Hydra> {
     /Setting up http server/,
   );
   const ready = `http://127.0.0.1:${adminPort}/health/ready`;
-  const look = (): Promise<number> =>
-    fetch(ready).then(
-      ({ status }) => status,
-      () => 0,
-    );
-  await expect.poll(look).toBe(200);
+  await vi.waitFor(async () => expect((await fetch(ready)).status).toBe(200), { timeout: POLL_MS });
+  // Makes its key, which may take longer than the gateway waits for metadata.
+  expect((await fetch(`${issuer}/.well-known/openid-configuration`)).status).toBe(200);
   return {
     issuer,
     process,

@@ -1,6 +1,13 @@
+import { once } from "node:events";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createOperatorFetch } from "../../../../runtime/http/fetch/operator-fetch.ts";
+import { createSafeFetch } from "../../../../runtime/http/fetch/safe-fetch.ts";
+import { parseDomainPattern } from "../../../../runtime/settings/domains.ts";
+import { makeTestCertificate } from "../../../support/certificates.ts";
 import { POLL_MS } from "../../../support/limits.ts";
 import { freePort } from "../../../support/ports.ts";
 import { startVictim, type Victim } from "../../../support/victim.ts";
@@ -53,6 +60,28 @@ describe("createOperatorFetch()", () => {
     expect(error).toMatchObject({ code });
     expect(String(error)).not.toContain("secret");
     expect(victim.requests.map(({ target }) => target)).not.toContain("/elsewhere");
+  });
+
+  test("says where to name the CA of a certificate that no known CA has signed", async () => {
+    const { cert, key } = makeTestCertificate({ name: "localhost", dns: ["localhost"] });
+    const server = createServer({ cert, key }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    try {
+      await expect(fetch(`https://localhost:${port}/`)).rejects.toMatchObject({
+        code: "fetch.unreachable",
+        message: `Cannot fetch from "localhost:${port}": self-signed certificate; name the CA's PEM file in NODE_EXTRA_CA_CERTS`,
+      });
+      const target = { kind: "listed", domains: [parseDomainPattern("localhost")], private: "exact" } as const;
+      const guarded = createSafeFetch({ development: true });
+      expect(await guarded({ url: `https://localhost:${port}/`, target, maxBytes: 100, timeoutMs: POLL_MS })).toEqual({
+        ok: false,
+        reason: "unreachable",
+        detail: `localhost:${port}: DEPTH_ZERO_SELF_SIGNED_CERT; name the CA's PEM file in NODE_EXTRA_CA_CERTS`,
+      });
+    } finally {
+      server.close();
+    }
   });
 
   test("says when nobody is there", async () => {
