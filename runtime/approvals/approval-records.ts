@@ -84,7 +84,10 @@ export const waitingTag = (userId: string): string => `asking:${userId}`;
 /** The same of all users. */
 export const WAITING_TAG = "asking";
 
-export function askerOf({ userId, userEmail }: ApprovalRecord): { readonly id: UserId; readonly email: string } {
+export function askerOf({ userId, userEmail }: Pick<ApprovalRecord, "userId" | "userEmail">): {
+  readonly id: UserId;
+  readonly email: string;
+} {
   return { id: userId, email: userEmail };
 }
 

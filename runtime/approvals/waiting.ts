@@ -1,7 +1,8 @@
 /** Calls that wait for somebody's decision. */
 import type { Revocations } from "../identity/interfaces.ts";
+import { pageOf, type PageOf, type PageRequest } from "../store/page-of.ts";
 import type { Store, StoredRecord } from "../store/store.ts";
-import { approvalKey, WAITING_TAG, waitingTag, type ApprovalRecord } from "./approval-records.ts";
+import { approvalKey, isApprovalId, WAITING_TAG, waitingTag, type ApprovalRecord } from "./approval-records.ts";
 import type { Approvals } from "./interfaces.ts";
 
 /** Read at once. */
@@ -32,4 +33,33 @@ export function createWaiting(deps: {
       return found.slice(0, limit);
     },
   };
+}
+
+/** A call without the arguments of its tool. */
+export interface WaitingCall {
+  readonly id: string;
+  readonly value: Omit<ApprovalRecord, "given" | "query">;
+  /** Epoch seconds. */
+  readonly expiresAt: number;
+}
+
+/** Those of callers whose access has ended are among them. @param userId only this user's calls; all users' when undefined */
+export function pageWaitingCalls(
+  store: Pick<Store, "page">,
+  userId: string | undefined,
+  page: PageRequest,
+): Promise<PageOf<WaitingCall>> {
+  const tag = userId === undefined ? WAITING_TAG : waitingTag(userId);
+  return pageOf(store, { prefix: approvalKey(""), tag }, page, toCall);
+}
+
+/** @returns undefined: there is none, or it no longer waits */
+export async function findWaitingCall(store: Pick<Store, "get">, id: string): Promise<WaitingCall | undefined> {
+  const record = isApprovalId(id) ? await store.get<ApprovalRecord>(approvalKey(id)) : undefined;
+  return record?.value.state === "waiting" ? toCall(record) : undefined;
+}
+
+export function toCall({ key, value, expiresAt = value.askedAt }: StoredRecord<ApprovalRecord>): WaitingCall {
+  const { given: _given, query: _query, ...rest } = value;
+  return { id: key.slice(approvalKey("").length), value: rest, expiresAt };
 }

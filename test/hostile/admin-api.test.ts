@@ -277,6 +277,28 @@ describe("objects of users", () => {
         withdrawals: 0,
       };
       await store.put(`device:h-${user}`, device, { expiresAt, tags: tags(user, "devices") });
+      const { clientId, clientName, audience, scope } = grant;
+      const consent = { userId: user, clientId, clientName, audience, scope, metadataHash: SEALED, grantedAt: 1 };
+      await store.put(`consent:c-${user}`, { ...consent, proof: SEALED }, { expiresAt, tags: [`user:${user}`] });
+      const call = {
+        state: "waiting",
+        userId: user,
+        userName: user,
+        userEmail: "",
+        clientId,
+        clientName,
+        routeKey: "team-a/db",
+        routeName: "db",
+        server: audience,
+        query: SEALED,
+        tool: "drop",
+        given: SEALED,
+        approvers: [["admins", "owners"]],
+        revocationKeys: [SEALED],
+        askedAt: 1,
+      };
+      const waits = { expiresAt, tags: [`user:${user}`, `asking:${user}`, "asking"] };
+      await store.put(`approval:${user.padEnd(22, "-")}`, call, waits);
     }
   });
 
@@ -284,9 +306,11 @@ describe("objects of users", () => {
     ["sessions", "s-alice"],
     ["grants", "g-alice"],
     ["devices", "dev_alice"],
+    ["consents", "consent:c-alice"],
   ] as const;
+  const listed = [...objects, ["pending-calls", "alice".padEnd(22, "-")]] as const;
 
-  test.each(objects)("%s: no answer has a secret, and a filter shows one user's only", async (plural, id) => {
+  test.each(listed)("%s: no answer has a secret, and a filter shows one user's only", async (plural, id) => {
     const [all, one, own] = [
       await api.ask(`/${plural}`),
       await api.ask(`/${plural}/${id}`),
@@ -324,6 +348,15 @@ describe("objects of users", () => {
     expect((await api.ask(path, { body: { reason: "left" } })).status).toBe(404);
     const left = (await api.ask(`/${plural}`)).json().items;
     expect(left.map(({ user }) => user)).toEqual(["bob"]);
+  });
+
+  test("a pending call is decided by nobody here, and its arguments are not shown", async () => {
+    const path = `/pending-calls/${"alice".padEnd(22, "-")}`;
+    for (const verb of ["approve", "refuse", "end"])
+      expect((await api.ask(`${path}/${verb}`, { body: { reason: "r" } })).status).toBe(404);
+    expect((await api.ask("/pending-calls", { body: { reason: "r" } })).status).toBe(405);
+    expect((await api.ask(path)).json()).toMatchObject({ tool: "drop", approvers: "(admins or owners)" });
+    expect(api.actions).toEqual([]);
   });
 
   test("pages of another kind's places, and of keys that were made up", async () => {

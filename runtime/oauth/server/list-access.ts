@@ -13,7 +13,7 @@ export interface LivingGrant extends Omit<GrantRecord, "schema" | "issuer" | "re
   readonly expiresAt: number;
 }
 
-export interface LivingConsent extends Pick<ConsentRecord, "clientId" | "audience" | "grantedAt"> {
+export interface LivingConsent extends Pick<ConsentRecord, "userId" | "clientId" | "audience" | "grantedAt"> {
   /** Key in the store. */
   readonly key: string;
   readonly clientName: string;
@@ -59,8 +59,19 @@ export async function listConsents(store: Store, userId: string): Promise<readon
   return records.filter(({ key }) => key.startsWith(CONSENT)).map(toConsent);
 }
 
-export function pageConsents(store: Store, userId: string, page: PageRequest): Promise<PageOf<LivingConsent>> {
-  return pageOf(store, { prefix: CONSENT, tag: userTag(userId) }, page, toConsent);
+/** @param userId only this user's; all users' when undefined */
+export function pageConsents(
+  store: Store,
+  userId: string | undefined,
+  page: PageRequest,
+): Promise<PageOf<LivingConsent>> {
+  return pageOf(store, { prefix: CONSENT, tag: userId === undefined ? undefined : userTag(userId) }, page, toConsent);
+}
+
+/** @param key as `LivingConsent` has it */
+export async function findConsent(store: Store, key: string): Promise<LivingConsent | undefined> {
+  const record = key.startsWith(CONSENT) ? await store.get<ConsentRecord>(key) : undefined;
+  return record && toConsent(record);
 }
 
 /**
@@ -106,6 +117,7 @@ function toGrant({ key, value, expiresAt }: StoredRecord<GrantRecord>): LivingGr
 function toConsent({ key, value, expiresAt }: StoredRecord<ConsentRecord>): LivingConsent {
   return {
     key,
+    userId: value.userId,
     clientId: value.clientId,
     clientName: value.clientName ?? value.clientId,
     audience: value.audience,

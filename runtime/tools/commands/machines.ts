@@ -2,7 +2,6 @@
 import { readFile } from "node:fs/promises";
 
 import { CLIENT, type Client } from "../../administration/client.ts";
-import { PUBLISH_TOKEN } from "../../administration/publish-token.ts";
 import { SERVICE_ACCOUNT } from "../../administration/service-account.ts";
 import { parseClientIdDomains } from "../../features/mcp/known-clients.ts";
 import { parseDuration } from "../../settings/values.ts";
@@ -132,14 +131,6 @@ export function revokeServiceAccounts(names: readonly string[], options: { reado
       printLine(`service account ${value.name} ended`),
     );
     return count === names.length ? 0 : 1;
-  });
-}
-
-/** @returns exit code */
-export function revokePublishTokens(ids: readonly string[], options: { readonly config: string }): Promise<number> {
-  return withAdministration(options.config, async (administration) => {
-    const tell = ({ id }: { readonly id: string }): void => printLine(`publish token ${id} ended`);
-    return (await endNamed(PUBLISH_TOKEN, administration, ids, tell)) === ids.length ? 0 : 1;
   });
 }
 

@@ -46,6 +46,15 @@ export function showObject(name: string, id: string, options: ListOptions): Prom
   });
 }
 
+/** @param name of the kind @returns exit code; 1 when one is not there */
+export function revokeObjects(name: string, ids: readonly string[], options: ListOptions): Promise<number> {
+  const kind = kindNamed(name);
+  return withAdministration(options.config, async (administration) => {
+    const tell = (thing: object): void => printLine(`${wordsOf(kind)} ${kind.idOf(thing)} ended`);
+    return (await endNamed(kind, administration, ids, tell)) === ids.length ? 0 : 1;
+  });
+}
+
 /** Ends those that are named, each with its record, and says which are not there. @returns how many were ended */
 export function endNamed<T extends object, S>(
   kind: Kind<T, Administration, S>,

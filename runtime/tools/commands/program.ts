@@ -7,7 +7,7 @@ import type { DiffOptions } from "../diff/command.ts";
 import type { ListOptions } from "./objects.ts";
 import { printError, printLine } from "./output.ts";
 
-// Loaded by the command that needs them: `--help` and the other commands open no databases.
+// Loaded by the command that needs them: other commands open no databases.
 const access = () => import("./access.ts");
 const machines = () => import("./machines.ts");
 const devices = () => import("./devices.ts");
@@ -18,13 +18,18 @@ const users = () => import("./users.ts");
 const directory = () => import("./directory.ts");
 const upstreams = () => import("./upstreams.ts");
 const keys = () => import("./keys.ts");
-const backups = () => import("./backup.ts");
 
 const JSON_OUT = ["--json", "for machines"] as const;
 const USER = ["--user <id>", "only of this user: id or email"] as const;
 const CLIENT = ["--client <id>", "only of this client"] as const;
 const ALL = ["--all", "everybody's"] as const;
 const ROUTE = ["--route <key>", "of a tool: on this route alone, owner/name"] as const;
+
+const GROUPS = [
+  ["pending-calls", "pending-call", "tool calls that wait for an approval"],
+  ["consents", "consent", "what clients get again without asking the user"],
+  ["publish-tokens", "publish-token", "publish tokens for minutes, minted for runs"],
+] as const;
 
 /** A command on the records of a gateway, which its configuration leads to. */
 function onRecords(parent: Command, name: string, description = ""): Command {
@@ -37,17 +42,12 @@ function onRecords(parent: Command, name: string, description = ""): Command {
 /** @returns the command that lists, for its options */
 function readCommands(group: Command, kind: string, exit: (code: number) => void): Command {
   showCommand(onRecords(group, "show").option(...JSON_OUT), kind, exit);
-  return listCommand(onRecords(group, "list"), kind, exit);
-}
-
-/** All objects of a kind, or those that its options choose. */
-function listCommand(command: Command, kind: string, exit: (code: number) => void): Command {
-  return command
+  return onRecords(group, "list")
     .option(...JSON_OUT)
     .action(async (options) => exit(await (await objects()).listObjects(kind, options as ListOptions)));
 }
 
-/** One object of a kind. Options may also stand with the command above. */
+/** Options may also stand with the command above. */
 function showCommand(command: Command, kind: string, exit: (code: number) => void): void {
   command
     .description("one of them, by the ID that --json shows")
@@ -78,8 +78,9 @@ export function addAdministration(program: Command, exit: (code: number) => void
     .argument("<name>")
     .option(...ROUTE)
     .action(async (what, name, options) => exit(await (await blocks()).unblock(what, name, options)));
-  const blocked = onRecords(program, "blocks", "what is blocked");
-  listCommand(blocked, "block", exit);
+  const blocked = onRecords(program, "blocks", "what is blocked")
+    .option(...JSON_OUT)
+    .action(async (options) => exit(await (await objects()).listObjects("block", options)));
   showCommand(blocked.command("show"), "block", exit);
 
   onRecords(program, "records", "the last records that record_store keeps, oldest first")
@@ -134,7 +135,7 @@ export function addAdministration(program: Command, exit: (code: number) => void
   const store = program.command("store").description("the database of the gateway");
   onRecords(store, "backup", "copy the SQLite store as it is at one moment, while gateways write to it")
     .argument("<file>", "which must not be there")
-    .action(async (file, options) => exit(await (await backups()).backUpStore(file, options)));
+    .action(async (file, options) => exit(await (await import("./backup.ts")).backUpStore(file, options)));
 
   const sessions = program.command("sessions").description("who is signed in with a browser");
   readCommands(sessions, "session", exit).option(...USER);
@@ -208,18 +209,17 @@ export function addAdministration(program: Command, exit: (code: number) => void
   onRecords(account, "revoke")
     .argument("<name...>", "names or ids")
     .action(async (names, options) => exit(await (await machines()).revokeServiceAccounts(names, options)));
-  const tokens = program.command("publish-tokens").description("publish tokens for minutes, minted for runs");
-  readCommands(tokens, "publish-token", exit);
-  onRecords(tokens, "revoke", "end them: the runs that have them publish nothing more")
-    .argument("<id...>")
-    .action(async (ids, options) => exit(await (await machines()).revokePublishTokens(ids, options)));
+  for (const [name, kind, description] of GROUPS) {
+    const group = program.command(name).description(description);
+    const list = readCommands(group, kind, exit);
+    if (kind !== "publish-token") list.option(...USER);
+    if (kind === "pending-call") continue;
+    const end = onRecords(group, "revoke", "end them").argument("<id...>");
+    end.action(async (ids, options) => exit(await (await objects()).revokeObjects(kind, ids, options)));
+  }
 }
 
-/**
- * Commands about records that prove themselves.
- *
- * @param exit takes the exit code of the command that ran
- */
+/** Commands about records that prove themselves. @param exit takes the exit code of the command that ran */
 export function addAuditCommands(program: Command, exit: (code: number) => void): void {
   const audit = program.command("audit").description("whether the records of a gateway with `audit` are whole");
   const onFiles = (name: "verify" | "head", description: string): Command =>
@@ -253,11 +253,7 @@ export function addAuditCommands(program: Command, exit: (code: number) => void)
   ).action((files: readonly string[], options: AuditOptions) => run("head", files, options));
 }
 
-/**
- * Commands that compare policies, before one binds.
- *
- * @param exit takes the exit code of the command that ran
- */
+/** Commands that compare policies, before one binds. @param exit takes the exit code of the command that ran */
 export function addPolicyCommands(program: Command, exit: (code: number) => void): void {
   program
     .command("diff")

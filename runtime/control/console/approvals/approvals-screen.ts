@@ -4,21 +4,23 @@
  * Promises: nobody decides about their own call here, nor without the role approver for the route's owner and being one of
  * those whom the policy names; what a tool is given is shown to these alone; of several who decide one does.
  */
-import { askerOf, approvalKey, isApprovalId, type ApprovalRecord } from "../../../approvals/approval-records.ts";
+import { PENDING_CALL } from "../../../administration/pending-call.ts";
+import { askerOf, isApprovalId, type ApprovalRecord } from "../../../approvals/approval-records.ts";
 import type { Approvals } from "../../../approvals/interfaces.ts";
 import { showCall } from "../../../approvals/show-call.ts";
+import { toCall, type WaitingCall } from "../../../approvals/waiting.ts";
 import {
   approvalsBody,
   decidedCallBody,
   waitingCallBody,
   type ApprovalsParts,
   type DecidedRow,
-  type WaitingRow,
 } from "../../../pages/console/safety/approvals.ts";
 import type { Html } from "../../../pages/html.ts";
 import { mayApprove } from "../../../policy/mcp/approval.ts";
 import type { KeptRecord, RecordReader } from "../../../record-store/record-reader.ts";
 import type { StoredRecord } from "../../../store/store.ts";
+import { objectTable } from "../objects/object-table.ts";
 import type { ActionOutcome, Screen, ScreenAction, ScreenPage, Visit } from "../screen.ts";
 import { strange } from "../strange.ts";
 
@@ -50,8 +52,12 @@ export function approvalsScreen(deps: ApprovalsScreenDeps): Screen {
     const mine = all
       .filter(({ value }) => visit.rights.may("viewer", ownerOf(value)))
       .toSorted((a, b) => endOf(a) - endOf(b));
-    const waiting = mine.slice(0, MOST_SHOWN).map((found) => rowOf(visit, found));
     const isCut = mine.length > MOST_SHOWN || all.length === MOST_READ;
+    const seen = {
+      callHref: (id: string) => `${PATH}/${id}`,
+      mayDecide: ({ value }: WaitingCall) => whyNotBy(visit, value) === undefined,
+    };
+    const waiting = objectTable(PENDING_CALL.table, mine.slice(0, MOST_SHOWN).map(toCall), seen, { isCut });
     return { title: "Approvals", body: approvalsBody({ waiting, isCut, decided: await decidedLately(deps, visit) }) };
   };
 
@@ -128,7 +134,7 @@ export function approvalsScreen(deps: ApprovalsScreenDeps): Screen {
 }
 
 /** As on the call's own page, and here nobody confirms what they ask for themselves. */
-function whyNotBy({ principal, rights }: Visit, value: ApprovalRecord): string | undefined {
+function whyNotBy({ principal, rights }: Visit, value: WaitingCall["value"]): string | undefined {
   const asker = askerOf(value);
   if (principal.user.id === asker.id)
     return "You ask for this call yourself: it is confirmed or withdrawn on your own page.";
@@ -150,25 +156,11 @@ function endedBody({ state, decidedBy, decidedAt, routeKey, userName }: Approval
   });
 }
 
-function rowOf(visit: Visit, found: Found): WaitingRow {
-  const { key, value } = found;
-  return {
-    href: `${PATH}/${key.slice(approvalKey("").length)}`,
-    askedMs: value.askedAt * 1000,
-    endsMs: endOf(found) * 1000,
-    asker: strange(value.userName),
-    client: strange(value.clientName),
-    route: strange(value.routeKey),
-    tool: strange(value.tool),
-    mayDecide: whyNotBy(visit, value) === undefined,
-  };
-}
-
 function endOf({ value, expiresAt = value.askedAt }: Found): number {
   return expiresAt;
 }
 
-function ownerOf({ routeKey }: ApprovalRecord): string {
+function ownerOf({ routeKey }: Pick<ApprovalRecord, "routeKey">): string {
   return ownerOfRoute(routeKey);
 }
 

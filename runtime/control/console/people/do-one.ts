@@ -1,18 +1,19 @@
 /** What of one person can be ended or approved one by one: objects of the kinds that belong to users, and connections. */
+import { CONSENT } from "../../../administration/consent.ts";
 import { DEVICE } from "../../../administration/device.ts";
 import { GRANT } from "../../../administration/grant.ts";
 import type { Asked, Kind } from "../../../administration/kind.ts";
 import { SESSION } from "../../../administration/session.ts";
 import { findRoute } from "../../../config/snapshot.ts";
 import { createRecords } from "../../../identity/identity-records.ts";
-import { pageConsents, withdrawConsent } from "../../../oauth/server/list-access.ts";
 import { digestOf } from "../../../shared/canonical-json.ts";
 import type { Visit } from "../screen.ts";
 import type { PeopleDeps } from "./people.ts";
-import { MOST_SHOWN, type EndKind } from "./person-view.ts";
+import { anchorName, MOST_SHOWN } from "./person-view.ts";
 
 export interface Doable {
-  readonly kind: EndKind;
+  /** Its rows are at `<anchor>-<id>`. */
+  readonly anchor: string;
   /** Title and button of the page that asks once more: "End the session". */
   readonly title: string;
   /** The result. */
@@ -30,7 +31,6 @@ interface Found {
   run(visit: Visit, asked: Asked): Promise<string | undefined>;
 }
 
-const WITHDRAW = "Withdraw the remembered approval";
 const DISCONNECT = "End the connection";
 
 /** By the name of the form's action. */
@@ -38,25 +38,11 @@ export const DOABLE: ReadonlyMap<string, Doable> = new Map([
   ...ofKind(SESSION),
   ...ofKind(GRANT),
   ...ofKind(DEVICE),
-  [
-    "end-approval",
-    {
-      kind: "approval",
-      title: WITHDRAW,
-      effect: "The client has to ask the person the next time. What it was granted already goes on.",
-      ids: async ({ store }, userId) => (await pageConsents(store, userId, PAGE)).found.map(({ key }) => key),
-      async find({ store }, userId, key) {
-        const { found } = await pageConsents(store, userId, PAGE);
-        const consent = found.find((each) => each.key === key);
-        const target = `approval ${key} of ${userId}`;
-        return consent && ended({ title: WITHDRAW, target, thing: consent }, () => withdrawConsent(store, userId, key));
-      },
-    },
-  ],
+  ...ofKind(CONSENT),
   [
     "end-connection",
     {
-      kind: "connection",
+      anchor: "connection",
       title: DISCONNECT,
       effect:
         "The tokens of the upstream are forgotten here and revoked there. The person may connect the account again.",
@@ -85,7 +71,7 @@ function ofKind<T extends object, S>(kind: Kind<T, PeopleDeps, S>): readonly (re
   return kind.actions.map((action) => [
     action.name,
     {
-      kind: kind.name as EndKind,
+      anchor: anchorName(kind),
       title: action.title,
       effect: action.effect,
       async ids(deps, userId) {

@@ -74,7 +74,7 @@ async function doOne(
   const record: Asked["record"] = (action) => deps.recordAction({ ...action, by, reason });
   const told = await found.run(visit, { by, reason, record });
   if (told === undefined) return GONE;
-  const anchor = neighbour === undefined ? "main" : anchorOf(what.kind, neighbour);
+  const anchor = neighbour === undefined ? "main" : anchorOf(what.anchor, neighbour);
   return { told, to: `${addressOfId("people", userId)}#${anchor}` };
 }
 

@@ -1,4 +1,5 @@
 /** What acts in one person's name, for their page. Each part is bounded; what is cut off is told. */
+import { CONSENT } from "../../../administration/consent.ts";
 import { DEVICE } from "../../../administration/device.ts";
 import { GRANT } from "../../../administration/grant.ts";
 import type { Kind, SeenOfUser } from "../../../administration/kind.ts";
@@ -34,12 +35,9 @@ const LOOKED_AT_DECISIONS = 100;
 const MAX_GROUPS = 200;
 const LONG = 1000;
 
-/** One of those that are ended one by one, in the order of the page. */
-export type EndKind = "session" | "grant" | "approval" | "connection" | "device";
-
 /** Where the browser comes back to, and which row has the link. */
-export function anchorOf(kind: EndKind, id: string): string {
-  return `${kind}-${Buffer.from(id).toString("base64url")}`;
+export function anchorOf(of: string, id: string): string {
+  return `${of}-${Buffer.from(id).toString("base64url")}`;
 }
 
 /** @returns undefined when nothing is known of anybody by this id */
@@ -63,8 +61,6 @@ export async function personView(deps: PeopleDeps, visit: Visit, userId: string)
   const email = facts?.email ?? "";
   const block = deps.blocks.find({ user: { id: userId, email } });
   const mayEnd = visit.rights.may("operator");
-  const link = (name: string, kind: EndKind, id: string, text: string, of: string): ActionLink | undefined =>
-    mayEnd ? objectLink(userId, { name, kind, id }, text, of) : undefined;
   const seen = {
     emails: new Map([[userId, email]]),
     sessionId: visit.principal.sessionId,
@@ -84,13 +80,7 @@ export async function personView(deps: PeopleDeps, visit: Visit, userId: string)
     actions: mayEnd ? personActions(userId, block !== undefined) : [],
     sessions: section(SESSION, sessions),
     grants: section(GRANT, grants),
-    approvals: listed(consents, ({ key, clientName, audience, grantedAt, expiresAt }) => ({
-      client: strange(clientName),
-      server: strange(audience),
-      givenMs: grantedAt * 1000,
-      endsMs: expiresAt * 1000,
-      end: link("end-approval", "approval", key, "Withdraw", `approval of ${strange(clientName)}`),
-    })),
+    approvals: section(CONSENT, consents),
     connections: listed(connections, (connection) => ({
       route: strange(connection.routeKey),
       routeHref: addressOfId("servers", connection.routeKey),
@@ -102,32 +92,37 @@ export async function personView(deps: PeopleDeps, visit: Visit, userId: string)
       end:
         connection.state === "stale"
           ? undefined
-          : link(
-              "end-connection",
-              "connection",
-              connection.routeKey,
-              "End",
-              `connection of ${strange(connection.routeKey)}`,
-            ),
+          : mayEnd
+            ? objectLink(
+                userId,
+                "end-connection",
+                connection.routeKey,
+                "End",
+                `connection of ${strange(connection.routeKey)}`,
+              )
+            : undefined,
     })),
     devices: section(DEVICE, { found: devices }),
     decisions: decisionsView(decisions, userId),
   };
 }
 
-function objectLink(
-  userId: string,
-  { name, kind, id }: { readonly name: string; readonly kind: EndKind; readonly id: string },
-  text: string,
-  of: string,
-): ActionLink {
+/** @param name of the action */
+function objectLink(userId: string, name: string, id: string, text: string, of: string): ActionLink {
   return {
     href: `${addressOfId("people", userId, { do: name, of: id })}#reason`,
-    anchor: name.startsWith("end-") ? anchorOf(kind, id) : `${name}-${id}`,
+    anchor: name.startsWith(END) ? anchorOf(name.slice(END.length), id) : `${name}-${id}`,
     text,
     of,
   };
 }
+
+/** What the anchors of its rows begin with: that of `end-device` is "device". */
+export function anchorName<T extends object, D, S>({ actions }: Kind<T, D, S>): string {
+  return actions.find(({ path }) => path === "end")?.name.slice(END.length) ?? "";
+}
+
+const END = "end-";
 
 /** Links from objects of users to the page that asks again, which is the user's. */
 export function linkOf<T extends object, D, S>(
@@ -136,9 +131,9 @@ export function linkOf<T extends object, D, S>(
   userId?: string,
 ): SeenOfUser["link"] {
   return (name, of, text, about) => {
-    const [thing, each] = [of as T, kind.name as EndKind];
+    const thing = of as T;
     const user = userId ?? kind.userOf(thing) ?? "";
-    return mayEnd ? actionLink(objectLink(user, { name, kind: each, id: kind.idOf(thing) }, text, about)) : undefined;
+    return mayEnd ? actionLink(objectLink(user, name, kind.idOf(thing), text, about)) : undefined;
   };
 }
 

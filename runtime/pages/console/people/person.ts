@@ -28,14 +28,6 @@ export interface ConnectionRow {
   readonly end: ActionLink | undefined;
 }
 
-export interface ApprovalRow {
-  readonly client: string;
-  readonly server: string;
-  readonly givenMs: number;
-  readonly endsMs: number;
-  readonly end: ActionLink | undefined;
-}
-
 export interface DecisionRow {
   readonly href: string;
   readonly timeMs: number;
@@ -54,7 +46,7 @@ export interface PersonView {
   readonly grants: Section;
   readonly connections: Listed<ConnectionRow>;
   readonly devices: Section;
-  readonly approvals: Listed<ApprovalRow>;
+  readonly approvals: Section;
   readonly decisions: { readonly rows: readonly DecisionRow[]; readonly all: string } | "failed" | undefined;
 }
 
@@ -68,8 +60,7 @@ export function personBody(view: PersonView): Html {
     <h2>Signed-in browsers</h2>
     ${section(view.sessions)}
     <h2>Applications with access</h2>
-    ${section(view.grants)} ${view.approvals.rows.length > 0 && html`<h2>Remembered approvals</h2>`}
-    ${listed("approvals", "What clients get again without asking", view.approvals, APPROVAL_COLUMNS, approvalCells, html``)}
+    ${section(view.grants)} ${view.approvals.rows > 0 && html`<h2>Remembered approvals</h2>`} ${section(view.approvals)}
     <h2>Accounts at upstreams</h2>
     ${listed("connections", "Connections, each to the upstream of one route", view.connections, CONNECTION_COLUMNS, connectionCells, emptyState("Nothing is connected", "An account appears here once this person has connected it to a server."))}
     <h2>Devices</h2>
@@ -100,24 +91,6 @@ export function clientName(name: string, href: string | undefined, vouchedBy: st
   return html`${shown}<br /><span class="dim"
       >${vouchedBy === undefined ? "its own words" : `known by ${vouchedBy}`}</span
     >`;
-}
-
-const APPROVAL_COLUMNS: readonly Column[] = [
-  { name: "Client", isHead: true },
-  { name: "Server", kind: "wide" },
-  { name: "Given", kind: "short" },
-  { name: "Ends", kind: "short" },
-  LAST,
-];
-
-function approvalCells({ client, server, givenMs, endsMs, end }: ApprovalRow): readonly HtmlValue[] {
-  return [
-    client,
-    html`<span class="address">${server}</span>`,
-    consoleTime(givenMs, "minute"),
-    consoleTime(endsMs, "minute"),
-    end && actionLink(end),
-  ];
 }
 
 const CONNECTION_COLUMNS: readonly Column[] = [

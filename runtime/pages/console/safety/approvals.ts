@@ -13,17 +13,6 @@ import {
   table,
 } from "../pieces.ts";
 
-export interface WaitingRow {
-  readonly href: string;
-  readonly askedMs: number;
-  readonly endsMs: number;
-  readonly asker: string;
-  readonly client: string;
-  readonly route: string;
-  readonly tool: string;
-  readonly mayDecide: boolean;
-}
-
 export interface DecidedRow {
   readonly timeMs: number;
   readonly isApproved: boolean;
@@ -33,7 +22,7 @@ export interface DecidedRow {
 }
 
 export interface ApprovalsParts {
-  readonly waiting: readonly WaitingRow[];
+  readonly waiting: Html;
   /** More wait than are read at once. */
   readonly isCut: boolean;
   /** none: records are not kept; failed: they cannot be asked. */
@@ -41,35 +30,7 @@ export interface ApprovalsParts {
 }
 
 export function approvalsBody({ waiting, isCut, decided }: ApprovalsParts): Html {
-  return html`${table({
-      id: "waiting",
-      caption: `Calls that wait, the one that ends first at the top (${waiting.length}${isCut ? " of more" : ""})`,
-      columns: [
-        { name: "Tool", isHead: true },
-        { name: "Route" },
-        { name: "Asked by" },
-        { name: "Client" },
-        { name: "Asked", kind: "short" },
-        { name: "Ends", kind: "short" },
-        { name: "You" },
-      ],
-      rows: waiting.map((row) => [
-        html`<a href="${row.href}"
-          ><code><bdi>${row.tool}</bdi></code></a
-        >`,
-        html`<bdi>${row.route}</bdi>`,
-        html`<bdi>${row.asker}</bdi>`,
-        html`<bdi>${row.client}</bdi>`,
-        consoleTime(row.askedMs, "minute"),
-        consoleTime(row.endsMs, "minute"),
-        row.mayDecide ? badge("warn", "may decide") : badge("quiet", "may look"),
-      ]),
-      empty: emptyState(
-        "No call waits for an approval",
-        "Calls wait here when an approve rule of a route's policy asks for them.",
-      ),
-    })}
-    ${isCut && pager({ note: "More calls wait than are shown here." })}
+  return html`${waiting} ${isCut && pager({ note: "More calls wait than are shown here." })}
     <h2>Decided lately</h2>
     ${decidedPart(decided)}`;
 }
