@@ -94,7 +94,18 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "what commands and the console block, and its records",
   },
   administration: {
-    may: ["shared", "policy", "audit", "pages", "store", "identity", "oauth/server", "approvals", "control/blocking"],
+    may: [
+      "shared",
+      "policy",
+      "audit",
+      "pages",
+      "store",
+      "identity",
+      "oauth/server",
+      "oauth/client",
+      "approvals",
+      "control/blocking",
+    ],
     why: "stored objects of administrators, described once; console, commands and admin API are made from it",
   },
   "control/explain": {

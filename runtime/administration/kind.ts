@@ -59,8 +59,9 @@ export interface SeenOfUser extends Seen {
   readonly lastFrom: ReadonlyMap<string, string>;
   /** @returns who has verified the name of a client; undefined: its own words */
   readonly vouchedBy: (clientId: string) => string | undefined;
-  /** Address of the page of a client. */
+  /** Addresses of the pages of a client and of a route. */
   readonly clientHref: (clientId: string) => string;
+  readonly routeHref: (routeKey: string) => string;
 }
 
 /** The console's table. Texts of users and clients in its cells go through `foreignText`. */

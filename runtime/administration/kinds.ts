@@ -1,6 +1,7 @@
 /** All kinds of stored objects that administrators see, in the order of the API's document. A new one: a line here. */
 import { BLOCK } from "./block.ts";
 import { CLIENT } from "./client.ts";
+import { CONNECTION } from "./connection.ts";
 import { CONSENT } from "./consent.ts";
 import { DEVICE } from "./device.ts";
 import { GRANT } from "./grant.ts";
@@ -14,6 +15,7 @@ export const KINDS: readonly Kind[] = [
   SESSION,
   GRANT,
   CONSENT,
+  CONNECTION,
   DEVICE,
   CLIENT,
   SERVICE_ACCOUNT,

@@ -297,6 +297,21 @@ describe("objects of users", () => {
         revocationKeys: [SEALED],
         askedAt: 1,
       };
+      const connection = {
+        userId: user,
+        routeKey: "team-a/db",
+        server: { issuer: "https://auth.example.com", tokenEndpoint: "https://auth.example.com/token" },
+        client: { kind: "route", clientId: SEALED },
+        resource: audience,
+        tokens: SEALED,
+        canRefresh: true,
+        scopes: ["read"],
+        wantedScopes: [],
+        stepUps: 0,
+        stepUpsFrom: 0,
+        obtainedAt: 1,
+      };
+      await store.put(`vault:v-${user}`, connection, { tags: [`user:${user}`] });
       const waits = { expiresAt, tags: [`user:${user}`, `asking:${user}`, "asking"] };
       await store.put(`approval:${user.padEnd(22, "-")}`, call, waits);
     }
@@ -308,7 +323,7 @@ describe("objects of users", () => {
     ["devices", "dev_alice"],
     ["consents", "consent:c-alice"],
   ] as const;
-  const listed = [...objects, ["pending-calls", "alice".padEnd(22, "-")]] as const;
+  const listed = [...objects, ["connections", "v-alice"], ["pending-calls", "alice".padEnd(22, "-")]] as const;
 
   test.each(listed)("%s: no answer has a secret, and a filter shows one user's only", async (plural, id) => {
     const [all, one, own] = [

@@ -151,6 +151,12 @@ export const ADMIN_ENDPOINTS: readonly ReferenceEndpoint[] = [
   { path: "/api/v1/consents", methods: ["GET"], about: "Admin API: remembered consents." },
   { path: "/api/v1/consents/<id>", methods: ["GET"], about: "One consent." },
   { path: "/api/v1/consents/<id>/end", methods: ["POST"], about: "Deletes it; access that is granted continues." },
+  {
+    path: "/api/v1/connections",
+    methods: ["GET"],
+    about: "Admin API: accounts of users at upstreams, without tokens.",
+  },
+  { path: "/api/v1/connections/<id>", methods: ["GET"], about: "One of them." },
   { path: "/api/v1/devices", methods: ["GET"], about: "Admin API: devices that users have registered." },
   { path: "/api/v1/devices/<id>", methods: ["GET"], about: "One device." },
   { path: "/api/v1/devices/<id>/end", methods: ["POST"], about: "Ends its registration." },

@@ -2,15 +2,18 @@
 import { findRoute, type Snapshots } from "../../config/snapshot.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { pageOf, type PageOf, type PageRequest } from "../../store/page-of.ts";
-import type { Store } from "../../store/store.ts";
+import type { Store, StoredRecord } from "../../store/store.ts";
 import { upstreamTokenKey, upstreamTokenTag, type UpstreamTokenRecord } from "./connection-records.ts";
 import { findTarget } from "./target.ts";
 
+/** ended: the user has to connect again. stale: made for an upstream or a client that the route no longer has. */
+export type ConnectionState = "connected" | "expired" | "ended" | "stale";
+
 export interface Connection {
+  readonly id: string;
   readonly userId: string;
   readonly routeKey: string;
-  /** ended: the user has to connect again. stale: made for an upstream or a client that the route no longer has. */
-  readonly state: "connected" | "expired" | "ended" | "stale";
+  readonly state: ConnectionState;
   /** Why the server's last answer ended it. */
   readonly ended?: "refused" | "expired";
   /** Host of the authorization server. */
@@ -62,13 +65,6 @@ export function createConnections(deps: {
     return target && upstreamTokenKey(userId, target);
   };
 
-  const stateOf = (key: string, record: UpstreamTokenRecord): Connection["state"] => {
-    if (keyNow(record.userId, record.routeKey) !== key) return "stale";
-    if (record.ended !== undefined || record.tokens === undefined) return "ended";
-    const isOver = record.expiresAt !== undefined && record.expiresAt <= epochSeconds(clock);
-    return isOver && !record.canRefresh ? "expired" : "connected";
-  };
-
   const count = async (): Promise<ConnectionCounts> => {
     const byRoute = new Map<string, { connected: number; ended: number }>();
     let after: string | undefined;
@@ -93,23 +89,11 @@ export function createConnections(deps: {
   };
 
   return {
-    page: (userId, page) =>
-      pageOf<UpstreamTokenRecord, Connection>(
-        store,
-        { prefix: PREFIX, tag: upstreamTokenTag(userId) },
-        page,
-        ({ key, value }) => ({
-          userId: value.userId,
-          routeKey: value.routeKey,
-          state: stateOf(key, value),
-          ...(value.ended === undefined ? {} : { ended: value.ended }),
-          server: hostOf(value.server.issuer ?? value.server.tokenEndpoint),
-          scopes: value.scopes,
-          obtainedAt: value.obtainedAt,
-          ...(value.expiresAt === undefined ? {} : { expiresAt: value.expiresAt }),
-          canRefresh: value.canRefresh,
-        }),
-      ),
+    async page(userId, page) {
+      const { found, ...rest } = await pageConnections({ store, clock }, userId, page);
+      const isStale = ({ id, routeKey }: Connection): boolean => keyNow(userId, routeKey) !== PREFIX + id;
+      return { ...rest, found: found.map((each) => (isStale(each) ? { ...each, state: "stale" } : each)) };
+    },
     counts() {
       const now = clock.now();
       if (!last || now - last.atMs > COUNTED_FOR_MS) {
@@ -119,6 +103,46 @@ export function createConnections(deps: {
       }
       return last.counts;
     },
+  };
+}
+
+interface ListDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+}
+
+/** Whether they are stale is not known here. @param userId only this user's; all users' when undefined */
+export function pageConnections(
+  { store, clock }: ListDeps,
+  userId: string | undefined,
+  page: PageRequest,
+): Promise<PageOf<Connection>> {
+  const tag = userId === undefined ? undefined : upstreamTokenTag(userId);
+  return pageOf<UpstreamTokenRecord, Connection>(store, { prefix: PREFIX, tag }, page, (each) =>
+    toConnection(each, clock),
+  );
+}
+
+/** The same of one. */
+export async function findConnection({ store, clock }: ListDeps, id: string): Promise<Connection | undefined> {
+  const record = await store.get<UpstreamTokenRecord>(PREFIX + id);
+  return record && toConnection(record, clock);
+}
+
+function toConnection({ key, value }: StoredRecord<UpstreamTokenRecord>, clock: Clock): Connection {
+  const isOver = value.expiresAt !== undefined && value.expiresAt <= epochSeconds(clock) && !value.canRefresh;
+  const isEnded = value.ended !== undefined || value.tokens === undefined;
+  return {
+    id: key.slice(PREFIX.length),
+    userId: value.userId,
+    routeKey: value.routeKey,
+    state: isEnded ? "ended" : isOver ? "expired" : "connected",
+    ...(value.ended === undefined ? {} : { ended: value.ended }),
+    server: hostOf(value.server.issuer ?? value.server.tokenEndpoint),
+    scopes: value.scopes,
+    obtainedAt: value.obtainedAt,
+    ...(value.expiresAt === undefined ? {} : { expiresAt: value.expiresAt }),
+    canRefresh: value.canRefresh,
   };
 }
 

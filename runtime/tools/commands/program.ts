@@ -26,6 +26,7 @@ const ALL = ["--all", "everybody's"] as const;
 const ROUTE = ["--route <key>", "of a tool: on this route alone, owner/name"] as const;
 
 const GROUPS = [
+  ["connections", "connection", "accounts of users at the upstreams of routes"],
   ["pending-calls", "pending-call", "tool calls that wait for an approval"],
   ["consents", "consent", "what clients get again without asking the user"],
   ["publish-tokens", "publish-token", "publish tokens for minutes, minted for runs"],
@@ -213,7 +214,7 @@ export function addAdministration(program: Command, exit: (code: number) => void
     const group = program.command(name).description(description);
     const list = readCommands(group, kind, exit);
     if (kind !== "publish-token") list.option(...USER);
-    if (kind === "pending-call") continue;
+    if (kind === "pending-call" || kind === "connection") continue;
     const end = onRecords(group, "revoke", "end them").argument("<id...>");
     end.action(async (ids, options) => exit(await (await objects()).revokeObjects(kind, ids, options)));
   }

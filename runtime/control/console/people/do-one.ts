@@ -31,8 +31,6 @@ interface Found {
   run(visit: Visit, asked: Asked): Promise<string | undefined>;
 }
 
-const DISCONNECT = "End the connection";
-
 /** By the name of the form's action. */
 export const DOABLE: ReadonlyMap<string, Doable> = new Map([
   ...ofKind(SESSION),
@@ -43,7 +41,7 @@ export const DOABLE: ReadonlyMap<string, Doable> = new Map([
     "end-connection",
     {
       anchor: "connection",
-      title: DISCONNECT,
+      title: "End the connection",
       effect:
         "The tokens of the upstream are forgotten here and revoked there. The person may connect the account again.",
       ids: async ({ connections }, userId) =>
@@ -51,14 +49,18 @@ export const DOABLE: ReadonlyMap<string, Doable> = new Map([
       async find({ connections, disconnect }, userId, routeKey) {
         const { found } = await connections.page(userId, PAGE);
         const connection = found.find((each) => each.routeKey === routeKey && each.state !== "stale");
+        if (!connection) return undefined;
+        const { id: _id, ...before } = connection;
         const target = `upstream connection of ${userId} to ${routeKey}`;
-        return (
-          connection &&
-          ended({ title: DISCONNECT, target, thing: connection }, async ({ snapshot, principal }) => {
+        return {
+          target,
+          async run({ snapshot, principal }, { record }) {
             const route = findRoute(snapshot, routeKey);
-            return route !== undefined && (await disconnect(userId, route, principal.user.id));
-          })
-        );
+            if (!route || !(await disconnect(userId, route, principal.user.id))) return undefined;
+            await record({ action: "revoke", target, before: digestOf(before), after: null });
+            return "Done: end the connection.";
+          },
+        };
       },
     },
   ],
@@ -85,22 +87,6 @@ function ofKind<T extends object, S>(kind: Kind<T, PeopleDeps, S>): readonly (re
       },
     },
   ]);
-}
-
-function ended(
-  of: { readonly title: string; readonly target: string; readonly thing: object },
-  end: (visit: Visit) => Promise<boolean>,
-): Found {
-  const { title, target, thing } = of;
-  return {
-    target,
-    async run(visit, { record }) {
-      const before = digestOf(thing);
-      if (!(await end(visit))) return undefined;
-      await record({ action: "revoke", target, before, after: null });
-      return `Done: ${title.toLowerCase()}.`;
-    },
-  };
 }
 
 /** E-mail address of somebody who is known; "" when there is none. */

@@ -1,4 +1,5 @@
 /** What acts in one person's name, for their page. Each part is bounded; what is cut off is told. */
+import { CONNECTION } from "../../../administration/connection.ts";
 import { CONSENT } from "../../../administration/consent.ts";
 import { DEVICE } from "../../../administration/device.ts";
 import { GRANT } from "../../../administration/grant.ts";
@@ -14,7 +15,7 @@ import { clientKey, type ClientRecord } from "../../../oauth/server/grant-record
 import { pageConsents, pageGrants } from "../../../oauth/server/list-access.ts";
 import { actionLink, type ActionLink } from "../../../pages/console/objects.ts";
 import { fullTable } from "../../../pages/console/columns.ts";
-import type { Listed, PersonView, Section } from "../../../pages/console/people/person.ts";
+import type { PersonView, Section } from "../../../pages/console/people/person.ts";
 import { consoleTime } from "../../../pages/console/pieces.ts";
 import { describeBlock } from "../../../policy/blocks.ts";
 import type { KeptRecord } from "../../../record-store/record-reader.ts";
@@ -68,6 +69,7 @@ export async function personView(deps: PeopleDeps, visit: Visit, userId: string)
     lastFrom: lastAddresses(decisions),
     vouchedBy: (clientId: string) => vouchedBy(clientId, clients),
     clientHref: (clientId: string) => addressOfId("clients/client", clientId),
+    routeHref: (routeKey: string) => addressOfId("servers", routeKey),
   };
   const section = <T extends object, D>(kind: Kind<T, D, SeenOfUser>, { found, next }: PageOf<T>): Section => ({
     table: objectTable(kind.table, found, { ...seen, link: linkOf(kind, mayEnd, userId) }, { draw: fullTable }),
@@ -81,27 +83,8 @@ export async function personView(deps: PeopleDeps, visit: Visit, userId: string)
     sessions: section(SESSION, sessions),
     grants: section(GRANT, grants),
     approvals: section(CONSENT, consents),
-    connections: listed(connections, (connection) => ({
-      route: strange(connection.routeKey),
-      routeHref: addressOfId("servers", connection.routeKey),
-      server: strange(connection.server),
-      state: connection.state,
-      scopes: strange(connection.scopes.join(" ")),
-      since: connection.obtainedAt * 1000,
-      // Nobody uses what belongs to an earlier configuration, and nothing finds it again.
-      end:
-        connection.state === "stale"
-          ? undefined
-          : mayEnd
-            ? objectLink(
-                userId,
-                "end-connection",
-                connection.routeKey,
-                "End",
-                `connection of ${strange(connection.routeKey)}`,
-              )
-            : undefined,
-    })),
+    // The page names a connection by its route, of which a user has one.
+    connections: section({ ...CONNECTION, idOf: ({ routeKey }) => routeKey }, connections),
     devices: section(DEVICE, { found: devices }),
     decisions: decisionsView(decisions, userId),
   };
@@ -187,10 +170,6 @@ function factsOf(
 function blockText({ reason, since, until, by }: ReturnType<typeof describeBlock>): string {
   const end = until === "" ? "until that is lifted" : `until ${until}`;
   return strange(`Since ${since}, ${end}, by ${by}${reason === "" ? "" : `: ${reason}`}`, LONG);
-}
-
-function listed<T, R>({ found, next }: PageOf<T>, make: (each: T) => R): Listed<R> {
-  return { rows: found.map(make), isCut: next !== undefined };
 }
 
 /** Those that are registered here. */

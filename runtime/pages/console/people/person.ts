@@ -2,7 +2,7 @@
 import { fullTable } from "../columns.ts";
 import { html, type Html, type HtmlValue } from "../../html.ts";
 import { actionLink, type ActionLink } from "../objects.ts";
-import { badge, card, consoleTime, definitions, emptyState, sourceFailed, type Column, type Tone } from "../pieces.ts";
+import { badge, card, consoleTime, definitions, emptyState, sourceFailed, type Tone } from "../pieces.ts";
 
 export interface Listed<T> {
   readonly rows: readonly T[];
@@ -16,16 +16,6 @@ export interface Section {
   readonly rows: number;
   /** There are more than are shown. */
   readonly isCut: boolean;
-}
-
-export interface ConnectionRow {
-  readonly route: string;
-  readonly routeHref: string;
-  readonly server: string;
-  readonly state: "connected" | "expired" | "ended" | "stale";
-  readonly scopes: string;
-  readonly since: number;
-  readonly end: ActionLink | undefined;
 }
 
 export interface DecisionRow {
@@ -44,7 +34,7 @@ export interface PersonView {
   readonly actions: readonly ActionLink[];
   readonly sessions: Section;
   readonly grants: Section;
-  readonly connections: Listed<ConnectionRow>;
+  readonly connections: Section;
   readonly devices: Section;
   readonly approvals: Section;
   readonly decisions: { readonly rows: readonly DecisionRow[]; readonly all: string } | "failed" | undefined;
@@ -62,28 +52,14 @@ export function personBody(view: PersonView): Html {
     <h2>Applications with access</h2>
     ${section(view.grants)} ${view.approvals.rows > 0 && html`<h2>Remembered approvals</h2>`} ${section(view.approvals)}
     <h2>Accounts at upstreams</h2>
-    ${listed("connections", "Connections, each to the upstream of one route", view.connections, CONNECTION_COLUMNS, connectionCells, emptyState("Nothing is connected", "An account appears here once this person has connected it to a server."))}
+    ${section(view.connections)}
     <h2>Devices</h2>
     ${section(view.devices)} ${decisionsPart(view.decisions)}`;
-}
-
-function listed<T>(
-  id: string,
-  caption: string,
-  { rows, isCut }: Listed<T>,
-  columns: readonly Column[],
-  cells: (row: T) => readonly HtmlValue[],
-  empty: Html,
-): Html {
-  const table = fullTable({ id, caption, columns, rows: rows.map(cells), empty });
-  return section({ table, rows: rows.length, isCut });
 }
 
 function section({ table, rows, isCut }: Section): Html {
   return html`${table} ${isCut && html`<p class="dim">There are more than these ${rows}. End some to see others.</p>`}`;
 }
-
-const LAST: Column = { name: "What can be done", kind: "short", isQuiet: true };
 
 /** What a client says of itself is never taken for more. */
 export function clientName(name: string, href: string | undefined, vouchedBy: string | undefined): Html {
@@ -91,33 +67,6 @@ export function clientName(name: string, href: string | undefined, vouchedBy: st
   return html`${shown}<br /><span class="dim"
       >${vouchedBy === undefined ? "its own words" : `known by ${vouchedBy}`}</span
     >`;
-}
-
-const CONNECTION_COLUMNS: readonly Column[] = [
-  { name: "Route", isHead: true },
-  { name: "Authorization server" },
-  { name: "State", kind: "short" },
-  { name: "Scopes" },
-  { name: "Last answer", kind: "short" },
-  LAST,
-];
-
-const STATES: Readonly<Record<ConnectionRow["state"], readonly [Tone, string]>> = {
-  connected: ["good", "connected"],
-  expired: ["warn", "expired"],
-  ended: ["warn", "has to connect again"],
-  stale: ["quiet", "of an earlier configuration"],
-};
-
-function connectionCells({ route, routeHref, server, state, scopes, since, end }: ConnectionRow): readonly HtmlValue[] {
-  return [
-    html`<a href="${routeHref}">${route}</a>`,
-    server,
-    badge(...STATES[state]),
-    scopes,
-    consoleTime(since, "minute"),
-    end && actionLink(end),
-  ];
 }
 
 const OUTCOMES: Readonly<Record<DecisionRow["outcome"], Tone>> = {
