@@ -101,6 +101,7 @@ const rules: Readonly<Record<string, Rule>> = {
       "pages",
       "store",
       "identity",
+      "mcp",
       "oauth/server",
       "oauth/client",
       "approvals",

@@ -7,7 +7,7 @@ import { BLOCK_KINDS, type Block, type BlockTarget } from "../policy/blocks.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
 import { isNamedByEmail } from "../shared/user-id.ts";
-import type { Kind, KindDeps } from "./kind.ts";
+import type { KindDeps, OwnScreen, ShownKind } from "./kind.ts";
 
 type Deps = Pick<KindDeps, "store" | "clock">;
 
@@ -21,7 +21,7 @@ const CREATE_INPUTS = [
   },
 ] as const;
 
-export const BLOCK: Kind<Block, Deps> & Required<Pick<Kind, "screen">> = {
+export const BLOCK: ShownKind<Block, Deps> & { readonly screen: OwnScreen } = {
   name: "block",
   plural: "blocks",
   command: "blocks",

@@ -9,7 +9,7 @@ import { html } from "../pages/html.ts";
 import { digestOf } from "../shared/canonical-json.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
 import type { StoredRecord } from "../store/store.ts";
-import { ending, type Kind, type KindDeps, type Seen } from "./kind.ts";
+import { ending, type KindDeps, type Seen, type ShownKind } from "./kind.ts";
 
 export interface Client {
   readonly id: string;
@@ -35,7 +35,7 @@ export const toClient = (record: StoredRecord<ClientRecord>): Client => ({
 const AS_DOCUMENT = "as its document says";
 const SHOWN_REDIRECTS = 5;
 
-export const CLIENT: Kind<Client, Pick<KindDeps, "store" | "revocations">, SeenOfClients> = {
+export const CLIENT: ShownKind<Client, Pick<KindDeps, "store" | "revocations">, SeenOfClients> = {
   name: "client",
   plural: "clients",
   command: "client list",

@@ -8,7 +8,7 @@ import {
 import { badge, consoleTime, emptyState, type Tone } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
-import { lastColumn, type Kind, type KindDeps, type SeenOfUser } from "./kind.ts";
+import { lastColumn, type KindDeps, type SeenOfUser, type ShownKind } from "./kind.ts";
 
 const STATES: Readonly<Record<ConnectionState, readonly [Tone, string]>> = {
   connected: ["good", "connected"],
@@ -23,7 +23,7 @@ const LAST = lastColumn<Connection>(
   ({ routeKey }) => `connection of ${foreignText(routeKey)}`,
 );
 
-export const CONNECTION: Kind<Connection, Pick<KindDeps, "store" | "clock">, SeenOfUser> = {
+export const CONNECTION: ShownKind<Connection, Pick<KindDeps, "store" | "clock">, SeenOfUser> = {
   name: "connection",
   plural: "connections",
   command: "connections list",

@@ -4,9 +4,9 @@ import { consoleTime } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { digestOf } from "../shared/canonical-json.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
-import { ending, lastColumn, type Kind, type KindDeps } from "./kind.ts";
+import { ending, lastColumn, type KindDeps, type ShownKind } from "./kind.ts";
 
-export const CONSENT: Kind<LivingConsent, Pick<KindDeps, "store">> = {
+export const CONSENT: ShownKind<LivingConsent, Pick<KindDeps, "store">> = {
   name: "consent",
   plural: "consents",
   command: "consents list",

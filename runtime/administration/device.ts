@@ -4,13 +4,13 @@ import { badge, consoleTime, emptyState } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { digestOf } from "../shared/canonical-json.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
-import { ending, LAST_COLUMN, type Action, type Kind, type KindDeps } from "./kind.ts";
+import { ending, LAST_COLUMN, type Action, type KindDeps, type ShownKind } from "./kind.ts";
 
 type Deps = Pick<KindDeps, "store" | "clock" | "revocations">;
 
 const targetOf = ({ device }: LivingDevice): string => `device ${device.id} of ${device.userId}`;
 
-export const DEVICE: Kind<LivingDevice, Deps> = {
+export const DEVICE: ShownKind<LivingDevice, Deps> = {
   name: "device",
   plural: "devices",
   command: "devices list",

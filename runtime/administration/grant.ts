@@ -6,9 +6,9 @@ import { consoleTime, emptyState } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { digestOf } from "../shared/canonical-json.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
-import { ending, lastColumn, type Kind, type KindDeps, type SeenOfUser } from "./kind.ts";
+import { ending, lastColumn, type KindDeps, type SeenOfUser, type ShownKind } from "./kind.ts";
 
-export const GRANT: Kind<LivingGrant, Pick<KindDeps, "store" | "revocations" | "log">, SeenOfUser> = {
+export const GRANT: ShownKind<LivingGrant, Pick<KindDeps, "store" | "revocations" | "log">, SeenOfUser> = {
   name: "grant",
   plural: "grants",
   command: "grants list",

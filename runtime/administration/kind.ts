@@ -173,7 +173,8 @@ export interface Kind<T = object, D = KindDeps, S = Seen> {
   readonly filters: readonly string[];
   /** What the command says where there are none. */
   readonly none: string;
-  readonly table: ObjectTable<T, S>;
+  /** Absent: the console has a page of another form. */
+  readonly table?: ObjectTable<T, S>;
   readonly screen?: OwnScreen;
   /** The code of errors about what was entered. */
   readonly wrong?: string;
@@ -204,6 +205,9 @@ export interface Kind<T = object, D = KindDeps, S = Seen> {
 }
 
 export const MOST_IN_PAGE = 200;
+
+/** A kind with a table in the console. */
+export type ShownKind<T, D = KindDeps, S = Seen> = Kind<T, D, S> & { readonly table: ObjectTable<T, S> };
 
 /** A row of the command's table: texts, and times as `2026-11-20T18:00:00Z`. */
 export function rowOf<T>(kind: Kind<T, never, never>, thing: T, emails: Emails): Record<string, string | undefined> {

@@ -10,6 +10,7 @@ import { PENDING_CALL } from "./pending-call.ts";
 import { PUBLISH_TOKEN } from "./publish-token.ts";
 import { SERVICE_ACCOUNT } from "./service-account.ts";
 import { SESSION } from "./session.ts";
+import { TOOL_DRIFT } from "./tool-drift.ts";
 
 export const KINDS: readonly Kind[] = [
   SESSION,
@@ -21,5 +22,6 @@ export const KINDS: readonly Kind[] = [
   SERVICE_ACCOUNT,
   PUBLISH_TOKEN,
   PENDING_CALL,
+  TOOL_DRIFT,
   BLOCK,
 ] as readonly Kind[];

@@ -3,7 +3,7 @@ import { findWaitingCall, pageWaitingCalls, type WaitingCall } from "../approval
 import { badge, consoleTime, emptyState } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
-import type { Kind, KindDeps } from "./kind.ts";
+import type { KindDeps, ShownKind } from "./kind.ts";
 
 /** What the list of the console also knows. */
 interface SeenByApprover {
@@ -11,7 +11,7 @@ interface SeenByApprover {
   readonly mayDecide: (call: WaitingCall) => boolean;
 }
 
-export const PENDING_CALL: Kind<WaitingCall, Pick<KindDeps, "store">, SeenByApprover> = {
+export const PENDING_CALL: ShownKind<WaitingCall, Pick<KindDeps, "store">, SeenByApprover> = {
   name: "pending-call",
   plural: "pending-calls",
   command: "pending-calls list",

@@ -2,10 +2,10 @@
 import { consoleTime, emptyState } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
-import { ending, lastColumn, type Kind, type KindDeps } from "./kind.ts";
+import { ending, lastColumn, type KindDeps, type ShownKind } from "./kind.ts";
 import type { PublishToken } from "./publish-tokens.ts";
 
-export const PUBLISH_TOKEN: Kind<PublishToken, Pick<KindDeps, "publishTokens">> = {
+export const PUBLISH_TOKEN: ShownKind<PublishToken, Pick<KindDeps, "publishTokens">> = {
   name: "publish-token",
   plural: "publish-tokens",
   command: "publish-tokens list",

@@ -8,7 +8,7 @@ import { digestOf } from "../shared/canonical-json.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
 import { serviceAccountUserId } from "../shared/user-id.ts";
 import type { StoredRecord } from "../store/store.ts";
-import { ending, lastColumn, type Kind, type KindDeps, type Seen } from "./kind.ts";
+import { ending, lastColumn, type KindDeps, type Seen, type ShownKind } from "./kind.ts";
 
 type Account = StoredRecord<ServiceAccountRecord>;
 
@@ -19,7 +19,7 @@ interface SeenInList extends Seen {
   readonly userHref: (userId: string) => string;
 }
 
-export const SERVICE_ACCOUNT: Kind<Account, Pick<KindDeps, "store" | "revocations">, SeenInList> = {
+export const SERVICE_ACCOUNT: ShownKind<Account, Pick<KindDeps, "store" | "revocations">, SeenInList> = {
   name: "service-account",
   plural: "service-accounts",
   command: "service-account list",

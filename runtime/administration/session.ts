@@ -3,9 +3,9 @@ import { endSession, findSession, pageSessions, type LivingSession } from "../id
 import { badge, consoleTime, emptyState } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
-import { ending, lastColumn, type Kind, type KindDeps, type SeenOfUser } from "./kind.ts";
+import { ending, lastColumn, type KindDeps, type SeenOfUser, type ShownKind } from "./kind.ts";
 
-export const SESSION: Kind<LivingSession, Pick<KindDeps, "store" | "revocations">, SeenOfUser> = {
+export const SESSION: ShownKind<LivingSession, Pick<KindDeps, "store" | "revocations">, SeenOfUser> = {
   name: "session",
   plural: "sessions",
   command: "sessions list",

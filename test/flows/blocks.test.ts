@@ -490,6 +490,9 @@ test("with --workers: in force in every worker, and shown in /status", async () 
       blocks: [{ kind: "route", name: "default/open" }],
       workers: [{ blocks: 1 }, { blocks: 1 }],
     });
+    // The supervisor answers the admin API.
+    const listed = await gateway.admin.get("/api/v1/blocks");
+    expect(listed.body).toMatchObject({ items: [{ kind: "route", name: "default/open" }] });
   } finally {
     await gateway.close();
   }

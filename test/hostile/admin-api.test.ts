@@ -312,6 +312,15 @@ describe("objects of users", () => {
         obtainedAt: 1,
       };
       await store.put(`vault:v-${user}`, connection, { tags: [`user:${user}`] });
+      const drift = {
+        route: `${user}/db`,
+        tools: [
+          ["drop", SEALED],
+          [`\0${"h".repeat(43)}\0read`, SEALED],
+          ["\u0001add", SEALED],
+        ],
+      };
+      await store.put(`tool-drift:d-${user}`, drift, { expiresAt, tags: ["tool-drift"] });
       const waits = { expiresAt, tags: [`user:${user}`, `asking:${user}`, "asking"] };
       await store.put(`approval:${user.padEnd(22, "-")}`, call, waits);
     }
@@ -363,6 +372,19 @@ describe("objects of users", () => {
     expect((await api.ask(path, { body: { reason: "left" } })).status).toBe(404);
     const left = (await api.ask(`/${plural}`)).json().items;
     expect(left.map(({ user }) => user)).toEqual(["bob"]);
+  });
+
+  test("drift names items, and neither digests nor viewers", async () => {
+    const { items } = (await api.ask("/tool-drift")).json();
+    expect(items).toHaveLength(2);
+    expect(items).toContainEqual({
+      id: "d-bob",
+      route: "bob/db",
+      changed: "1",
+      changed_for_some: "1",
+      items: "drop, read",
+    });
+    expect((await api.ask("/tool-drift/d-bob")).text).not.toMatch(/sentinel|hhh/);
   });
 
   test("a pending call is decided by nobody here, and its arguments are not shown", async () => {

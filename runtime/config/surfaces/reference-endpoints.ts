@@ -173,6 +173,8 @@ export const ADMIN_ENDPOINTS: readonly ReferenceEndpoint[] = [
   { path: "/api/v1/publish-tokens/<id>/end", methods: ["POST"], about: "Revokes it." },
   { path: "/api/v1/pending-calls", methods: ["GET"], about: "Admin API: tool calls that wait for an approval." },
   { path: "/api/v1/pending-calls/<id>", methods: ["GET"], about: "One of them, without its arguments." },
+  { path: "/api/v1/tool-drift", methods: ["GET"], about: "Admin API: routes with locked items that have changed." },
+  { path: "/api/v1/tool-drift/<id>", methods: ["GET"], about: "One of them." },
   { path: "/api/v1/blocks", methods: ["GET", "POST"], about: "Admin API: active blocks; POST makes one." },
   { path: "/api/v1/blocks/<id>", methods: ["GET"], about: "One block." },
   { path: "/api/v1/blocks/<id>/lift", methods: ["POST"], about: "Lifts it." },

@@ -241,7 +241,7 @@ export function isSeenKey(key: string): boolean {
   return key.startsWith(SEEN);
 }
 
-function toolOfKey(key: string): string {
+export function toolOfKey(key: string): string {
   return isOwnKey(key) ? key.slice(key.indexOf("\0", 1) + 1) : key;
 }
 

@@ -13,12 +13,15 @@ import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { followFeed } from "../../store/follow-feed.ts";
 import { firstFormats } from "../../store/formats.ts";
-import type { Store } from "../../store/store.ts";
-import { isOwnKey, isSeenKey, MAX_OWN, type DriftChanges } from "./seen-tools.ts";
+import type { Store, StoredRecord } from "../../store/store.ts";
+import { keyLabel } from "../../features/mcp/locked-items.ts";
+import { pageOf, type PageOf, type PageRequest } from "../../store/page-of.ts";
+import { isOwnKey, isSeenKey, MAX_OWN, toolOfKey, type DriftChanges } from "./seen-tools.ts";
 import { createToolLocks, type ToolLocks } from "./tool-locks.ts";
 
 export const DRIFT_FEED = "tool-drift";
 const TAG = "tool-drift";
+const PREFIX = "tool-drift:";
 export const DRIFT_FORMATS = firstFormats(["tool-drift"]);
 
 /** From the last change of a route's tools; who starts later learns of them from a list. */
@@ -83,7 +86,7 @@ export async function openToolLocks({ store, clock, log }: DriftDeps): Promise<T
   };
 
   const writeRoute = async (route: string, changes: DriftChanges): Promise<void> => {
-    const key = `tool-drift:${hashSecret(route)}`;
+    const key = PREFIX + hashSecret(route);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const record = await store.get<DriftRecord>(key);
       const tools = new Map(isDriftRecord(record?.value) ? record.value.tools : []);
@@ -154,4 +157,35 @@ const NOTHING: DriftChanges = new Map();
 
 function isDriftRecord(value: unknown): value is DriftRecord {
   return isRecord(value) && typeof value["route"] === "string" && Array.isArray(value["tools"]);
+}
+
+/** Items of a route that were last listed otherwise than they were reviewed. */
+export interface RouteDrift {
+  readonly id: string;
+  readonly routeKey: string;
+  /** "tool drop", as lists showed them to all viewers, and to some. */
+  readonly forAll: readonly string[];
+  readonly forSome: readonly string[];
+}
+
+/** @throws GatewayError `store.unavailable` */
+export async function pageDrift(store: Pick<Store, "page">, page: PageRequest): Promise<PageOf<RouteDrift>> {
+  const { found, ...rest } = await pageOf(store, { prefix: PREFIX, tag: TAG }, page, toDrift);
+  return { ...rest, found: found.filter((drift) => drift !== undefined) };
+}
+
+/** @throws GatewayError `store.unavailable` */
+export async function findDrift(store: Pick<Store, "get">, id: string): Promise<RouteDrift | undefined> {
+  const record = await store.get<DriftRecord>(PREFIX + id);
+  return record && toDrift(record);
+}
+
+/** @returns undefined: nothing differs now, or the record cannot be read */
+function toDrift({ key, value }: StoredRecord<DriftRecord>): RouteDrift | undefined {
+  if (!isDriftRecord(value)) return undefined;
+  const keys = value.tools.flatMap(([each]) => (isSeenKey(each) ? [] : [each]));
+  const { some = [], all = [] } = Object.groupBy(keys, (each) => (isOwnKey(each) ? "some" : "all"));
+  const forSome = [...new Set(some.map((each) => keyLabel(toolOfKey(each))))];
+  const drift = { id: key.slice(PREFIX.length), routeKey: value.route, forAll: all.map(keyLabel), forSome };
+  return keys.length === 0 ? undefined : drift;
 }

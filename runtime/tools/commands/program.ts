@@ -27,6 +27,7 @@ const ROUTE = ["--route <key>", "of a tool: on this route alone, owner/name"] as
 
 const GROUPS = [
   ["connections", "connection", "accounts of users at the upstreams of routes"],
+  ["tool-drift", "tool-drift", "locked tools that servers list otherwise than they were reviewed"],
   ["pending-calls", "pending-call", "tool calls that wait for an approval"],
   ["consents", "consent", "what clients get again without asking the user"],
   ["publish-tokens", "publish-token", "publish tokens for minutes, minted for runs"],
@@ -213,8 +214,8 @@ export function addAdministration(program: Command, exit: (code: number) => void
   for (const [name, kind, description] of GROUPS) {
     const group = program.command(name).description(description);
     const list = readCommands(group, kind, exit);
-    if (kind !== "publish-token") list.option(...USER);
-    if (kind === "pending-call" || kind === "connection") continue;
+    if (kind !== "publish-token" && kind !== "tool-drift") list.option(...USER);
+    if (kind !== "publish-token" && kind !== "consent") continue;
     const end = onRecords(group, "revoke", "end them").argument("<id...>");
     end.action(async (ids, options) => exit(await (await objects()).revokeObjects(kind, ids, options)));
   }

@@ -1,6 +1,6 @@
 /** The screen of a kind that has one of its own (`administration/`): its list, the form that makes one, and the pages that ask again. */
 import type { AdminAction } from "../../../audit/action-record.ts";
-import type { Action, Asked, Creation, Kind, Named, Seen } from "../../../administration/kind.ts";
+import type { Action, Asked, Creation, Kind, Named, OwnScreen, Seen, ShownKind } from "../../../administration/kind.ts";
 import { emailsOf } from "../../../identity/users/emails-of.ts";
 import { actionLink, creationForm, objectsBody } from "../../../pages/console/objects.ts";
 import { confirmForm } from "../../../pages/console/pieces.ts";
@@ -23,7 +23,7 @@ const MOST_SHOWN = 200;
 /** What a search looks at. */
 const MAX_PAGES = 25;
 
-type OwnKind<T, D> = Kind<T, D> & Required<Pick<Kind, "screen">>;
+type OwnKind<T, D> = ShownKind<T, D> & { readonly screen: OwnScreen };
 
 export function objectScreen<T extends object, D extends { readonly store: Store }>(
   kind: OwnKind<T, D>,

@@ -3,7 +3,7 @@ import { CONNECTION } from "../../../administration/connection.ts";
 import { CONSENT } from "../../../administration/consent.ts";
 import { DEVICE } from "../../../administration/device.ts";
 import { GRANT } from "../../../administration/grant.ts";
-import type { Kind, SeenOfUser } from "../../../administration/kind.ts";
+import type { Kind, SeenOfUser, ShownKind } from "../../../administration/kind.ts";
 import { SESSION } from "../../../administration/session.ts";
 import type { UserFacts } from "../../../policy/facts.ts";
 import { storedFacts } from "../../../identity/claims-record.ts";
@@ -71,7 +71,7 @@ export async function personView(deps: PeopleDeps, visit: Visit, userId: string)
     clientHref: (clientId: string) => addressOfId("clients/client", clientId),
     routeHref: (routeKey: string) => addressOfId("servers", routeKey),
   };
-  const section = <T extends object, D>(kind: Kind<T, D, SeenOfUser>, { found, next }: PageOf<T>): Section => ({
+  const section = <T extends object, D>(kind: ShownKind<T, D, SeenOfUser>, { found, next }: PageOf<T>): Section => ({
     table: objectTable(kind.table, found, { ...seen, link: linkOf(kind, mayEnd, userId) }, { draw: fullTable }),
     rows: found.length,
     isCut: next !== undefined,

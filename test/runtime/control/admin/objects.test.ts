@@ -61,6 +61,22 @@ describe("changes", () => {
   });
 });
 
+test("a client that is identified by its document is found by its address, and its grants end", async () => {
+  const id = "https://client.example/oauth/id.json?x=1";
+  const expiresAt = Math.floor(api.clock.now() / 1000) + 3600;
+  const grant = { clientId: id, clientName: "Documented", userId: "alice", audience: "https://mcp.example.com" };
+  const stored = { ...grant, scope: "mcp", createdAt: 1, sessionExpiresAt: expiresAt };
+  await api.store.put("grant:g1", stored, { expiresAt, tags: ["grants", `client:${id}`, "user:alice"] });
+  const path = `/clients/${encodeURIComponent(id)}`;
+  expect((await api.ask(path)).json()).toEqual({ id, client_id: id, name: "Documented" });
+  expect((await api.ask("/clients")).json()).toEqual({ items: [] });
+  expect((await api.ask(`/grants?client_id=${encodeURIComponent(id)}`)).json().items).toMatchObject([{ id: "g1" }]);
+  expect((await api.ask(`${path}/end`, { body: { reason: "phishing" } })).status).toBe(200);
+  expect((await api.ask("/grants/g1")).status).toBe(404);
+  expect((await api.ask(path)).status).toBe(404);
+  expect(api.actions).toMatchObject([{ action: "revoke", target: `client ${id}`, reason: "phishing" }]);
+});
+
 describe("pages", () => {
   test("come to every object once, the newest first, whatever is lifted meanwhile", async () => {
     for (const name of ["a", "b", "c", "d", "e"]) {

@@ -1,0 +1,38 @@
+/** Drift: tools and other locked items that servers list otherwise than they were reviewed. The console compares them. */
+import { findDrift, pageDrift, type RouteDrift } from "../mcp/tool-locks/shared-drift.ts";
+import type { Kind, KindDeps } from "./kind.ts";
+
+const SHOWN = 50;
+
+export const TOOL_DRIFT: Kind<RouteDrift, Pick<KindDeps, "store">> = {
+  name: "tool-drift",
+  plural: "tool-drift",
+  command: "tool-drift list",
+  doc: "Routes whose servers list tools, or other locked items, otherwise than they were reviewed",
+  none: "no locked item differs",
+  fields: [
+    { name: "id", type: "text", doc: "ID of the route's drift", value: ({ id }) => id },
+    { name: "route", type: "text", doc: "Key of the route", value: ({ routeKey }) => routeKey },
+    { name: "changed", type: "text", doc: "Number of items that differ", value: ({ forAll }) => String(forAll.length) },
+    {
+      name: "changed_for_some",
+      type: "text",
+      doc: "Number of items that differ for some users only",
+      value: ({ forSome }) => String(forSome.length),
+    },
+    {
+      name: "items",
+      type: "text",
+      doc: "Their names, 50 at most",
+      value: ({ forAll, forSome }) => [...new Set([...forAll, ...forSome])].slice(0, SHOWN).join(", "),
+    },
+  ],
+  filters: [],
+  idOf: ({ id }) => id,
+  userOf: () => undefined,
+  ownerOf: ({ routeKey }) => routeKey.slice(0, Math.max(0, routeKey.indexOf("/"))),
+  isPlace: (after) => after.startsWith("tool-drift:"),
+  page: ({ store }, { filters: _none, ...page }) => pageDrift(store, page),
+  find: ({ store }, id) => findDrift(store, id),
+  actions: [],
+};
