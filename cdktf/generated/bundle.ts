@@ -109,7 +109,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly idpClientSecretWoVersion?: number;
   /**
-  * Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at the provider. Its header names no key. Stored in the Terraform state and the bundle as plain text; prefer `idp_client_key_ref`.
+  * Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at the provider. Stored in the Terraform state and the bundle as plain text; prefer `idp_client_key_ref`.
   *
   */
   readonly idpClientKey?: string;
@@ -133,6 +133,11 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   *
   */
   readonly idpClientKeyWoVersion?: number;
+  /**
+  * Key ID (`kid`) in the header of the proof that the private key signs. Required if the provider has several public keys of the gateway, as while the key is replaced: Keycloak and Ory Hydra otherwise try only the first one. Default: the header names no key
+  *
+  */
+  readonly idpClientKeyId?: string;
   /**
   * How the client secret proves the gateway. With `client_secret_jwt` the secret signs a proof and is never sent. Required if the provider lists several methods and accepts one of them for this client (Keycloak: the credential type of the client). One of `client_secret_basic`, `client_secret_post`, `client_secret_jwt`. Default: the first of these that the provider's metadata lists
   *
@@ -1869,7 +1874,7 @@ export interface BundleIdentityIssuersSignIn {
   */
   readonly clientSecretWoVersion?: number;
   /**
-  * Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at the provider. Its header names no key. Stored in the Terraform state and the bundle as plain text; prefer `client_key_ref`.
+  * Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at the provider. Stored in the Terraform state and the bundle as plain text; prefer `client_key_ref`.
   *
   */
   readonly clientKey?: string;
@@ -1893,6 +1898,11 @@ export interface BundleIdentityIssuersSignIn {
   *
   */
   readonly clientKeyWoVersion?: number;
+  /**
+  * Key ID (`kid`) in the header of the proof that the private key signs. Required if the provider has several public keys of the gateway, as while the key is replaced: Keycloak and Ory Hydra otherwise try only the first one. Default: the header names no key
+  *
+  */
+  readonly clientKeyId?: string;
   /**
   * How the client secret proves the gateway. With `client_secret_jwt` the secret signs a proof and is never sent. Required if the provider lists several methods and accepts one of them for this client (Keycloak: the credential type of the client). One of `client_secret_basic`, `client_secret_post`, `client_secret_jwt`. Default: the first of these that the provider's metadata lists
   *
@@ -1962,6 +1972,7 @@ export function bundleIdentityIssuersSignInToTerraform(struct?: BundleIdentityIs
     client_key_sealed: cdktf.stringToTerraform(struct!.clientKeySealed),
     client_key_wo: cdktf.stringToTerraform(struct!.clientKeyWo),
     client_key_wo_version: cdktf.numberToTerraform(struct!.clientKeyWoVersion),
+    client_key_id: cdktf.stringToTerraform(struct!.clientKeyId),
     client_auth: cdktf.stringToTerraform(struct!.clientAuth),
     client_proof_audience: cdktf.stringToTerraform(struct!.clientProofAudience),
     push_requests: cdktf.booleanToTerraform(struct!.pushRequests),
@@ -2047,6 +2058,12 @@ export function bundleIdentityIssuersSignInToHclTerraform(struct?: BundleIdentit
       isBlock: false,
       type: "simple",
       storageClassType: "number",
+    },
+    client_key_id: {
+      value: cdktf.stringToHclTerraform(struct!.clientKeyId),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
     },
     client_auth: {
       value: cdktf.stringToHclTerraform(struct!.clientAuth),
@@ -2176,6 +2193,10 @@ export class BundleIdentityIssuersSignInOutputReference extends cdktf.ComplexObj
       hasAnyValues = true;
       internalValueResult.clientKeyWoVersion = this._clientKeyWoVersion;
     }
+    if (this._clientKeyId !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientKeyId = this._clientKeyId;
+    }
     if (this._clientAuth !== undefined) {
       hasAnyValues = true;
       internalValueResult.clientAuth = this._clientAuth;
@@ -2234,6 +2255,7 @@ export class BundleIdentityIssuersSignInOutputReference extends cdktf.ComplexObj
       this._clientKeySealed = undefined;
       this._clientKeyWo = undefined;
       this._clientKeyWoVersion = undefined;
+      this._clientKeyId = undefined;
       this._clientAuth = undefined;
       this._clientProofAudience = undefined;
       this._pushRequests = undefined;
@@ -2263,6 +2285,7 @@ export class BundleIdentityIssuersSignInOutputReference extends cdktf.ComplexObj
       this._clientKeySealed = value.clientKeySealed;
       this._clientKeyWo = value.clientKeyWo;
       this._clientKeyWoVersion = value.clientKeyWoVersion;
+      this._clientKeyId = value.clientKeyId;
       this._clientAuth = value.clientAuth;
       this._clientProofAudience = value.clientProofAudience;
       this._pushRequests = value.pushRequests;
@@ -2447,6 +2470,22 @@ export class BundleIdentityIssuersSignInOutputReference extends cdktf.ComplexObj
   // Temporarily expose input value. Use with caution.
   public get clientKeyWoVersionInput() {
     return this._clientKeyWoVersion;
+  }
+
+  // client_key_id - computed: false, optional: true, required: false
+  private _clientKeyId?: string; 
+  public get clientKeyId() {
+    return this.getStringAttribute('client_key_id');
+  }
+  public set clientKeyId(value: string) {
+    this._clientKeyId = value;
+  }
+  public resetClientKeyId() {
+    this._clientKeyId = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientKeyIdInput() {
+    return this._clientKeyId;
   }
 
   // client_auth - computed: false, optional: true, required: false
@@ -11773,6 +11812,7 @@ export class Bundle extends cdktf.TerraformResource {
     this._idpClientKeySealed = config.idpClientKeySealed;
     this._idpClientKeyWo = config.idpClientKeyWo;
     this._idpClientKeyWoVersion = config.idpClientKeyWoVersion;
+    this._idpClientKeyId = config.idpClientKeyId;
     this._idpClientAuth = config.idpClientAuth;
     this._idpClientProofAudience = config.idpClientProofAudience;
     this._idpPushRequests = config.idpPushRequests;
@@ -12222,6 +12262,22 @@ export class Bundle extends cdktf.TerraformResource {
   // Temporarily expose input value. Use with caution.
   public get idpClientKeyWoVersionInput() {
     return this._idpClientKeyWoVersion;
+  }
+
+  // idp_client_key_id - computed: false, optional: true, required: false
+  private _idpClientKeyId?: string; 
+  public get idpClientKeyId() {
+    return this.getStringAttribute('idp_client_key_id');
+  }
+  public set idpClientKeyId(value: string) {
+    this._idpClientKeyId = value;
+  }
+  public resetIdpClientKeyId() {
+    this._idpClientKeyId = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpClientKeyIdInput() {
+    return this._idpClientKeyId;
   }
 
   // idp_client_auth - computed: false, optional: true, required: false
@@ -12783,6 +12839,7 @@ export class Bundle extends cdktf.TerraformResource {
       idp_client_key_sealed: cdktf.stringToTerraform(this._idpClientKeySealed),
       idp_client_key_wo: cdktf.stringToTerraform(this._idpClientKeyWo),
       idp_client_key_wo_version: cdktf.numberToTerraform(this._idpClientKeyWoVersion),
+      idp_client_key_id: cdktf.stringToTerraform(this._idpClientKeyId),
       idp_client_auth: cdktf.stringToTerraform(this._idpClientAuth),
       idp_client_proof_audience: cdktf.stringToTerraform(this._idpClientProofAudience),
       idp_push_requests: cdktf.booleanToTerraform(this._idpPushRequests),
@@ -12970,6 +13027,12 @@ export class Bundle extends cdktf.TerraformResource {
         isBlock: false,
         type: "simple",
         storageClassType: "number",
+      },
+      idp_client_key_id: {
+        value: cdktf.stringToHclTerraform(this._idpClientKeyId),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
       },
       idp_client_auth: {
         value: cdktf.stringToHclTerraform(this._idpClientAuth),

@@ -100,10 +100,16 @@ export interface GatewaySettings {
   /**
    * Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client
    * secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at
-   * the provider. Its header names no key.
+   * the provider.
    * @default - a client secret, or a public client
    */
   readonly idpClientKey?: Secret;
+  /**
+   * Key ID (`kid`) in the header of the proof that the private key signs. Required if the provider has several public
+   * keys of the gateway, as while the key is replaced: Keycloak and Ory Hydra otherwise try only the first one.
+   * @default - the header names no key
+   */
+  readonly idpClientKeyId?: string;
   /**
    * How the client secret proves the gateway. With `client_secret_jwt` the secret signs a proof and is never sent.
    * Required if the provider lists several methods and accepts one of them for this client (Keycloak: the credential
@@ -508,10 +514,16 @@ export interface IssuerSignIn {
   /**
    * Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client
    * secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at
-   * the provider. Its header names no key.
+   * the provider.
    * @default - a client secret, or a public client
    */
   readonly clientKey?: Secret;
+  /**
+   * Key ID (`kid`) in the header of the proof that the private key signs. Required if the provider has several public
+   * keys of the gateway, as while the key is replaced: Keycloak and Ory Hydra otherwise try only the first one.
+   * @default - the header names no key
+   */
+  readonly clientKeyId?: string;
   /**
    * How the client secret proves the gateway. With `client_secret_jwt` the secret signs a proof and is never sent.
    * Required if the provider lists several methods and accepts one of them for this client (Keycloak: the credential

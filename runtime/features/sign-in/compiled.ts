@@ -12,6 +12,8 @@ export interface IdpSettings {
   readonly clientSecret: string | undefined;
   /** For `private_key_jwt`, instead of a secret. */
   readonly clientKey?: ClientKey | undefined;
+  /** `kid` of its signatures. */
+  readonly clientKeyId?: string | undefined;
   /** How the secret proves the client; undefined = as the provider's metadata has it. */
   readonly clientAuth?: ClientAuth | undefined;
   /** The audience of what the key or secret signs is the token endpoint, not the issuer. */

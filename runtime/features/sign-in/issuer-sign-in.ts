@@ -13,6 +13,7 @@ import { clientProofProblems, entraProblems } from "./rules.ts";
 import {
   CLIENT_KEY,
   clientAuth,
+  KEY_ID,
   notEmpty,
   proofAudience,
   PUSH_REQUESTS,
@@ -31,6 +32,7 @@ export const providerShape = {
   }),
   ...secret("client_secret", { doc: "Client secret at this provider.", unset: "a public client" }),
   ...secret("client_key", CLIENT_KEY),
+  client_key_id: text({ ...KEY_ID, check: notEmpty("a key ID") }),
   client_auth: clientAuth(),
   client_proof_audience: proofAudience(),
   push_requests: flag(PUSH_REQUESTS),

@@ -27,7 +27,8 @@ export function* clientProofProblems(
     yield errorAt(path, `has "${secret}" and "${key}", must have one of them`);
   if (members[method] !== undefined && !hasSecret(members, secret))
     yield errorAt([...path, method], `requires "${secret}"`);
-  const audience = `${prefix}client_proof_audience`;
+  const [keyId, audience] = [`${prefix}client_key_id`, `${prefix}client_proof_audience`];
+  if (members[keyId] !== undefined && !hasSecret(members, key)) yield errorAt([...path, keyId], `requires "${key}"`);
   if (members[audience] !== undefined && !hasSecret(members, key) && members[method] !== "client_secret_jwt")
     yield errorAt([...path, audience], `requires "${key}", or "client_secret_jwt" as "${method}"`);
 }

@@ -63,7 +63,7 @@ export const resolverShape = {
 
 /** How the gateway proves who it is at an identity provider. */
 export const CLIENT_KEY = {
-  doc: "Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at the provider. Its header names no key.",
+  doc: "Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at the provider.",
   unset: "a client secret, or a public client",
 };
 export const PUSH_REQUESTS = {
@@ -76,6 +76,11 @@ export const clientAuth = () =>
     unset: "the first of these that the provider's metadata lists",
   });
 
+/** The `kid` of the proof. */
+export const KEY_ID = {
+  doc: "Key ID (`kid`) in the header of the proof that the private key signs. Required if the provider has several public keys of the gateway, as while the key is replaced: Keycloak and Ory Hydra otherwise try only the first one.",
+  unset: "the header names no key",
+} as const;
 /** The `aud` of the proof. */
 export const proofAudience = () =>
   choice(["issuer", "token_endpoint"], {
@@ -112,6 +117,7 @@ export const signInShape = {
   idp_client_id: text({ doc: "Client identifier at the identity provider.", unset: "nobody can sign in" }),
   ...secret("idp_client_secret", { doc: "Client secret at the identity provider.", unset: "a public client" }),
   ...secret("idp_client_key", CLIENT_KEY),
+  idp_client_key_id: text({ ...KEY_ID, check: notEmpty("a key ID") }),
   idp_client_auth: clientAuth(),
   idp_client_proof_audience: proofAudience(),
   idp_push_requests: flag(PUSH_REQUESTS),

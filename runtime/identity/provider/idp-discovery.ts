@@ -169,9 +169,10 @@ async function askMetadata(settings: IdpSettings, deps: IdpDeps): Promise<openid
 }
 
 function authentication(settings: IdpSettings, as: openid.ServerMetadata): openid.ClientAuth {
-  const { clientKey, clientSecret: secret } = settings;
+  const { clientKey, clientKeyId: kid, clientSecret: secret } = settings;
   const audience = settings.provesToEndpoint === true ? endpointAudience(settings, as) : {};
-  if (clientKey) return openid.PrivateKeyJwt(signingKey(clientKey), audience);
+  if (clientKey)
+    return openid.PrivateKeyJwt({ key: signingKey(clientKey), ...(kid !== undefined && { kid }) }, audience);
   if (secret === undefined) return openid.None();
   switch (settings.clientAuth ?? secretMethod(as)) {
     case "client_secret_basic":

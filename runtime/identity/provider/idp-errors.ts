@@ -127,7 +127,7 @@ export function settingsOf({ issuerName, clientKey }: IdpSettings, redirectUri?:
   const audience = `${prefix}client_proof_audience`;
   return {
     client: clientKey
-      ? `${prefix}client_id, ${prefix}client_key and ${audience}`
+      ? `${prefix}client_id, ${prefix}client_key, ${prefix}client_key_id and ${audience}`
       : `${prefix}client_id, ${prefix}client_secret and ${prefix}client_auth`,
     method: clientKey ? `${prefix}client_secret instead of ${prefix}client_key` : `${prefix}client_auth`,
     audience,

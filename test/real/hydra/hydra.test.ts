@@ -197,7 +197,7 @@ describe("the gateway's client", () => {
     const without = await start({ proof }, client);
     expect((await without.signIn(ALICE)).page.status).toBe(502);
     expect(without.reasonOf("a sign-in failed")).toMatch(
-      /answered 401 invalid_client: ".+"; check idp_client_id, idp_client_key and idp_client_proof_audience$/,
+      /answered 401 invalid_client: ".+"; check idp_client_id, idp_client_key, idp_client_key_id and idp_client_proof_audience$/,
     );
     await stop();
     const world = await start({ proof, settings: "idp_client_proof_audience: token_endpoint" }, client);

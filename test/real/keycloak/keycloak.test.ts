@@ -221,19 +221,30 @@ describe("users who may no longer sign in", () => {
   });
 });
 
+/** A key of the gateway's client, as Keycloak and as the gateway know it. */
+function makeKey(kid: string): { readonly jwk: object; readonly settings: string } {
+  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const pem = JSON.stringify(privateKey.export({ type: "pkcs8", format: "pem" }));
+  return {
+    jwk: { ...publicKey.export({ format: "jwk" }), use: "sig", alg: "ES256", kid },
+    settings: `idp_client_key: ${pem}\nidp_client_key_id: ${kid}`,
+  };
+}
+
 describe("the gateway's client", () => {
-  test("proves itself with a private key", async () => {
-    const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-    const jwk = { ...publicKey.export({ format: "jwk" }), use: "sig", alg: "ES256", kid: "gateway" };
+  test("proves itself with a private key, which is replaced by another one without an outage", async () => {
+    const [before, next] = [makeKey("before"), makeKey("next")];
     const at = await start({
       client: { clientAuthenticatorType: "client-jwt" },
-      attributes: { "use.jwks.string": "true", "jwks.string": JSON.stringify({ keys: [jwk] }) },
-      proof: `idp_client_key: ${JSON.stringify(privateKey.export({ type: "pkcs8", format: "pem" }))}`,
+      attributes: { "use.jwks.string": "true", "jwks.string": JSON.stringify({ keys: [before.jwk, next.jwk] }) },
+      proof: before.settings,
     });
     const { browser, page } = await at.signIn("alice");
     expect(page.status).toBe(200);
+    await at.reconfigure((yaml) => yaml.replace(before.settings, next.settings));
     at.advance(OVERDUE_MS);
     expect(await at.status(browser)).toBe(200);
+    expect((await at.signIn("alice")).page.status).toBe(200);
   });
 
   test("proves itself with a proof that its secret signs; without that, the log names the setting", async () => {

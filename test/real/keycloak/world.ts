@@ -43,6 +43,7 @@ export interface KeycloakWorld {
   authorize(browser: Browser): Promise<SignedInClient>;
   ping(client: SignedInClient): Promise<number>;
   signOut(browser: Browser): Promise<Page>;
+  reconfigure(change: (yaml: string) => string): Promise<void>;
   /** Of the log's line with this message, the newest. */
   reasonOf(message: string): string | undefined;
   close(): Promise<void>;
@@ -94,10 +95,7 @@ export async function startWorld(keycloak: Keycloak, options: RealmOptions = {})
   const upstream = await startEchoUpstream();
   const issuer = `${keycloak.origin}/realms/${realm}`;
   const { criterion = "authenticated_user: true" } = options;
-  const gateway = await startGateway({
-    port,
-    clock: { now: () => Date.now() + ahead },
-    yaml: `
+  const yaml = `
 runtime_flags: { mcp: true }
 idp_provider_url: ${issuer}
 idp_client_id: ${clientId}
@@ -107,8 +105,8 @@ ${options.settings ?? ""}
 routes:
   - { name: app, from: "{origin}", prefix: /app, to: "${upstream.origin}", policy: [{ allow: { and: [${criterion}] } }] }
   - { name: tool, from: "{origin}", prefix: /tool, to: "${upstream.origin}", mcp: { server: { path: /mcp } }, policy: [{ allow: { and: [authenticated_user: true] } }] }
-`,
-  });
+`;
+  const gateway = await startGateway({ port, clock: { now: () => Date.now() + ahead }, yaml });
   const count = async (path: string): Promise<number> => (await admin<unknown[]>("GET", path)).length;
   const userId = (name: string): Promise<string> => Promise.resolve(ids.get(name) ?? "");
 
@@ -151,6 +149,7 @@ routes:
       if (!form) throw new Error(`No form to sign out: ${page.status} ${page.text}`);
       return browser.submit(page, form, {});
     },
+    reconfigure: (change) => gateway.reconfigure(change(yaml)),
     reasonOf: (message) => newestReason(gateway.log(), message),
     async close() {
       await gateway.close();

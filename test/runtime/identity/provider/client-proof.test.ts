@@ -58,9 +58,12 @@ describe("the gateway proves itself at the provider", () => {
       audience: bench.idp.issuer,
     });
     expect([protectedHeader.alg, typeof payload.jti, typeof payload.exp]).toEqual([algorithm, "string", "number"]);
+    expect(protectedHeader).not.toHaveProperty("kid");
     expect(form.get("client_assertion_type")).toBe("urn:ietf:params:oauth:client-assertion-type:jwt-bearer");
     expect([form.get("client_secret"), authorization]).toEqual([null, null]);
-    expect(bench.logged()).toContain("; check idp_client_id, idp_client_key and idp_client_proof_audience");
+    expect(bench.logged()).toContain(
+      "; check idp_client_id, idp_client_key, idp_client_key_id and idp_client_proof_audience",
+    );
   });
 
   test.each(["idp_client_key: KEY", `idp_client_secret: ${CLIENT_SECRET}\nidp_client_auth: client_secret_jwt`])(
@@ -73,6 +76,12 @@ describe("the gateway proves itself at the provider", () => {
       expect(jose.decodeJwt(form.get("client_assertion") ?? "").aud).toBe(`${bench.idp.issuer}/token`);
     },
   );
+
+  test("with the key ID by which the provider tells several keys apart", async () => {
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const { form } = await sent(`idp_client_key: ${pem(privateKey)}\nidp_client_key_id: second`);
+    expect(jose.decodeProtectedHeader(form.get("client_assertion") ?? "").kid).toBe("second");
+  });
 
   test("never for a token endpoint at another origin, which may be another provider's", async () => {
     const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
