@@ -209,7 +209,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly cookieSameSite?: string;
   /**
-  * Life of External Tokens given to MCP clients. Default: `15m`.
+  * Life of External Tokens given to MCP clients. Clients with a refresh token are told an end that is up to 10 seconds earlier. Default: `15m`.
   *
   */
   readonly accessTokenLifetime?: string;

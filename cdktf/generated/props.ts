@@ -225,7 +225,8 @@ export interface GatewaySettings {
    */
   readonly cookieSameSite?: "lax" | "strict" | "none";
   /**
-   * Life of External Tokens given to MCP clients.
+   * Life of External Tokens given to MCP clients. Clients with a refresh token are told an end that is up to 10 seconds
+   * earlier.
    * @default 15m
    */
   readonly accessTokenLifetime?: string;

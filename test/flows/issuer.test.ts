@@ -44,7 +44,7 @@ describe("the whole way", () => {
   test("register, sign in, consent, tokens, refresh", async () => {
     const gateway = await start();
     const client = await gateway.signIn();
-    expect(client.tokens).toMatchObject({ token_type: "Bearer", expires_in: 900, scope: "mcp" });
+    expect(client.tokens).toMatchObject({ token_type: "Bearer", expires_in: 890, scope: "mcp" });
     const first = client.tokens;
     const second = await client.refresh();
     expect(second.access_token).not.toBe(first.access_token);

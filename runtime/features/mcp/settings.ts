@@ -146,7 +146,7 @@ export const mcpSettingsShape = {
 
 export const lifetimeShape = {
   access_token_lifetime: duration({
-    doc: "Life of External Tokens given to MCP clients.",
+    doc: "Life of External Tokens given to MCP clients. Clients with a refresh token are told an end that is up to 10 seconds earlier.",
     default: "15m",
     minMs: 60_000,
   }),

@@ -133,12 +133,20 @@ function answerGrant(
   return grant(deps, request);
 }
 
+/**
+ * How much earlier a client that can refresh is told to do so, at most a tenth of the token's life. Clients count from when the response
+ * arrives: the Python SDK requests once more with an expired token, and answers the 401 by a new sign-in of its user (D354).
+ */
+const REFRESH_EARLY_SECONDS = 10;
+
 /** RFC 6749 §5.1. `expires_in` is a number: SDKs refuse text. */
 function tokenResponse(answer: TokenAnswer, now: number): object {
+  const left = Math.max(0, answer.accessExpiresAt - now);
+  const early = answer.refreshToken === undefined ? 0 : Math.min(REFRESH_EARLY_SECONDS, Math.floor(left / 10));
   return {
     access_token: answer.accessToken,
     token_type: "Bearer",
-    expires_in: Math.max(0, answer.accessExpiresAt - now),
+    expires_in: left - early,
     ...(answer.refreshToken === undefined ? {} : { refresh_token: answer.refreshToken }),
     scope: answer.scope,
   };
