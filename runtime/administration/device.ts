@@ -1,5 +1,5 @@
 /** Devices that users have registered, for policies that require one. */
-import { listDevices, pageDevices, removeDevice, setApproval, type LivingDevice } from "../identity/devices/devices.ts";
+import { findDevice, pageDevices, removeDevice, setApproval, type LivingDevice } from "../identity/devices/devices.ts";
 import { badge, consoleTime, emptyState } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { digestOf } from "../shared/canonical-json.ts";
@@ -94,7 +94,7 @@ export const DEVICE: ShownKind<LivingDevice, Deps> = {
   ownerOf: () => undefined,
   isPlace: (after) => after.startsWith("device:"),
   page: (deps, { filters, ...page }) => pageDevices(deps, page, filters.get("user")),
-  find: async (deps, id) => (await listDevices(deps)).find(({ device }) => device.id === id),
+  find: findDevice,
   actions: [
     ending("end-device", {
       title: "End the device",

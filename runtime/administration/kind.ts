@@ -198,8 +198,8 @@ export interface Kind<T = object, D = KindDeps, S = Seen> {
   inTable?(a: T, b: T): number;
   /** In an order that does not change. @throws GatewayError `store.unavailable` */
   page(deps: D, query: KindQuery): Promise<PageOf<T>>;
-  /** @throws GatewayError `store.unavailable` */
-  find(deps: D, id: string): Promise<T | undefined>;
+  /** @param userId where only an object of this user is meant @throws GatewayError `store.unavailable` */
+  find(deps: D, id: string, userId?: string): Promise<T | undefined>;
   readonly creation?: Creation<D>;
   readonly actions: readonly Action<T, D>[];
 }

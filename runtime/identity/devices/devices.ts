@@ -11,7 +11,7 @@ import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { deviceKey } from "../users/device-facts.ts";
 import { createRecords, DEVICES_TAG, userTag, type DeviceProof, type DeviceRecord } from "../identity-records.ts";
 import type { Revocations } from "../interfaces.ts";
-import { pageOf, type PageOf, type PageRequest } from "../../store/page-of.ts";
+import { everyPage, pageOf, type PageOf, type PageRequest } from "../../store/page-of.ts";
 import type { Store, StoredRecord } from "../../store/store.ts";
 import type { Credential } from "./webauthn.ts";
 import type { UserId } from "../../shared/user-id.ts";
@@ -24,6 +24,7 @@ const MAX_PROOFS = 8;
 const KEPT_SECONDS = 365 * 24 * 3600;
 const MAX_CONFLICTS = 8;
 const PREFIX = "device:";
+const READ_AT_ONCE = 500;
 
 export interface DeviceDeps {
   readonly store: Store;
@@ -58,6 +59,20 @@ export function pageDevices(
   userId?: string,
 ): Promise<PageOf<LivingDevice>> {
   return pageOf(store, { prefix: PREFIX, tag: userId === undefined ? DEVICES_TAG : userTag(userId) }, page, toLiving);
+}
+
+/** By its id, which is not its key: devices are read page by page until it is found. @param userId only this user's; all users' when absent */
+export async function findDevice(
+  { store }: Pick<DeviceDeps, "store">,
+  id: string,
+  userId?: string,
+): Promise<LivingDevice | undefined> {
+  const tag = userId === undefined ? DEVICES_TAG : userTag(userId);
+  for await (const records of everyPage<DeviceRecord>(store, PREFIX, READ_AT_ONCE, tag)) {
+    const found = records.find(({ value }) => value.id === id);
+    if (found) return toLiving(found);
+  }
+  return undefined;
 }
 
 /** @returns "known" when the credential is registered already, whoever's it is; "full" when the user has too many */

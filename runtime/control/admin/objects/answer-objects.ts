@@ -147,7 +147,7 @@ type Inputs = ReadonlyMap<string, { readonly isRequired?: boolean; readonly valu
 
 /** What all changes have in common: the key, the body with its reason, and one answer for each key. */
 async function change(
-  { store, clock, record }: ObjectsDeps,
+  { store, clock, log, record }: ObjectsDeps,
   { wrong }: Kind,
   request: AdminRequest,
   inputs: Inputs,
@@ -169,7 +169,15 @@ async function change(
   if (typeof values === "string") return json(400, { error: "body", message: values });
   const reason = values.get("reason") ?? "";
   const { by } = callerOf(request);
-  const asked: Asked = { by, reason, record: (action) => record?.({ ...action, reason, by }) };
+  const asked: Asked = {
+    by,
+    reason,
+    record(action) {
+      // Also where there is no audit.
+      log.info({ action: action.action, target: action.target, by, reason }, "changed by the admin API");
+      return record?.({ ...action, reason, by });
+    },
+  };
   const what = [method, path, [...values].toSorted(([a], [b]) => (a < b ? -1 : 1))];
   return answerOnce({ store, clock }, { caller: token, key, what }, async () => {
     try {

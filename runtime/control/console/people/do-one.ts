@@ -81,7 +81,7 @@ function ofKind<T extends object, S>(kind: Kind<T, PeopleDeps, S>): readonly (re
         return found.map((thing) => kind.idOf(thing));
       },
       async find(deps, userId, id) {
-        const thing = await kind.find(deps, id);
+        const thing = await kind.find(deps, id, userId);
         if (!thing || kind.userOf(thing) !== userId) return undefined;
         return { target: action.target(thing), run: (_, asked) => action.run(deps, thing, asked) };
       },
