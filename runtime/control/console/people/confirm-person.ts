@@ -46,7 +46,7 @@ export async function confirmPage(
 async function askingOf(deps: PeopleDeps, userId: string, name: string, of: string): Promise<Asking | undefined> {
   const what = DOABLE.get(name);
   if (what) {
-    const found = of === "" ? undefined : await what.find(deps, userId, of);
+    const found = of === "" ? undefined : await what.find(deps, of, userId);
     return found && { title: what.title, effect: what.effect, target: found.target };
   }
   switch (name) {

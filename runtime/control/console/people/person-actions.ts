@@ -4,7 +4,6 @@
  * All of it by the functions that the commands have. Promise: each leaves a record of its own: who, to what, what was there,
  * why.
  */
-import type { Asked } from "../../../administration/kind.ts";
 import { findRoute } from "../../../config/snapshot.ts";
 import { pageSessions } from "../../../identity/users/list-sessions.ts";
 import { endAccess, pageGrants } from "../../../oauth/server/list-access.ts";
@@ -12,9 +11,10 @@ import { epochSeconds } from "../../../shared/clock.ts";
 import { isNamedByEmail } from "../../../shared/user-id.ts";
 import { blockTarget, unblockTarget, type BlockingDeps, type NamedTarget } from "../../blocking/blocking.ts";
 import { addressOfId, idOfPath } from "../addresses.ts";
-import { GONE, neighbourOf, readReason } from "../ask-once-more.ts";
+import { GONE, readReason } from "../ask-once-more.ts";
 import type { ActionOutcome, ScreenAction, Visit } from "../screen.ts";
-import { DOABLE, emailOf, type Doable } from "./do-one.ts";
+import { doOne } from "../objects/do-one.ts";
+import { DOABLE, emailOf } from "./do-one.ts";
 import type { PeopleDeps } from "./people.ts";
 import { anchorOf, MOST_SHOWN } from "./person-view.ts";
 
@@ -50,32 +50,18 @@ export function personActions(deps: PeopleDeps): Readonly<Record<string, ScreenA
       return reason.ok ? run({ visit, userId, of: form.get("of") ?? "", reason: reason.value, form }) : reason;
     },
   });
-  const each = [...DOABLE].map(
-    ([name, of]) => [name, action(of.title, (asked) => doOne(deps, name, of, asked))] as const,
-  );
+  const each = [...DOABLE].map(([name, what]) => {
+    const goOn = (userId: string) => (id: string | undefined) =>
+      `${addressOfId("people", userId)}#${id === undefined ? "main" : anchorOf(what.anchor, id)}`;
+    const run = (asked: Asking) => doOne(deps, what, { ...asked, id: asked.of }, goOn(asked.userId));
+    return [name, action(what.title, run)] as const;
+  });
   return {
     ...Object.fromEntries(each),
     "end-all": action("End all access", (asked) => endAll(deps, asked)),
     block: action("Block the person", (asked) => block(deps, asked)),
     unblock: action("Lift the block", (asked) => unblock(deps, asked)),
   };
-}
-
-async function doOne(
-  deps: PeopleDeps,
-  name: string,
-  what: Doable,
-  { visit, userId, of, reason }: Asking,
-): Promise<ActionOutcome> {
-  const found = of === "" ? undefined : await what.find(deps, userId, of);
-  if (found === undefined) return GONE;
-  const neighbour = name.startsWith("end-") ? neighbourOf(await what.ids(deps, userId), of) : of;
-  const by = visit.principal.user.id;
-  const record: Asked["record"] = (action) => deps.recordAction({ ...action, by, reason });
-  const told = await found.run(visit, { by, reason, record });
-  if (told === undefined) return GONE;
-  const anchor = neighbour === undefined ? "main" : anchorOf(what.anchor, neighbour);
-  return { told, to: `${addressOfId("people", userId)}#${anchor}` };
 }
 
 async function endAll(deps: PeopleDeps, { visit, userId, reason }: Asking): Promise<ActionOutcome> {
