@@ -43,6 +43,8 @@ export interface KubeApi {
   silence(): void;
   /** Answers the next matching requests with this status instead. */
   fail(times: number, status: number, matches?: (request: SeenRequest) => boolean): void;
+  /** Nothing is created in this namespace any more. */
+  terminate(namespace: string): void;
   /** No rights for matching requests until lifted. @returns lift */
   forbid(matches: (request: SeenRequest) => boolean): () => void;
   /** Called before a matching write is handled, once: for races. */
@@ -79,6 +81,7 @@ export async function startKubeApi(): Promise<KubeApi> {
   const seen: SeenRequest[] = [];
   const failures: { left: number; status: number; matches: (request: SeenRequest) => boolean }[] = [];
   const forbidden = new Set<(request: SeenRequest) => boolean>();
+  const ending = new Set<string>();
   const races: { matches: (request: SeenRequest) => boolean; action: () => void }[] = [];
   const waiting = new Set<() => void>();
   let version = 1000;
@@ -102,7 +105,12 @@ export async function startKubeApi(): Promise<KubeApi> {
       failure.left--;
       return send(response, failure.status, refusal(failure.status, "InternalError"));
     }
-    if ([...forbidden].some((matches) => matches(one))) return send(response, 403, refusal(403, "Forbidden"));
+    if ([...forbidden].some((matches) => matches(one)))
+      return send(
+        response,
+        403,
+        refusal(403, "Forbidden", 'Forbidden (test): User "test" cannot get resource "things"'),
+      );
     const target = readCollection(url.pathname);
     if (!target) return send(response, 404, refusal(404, "NotFound"));
     const race = method === "GET" ? -1 : races.findIndex(({ matches }) => matches(one));
@@ -171,6 +179,10 @@ export async function startKubeApi(): Promise<KubeApi> {
     if (method === "POST" && target.name === undefined) {
       const made = JSON.parse(body) as StoredObject;
       if (made.metadata.namespace !== target.namespace) return [400, refusal(400, "BadRequest")];
+      if (ending.has(target.namespace ?? "")) {
+        const why = `unable to create new content in namespace ${target.namespace} because it is being terminated`;
+        return [403, refusal(403, "Forbidden", `${target.collection} "x" is forbidden: ${why}`)];
+      }
       if (store.has(`${target.namespace ?? ""}/${made.metadata.name}`)) return [409, refusal(409, "AlreadyExists")];
       return [201, write(target.collection, made)];
     }
@@ -320,6 +332,7 @@ export async function startKubeApi(): Promise<KubeApi> {
     fail(times, status, matches = () => true) {
       failures.push({ left: times, status, matches });
     },
+    terminate: (namespace) => void ending.add(namespace),
     forbid(matches) {
       forbidden.add(matches);
       return () => forbidden.delete(matches);

@@ -44,8 +44,8 @@ export function readCollection(path: string): KubeCollection | undefined {
 }
 
 /** The Status object of a refusal. */
-export function refusal(code: number, reason: string): object {
-  return { kind: "Status", apiVersion: "v1", status: "Failure", message: `${reason} (test)`, reason, code };
+export function refusal(code: number, reason: string, message = `${reason} (test)`): object {
+  return { kind: "Status", apiVersion: "v1", status: "Failure", message, reason, code };
 }
 
 /** RFC 7396. */

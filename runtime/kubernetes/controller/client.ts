@@ -16,7 +16,7 @@ import { type Dispatcher, request } from "undici";
 
 import { attempting, errorText, GatewayError } from "../../shared/errors.ts";
 import { findTokenFile, usualFiles } from "./kubeconfig.ts";
-import { type KubeClient, KubeError, type KubeRequest, rightAsked } from "./kube-client.ts";
+import { type KubeClient, KubeError, type KubeRequest, NAMESPACE_ENDS, rightAsked } from "./kube-client.ts";
 import { readWhole } from "../../shared/http/pieces.ts";
 import { type Members, isRecord } from "../../shared/is-record.ts";
 
@@ -202,11 +202,14 @@ async function refusal(answer: Dispatcher.ResponseData, asked: KubeRequest): Pro
   }
   const detail = typeof status["message"] === "string" ? status["message"] : `status ${answer.statusCode}`;
   const seconds = Number(answer.headers["retry-after"]);
+  // 403 is also said of namespaces that are being deleted, of quotas and by admission; a Role changes none of these.
+  const lacksRight = answer.statusCode === 403 && / cannot \w+ resource "/.test(detail);
+  const isEnding = detail.endsWith("because it is being terminated");
   return new KubeError(`Cannot ${asked.method} ${asked.path}: ${detail}`, {
     status: answer.statusCode,
-    reason: typeof status["reason"] === "string" ? status["reason"] : "",
+    reason: isEnding ? NAMESPACE_ENDS : typeof status["reason"] === "string" ? status["reason"] : "",
     retryAfterMs: Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined,
-    right: answer.statusCode === 403 ? rightAsked(asked) : undefined,
+    right: lacksRight ? rightAsked(asked) : undefined,
   });
 }
 

@@ -3,7 +3,15 @@ import { sha256 } from "../../shared/canonical-json.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Clock } from "../../shared/clock.ts";
-import { collectionPath, isStatus, type KubeClient, missingRight, objectPath } from "./kube-client.ts";
+import {
+  collectionPath,
+  isStatus,
+  type KubeClient,
+  KubeError,
+  missingRight,
+  NAMESPACE_ENDS,
+  objectPath,
+} from "./kube-client.ts";
 import { type Ingress, keyOf, namespaceOf } from "../translate/objects.ts";
 import { type DraftProblem, problemText } from "../translate/ingress-problem.ts";
 
@@ -54,6 +62,8 @@ export function createEventWriter({ client, clock, log }: EventOptions): EventWr
         for (const note of notes) await write(ingress, note);
         written.set(uid, { text, served });
       } catch (error) {
+        // Events go with their namespace.
+        if (error instanceof KubeError && error.reason === NAMESPACE_ENDS) return;
         // The next translation tells it again.
         log.warn({ ingress: keyOf(ingress), reason: errorText(error), ...missingRight(error) }, "event not written");
       }

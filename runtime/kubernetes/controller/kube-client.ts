@@ -24,6 +24,9 @@ export interface KubeClient {
   close(): Promise<void>;
 }
 
+/** `reason` of what is not created because its namespace is being deleted. */
+export const NAMESPACE_ENDS = "NamespaceTerminating";
+
 /** The API server said no. */
 export class KubeError extends GatewayError {
   readonly status: number;
@@ -31,7 +34,7 @@ export class KubeError extends GatewayError {
   readonly reason: string;
   /** The server asks to wait this long. */
   readonly retryAfterMs: number | undefined;
-  /** What is missing where it said 403, as Roles have it: "update ingresses/status". Without names of objects. */
+  /** What is missing by its Roles where it said 403, as they have it: "update ingresses/status". Without names of objects. */
   readonly right: string | undefined;
 
   constructor(

@@ -102,13 +102,14 @@ interface Started {
 }
 
 /** As a pod of the cluster, or (`https://…`) anywhere else. */
-async function startGateway(issuer: string): Promise<Started> {
+async function startGateway(issuer: string, jwks?: string): Promise<Started> {
   const pod = await cluster.pod(ACCOUNT, await cluster.token(ACCOUNT));
   const isInPod = issuer.startsWith("kubernetes:");
   const port = await freePort();
   const origin = `http://localhost:${port}`;
   const folder = await mkdtemp(join(cluster.directory, "gateway-"));
   const claims = { sub: ["system:serviceaccount:shop:agent"] };
+  const from = { issuer, ...(jwks !== undefined && { jwks }) };
   await writeFile(
     join(folder, "gateway.yaml"),
     stringify({
@@ -119,10 +120,10 @@ async function startGateway(issuer: string): Promise<Started> {
       development: true,
       shared_secret: TEST_SHARED_SECRET,
       storage_url: "memory:",
-      owners: { team: { publish_workloads: { job: { issuer, audience: PUBLISHING, claims } } } },
+      owners: { team: { publish_workloads: { job: { ...from, audience: PUBLISHING, claims } } } },
       identity_issuers: {
         cluster: {
-          issuer,
+          ...from,
           uses: ["workload"],
           replay: "allowed",
           workload_rules: { agent: { claims, resources: [origin], groups: ["agents"] } },
@@ -161,13 +162,19 @@ async function allowDiscovery(): Promise<void> {
   });
 }
 
-describe.each([
-  ["in a pod, with issuer kubernetes:///", () => "kubernetes:///"],
-  ["elsewhere, with the cluster's issuer and its discovery", () => cluster.server],
-])("a gateway %s", (_, issuer) => {
+describe.each<[string, () => Promise<Started>]>([
+  ["in a pod, with issuer kubernetes:///", () => startGateway("kubernetes:///")],
+  [
+    "elsewhere, with the cluster's issuer and its discovery",
+    () => allowDiscovery().then(() => startGateway(cluster.server)),
+  ],
+  [
+    "elsewhere, with the cluster's keys in its file",
+    async () => startGateway(cluster.server, await cluster.kubectl("get", "--raw", "/openid/v1/jwks")),
+  ],
+])("a gateway %s", (_, startIt) => {
   test("lets in the service account of its rule, by a token for its origin alone", async () => {
-    await allowDiscovery();
-    const { origin, process: running } = await startGateway(issuer());
+    const { origin, process: running } = await startIt();
     const ask = async (token: string): Promise<number> => {
       const headers = { authorization: `Bearer ${token}`, accept: "application/json" };
       return (await fetch(`${origin}/`, { headers })).status;
@@ -178,8 +185,7 @@ describe.each([
   });
 
   test("lets it publish for its owner, with a token for that alone", async () => {
-    await allowDiscovery();
-    const { adminOrigin, process: running } = await startGateway(issuer());
+    const { adminOrigin, process: running } = await startIt();
     const mint = (token: string) => {
       const headers = { "content-type": "application/json" };
       const body = JSON.stringify({ owner: "team", lifetime: "1m" });

@@ -224,6 +224,20 @@ describe("startController()", () => {
     expect(statusOf(api, "web")).toEqual([{ ip: "203.0.113.7" }]);
   });
 
+  test("reports no problem of its own when a namespace is deleted and takes no Events any more", async () => {
+    const api = await startApi(service("web"), bad);
+    api.terminate("shop");
+    const lines: string[] = [];
+    const { round } = await control(api, keepingPublisher().publisher, {
+      log: createLog({ destination: { write: (line) => void lines.push(line) } }),
+    });
+
+    await round(({ outcome }) => outcome === "published");
+
+    expect(lines.join("")).toContain("ingress has a problem");
+    expect(lines.join("")).not.toContain("event not written");
+  });
+
   test("tries again when somebody else wrote the Ingress at the same time (409)", async () => {
     const api = await startApi(service("web"), web);
     api.beforeNextWrite(
