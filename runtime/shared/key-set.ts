@@ -12,6 +12,9 @@ import { createPublicKey } from "node:crypto";
 import type { JSONWebKeySet, JWK } from "jose";
 import { isRecord } from "./is-record.ts";
 
+/** `Accept` for key sets, and for metadata. The API server of Kubernetes responds with 406 without the type of RFC 7517. */
+export const KEY_SET_TYPES = "application/json, application/jwk-set+json";
+
 /** Signatures we verify (RFC 7518 §3.1, RFC 8037): asymmetric ones only. */
 export const SIGNING_ALGORITHMS: readonly string[] = ["ES256", "ES384", "EdDSA", "PS256", "RS256"];
 

@@ -14,7 +14,7 @@ import { METADATA_BYTES, type FetchTarget, type SafeFetch } from "../../http/fet
 import { steadyClock, type Clock } from "../../shared/clock.ts";
 import { createCooldowns } from "../../shared/cooldown.ts";
 import { isRecord } from "../../shared/is-record.ts";
-import { parseKeySet } from "../../shared/key-set.ts";
+import { KEY_SET_TYPES, parseKeySet } from "../../shared/key-set.ts";
 import type { Log } from "../../shared/log.ts";
 import { verifyCompactJws, type FindKey } from "./compact-jws.ts";
 import { createKubernetesIssuer, type KubernetesIssuer, type ReadKeySet } from "./kubernetes-issuer.ts";
@@ -206,7 +206,7 @@ async function readJson(
   target: FetchTarget,
   maxBytes: number,
 ): Promise<{ readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: string }> {
-  const answer = await fetch({ url, target, maxBytes, timeoutMs: TIMEOUT_MS });
+  const answer = await fetch({ url, target, headers: { accept: KEY_SET_TYPES }, maxBytes, timeoutMs: TIMEOUT_MS });
   if (!answer.ok) return { ok: false, problem: `${answer.reason}: ${answer.detail}` };
   const { host } = new URL(url);
   if (answer.status !== 200) return { ok: false, problem: `${host} answered ${answer.status}` };

@@ -15,7 +15,7 @@ import type { KubeConfig } from "@kubernetes/client-node";
 import { type Dispatcher, request } from "undici";
 
 import { attempting, errorText, GatewayError } from "../../shared/errors.ts";
-import { findTokenFile, usualFiles } from "./kubeconfig.ts";
+import { findTokenFile, mountedTokenFile, usualFiles } from "./kubeconfig.ts";
 import { type KubeClient, KubeError, type KubeRequest, NAMESPACE_ENDS, rightAsked } from "./kube-client.ts";
 import { readWhole } from "../../shared/http/pieces.ts";
 import { type Members, isRecord } from "../../shared/is-record.ts";
@@ -53,9 +53,11 @@ export async function createKubeClient(options: ClientOptions = {}): Promise<Kub
     else config.loadFromDefault();
   });
   const files = text !== undefined ? [] : file !== undefined ? [file] : usualFiles();
-  const tokenFile = await attempting("kube.config", "Cannot read the kubeconfig", () =>
-    findTokenFile(files, config.getCurrentUser()?.name ?? ""),
+  const user = config.getCurrentUser();
+  const named = await attempting("kube.config", "Cannot read the kubeconfig", () =>
+    findTokenFile(files, user?.name ?? ""),
   );
+  const tokenFile = named ?? mountedTokenFile(user?.authProvider);
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) throw new GatewayError("kube.config", "Cannot reach a cluster: the kubeconfig names none");
   const base = server.replace(/\/$/, "");

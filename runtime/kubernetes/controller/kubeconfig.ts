@@ -1,4 +1,4 @@
-/** `tokenFile` of a kubeconfig, which the client's library passes over. */
+/** Files with tokens: `tokenFile` of a kubeconfig, which the client's library ignores, and that of a pod, which it caches for a minute. */
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
@@ -31,4 +31,11 @@ export async function findTokenFile(files: readonly string[], user: string): Pro
     return typeof path === "string" && path !== "" ? resolve(dirname(file), path) : undefined;
   }
   return undefined;
+}
+
+/** @param provider of the user, as the library has it. @returns the file with the token of the pod's service account */
+export function mountedTokenFile(provider: unknown): string | undefined {
+  const config = isRecord(provider) && provider["name"] === "tokenFile" ? provider["config"] : undefined;
+  const path = isRecord(config) ? config["tokenFile"] : undefined;
+  return typeof path === "string" ? path : undefined;
 }

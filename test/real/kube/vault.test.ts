@@ -150,7 +150,7 @@ test("a gateway that runs keeps the last value when its role goes, its log has t
   const status = async (): Promise<string> =>
     (await fetch(`${gateway.adminOrigin}/status`, { headers: { authorization: `Bearer ${VALUE}` } })).text();
   try {
-    expect(JSON.parse(await status())).toMatchObject({ vault: { reachable: true } });
+    expect(JSON.parse(await status())).toMatchObject({ bundle: { vault: { reachable: true } } });
     await bao.root("DELETE", "auth/kubernetes/role/gateway");
     const { data } = await bao.root<{ data: { keys: readonly string[] } }>("LIST", "auth/token/accessors");
     for (const accessor of data.keys) {
@@ -164,7 +164,9 @@ test("a gateway that runs keeps the last value when its role goes, its log has t
     }
     await expect.poll(() => gateway.log()).toMatch(/the role \\"gateway\\" .*it says/);
     await bao.root("POST", "auth/kubernetes/role/gateway", role.data);
-    await expect.poll(async () => JSON.parse(await status()) as unknown).toMatchObject({ vault: { reachable: true } });
+    await expect
+      .poll(async () => JSON.parse(await status()) as unknown)
+      .toMatchObject({ bundle: { vault: { reachable: true } } });
   } finally {
     await gateway.close();
   }

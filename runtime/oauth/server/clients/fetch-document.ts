@@ -2,6 +2,7 @@
 import { CLIENT_DOCUMENT_BYTES, type SafeFetch } from "../../../http/fetch/safe-fetch.ts";
 import type { FetchDocument, FetchedDocument } from "./remote-document.ts";
 import { parseForeignJson } from "../../../shared/json/foreign-json.ts";
+import { KEY_SET_TYPES } from "../../../shared/key-set.ts";
 
 /**
  * @see OAuth Client ID Metadata Document (draft-ietf-oauth-client-id-metadata-document) §4: only 200, JSON, no redirects, at most 5 KiB, public addresses
@@ -12,6 +13,7 @@ export function createFetchDocument(deps: { readonly fetch: SafeFetch }): FetchD
       url,
       // Never private, also when the host is listed by its exact name: these documents are for the whole internet.
       target: { kind: "listed", domains, private: "never" },
+      headers: { accept: KEY_SET_TYPES },
       maxBytes: CLIENT_DOCUMENT_BYTES,
     });
     if (!answer.ok) {

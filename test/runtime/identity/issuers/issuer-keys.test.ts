@@ -239,6 +239,17 @@ describe("addresses of keys", () => {
     return origin;
   }
 
+  test("are asked for by their own media type as well, without which an API server of Kubernetes answers 406", async () => {
+    const issuer: string = await serve((request, response) => {
+      const isMetadata = request.url === "/.well-known/openid-configuration";
+      const type = isMetadata ? "application/json" : "application/jwk-set+json";
+      if (request.headers.accept?.split(/, */).includes(type) !== true) return response.writeHead(406).end();
+      return response.end(JSON.stringify(isMetadata ? { issuer, jwks_uri: `${issuer}/keys` } : { keys: [one.jwk] }));
+    });
+    expect((await verifyAt(issuer)).result).toMatchObject({ ok: true });
+    expect((await verifyAt(issuer, { kind: "url", url: `${issuer}/keys` })).result).toMatchObject({ ok: true });
+  });
+
   test("on the issuer's own origin are asked, though it is on this machine", async () => {
     const issuer = await naming((origin) => `${origin}/keys`);
     expect((await verifyAt(issuer)).result.ok).toBe(true);

@@ -117,13 +117,19 @@ test.each([
   expect(rightAsked({ method, path, query })).toBe(right);
 });
 
-test("a kubeconfig's tokenFile is read beside it, again for each request", async () => {
+test.each([
+  ["a kubeconfig's tokenFile is read beside it, again for each request", () => ({ tokenFile: "token" })],
+  [
+    "a pod's token is read again for each request",
+    (folder: string) => ({ "auth-provider": { name: "tokenFile", config: { tokenFile: join(folder, "token") } } }),
+  ],
+])("%s", async (_, userIn) => {
   const api = await startKubeApi();
   closers.push(() => api.close());
   const folder = await mkdtemp(join(tmpdir(), "kubeconfig-"));
   closers.push(() => rm(folder, { recursive: true }));
   const config = JSON.parse(api.kubeconfig) as { users: object[] };
-  const users = [{ name: "test", user: { tokenFile: "token" } }];
+  const users = [{ name: "test", user: userIn(folder) }];
   await writeFile(join(folder, "config"), JSON.stringify({ ...config, users }));
   await writeFile(join(folder, "token"), "old\n");
   const client = await createKubeClient({ kubeconfigFile: join(folder, "config") });

@@ -34,7 +34,12 @@ describe("createFetchDocument()", () => {
     const { asked, read } = fetching(answered({}));
     expect(await read()).toEqual({ ok: true, document: { a: 1 } });
     expect(asked).toEqual([
-      { url: URL, target: { kind: "listed", domains: [], private: "never" }, maxBytes: 5 * 1024 },
+      {
+        url: URL,
+        target: { kind: "listed", domains: [], private: "never" },
+        headers: { accept: "application/json, application/jwk-set+json" },
+        maxBytes: 5 * 1024,
+      },
     ]);
   });
 
