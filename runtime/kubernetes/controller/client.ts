@@ -16,7 +16,14 @@ import { type Dispatcher, request } from "undici";
 
 import { attempting, errorText, GatewayError } from "../../shared/errors.ts";
 import { findTokenFile, mountedTokenFile, usualFiles } from "./kubeconfig.ts";
-import { type KubeClient, KubeError, type KubeRequest, NAMESPACE_ENDS, rightAsked } from "./kube-client.ts";
+import {
+  type KubeClient,
+  KubeError,
+  type KubeRequest,
+  NAMESPACE_ENDS,
+  rightAsked,
+  SilentWatch,
+} from "./kube-client.ts";
 import { readWhole } from "../../shared/http/pieces.ts";
 import { type Members, isRecord } from "../../shared/is-record.ts";
 
@@ -36,7 +43,7 @@ export interface ClientOptions {
 }
 
 const TIMEOUT_MS = 30_000;
-/** The server sends a bookmark each minute. */
+/** The server sends a bookmark each minute, unless the collection did not change since the server's start. */
 const SILENCE_MS = 90_000;
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 /** etcd's objects have at most 1.5 MiB; a line is one of them. */
@@ -81,7 +88,7 @@ export async function createKubeClient(options: ClientOptions = {}): Promise<Kub
         yield* lines(body, whole);
       } catch (error) {
         if (!isCoded(error, "UND_ERR_BODY_TIMEOUT")) throw lost(error);
-        throw new GatewayError("kube.unreachable", `Cannot watch ${asked.path}: no bookmark within ${silenceMs} ms`);
+        throw new SilentWatch(asked.path, silenceMs);
       }
     },
     async close() {

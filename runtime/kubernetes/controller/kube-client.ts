@@ -18,7 +18,7 @@ export interface KubeClient {
   /**
    * Lines of a watch, as they come; ends when the server ends it. `onOpen`: the server took it.
    *
-   * @throws KubeError, or GatewayError `kube.unreachable` also in the middle
+   * @throws KubeError, or GatewayError `kube.unreachable` also in the middle; SilentWatch
    */
   watch(request: Omit<KubeRequest, "method" | "body"> & { readonly onOpen?: () => void }): AsyncIterable<string>;
   close(): Promise<void>;
@@ -46,6 +46,13 @@ export class KubeError extends GatewayError {
     this.reason = about.reason ?? "";
     this.retryAfterMs = about.retryAfterMs;
     this.right = about.right;
+  }
+}
+
+/** A watch got no byte for so long that it may be dead. */
+export class SilentWatch extends GatewayError {
+  constructor(path: string, silenceMs: number) {
+    super("kube.unreachable", `Cannot watch ${path}: no bookmark within ${silenceMs} ms`);
   }
 }
 

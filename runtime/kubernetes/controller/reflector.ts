@@ -13,7 +13,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { type Backoff, createBackoff } from "./backoff.ts";
-import { isStatus, type KubeClient, KubeError, missingRight } from "./kube-client.ts";
+import { isStatus, type KubeClient, KubeError, missingRight, SilentWatch } from "./kube-client.ts";
 import { withoutManagers } from "./status.ts";
 import { keyOf, type KubeObject } from "../translate/objects.ts";
 import { isRecord } from "../../shared/is-record.ts";
@@ -173,8 +173,8 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
         backoff.reset();
       }
     } catch (error) {
-      // Neither data nor end: the other side is gone and nobody told us. The version stays good.
-      if (!patience.aborted) throw error;
+      // Neither data nor end: the connection is dead, or nothing happens there. The version stays good, and the next watch shows which.
+      if (!patience.aborted && !(error instanceof SilentWatch)) throw error;
       log.debug({ path }, "watch fell silent, starting anew");
       return true;
     }

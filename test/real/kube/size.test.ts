@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { createKubeClient } from "../../../runtime/kubernetes/controller/client.ts";
-import { INGRESS_CLASSES_PATH } from "../../../runtime/kubernetes/controller/kube-client.ts";
+import { collectionPath } from "../../../runtime/kubernetes/controller/kube-client.ts";
 import { rendered } from "../../support/kube-example.ts";
 import { podOf } from "../../support/kube-pod.ts";
 import { ingress, service } from "../../support/kube-manifests.ts";
@@ -16,11 +16,10 @@ const INGRESSES = 1500;
 const AT_ONCE = 16;
 
 let cluster: Cluster;
-let firstLine: Promise<{ readonly text: string; readonly afterMs: number }>;
+let firstLine: Promise<{ readonly text: string; readonly afterMs: number } | Error>;
 beforeAll(async () => {
   cluster = await startCluster();
   await followReadme(cluster);
-  firstLine = watchClasses();
   const numbers = Array.from({ length: INGRESSES }, (_, index) => index).values();
   const work = async (): Promise<void> => {
     for (const number of numbers) {
@@ -31,13 +30,14 @@ beforeAll(async () => {
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
+  firstLine = watchServices().catch((error: unknown) => new Error("the watch failed", { cause: error }));
 });
 afterAll(() => cluster?.close());
 
-/** Nobody changes a class. */
-async function watchClasses(): Promise<{ readonly text: string; readonly afterMs: number }> {
+/** No Service changes from now on. */
+async function watchServices(): Promise<{ readonly text: string; readonly afterMs: number }> {
   const client = await createKubeClient({ kubeconfigFile: cluster.adminConfig });
-  const path = INGRESS_CLASSES_PATH;
+  const path = collectionPath("services");
   try {
     const list = await client.request<{ metadata: { resourceVersion: string } }>({ method: "GET", path });
     const { resourceVersion } = list.metadata;
@@ -73,7 +73,9 @@ test(`${INGRESSES} Ingresses are served and have their status, below the limit o
 });
 
 test("a watch on which nothing happens hears a bookmark before it counts as dead", async () => {
-  const { text, afterMs } = await firstLine;
+  const heard = await firstLine;
+  if (heard instanceof Error) throw heard;
+  const { text, afterMs } = heard;
   console.log(`the first bookmark came after ${Math.round(afterMs / 1000)} s`);
   expect(JSON.parse(text)).toMatchObject({ type: "BOOKMARK" });
 });

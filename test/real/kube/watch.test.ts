@@ -2,8 +2,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { createKubeClient } from "../../../runtime/kubernetes/controller/client.ts";
+import { INGRESS_CLASSES_PATH } from "../../../runtime/kubernetes/controller/kube-client.ts";
 import { createReflector } from "../../../runtime/kubernetes/controller/reflector.ts";
-import { silentLog } from "../../../runtime/shared/log.ts";
+import { createLog, silentLog } from "../../../runtime/shared/log.ts";
 import { ingress, service } from "../../support/kube-manifests.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 import { type ControllerCommand, type RunningController, startController } from "./controller.ts";
@@ -138,6 +139,38 @@ describe("watches", () => {
     await expect.poll(() => controller.hosts(), LONG).toEqual(["after-freeze.example.com", "first.example.com"]);
     await expect.poll(() => ready(controller), LONG).toEqual([]);
     await remove("after-freeze");
+  });
+
+  test("a watch without bookmarks, since nothing changed after the API server's start, is opened again without a warning", async () => {
+    const client = await createKubeClient({ kubeconfigFile: kubeconfig, silenceMs: 2000 });
+    const lines: string[] = [];
+    let opened = 0;
+    const reflector = createReflector({
+      client: {
+        ...client,
+        watch: (asked) => {
+          opened += 1;
+          return client.watch(asked);
+        },
+      },
+      path: INGRESS_CLASSES_PATH,
+      onChange: () => {},
+      log: createLog({ destination: { write: (line) => void lines.push(line) } }),
+    });
+    try {
+      await expect.poll(() => opened).toBeGreaterThan(3);
+      expect(lines).toEqual([]);
+      await cluster.apply({
+        apiVersion: "networking.k8s.io/v1",
+        kind: "IngressClass",
+        metadata: { name: "late" },
+        spec: { controller: "example.com/none" },
+      });
+      await expect.poll(() => [...reflector.items().keys()]).toContain("default/late");
+    } finally {
+      await reflector.close();
+      await client.close();
+    }
   });
 
   test("a frozen API server is also found by what a watch does not hear", async () => {

@@ -209,6 +209,30 @@ describe("createReflector()", () => {
     expect(names()).toEqual(["shop/one", "shop/two"]);
   });
 
+  test("a watch on which nothing happens is opened again without a warning, a pause and a problem", async () => {
+    const api = await startKubeApi();
+    closers.push(() => api.close());
+    api.apply(one);
+    const client = await createKubeClient({ kubeconfig: api.kubeconfig, silenceMs: 50 });
+    closers.push(() => client.close());
+    const lines: string[] = [];
+    const reflector = createReflector<Ingress>({
+      client,
+      path: collectionPath("ingresses"),
+      onChange: () => {},
+      log: createLog({ destination: { write: (line) => void lines.push(line) } }),
+      // A pause would last longer than the test.
+      backoff: createBackoff({ firstMs: 3_600_000, mostMs: 3_600_000 }),
+    });
+    closers.push(() => reflector.close());
+
+    await api.until(() => api.seen.filter((each) => !isList(each)).length === 3);
+
+    expect(lines).toEqual([]);
+    expect(reflector.problem()).toBeUndefined();
+    expect(lists(api)).toBe(1);
+  });
+
   test("starts anew when a watch falls silent without an end", async () => {
     const { api, holds } = await setup({ before: (api) => api.apply(one), watchSeconds: 0.05, graceMs: 100 });
     await holds("one");
