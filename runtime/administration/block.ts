@@ -7,7 +7,7 @@ import { BLOCK_KINDS, type Block, type BlockTarget } from "../policy/blocks.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
 import { isNamedByEmail } from "../shared/user-id.ts";
-import type { KindDeps, OwnScreen, ShownKind } from "./kind.ts";
+import { textField, timeField, type KindDeps, type OwnScreen, type ShownKind } from "./kind.ts";
 
 type Deps = Pick<KindDeps, "store" | "clock">;
 
@@ -30,36 +30,16 @@ export const BLOCK: ShownKind<Block, Deps> & { readonly screen: OwnScreen } = {
   wrong: "commands.block",
   needsReason: "Cannot read what to block: a reason must be given",
   fields: [
-    {
-      name: "kind",
-      type: "text",
-      values: BLOCK_KINDS,
-      doc: "What kind of thing is blocked",
-      value: ({ kind }) => kind,
-    },
-    {
-      name: "name",
-      type: "text",
-      doc: "User ID or email address, client ID, grant ID, route key or tool name",
-      value: ({ name }) => name,
-    },
-    {
-      name: "route",
-      type: "text",
-      doc: "Key of the only route on which a tool is blocked",
-      value: ({ route }) => route ?? "",
-    },
-    { name: "until", type: "time", doc: "End of the block", value: ({ until }) => until ?? "" },
-    { name: "reason", type: "text", doc: "The administrator's reason", value: ({ reason }) => reason },
-    { name: "since", type: "time", doc: "Start of the block", value: ({ since }) => since },
-    { name: "by", type: "text", doc: "The administrator", value: ({ by }) => by },
-    {
-      name: "email",
-      type: "text",
-      doc: "Email address of a blocked user",
-      value: ({ kind, name }, emails) =>
-        kind === "user" ? (isNamedByEmail(name) ? name : (emails.get(name) ?? "")) : "",
-    },
+    textField("kind", "What kind of thing is blocked", ({ kind }) => kind, BLOCK_KINDS),
+    textField("name", "User ID or email address, client ID, grant ID, route key or tool name", ({ name }) => name),
+    textField("route", "Key of the only route on which a tool is blocked", ({ route }) => route ?? ""),
+    timeField("until", "End of the block", ({ until }) => until ?? ""),
+    textField("reason", "The administrator's reason", ({ reason }) => reason),
+    timeField("since", "Start of the block", ({ since }) => since),
+    textField("by", "The administrator", ({ by }) => by),
+    textField("email", "Email address of a blocked user", ({ kind, name }, emails) =>
+      kind === "user" ? (isNamedByEmail(name) ? name : (emails.get(name) ?? "")) : "",
+    ),
   ],
   filters: ["kind"],
   table: {

@@ -9,7 +9,7 @@ import { html } from "../pages/html.ts";
 import { digestOf } from "../shared/canonical-json.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
 import type { StoredRecord } from "../store/store.ts";
-import { ending, type KindDeps, type Seen, type ShownKind } from "./kind.ts";
+import { textField, timeField, ending, type KindDeps, type Seen, type ShownKind } from "./kind.ts";
 
 export interface Client {
   readonly id: string;
@@ -42,24 +42,20 @@ export const CLIENT: ShownKind<Client, Pick<KindDeps, "store" | "revocations">, 
   doc: "OAuth clients that are registered here",
   none: "no client is registered",
   fields: [
-    { name: "client_id", type: "text", doc: "ID of the client", value: ({ id }) => id },
-    { name: "name", type: "text", doc: "Name, as the client calls itself", value: (client) => nameOf(client) },
-    { name: "issuer", type: "text", doc: "MCP host that it is for", value: ({ record }) => record?.value.issuer },
-    {
-      name: "made_by",
-      type: "text",
-      values: ["administrator", "itself"],
-      doc: "Who registered it",
-      value: ({ record }) => record && (record.value.preRegistered === true ? "administrator" : "itself"),
-    },
-    {
-      name: "grants",
-      type: "text",
-      doc: "Grant types that it can use, separated by blanks",
-      value: ({ record }) => record?.value.metadata.grant_types.join(" "),
-    },
-    { name: "made", type: "time", doc: "Time of the registration", value: ({ record }) => record?.value.issuedAt },
-    { name: "ends", type: "time", doc: "End of the registration", value: ({ record }) => record?.expiresAt ?? "" },
+    textField("client_id", "ID of the client", ({ id }) => id),
+    textField("name", "Name, as the client calls itself", (client) => nameOf(client)),
+    textField("issuer", "MCP host that it is for", ({ record }) => record?.value.issuer),
+    textField(
+      "made_by",
+      "Who registered it",
+      ({ record }) => record && (record.value.preRegistered === true ? "administrator" : "itself"),
+      ["administrator", "itself"],
+    ),
+    textField("grants", "Grant types that it can use, separated by blanks", ({ record }) =>
+      record?.value.metadata.grant_types.join(" "),
+    ),
+    timeField("made", "Time of the registration", ({ record }) => record?.value.issuedAt),
+    timeField("ends", "End of the registration", ({ record }) => record?.expiresAt ?? ""),
   ],
   filters: [],
   table: {

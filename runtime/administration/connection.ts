@@ -8,7 +8,7 @@ import {
 import { badge, consoleTime, emptyState, type Tone } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
-import { lastColumn, type KindDeps, type SeenOfUser, type ShownKind } from "./kind.ts";
+import { textField, timeField, lastColumn, type KindDeps, type SeenOfUser, type ShownKind } from "./kind.ts";
 
 const STATES: Readonly<Record<ConnectionState, readonly [Tone, string]>> = {
   connected: ["good", "connected"],
@@ -30,31 +30,20 @@ export const CONNECTION: ShownKind<Connection, Pick<KindDeps, "store" | "clock">
   doc: "Accounts of users at the upstreams of routes",
   none: "no account is connected",
   fields: [
-    { name: "id", type: "text", doc: "ID of the connection", value: ({ id }) => id },
-    { name: "user", type: "text", doc: "User ID", value: ({ userId }) => userId },
-    {
-      name: "email",
-      type: "text",
-      doc: "Email address of the user",
-      value: ({ userId }, emails) => emails.get(userId),
-    },
-    { name: "route", type: "text", doc: "Key of the route", value: ({ routeKey }) => routeKey },
-    { name: "server", type: "text", doc: "Host of the authorization server", value: ({ server }) => server },
-    {
-      name: "state",
-      type: "text",
-      values: ["connected", "expired", "ended"],
-      doc: "Whether there is a token that can be used; after `ended` the user has to connect again",
-      value: ({ state }) => state,
-    },
-    {
-      name: "scopes",
-      type: "text",
-      doc: "Scopes of the token, separated by blanks",
-      value: (of) => of.scopes.join(" "),
-    },
-    { name: "obtained", type: "time", doc: "Time of the server's last answer", value: ({ obtainedAt }) => obtainedAt },
-    { name: "ends", type: "time", doc: "End of the token, where the server named one", value: (of) => of.expiresAt },
+    textField("id", "ID of the connection", ({ id }) => id),
+    textField("user", "User ID", ({ userId }) => userId),
+    textField("email", "Email address of the user", ({ userId }, emails) => emails.get(userId)),
+    textField("route", "Key of the route", ({ routeKey }) => routeKey),
+    textField("server", "Host of the authorization server", ({ server }) => server),
+    textField(
+      "state",
+      "Whether there is a token that can be used; after `ended` the user has to connect again",
+      ({ state }) => state,
+      ["connected", "expired", "ended"],
+    ),
+    textField("scopes", "Scopes of the token, separated by blanks", (of) => of.scopes.join(" ")),
+    timeField("obtained", "Time of the server's last answer", ({ obtainedAt }) => obtainedAt),
+    timeField("ends", "End of the token, where the server named one", (of) => of.expiresAt),
   ],
   filters: ["user"],
   table: {

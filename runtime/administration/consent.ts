@@ -4,7 +4,7 @@ import { consoleTime } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { digestOf } from "../shared/canonical-json.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
-import { ending, lastColumn, type KindDeps, type ShownKind } from "./kind.ts";
+import { textField, timeField, ending, lastColumn, type KindDeps, type ShownKind } from "./kind.ts";
 
 export const CONSENT: ShownKind<LivingConsent, Pick<KindDeps, "store">> = {
   name: "consent",
@@ -13,29 +13,14 @@ export const CONSENT: ShownKind<LivingConsent, Pick<KindDeps, "store">> = {
   doc: "Remembered consents, by which clients get access again without asking the user",
   none: "no consent is remembered",
   fields: [
-    { name: "id", type: "text", doc: "ID of the consent", value: ({ key }) => key },
-    {
-      name: "client",
-      type: "text",
-      doc: "Name of the client, as the client calls itself",
-      value: (of) => of.clientName,
-    },
-    { name: "client_id", type: "text", doc: "ID of the client", value: ({ clientId }) => clientId },
-    { name: "user", type: "text", doc: "User ID", value: ({ userId }) => userId },
-    {
-      name: "email",
-      type: "text",
-      doc: "Email address of the user",
-      value: ({ userId }, emails) => emails.get(userId),
-    },
-    {
-      name: "server",
-      type: "text",
-      doc: "Address of the MCP server, or of the host",
-      value: ({ audience }) => audience,
-    },
-    { name: "given", type: "time", doc: "Time of the consent", value: ({ grantedAt }) => grantedAt },
-    { name: "ends", type: "time", doc: "End of the consent", value: ({ expiresAt }) => expiresAt },
+    textField("id", "ID of the consent", ({ key }) => key),
+    textField("client", "Name of the client, as the client calls itself", (of) => of.clientName),
+    textField("client_id", "ID of the client", ({ clientId }) => clientId),
+    textField("user", "User ID", ({ userId }) => userId),
+    textField("email", "Email address of the user", ({ userId }, emails) => emails.get(userId)),
+    textField("server", "Address of the MCP server, or of the host", ({ audience }) => audience),
+    timeField("given", "Time of the consent", ({ grantedAt }) => grantedAt),
+    timeField("ends", "End of the consent", ({ expiresAt }) => expiresAt),
   ],
   filters: ["user"],
   table: {

@@ -4,7 +4,7 @@ import { badge, consoleTime, emptyState } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { digestOf } from "../shared/canonical-json.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
-import { ending, LAST_COLUMN, type Action, type KindDeps, type ShownKind } from "./kind.ts";
+import { textField, timeField, ending, LAST_COLUMN, type Action, type KindDeps, type ShownKind } from "./kind.ts";
 
 type Deps = Pick<KindDeps, "store" | "clock" | "revocations">;
 
@@ -17,39 +17,22 @@ export const DEVICE: ShownKind<LivingDevice, Deps> = {
   doc: "Devices that users have registered",
   none: "no device is registered",
   fields: [
-    { name: "id", type: "text", doc: "ID of the device, for policies", value: ({ device }) => device.id },
-    { name: "user", type: "text", doc: "User ID", value: ({ device }) => device.userId },
-    {
-      name: "email",
-      type: "text",
-      doc: "Email address of the user",
-      value: ({ device }, emails) => emails.get(device.userId),
-    },
-    { name: "name", type: "text", doc: "Name, as the user calls it", value: ({ device }) => device.name },
-    {
-      name: "type",
-      type: "text",
-      values: ["any", "enclave_only"],
-      doc: "Whether its key is in the device itself",
-      value: ({ device }) => device.type,
-    },
-    {
-      name: "synced",
-      type: "text",
-      values: ["yes", "no"],
-      doc: "Whether its key may be on other devices of the same account",
-      value: ({ device }) => (device.isSynced ? "yes" : "no"),
-    },
-    {
-      name: "approved",
-      type: "text",
-      doc: "Time of an administrator's approval, or `no`",
-      value: ({ device }) => device.approvedAt ?? "no",
-    },
-    { name: "host", type: "text", doc: "Host name that its key is bound to", value: ({ device }) => device.rpId },
-    { name: "registered", type: "time", doc: "Time of the registration", value: ({ device }) => device.createdAt },
-    { name: "used", type: "time", doc: "Time of the last use", value: ({ device }) => device.usedAt },
-    { name: "ends", type: "time", doc: "End unless the user uses it", value: ({ expiresAt }) => expiresAt },
+    textField("id", "ID of the device, for policies", ({ device }) => device.id),
+    textField("user", "User ID", ({ device }) => device.userId),
+    textField("email", "Email address of the user", ({ device }, emails) => emails.get(device.userId)),
+    textField("name", "Name, as the user calls it", ({ device }) => device.name),
+    textField("type", "Whether its key is in the device itself", ({ device }) => device.type, ["any", "enclave_only"]),
+    textField(
+      "synced",
+      "Whether its key may be on other devices of the same account",
+      ({ device }) => (device.isSynced ? "yes" : "no"),
+      ["yes", "no"],
+    ),
+    textField("approved", "Time of an administrator's approval, or `no`", ({ device }) => device.approvedAt ?? "no"),
+    textField("host", "Host name that its key is bound to", ({ device }) => device.rpId),
+    timeField("registered", "Time of the registration", ({ device }) => device.createdAt),
+    timeField("used", "Time of the last use", ({ device }) => device.usedAt),
+    timeField("ends", "End unless the user uses it", ({ expiresAt }) => expiresAt),
   ],
   filters: ["user"],
   inTable: (a, b) => a.device.createdAt - b.device.createdAt,

@@ -6,7 +6,7 @@ import { consoleTime, emptyState } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { digestOf } from "../shared/canonical-json.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
-import { ending, lastColumn, type KindDeps, type SeenOfUser, type ShownKind } from "./kind.ts";
+import { textField, timeField, ending, lastColumn, type KindDeps, type SeenOfUser, type ShownKind } from "./kind.ts";
 
 export const GRANT: ShownKind<LivingGrant, Pick<KindDeps, "store" | "revocations" | "log">, SeenOfUser> = {
   name: "grant",
@@ -15,36 +15,20 @@ export const GRANT: ShownKind<LivingGrant, Pick<KindDeps, "store" | "revocations
   doc: "Access of OAuth clients that users have granted",
   none: "no client has access",
   fields: [
-    { name: "id", type: "text", doc: "ID of the grant; it opens nothing", value: ({ id }) => id },
-    {
-      name: "client",
-      type: "text",
-      doc: "Name of the client, as the client calls itself",
-      value: (of) => of.clientName,
-    },
-    { name: "client_id", type: "text", doc: "ID of the client", value: ({ clientId }) => clientId },
-    { name: "user", type: "text", doc: "User ID", value: ({ userId }) => userId },
-    {
-      name: "email",
-      type: "text",
-      doc: "Email address of the user",
-      value: ({ userId }, emails) => emails.get(userId),
-    },
-    {
-      name: "server",
-      type: "text",
-      doc: "Address of the MCP server, or of the host",
-      value: ({ audience }) => audience,
-    },
-    {
-      name: "issuer",
-      type: "text",
-      doc: "Issuer whose assertion allowed it, instead of the user's consent",
-      value: ({ assertedBy }) => assertedBy?.name,
-    },
-    { name: "began", type: "time", doc: "Time of the consent", value: ({ createdAt }) => createdAt },
-    { name: "ends", type: "time", doc: "End unless the client uses it", value: ({ expiresAt }) => expiresAt },
-    { name: "ends_for_good", type: "time", doc: "End that no use puts off", value: ({ endsAt }) => endsAt },
+    textField("id", "ID of the grant; it opens nothing", ({ id }) => id),
+    textField("client", "Name of the client, as the client calls itself", (of) => of.clientName),
+    textField("client_id", "ID of the client", ({ clientId }) => clientId),
+    textField("user", "User ID", ({ userId }) => userId),
+    textField("email", "Email address of the user", ({ userId }, emails) => emails.get(userId)),
+    textField("server", "Address of the MCP server, or of the host", ({ audience }) => audience),
+    textField(
+      "issuer",
+      "Issuer whose assertion allowed it, instead of the user's consent",
+      ({ assertedBy }) => assertedBy?.name,
+    ),
+    timeField("began", "Time of the consent", ({ createdAt }) => createdAt),
+    timeField("ends", "End unless the client uses it", ({ expiresAt }) => expiresAt),
+    timeField("ends_for_good", "End that no use puts off", ({ endsAt }) => endsAt),
   ],
   filters: ["user", "client_id"],
   table: {

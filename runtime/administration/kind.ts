@@ -38,6 +38,19 @@ export interface Field<T> {
   value(thing: T, emails: Emails): string | number | undefined;
 }
 
+export function textField<T>(
+  name: string,
+  doc: string,
+  value: Field<T>["value"],
+  values?: readonly string[],
+): Field<T> {
+  return { name, doc, type: "text", value, ...(values && { values }) };
+}
+
+export function timeField<T>(name: string, doc: string, value: Field<T>["value"]): Field<T> {
+  return { name, doc, type: "time", value };
+}
+
 /** What a page of the console knows besides the objects. */
 export interface Seen {
   readonly emails: Emails;

@@ -3,7 +3,7 @@ import { findWaitingCall, pageWaitingCalls, type WaitingCall } from "../approval
 import { badge, consoleTime, emptyState } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
-import type { KindDeps, ShownKind } from "./kind.ts";
+import { textField, timeField, type KindDeps, type ShownKind } from "./kind.ts";
 
 /** What the list of the console also knows. */
 interface SeenByApprover {
@@ -18,22 +18,19 @@ export const PENDING_CALL: ShownKind<WaitingCall, Pick<KindDeps, "store">, SeenB
   doc: "Tool calls that wait for an approval, also of callers whose access has ended since",
   none: "no call waits for an approval",
   fields: [
-    { name: "id", type: "text", doc: "ID of the approval", value: ({ id }) => id },
-    { name: "tool", type: "text", doc: "Name of the tool", value: ({ value }) => value.tool },
-    { name: "route", type: "text", doc: "Key of the route", value: ({ value }) => value.routeKey },
-    { name: "server", type: "text", doc: "Address of the MCP server", value: ({ value }) => value.server },
-    { name: "user", type: "text", doc: "User ID of the caller", value: ({ value }) => value.userId },
-    { name: "email", type: "text", doc: "Email address of the caller", value: ({ value }) => value.userEmail },
-    { name: "client", type: "text", doc: "Name of the client", value: ({ value }) => value.clientName },
-    { name: "client_id", type: "text", doc: "ID of the client", value: ({ value }) => value.clientId },
-    {
-      name: "approvers",
-      type: "text",
-      doc: "Groups of those who can approve it: one of each list in parentheses",
-      value: ({ value }) => value.approvers.map((groups) => `(${groups.join(" or ")})`).join(" and "),
-    },
-    { name: "asked", type: "time", doc: "Time of the call", value: ({ value }) => value.askedAt },
-    { name: "ends", type: "time", doc: "End of the wait", value: ({ expiresAt }) => expiresAt },
+    textField("id", "ID of the approval", ({ id }) => id),
+    textField("tool", "Name of the tool", ({ value }) => value.tool),
+    textField("route", "Key of the route", ({ value }) => value.routeKey),
+    textField("server", "Address of the MCP server", ({ value }) => value.server),
+    textField("user", "User ID of the caller", ({ value }) => value.userId),
+    textField("email", "Email address of the caller", ({ value }) => value.userEmail),
+    textField("client", "Name of the client", ({ value }) => value.clientName),
+    textField("client_id", "ID of the client", ({ value }) => value.clientId),
+    textField("approvers", "Groups of those who can approve it: one of each list in parentheses", ({ value }) =>
+      value.approvers.map((groups) => `(${groups.join(" or ")})`).join(" and "),
+    ),
+    timeField("asked", "Time of the call", ({ value }) => value.askedAt),
+    timeField("ends", "End of the wait", ({ expiresAt }) => expiresAt),
   ],
   filters: ["user"],
   table: {

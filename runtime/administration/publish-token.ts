@@ -2,7 +2,7 @@
 import { consoleTime, emptyState } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
-import { ending, lastColumn, type KindDeps, type ShownKind } from "./kind.ts";
+import { textField, timeField, ending, lastColumn, type KindDeps, type ShownKind } from "./kind.ts";
 import type { PublishToken } from "./publish-tokens.ts";
 
 export const PUBLISH_TOKEN: ShownKind<PublishToken, Pick<KindDeps, "publishTokens">> = {
@@ -12,9 +12,9 @@ export const PUBLISH_TOKEN: ShownKind<PublishToken, Pick<KindDeps, "publishToken
   doc: "Publish tokens for minutes, each minted for a run that publishes",
   none: "no run has a publish token",
   fields: [
-    { name: "id", type: "text", doc: "ID of the token; it opens nothing", value: ({ id }) => id },
-    { name: "owner", type: "text", doc: "The owner that it publishes for", value: ({ owner }) => owner },
-    { name: "ends", type: "time", doc: "End unless the run renews it", value: ({ expiresAt }) => expiresAt },
+    textField("id", "ID of the token; it opens nothing", ({ id }) => id),
+    textField("owner", "The owner that it publishes for", ({ owner }) => owner),
+    timeField("ends", "End unless the run renews it", ({ expiresAt }) => expiresAt),
   ],
   filters: [],
   table: {

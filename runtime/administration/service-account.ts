@@ -8,7 +8,7 @@ import { digestOf } from "../shared/canonical-json.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
 import { serviceAccountUserId } from "../shared/user-id.ts";
 import type { StoredRecord } from "../store/store.ts";
-import { ending, lastColumn, type KindDeps, type Seen, type ShownKind } from "./kind.ts";
+import { textField, timeField, ending, lastColumn, type KindDeps, type Seen, type ShownKind } from "./kind.ts";
 
 type Account = StoredRecord<ServiceAccountRecord>;
 
@@ -26,18 +26,15 @@ export const SERVICE_ACCOUNT: ShownKind<Account, Pick<KindDeps, "store" | "revoc
   doc: "Service accounts, each a machine that an administrator made",
   none: "there is no service account",
   fields: [
-    { name: "id", type: "text", doc: "ID of the account", value: ({ key }) => key.slice(PREFIX.length) },
-    { name: "name", type: "text", doc: "Name; its user is `service-account:<name>`", value: ({ value }) => value.name },
-    { name: "email", type: "text", doc: "Email address, for policies", value: ({ value }) => value.email },
-    { name: "groups", type: "text", doc: "Groups, separated by blanks", value: ({ value }) => value.groups.join(" ") },
-    {
-      name: "good_for",
-      type: "text",
-      doc: "Address that its token is for, or its client",
-      value: ({ value }) => (value.clientId === undefined ? value.audience : `client ${value.clientId}`),
-    },
-    { name: "made", type: "time", doc: "Time of its creation", value: ({ value }) => value.createdAt },
-    { name: "ends", type: "time", doc: "End of its token", value: ({ expiresAt }) => expiresAt ?? "" },
+    textField("id", "ID of the account", ({ key }) => key.slice(PREFIX.length)),
+    textField("name", "Name; its user is `service-account:<name>`", ({ value }) => value.name),
+    textField("email", "Email address, for policies", ({ value }) => value.email),
+    textField("groups", "Groups, separated by blanks", ({ value }) => value.groups.join(" ")),
+    textField("good_for", "Address that its token is for, or its client", ({ value }) =>
+      value.clientId === undefined ? value.audience : `client ${value.clientId}`,
+    ),
+    timeField("made", "Time of its creation", ({ value }) => value.createdAt),
+    timeField("ends", "End of its token", ({ expiresAt }) => expiresAt ?? ""),
   ],
   filters: [],
   table: {

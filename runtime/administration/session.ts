@@ -3,7 +3,7 @@ import { endSession, findSession, pageSessions, type LivingSession } from "../id
 import { badge, consoleTime, emptyState } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
-import { ending, lastColumn, type KindDeps, type SeenOfUser, type ShownKind } from "./kind.ts";
+import { textField, timeField, ending, lastColumn, type KindDeps, type SeenOfUser, type ShownKind } from "./kind.ts";
 
 export const SESSION: ShownKind<LivingSession, Pick<KindDeps, "store" | "revocations">, SeenOfUser> = {
   name: "session",
@@ -12,16 +12,11 @@ export const SESSION: ShownKind<LivingSession, Pick<KindDeps, "store" | "revocat
   doc: "Browsers that are signed in",
   none: "nobody is signed in",
   fields: [
-    { name: "id", type: "text", doc: "ID of the session; it opens nothing", value: ({ id }) => id },
-    { name: "user", type: "text", doc: "User ID", value: ({ userId }) => userId },
-    {
-      name: "email",
-      type: "text",
-      doc: "Email address of the user",
-      value: ({ userId }, emails) => emails.get(userId),
-    },
-    { name: "began", type: "time", doc: "Time of the sign-in", value: ({ createdAt }) => createdAt },
-    { name: "ends", type: "time", doc: "End of the session", value: ({ expiresAt }) => expiresAt },
+    textField("id", "ID of the session; it opens nothing", ({ id }) => id),
+    textField("user", "User ID", ({ userId }) => userId),
+    textField("email", "Email address of the user", ({ userId }, emails) => emails.get(userId)),
+    timeField("began", "Time of the sign-in", ({ createdAt }) => createdAt),
+    timeField("ends", "End of the session", ({ expiresAt }) => expiresAt),
   ],
   filters: ["user"],
   table: {

@@ -1,6 +1,6 @@
 /** Drift: tools and other locked items that servers list otherwise than they were reviewed. The console compares them. */
 import { findDrift, pageDrift, type RouteDrift } from "../mcp/tool-locks/shared-drift.ts";
-import type { Kind, KindDeps } from "./kind.ts";
+import { textField, type Kind, type KindDeps } from "./kind.ts";
 
 const SHOWN = 50;
 
@@ -11,21 +11,15 @@ export const TOOL_DRIFT: Kind<RouteDrift, Pick<KindDeps, "store">> = {
   doc: "Routes whose servers list tools, or other locked items, otherwise than they were reviewed",
   none: "no locked item differs",
   fields: [
-    { name: "id", type: "text", doc: "ID of the route's drift", value: ({ id }) => id },
-    { name: "route", type: "text", doc: "Key of the route", value: ({ routeKey }) => routeKey },
-    { name: "changed", type: "text", doc: "Number of items that differ", value: ({ forAll }) => String(forAll.length) },
-    {
-      name: "changed_for_some",
-      type: "text",
-      doc: "Number of items that differ for some users only",
-      value: ({ forSome }) => String(forSome.length),
-    },
-    {
-      name: "items",
-      type: "text",
-      doc: "Their names, 50 at most",
-      value: ({ forAll, forSome }) => [...new Set([...forAll, ...forSome])].slice(0, SHOWN).join(", "),
-    },
+    textField("id", "ID of the route's drift", ({ id }) => id),
+    textField("route", "Key of the route", ({ routeKey }) => routeKey),
+    textField("changed", "Number of items that differ", ({ forAll }) => String(forAll.length)),
+    textField("changed_for_some", "Number of items that differ for some users only", ({ forSome }) =>
+      String(forSome.length),
+    ),
+    textField("items", "Their names, 50 at most", ({ forAll, forSome }) =>
+      [...new Set([...forAll, ...forSome])].slice(0, SHOWN).join(", "),
+    ),
   ],
   filters: [],
   idOf: ({ id }) => id,
