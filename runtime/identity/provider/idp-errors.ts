@@ -3,10 +3,12 @@ import * as openid from "openid-client";
 
 import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import { GatewayError, errorText } from "../../shared/errors.ts";
+import { isRecord } from "../../shared/is-record.ts";
 import {
   isPassingError,
   oauthErrorText,
   oauthRefusalText,
+  quoteAnswer,
   type OAuthErrorBody,
   type OAuthSettings,
 } from "../../shared/http/oauth-error.ts";
@@ -151,6 +153,15 @@ function isBadAnswer(code: string | undefined): boolean {
 /** The library wraps what our own fetch threw, and then says only that something went wrong. */
 export function detailOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
+  if (
+    error instanceof openid.ClientError &&
+    error.code === OTHER_ISSUER &&
+    isRecord(cause) &&
+    isRecord(cause["body"])
+  ) {
+    const { issuer } = cause["body"];
+    if (typeof issuer === "string") return `the provider's metadata have the issuer ${quoteAnswer(issuer, [])}`;
+  }
   if (cause instanceof Response) return `${errorText(error)} (status ${cause.status})`;
   return cause instanceof GatewayError ? cause.message : errorText(error);
 }

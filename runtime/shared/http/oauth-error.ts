@@ -111,6 +111,7 @@ export function settingToChange(
     return of.push === undefined
       ? "do not require pushed authorization requests (PAR) of this client at the server"
       : `set ${of.push}`;
+  if (/\bDPoP\b/i.test(description)) return "do not require DPoP of this client at the server";
   if (error === "invalid_redirect_uri" || /redirect[ _]?ur[il]/i.test(description))
     return `register ${of.redirectUri} at the server`;
   if (/trusted hosts?\b|host not trusted/i.test(description))

@@ -75,6 +75,23 @@ describe("a sign-in at a provider that does not accept the gateway", () => {
     expect(reasonOf("a sign-in failed")?.reason).toMatch(/\(status 404\); check idp_provider_url$/);
   });
 
+  test("because its address is another spelling of its issuer, which is named", async () => {
+    const fetch = createOperatorFetch();
+    const issuer = "https://login.example.com/realms/staff";
+    await start({
+      fetch: async (url, init) => {
+        const answer = await fetch(url, init);
+        return url.endsWith("/openid-configuration")
+          ? Response.json({ ...((await answer.json()) as object), issuer })
+          : answer;
+      },
+    });
+    expect((await bench.browser().open(`${APP}/`)).status).toBe(502);
+    expect(reasonOf("a sign-in failed")?.reason).toMatch(
+      new RegExp(`: the provider's metadata have the issuer "${issuer}"; check idp_provider_url$`),
+    );
+  });
+
   test("with a challenge, as RFC 6749 demands: the error in the body is read all the same", async () => {
     const body = { error: "invalid_client", error_description: "Invalid client or Invalid client credentials" };
     await start(answering(401, body, { "www-authenticate": 'Basic realm="provider"' }));

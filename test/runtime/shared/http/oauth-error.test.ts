@@ -86,6 +86,7 @@ describe("settingToChange()", () => {
       "Pushed Authorization Request is only allowed.",
       "pushed authorization requests",
     ],
+    ["Keycloak, DPoP", "invalid_request", "DPoP proof is missing", "do not require DPoP"],
     ["Keycloak, redirect URI", "invalid_grant", "Incorrect redirect_uri", "register REDIRECT"],
     ["registration, redirect URI", "invalid_redirect_uri", "", "register REDIRECT"],
     [
