@@ -26,7 +26,7 @@ import { isForAnother } from "./idp-tokens.ts";
 import { freshSignIn } from "./auth-time.ts";
 import type { GroupsResolver } from "./groups-resolver.ts";
 import { lacksOnlyName, lacksProfile, readProfile, withOthersLeftOut, type ProfileFacts } from "./provider-claims.ts";
-import { fitsNoKey, type ProviderKeys } from "./provider-keys.ts";
+import { fitsNoKey, hasSharedAlgorithm, type ProviderKeys } from "./provider-keys.ts";
 import { parseUserId, providerUserId, type UserId } from "../../shared/user-id.ts";
 
 /** What the token endpoint gave. */
@@ -130,6 +130,10 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
     try {
       await deps.keys.checkSignature(configuration, answer.id_token);
     } catch (error) {
+      if (hasSharedAlgorithm(error)) {
+        const message = "Cannot use an ID token: set an asymmetric algorithm for its signature at the provider (RS256)";
+        throw new GatewayError("idp.misconfigured", message);
+      }
       const code = fitsNoKey(error) && refuses(0, "") ? "idp.refused" : "idp.unavailable";
       throw new GatewayError(code, `Cannot check the signature of an ID token: ${detailOf(error)}`);
     }

@@ -138,3 +138,8 @@ function fetchOf(configuration: openid.Configuration): (url: string, init: Reque
 export function fitsNoKey(error: unknown): boolean {
   return error instanceof jose.errors.JWKSNoMatchingKey || error instanceof jose.errors.JWSSignatureVerificationFailed;
 }
+
+/** Anyone who can check its signature could have made it (HS256): only another algorithm at the provider helps. */
+export function hasSharedAlgorithm(error: unknown): boolean {
+  return error instanceof jose.errors.JOSEAlgNotAllowed;
+}

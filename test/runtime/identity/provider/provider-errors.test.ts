@@ -1,4 +1,5 @@
 /** Errors of the identity provider that only an operator can change: what the user reads, what the log says, and that no session ends. */
+import { decodeJwt, SignJWT } from "jose";
 import { afterEach, describe, expect, test } from "vitest";
 
 import { createOperatorFetch } from "../../../../runtime/http/fetch/operator-fetch.ts";
@@ -90,6 +91,22 @@ describe("a sign-in at a provider that does not accept the gateway", () => {
     expect(reasonOf("a sign-in failed")?.reason).toMatch(
       new RegExp(`: the provider's metadata have the issuer "${issuer}"; check idp_provider_url$`),
     );
+  });
+
+  test("because it signs ID tokens with the client's secret", async () => {
+    const fetch = createOperatorFetch();
+    await start({
+      fetch: async (url, init) => {
+        const answer = await fetch(url, init);
+        if (!url.endsWith("/token") && !url.endsWith("/openid-configuration")) return answer;
+        const body = (await answer.json()) as Record<string, unknown>;
+        if (typeof body["id_token"] !== "string")
+          return Response.json({ ...body, id_token_signing_alg_values_supported: ["HS256"] });
+        const signed = new SignJWT(decodeJwt(body["id_token"])).setProtectedHeader({ alg: "HS256" });
+        return Response.json({ ...body, id_token: await signed.sign(new TextEncoder().encode(CLIENT_SECRET)) });
+      },
+    });
+    expect(await misconfigured()).toMatch(/set an asymmetric algorithm for its signature at the provider/);
   });
 
   test("with a challenge, as RFC 6749 demands: the error in the body is read all the same", async () => {
