@@ -11,6 +11,7 @@ import type { SessionBinding } from "../mcp/mcp-sessions.ts";
 import { upstreamHeader, type UpstreamHeaders, type UpstreamReceiver } from "../upstreams/transport-types.ts";
 import type { UpstreamFailure } from "../features/connection/failure.ts";
 import type { RequestContext } from "./request-context.ts";
+import { EventIds } from "./answers/stream-end-id.ts";
 import { upstreamPath } from "./forwarding/upstream-path.ts";
 
 export interface StreamReceiver extends UpstreamReceiver {
@@ -18,7 +19,7 @@ export interface StreamReceiver extends UpstreamReceiver {
   refuseAnswer(why: string): void;
 }
 
-/** Stands before the receiver of an answer to GET, and reads event streams on their way. */
+/** Reads event streams that answer GET on their way to the receiver: addresses for messages, and identifiers of events. */
 export function announcementReader(
   addresses: MessageAddresses,
   context: RequestContext,
@@ -26,6 +27,7 @@ export function announcementReader(
   next: StreamReceiver,
 ): UpstreamReceiver {
   let events: EndpointEvents | undefined;
+  let ids: EventIds | undefined;
   const seal = (data: string): string | undefined => {
     const { prepared, principal } = context;
     const address = parseMessageAddress(data, upstream.origin + upstreamPath(context, upstream));
@@ -42,6 +44,7 @@ export function announcementReader(
           return;
         }
         events = new EndpointEvents(seal);
+        ids = new EventIds(context);
       }
       next.onHead(status, headers);
     },
@@ -53,7 +56,10 @@ export function announcementReader(
       const passed = events.push(chunk);
       if (passed === undefined)
         next.refuseAnswer(`an event "endpoint" whose address is not on ${upstream.origin}, where its stream is`);
-      else if (passed.length > 0) next.onData(passed);
+      else if (passed.length > 0) {
+        ids?.see(passed);
+        next.onData(passed);
+      }
     },
     // Behind an MCP answer nothing is passed on.
     onEnd: () => next.onEnd(),

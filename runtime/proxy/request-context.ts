@@ -51,6 +51,8 @@ export interface RequestContext {
   tasks: OpenedMessage | undefined;
   /** MCP server routes: the upstream's own session id, opened. */
   upstreamSession: string | undefined;
+  /** MCP server routes, streams of GET: see `EndedStream`. */
+  lastEventId: string | undefined;
   /** MCP server routes: the user's token for the upstream. */
   internalToken: InternalToken | undefined;
   /** The client says that it keeps trailers, which the upstream hears; never on MCP server routes. */
@@ -108,6 +110,7 @@ export function createRequestContext(
     approvalRetry: undefined,
     tasks: undefined,
     upstreamSession: undefined,
+    lastEventId: undefined,
     takesTrailers: false,
     internalToken: undefined,
     hopCount: undefined,

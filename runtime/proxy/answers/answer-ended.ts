@@ -9,6 +9,7 @@ import { upstreamHeader } from "../../upstreams/transport-types.ts";
 import type { AnswerHead } from "../forwarding/response-headers.ts";
 import type { RequestContext } from "../request-context.ts";
 import { answerWire } from "./answer-wire.ts";
+import { lastIdOf } from "./stream-end-id.ts";
 
 /**
  * Before the answer has begun.
@@ -45,7 +46,10 @@ export function endAnswer(
   const { exchange } = context;
   if (!exchange.started) return exchange.abort();
   const isStream = head?.isEventStream === true && head.length === undefined;
-  if (isStream) return exchange.end(why === "stopping" ? undefined : endedEvent(context, head));
+  if (isStream) {
+    const last = why === "access" ? undefined : lastEvent(context);
+    return exchange.end(last ?? (why === "stopping" ? undefined : endedEvent(context, head)));
+  }
   if (!isGrpc || why === "stopping") return exchange.abort();
   // A client may open a stream again with a new token.
   exchange.end(undefined, grpcTrailers(exchange, why === "expired" ? 401 : 403, endedParts(true)));
@@ -64,6 +68,12 @@ function endedEvent(context: RequestContext, { headers }: AnswerHead): Buffer | 
   operation?.see(Buffer.from(body));
   // An event may be half sent: with another name clients pass over it.
   return Buffer.from(`\nevent: ended\n\nevent: message\ndata: ${body}\n\n`);
+}
+
+/** Of an MCP stream of GET, which its client opens again: with another name than that of messages, and without data. */
+export function lastEvent(context: RequestContext): Buffer | undefined {
+  const id = lastIdOf(context);
+  return id === undefined ? undefined : Buffer.from(`\nevent: ended\nid: ${id}\n\n`);
 }
 
 /** Its answer is a stream without an end of its own. */

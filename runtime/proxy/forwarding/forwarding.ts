@@ -15,7 +15,7 @@ import { endBroken } from "../../http/end-broken.ts";
 import { grpcTrailers, isGrpcWebCall } from "../../http/grpc.ts";
 import { respondError } from "../../http/respond.ts";
 import type { MessageAddresses } from "../../mcp/message-address.ts";
-import { answerEnded, endAnswer, LISTEN, type StreamEnd } from "../answers/answer-ended.ts";
+import { answerEnded, endAnswer, lastEvent, LISTEN, type StreamEnd } from "../answers/answer-ended.ts";
 import { announcementReader } from "../announced-address.ts";
 import { taskReaderFor, type TaskDeps } from "../tasks/task-reader.ts";
 import { answerReaderFor } from "../lists/member-reader.ts";
@@ -263,7 +263,7 @@ export class Forwarding implements ListReceiver {
     if (exchange.started) {
       this.#admission.finish(0);
       // Silence for longer than it may last: an event stream has an end, not a break.
-      if (failure === "timeout" && this.#head?.isEventStream === true) exchange.end();
+      if (failure === "timeout" && this.#head?.isEventStream === true) exchange.end(lastEvent(this.#context));
       else exchange.abort();
       return;
     }

@@ -27,6 +27,7 @@ import { OMITTED, upstreamClaim } from "../../features/headers/upstream-claims.t
 import { addConfiguredHeaders } from "../../features/headers/apply-request.ts";
 import type { HopCounter } from "./hop-count.ts";
 import type { RequestContext } from "../request-context.ts";
+import { upstreamEventId } from "../answers/stream-end-id.ts";
 import { asksForTrailers } from "../../shared/http/trailers.ts";
 import { mayTrail } from "./trailers.ts";
 
@@ -121,7 +122,8 @@ function specialValue(
       return prepared.isMcpServer ? undefined : value;
     case "last-event-id":
       // Event stores of upstreams may be common to all users: only within a session that is known to be the caller's.
-      return prepared.isMcpServer && context.upstreamSession === undefined ? undefined : value;
+      if (!prepared.isMcpServer) return value;
+      return context.upstreamSession === undefined ? undefined : upstreamEventId(value);
     default:
       return value;
   }
