@@ -28,7 +28,7 @@ export function describeAssertion(build: () => Promise<Command>): void {
     await world?.close();
   });
 
-  test("the guide's program greets whom the gateway verifies", async () => {
+  test("the guide's program greets a user that the gateway verifies", async () => {
     const browser = createBrowser();
     let page = await browser.open(`${world.gateway.origin}/`);
     const choice = findLink(page, "alice@example.com");
@@ -36,7 +36,7 @@ export function describeAssertion(build: () => Promise<Command>): void {
     expect([page.status, page.text]).toEqual([200, expect.stringMatching(/^Hello alice@example\.com of \S/)]);
   });
 
-  test("the guide's program rejects everybody else", async () => {
+  test("the guide's program rejects all other requests", async () => {
     for (const assertion of await badAssertions(world.gateway.origin)) {
       const headers = assertion === undefined ? {} : { "x-gateway-assertion": assertion };
       expect((await fetch(origin, { headers })).status).toBe(401);

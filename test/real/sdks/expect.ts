@@ -12,8 +12,11 @@ import type { Command } from "./client.ts";
 
 const TIMES = 8;
 
-/** @param program sends one request to an address, which shows a certificate that is in the file */
-export function describeExpect(program: (address: string, certificates: string) => Command): void {
+/**
+ * @param program sends one request to an address, which shows a certificate that is in the file
+ * @param knowsDenial false: the program waits for ever where another response comes than 100 (JDK-8286171 of Java 17)
+ */
+export function describeExpect(program: (address: string, certificates: string) => Command, knowsDenial = true): void {
   let folder: CertificateFolder;
   let upstream: EchoUpstream;
   let gateway: TestGateway;
@@ -50,7 +53,7 @@ export function describeExpect(program: (address: string, certificates: string) 
     return JSON.parse(stdout) as object;
   };
 
-  test(`each of ${TIMES} requests is told to continue, and its body arrives`, async () => {
+  test(`each of ${TIMES} requests gets the response 100, and its body arrives`, async () => {
     for (let count = 0; count < TIMES; count += 1) {
       expect(await send("/open/")).toMatchObject({ status: 200, version: expect.stringMatching(/2/) as string });
       expect(upstream.seen.at(-1)?.body).toBe('{"hello":"body"}');
@@ -58,6 +61,7 @@ export function describeExpect(program: (address: string, certificates: string) 
     expect(upstream.seen).toHaveLength(TIMES);
   });
 
+  if (!knowsDenial) return;
   test("a request that is denied gets its response, and is not asked for its body", async () => {
     expect(await send("/closed/")).toMatchObject({ status: 401 });
     expect(upstream.seen.filter(({ target }) => target.startsWith("/closed"))).toEqual([]);

@@ -1,5 +1,5 @@
 /** What clients do when their access token ends, on the clocks of both sides, with the shortest lifetime that can be set. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, type ExpectStatic, test } from "vitest";
 
 import { signInClient } from "../../support/oauth-client.ts";
 import { type RealProcess, startProcess } from "../common/process.ts";
@@ -29,14 +29,15 @@ export function describeExpiry(variants: readonly SdkVariant[]): void {
       for (const world of worlds.values()) await world.close();
       for (const server of servers) await server.close();
     });
-    test.concurrent.each(variants)(
+    test.concurrent.for(variants)(
       "SDK $name: the call is made once and its result arrives; the next one needs no user where the SDK signs in",
-      (variant) => spansExpiry(variant, worlds.get(variant) as SdkWorld),
+      (variant, { expect }) => spansExpiry(variant, worlds.get(variant) as SdkWorld, expect),
     );
   });
 }
 
-async function spansExpiry(variant: SdkVariant, world: SdkWorld): Promise<void> {
+/** @param expect of the test, since several run at the same time */
+async function spansExpiry(variant: SdkVariant, world: SdkWorld, expect: ExpectStatic): Promise<void> {
   const { mode, signsIn } = variant;
   const given = signsIn ? undefined : await signInClient({ resource: world.resource, user: "alice@example.com" });
   const entry = given ? ["token", given.tokens.access_token] : ["oauth", REDIRECT];
@@ -67,14 +68,17 @@ async function spansExpiry(variant: SdkVariant, world: SdkWorld): Promise<void> 
     // Without its user.
     expect(client.authorizations()).toHaveLength(1);
     expect(client.tokens()).toBeGreaterThan(1);
+    // The stream of GET ended with the first token.
+    if (mode === "legacy") await expect.poll(() => world.streams(), PATIENCE).toBeGreaterThan(1);
   } finally {
     await client.close();
   }
 }
 
-/** Of a request that asks nothing of the server. */
+/** Of a request that is not a message. */
 async function statusWith(resource: string, token: string): Promise<number> {
-  const response = await fetch(resource, { headers: { authorization: `Bearer ${token}` } });
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const response = await fetch(resource, { method: "POST", headers, body: "{}" });
   await response.body?.cancel();
   return response.status;
 }

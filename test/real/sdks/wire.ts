@@ -1,3 +1,8 @@
+import { setTimeout } from "node:timers/promises";
+
+/** What was announced before the stream was there is announced again. */
+const AGAIN_MS = 500;
+
 /** A session with an MCP server as it is on the wire, with `initialize` and the stream of GET. */
 export interface Wire {
   readonly initialize: readonly unknown[];
@@ -33,9 +38,22 @@ export async function wireOf(url: string, token?: string): Promise<Wire> {
   headers["mcp-protocol-version"] = version;
   if (session !== null) headers["mcp-session-id"] = session;
   const initialized = (await post({ method: "notifications/initialized" })).status;
-  const stream = await fetch(url, { headers });
-  const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
-  await (await post({ id: 2, method: "tools/call", params: { name: "announce", arguments: {} } })).text();
+  // Java's server sends the head with the first event, and an event before it has the stream is lost.
+  const opening = fetch(url, { headers });
+  const listening = listen(opening);
+  let heard: string | undefined;
+  while (heard === undefined) {
+    await (await post({ id: 2, method: "tools/call", params: { name: "announce", arguments: {} } })).text();
+    heard = await Promise.race([listening, setTimeout(AGAIN_MS, undefined, { ref: false })]);
+  }
+  const ended = (await fetch(url, { method: "DELETE", headers })).status;
+  const after = (await post({ id: 3, method: "tools/list" })).status;
+  return { initialize, initialized, stream: (await opening).status, heard, ended, after };
+}
+
+/** @returns the method of the first notification */
+async function listen(opening: Promise<Response>): Promise<string> {
+  const reader = (await opening).body?.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   let heard: string | undefined;
   while (heard === undefined) {
@@ -45,9 +63,7 @@ export async function wireOf(url: string, token?: string): Promise<Wire> {
     heard = /"method":\s*"(notifications\/[a-z_/]+)"/.exec(text)?.[1];
   }
   await reader?.cancel();
-  const ended = (await fetch(url, { method: "DELETE", headers })).status;
-  const after = (await post({ id: 3, method: "tools/list" })).status;
-  return { initialize, initialized, stream: stream.status, heard, ended, after };
+  return heard ?? `nothing: ${text}`;
 }
 
 /** The first JSON-RPC message of a response, as JSON or as an event. */

@@ -17,6 +17,8 @@ export interface SdkWorld {
   user(): (url: string) => Promise<string>;
   /** How many calls of a tool the gateway has decided about. */
   decided(tool: string): Promise<number>;
+  /** How many streams of GET it has let through. */
+  streams(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -32,19 +34,23 @@ export interface Bank {
   close(): Promise<void>;
 }
 
-/** @param server address of the MCP server's endpoint */
-export async function startSdkWorld(server: string, settings = ""): Promise<SdkWorld> {
+/**
+ * @param server address of the MCP server's endpoint
+ * @param route more of its route
+ */
+export async function startSdkWorld(server: string, settings = "", route = ""): Promise<SdkWorld> {
   const bank = await startBank();
   const { origin, pathname } = new URL(server);
   const world = await startSignInGateway({
     yaml: `
-authorize_log_fields: [request-id, mcp-tool]
+authorize_log_fields: [request-id, method, mcp-tool]
 ${settings}
 routes:
   - name: tools
     from: "{origin}"
     prefix: /tools
     to: ${origin}
+    ${route}
     mcp: { server: { path: ${pathname}, tool_scopes: { scoped: [extra] } } }
     policy:
       - allow: { and: [{ domain: { is: example.com } }] }
@@ -69,6 +75,10 @@ routes:
     },
     async decided(tool) {
       return (await world.gateway.records()).filter((record) => record["mcp-tool"] === tool).length;
+    },
+    async streams() {
+      const records = await world.gateway.records();
+      return records.filter((record) => record["method"] === "GET" && record["allow"] === true).length;
     },
     async close() {
       await world.close();

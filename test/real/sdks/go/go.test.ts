@@ -5,10 +5,10 @@ import { describeAssertion } from "../assertion.ts";
 import { createOAuthClient } from "../../../support/oauth-client.ts";
 import { startProcess } from "../../common/process.ts";
 import { describeSdk, type SdkVariant } from "../cases.ts";
-import { startClient } from "../client.ts";
+import { type SdkClient, startClient } from "../client.ts";
 import { describeExpect } from "../expect.ts";
 import { describeExpiry } from "../expiry.ts";
-import { REDIRECT, startSdkWorld } from "../world.ts";
+import { REDIRECT, type SdkWorld, startSdkWorld } from "../world.ts";
 import { installGo } from "./install.ts";
 
 const program = await installGo();
@@ -28,18 +28,48 @@ const VARIANTS = [
 
 describe.each(VARIANTS)("SDK, $name", (each) => describeSdk(each));
 describeExpiry(VARIANTS);
-test("with a client registered before, a call that needs another scope is made in its session", async () => {
+
+/** A client that is signed in at a gateway in front of a server of its own, until the test has used it. */
+async function withClient(
+  route: string,
+  register: (world: SdkWorld) => Promise<readonly string[]>,
+  use: (client: SdkClient, world: SdkWorld) => Promise<void>,
+): Promise<void> {
   const server = await startProcess(program("server"), [], /^listening on (\d+)$/m);
-  const world = await startSdkWorld(`http://127.0.0.1:${server.ready[1]}/mcp`);
-  const { client_id } = await createOAuthClient({ resource: world.resource }).register({ redirect_uris: [REDIRECT] });
-  const args = [world.resource, "legacy", "oauth", REDIRECT, client_id];
+  const world = await startSdkWorld(`http://127.0.0.1:${server.ready[1]}/mcp`, "", route);
+  const args = [world.resource, "legacy", "oauth", REDIRECT, ...(await register(world))];
   const client = await startClient({ command: program("client"), args }, world.user());
-  expect(await client.call("scoped")).toMatchObject({ event: "result", result: { content: [{ text: "scoped" }] } });
-  expect(client.authorizations()).toHaveLength(2);
-  await client.close();
-  await world.close();
-  await server.close();
+  try {
+    await use(client, world);
+  } finally {
+    await client.close();
+    await world.close();
+    await server.close();
+  }
+}
+
+test("with a client registered before, a call that needs another scope is made in its session", async () => {
+  const register = async ({ resource }: SdkWorld): Promise<readonly string[]> => [
+    (await createOAuthClient({ resource }).register({ redirect_uris: [REDIRECT] })).client_id,
+  ];
+  await withClient("", register, async (client) => {
+    expect(await client.call("scoped")).toMatchObject({ event: "result", result: { content: [{ text: "scoped" }] } });
+    expect(client.authorizations()).toHaveLength(2);
+  });
 });
+
+test("the gateway ends the stream of GET again and again: the session continues", async () => {
+  await withClient(
+    "idle_timeout: 1s",
+    () => Promise.resolve([]),
+    async (client, world) => {
+      // The SDK gives up at the sixth end of a stream that brings nothing.
+      await expect.poll(() => world.streams(), { timeout: 120_000 }).toBeGreaterThan(8);
+      expect(await client.call("add", { a: 1, b: 2 })).toMatchObject({ event: "result" });
+    },
+  );
+});
+
 describe("Expect: 100-continue over HTTP/2", () => {
   describeExpect((address, certificates) => ({ command: program("client"), args: ["expect", address, certificates] }));
 });

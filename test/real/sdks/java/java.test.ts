@@ -25,6 +25,6 @@ const VARIANT: SdkVariant = {
 describe("SDK, initialize", () => describeSdk(VARIANT));
 describeExpiry([VARIANT]);
 describe("Expect: 100-continue over HTTP/2", () => {
-  describeExpect((address, certificates) => program("Client", "expect", address, certificates));
+  describeExpect((address, certificates) => program("Client", "expect", address, certificates), false);
 });
 describe("an upstream", () => describeAssertion(() => Promise.resolve(program("App"))));

@@ -105,7 +105,11 @@ async fn sign_in(
     let mut manager = AuthorizationManager::new(address).await?;
     manager.set_credential_store(Store::default());
     let mut state = OAuthState::Unauthorized(manager);
-    let request = AuthorizationRequest::new(redirect).with_client_name("Rust client").with_challenge(challenge);
+    // Without this it asks for all scopes of the metadata.
+    let request = AuthorizationRequest::new(redirect)
+        .with_client_name("Rust client")
+        .with_challenge(challenge)
+        .with_initial_scope_selection();
     state.start_authorization(request).await?;
     let callback = visitor.visit(&state.get_authorization_url().await?).await?;
     state.handle_callback_url(&callback).await?;
@@ -206,7 +210,7 @@ async fn run(arguments: Vec<String>) -> Result<(), Failure> {
         Err(error) => return Err(error.into()),
     };
     let peer = client.peer().clone();
-    say("connected", json!({ "version": peer.protocol_version() }));
+    say("connected", json!({ "version": peer.peer_info().map(|info| info.protocol_version.clone()) }));
     let session = Arc::new(Session { peer, authorization, address: address.clone(), visitor });
     while let Some(command) = commands.recv().await {
         if command["do"] == "close" {
