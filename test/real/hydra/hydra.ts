@@ -130,21 +130,27 @@ export async function startHydra(): Promise<Hydra> {
     ["serve", "all", "--dev", "--sqa-opt-out", "--config", config],
     /Setting up http server/,
   );
-  const ready = `http://127.0.0.1:${adminPort}/health/ready`;
-  await vi.waitFor(async () => expect((await fetch(ready)).status).toBe(200), { timeout: POLL_MS });
-  // Makes its key, which may take longer than the gateway waits for metadata.
-  expect((await fetch(`${issuer}/.well-known/openid-configuration`)).status).toBe(200);
+  const close = async (): Promise<void> => {
+    front.close();
+    front.closeAllConnections();
+    await process.close();
+    await rm(directory, { recursive: true, force: true });
+  };
+  try {
+    const ready = `http://127.0.0.1:${adminPort}/health/ready`;
+    await vi.waitFor(async () => expect((await fetch(ready)).status).toBe(200), { timeout: POLL_MS });
+    // Makes its key, which may take longer than the gateway waits for metadata.
+    expect((await fetch(`${issuer}/.well-known/openid-configuration`)).status).toBe(200);
+  } catch (error) {
+    await close();
+    throw error;
+  }
   return {
     issuer,
     process,
     users,
     refreshTokens,
     admin,
-    async close() {
-      front.close();
-      front.closeAllConnections();
-      await process.close();
-      await rm(directory, { recursive: true, force: true });
-    },
+    close,
   };
 }
