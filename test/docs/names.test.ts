@@ -56,6 +56,10 @@ const names = new Set([
 /** Names that are not ours, and those that only stand for others. */
 const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   "parameters of identity providers": ["access_type"],
+  "settings of the Rust SDK for MCP": ["with_allowed_hosts", "with_initial_scope_selection"],
+  "settings of OpenBao's Kubernetes login": ["kubernetes_ca_cert", "token_reviewer_jwt"],
+  "a metric of the ingress controller": ["gateway_ingress_refused_total"],
+  "members of OAuth's documents and responses": ["expires_in", "jwks_uri"],
   "members of clients at identity providers": ["backchannel_logout_uri", "token_endpoint_auth_signing_alg"],
   "tools of MCP servers, the demo's among them": [
     "add_note",
