@@ -241,7 +241,7 @@ export async function startCluster(): Promise<Cluster> {
       await write("ca.crt", authority.cert + next.cert);
       await write("server.crt", renewed.cert);
       await write("server.key", renewed.key);
-      await cluster.stop();
+      await cluster.stop("SIGKILL");
       await cluster.start();
     },
     async compact() {

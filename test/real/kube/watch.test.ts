@@ -175,10 +175,15 @@ describe("watches", () => {
 
   test("a frozen API server is also found by what a watch does not hear", async () => {
     const client = await createKubeClient({ kubeconfigFile: kubeconfig, silenceMs: 3000 });
-    const query = { watch: "true", resourceVersion: "0", allowWatchBookmarks: "true", timeoutSeconds: "300" };
+    const list = await client.request<{ metadata: { resourceVersion: string } }>({ method: "GET", path: INGRESSES });
+    const { resourceVersion } = list.metadata;
+    const query = { watch: "true", resourceVersion, allowWatchBookmarks: "true", timeoutSeconds: "300" };
     const lines = client.watch({ path: INGRESSES, query })[Symbol.asyncIterator]();
     try {
-      expect((await lines.next()).value).toContain("first.example.com");
+      await create("heard");
+      expect((await lines.next()).value).toContain("heard.example.com");
+      await remove("heard");
+      expect((await lines.next()).value).toContain('"DELETED"');
       cluster.signal("SIGSTOP");
       await expect(lines.next()).rejects.toThrow("no bookmark within 3000 ms");
       cluster.signal("SIGCONT");
