@@ -43,7 +43,7 @@ export interface ClientOptions {
 }
 
 const TIMEOUT_MS = 30_000;
-/** The server sends a bookmark each minute, unless the collection did not change since the server's start. */
+/** The server sends a bookmark each minute, but none for a collection that did not change since the version that was listed. */
 const SILENCE_MS = 90_000;
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 /** etcd's objects have at most 1.5 MiB; a line is one of them. */

@@ -1,10 +1,8 @@
-/** The controller with 1,500 Ingresses, each with a Service: its memory, and what a watch hears on which nothing happens meanwhile. */
+/** Memory of the controller with 1,500 Ingresses, each with a Service: below the limit of the manifests. */
 import { readFile } from "node:fs/promises";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { createKubeClient } from "../../../runtime/kubernetes/controller/client.ts";
-import { collectionPath } from "../../../runtime/kubernetes/controller/kube-client.ts";
 import { rendered } from "../../support/kube-example.ts";
 import { podOf } from "../../support/kube-pod.ts";
 import { ingress, service } from "../../support/kube-manifests.ts";
@@ -16,7 +14,6 @@ const INGRESSES = 1500;
 const AT_ONCE = 16;
 
 let cluster: Cluster;
-let firstLine: Promise<{ readonly text: string; readonly afterMs: number } | Error>;
 beforeAll(async () => {
   cluster = await startCluster();
   await followReadme(cluster);
@@ -30,25 +27,8 @@ beforeAll(async () => {
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
-  firstLine = watchServices().catch((error: unknown) => new Error("the watch failed", { cause: error }));
 });
 afterAll(() => cluster?.close());
-
-/** No Service changes from now on. */
-async function watchServices(): Promise<{ readonly text: string; readonly afterMs: number }> {
-  const client = await createKubeClient({ kubeconfigFile: cluster.adminConfig });
-  const path = collectionPath("services");
-  try {
-    const list = await client.request<{ metadata: { resourceVersion: string } }>({ method: "GET", path });
-    const { resourceVersion } = list.metadata;
-    const query = { watch: "true", resourceVersion, allowWatchBookmarks: "true", timeoutSeconds: "300" };
-    const startedMs = performance.now();
-    for await (const text of client.watch({ path, query })) return { text, afterMs: performance.now() - startedMs };
-    throw new Error("the watch ended");
-  } finally {
-    await client.close();
-  }
-}
 
 test(`${INGRESSES} Ingresses are served and have their status, below the limit of the manifests`, async () => {
   const container = podOf(rendered("controller")).containers.find(({ name }) => name === "ingress-controller");
@@ -70,12 +50,4 @@ test(`${INGRESSES} Ingresses are served and have their status, below the limit o
   } finally {
     await controller.close();
   }
-});
-
-test("a watch on which nothing happens hears a bookmark before it counts as dead", async () => {
-  const heard = await firstLine;
-  if (heard instanceof Error) throw heard;
-  const { text, afterMs } = heard;
-  console.log(`the first bookmark came after ${Math.round(afterMs / 1000)} s`);
-  expect(JSON.parse(text)).toMatchObject({ type: "BOOKMARK" });
 });

@@ -141,7 +141,7 @@ describe("watches", () => {
     await remove("after-freeze");
   });
 
-  test("a watch without bookmarks, since nothing changed after the API server's start, is opened again without a warning", async () => {
+  test("a watch on which nothing happens, and so no bookmark comes, is opened again without a warning", async () => {
     const client = await createKubeClient({ kubeconfigFile: kubeconfig, silenceMs: 2000 });
     const lines: string[] = [];
     let opened = 0;
