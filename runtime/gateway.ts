@@ -4,8 +4,6 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 
-import { createAdmin, createPages, type PagesDeps } from "./control/admin/admin.ts";
-import { createPublishCounter } from "./control/admin/bundle-series.ts";
 import type { AdminPages } from "./control/admin/listener.ts";
 import type { Metrics } from "./control/admin/metrics.ts";
 import { recordingReport } from "./control/admin/records/recording.ts";
@@ -15,7 +13,13 @@ import { objectEndpoint } from "./control/admin/objects/endpoint.ts";
 import { publishTokenEndpoint } from "./control/admin/publish-tokens.ts";
 import { createPublishWorkloads } from "./control/admin/publish-workloads.ts";
 import { sliceEndpoint } from "./control/admin/publishing/slices.ts";
-import type { BundleStatus } from "./control/bundle/bundle.ts";
+import { refuseChosenGroups } from "./shared/net/chosen-groups.ts";
+import { type GatewayOptions, type Ground, openGround, type Own } from "./ground.ts";
+import type { UpstreamStatus } from "./features/balancing/apply-state.ts";
+import type { WebhookStatus } from "./webhook/tally.ts";
+import { createServices, type Services } from "./services.ts";
+import { createAdmin, createPages, type PagesDeps } from "./control/admin/admin.ts";
+import { createPublishCounter } from "./control/admin/bundle-series.ts";
 import type { Awaited } from "./control/bundle/liveness.ts";
 import { startPresence } from "./control/bundle/presence.ts";
 import { startSecretUse } from "./control/keys/secret-use.ts";
@@ -29,27 +33,10 @@ import { connectionLimits } from "./http/listener/connection-limits.ts";
 import { startRedirectServer } from "./http/listener/redirect-server.ts";
 import { createHostCertificates } from "./http/listener/host-certificates.ts";
 import { createHttpServer } from "./http/listener/server.ts";
-import type { Log } from "./shared/log.ts";
-import { refuseChosenGroups } from "./shared/net/chosen-groups.ts";
 import { describeBlock } from "./policy/blocks.ts";
-import type { Clock, Closable } from "./shared/clock.ts";
-import { type Ground, openGround, type Own } from "./ground.ts";
+import type { Closable } from "./shared/clock.ts";
 import type { Proxy } from "./proxy/handle.ts";
-import type { UpstreamStatus } from "./features/balancing/apply-state.ts";
-import type { WebhookStatus } from "./webhook/tally.ts";
-import { createServices, type Services } from "./services.ts";
-
-export interface GatewayOptions {
-  /** A configuration file, or a directory of one boot file and slices. */
-  readonly config: string;
-  /** Replaces the log that `log_level` describes. */
-  readonly log?: Log;
-  readonly clock?: Clock;
-  /** Stands for the address of our client ID metadata documents; for tests, whose gateway has no https address. */
-  readonly clientDocumentUrl?: string;
-  /** One of several workers: known by this name, and without an admin listener of its own. */
-  readonly worker?: string;
-}
+import type { BundleStatus } from "./control/bundle/report.ts";
 
 export interface Gateway {
   /** Of the public listener, "http://127.0.0.1:8080". */
@@ -265,7 +252,6 @@ async function listen({ boot, bundle, metrics, log }: Ground, proxy: Proxy, own:
     insecure: boot.insecureServer,
     certificates,
     maxConnections: limits.public,
-    http1Server: boot.http1Server,
     sendTimeoutMs: boot.sendTimeoutMs,
     queueTimeoutMs: boot.queueTimeoutMs,
     proxyProtocol: boot.useProxyProtocol,

@@ -6,8 +6,6 @@ import { followArguments } from "./control/audit/follow-arguments.ts";
 import { recordPublished } from "./control/audit/record-published.ts";
 import { startRecords } from "./control/audit/start-records.ts";
 import { createMetrics } from "./control/admin/metrics.ts";
-import { traceSeries } from "./control/admin/trace-series.ts";
-import { webhookSeries } from "./control/admin/webhook-series.ts";
 import { readBoot, saysWait } from "./control/bundle/boot.ts";
 import { openBundle } from "./control/bundle/bundle.ts";
 import { createKeptStore } from "./control/bundle/kept-store.ts";
@@ -21,10 +19,10 @@ import { consoleOwners } from "./features/access/console.ts";
 import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
 import type { GatewayError } from "./shared/errors.ts";
 import { createKeys, secretIds } from "./shared/keys.ts";
-import { createLog } from "./shared/log.ts";
+import { createLog, type Log } from "./shared/log.ts";
 import { type AdminAction, formatAction } from "./audit/action-record.ts";
 import { createRedactor, type RedactorOptions } from "./audit/redaction/redactor.ts";
-import { systemClock, type Closable } from "./shared/clock.ts";
+import { systemClock, type Closable, type Clock } from "./shared/clock.ts";
 import type { Notify } from "./audit/events.ts";
 import { openRecords } from "./record-kinds.ts";
 import { recordPlace } from "./record-store/options.ts";
@@ -36,7 +34,7 @@ import { watchStore } from "./store/watch/watched-store.ts";
 import { startSweeper } from "./store/sweeper.ts";
 import { openTracing } from "./tracing/tracing.ts";
 import { createWebhook } from "./webhook/webhook.ts";
-import type { GatewayOptions } from "./gateway.ts";
+import { traceSeries, webhookSeries } from "./control/admin/part-series.ts";
 
 /** Takes a part to be closed with the gateway; the last one first. */
 export type Own = <T extends Closable>(part: T) => T;
@@ -137,4 +135,16 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
     webhook,
     notify,
   };
+}
+
+export interface GatewayOptions {
+  /** A configuration file, or a directory of one boot file and slices. */
+  readonly config: string;
+  /** Replaces the log that `log_level` describes. */
+  readonly log?: Log;
+  readonly clock?: Clock;
+  /** Stands for the address of our client ID metadata documents; for tests, whose gateway has no https address. */
+  readonly clientDocumentUrl?: string;
+  /** One of several workers: known by this name, and without an admin listener of its own. */
+  readonly worker?: string;
 }

@@ -1,7 +1,6 @@
 /** What serves users and clients, put together behind the proxy: the other half of the composition root (gateway.ts). */
 import { createApprovalModule } from "./approvals/module.ts";
-import { approvalSeries } from "./control/admin/approval-series.ts";
-import { limitSeries } from "./control/admin/limit-series.ts";
+import { approvalSeries, limitSeries } from "./control/admin/part-series.ts";
 import { readPresence } from "./control/bundle/presence.ts";
 import { createDevices } from "./identity/devices/device.ts";
 import { connectionLimits } from "./http/listener/connection-limits.ts";
@@ -13,12 +12,11 @@ import { createIssuer } from "./oauth/server/issuer.ts";
 import { createRateLimits } from "./limits/rate-limits.ts";
 import { serverListEndpoints } from "./mcp/server-list.ts";
 import type { TokenRefresh } from "./shared/clock.ts";
-import type { Ground, Own } from "./ground.ts";
+import type { Ground, Own, GatewayOptions } from "./ground.ts";
 import { createProxy, type Proxy } from "./proxy/handle.ts";
 import { createSession, type SessionModule } from "./identity/identity.ts";
 import type { Revocations } from "./identity/interfaces.ts";
 import { createUpstream } from "./oauth/client/upstream.ts";
-import type { GatewayOptions } from "./gateway.ts";
 
 export interface Services {
   readonly proxy: Proxy;

@@ -10,7 +10,7 @@ const root = new URL("..", import.meta.url).pathname;
 
 /** Who publishes documents that have sections. */
 const DOCUMENT =
-  /RFC ?\d|OAuth|OpenID|W3C|WebAuthn|JSON-RPC|MCP|PROXY protocol|X\.690|APPNOTE|Maglev|Fetch|HTML|CSP|DE(?:SIGN|CISIONS)\.md/;
+  /RFC ?\d|OAuth|OpenID|W3C|WebAuthn|JSON-RPC|MCP|PROXY protocol|X\.690|APPNOTE|Fetch|HTML|CSP|DE(?:SIGN|CISIONS)\.md/;
 
 interface Comment {
   readonly file: string;
@@ -59,5 +59,21 @@ describe("comments", () => {
     expect(
       lacking(({ file, text }) => !/^(?:runtime|cdktf)\//.test(file) || !/(?<!\/)\brequirements, "/.test(text)),
     ).toEqual([]);
+  });
+
+  test("name files that exist", () => {
+    const files = new Set(
+      ["runtime", "cdktf", "test", "examples"].flatMap((folder) =>
+        readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((path) => `/${folder}/${path}`),
+      ),
+    );
+    // Also the end of a path, as in "grants/token.ts".
+    const ends = new Set(
+      [...files].flatMap((path) => [...path.matchAll(/\//g)].map(({ index }) => path.slice(index + 1))),
+    );
+    const named = (text: string): string[] =>
+      [...text.matchAll(/(?<![\w./*-])(?:[\w-]+\/)*[\w-]+\.ts\b/g)].map(([name]) => name);
+    expect(comments.flatMap(({ text }) => named(text)).length).toBeGreaterThan(100);
+    expect(lacking(({ text }) => named(text).every((name) => ends.has(name)))).toEqual([]);
   });
 });

@@ -387,7 +387,7 @@ function importsOf(file: string): Import[] {
   }));
 }
 
-/** "runtime/proxy/handle.ts" → "proxy"; "runtime/oauth/server/token.ts" → "oauth/server"; "runtime/gateway.ts" → "gateway". */
+/** "runtime/proxy/handle.ts" → "proxy"; "runtime/oauth/server/grants/token.ts" → "oauth/server"; "runtime/gateway.ts" → "gateway". */
 function partOf(file: string): string {
   const [, part = "", room = ""] = file.split("/");
   const whole = ["oauth", "control", "tools"].includes(part) ? `${part}/${room}` : part;

@@ -57,10 +57,6 @@ const PLACES: Readonly<Record<string, Place>> = {
     piece: /value !== null && !Array\.isArray\(value\);/,
     file: "shared/is-record.ts",
   },
-  "which routes have the same upstreams": {
-    piece: /\$\{size\} \$\{(?:to|members)\./,
-    file: "features/balancing/maglev-members.ts",
-  },
   "the proof of a client at an endpoint": {
     piece: /(?:await|return) authenticateClient\(/,
     file: "oauth/server/clients/client-request.ts",

@@ -51,12 +51,8 @@ function importsOf(file: string): ReadonlySet<string> {
     const found = [...text.matchAll(/from "(\.[^"]+)\.ts"/g)].map(([, path = ""]) =>
       normalize(join(dirname(file), path)),
     );
-    // A thread is started by its address.
-    const started = [...text.matchAll(/new URL\("(\.[^"]+)\.ts", import\.meta\.url\)/g)];
-    imports.set(
-      file,
-      (known = new Set([...found, ...started.map(([, path = ""]) => normalize(join(dirname(file), path)))])),
-    );
+    const started = [...text.matchAll(/startThread\(import\.meta\.url, "([\w-]+)"/g)];
+    imports.set(file, (known = new Set([...found, ...started.map(([, name = ""]) => join(dirname(file), name))])));
   }
   return known;
 }

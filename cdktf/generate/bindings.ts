@@ -105,7 +105,7 @@ async function loadCommons(): Promise<typeof import("@cdktf/commons")> {
 async function readBindings(directory: string): Promise<ReadonlyMap<string, string>> {
   const files = new Map<string, string>();
   for (const entry of (await readdir(directory, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    // index.ts and lazy-index.ts beside the folders assume CommonJS; each folder is imported by its own name instead.
+    // The index files beside the folders assume CommonJS; each folder is imported by its own name instead.
     if (!entry.isDirectory()) continue;
     const text = await readFile(join(directory, entry.name, "index.ts"), "utf8");
     files.set(`${entry.name}.ts`, runnable(text));

@@ -36,7 +36,7 @@ export const BLOCKS: Readonly<Record<string, TypeWords>> = {
   redirect: { name: "RouteRedirect", doc: "Where a route redirects to; what is not given is that of the request." },
   response: { name: "RouteResponse", doc: "An answer that the gateway gives by itself." },
   rewrite_response_headers: { name: "ResponseHeaderRewrite", doc: "One rule of `rewriteResponseHeaders`." },
-  maglev_lb_config: { name: "MaglevLbConfig", doc: "The table of Maglev hashing." },
+  maglev_lb_config: { name: "MaglevLbConfig", doc: "Without effect: the table of Maglev hashing." },
   health_checks: {
     name: "HealthCheck",
     doc: "One check of each upstream: exactly one of `httpHealthCheck`, `tcpHealthCheck` and `grpcHealthCheck`.",

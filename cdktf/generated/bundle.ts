@@ -8688,7 +8688,7 @@ export class BundleRouteHeadersOutputReference extends cdktf.ComplexObject {
 }
 export interface BundleRouteUpstreamMaglevLbConfig {
   /**
-  * Places of the table, a prime number. With a hundred times as many as upstreams each has its share to within 1 %. Default: `65537`.
+  * Has no effect. Default: no effect either
   *
   */
   readonly tableSize?: number;
@@ -10396,7 +10396,7 @@ export interface BundleRouteUpstream {
   */
   readonly idleTimeout?: string;
   /**
-  * Which upstream takes the next request: `round_robin` (weighted), `random`, `least_request` (fewest active requests), or (`ring_hash`, `maglev`) always the same one for the same user, or for the same address without a user; `maglev` looks it up in a table instead of weighing all upstreams, which is faster with many. One of `round_robin`, `random`, `least_request`, `ring_hash`, `maglev`. Default: `round_robin`.
+  * Which upstream takes the next request: `round_robin` (weighted), `random`, `least_request` (fewest active requests), or (`ring_hash`, `maglev`) always the same one for the same user, or for the same address without a user. `maglev` is another name of `ring_hash`. One of `round_robin`, `random`, `least_request`, `ring_hash`, `maglev`. Default: `round_robin`.
   *
   */
   readonly loadBalancingPolicy?: string;
@@ -10406,7 +10406,7 @@ export interface BundleRouteUpstream {
   */
   readonly healthyPanicThreshold?: number;
   /**
-  * Table of `load_balancing_policy: maglev`. Routes with the same upstreams and weights share one. Default: 65,537 places
+  * Accepted for configurations that have it, and without effect: `maglev` needs no table here. Default: no effect either
   *
   */
   readonly maglevLbConfig?: BundleRouteUpstreamMaglevLbConfig;

@@ -840,13 +840,13 @@ export interface BalancingSettings {
   /**
    * Which upstream takes the next request: `round_robin` (weighted), `random`, `least_request` (fewest active
    * requests), or (`ring_hash`, `maglev`) always the same one for the same user, or for the same address without a
-   * user; `maglev` looks it up in a table instead of weighing all upstreams, which is faster with many.
+   * user. `maglev` is another name of `ring_hash`.
    * @default round_robin
    */
   readonly loadBalancingPolicy?: "round_robin" | "random" | "least_request" | "ring_hash" | "maglev";
   /**
-   * Table of `loadBalancingPolicy: "maglev"`. Routes with the same upstreams and weights share one.
-   * @default - 65,537 places
+   * Accepted for configurations that have it, and without effect: `maglev` needs no table here.
+   * @default - no effect either
    */
   readonly maglevLbConfig?: MaglevLbConfig;
   /**
@@ -874,11 +874,11 @@ export interface BalancingSettings {
   readonly circuitBreakerThresholds?: CircuitBreakerThresholds;
 }
 
-/** The table of Maglev hashing. */
+/** Without effect: the table of Maglev hashing. */
 export interface MaglevLbConfig {
   /**
-   * Places of the table, a prime number. With a hundred times as many as upstreams each has its share to within 1 %.
-   * @default 65537
+   * Has no effect.
+   * @default - no effect either
    */
   readonly tableSize?: number;
 }

@@ -4,7 +4,7 @@
  * may be is validated by the same loader that reads files.
  */
 import type { Field } from "../../runtime/settings/field.ts";
-import { nearest } from "../../runtime/settings/nearest.ts";
+import { nearest } from "../../runtime/shared/suggest.ts";
 import { routeFields } from "../../runtime/config/route.ts";
 import { type Domain, domainPatterns } from "../domains.ts";
 import { Token } from "../framework.ts";

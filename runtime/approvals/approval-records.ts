@@ -18,6 +18,9 @@ export const USED_SECONDS = 30 * 86_400;
 /** Longer than a call can wait for its approval and then come again. */
 export const POINTER_SECONDS = WAITING_SECONDS + 2 * DECIDED_SECONDS;
 
+/** How long a call waits before it looks for a decision by itself, should the hint of one be lost. */
+export const LOOK_AGAIN_MS = 5_000;
+
 /** waiting → approved → used, or waiting → refused; each step is taken once. */
 export type ApprovalStep = "waiting" | "approved" | "refused" | "used";
 

@@ -1,7 +1,8 @@
 /** What a stored approval is to the call that asks for it. */
 import type { Principal } from "../identity/principal.ts";
 import type { StoredRecord } from "../store/store.ts";
-import { approvalKey, type ApprovalRecord } from "./approval-records.ts";
+import type { Keys } from "../shared/keys.ts";
+import { approvalKey, type ApprovalRecord, givenOf, queryOf } from "./approval-records.ts";
 import type { ApprovalState, AskedCall } from "./interfaces.ts";
 
 /** @returns undefined for one that was used: the same call needs another one */
@@ -28,4 +29,38 @@ export function nameOf({ email, name, id }: Principal["user"]): string {
 
 export function pageOf({ page }: AskedCall, id: string): string {
   return `${page}?request=${id}`;
+}
+
+/** Of a call that waits from now on. @param made its key, and what else is known of it */
+export function newRecord(
+  { principal, route, tool, given, approvers }: AskedCall,
+  made: {
+    readonly key: string;
+    readonly sealer: ReturnType<Keys["sealer"]>;
+    readonly clientName: string;
+    readonly askedAt: number;
+    readonly afterUnknown: boolean;
+  },
+): ApprovalRecord {
+  const { user, clientId = "", revocationKeys } = principal;
+  const { key, sealer, clientName, askedAt, afterUnknown } = made;
+  return {
+    schema: 1,
+    state: "waiting",
+    userId: user.id,
+    userName: nameOf(user),
+    userEmail: user.email,
+    clientId,
+    clientName,
+    routeKey: route.key,
+    routeName: route.name,
+    server: route.server,
+    ...(route.query !== "" && { query: sealer.seal(route.query, queryOf(key)) }),
+    tool,
+    given: sealer.seal(given, givenOf(key, given)),
+    approvers,
+    revocationKeys,
+    askedAt,
+    ...(afterUnknown && { afterUnknown }),
+  };
 }

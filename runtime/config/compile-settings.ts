@@ -60,7 +60,6 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
     forwardedFor: compileForwardedFor(listener),
     trustedProxyHeaders: new Set(doc.trusted_proxy_headers?.map((name) => name.toLowerCase())),
     maxConnections: doc.max_connections,
-    http1Server: listener.http1_server,
     sendTimeoutMs: durationMs(listener.send_timeout),
     queueTimeoutMs: durationMs(listener.queue_timeout),
     development: withDefaults(developmentShape, doc).development,

@@ -4,17 +4,9 @@
  * Precedence by whole texts would let anybody who wants an owner's place keep that owner from changing anything: the changed
  * text is new, and so is the rival's. What an owner had in force stays that owner's through any change beside it.
  */
-import { precedence, type ReadRoute, readSlice, type ReadSlice, type SliceSource } from "./read-slice.ts";
+import { precedence, type ReadRoute, readSlice, type ReadSlice, type SliceSource, type InForce } from "./read-slice.ts";
 import type { ValuePath } from "../settings/problem.ts";
 import { canonicalJson } from "../shared/canonical-json.ts";
-
-/** An owner's slice as it was last in force, read when somebody asks. */
-export interface InForce {
-  readonly owner: string;
-  /** Epoch milliseconds. */
-  readonly since: number;
-  readonly slices: () => readonly ReadSlice[];
-}
 
 export function inForce(owner: string, since: number, sources: readonly SliceSource[]): InForce {
   let read: readonly ReadSlice[] | undefined;

@@ -10,8 +10,8 @@
 import { checkedConfig, type CheckedConfig } from "./load.ts";
 import { conflict, type Problem, type Rival, type ValuePath } from "../settings/problem.ts";
 import type { RouteMemory } from "./read-route.ts";
-import { inForce, type InForce, precedenceAt } from "./in-force.ts";
-import type { ReadSlice, SliceSource } from "./read-slice.ts";
+import { inForce, precedenceAt } from "./in-force.ts";
+import type { ReadSlice, SliceSource, InForce } from "./read-slice.ts";
 import { byPlace, compare, readSlices, type ReadSlices } from "./read-slices.ts";
 import type { Refusal } from "./refusals.ts";
 

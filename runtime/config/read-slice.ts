@@ -3,7 +3,6 @@ import { type BootDoc, bootNames, type SettingsDoc, settingsFields, settingsSche
 import type { Field } from "../settings/field.ts";
 import { twiceNamed } from "../features/headers/rules.ts";
 import { HOST_CERTIFICATES, type ReadHostCertificate } from "../features/listener/host-certificates.ts";
-import type { InForce } from "./in-force.ts";
 import { validate } from "../settings/validate.ts";
 import { type Outline, readOutline } from "./outline.ts";
 import {
@@ -21,7 +20,7 @@ import { readRoute, type RouteMemory, type RouteReading } from "./read-route.ts"
 import { secretRules } from "../settings/secret-spellings.ts";
 import { settingsRules } from "./rules/settings.ts";
 import { readSource, readValue, type SourceText } from "../settings/source.ts";
-import { withFewSuggestions } from "../policy/suggest.ts";
+import { withFewSuggestions } from "../shared/suggest.ts";
 import { isRecord } from "../shared/is-record.ts";
 
 export interface SliceSource extends SliceOrigin {
@@ -197,4 +196,12 @@ function placer(text: SourceText): ReadSlice["problemOf"] {
     const position = path.length === 0 ? {} : text.locate(path, severity);
     return { severity, file: text.file, ...position, path, ...rest };
   };
+}
+
+/** An owner's slice as it was last in force, read when somebody asks. */
+export interface InForce {
+  readonly owner: string;
+  /** Epoch milliseconds. */
+  readonly since: number;
+  readonly slices: () => readonly ReadSlice[];
 }

@@ -13,6 +13,7 @@ import { RECORD_CODES } from "./codes/records.ts";
 import { REQUEST_CODES } from "./codes/request.ts";
 import { ROUTE_CODES } from "./codes/route.ts";
 import { SIGN_IN_CODES } from "./codes/sign-in.ts";
+import type { PageLink } from "../pages/error.ts";
 
 export const ERROR_CODES = {
   ...REQUEST_CODES,
@@ -40,3 +41,18 @@ type OneOf<Status extends number | readonly number[]> = Status extends readonly 
 export type CodeWith<Status extends number> = {
   [Code in ErrorCode]: Status extends StatusOf<Code> ? Code : never;
 }[ErrorCode];
+
+export interface ErrorParts<Code extends ErrorCode = ErrorCode> {
+  /** Stable and for machines: "route.not-found". */
+  readonly code: Code;
+  /** Heading of the page, where it is not what status and code say by themselves. */
+  readonly title?: string;
+  /** For people, without internals. */
+  readonly message: string;
+  /** Facts worth showing, label and value. */
+  readonly details?: readonly (readonly [label: string, value: string])[];
+  /** Where a person may go from here, on a host of ours; on pages only. The first is the one that helps most people. */
+  readonly links?: readonly PageLink[];
+  /** The same request may work in a moment: pages offer to try again. */
+  readonly canRetry?: boolean;
+}

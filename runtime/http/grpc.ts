@@ -10,7 +10,7 @@
 import { STATUS_CODES } from "node:http";
 
 import type { Exchange } from "./exchange.ts";
-import type { ErrorParts } from "./respond.ts";
+import type { ErrorParts } from "./codes.ts";
 
 /**
  * Of these the gateway uses none that gRPC keeps for applications (INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION …): a

@@ -2,27 +2,12 @@
  * Answers of our own, each in one go. All carry the request id, none is kept by a cache or taken for another type. All leave
  * by `respondBytes`, which gives gRPC calls a gRPC status instead.
  */
-import { errorPage, errorTitle, type PageLink } from "../pages/error.ts";
+import { errorTitle, errorPage } from "../pages/error.ts";
 import { pageHeaders } from "../pages/layout.ts";
 import { withAddedHeaders } from "../features/headers/apply-added.ts";
-import type { CodeWith, ErrorCode, StatusOf } from "./codes.ts";
+import type { ErrorCode, StatusOf, ErrorParts, CodeWith } from "./codes.ts";
 import type { Exchange } from "./exchange.ts";
 import { grpcHead, isGrpcCall } from "./grpc.ts";
-
-export interface ErrorParts<Code extends ErrorCode = ErrorCode> {
-  /** Stable and for machines: "route.not-found". */
-  readonly code: Code;
-  /** Heading of the page, where it is not what status and code say by themselves. */
-  readonly title?: string;
-  /** For people, without internals. */
-  readonly message: string;
-  /** Facts worth showing, label and value. */
-  readonly details?: readonly (readonly [label: string, value: string])[];
-  /** Where a person may go from here, on a host of ours; on pages only. The first is the one that helps most people. */
-  readonly links?: readonly PageLink[];
-  /** The same request may work in a moment: pages offer to try again. */
-  readonly canRetry?: boolean;
-}
 
 const JSON_TYPE = "application/json";
 const NOSNIFF = ["x-content-type-options", "nosniff"] as const;

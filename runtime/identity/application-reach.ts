@@ -8,7 +8,7 @@
 import { matchesOwner } from "../features/process/owners.ts";
 import type { CompiledRoute } from "../config/compiled.ts";
 import { findRoute, type Snapshot } from "../config/snapshot.ts";
-import type { TokenAudience } from "./interfaces.ts";
+import type { TokenAudience } from "./external-token.ts";
 
 /**
  * Whether an application's token is good here; that it is an application's for this host is known already.

@@ -19,11 +19,11 @@ import { createConfirmation, refusal, type Claimed } from "./confirm-credential.
 import { sessionCookieName, type Cookies } from "./cookie.ts";
 import { isStillVouchedFor, needsVoucher } from "./issuers/asserted.ts";
 import { isOutdated } from "./users/device-facts.ts";
-import { audienceAllows, isApplicationAudience, type ExternalTokens } from "./external-token.ts";
+import { audienceAllows, isApplicationAudience, type ExternalTokens, type TokenAudience } from "./external-token.ts";
 import type { IdentityService } from "./identities.ts";
 import type { AuthFailureReason, AuthResult, Principal } from "./principal.ts";
 import type { SessionRecords } from "./identity-records.ts";
-import type { Authenticator, ProviderTokens, Revocations, TokenAudience } from "./interfaces.ts";
+import type { Authenticator, ProviderTokens, Revocations } from "./interfaces.ts";
 import { findSite } from "./sites.ts";
 
 /** From here on a request starts a reading of the records in the background and is answered with what is known. */

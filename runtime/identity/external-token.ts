@@ -7,7 +7,7 @@
 import type { Keys } from "../shared/keys.ts";
 import { readUserId, type UserId } from "../shared/user-id.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
-import type { TokenAudience } from "./interfaces.ts";
+import type { CompiledRoute } from "../config/compiled.ts";
 
 /** Secret scanners find leaked tokens by it. */
 export const EXTERNAL_TOKEN_PREFIX = "gwt_";
@@ -162,4 +162,19 @@ export function audienceAllows(audience: string, presentedAt: TokenAudience): bo
   if (audience === EVERY_SERVER) return !isList;
   // The list belongs to applications: a client that asked for the whole host got its MCP servers, not the list.
   return !isList && (audience === resource || audience === origin);
+}
+
+/**
+ * Where a token is presented. A token passes when its `aud` is the resource or the resource's origin, or when it is the
+ * token of an application that opens the route.
+ */
+export interface TokenAudience {
+  /** Exact resource ("https://h/github/mcp") or "<origin>/.gateway/mcp/routes". */
+  readonly resource: string;
+  /** Origin of the host ("https://h"). */
+  readonly origin: string;
+  /** The MCP server route; absent elsewhere. */
+  readonly server?: CompiledRoute;
+  /** On an ordinary route: only tokens of programs are good here. */
+  readonly isWeb?: boolean;
 }

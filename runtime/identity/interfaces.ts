@@ -2,7 +2,7 @@
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { Exchange } from "../http/exchange.ts";
-import type { ExternalTokenClaims } from "./external-token.ts";
+import type { ExternalTokenClaims, TokenAudience } from "./external-token.ts";
 import type { IdJagAnswer, WantedIdJag } from "./provider/id-jag-request.ts";
 import type { AuthResult, Principal, User } from "./principal.ts";
 
@@ -33,21 +33,6 @@ export interface ProgramCredentials {
   providerBearer(exchange: Exchange, route: CompiledRoute): AuthResult | Promise<AuthResult> | undefined;
   /** An External Token of a service account or of a programmatic login, for requests without a good cookie. */
   ownBearer(exchange: Exchange): AuthResult | Promise<AuthResult> | undefined;
-}
-
-/**
- * Where a token is presented. A token passes when its `aud` is the resource or the resource's origin, or when it is the
- * token of an application that opens the route.
- */
-export interface TokenAudience {
-  /** Exact resource ("https://h/github/mcp") or "<origin>/.gateway/mcp/routes". */
-  readonly resource: string;
-  /** Origin of the host ("https://h"). */
-  readonly origin: string;
-  /** The MCP server route; absent elsewhere. */
-  readonly server?: CompiledRoute;
-  /** On an ordinary route: only tokens of programs are good here. */
-  readonly isWeb?: boolean;
 }
 
 /** The person in front of the browser, on a host that shows our pages. */

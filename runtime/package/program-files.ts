@@ -10,8 +10,8 @@ import { basename, dirname, join } from "node:path";
 
 import { build, type Plugin } from "esbuild";
 
-/** How a source names the file of a thread or a worker, which has the same ending as itself. */
-const STARTED = /new URL\(`(\.\/[\w-]+)\$\{extname\(import\.meta\.url\)\}`, import\.meta\.url\)/g;
+/** How a source names the file of a thread or a worker (shared/thread.ts). */
+const STARTED = /\b(?:startThread|programUrl)\(import\.meta\.url, "([\w-]+)"/g;
 
 /** Packages that people install where they want what needs them. */
 const LEFT_OUT = ["@kubernetes/client-node", "esbuild", "pg-native", "cdktf", "cdktn", "constructs"];

@@ -5,7 +5,7 @@
  * hold. A bare value is shorthand: `is` for text, `has` for lists.
  */
 import { compileContains } from "../shared/linear/contains.ts";
-import { unknownWord } from "./suggest.ts";
+import { unknownWord } from "../shared/suggest.ts";
 import { isRecord } from "../shared/is-record.ts";
 import { foldLetters } from "./mcp/fold-case.ts";
 

@@ -8,7 +8,7 @@ import { CRITERIA, findCriterion } from "./criteria.ts";
 import { describe } from "./match.ts";
 import { callWork } from "./mcp/argument-patterns.ts";
 import type { Report } from "./match.ts";
-import { unknownWord } from "./suggest.ts";
+import { unknownWord } from "../shared/suggest.ts";
 import { isRecord } from "../shared/is-record.ts";
 
 /** One criterion: an object with exactly one key. */

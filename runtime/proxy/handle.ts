@@ -6,7 +6,6 @@
  * upstream; a failing part denies; each check leaves one record.
  */
 import type { Snapshot, Snapshots } from "../config/snapshot.ts";
-import { createMaglevTables } from "../features/balancing/apply-maglev-tables.ts";
 import { createUpstreamStates, statusOf, type UpstreamStatus } from "../features/balancing/apply-state.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
@@ -139,11 +138,9 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
   const spreadWork = createSpreadWork();
   const checks = createHealthChecks({ transport, log: deps.log, spreadWork });
   const pools = createNamedPools();
-  const maglevTables = createMaglevTables();
   const listChanges = createListChanges(deps);
   const follow = (next: Snapshot): void => {
     states.follow(next);
-    maglevTables.follow(next);
     checks.follow(next);
     toolLocks.follow(next.routes);
     given.listedTools?.follow(next.routes);
@@ -269,7 +266,6 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
       unprepare?.();
       unsubscribe();
       checks.close();
-      maglevTables.close();
       listChanges.close();
       streams.endAll((stream) => stream.isEndless);
       await idleWithin(timeoutMs);

@@ -9,11 +9,11 @@ import type { Inspection } from "../mcp/inspect.ts";
 import type { McpMessage } from "../mcp/message.ts";
 import type { Operation } from "../mcp/operations/operation.ts";
 import type { OpenedMessage } from "../mcp/tasks/task-requests.ts";
-import type { Facts } from "../policy/facts.ts";
+import type { Facts, ApprovalNeed } from "../policy/facts.ts";
 import type { RequestTrace } from "../tracing/tracing.ts";
-import type { CallApproval } from "./approval/call-approval.ts";
 import type { PreparedRoute } from "./prepared-route.ts";
 import type { InternalToken } from "./upstream-tokens.ts";
+import type { ApprovalState } from "../approvals/interfaces.ts";
 
 export interface RequestContext {
   readonly exchange: Exchange;
@@ -126,4 +126,10 @@ export function createRequestContext(
 export function setCaller(context: RequestContext, result: AuthResult): void {
   context.principal = result.ok ? result.principal : undefined;
   context.authFailure = result.ok ? undefined : result.reason;
+}
+
+/** What a call needs, and where that stands. */
+interface CallApproval {
+  readonly need: ApprovalNeed;
+  readonly state: ApprovalState;
 }

@@ -5,28 +5,21 @@
  * `Retry-After` and OTLP's count of rejected records counts. Promises: `take` neither waits nor throws; memory and disk are
  * bounded; what is lost is counted and told; no header, path or answer is logged or shown.
  */
+import { hostname } from "node:os";
 import { join } from "node:path";
 
-import type { ConsumerStatus, RecordConsumer, RecordCopy } from "../audit/record-consumer.ts";
-import type { RecordSinkSettings } from "../features/records/compiled.ts";
+import type { RecordConsumer, RecordCopy, ConsumerStatus } from "../audit/record-consumer.ts";
 import type { Clock } from "../shared/clock.ts";
 import { errorText } from "../shared/errors.ts";
 import { type DeliveryTiming, startDelivery } from "./delivery.ts";
 import { createLosses, GAP_MESSAGE } from "./losses.ts";
 import { type LogTo, sinkLog } from "./sink-log.ts";
-import { createSender } from "./senders/create-sender.ts";
 import type { Sender } from "./sender.ts";
-import { MAX_LINE_BYTES, openSpool } from "./spool/spool.ts";
+import { openSpool, MAX_LINE_BYTES } from "./spool/spool.ts";
 import { task } from "../shared/faults/guard.ts";
-
-/** Structured-clonable. */
-export interface RecordSinkOptions extends RecordSinkSettings {
-  /** `record_spool`. */
-  readonly spool: string;
-  /** What the gateway is called, as in its traces. */
-  readonly serviceName: string;
-  readonly version: string;
-}
+import type { RecordSinkOptions } from "./options.ts";
+import { createHttpSender } from "./senders/http-sender.ts";
+import { createSyslogSender } from "./senders/syslog-sender.ts";
 
 export interface RecordSinkDeps {
   readonly clock: Clock;
@@ -153,4 +146,16 @@ export function openRecordSink(options: RecordSinkOptions, deps: RecordSinkDeps)
     const unwritten = await spool.close();
     if (unwritten > 0) log.error({ sink: name, lost: unwritten }, "a record sink loses records");
   }
+}
+
+/** The sender for a kind of target. */
+function createSender(
+  { target, tls, timeoutMs, serviceName, version }: RecordSinkOptions,
+  quietMs: number | undefined,
+): Sender {
+  if (target.kind === "syslog") {
+    const identity = { hostname: hostname(), appName: serviceName, pid: process.pid };
+    return createSyslogSender({ target, tls, timeoutMs, identity, ...(quietMs !== undefined && { quietMs }) });
+  }
+  return createHttpSender({ target, tls, timeoutMs, serviceName, version });
 }

@@ -1,20 +1,13 @@
 /** Takes the records about a user out of the store, from outside the process that writes them. */
-import { isAboutUser, type UserNames } from "../audit/about-user.ts";
+import { type UserNames, isAboutUser } from "../audit/about-user.ts";
 import { lowerAscii } from "../shared/ascii.ts";
 import { GatewayError } from "../shared/errors.ts";
-import { isRecord } from "../shared/is-record.ts";
 import { BackEndError, type RecordStoreOptions } from "./back-end.ts";
 import { forgetInPostgres } from "./postgres/postgres-forget.ts";
 import { nameNumber } from "./row.ts";
 import { forgetInFile } from "./sqlite/sqlite-forget.ts";
-
-/** One segment's rows: which may be about the user, and whether one is. */
-export interface Forgetting {
-  /** A condition of rows `f` (facts) and `t` (texts) with "?" for its values. */
-  readonly condition: (contains: (text: string) => string) => string;
-  readonly values: readonly (number | string)[];
-  readonly isAbout: (text: string) => boolean;
-}
+import type { Forgetting } from "./forgetting.ts";
+import { isRecord } from "../shared/is-record.ts";
 
 /** @returns how many went @throws GatewayError `records.unavailable` */
 export async function forgetRecords({ place }: Pick<RecordStoreOptions, "place">, names: UserNames): Promise<number> {

@@ -6,8 +6,7 @@
  */
 import { GatewayError } from "../shared/errors.ts";
 import { criteriaOf } from "./criteria.ts";
-import { formatCursor, parseCursor } from "./cursor.ts";
-import { firstIdAt, LAST_ID, parseId, timeOf } from "./record-id.ts";
+import { firstIdAt, LAST_ID, parseId, timeOf, formatId } from "./record-id.ts";
 import type { KeptRecord, RecordPage, RecordQuery, RecordReader } from "./record-reader.ts";
 import { isAskedFor } from "./row.ts";
 import {
@@ -158,4 +157,18 @@ function after({ low, high }: Range, id: bigint, order: RecordQuery["order"]): R
 /** As far as this id, with it. */
 function upTo({ low, high }: Range, id: bigint, order: RecordQuery["order"]): Range {
   return order === "newest" ? { low: id, high } : { low, high: id + 1n };
+}
+
+/** Where a page ended: a segment, and the id of the last row that was looked at. */
+function formatCursor(order: RecordQuery["order"], segment: number, id: bigint): string {
+  return `${order === "newest" ? "n" : "o"}${segment.toString(36)}.${formatId(id)}`;
+}
+
+/** @throws GatewayError `records.cursor` */
+function parseCursor(text: string, order: RecordQuery["order"]): { readonly segment: number; readonly id: bigint } {
+  const [, from, segment = "", id = ""] = /^([no])([0-9a-z]{1,9})\.([0-9a-z]{1,13})$/.exec(text) ?? [];
+  const number = parseId(id);
+  if (number === undefined || from !== (order === "newest" ? "n" : "o"))
+    throw new GatewayError("records.cursor", "Cannot find records: the cursor is none of this question");
+  return { segment: Number.parseInt(segment, 36), id: number };
 }

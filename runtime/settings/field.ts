@@ -2,7 +2,6 @@
  * The Field tree: one description of every setting, from which all surfaces are made (files, Terraform, constructs,
  * annotations, JSON Schema, reference). types/registry.ts registers a Field with each zod schema it makes.
  */
-import type { FieldGroup } from "./groups.ts";
 
 export type Kind =
   | "text"
@@ -61,4 +60,10 @@ export function fallbackText(field: Field): string | undefined {
   const { default: fallback, unset } = field;
   if (fallback === undefined) return unset;
   return `\`${typeof fallback === "object" ? fallback.join(", ") : String(fallback)}\``;
+}
+
+export interface FieldGroup {
+  /** Of the block. No setting of the same kind of document has this name. */
+  readonly name: string;
+  readonly doc: string;
 }

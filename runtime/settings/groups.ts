@@ -5,14 +5,8 @@
  * through every member of every route many times a plan, written or not, but never into a block that is not there. The
  * blocks follow from what registry.ts registers with `grouped`; nothing here names a setting.
  */
-import type { Field } from "./field.ts";
+import type { Field, FieldGroup } from "./field.ts";
 import { attributeNames } from "./secret-spellings.ts";
-
-export interface FieldGroup {
-  /** Of the block. No setting of the same kind of document has this name. */
-  readonly name: string;
-  readonly doc: string;
-}
 
 export const ROUTING: FieldGroup = {
   name: "routing",

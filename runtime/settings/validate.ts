@@ -3,7 +3,7 @@ import { memberNames } from "./secret-spellings.ts";
 import { isRecord } from "../shared/is-record.ts";
 import type { Field } from "./field.ts";
 import { type MemberMemory, type Schema, soundDocument, unknownMember } from "./types/registry.ts";
-import { withFewSuggestions } from "../policy/suggest.ts";
+import { withFewSuggestions } from "../shared/suggest.ts";
 import { errorAt, MAX_PROBLEMS, moreProblems, type UnplacedProblem, type ValuePath } from "./problem.ts";
 
 export { withFewSuggestions };

@@ -15,7 +15,8 @@ import { BatchSpanProcessor, type ReadableSpan } from "@opentelemetry/sdk-trace"
 import type { Log } from "../shared/log.ts";
 import { task } from "../shared/faults/guard.ts";
 import { within } from "../shared/clock.ts";
-import type { Span, SpanSink, TracingSettings } from "./tracing.ts";
+import type { Span, SpanSink } from "./span.ts";
+import type { TracingSettings } from "./span.ts";
 
 type ExportResult = Parameters<Parameters<OTLPTraceExporter["export"]>[1]>[0];
 

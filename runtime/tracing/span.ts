@@ -1,5 +1,6 @@
 /** A span, and where it goes. */
 import type { Closable } from "../shared/clock.ts";
+import type { BootSettings } from "../config/compiled.ts";
 
 export type AttributeValue = string | number | boolean | readonly string[];
 
@@ -40,3 +41,5 @@ const MAX_TEXT = 128;
 export function short(text: string): string {
   return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
 }
+
+export type TracingSettings = NonNullable<BootSettings["tracing"]>;

@@ -4,18 +4,16 @@
  * Promises: a span carries what this file and operation.ts list and nothing else, so no token, cookie, path, query or tool argument can be
  * in one; a request never waits for the receiver; without the `tracing` setting nothing of this is loaded.
  */
-import type { BootSettings, CompiledRoute } from "../config/compiled.ts";
+import type { CompiledRoute } from "../config/compiled.ts";
 import type { Upstream } from "../features/connection/compiled.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { createRequestId } from "../shared/http/request-id.ts";
-import type { Log } from "../shared/log.ts";
 import type { Decision, McpFacts } from "../policy/facts.ts";
 import type { Closable, TokenRefresh } from "../shared/clock.ts";
-import { operationAttributes, type TracedOperation } from "./operation.ts";
-import { short, type Span, type SpanCounts, type SpanSink } from "./span.ts";
+import { type TracedOperation, operationAttributes } from "./operation.ts";
+import { type Span, type SpanCounts, type SpanSink, type TracingSettings, short } from "./span.ts";
+import type { Log } from "../shared/log.ts";
 import { formatTraceparent, parseTraceparent, parseTracestate } from "./trace-context.ts";
-
-export type TracingSettings = NonNullable<BootSettings["tracing"]>;
 
 export type { AttributeValue, Span, SpanCounts, SpanSink } from "./span.ts";
 

@@ -9,9 +9,9 @@
 import { isIP, type LookupFunction } from "node:net";
 
 import type { Upstream, UpstreamReach } from "../features/connection/compiled.ts";
-import { isOwnAddress } from "../shared/own-address.ts";
+import { isOwnAddress } from "../shared/net/own-address.ts";
 import { lookUp } from "../shared/net/name-lookup.ts";
-import { addressKind } from "../shared/safe-address.ts";
+import { addressKind } from "../shared/net/safe-address.ts";
 import { endpointOf } from "./endpoint.ts";
 
 /** `code` of the error with which a connection is refused. */

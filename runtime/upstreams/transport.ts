@@ -1,9 +1,10 @@
 /** The transport that the proxy uses: HTTP/1.1 by our own connections, HTTP/2 where a route asks for it. */
 import type { Transport } from "./transport-types.ts";
-import { createHttp1Transport } from "./http1/transport.ts";
-import { createHttp2Transport } from "./http2/transport.ts";
 import { FairShare } from "./fair-share.ts";
-import type { TransportOptions } from "./transport-limits.ts";
+import { type TransportOptions, connectTimeoutOf, maxUnderWayOf } from "./transport-limits.ts";
+import { createPoolTransport } from "./upstream-pools.ts";
+import { Pool as Http1Pool } from "./http1/pool.ts";
+import { Pool as Http2Pool } from "./http2/pool.ts";
 
 export function createTransport(options: TransportOptions = {}): Transport {
   const share = new FairShare(options.maxConnections);
@@ -21,4 +22,27 @@ export function createTransport(options: TransportOptions = {}): Transport {
       await Promise.all([http1.close(), http2.close()]);
     },
   };
+}
+
+/**
+ * The transport for HTTP/1.1 upstreams: connections that are kept and used again, one request at a time on each.
+ *
+ * A second request behind a slow one would wait for it, and a broken one would take the others with it: no pipelining.
+ */
+export function createHttp1Transport(options: TransportOptions = {}): Transport {
+  const connectTimeoutMs = connectTimeoutOf(options);
+  const share = options.share ?? new FairShare(options.maxConnections);
+  return createPoolTransport(
+    (upstream) => new Http1Pool(upstream, connectTimeoutMs, maxUnderWayOf(upstream, options), share),
+    share,
+  );
+}
+
+/** @param http1 stays its owner's to close */
+function createHttp2Transport(options: TransportOptions, http1: Transport): Transport {
+  const connectTimeoutMs = connectTimeoutOf(options);
+  const share = options.share ?? new FairShare(options.maxConnections);
+  return createPoolTransport(
+    (upstream) => new Http2Pool(upstream, connectTimeoutMs, maxUnderWayOf(upstream, options), http1, share),
+  );
 }

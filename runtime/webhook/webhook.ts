@@ -5,6 +5,7 @@
  * bounded `Retry-After`. Promises: `notify` neither waits nor throws; memory, store and time are bounded, and what is over a
  * bound is counted and logged; one process of several sends; no secret, nor the path of the address, is logged or shown.
  */
+import { createHmac } from "node:crypto";
 import type { WebhookSettings } from "../features/process/webhook.ts";
 import type { SafeAnswer, SafeFetch } from "../http/fetch/safe-fetch.ts";
 import { type Closable, type Clock, epochSeconds } from "../shared/clock.ts";
@@ -14,7 +15,6 @@ import { hashSecret } from "../shared/keys.ts";
 import type { Log } from "../shared/log.ts";
 import type { Store } from "../store/store.ts";
 import { createEventRecords, delayAfter, GIVE_UP_AFTER, type NewEvent, type WaitingEvent } from "./event-records.ts";
-import { signedHeaders } from "./signature.ts";
 import { createTally, type WebhookCount, type WebhookStatus } from "./tally.ts";
 import { task } from "../shared/faults/guard.ts";
 
@@ -210,4 +210,25 @@ function retryAfter(answer: SafeAnswer): number {
 function bounded(data: Readonly<Record<string, unknown>>): unknown {
   const text = JSON.stringify(data);
   return Buffer.byteLength(text) <= MAX_DATA_BYTES ? (JSON.parse(text) as unknown) : { left_out: "too long" };
+}
+
+/** @param key from a secret. @returns one entry of `webhook-signature` */
+function signature(key: Buffer, signed: string): string {
+  return `v1,${createHmac("sha256", key).update(signed).digest("base64")}`;
+}
+
+export interface SignedMessage {
+  readonly id: string;
+  /** Epoch seconds of this attempt: receivers refuse old ones, so that nobody sends a recorded one again. */
+  readonly timestamp: number;
+  readonly body: string;
+}
+
+/** The three header fields; one signature for each key, of which the receiver needs to know one. */
+export function signedHeaders(keys: readonly Buffer[], { id, timestamp, body }: SignedMessage): Record<string, string> {
+  return {
+    "webhook-id": id,
+    "webhook-timestamp": String(timestamp),
+    "webhook-signature": keys.map((key) => signature(key, `${id}.${timestamp}.${body}`)).join(" "),
+  };
 }

@@ -3,7 +3,7 @@
  * is the steady figure on a shared machine. README.md beside this file says what else there is.
  *
  *   --rounds N (7)  --seconds S (2)  --connections C (64)  --json FILE
- *   --peers bare,fastify,nginx (also gateway-node, haproxy, haproxy-jwt, apache-oidc, caddy; who is not installed is left out)
+ *   --peers bare,fastify,nginx (also haproxy, haproxy-jwt, apache-oidc, caddy; who is not installed is left out)
  *   --no-terraform  --no-http  --no-transports  --no-publish  --no-issuer  --no-upstream-oauth
  *   --terraform-5000
  *

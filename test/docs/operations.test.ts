@@ -7,14 +7,13 @@ import { parse } from "yaml";
 import { z } from "zod";
 
 import { createMetrics } from "../../runtime/control/admin/metrics.ts";
-import { limitSeries } from "../../runtime/control/admin/limit-series.ts";
-import { traceSeries } from "../../runtime/control/admin/trace-series.ts";
 import { ERROR_CODES } from "../../runtime/http/codes.ts";
 import { ADMIN_CODES, MCP_DENIALS } from "../../runtime/package/pages/code-tables.ts";
 import { LOG_MESSAGES } from "../../runtime/package/pages/log-messages.ts";
 import { FAULTS } from "../soak/faults/faults.ts";
 import { blockWith, readPage } from "../support/page-blocks.ts";
 import { routeNamed, snapshotFrom } from "../support/config.ts";
+import { limitSeries, traceSeries } from "../../runtime/control/admin/part-series.ts";
 
 const root = new URL("../../runtime/", import.meta.url).pathname;
 const page = readPage("runtime/OPERATIONS.md");

@@ -12,7 +12,7 @@ import { strikeAll } from "../support/fault-run.ts";
 import { UNREACHED } from "../support/fault-unreached.ts";
 import { startFaultUpstream } from "../support/fault-upstream.ts";
 
-const KINDS = ["own", "node", "TLS"] as const;
+const KINDS = ["clear", "TLS"] as const;
 const names = [...guardedPlaces().values()];
 const struck = new Set<string>();
 let thrown = 0;

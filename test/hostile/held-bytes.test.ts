@@ -55,11 +55,10 @@ test(
 const MAX_HELD_BYTES = 1_000_000;
 const LONG = "a".repeat(25_000);
 
-async function openServer(http1Server: "own" | "node", handle: (exchange: Exchange) => void) {
+async function openServer(handle: (exchange: Exchange) => void) {
   const server = await createHttpServer({
     address: "127.0.0.1:0",
     insecure: true,
-    http1Server,
     maxHeldBytes: MAX_HELD_BYTES,
     log: silentLog(),
     handle,
@@ -86,61 +85,56 @@ function answerLong(exchange: Exchange): void {
   exchange.end(Buffer.alloc(ANSWER_BYTES / 2));
 }
 
-describe.each(["own", "node"] as const)("over HTTP/1.1, read by %s", (http1Server) => {
-  test("requests that wait are bounded for one address, and given back", async () => {
-    const held: Exchange[] = [];
-    const { port } = await openServer(http1Server, holdOthers(held));
-    const text = `GET /wait HTTP/1.1\r\nhost: a.example\r\nx-a: ${LONG}\r\n\r\n`;
-    const sent = Array.from({ length: 40 }, () => send(port, ATTACKER, text));
-    await expect.poll(() => held.length + sent.filter(isRefused).length).toBe(40);
-    expect(held.length).toBeGreaterThan(10);
-    expect(held.length * LONG.length).toBeLessThan(MAX_HELD_BYTES / 2);
-    const now = "GET /now HTTP/1.1\r\nhost: a.example\r\n\r\n";
-    const other = send(port, OTHER, now);
-    await expect.poll(() => other.text).toContain("200 OK");
-    for (const { socket } of sent) socket.destroy();
-    await expect
-      .poll(async () => {
-        const again = send(port, ATTACKER, now);
-        await expect.poll(() => again.text).toContain("HTTP/1.1 ");
-        return again.text;
-      })
-      .toContain("200 OK");
-    const before = held.length;
-    Array.from({ length: 40 }, () => send(port, ATTACKER, text));
-    await expect.poll(() => held.length).toBe(2 * before);
-  });
+test("HTTP/1.1: requests that wait are bounded for one address, and given back", async () => {
+  const held: Exchange[] = [];
+  const { port } = await openServer(holdOthers(held));
+  const text = `GET /wait HTTP/1.1\r\nhost: a.example\r\nx-a: ${LONG}\r\n\r\n`;
+  const sent = Array.from({ length: 40 }, () => send(port, ATTACKER, text));
+  await expect.poll(() => held.length + sent.filter(isRefused).length).toBe(40);
+  expect(held.length).toBeGreaterThan(10);
+  expect(held.length * LONG.length).toBeLessThan(MAX_HELD_BYTES / 2);
+  const now = "GET /now HTTP/1.1\r\nhost: a.example\r\n\r\n";
+  const other = send(port, OTHER, now);
+  await expect.poll(() => other.text).toContain("200 OK");
+  for (const { socket } of sent) socket.destroy();
+  await expect
+    .poll(async () => {
+      const again = send(port, ATTACKER, now);
+      await expect.poll(() => again.text).toContain("HTTP/1.1 ");
+      return again.text;
+    })
+    .toContain("200 OK");
+  const before = held.length;
+  Array.from({ length: 40 }, () => send(port, ATTACKER, text));
+  await expect.poll(() => held.length).toBe(2 * before);
 });
 
-describe.each(["own", "node"] as const)("answers over HTTP/1.1, written by %s", (http1Server) => {
-  test("are bounded for one address while nobody takes them", async () => {
-    /** More than the system takes. */
-    const part = Buffer.alloc(8_000_000);
-    let aborted = 0;
-    const server = await createHttpServer({
-      address: "127.0.0.1:0",
-      insecure: true,
-      http1Server,
-      maxHeldBytes: 100_000_000,
-      log: silentLog(),
-      handle(exchange) {
-        if (exchange.path === "/now") return exchange.respond(200, ["content-length", "0"]);
-        exchange.onClose(() => (aborted += 1));
-        exchange.start(200, ["content-length", String(2 * part.length)]);
-        exchange.write(part);
-      },
-    });
-    onTestFinished(() => server.close({ timeoutMs: 0 }));
-    const sent = Array.from({ length: 20 }, () => {
-      const heard = send(server.port, ATTACKER, "GET /long HTTP/1.1\r\nhost: a.example\r\n\r\n");
-      heard.socket.pause();
-      return heard;
-    });
-    await expect.poll(() => aborted).toBeGreaterThan(5);
-    expect(aborted).toBeLessThan(sent.length);
-    const other = send(server.port, OTHER, "GET /now HTTP/1.1\r\nhost: a.example\r\n\r\n");
-    await expect.poll(() => other.text).toContain("200 OK");
+test("HTTP/1.1: answers are bounded for one address while nobody takes them", async () => {
+  /** More than the system takes. */
+  const part = Buffer.alloc(8_000_000);
+  let aborted = 0;
+  const server = await createHttpServer({
+    address: "127.0.0.1:0",
+    insecure: true,
+    maxHeldBytes: 100_000_000,
+    log: silentLog(),
+    handle(exchange) {
+      if (exchange.path === "/now") return exchange.respond(200, ["content-length", "0"]);
+      exchange.onClose(() => (aborted += 1));
+      exchange.start(200, ["content-length", String(2 * part.length)]);
+      exchange.write(part);
+    },
   });
+  onTestFinished(() => server.close({ timeoutMs: 0 }));
+  const sent = Array.from({ length: 20 }, () => {
+    const heard = send(server.port, ATTACKER, "GET /long HTTP/1.1\r\nhost: a.example\r\n\r\n");
+    heard.socket.pause();
+    return heard;
+  });
+  await expect.poll(() => aborted).toBeGreaterThan(5);
+  expect(aborted).toBeLessThan(sent.length);
+  const other = send(server.port, OTHER, "GET /now HTTP/1.1\r\nhost: a.example\r\n\r\n");
+  await expect.poll(() => other.text).toContain("200 OK");
 });
 
 describe("over HTTP/2", () => {
@@ -169,7 +163,7 @@ describe("over HTTP/2", () => {
 
   test("requests that wait are bounded for one address over all its connections", async () => {
     const held: Exchange[] = [];
-    const { port } = await openServer("own", holdOthers(held));
+    const { port } = await openServer(holdOthers(held));
     const asked = Array.from({ length: 4 }, () => open(port, ATTACKER)).flatMap((session) =>
       Array.from({ length: 10 }, () => ask(session, "/wait")),
     );
@@ -182,7 +176,7 @@ describe("over HTTP/2", () => {
 
   test("bodies that nobody reads are bounded, too", async () => {
     const held: Exchange[] = [];
-    const { port } = await openServer("own", holdOthers(held));
+    const { port } = await openServer(holdOthers(held));
     const session = open(port, ATTACKER);
     const asked = Array.from({ length: 20 }, () => ask(session, "/wait", Buffer.alloc(60_000)));
     await expect.poll(() => asked.filter(({ isOver }) => isOver).length).toBeGreaterThan(11);
@@ -191,7 +185,7 @@ describe("over HTTP/2", () => {
   });
 
   test("bodies behind heads that are refused are bounded, too", async () => {
-    const { port } = await openServer("own", holdOthers([]));
+    const { port } = await openServer(holdOthers([]));
     // Its answers do not end.
     const session = open(port, ATTACKER, 0);
     const asked = Array.from({ length: 20 }, () => ask(session, "/%zz", Buffer.alloc(60_000)));
@@ -201,7 +195,7 @@ describe("over HTTP/2", () => {
   });
 
   test("answers that nobody takes are bounded for one address, and given back", async () => {
-    const { port } = await openServer("own", answerLong);
+    const { port } = await openServer(answerLong);
     const session = open(port, ATTACKER, 0);
     const asked = Array.from({ length: 40 }, () => ask(session, "/long"));
     // About what a client can hold.

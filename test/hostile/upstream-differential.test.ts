@@ -9,10 +9,10 @@ import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import type { Transport } from "../../runtime/upstreams/transport-types.ts";
-import { createHttp1Transport } from "../../runtime/upstreams/http1/transport.ts";
 import { ANSWER_DIFFERENCES, type Reading, type SeenAnswer } from "../support/answer-differences.ts";
 import { outcome, violations } from "../support/ask-upstream.ts";
 import { mayStall } from "../support/stall-limit.ts";
+import { createHttp1Transport } from "../../runtime/upstreams/transport.ts";
 
 const SEED = 20_261_122;
 const ANSWERS = 8_000;

@@ -8,11 +8,11 @@ import { afterEach, expect, test } from "vitest";
 
 import type { Upstream } from "../../runtime/features/connection/compiled.ts";
 import type { Transport } from "../../runtime/upstreams/transport-types.ts";
-import { createHttp1Transport } from "../../runtime/upstreams/http1/transport.ts";
 import { ask, violations, type Asked } from "../support/ask-upstream.ts";
 import { makeTestCertificate } from "../support/certificates.ts";
 import { POLL_MS } from "../support/limits.ts";
 import { okText, startScriptedUpstream, type Script, type ScriptedUpstream } from "../support/scripted-upstream.ts";
+import { createHttp1Transport } from "../../runtime/upstreams/transport.ts";
 
 const CONNECTIONS = 64;
 const SEED = 20_261_122;

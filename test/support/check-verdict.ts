@@ -4,7 +4,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 
 import type { Upstream, UpstreamConnect } from "../../runtime/features/connection/compiled.ts";
-import type { Verdict } from "../../runtime/upstreams/health/health-check.ts";
+import type { Verdict } from "../../runtime/upstreams/health/check-budget.ts";
 
 export interface CheckedServer {
   readonly port: number;

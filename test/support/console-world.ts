@@ -2,10 +2,7 @@
 import type { AdminAction } from "../../runtime/audit/action-record.ts";
 import type { Snapshot } from "../../runtime/config/snapshot.ts";
 import { createMintedTokens } from "../../runtime/control/admin/minted-tokens.ts";
-import type { ClientsDeps } from "../../runtime/control/console/clients/clients.ts";
-import type { PeopleDeps } from "../../runtime/control/console/people/people.ts";
 import type { ConsoleRights, ConsoleRole, Screen, Visit } from "../../runtime/control/console/screen.ts";
-import type { ServersDeps } from "../../runtime/control/console/servers/servers.ts";
 import { openBlocks } from "../../runtime/identity/blocks.ts";
 import {
   createRecords,
@@ -37,6 +34,9 @@ import { createTestClock } from "./clock.ts";
 import { snapshotFrom, type SnapshotOptions } from "./config.ts";
 import { createBreakableStore } from "./store.ts";
 import { userId } from "./users.ts";
+import type { ServersDeps } from "../../runtime/control/console/servers/deps.ts";
+import type { PeopleDeps } from "../../runtime/control/console/people/deps.ts";
+import type { ClientsDeps } from "../../runtime/control/console/clients/deps.ts";
 
 export type ConsoleWorld = Awaited<ReturnType<typeof openConsoleWorld>>;
 

@@ -21,11 +21,11 @@ const OF_CHECKS = [
 
 export async function strikeChecks(world: World): Promise<Outcome> {
   const places = new Map([...names].map(([place, name]) => [name, place]));
-  const { gateway, origin } = await startFaultGateway("own", world, true);
+  const { gateway, origin } = await startFaultGateway("clear", world, true);
   const problems: string[] = [];
   const struck: string[] = [];
   const serves = async (at: string): Promise<void> => {
-    const open = openHttp1({ ...PLAIN.asked, origin, host: "app.localhost" });
+    const open = openHttp1({ ...PLAIN.asked, origin, isProxied: true, host: "app.localhost" });
     const seen = await open.seen;
     if (!isAsMeant(seen, PLAIN)) problems.push(`${at}: ${JSON.stringify(seen)}`);
   };

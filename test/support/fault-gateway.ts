@@ -53,7 +53,7 @@ export async function startFaultGateway(kind: Kind, { folder, upstream, other }:
     boot: {
       audit: true,
       authorize_log_fields: ["request-id", "path"],
-      ...(kind === "node" && { http1_server: "node", use_proxy_protocol: true }),
+      ...(kind === "clear" && { use_proxy_protocol: true }),
       ...(isTls && {
         insecure_server: false,
         certificates: [{ certificate_file: certificateFile, certificate_key_file: keyFile }],

@@ -24,7 +24,7 @@ import { HELD, SHORT } from "./fault-upstream.ts";
 
 const names = guardedPlaces();
 /** Polls of feeds make it run. */
-const OF_THE_STORE = "store/sqlite/sqlite-thread.ts on message";
+const OF_THE_STORE = "shared/thread.ts on message";
 const places = new Map([...names].map(([place, name]) => [name, place]));
 const LISTED: ReadonlySet<string> = new Set(Object.values(UNREACHED).flat());
 let nextId = 0;
@@ -63,7 +63,7 @@ interface Strike {
 export async function strikeAll(kind: Kind, world: World): Promise<Outcome> {
   const { gateway, origin, token } = await startFaultGateway(kind, world);
   const question = (asked: FaultQuestion): Promise<FaultAnswer> => ask(gateway, asked);
-  const held = await openHeld(origin, kind === "node");
+  const held = await openHeld(origin, kind === "clear");
   const problems: string[] = [];
   const struck = new Set<string>();
   const strikes: Strike[] = [];
@@ -72,7 +72,7 @@ export async function strikeAll(kind: Kind, world: World): Promise<Outcome> {
     const id = `id${(nextId += 1)}`;
     const open = (protocol === "HTTP/2" ? openHttp2 : openHttp1)({
       origin,
-      isProxied: kind === "node",
+      isProxied: kind === "clear",
       host: "app.localhost",
       ...asked,
       headers: { ...asked.headers, ...(asked.host === MCP && { authorization: `Bearer ${token}` }) },

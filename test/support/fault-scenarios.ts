@@ -102,7 +102,7 @@ export const PLAIN: Scenario = { asked: { path: "/chunks" }, gets: good(SHORT) }
 export const REPEATED: Readonly<
   Record<Kind, readonly (readonly [name: string, protocol: string, scenario: Scenario])[]>
 > = {
-  own: [
+  clear: [
     ["http/body.ts onAborted", "HTTP/1.1", LEAVES_MESSAGE],
     ["upstreams/http1/open-socket.ts once secureConnect", "HTTP/1.1", SECURE],
     ["upstreams/http1/open-socket.ts on data", "HTTP/1.1", SECURE],
@@ -111,16 +111,16 @@ export const REPEATED: Readonly<
     ["upstreams/http2/session.ts once goaway", "HTTP/2", SECURE_GRPC],
     ["upstreams/http2/session.ts once close", "HTTP/2", SECURE_GRPC],
     ["upstreams/http2/session.ts once close #3", "HTTP/2", SECURE_GRPC],
+    ["http/listener/proxied-connections.ts on connection", "HTTP/1.1", PLAIN],
+    ["http/listener/proxied-connections.ts settle", "HTTP/1.1", PLAIN],
+    ["http/listener/proxied-connections.ts onData", "HTTP/1.1", PLAIN],
+    ["http/listener/proxied-connections.ts once close", "HTTP/1.1", PLAIN],
   ],
-  node: ["on connection", "settle", "onData", "once close"].map((guard) => [
-    `http/listener/proxied-connections.ts ${guard}`,
-    "HTTP/1.1",
-    PLAIN,
-  ]),
   TLS: [],
 };
 export const ALL_REPEATED: ReadonlySet<string> = new Set(
   Object.values(REPEATED).flatMap((each) => each.map(([name]) => name)),
 );
 
-export type Kind = "own" | "node" | "TLS";
+/** "clear": behind a proxy that says who its clients are. */
+export type Kind = "clear" | "TLS";

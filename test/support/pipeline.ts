@@ -19,7 +19,6 @@ import { createProxy, type Proxy, type ProxyDeps } from "../../runtime/proxy/han
 import type { AuthResult, Principal } from "../../runtime/identity/principal.ts";
 import type { Authenticator, Revocations } from "../../runtime/identity/interfaces.ts";
 import { snapshotFrom } from "./config.ts";
-import { http1Server } from "./http1-server.ts";
 import { userId } from "./users.ts";
 
 export interface PipelineOptions extends Partial<Omit<ProxyDeps, "snapshots">> {
@@ -27,8 +26,6 @@ export interface PipelineOptions extends Partial<Omit<ProxyDeps, "snapshots">> {
   readonly certificates?: Certificates;
   /** See `send_timeout`; no limit when absent. */
   readonly sendTimeoutMs?: number;
-  /** Who reads HTTP/1.1. Default: what the tests around say. */
-  readonly http1Server?: "node" | "own";
   /** A snapshot made elsewhere, instead of the YAML. */
   readonly snapshot?: Snapshot;
 }
@@ -81,7 +78,6 @@ export async function startPipeline(yaml: string, options: PipelineOptions = {})
     insecure: options.certificates === undefined,
     certificates: options.certificates,
     sendTimeoutMs: options.sendTimeoutMs,
-    http1Server: options.http1Server ?? http1Server(),
     log,
     handle: (exchange) => proxy.handle(exchange),
   });

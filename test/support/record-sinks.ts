@@ -7,8 +7,9 @@ import { onTestFinished } from "vitest";
 
 import type { RecordConsumer, RecordCopy } from "../../runtime/audit/record-consumer.ts";
 import type { SinkTarget, SinkTls } from "../../runtime/features/records/compiled.ts";
-import { openRecordSink, type RecordSinkDeps, type RecordSinkOptions } from "../../runtime/record-sinks/sink.ts";
+import { openRecordSink, type RecordSinkDeps } from "../../runtime/record-sinks/sink.ts";
 import { systemClock } from "../../runtime/shared/clock.ts";
+import type { RecordSinkOptions } from "../../runtime/record-sinks/options.ts";
 
 export const NO_TLS: SinkTls = {
   caFile: undefined,

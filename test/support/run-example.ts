@@ -1,5 +1,5 @@
 /**
- * `npm run example NAME [arguments]`: runs examples/NAME/check.ts with the arguments and ends with its exit code.
+ * `npm run example NAME [arguments]`: runs `check.ts` of examples/NAME with the arguments and ends with its exit code.
  * Without a name it tells which examples there are.
  */
 import { spawn } from "node:child_process";

@@ -1,7 +1,8 @@
 /** A process that hands records to a sink until it is killed, and says how many are surely in the spool. Arguments: options as JSON. */
-import { openRecordSink, type RecordSinkOptions } from "../../runtime/record-sinks/sink.ts";
+import { openRecordSink } from "../../runtime/record-sinks/sink.ts";
 import { systemClock } from "../../runtime/shared/clock.ts";
 import { isRecord } from "../../runtime/shared/is-record.ts";
+import type { RecordSinkOptions } from "../../runtime/record-sinks/options.ts";
 
 const given: unknown = JSON.parse(process.argv[2] ?? "{}");
 if (!isRecord(given)) throw new TypeError("Cannot begin: no options are given");

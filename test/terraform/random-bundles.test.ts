@@ -12,13 +12,14 @@ import {
 } from "../../runtime/terraform/resource/bundle-document.ts";
 import { bundleProvider } from "../../runtime/terraform/resource/bundle-provider.ts";
 import { noStandIn } from "../../runtime/terraform/schema/document.ts";
-import { createHandlers, type Handler } from "../../runtime/terraform/protocol/handlers.ts";
+import { createHandlers } from "../../runtime/terraform/protocol/handlers.ts";
 import { readSliceText } from "../../runtime/terraform/publish/publish.ts";
 import { readRoutes } from "../../runtime/terraform/resource/routes-attribute.ts";
 import { blockType } from "../../runtime/terraform/schema/schema-model.ts";
 import { BUNDLE_TYPE, BUNDLE_VERSION, bundleSchema, routeBlockFields } from "../../runtime/terraform/schema/schema.ts";
 import { decodeValue, encodeValue, valueFromJson } from "../../runtime/terraform/protocol/value-codec.ts";
 import { UNKNOWN, Unknown, type Value, type ValueMap } from "../../runtime/terraform/protocol/value.ts";
+import type { Handler } from "../../runtime/terraform/protocol/handler.ts";
 
 const type = blockType(bundleSchema);
 

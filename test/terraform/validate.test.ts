@@ -379,18 +379,6 @@ describeTerraform("terraform validate", (terraform) => {
          ${route("c", `prefix = ${value}`, "https://same.example.com")}
          ${route("d", `path = ${value}`, "https://same.example.com")}`,
       ],
-      [
-        "the choice that a block needs",
-        route(
-          "a",
-          `upstream {
-             load_balancing_policy = ${value}
-             maglev_lb_config {
-               table_size = 1009
-             }
-           }`,
-        ),
-      ],
     ])("finds nothing missing that a block may turn out to have: %s", async (_, body) => {
       expect(await validate(`owner = "team"\n${body}`, unknown)).toEqual([]);
     });

@@ -6,7 +6,6 @@ import { matchesDomain, parseDomainPattern } from "../../settings/domains.ts";
 import { setNames } from "../../features/headers/rules.ts";
 import { claimHeaderProblems } from "../../features/headers/upstream-claims.ts";
 import { hostCertificateProblems } from "./host-certificates.ts";
-import { maglevTableProblems } from "./maglev-tables.ts";
 import { sliceUpstreamRules } from "../../features/balancing/rules.ts";
 import { sliceAuthorityRules } from "../../features/connection/rules.ts";
 import { usesDiscovery } from "../../features/mcp/rules.ts";
@@ -57,7 +56,6 @@ export function validateBundle(bundle: Bundle): void {
       routeRules(route, bundle, addresses, (problem) => report(route, problem));
     }
   }
-  for (const { route, problem } of maglevTableProblems(slices)) report(route, problem);
   validateSettings(bundle);
 }
 

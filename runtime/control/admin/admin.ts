@@ -1,5 +1,5 @@
 /** What one process tells of itself: readiness for orchestrators, status and metrics for operators. */
-import type { Bundle, BundleStatus } from "../bundle/bundle.ts";
+import type { Bundle } from "../bundle/bundle.ts";
 import type { UpstreamStatus } from "../../features/balancing/apply-state.ts";
 import type { Closable } from "../../shared/clock.ts";
 import type { StoreCounts } from "../../store/watch/store-counts.ts";
@@ -10,7 +10,8 @@ import type { Metrics } from "./metrics.ts";
 import { processFacts } from "./process-facts.ts";
 import { canPass, recordSeries, type RecordsState, sinkStatus } from "./records/recording.ts";
 import { storeSeries, storeStatus } from "./store/store-status.ts";
-import { upstreamSeries } from "./upstream-series.ts";
+import { upstreamSeries } from "./part-series.ts";
+import type { BundleStatus } from "../bundle/report.ts";
 
 export type { Admin } from "./listener.ts";
 

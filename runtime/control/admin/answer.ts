@@ -1,8 +1,6 @@
 /** Requests to the admin listener and answers from it, apart from sockets. */
 import type { IncomingHttpHeaders } from "node:http";
 
-import type { TokenRefusal } from "./gate.ts";
-import type { PublishScope } from "./publish-scope.ts";
 import type { WorkloadRight } from "./publish-workloads.ts";
 
 export interface AdminRequest {
@@ -58,4 +56,13 @@ export interface AdminEndpoint {
 
 export function json(status: number, value: object, headers: Readonly<Record<string, string>> = {}): Answer {
   return { status, type: "application/json", body: `${JSON.stringify(value)}\n`, headers };
+}
+
+/** "unavailable": the store is down, which knows the tokens that were minted. */
+export type TokenRefusal = "no-token-set" | "missing" | "wrong" | "unavailable";
+
+export interface PublishScope {
+  /** As `owners` of the boot file has it. */
+  readonly entry: string;
+  covers(owner: string): boolean;
 }

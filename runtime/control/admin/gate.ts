@@ -4,16 +4,17 @@
  * Untrusted input: Host, Authorization and client certificates. Promises: a web page whose name was pointed at us (DNS rebinding) gets
  * nothing, since its Host is a name we do not have; the token is compared in constant time.
  */
-import { createHash, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
+import { createHash, timingSafeEqual } from "node:crypto";
 
+import type { WorkloadRight, PublishWorkloads } from "./publish-workloads.ts";
+import { bareHost } from "../../shared/net/bare-host.ts";
+import type { TokenRefusal, PublishScope } from "./answer.ts";
 import type { PublishToken } from "../../features/process/compiled.ts";
 import { matchesOwner } from "../../features/process/owners.ts";
 import { hashSecret } from "../../shared/keys.ts";
 import type { MintedTokens } from "./minted-tokens.ts";
-import { type PublishScope, publishScope } from "./publish-scope.ts";
-import type { PublishWorkloads, WorkloadRight } from "./publish-workloads.ts";
-import { bareHost } from "../../shared/net/bare-host.ts";
+import { publishScope } from "./publish-scope.ts";
 
 /** Who has a token. */
 export interface Caller {
@@ -24,9 +25,6 @@ export interface Caller {
   /** Present: a job with its platform's token, which mints tokens by these rights and does nothing else. */
   readonly rights?: readonly WorkloadRight[];
 }
-
-/** "unavailable": the store is down, which knows the tokens that were minted. */
-export type TokenRefusal = "no-token-set" | "missing" | "wrong" | "unavailable";
 
 /** @returns who asks, by the token in an Authorization header */
 export type TokenGate = (header: string | undefined) => Promise<Caller | TokenRefusal>;

@@ -6,19 +6,13 @@
  */
 import { isRecord } from "../../shared/is-record.ts";
 import { matchesOwner } from "../../features/process/owners.ts";
+import { json, type Answer, type PublishScope, type AdminRequest } from "./answer.ts";
 import type { Problem } from "../../config/load.ts";
 import { publishedName } from "../bundle/validation/protocol.ts";
 import { ELSEWHERE, seenProblem } from "../bundle/validation/seen-problems.ts";
 import { type Laggard, withoutRefusal } from "../bundle/liveness.ts";
 import type { Publishing } from "../bundle/publication.ts";
 import type { PublishOutcome, Validated } from "../bundle/publisher.ts";
-import { json, type AdminRequest, type Answer } from "./answer.ts";
-
-export interface PublishScope {
-  /** As `owners` of the boot file has it. */
-  readonly entry: string;
-  covers(owner: string): boolean;
-}
 
 const NOT_IN_FORCE = "the newest configuration is not in force; the gateway's operator can say why";
 

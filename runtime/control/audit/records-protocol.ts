@@ -3,7 +3,7 @@ import type { DeclaredArguments } from "../../audit/redaction/plan.ts";
 import type { RedactorOptions } from "../../audit/redaction/redactor.ts";
 import type { ConsumerStatus } from "../../audit/record-consumer.ts";
 import type { RecordStoreOptions } from "../../record-store/back-end.ts";
-import type { RecordSinkOptions } from "../../record-sinks/sink.ts";
+import type { RecordSinkOptions } from "../../record-sinks/options.ts";
 
 export interface RecordThreadSettings {
   /** Of this run of this process, and of no other. */

@@ -4,9 +4,6 @@
  *
  * Nothing may go unrecorded: a thread that ends by itself takes the process with it.
  */
-import { extname } from "node:path";
-import { Worker } from "node:worker_threads";
-
 import { FIRST_PLACE } from "../../audit/chain/chain.ts";
 import { countPlaces } from "../../audit/chain/places.ts";
 import { CHECKPOINT_BYTES, outcomeBytes, putCheckpoint, putOutcome } from "../../audit/entries.ts";
@@ -16,6 +13,7 @@ import type { RecordsOfThread, RecordWriter } from "../../audit/record-writer.ts
 import { within } from "../../shared/clock.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
+import { send, startThread } from "../../shared/thread.ts";
 import type { FromRecordThread, RecordState, RecordThreadSettings, ToRecordThread } from "./records-protocol.ts";
 
 export interface RecordThread extends RecordWriter {
@@ -57,9 +55,8 @@ const END_MS = 6_000;
 export async function startRecordThread(settings: RecordThreadSettings, deps: RecordThreadDeps): Promise<RecordThread> {
   const { log, onError, onCheckpoint, onDeath, maxQueued = 8 << 20 } = deps;
   const { audit, destination, closeTimeoutMs, redaction } = settings;
-  // The published package has .js files beside each other, the source tree .ts files.
-  const url = new URL(`./records-worker${extname(import.meta.url)}`, import.meta.url);
-  const worker = new Worker(url, { workerData: settings, name: "records" });
+  const worker = startThread(import.meta.url, "records-worker", { workerData: settings, name: "records" });
+  const tell = (message: ToRecordThread): void => send(worker, message);
   const free: Chunk[] = [];
   const sent = new Map<number, Chunk>();
   let lastChunk = 0;
@@ -78,11 +75,6 @@ export async function startRecordThread(settings: RecordThreadSettings, deps: Re
   const flushes = new Map<number, PromiseWithResolvers<void>>();
   const started = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<void>();
-
-  function send(message: ToRecordThread): void {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    worker.postMessage(message);
-  }
 
   function newChunk(size: number): Chunk {
     const memory = new SharedArrayBuffer(size);
@@ -109,7 +101,7 @@ export async function startRecordThread(settings: RecordThreadSettings, deps: Re
     clearTimeout(timer);
     timer = undefined;
     if (filled === 0) return;
-    send({ type: "entries", chunk: chunk.id, memory: chunk.isKnown ? undefined : chunk.memory, length: filled });
+    tell({ type: "entries", chunk: chunk.id, memory: chunk.isKnown ? undefined : chunk.memory, length: filled });
     chunk.isKnown = true;
     sent.set(chunk.id, chunk);
     begin(free.pop() ?? newChunk(CHUNK_BYTES));
@@ -136,7 +128,7 @@ export async function startRecordThread(settings: RecordThreadSettings, deps: Re
     declareArguments(declared) {
       // What is waiting was decided before.
       sendBatch();
-      send({ type: "arguments", declared });
+      tell({ type: "arguments", declared });
     },
     status: () => consumers,
   };
@@ -183,7 +175,7 @@ export async function startRecordThread(settings: RecordThreadSettings, deps: Re
     const back = sent.get(id);
     sent.delete(id);
     if (back?.bytes.length === CHUNK_BYTES && free.length < MAX_FREE) free.push(back);
-    else send({ type: "forget", chunk: id });
+    else tell({ type: "forget", chunk: id });
     done += length;
     // Half empty, not merely below the mark: else every batch would wake everybody for a few free places.
     if (total - done <= maxQueued / 2) {
@@ -256,7 +248,7 @@ export async function startRecordThread(settings: RecordThreadSettings, deps: Re
     places.close();
     sendBatch();
     isClosed = true;
-    send({ type: "close" });
+    tell({ type: "close" });
     await within(closeTimeoutMs + END_MS, ended.promise, () => undefined);
     if (done < total) onError(lostError(), total - done);
     end();
@@ -279,7 +271,7 @@ export async function startRecordThread(settings: RecordThreadSettings, deps: Re
       const waiting = Promise.withResolvers<void>();
       lastFlush += 1;
       flushes.set(lastFlush, waiting);
-      send({ type: "flush", id: lastFlush });
+      tell({ type: "flush", id: lastFlush });
       return waiting.promise;
     },
     reopen() {
@@ -287,7 +279,7 @@ export async function startRecordThread(settings: RecordThreadSettings, deps: Re
       // Whether it can be opened is known here and now.
       openLogFile(destination).close();
       sendBatch();
-      send({ type: "reopen" });
+      tell({ type: "reopen" });
     },
     close: () => (closing ??= close()),
   };

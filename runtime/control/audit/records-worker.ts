@@ -6,6 +6,7 @@ import { openRecordStore } from "../../record-store/record-store.ts";
 import { openRecordSink } from "../../record-sinks/sink.ts";
 import { systemClock } from "../../shared/clock.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
+import { send } from "../../shared/thread.ts";
 import type { FromRecordThread, LogLevel, RecordThreadSettings } from "./records-protocol.ts";
 import { serveRecords } from "./serve-records.ts";
 
@@ -15,8 +16,7 @@ if (parentPort) {
     serveRecords(parentPort, settings, { consumers: openConsumers(settings, parentPort), clock: systemClock });
   } catch (error) {
     const code = error instanceof GatewayError ? error.code : "record.thread";
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    parentPort.postMessage({ type: "failed", code, message: errorText(error) } satisfies FromRecordThread);
+    send<FromRecordThread>(parentPort, { type: "failed", code, message: errorText(error) });
   }
 }
 
@@ -24,7 +24,7 @@ function openConsumers(
   { recordStore, sinks = [] }: RecordThreadSettings,
   port: MessagePort,
 ): readonly RecordConsumer[] {
-  const tell = (message: FromRecordThread): void => port.postMessage(message, []);
+  const tell = (message: FromRecordThread): void => send(port, message);
   const deps = {
     clock: systemClock,
     log: (level: LogLevel, fields: object, message: string) => tell({ type: "log", level, fields, message }),

@@ -17,6 +17,7 @@ import type { RecordConsumer, RecordCopy } from "../../audit/record-consumer.ts"
 import { createRecordWriter } from "../../audit/record-writer.ts";
 import { within, type Clock } from "../../shared/clock.ts";
 import { errorText, type GatewayError } from "../../shared/errors.ts";
+import { send } from "../../shared/thread.ts";
 import { VERSION } from "../../shared/version.ts";
 import type { FromRecordThread, RecordThreadSettings, ToRecordThread } from "./records-protocol.ts";
 
@@ -33,7 +34,7 @@ export function serveRecords(
   { consumers, clock }: { readonly consumers: readonly RecordConsumer[]; readonly clock: Clock },
 ): void {
   const { instance, audit, destination, closeTimeoutMs } = settings;
-  const tell = (message: FromRecordThread): void => port.postMessage(message, []);
+  const tell = (message: FromRecordThread): void => send(port, message);
   /** The operator's. */
   const log = {
     error: (fields: object, message: string) => tell({ type: "log", level: "error", fields, message }),

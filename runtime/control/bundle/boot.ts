@@ -19,7 +19,7 @@ import type { Log } from "../../shared/log.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { compileVault } from "../../features/process/vault.ts";
 import { type OnWait, openVault, type Vault, type VaultDeps } from "../../vault/vault.ts";
-import { type SecretNeeds, secretNeeds } from "./secret-needs.ts";
+import { type SecretNeeds, secretNeeds } from "./build/secret-needs.ts";
 import { createSealing, readSecrets, type SecretDeps, type Sealing } from "./secrets.ts";
 import { readTogether } from "./sources.ts";
 

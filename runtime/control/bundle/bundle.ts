@@ -17,7 +17,7 @@ import { errorText, GatewayError } from "../../shared/errors.ts";
 import { tellFault } from "../../shared/faults/faults.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Closable, Clock } from "../../shared/clock.ts";
-import { buildSnapshot, type Build, type GoodBuild } from "./build.ts";
+import { buildSnapshot, type GoodBuild } from "./build/build.ts";
 import {
   createCandidateValidation,
   publishedSources,
@@ -31,8 +31,7 @@ import { createReport, type BundleStatus } from "./report.ts";
 import { readSecrets, type SecretDeps, secretDirectories } from "./secrets.ts";
 import { createValidator, type Validation, type Validator } from "./validation/validator.ts";
 import { createWatch } from "./watch.ts";
-
-export type { BundleStatus } from "./report.ts";
+import type { Build } from "./build/build-types.ts";
 
 export interface BundleDeps {
   /** A configuration file, or a directory of one boot file and slices. */

@@ -3,9 +3,9 @@
  * the texts are not tried again until a secret they read is another one.
  */
 import type { Refusal } from "../../config/refusals.ts";
-import type { Failure } from "./build.ts";
 import type { Refusals } from "./validation/protocol.ts";
 import { readSecrets, type SecretDeps } from "./secrets.ts";
+import type { Failure } from "./build/build-types.ts";
 
 export interface Refused {
   current(): Refusals;

@@ -5,10 +5,10 @@ import { formatProblem, type Problem } from "../../config/load.ts";
 import type { Log } from "../../shared/log.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { DegradedOwner, ValidationReport, SliceStatus } from "./validation/protocol.ts";
-import type { Stale } from "./build.ts";
 import type { VaultStatus } from "../../vault/vault.ts";
 import { seenProblem } from "./validation/seen-problems.ts";
 import type { Validation } from "./validation/validator.ts";
+import type { Stale } from "./build/build-types.ts";
 
 export interface BundleStatus {
   /** Of the snapshot in force; "" before the first. */

@@ -16,7 +16,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import type { Keys } from "../../shared/keys.ts";
 import type { Vault } from "../../vault/vault.ts";
 import { findNamed, placeOf, problemFor, type FilePlace } from "./files/secret-files.ts";
-import type { SecretNeeds } from "./secret-needs.ts";
+import type { SecretNeeds } from "./build/secret-needs.ts";
 
 /** What was needed, read. `resolve` and `open` throw for what could not be. */
 export interface ResolvedSecrets extends SecretSource {

@@ -2,15 +2,18 @@
 import { approvalsScreen, type ApprovalsScreenDeps } from "./approvals/approvals-screen.ts";
 import { blocksScreen, type BlocksScreenDeps } from "./blocks/blocks-screen.ts";
 import { type ChangesDeps, changesScreen } from "./changes/changes.ts";
-import { clientsScreen, type ClientsDeps } from "./clients/clients.ts";
+import { clientsScreen } from "./clients/clients.ts";
 import { type DecisionDeps, decisionsScreen } from "./decisions/decisions.ts";
 import { type HealthScreenDeps, healthScreen } from "./health/screen.ts";
-import { peopleScreen, type PeopleDeps } from "./people/people.ts";
+import { peopleScreen } from "./people/people.ts";
 import type { Screen } from "./screen.ts";
 import { toolLockScreen, type ToolLockScreenDeps } from "./tool-lock/tool-lock-screen.ts";
-import { serversScreen, type ServersDeps } from "./servers/servers.ts";
+import { serversScreen } from "./servers/servers.ts";
 import type { SimulatorDeps } from "./simulator/deps.ts";
 import { simulatorScreen } from "./simulator/simulator.ts";
+import type { ServersDeps } from "./servers/deps.ts";
+import type { PeopleDeps } from "./people/deps.ts";
+import type { ClientsDeps } from "./clients/deps.ts";
 
 /** What each screen needs, by its name. */
 export interface ScreenDeps {

@@ -5,13 +5,13 @@
  * `HEAP_LIMITS` says, then it ends without an answer; few questions wait, and owners have turns: slow drafts of one keep no other
  * waiting for more than the one that runs; a thread without questions ends.
  */
-import { extname } from "node:path";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 
 import type { Closable } from "../../shared/clock.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { task } from "../../shared/faults/guard.ts";
 import { createFairLimiter } from "../../shared/limiter.ts";
+import { converse, startThread } from "../../shared/thread.ts";
 import { ownerOfKey } from "./compare.ts";
 import type { Ground, Task, TaskAnswer, ToThread } from "./protocol.ts";
 import type { ThreadSettings } from "./answer-task.ts";
@@ -73,7 +73,8 @@ export function createDraftThread({ ground, timeoutMs = TIMEOUT_MS, path, keptKe
     const news = published.key === sentKey ? {} : { published };
     sentKey = published.key;
     try {
-      return await answerOf(thread, { task: asked, kept, ...news });
+      const question: ToThread = { task: asked, kept, ...news };
+      return await converse(thread, question, timeoutMs, (answer: TaskAnswer) => answer);
     } catch (error) {
       worker = undefined;
       await thread.terminate();
@@ -83,28 +84,14 @@ export function createDraftThread({ ground, timeoutMs = TIMEOUT_MS, path, keptKe
     }
   }
 
-  function answerOf(thread: Worker, message: ToThread): Promise<TaskAnswer> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error("it takes too long")), timeoutMs);
-      const done = (): void => {
-        clearTimeout(timer);
-        thread.off("message", answered).off("error", failedThen).off("exit", ended);
-      };
-      const answered = (answer: TaskAnswer): void => (done(), resolve(answer));
-      const failedThen = (error: Error): void => (done(), reject(error));
-      const ended = (): void => (done(), reject(new Error("its thread ended")));
-      thread.on("message", answered).once("error", failedThen).once("exit", ended);
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-      thread.postMessage(message);
-    });
-  }
-
   function start(): Worker {
-    // The published package has .js files beside each other, the source tree .ts files.
-    const url = new URL(`./draft-worker${extname(import.meta.url)}`, import.meta.url);
     sentKey = undefined;
     const workerData: ThreadSettings = { path, keptKeys };
-    const thread = new Worker(url, { workerData, name: "drafts", resourceLimits: HEAP_LIMITS });
+    const thread = startThread(import.meta.url, "draft-worker", {
+      workerData,
+      name: "drafts",
+      resourceLimits: HEAP_LIMITS,
+    });
     const gone = (): void => {
       if (worker === thread) worker = undefined;
     };

@@ -1,6 +1,7 @@
 /** The drafts' thread: one question after the other. A failure in here is a bug or a draft made to fail: it ends the thread. */
 import { parentPort, workerData } from "node:worker_threads";
 
+import { send } from "../../shared/thread.ts";
 import type { PublishedSources } from "../bundle/validation/protocol.ts";
 import { createAnswerTask, type ThreadSettings } from "./answer-task.ts";
 import type { ToThread } from "./protocol.ts";
@@ -12,7 +13,6 @@ function serve(port: NonNullable<typeof parentPort>, settings: ThreadSettings): 
   let published: PublishedSources = { key: "", sources: [] };
   port.on("message", (message: ToThread) => {
     published = message.published ?? published;
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    void answer(message.task, { published, kept: message.kept }).then((answered) => port.postMessage(answered));
+    void answer(message.task, { published, kept: message.kept }).then((answered) => send(port, answered));
   });
 }

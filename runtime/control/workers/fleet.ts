@@ -5,7 +5,6 @@
  * the others go on serving meanwhile.
  */
 import cluster, { type Worker } from "node:cluster";
-import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { GatewayError } from "../../shared/errors.ts";
@@ -15,6 +14,7 @@ import { createHandover } from "./handover.ts";
 import { within } from "../../shared/clock.ts";
 import type { Answers, FromWorker, ToWorker, WorkerReport } from "./protocol.ts";
 import { task } from "../../shared/faults/guard.ts";
+import { programUrl } from "../../shared/thread.ts";
 
 export interface FleetDeps {
   /** Path of the configuration. */
@@ -85,8 +85,7 @@ export async function startFleet({ config, names, onGone, log }: FleetDeps): Pro
   let origin = "";
   let started = false;
   let stopping = false;
-  // The published package has .js files beside each other, the source tree .ts files.
-  const exec = fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url));
+  const exec = fileURLToPath(programUrl(import.meta.url, "worker"));
 
   try {
     await Promise.all(members.map((member) => launch(member)));

@@ -1,10 +1,10 @@
 /** Messages between the supervisor and its workers, over the channel that `cluster` opens. Plain data. */
-import type { BundleStatus } from "../bundle/bundle.ts";
 import type { MetricValues } from "../admin/series.ts";
 import type { WebhookStatus } from "../../webhook/tally.ts";
 import type { SinkStatus } from "../admin/records/recording.ts";
 import type { StoreStatus } from "../admin/store/store-status.ts";
 import type { Totals } from "../admin/metrics.ts";
+import type { BundleStatus } from "../bundle/report.ts";
 
 /** What a worker tells of itself. */
 export interface WorkerReport {

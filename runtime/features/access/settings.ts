@@ -1,4 +1,4 @@
-/** Who may use a route, beside its policy, and how they show who they are. Rules between them are in access-rules.ts. */
+/** Who may use a route, beside its policy, and how they show who they are. Rules between them are in rules.ts. */
 import { quotedProblem, parseErrorOf } from "../../settings/types/checks.ts";
 import { parseDomainPattern } from "../../settings/domains.ts";
 import { ACCESS } from "../../settings/groups.ts";

@@ -6,9 +6,8 @@
 import type { BalancedRoute } from "./compiled.ts";
 import type { Upstream } from "../connection/compiled.ts";
 import type { Clock } from "../../shared/clock.ts";
-import { byMaglev, chooserOf, type Caller, type Peer } from "./apply-choose.ts";
+import { chooserOf, type Caller, type Peer } from "./apply-choose.ts";
 import type { UpstreamFailure } from "../connection/failure.ts";
-import { maglevOf } from "./apply-maglev-tables.ts";
 import { createOutliers } from "./apply-outliers.ts";
 import { hasState, statesOf, type UpstreamState } from "./apply-state.ts";
 
@@ -50,8 +49,7 @@ export function createBalancer(route: BalancedRoute): Balancer {
     state: states[index] as UpstreamState,
     current: 0,
   }));
-  const { policy = "round_robin" } = balancing ?? {};
-  const choose = policy === "maglev" ? byMaglev(peers, maglevOf(route)) : chooserOf(policy);
+  const choose = chooserOf(balancing?.policy ?? "round_robin");
   const byUpstream = new Map(peers.map((peer) => [peer.upstream, peer]));
   const peerOf = (upstream: Upstream): Peer | undefined => byUpstream.get(upstream);
 

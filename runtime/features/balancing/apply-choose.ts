@@ -1,8 +1,6 @@
 /** The ways to choose one of several upstreams that may all be used. */
 import type { Balancing } from "./compiled.ts";
 import type { Upstream } from "../connection/compiled.ts";
-import { hashText } from "./apply-hash.ts";
-import type { RouteMaglev } from "./apply-maglev-tables.ts";
 import type { UpstreamState } from "./apply-state.ts";
 
 export interface Peer {
@@ -21,7 +19,7 @@ export interface Caller {
 /** @param peers at least one */
 export type Choose = (peers: readonly Peer[], caller: Caller) => Peer;
 
-export function chooserOf(policy: Exclude<Balancing["policy"], "maglev">, random: () => number = Math.random): Choose {
+export function chooserOf(policy: Balancing["policy"], random: () => number = Math.random): Choose {
   switch (policy) {
     case "round_robin":
       return inTurns;
@@ -29,6 +27,8 @@ export function chooserOf(policy: Exclude<Balancing["policy"], "maglev">, random
       return (peers) => byChance(peers, random);
     case "least_request":
       return leastBusy;
+    // The word of those who come from elsewhere: they get what they want from it, without its tables.
+    case "maglev":
     case "ring_hash":
       return sameForCaller;
     default:
@@ -90,29 +90,15 @@ function fractionOf(text: string): number {
   return hashText(text) / 2 ** 32 + 2 ** -33;
 }
 
-/** Beyond that so few upstreams are left that weighing each of them is faster. */
-const MAX_PLACES = 32;
-
-/**
- * By a Maglev table of all upstreams. A caller whose upstream may not be used is hashed anew until a place belongs to one
- * that may: the table stays as it is, so that nobody else is moved, and those who were come back.
- *
- * @param all in the order of `to`
- */
-export function byMaglev(all: readonly Peer[], { table, order }: RouteMaglev): Choose {
-  const owner = (text: string): Peer => all[order[table.at(hashText(text))] as number] as Peer;
-  return (peers, caller) => {
-    const name = nameOf(caller);
-    let peer = owner(name);
-    if (peers.length === all.length) return peer;
-    for (let turn = 1; turn < MAX_PLACES; turn += 1) {
-      if (peers.includes(peer)) return peer;
-      peer = owner(`${turn} ${name}`);
-    }
-    return sameForCaller(peers, caller);
-  };
-}
-
 function nameOf({ principal, exchange }: Caller): string {
   return principal?.user.id ?? exchange.remoteAddress;
+}
+
+/** FNV-1a with the final mixing of MurmurHash3: unsigned, 32 bits, the same in all processes. Not for secrets. */
+function hashText(text: string): number {
+  let hash = 0x81_1c_9d_c5;
+  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01_00_01_93);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85_eb_ca_6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2_b2_ae_35);
+  return (hash ^ (hash >>> 16)) >>> 0;
 }

@@ -4,7 +4,6 @@ import type { Balancing, HealthCheck } from "./compiled.ts";
 import { healthCheckShape, payloadHex } from "./health-check-settings.ts";
 import { type BalancingDoc, balancingShape } from "./settings.ts";
 import { withDefaults } from "../../settings/types/registry.ts";
-import { MAGLEV_TABLE_SIZE } from "./rules.ts";
 
 type HealthCheckDoc = NonNullable<BalancingDoc["health_checks"]>[number];
 
@@ -17,7 +16,6 @@ export function compileBalancing(doc: BalancingDoc): Balancing | undefined {
   const outliers = filled.outlier_detection;
   return {
     policy: filled.load_balancing_policy,
-    maglevTableSize: doc.maglev_lb_config?.table_size ?? MAGLEV_TABLE_SIZE,
     healthChecks: (checks ?? []).map(compileHealthCheck),
     outliers: outliers && {
       consecutive5xx: outliers.consecutive_5xx,

@@ -4,8 +4,6 @@ import type { Upstream } from "../connection/compiled.ts";
 /** How a route chooses among its upstreams. */
 export interface Balancing {
   readonly policy: "round_robin" | "random" | "least_request" | "ring_hash" | "maglev";
-  /** Prime; at least as many places as the route has upstreams. */
-  readonly maglevTableSize: number;
   readonly healthChecks: readonly HealthCheck[];
   readonly outliers: OutlierDetection | undefined;
   /** With a smaller share of healthy upstreams all are used; 0 = never; undefined = when none is healthy. */

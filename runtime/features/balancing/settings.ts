@@ -3,29 +3,29 @@ import { healthCheckRules, healthChecks } from "./health-check-settings.ts";
 import { block } from "../../settings/types/block.ts";
 import { choice, count, duration } from "../../settings/types/scalar.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
-import { MAX_MAGLEV_TABLE_SIZE, type MaglevDoc, maglevRules, upstreamRules } from "./rules.ts";
-import { errorAt, type Report } from "../../settings/problem.ts";
+import { upstreamRules } from "./rules.ts";
+import { errorAt, type Report, warningAt } from "../../settings/problem.ts";
 
 export const BALANCING_POLICIES = ["round_robin", "random", "least_request", "ring_hash", "maglev"] as const;
 
 export const balancingShape = {
   load_balancing_policy: choice(BALANCING_POLICIES, {
-    doc: "Which upstream takes the next request: `round_robin` (weighted), `random`, `least_request` (fewest active requests), or (`ring_hash`, `maglev`) always the same one for the same user, or for the same address without a user; `maglev` looks it up in a table instead of weighing all upstreams, which is faster with many.",
+    doc: "Which upstream takes the next request: `round_robin` (weighted), `random`, `least_request` (fewest active requests), or (`ring_hash`, `maglev`) always the same one for the same user, or for the same address without a user. `maglev` is another name of `ring_hash`.",
     default: "round_robin",
     annotation: "load_balancing_policy",
   }),
   maglev_lb_config: block(
     {
       table_size: count({
-        doc: "Places of the table, a prime number. With a hundred times as many as upstreams each has its share to within 1 %.",
-        default: 65_537,
+        doc: "Has no effect.",
+        unset: "no effect either",
         min: 2,
-        max: MAX_MAGLEV_TABLE_SIZE,
+        max: 5_000_011,
       }),
     },
     {
-      doc: "Table of `load_balancing_policy: maglev`. Routes with the same upstreams and weights share one.",
-      unset: "65,537 places",
+      doc: "Accepted for configurations that have it, and without effect: `maglev` needs no table here.",
+      unset: "no effect either",
       annotation: "maglev_lb_config",
     },
   ),
@@ -79,9 +79,13 @@ export const balancingShape = {
 /** What of a route is about which upstream takes a request. */
 export type BalancingDoc = ShapeDoc<typeof balancingShape>;
 
-export function balancingRules(route: Partial<BalancingDoc> & MaglevDoc, report: Report): void {
+export function balancingRules(
+  route: Partial<BalancingDoc> & Parameters<typeof upstreamRules>[0],
+  report: Report,
+): void {
   upstreamRules(route, report);
-  maglevRules(route, report);
+  if (route.maglev_lb_config)
+    report(warningAt(["maglev_lb_config"], "has no effect and can be removed: maglev needs no table here"));
   healthCheckRules(route.health_checks ?? [], report);
   const outliers = route.outlier_detection;
   if (outliers?.consecutive_5xx === 0 && (outliers.consecutive_gateway_failure ?? 0) === 0)

@@ -1,6 +1,6 @@
 /**
  * The header settings of a route: the nine of the requirements, and `set_request_headers_secret`. Rules between them are
- * in header-rules.ts.
+ * in rules.ts.
  *
  * @see test/requirements.ts, "Header settings (per route)" and "Header behavior on proxied requests"
  */

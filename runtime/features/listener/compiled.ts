@@ -36,7 +36,6 @@ export interface ListenerSettings {
   /** Open connections of the public listener. */
   readonly maxConnections: number | undefined;
   /** Who reads and writes HTTP/1.1: node:http, or we ourselves. */
-  readonly http1Server: "own" | "node";
   /** Longest time in which a client takes nothing of what is sent to it; 0 = no limit. */
   readonly sendTimeoutMs: number;
   /** Longest wait of a request for its turn; 0: no limit. */

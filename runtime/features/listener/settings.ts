@@ -102,10 +102,6 @@ export const listenerShape = {
     doc: 'Longest time in which a request waits for its turn while more come than the process can serve at once: then it gets 503 with `Retry-After`, before anything else is done about it. Requests that come in a burst are served within this time. In an overload, where the queue does not shrink, requests wait 500 ms at most. Turns go from one client address to the next (an IPv6 network of 64 bits is one), so that a client that sends more than others waits longer. Keep it below the time that clients wait for responses. "0s" means no limit.',
     default: "30s",
   }),
-  http1_server: choice(["own", "node"], {
-    doc: "Who reads and writes HTTP/1.1 on the public listener: the gateway itself (`own`), which takes less processor time for a request and refuses whatever Node's parser refuses, or Node's server (`node`), to go back to.",
-    default: "own",
-  }),
   send_timeout: duration({
     doc: 'Longest time in which a client may take nothing of what is sent to it. Then its connection is cut, over HTTP/2 the stream, and what it asked of an upstream is given up. Connections on which nothing is waiting to be taken (silent event streams, WebSocket) are idle and stay. "0s" means no limit.',
     default: "5m",

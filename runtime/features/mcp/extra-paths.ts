@@ -8,7 +8,6 @@ import { quotedProblem, readable } from "../../settings/types/checks.ts";
 import { OWN_PREFIXES } from "../routing/own-paths.ts";
 import { pathTextProblem } from "../routing/path-rewrite.ts";
 import { errorAt, quote, type Report } from "../../settings/problem.ts";
-import type { McpDoc } from "./settings.ts";
 import { parseRoutePath } from "../../settings/values.ts";
 
 const MAX_EXTRA_PATHS = 100;
@@ -40,7 +39,11 @@ export function extraPathProblem(text: string): string | undefined {
 
 /** Rules between the entries, and with the route. */
 export function extraPathRules(
-  route: Partial<McpDoc> & { readonly prefix?: string; readonly path?: string },
+  route: {
+    readonly mcp?: { readonly server?: { readonly extra_paths?: readonly string[]; readonly path?: string } };
+    readonly prefix?: string;
+    readonly path?: string;
+  },
   report: Report,
 ): void {
   const { extra_paths: entries, path = "" } = route.mcp?.server ?? {};

@@ -1,5 +1,5 @@
 /**
- * The `mcp` block of a route. Rules between its members are in mcp-rules.ts.
+ * The `mcp` block of a route. Rules between its members are in rules.ts.
  *
  * @see test/requirements.ts, "Route: MCP server" and "Route: MCP client"; DECISIONS.md D5
  */

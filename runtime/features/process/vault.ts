@@ -9,7 +9,7 @@ import { type ShapeDoc, type WithDefaults, withDefaults } from "../../settings/t
 import { duration, file, text, url } from "../../settings/types/scalar.ts";
 import { secret } from "../../settings/types/secret.ts";
 import { errorAt, quote, type UnplacedProblem } from "../../settings/problem.ts";
-import { hasSecret, secretNames } from "../../settings/secret-spellings.ts";
+import { secretNames } from "../../settings/secret-spellings.ts";
 import { accepted, overTlsOrLoopback, parseDuration, parseOrigin } from "../../settings/values.ts";
 import { isVaultReference, parseVaultReference } from "../../settings/vault-reference.ts";
 
@@ -196,9 +196,4 @@ function compileLogin({ kubernetes, jwt, approle, token_file: tokenFile }: Login
   if (byJwt) return { kind: "jwt", mount: byJwt.mount, role: byJwt.role, tokenFile: byJwt.token_file };
   if (approle) return { kind: "approle", mount: approle.mount, roleId: approle.role_id };
   return { kind: "token-file", tokenFile: tokenFile ?? "" };
-}
-
-/** Whether the login shows a secret that must be read for it. */
-export function needsSecretId({ login }: VaultDoc): boolean {
-  return login.approle !== undefined && hasSecret(login.approle, "secret_id");
 }

@@ -1,7 +1,6 @@
 /** Settings of the authorization log. */
 import { DEFAULT_RECORD_FIELDS, RECORD_FIELDS } from "../../audit/record.ts";
-import { nearest } from "../../settings/nearest.ts";
-import { maySuggest } from "../../policy/suggest.ts";
+import { maySuggest, nearest } from "../../shared/suggest.ts";
 import { quote } from "../../settings/problem.ts";
 import { flag, text } from "../../settings/types/scalar.ts";
 import { textList } from "../../settings/types/list.ts";

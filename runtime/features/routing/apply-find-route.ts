@@ -1,7 +1,7 @@
 /**
  * Host and path → route. Made once per configuration, read per request.
  *
- * A host that is named goes before wildcards, of which the longest goes first; paths are host-routes.ts. A named host never
+ * A host that is named goes before wildcards, of which the longest goes first; paths are apply-host-routes.ts. A named host never
  * falls back on a wildcard: what it serves is said in full by its own routes. Among wildcards a path that the longer one
  * does not take is left to the shorter.
  */

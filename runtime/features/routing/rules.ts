@@ -4,6 +4,7 @@ import type { PatternWork } from "./pattern-conflicts.ts";
 import { rewritePairProblem } from "./path-rewrite.ts";
 import { warningAt, errorAt, quote, type ValuePath, type Report } from "../../settings/problem.ts";
 import type { RoutingDoc } from "./settings.ts";
+import { OWN_PREFIXES } from "./own-paths.ts";
 
 /** True for settings that say how an upstream is asked, which an answer of the route itself leaves without effect. */
 export function asksUpstream(setting: string): boolean {
@@ -168,4 +169,18 @@ function hostRules(route: Routed, report: Report): void {
 
 function defaultPort(scheme: "http" | "https"): number {
   return scheme === "https" ? 443 : 80;
+}
+
+/** Rules of `prefix` and `path`. */
+export function pathRules(
+  route: Partial<RoutingDoc>,
+  wrote: (name: keyof RoutingDoc) => boolean,
+  report: Report,
+): void {
+  if (wrote("prefix") && wrote("path")) report(errorAt(["path"], 'cannot stand beside "prefix", must be one of them'));
+  for (const name of ["prefix", "path"] as const) {
+    const own = OWN_PREFIXES.find((prefix) => route[name] === prefix || route[name]?.startsWith(`${prefix}/`));
+    if (own !== undefined)
+      report(errorAt([name], `is ${quote(route[name])}, but the gateway itself answers below "${own}"`));
+  }
 }

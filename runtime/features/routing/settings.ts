@@ -1,6 +1,6 @@
 /**
  * Settings of a route that choose its requests by pattern, change their path on the way, or answer them without an
- * upstream. Rules between them are in routing-rules.ts.
+ * upstream. Rules between them are in rules.ts.
  */
 import { quotedProblem, readable, parseErrorOf } from "../../settings/types/checks.ts";
 import { block } from "../../settings/types/block.ts";

@@ -1,7 +1,12 @@
 /** Settings of sign-in: the identity provider, the pages and their host, the session cookie. */
 import { quote } from "../../settings/problem.ts";
-import { parseSupportUrl } from "./support-url.ts";
-import { overTlsOrLoopback, parseHttpUrl, parseOrigin, type Reading } from "../../settings/values.ts";
+import {
+  overTlsOrLoopback,
+  parseHttpUrl,
+  parseOrigin,
+  type Reading,
+  hasUnsafeCharacter,
+} from "../../settings/values.ts";
 import { checkScope } from "../../settings/types/checks.ts";
 import { choice, duration, flag, text, url } from "../../settings/types/scalar.ts";
 import { secret } from "../../settings/types/secret.ts";
@@ -9,6 +14,7 @@ import { textList } from "../../settings/types/list.ts";
 import { block } from "../../settings/types/block.ts";
 import { textMap } from "../../settings/types/map.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
+import { canonicalHost } from "../../settings/domains.ts";
 
 /** Where a client secret is sent: nobody on the way may read it. */
 const safeOrigin = (value: string): Reading<URL> => overTlsOrLoopback(parseOrigin(value));
@@ -167,3 +173,17 @@ export const cookieShape = {
 
 /** What may be written about sign-in. */
 export type SignInDoc = ShapeDoc<typeof signInShape & typeof cookieShape>;
+
+/** One address, and perhaps what the message begins with: `mailto:help@example.com?subject=Gateway`. */
+const MAILTO = /^mailto:[A-Za-z0-9.!#$%&'*+/=^_`{|}~-]+@([A-Za-z0-9.-]+)(?:\?[^#?"<>]*)?$/;
+
+/** Everybody may click it, so it is nothing that a browser would run, and no page that others could change on its way. */
+export function parseSupportUrl(text: string): Reading<URL> {
+  const problem = 'must begin with https://, or be an address such as "mailto:help@example.com"';
+  if (/^https:\/\//i.test(text)) return parseHttpUrl(text);
+  const host = MAILTO.exec(text)?.[1];
+  if (host === undefined || canonicalHost(host) === undefined || hasUnsafeCharacter(text))
+    return { ok: false, problem };
+  const url = URL.parse(text);
+  return url === null ? { ok: false, problem } : { ok: true, value: url };
+}

@@ -7,7 +7,6 @@
  *
  * Untrusted input: how much clients send, and how slowly. Promise: what is counted never exceeds the budget.
  */
-import type { Exchange } from "../exchange.ts";
 import type { Guarded } from "../../shared/faults/guard.ts";
 import { networkOf } from "../../shared/rate-limit.ts";
 
@@ -100,7 +99,13 @@ export class Parties {
   }
 }
 
-type Received = Pick<Exchange, "rawHeaders" | "path" | "query" | "wholeBody">;
+/** Of an exchange. */
+interface Received {
+  readonly rawHeaders: readonly string[];
+  readonly path: string;
+  readonly query: string;
+  readonly wholeBody?: Buffer | undefined;
+}
 
 /** Besides its text each header field is two strings and their places, in our list and in that of the upstream. */
 const FIELD_BYTES = 160;

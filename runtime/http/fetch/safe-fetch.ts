@@ -18,10 +18,10 @@ import { errorText } from "../../shared/errors.ts";
 import { connectionLimits } from "../listener/connection-limits.ts";
 import { readWhole } from "../../shared/http/pieces.ts";
 import { isFinalStatus } from "../../shared/http/status.ts";
-import { isOwnAddress } from "../../shared/own-address.ts";
+import { isOwnAddress } from "../../shared/net/own-address.ts";
 import { createFairLimiter } from "../../shared/limiter.ts";
 import { lookUp } from "../../shared/net/name-lookup.ts";
-import { addressKind, type AddressKind } from "../../shared/safe-address.ts";
+import { addressKind, type AddressKind } from "../../shared/net/safe-address.ts";
 import { bareHost } from "../../shared/net/bare-host.ts";
 import { caHint } from "./unknown-ca.ts";
 

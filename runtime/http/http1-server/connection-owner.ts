@@ -1,5 +1,4 @@
 /** What a connection asks of the listener it belongs to. */
-import type { ExchangeOwner } from "../exchange-h1.ts";
 import type { Parties } from "../admission/parties.ts";
 import type { RequestRefusal } from "../listener/accept-h1.ts";
 import type { Connection } from "./connection.ts";
@@ -13,6 +12,15 @@ export interface Arrival {
   readonly isWhole: boolean;
   /** It has one, and this is all of it. */
   readonly body: Buffer | undefined;
+}
+
+/** The listener, as its connections see it. */
+export interface ExchangeOwner {
+  readonly secure: boolean;
+  /** Clients are asked for certificates. */
+  readonly asksForCertificates: boolean;
+  /** True while the listener is shutting down: every answer then closes its connection. */
+  readonly draining: boolean;
 }
 
 export interface ConnectionOwner extends Omit<ExchangeOwner, "draining"> {

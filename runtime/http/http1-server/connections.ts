@@ -1,7 +1,6 @@
 /**
- * All connections of a listener that we read and write ourselves, instead of node:http: the other way from bytes to Exchanges.
- *
- * What is refused, and how it is answered, is the same as over node:http, or stricter; see request-reader.ts.
+ * All connections of HTTP/1.1 of the public listener, which the gateway reads and writes itself: it costs less than node:http, and
+ * what Node's parser refuses is refused; see request-reader.ts.
  */
 import type { Socket } from "node:net";
 
@@ -10,15 +9,13 @@ import { allHeaders } from "../../shared/http/header-lookup.ts";
 import { breakOff } from "../break-off.ts";
 import type { Parties } from "../admission/parties.ts";
 import type { Exchange } from "../exchange.ts";
-import type { ExchangeOwner } from "../exchange-h1.ts";
 import { checkHead, NO_TARGET, refuseRequest, type AcceptDeps } from "../listener/accept-h1.ts";
-import type { Expectation, Http1Options } from "../listener/connections-h1.ts";
+import type { Expectation } from "../listener/connections-h1.ts";
 import { beginsWithPreface, leaveToHttp2 } from "../listener/prior-knowledge.ts";
-import { isWebSocketOffer } from "../listener/websocket.ts";
+import { handshakeKey, isWebSocketOffer } from "../listener/websocket.ts";
 import { watchStalls } from "../stalls.ts";
-import { handshakeKey } from "../upgrade-h1.ts";
 import { Connection } from "./connection.ts";
-import type { Arrival, ConnectionOwner } from "./connection-owner.ts";
+import type { Arrival, ConnectionOwner, ExchangeOwner } from "./connection-owner.ts";
 import { OwnExchange } from "./exchange.ts";
 import type { RequestHead } from "./request-head.ts";
 import { UnreadBytes, type UnreadQueue } from "./unread.ts";
@@ -35,7 +32,11 @@ export interface OwnConnections {
   close(): void;
 }
 
-export interface OwnConnectionsDeps extends AcceptDeps, Http1Options {
+export interface OwnConnectionsDeps extends AcceptDeps {
+  /** Longest time in which a client may take nothing of what is sent to it; 0 or absent: no limit. */
+  readonly sendTimeoutMs?: number | undefined;
+  /** Called when a connection ends before anything of these answers was sent. @param by who ended it */
+  onUnanswered?(by: "client" | "gateway", requests: number): void;
   /** Must not throw. */
   handle(exchange: Exchange): void;
   /** Takes a connection in the clear whose first unread bytes are the preface. */

@@ -1,12 +1,11 @@
 /** Checks one request of HTTP/1.1: framing, header counts, target. What cannot be understood is answered here. */
-import { METHODS, type IncomingMessage, type ServerResponse } from "node:http";
+import { METHODS } from "node:http";
 
 import type { Log } from "../../shared/log.ts";
 import type { Expectation } from "./connections-h1.ts";
 import type { Exchange } from "../exchange.ts";
-import { Http1Exchange, type ExchangeOwner } from "../exchange-h1.ts";
 import type { StatusOf } from "../codes.ts";
-import { headerTraits, type HeaderTraits } from "../../shared/http/header-traits.ts";
+import type { HeaderTraits } from "../../shared/http/header-traits.ts";
 import type { RequestTarget } from "../received-request.ts";
 import { respondError } from "../respond.ts";
 import { canonicalTarget, type TargetRefusal } from "../../shared/http/target.ts";
@@ -100,29 +99,6 @@ export function refuseRequest(
     code: `request.${reason}`,
     message: "The gateway cannot understand this request",
   });
-}
-
-/** @returns undefined when the request was answered here */
-export function acceptRequest(
-  deps: AcceptDeps,
-  request: IncomingMessage,
-  response: ServerResponse,
-  owner: ExchangeOwner,
-  expectation: Expectation,
-): Http1Exchange | undefined {
-  const { method = "GET", url: target = "", rawHeaders } = request;
-  const traits: HeaderTraits[] = [];
-  for (let index = 0; index < rawHeaders.length; index += 2) traits.push(headerTraits(rawHeaders[index] as string));
-  const head = { method, target, isHttp10: request.httpVersionMinor === 0, rawHeaders, traits };
-  const checked = checkHead(head, owner.secure, expectation);
-  if (checked.ok) {
-    const { target: canonical, hasBody } = checked;
-    return new Http1Exchange(request, response, owner, canonical, traits, hasBody, expectation === "continue");
-  }
-  const exchange = new Http1Exchange(request, response, owner, NO_TARGET, traits, true, false);
-  exchange.closesConnection = true;
-  refuseRequest(deps, exchange, checked.status, checked.reason);
-  return undefined;
 }
 
 /** Of requests that are refused. */

@@ -1,10 +1,10 @@
 /**
- * Connections of HTTP/1.1: each takes its requests in turn and ends so that the last answer arrives.
+ * Connections of node:http, for the admin and the redirecting listener: each takes its requests in turn and ends so that the last answer arrives.
  *
  * Untrusted input: what clients send behind a request that is not answered yet. Promises: a request begins only when the
  * one before it on its connection has been answered, so that whoever is told `close` can be sure that nothing sent
  * after was done (RFC 9112 §9.3.2, §9.6); what cannot be read behind a good request does not take its answer away; no
- * connection stays open because nobody reads it, and none of a client that takes nothing of its answer.
+ * connection stays open because nobody reads it.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as SecureServer } from "node:https";
@@ -12,10 +12,8 @@ import type { Socket } from "node:net";
 import { Readable, type Duplex } from "node:stream";
 
 import type { Log } from "../../shared/log.ts";
-import { breakOff } from "../break-off.ts";
 import { closeLingering, discardInput, isLingering } from "../linger.ts";
 import { refuseConnection, statusOfParserError } from "./refuse-connection.ts";
-import { watchStalls } from "../stalls.ts";
 import { ignore } from "../../shared/ignore.ts";
 import { guardSocket } from "../../shared/faults/guard.ts";
 
@@ -25,14 +23,8 @@ export type Expectation = "none" | "continue" | "unmet";
 export type BeginRequest = (request: IncomingMessage, response: ServerResponse, expectation: Expectation) => void;
 
 export interface Http1Connections {
-  /** Takes care of a connection, unless all are taken. @param unread bytes of it that its parser is about to be given */
-  add(socket: Socket, unread?: number): void;
-  /** True while a request of the connection is not answered. */
-  isBusy(socket: Socket): boolean;
-  /** Cuts connections on which nothing has come yet; node does not count them as idle. */
-  cutFresh(): void;
-  /** Once no connection is left. */
-  close(): void;
+  /** Takes care of a connection, unless all are taken. */
+  add(socket: Socket): void;
 }
 
 /** Options for dead peers: asked after a minute of silence, given up some ten seconds later. */
@@ -47,10 +39,6 @@ const ENDED_WITHIN = "HPE_INVALID_EOF_STATE";
 
 export interface Http1Options {
   readonly log: Log;
-  /** Longest time in which a client may take nothing of what is sent to it; 0 or absent: no limit. */
-  readonly sendTimeoutMs?: number | undefined;
-  /** Called when a connection ends before anything of these answers was sent. @param by who ended it */
-  onUnanswered?(by: "client" | "gateway", requests: number): void;
 }
 
 /** Call it before the server listens. @param isGiven connections are given to `add()` once they speak HTTP/1.1; otherwise all are taken */
@@ -60,33 +48,19 @@ export function takeInTurn(
   begin: BeginRequest,
   options: Http1Options,
 ): Http1Connections {
-  const { log, sendTimeoutMs = 0 } = options;
+  const { log } = options;
   const connections = new Map<Socket, Http1Connection>();
-  const add = (socket: Socket, unread = 0): void => {
-    const connection = new Http1Connection(socket, begin, unread);
-    connections.set(socket, connection);
+  const add = (socket: Socket): void => {
+    connections.set(socket, new Http1Connection(socket, begin));
     socket.once(
       "close",
-      guardSocket(socket, () => {
-        connections.delete(socket);
-        const left = connection.unanswered;
-        if (left > 0) options.onUnanswered?.(socket.readableEnded || socket.errored ? "client" : "gateway", left);
-      }),
+      guardSocket(socket, () => connections.delete(socket)),
     );
   };
   const take = (request: IncomingMessage, response: ServerResponse, expectation: Expectation): void => {
     const connection = connections.get(request.socket);
     guardSocket(request.socket, () => connection?.take(request, response, expectation))();
   };
-  const stopWatching = watchStalls({
-    stallMs: sendTimeoutMs,
-    writers: () => connections.keys(),
-    progressOf: (socket) => socket.bytesWritten - socket.writableLength,
-    onStall(socket) {
-      log.debug({ peer: socket.remoteAddress }, "client takes nothing of what is sent to it");
-      breakOff(socket);
-    },
-  });
   if (!isGiven) server.on("connection", (socket: Socket) => guardSocket(socket, add)(socket));
   server.on("request", (request, response) => take(request, response, "none"));
   server.on("checkContinue", (request, response) => take(request, response, "continue"));
@@ -112,14 +86,7 @@ export function takeInTurn(
     else if (connections.get(socket as Socket)?.stopTaking() !== true) refuseConnection(socket, status);
     log.debug({ failure: error.code }, "request could not be read");
   }
-  return {
-    add,
-    isBusy: (socket) => connections.get(socket)?.isBusy === true,
-    cutFresh() {
-      for (const connection of connections.values()) connection.cutFresh();
-    },
-    close: stopWatching,
-  };
+  return { add };
 }
 
 interface Arrival {
@@ -131,33 +98,20 @@ interface Arrival {
 class Http1Connection {
   readonly #socket: Socket;
   readonly #begin: BeginRequest;
-  /** What had been read when the connection was ready for a request. */
-  readonly #bytesBefore: number;
-  #isFresh = true;
   /** Of the request that was begun, until it is over: a connection that waits for the next one holds nothing of the last. */
   #current: ServerResponse | undefined;
   #waiting: Arrival[] | undefined;
   #takesNoMore = false;
 
-  constructor(socket: Socket, begin: BeginRequest, unread: number) {
+  constructor(socket: Socket, begin: BeginRequest) {
     this.#socket = socket;
     this.#begin = begin;
-    // Bytes behind a PROXY head have been read and wait to be: the beginning of a request.
-    this.#bytesBefore = socket.bytesRead - socket.readableLength - unread;
     // What node calls once the answer is written that ends the connection.
     socket.destroySoon = () => closeLingering(socket);
   }
 
   get isBusy(): boolean {
     return this.#current !== undefined;
-  }
-
-  /** Requests of which nothing was answered. */
-  get unanswered(): number {
-    const current = this.#current;
-    // What was upgraded has left its response.
-    const isLeft = current !== undefined && !current.headersSent && current.socket !== null;
-    return (isLeft ? 1 : 0) + (this.#waiting?.length ?? 0);
   }
 
   take(request: IncomingMessage, response: ServerResponse, expectation: Expectation): void {
@@ -181,7 +135,6 @@ class Http1Connection {
   }
 
   #answer({ request, response, expectation }: Arrival): void {
-    this.#isFresh = false;
     this.#current = response;
     // Before all others: those who hear of the end find the connection free.
     response.on(
@@ -236,10 +189,6 @@ class Http1Connection {
 
   #isWaiting(request: IncomingMessage): boolean {
     return this.#waiting?.some((each) => each.request === request) === true;
-  }
-
-  cutFresh(): void {
-    if (this.#isFresh && this.#socket.bytesRead === this.#bytesBefore) this.#socket.destroy();
   }
 
   readonly #next = (): void => {

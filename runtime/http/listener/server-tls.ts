@@ -1,7 +1,6 @@
 /** The TLS side of the public listener: HTTP/1.1 and HTTP/2 behind one handshake. */
-import { createServer, type Server, type ServerOptions } from "node:https";
-import type { Socket } from "node:net";
-import type { TLSSocket } from "node:tls";
+import type { ServerOpts, Socket } from "node:net";
+import { createServer, type Server, type TLSSocket } from "node:tls";
 
 import type { Log } from "../../shared/log.ts";
 import type { Certificates } from "./certificates.ts";
@@ -19,13 +18,13 @@ export interface TlsServer {
 /**
  * The certificate is the one for the name that the client asks for.
  *
- * @param onHttp1 told of connections that chose HTTP/1.1; `serve` gives them to node:http
+ * @param onHttp1 takes connections that chose HTTP/1.1
  */
 export function createTlsServer(
-  options: ServerOptions,
+  options: ServerOpts,
   certificates: Certificates,
   http2: Http2Sessions,
-  onHttp1: (socket: TLSSocket, serve: () => void) => void,
+  onHttp1: (socket: TLSSocket) => void,
   log: Log,
 ): TlsServer {
   const server = createServer({
@@ -41,9 +40,6 @@ export function createTlsServer(
     SNICallback: (name, done) => done(null, certificates.find(name.toLowerCase())),
   });
   certificates.onChange((fallback) => server.setSecureContext(fallback));
-  // node:https takes every connection for HTTP/1.1; those that agreed on HTTP/2 go to the stream API instead.
-  const [serveHttp1] = server.listeners("secureConnection") as ((socket: TLSSocket) => void)[];
-  server.removeAllListeners("secureConnection");
   server.on("secureConnection", (socket) => guardSocket(socket, take)(socket));
   function take(socket: TLSSocket): void {
     if (certificates.clients?.rejectConnection === true && resumesEnded(socket)) {
@@ -55,10 +51,8 @@ export function createTlsServer(
       http2.serve(socket);
       return;
     }
-    onHttp1(socket, () => serveHttp1?.call(server, socket));
+    onHttp1(socket);
   }
-  // node:https makes a `clientError` of it, as of a request that cannot be read; an answer would wait for the handshake.
-  server.removeAllListeners("tlsClientError");
   server.on("tlsClientError", (error, socket) =>
     guardSocket(socket, () => {
       socket.destroy();

@@ -4,8 +4,7 @@
  * Untrusted input: everything. Promises to what stands behind: the message had one framing, headers that may stand once
  * do, host and path are canonical (target.ts). A request that does not meet this is answered here and goes no further.
  */
-import { createServer } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 
 import { GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
@@ -22,7 +21,8 @@ import { listen, shownAddress } from "./listen.ts";
 import { expectProxyHeaders } from "./proxied-connections.ts";
 import { createHttp2Sessions } from "./server-h2.ts";
 import { createTlsServer } from "./server-tls.ts";
-import { KEEP_ALIVE_TIMEOUT_MS, MAX_HEADER_BYTES, serveByNode, serveByOurselves } from "./serve-h1.ts";
+import { createOwnConnections } from "../http1-server/connections.ts";
+import { TCP_KEEP_ALIVE } from "./connections-h1.ts";
 import { guardSocket, task } from "../../shared/faults/guard.ts";
 
 export interface HttpServerOptions {
@@ -44,8 +44,6 @@ export interface HttpServerOptions {
   readonly queueTimeoutMs?: number | undefined;
   /** Bytes that may be held for clients. Default: a quarter of the heap's limit or of the control group's. */
   readonly maxHeldBytes?: number | undefined;
-  /** Who reads and writes HTTP/1.1: we ourselves (http1-server/), or node:http. Default: "own". */
-  readonly http1Server?: "node" | "own" | undefined;
   /** Must not throw for a reason it knows; what it throws becomes a 500. */
   handle(exchange: Exchange): void;
   readonly log: Log;
@@ -67,6 +65,9 @@ export interface HttpServer {
   close(options?: { readonly timeoutMs?: number }): Promise<void>;
 }
 
+const MAX_HEADER_BYTES = 32_768;
+/** Above the 60 s that load balancers keep idle connections, so that they close first. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** This part of the memory may be held for clients; the rest is for the configuration, caches and answers, and for garbage. */
 const HELD_PART = 4;
 const DEFAULT_DRAIN_MS = 10_000;
@@ -122,9 +123,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     maxHeaderBytes: MAX_HEADER_BYTES,
     idleTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
   });
-  const serving = {
-    options,
-    owner,
+  const ofHttp1 = {
+    ...options,
     handle,
     parties,
     onNoRoom,
@@ -132,10 +132,12 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     // Whose request it is stands in the request, where a proxy says so.
     unread: forwardedFor === undefined ? admission : undefined,
   };
-  const http1 = options.http1Server === "node" ? serveByNode(serving) : serveByOurselves(serving);
-  const secure = certificates && createTlsServer(http1.httpOptions, certificates, http2, http1.takeSecure, log);
-  const server = secure?.server ?? createServer(http1.httpOptions);
-  http1.attach(server);
+  const http1 = createOwnConnections(ofHttp1, owner);
+  const accepting = { noDelay: true, ...TCP_KEEP_ALIVE };
+  const secure = certificates && createTlsServer(accepting, certificates, http2, (socket) => http1.add(socket), log);
+  // A client may end its half and still wait for answers.
+  const server = secure?.server ?? createServer({ ...accepting, allowHalfOpen: true });
+  if (!secure) server.on("connection", (socket: Socket) => guardSocket(socket, () => http1.add(socket))());
   // A proxy that says who its clients are holds connections for all of them.
   const perClient = (forwardedFor?.trustedHops ?? 0) === 0;
   const bounds = boundConnections(server, { max: options.maxConnections, perClient, log });
@@ -172,7 +174,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
           bounds.close();
           resolve();
         });
-        http1.drain();
+        http1.closeIdle();
         http2.drain();
         proxied?.cutWaiting();
         secure?.cutFresh();

@@ -1,7 +1,9 @@
 /** The opening handshake of WebSocket, as far as it is about one connection (RFC 6455 §4, RFC 8441). */
 import { createHash, randomBytes } from "node:crypto";
-import type { IncomingMessage } from "node:http";
 
+import type { Exchange } from "../exchange.ts";
+import { respondError } from "../respond.ts";
+import { findHeader } from "../../shared/http/header-lookup.ts";
 import { connectionTokens } from "../../shared/http/header-traits.ts";
 
 /** @see RFC 6455 §1.3 */
@@ -39,21 +41,27 @@ export function isKey(text: string | undefined): text is string {
   return text !== undefined && /^[A-Za-z0-9+/]{21}[AQgw]==$/.test(text.trim());
 }
 
-/**
- * True for requests that ask for WebSocket over HTTP/1.1. Every other Upgrade is ignored (RFC 9110 §7.8), and so is one
- * with a body: what follows would be read as body by one side and as messages by the other.
- */
-export function asksForWebSocket({ method, httpVersion, headers }: IncomingMessage): boolean {
-  return (
-    method === "GET" &&
-    httpVersion === "1.1" &&
-    headers["transfer-encoding"] === undefined &&
-    (headers["content-length"] ?? "0") === "0" &&
-    isWebSocketOffer(headers.upgrade, headers.connection ?? "")
-  );
-}
-
 /** The two fields that say so. */
 export function isWebSocketOffer(upgrade: string | undefined, connection: string): boolean {
   return upgrade?.trim().toLowerCase() === "websocket" && connectionTokens(connection).includes("upgrade");
+}
+
+/** @returns the key of an opening handshake; undefined when it cannot be met, and was answered */
+export function handshakeKey(exchange: Exchange): string | undefined {
+  const { rawHeaders } = exchange;
+  const key = findHeader(rawHeaders, "sec-websocket-key");
+  if (findHeader(rawHeaders, "sec-websocket-version") !== WEBSOCKET_VERSION) {
+    respondError(
+      exchange,
+      426,
+      { code: "request.websocket-version", message: "This version of WebSocket is not supported" },
+      ["sec-websocket-version", WEBSOCKET_VERSION],
+    );
+  } else if (!isKey(key)) {
+    respondError(exchange, 400, {
+      code: "request.websocket-key",
+      message: "The WebSocket handshake has no valid key",
+    });
+  } else return key.trim();
+  return undefined;
 }

@@ -10,31 +10,32 @@
 import { isIP } from "node:net";
 
 import type { Snapshot } from "../../config/snapshot.ts";
-import { isLoopbackHost } from "../../settings/values.ts";
 import { readForm } from "../../http/body.ts";
 import type { Endpoint } from "../../http/endpoint.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { parseQuery } from "../../shared/http/query.ts";
-import { redirect, respondBytes, respondAgainLater, respondError, respondHtml } from "../../http/respond.ts";
+import { redirect, respondAgainLater, respondError, respondHtml, respondBytes } from "../../http/respond.ts";
 import type { Keys } from "../../shared/keys.ts";
 import type { Log } from "../../shared/log.ts";
-import { deviceEnrolledPage } from "../../pages/device.ts";
-import { DEVICE_SCRIPT } from "../../pages/device-script.ts";
 import { pageHeaders } from "../../pages/layout.ts";
-import { continuePage } from "../../pages/signed-out.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { isFromOwnForm, refuseForm, refuseScript } from "../csrf.ts";
-import type { BrowserSessions, Csrf, DeviceProofs, Revocations } from "../interfaces.ts";
-import { isReturnPath, withStore } from "../sign-in/sign-in.ts";
+import type { DeviceProofs } from "../interfaces.ts";
 import { findSite, type Site } from "../sites.ts";
 import type { UserSection } from "../users/user-endpoints.ts";
 import type { Store } from "../../store/store.ts";
 import { finishCeremony, type Caller, type CeremonyRefusal } from "./ceremonies.ts";
-import { listDevices } from "./devices.ts";
 import { DEVICE_FORM } from "./forms.ts";
 import { renderDevicePage } from "./offer.ts";
 import { createTickets, type Journey } from "./tickets.ts";
 import { createDeviceSection, REMOVE_PATH } from "./user-section.ts";
+import type { DeviceSession } from "./deps.ts";
+import { isLoopbackHost } from "../../settings/values.ts";
+import { deviceEnrolledPage } from "../../pages/device.ts";
+import { DEVICE_SCRIPT } from "../../pages/device-script.ts";
+import { continuePage } from "../../pages/signed-out.ts";
+import { isReturnPath, withStore } from "../sign-in/sign-in.ts";
+import { listDevices } from "./devices.ts";
 import { bareHost } from "../../shared/net/bare-host.ts";
 
 const PAGE_PATH = "/.gateway/webauthn";
@@ -42,13 +43,6 @@ const SCRIPT_PATH = "/.gateway/webauthn.js";
 const ENROLLED_PATH = "/.gateway/device-enrolled";
 /** Answers have some 2 KiB. */
 const MAX_FORM_BYTES = 32 * 1024;
-
-/** What this part needs of a signed-in browser. */
-export interface DeviceSession {
-  readonly csrf: Csrf;
-  readonly browser: BrowserSessions;
-  readonly revocations: Pick<Revocations, "revoke">;
-}
 
 export interface DeviceModuleDeps {
   readonly store: Store;

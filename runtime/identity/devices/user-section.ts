@@ -10,9 +10,9 @@ import { createRecords } from "../identity-records.ts";
 import { readUserForm } from "../users/user-form.ts";
 import type { UserSection } from "../users/user-endpoints.ts";
 import type { Store } from "../../store/store.ts";
-import type { DeviceSession } from "./device.ts";
 import { listDevices, removeDevice } from "./devices.ts";
 import { REMOVE_FORM } from "./forms.ts";
+import type { DeviceSession } from "./deps.ts";
 
 export const REMOVE_PATH = "/.gateway/devices";
 const MAX_FORM_BYTES = 4096;

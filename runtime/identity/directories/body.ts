@@ -1,10 +1,14 @@
-/** JSON in and out, as SCIM has it (RFC 7644 §3.1, §8.1), and what the log says of a change. */
+/** A SCIM request; JSON in and out, as SCIM has it (RFC 7644 §3.1, §8.1), and what the log says of a change. */
 import { hasNoContentCoding, readBody } from "../../http/body.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { respondBytes, respondJson } from "../../http/respond.ts";
 import { errorBody, ScimRefusal } from "../scim/refusal.ts";
-import type { ScimRequest } from "./requests.ts";
 import { parseForeignJson } from "../../shared/json/foreign-json.ts";
+import type { Directory } from "../../features/sign-in/directories.ts";
+import type { Parameters } from "../../shared/http/query.ts";
+import type { Log } from "../../shared/log.ts";
+import type { RateLimit } from "../../shared/rate-limit.ts";
+import type { DirectoryParts } from "./directories.ts";
 
 const TYPES = new Set(["application/scim+json", "application/json"]);
 const SCIM = ["content-type", "application/scim+json"] as const;
@@ -50,4 +54,24 @@ export function noteChange(
 ): void {
   const from = { request: exchange.id, peer: exchange.remoteAddress, directory: directory.name };
   log.info({ ...from, ...what }, "a directory changed what it says");
+}
+
+/** What the SCIM endpoints need of others, and one request to them. */
+export interface ScimDeps extends DirectoryParts {
+  readonly log: Log;
+  readonly failures: RateLimit;
+  /** Waits for the turn of one more request. */
+  readonly pace: () => Promise<void>;
+  /** Waits for a turn of the event loop in which no other large response is made: those of requests that read the same end together. */
+  readonly turn: () => Promise<void>;
+}
+
+export interface ScimRequest extends DirectoryParts, Pick<ScimDeps, "turn"> {
+  readonly log: Log;
+  readonly exchange: Exchange;
+  readonly directory: Directory;
+  /** Address of the directory, without a slash at its end. */
+  readonly base: string;
+  readonly id: string | undefined;
+  readonly parameters: Parameters;
 }

@@ -5,8 +5,7 @@ import { type MemberChanges, readGroupPatch, readMembers } from "../scim/members
 import { patchResource, readOperations } from "../scim/patch.ts";
 import { matches, type Term } from "../scim/path.ts";
 import { ScimRefusal } from "../scim/refusal.ts";
-import { noteChange, readJson, respondNothing, respondScim } from "./body.ts";
-import type { ScimRequest } from "./requests.ts";
+import { noteChange, readJson, respondNothing, respondScim, type ScimRequest } from "./body.ts";
 import { isResourceId, notFound, type Resource } from "./resources.ts";
 
 /** Okta sends all members of a group at once. */

@@ -7,47 +7,26 @@
  */
 import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 
-import type { Directory } from "../../features/sign-in/directories.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { type Endpoint, endpointOverStore } from "../../http/endpoint.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import type { Clock } from "../../shared/clock.ts";
-import { errorText, GatewayError } from "../../shared/errors.ts";
-import { type Parameters, parseQuery } from "../../shared/http/query.ts";
-import type { Log } from "../../shared/log.ts";
-import { createRateLimit, type RateLimit } from "../../shared/rate-limit.ts";
+import { createRateLimit } from "../../shared/rate-limit.ts";
 import { respondNotThere } from "../logout/answers.ts";
-import { resourceTypes, schemas, serviceProviderConfig } from "../scim/documents.ts";
-import { listBody } from "../scim/list-query.ts";
 import { ScimRefusal } from "../scim/refusal.ts";
 import { findSite } from "../sites.ts";
+import { respondRefusal, respondScim, type ScimDeps, type ScimRequest } from "./body.ts";
+import { errorText, GatewayError } from "../../shared/errors.ts";
+import { parseQuery } from "../../shared/http/query.ts";
+import type { Log } from "../../shared/log.ts";
+import { resourceTypes, schemas, serviceProviderConfig } from "../scim/documents.ts";
+import { listBody } from "../scim/list-query.ts";
 import { authorize } from "./authorize.ts";
-import { respondRefusal, respondScim } from "./body.ts";
-import type { DirectoryParts } from "./directories.ts";
 import { handleGroups } from "./group-requests.ts";
 import { isResourceId } from "./resources.ts";
 import { handleUsers } from "./user-requests.ts";
 
 export const SCIM_PATH = "/.gateway/scim/v2";
-
-export interface ScimRequest extends DirectoryParts, Pick<ScimDeps, "turn"> {
-  readonly log: Log;
-  readonly exchange: Exchange;
-  readonly directory: Directory;
-  /** Address of the directory, without a slash at its end. */
-  readonly base: string;
-  readonly id: string | undefined;
-  readonly parameters: Parameters;
-}
-
-export interface ScimDeps extends DirectoryParts {
-  readonly log: Log;
-  readonly failures: RateLimit;
-  /** Waits for the turn of one more request. */
-  readonly pace: () => Promise<void>;
-  /** Waits for a turn of the event loop in which no other large response is made: those of requests that read the same end together. */
-  readonly turn: () => Promise<void>;
-}
 
 /** Of wrong tokens, for each peer. */
 const FAILURES = { burst: 60, perSecond: 2 };

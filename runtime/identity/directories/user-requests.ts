@@ -4,11 +4,10 @@ import { listBody, readListQuery, readSelection, select } from "../scim/list-que
 import { changesOf, patchResource, readOperations } from "../scim/patch.ts";
 import { matches, type Term } from "../scim/path.ts";
 import { ScimRefusal } from "../scim/refusal.ts";
-import { noteChange, readJson, respondNothing, respondScim } from "./body.ts";
+import { noteChange, readJson, respondNothing, respondScim, type ScimRequest } from "./body.ts";
 import { addressTag } from "./records.ts";
 import { inParallel, MAX_GROUPS } from "./members.ts";
 import { isActive, subjectOf } from "./people.ts";
-import type { ScimRequest } from "./requests.ts";
 import { notFound, type Resource } from "./resources.ts";
 
 const MAX_BYTES = 131_072;

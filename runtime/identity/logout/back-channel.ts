@@ -13,11 +13,12 @@ import { epochSeconds } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
 import { findSite } from "../sites.ts";
 import { BUSY, respondNotNow, respondNotThere } from "./answers.ts";
-import { logoutAudiences } from "./audiences.ts";
 import { endByLogout, type EndDeps } from "./end-access.ts";
 import { checkLogout } from "./logout-claims.ts";
 import { once } from "./once.ts";
 import { logoutIssuers, verifyStatement, type StatementDeps } from "./statement.ts";
+import { clientIdsAt, type Providers } from "../../features/sign-in/providers.ts";
+import type { TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
 
 export const BACK_CHANNEL_PATH = "/.gateway/backchannel_logout";
 const MAX_FORM_BYTES = 32_768;
@@ -74,4 +75,9 @@ export async function handleBackChannelLogout(deps: LogoutDeps, exchange: Exchan
 function isLogoutType(type: unknown): boolean {
   if (type === undefined) return true;
   return typeof type === "string" && /^(?:(?:application\/)?logout\+jwt|jwt)$/i.test(type);
+}
+
+/** To whom an issuer's logout tokens have to be addressed. */
+export function logoutAudiences(entry: TrustedIssuer, settings: Providers): ReadonlySet<string> {
+  return new Set([...clientIdsAt(settings, entry), ...entry.logoutAudiences]);
 }

@@ -24,8 +24,6 @@ import {
 import { type ItemTerm, matchesItem, parsePath, type Path } from "./path.ts";
 import { ScimRefusal } from "./refusal.ts";
 
-export const PATCH_SCHEMA = "urn:ietf:params:scim:api:messages:2.0:PatchOp";
-
 const MAX_OPERATIONS = 1000;
 
 export interface Operation {

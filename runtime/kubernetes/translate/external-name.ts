@@ -9,7 +9,7 @@ import { isIP } from "node:net";
 import { canonicalHost } from "../../settings/domains.ts";
 import { quote } from "../../settings/problem.ts";
 import { isLoopbackHost } from "../../settings/values.ts";
-import { addressKind } from "../../shared/safe-address.ts";
+import { addressKind } from "../../shared/net/safe-address.ts";
 import type { Service } from "./objects.ts";
 
 export interface ClusterNames {

@@ -1,14 +1,7 @@
 /** OAuth refusals in their wire forms: JSON at the token-like endpoints, a page or a redirect at the authorization endpoint. */
-import type { CodeWith, ErrorCode, StatusOf } from "../../http/codes.ts";
+import type { CodeWith, ErrorCode, StatusOf, ErrorParts } from "../../http/codes.ts";
 import type { Exchange } from "../../http/exchange.ts";
-import {
-  acceptsHtml,
-  redirect,
-  respondAgainLater,
-  respondError,
-  respondJson,
-  type ErrorParts,
-} from "../../http/respond.ts";
+import { acceptsHtml, redirect, respondAgainLater, respondError, respondJson } from "../../http/respond.ts";
 import { BLOCKED, type Block } from "../../policy/blocks.ts";
 import { withAnswer } from "./clients/redirect-uri.ts";
 

@@ -3,12 +3,13 @@
  * send the request again, which the upstream may have executed (D360).
  */
 import { grpcTrailers } from "../../http/grpc.ts";
-import { respondError, type ErrorParts } from "../../http/respond.ts";
+import { respondError } from "../../http/respond.ts";
 import { endedAnswer } from "../../mcp/refuse.ts";
 import { upstreamHeader } from "../../upstreams/transport-types.ts";
 import type { AnswerHead } from "../forwarding/response-headers.ts";
 import type { RequestContext } from "../request-context.ts";
 import { answerWire } from "./answer-wire.ts";
+import type { ErrorParts } from "../../http/codes.ts";
 import { lastIdOf } from "./stream-end-id.ts";
 
 /**

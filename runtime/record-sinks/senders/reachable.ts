@@ -5,7 +5,7 @@ import type { SecureContextOptions } from "node:tls";
 
 import type { SinkTls } from "../../features/records/compiled.ts";
 import { lookUp } from "../../shared/net/name-lookup.ts";
-import { addressKind } from "../../shared/safe-address.ts";
+import { addressKind } from "../../shared/net/safe-address.ts";
 import { bareHost } from "../../shared/net/bare-host.ts";
 
 /** @throws Error when one of its addresses is forbidden: one bad one among good ones is how a name changes its meaning */

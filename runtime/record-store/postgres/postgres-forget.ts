@@ -1,6 +1,6 @@
 /** `forgetRecords()` in PostgreSQL. */
-import type { Forgetting } from "../forget.ts";
 import { NoTableError, openRecordPool, PREFIX, readSegments, readVersion } from "./postgres-records.ts";
+import type { Forgetting } from "../forgetting.ts";
 
 /** @throws BackEndError */
 export async function forgetInPostgres(url: string, { condition, values, isAbout }: Forgetting): Promise<number> {

@@ -7,10 +7,10 @@ import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { BackEndError } from "../back-end.ts";
-import type { Forgetting } from "../forget.ts";
 import { createSegment } from "../segments.ts";
 import { attempt, openForWriting } from "./record-file.ts";
 import { readSegments } from "./sqlite-back-end.ts";
+import type { Forgetting } from "../forgetting.ts";
 
 /** Gateways write for a moment each. */
 const WAIT_MS = 10_000;

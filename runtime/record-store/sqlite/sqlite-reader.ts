@@ -1,79 +1,60 @@
 /** This side of the thread that reads: it begins with the first question. */
-import { extname } from "node:path";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { RecordReader } from "../record-reader.ts";
 import type { ReaderAnswer, ReaderRequest, ReaderSettings } from "./sqlite-reader-worker.ts";
 import { tellFault } from "../../shared/faults/faults.ts";
-import { guard } from "../../shared/faults/guard.ts";
+import { startThread, ThreadCalls } from "../../shared/thread.ts";
 
 type Question = ReaderRequest extends infer R ? (R extends { readonly id: number } ? Omit<R, "id"> : never) : never;
 
-interface Waiting {
-  readonly resolve: (result: unknown) => void;
-  readonly reject: (error: Error) => void;
+interface Thread {
+  readonly worker: Worker;
+  readonly calls: ThreadCalls<ReaderAnswer>;
 }
 
 /** Questions that wait for the thread; more are refused. */
 const MAX_WAITING = 100;
 
 export function createSqliteReader(settings: ReaderSettings): RecordReader {
-  const waiting = new Map<number, Waiting>();
-  let thread: Worker | undefined;
-  let lastId = 0;
+  let thread: Thread | undefined;
   let closing: Promise<void> | undefined;
 
-  function start(): Worker {
-    // The published package has .js files beside each other, the source tree .ts files.
-    const url = new URL(`./sqlite-reader-worker${extname(import.meta.url)}`, import.meta.url);
-    const worker = new Worker(url, { workerData: settings, name: "records" });
-    worker.on(
-      "message",
-      guard({ broke: (error) => brokeWith(worker, error) }, (answer: ReaderAnswer) => {
-        const asked = waiting.get(answer.id);
-        waiting.delete(answer.id);
-        // While it is being closed its end is waited for.
-        if (waiting.size === 0 && !closing) worker.unref();
-        if (answer.ok) asked?.resolve(answer.result);
-        else asked?.reject(readError(answer.code, answer.message));
-      }),
-    );
-    worker.on("error", (error) => end(worker, errorText(error)));
-    worker.once("exit", () => end(worker, "its thread has ended"));
+  function start(): Thread {
+    const worker = startThread(import.meta.url, "sqlite-reader-worker", { workerData: settings, name: "records" });
+    // Whose answer it was is not known: all that wait are told, and the next question begins another thread.
+    const calls = new ThreadCalls<ReaderAnswer>(worker, (error) => {
+      tellFault({ scope: "task", what: "an answer of the record store", error });
+      end(started, errorText(error));
+      void worker.terminate();
+    });
+    const started = { worker, calls };
+    worker.on("error", (error) => end(started, errorText(error)));
+    worker.once("exit", () => end(started, "its thread has ended"));
     worker.unref();
-    return worker;
+    return started;
   }
 
-  function end(worker: Worker, state: string): void {
-    if (thread !== worker) return;
+  function end(ended: Thread, state: string): void {
+    if (thread !== ended) return;
     // The next question begins another one.
     thread = undefined;
-    for (const { reject } of waiting.values()) reject(readError("records.unavailable", state));
-    waiting.clear();
+    ended.calls.rejectAll(readError("records.unavailable", state));
   }
 
-  /** Whose answer it was is not known: all that wait are told, and the next question begins another thread. */
-  function brokeWith(worker: Worker, error: unknown): void {
-    tellFault({ scope: "task", what: "an answer of the record store", error });
-    end(worker, errorText(error));
-    void worker.terminate();
-  }
-
-  function ask(question: Question): Promise<unknown> {
-    if (closing && question.ask !== "close")
-      return Promise.reject(readError("records.unavailable", "the reader is closed"));
-    if (waiting.size >= MAX_WAITING && !closing)
-      return Promise.reject(readError("records.unavailable", "too many questions are waiting"));
-    const worker = (thread ??= start());
-    return new Promise((resolve, reject) => {
-      const id = ++lastId;
-      // First: what cannot be sent is not waited for.
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-      worker.postMessage({ id, ...question });
-      waiting.set(id, { resolve, reject });
-      worker.ref();
-    });
+  async function ask(question: Question): Promise<unknown> {
+    if (closing && question.ask !== "close") throw readError("records.unavailable", "the reader is closed");
+    const { worker, calls } = (thread ??= start());
+    if (calls.count() >= MAX_WAITING && !closing)
+      throw readError("records.unavailable", "too many questions are waiting");
+    const answered = calls.call(question);
+    worker.ref();
+    const answer = await answered;
+    // While it is being closed its end is waited for.
+    if (calls.count() === 0 && !closing) worker.unref();
+    if (!answer.ok) throw readError(answer.code, answer.message);
+    return answer.result;
   }
 
   return {
@@ -84,8 +65,8 @@ export function createSqliteReader(settings: ReaderSettings): RecordReader {
   };
 
   async function closeThread(): Promise<void> {
-    const worker = thread;
-    if (!worker) return;
+    if (!thread) return;
+    const { worker } = thread;
     const exited = new Promise((resolve) => worker.once("exit", resolve));
     await ask({ ask: "close" });
     await exited;

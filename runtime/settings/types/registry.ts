@@ -10,10 +10,8 @@
  */
 import * as z from "zod";
 
-import type { Default, Field, Kind } from "../field.ts";
-import type { FieldGroup } from "../groups.ts";
-import { nearest } from "../nearest.ts";
-import { maySuggest } from "../../policy/suggest.ts";
+import type { Default, Field, Kind, FieldGroup } from "../field.ts";
+import { maySuggest, nearest } from "../../shared/suggest.ts";
 import { isRecord } from "../../shared/is-record.ts";
 
 /** What every setting tells about itself. */

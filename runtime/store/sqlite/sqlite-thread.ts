@@ -1,12 +1,9 @@
 /** This side of the worker thread: starts it, sends requests, matches answers, and fails what waits when it ends. */
-import { extname } from "node:path";
-import { Worker } from "node:worker_threads";
-
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { SqliteOperation, SqliteOperations } from "./sqlite-database.ts";
 import { OPENING, type WorkerAnswer, type WorkerSettings } from "./sqlite-worker.ts";
 import { tellFault } from "../../shared/faults/faults.ts";
-import { guard } from "../../shared/faults/guard.ts";
+import { startThread, ThreadCalls } from "../../shared/thread.ts";
 
 export interface SqliteThread {
   /** @throws GatewayError `store.unavailable` */
@@ -18,37 +15,22 @@ export interface SqliteThread {
   readonly close: () => Promise<void>;
 }
 
-interface Pending {
-  resolve(result: unknown): void;
-  reject(error: unknown): void;
-}
-
 /** @throws GatewayError `store.open`, `store.too-new` */
 export async function startSqliteThread(settings: WorkerSettings): Promise<SqliteThread> {
-  // The published package has .js files beside each other, the source tree .ts files.
-  const url = new URL(`./sqlite-worker${extname(import.meta.url)}`, import.meta.url);
-  const worker = new Worker(url, { workerData: settings, name: "sqlite" });
-  const pending = new Map<number, Pending>();
-  let lastId = OPENING;
+  const worker = startThread(import.meta.url, "sqlite-worker", { workerData: settings, name: "sqlite" });
+  const calls = new ThreadCalls<WorkerAnswer>(worker, (error) => {
+    tellFault({ scope: "task", what: "an answer of the store", error });
+    calls.rejectAll(unavailable("its answer could not be read", error));
+  });
   let ended: GatewayError | undefined;
   let closing: Promise<void> | undefined;
 
   const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
-  worker.on(
-    "message",
-    guard({ broke }, (answer: WorkerAnswer) => {
-      const waiting = pending.get(answer.id);
-      pending.delete(answer.id);
-      if (answer.ok) waiting?.resolve(answer.result);
-      else if (answer.code === "store.too-new") waiting?.reject(new GatewayError(answer.code, answer.message));
-      else waiting?.reject(new GatewayError(answer.code, `Cannot use the store: ${answer.message}`));
-    }),
-  );
   worker.on("error", (error) => end("its thread failed", error));
   void exited.then(() => end("it is closed"));
 
   try {
-    await new Promise((resolve, reject) => pending.set(OPENING, { resolve, reject }));
+    resultOf(await calls.answerTo(OPENING));
   } catch (error) {
     await worker.terminate();
     if (error instanceof GatewayError && error.code === "store.too-new") throw error;
@@ -64,32 +46,23 @@ export async function startSqliteThread(settings: WorkerSettings): Promise<Sqlit
     await exited;
   }
 
-  function request(content: { operation: string; args?: readonly unknown[] }): Promise<unknown> {
+  async function request(content: { operation: string; args?: readonly unknown[] }): Promise<unknown> {
     const refused = ended ?? (closing && new GatewayError("store.unavailable", "Cannot use the store: it is closed"));
-    if (refused) return Promise.reject(refused);
-    return new Promise((resolve, reject) => {
-      const id = ++lastId;
-      pending.set(id, { resolve, reject });
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-      worker.postMessage({ id, ...content });
-    });
+    if (refused) throw refused;
+    return resultOf(await calls.call(content));
   }
 
   function end(state: string, cause?: unknown): void {
     ended ??= unavailable(state, cause);
-    rejectAll(ended);
+    calls.rejectAll(ended);
   }
+}
 
-  /** Whose answer it was is unknown, and nothing may wait for ever. */
-  function broke(error: unknown): void {
-    tellFault({ scope: "task", what: "an answer of the store", error });
-    rejectAll(unavailable("its answer could not be read", error));
-  }
-
-  function rejectAll(error: GatewayError): void {
-    for (const waiting of pending.values()) waiting.reject(error);
-    pending.clear();
-  }
+/** @throws GatewayError */
+function resultOf(answer: WorkerAnswer): unknown {
+  if (answer.ok) return answer.result;
+  if (answer.code === "store.too-new") throw new GatewayError(answer.code, answer.message);
+  throw new GatewayError(answer.code, `Cannot use the store: ${answer.message}`);
 }
 
 function unavailable(state: string, cause?: unknown): GatewayError {

@@ -1,11 +1,11 @@
 /** The methods of ephemeral resources, which are there while Terraform runs and stored nowhere. */
-import type { Handler } from "./handlers.ts";
 import { findType, readDynamic, wireDiagnostics } from "./messages.ts";
 import type { EphemeralResource, Provider } from "./provider.ts";
 import { blockType } from "../schema/schema-model.ts";
 import { decodeValue, encodeValue } from "./value-codec.ts";
 import type { ValueMap } from "./value.ts";
 import type { Message } from "./wire.ts";
+import type { Handler } from "./handler.ts";
 
 /** By method name. */
 export function createEphemeralHandlers({ ephemerals }: Provider): Readonly<Record<string, Handler>> {

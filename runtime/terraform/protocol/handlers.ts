@@ -4,20 +4,18 @@
  * Terraform is trusted to send well-formed messages, but its values come from users: every value is read by the type
  * of our schema.
  */
+import { mapEntries, findType, readDynamic, readRaw, wireDiagnostics } from "./messages.ts";
+import type { Provider, Caller, DataSource, Resource, StateOutcome } from "./provider.ts";
+import { wireFunction, blockType, wireSchema } from "../schema/schema-model.ts";
+import type { Message } from "./wire.ts";
+import { createEphemeralHandlers } from "./ephemeral-handlers.ts";
+import type { Handler } from "./handler.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { type Diagnostic, wirePath } from "./diagnostics.ts";
-import { createEphemeralHandlers } from "./ephemeral-handlers.ts";
-import { findType, mapEntries, readDynamic, readRaw, wireDiagnostics } from "./messages.ts";
-import type { Caller, DataSource, Provider, Resource, StateOutcome } from "./provider.ts";
 import { identityMember, readIdentity, upgradeIdentity, wireIdentitySchema } from "./resource-identity.ts";
-import { blockType, wireFunction, wireSchema } from "../schema/schema-model.ts";
 import { encodeValue, valueFromJson } from "./value-codec.ts";
 import { createValueMemory } from "./value-memory.ts";
 import type { ValueMap, ValueType } from "./value.ts";
-import type { Message } from "./wire.ts";
-
-/** @throws GatewayError, FunctionError; whatever else it throws is a mistake of ours */
-export type Handler = (request: Message) => Promise<Message> | Message;
 
 /** By method name. */
 export function createHandlers(provider: Provider): Readonly<Record<string, Handler>> {

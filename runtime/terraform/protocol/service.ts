@@ -7,11 +7,12 @@ import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc
 
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { wireDiagnostic } from "./diagnostics.ts";
-import { createHandlers, type Handler } from "./handlers.ts";
+import { createHandlers } from "./handlers.ts";
 import type { ProviderLog } from "./provider-log.ts";
 import { FunctionError, type Provider } from "./provider.ts";
 import { method } from "./service-definition.ts";
 import type { Message } from "./wire.ts";
+import type { Handler } from "./handler.ts";
 
 const METHODS: Readonly<Record<string, readonly [request: string, response: string]>> = {
   GetMetadata: ["Empty", "MetadataResponse"],

@@ -12,8 +12,8 @@ import { access, open, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
 import { resolveBoot } from "../../control/bundle/boot.ts";
-import { buildSnapshot } from "../../control/bundle/build.ts";
-import { secretNeeds } from "../../control/bundle/secret-needs.ts";
+import { buildSnapshot } from "../../control/bundle/build/build.ts";
+import { secretNeeds } from "../../control/bundle/build/secret-needs.ts";
 import { readSecrets, type SecretDeps } from "../../control/bundle/secrets.ts";
 import { readSources } from "../../control/bundle/sources.ts";
 import { type CheckReport, formatCheck } from "../check.ts";

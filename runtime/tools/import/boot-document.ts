@@ -4,7 +4,7 @@ import { routeFields } from "../../config/route.ts";
 import { secretUses } from "../../settings/secret-spellings.ts";
 import { parseTemplate } from "../../features/headers/template.ts";
 import { isLoopbackHost, parseUpstream } from "../../settings/values.ts";
-import type { Converted } from "./convert.ts";
+import type { Converted } from "./note.ts";
 
 export function bootDocument({
   boot,

@@ -1,35 +1,18 @@
 /** A Pomerium configuration → the slice that means the same, and what to know about the difference. */
 import { isRecord, type Members } from "../../shared/is-record.ts";
+import { readSource } from "../../settings/source.ts";
+import { formatProblem, formatPath } from "../../settings/problem.ts";
+import type { Note, Report, Converted } from "./note.ts";
+import { convertSettings } from "./settings.ts";
+import { convertSlice, isSlice } from "./slice.ts";
 import { derivedName } from "../../config/canonical.ts";
 import { parseFrom } from "../../features/routing/from.ts";
-import { formatPath } from "../../settings/problem.ts";
 import { loadSlices } from "../../config/load.ts";
 import { routeNameProblem } from "../../features/routing/settings.ts";
-import { readSource } from "../../settings/source.ts";
-import { formatProblem } from "../../settings/problem.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { bootDocument } from "./boot-document.ts";
 import { convertBoot, isBootKey } from "./boot.ts";
-import type { Note, Report } from "./note.ts";
 import { convertRoute } from "./route.ts";
-import { convertSettings } from "./settings.ts";
-import { convertSlice, isSlice } from "./slice.ts";
-
-export interface Converted {
-  readonly owner: string;
-  /** It is a slice as a gateway has it, to be taken over. */
-  readonly isPublished: boolean;
-  readonly settings: Members;
-  /** What belongs into the gateway's own file; live settings may stand there, too. */
-  readonly boot: Members;
-  /** What is written there and would be in `boot`, had it been asked for. */
-  readonly leftForBoot: readonly string[];
-  /** By route name. */
-  readonly routes: Readonly<Record<string, Members>>;
-  readonly notes: readonly Note[];
-  /** What a gateway would refuse in the result; never empty of meaning, so it is written all the same. */
-  readonly problems: readonly string[];
-}
 
 /** Name of the gateway's own file, in messages. */
 const BOOT_FILE = "gateway.yaml";

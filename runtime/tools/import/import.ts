@@ -1,15 +1,18 @@
 /** `gateway import`: another product's configuration as a program, as HCL or as a bundle; a published slice as HCL. */
+import { visit } from "yaml";
+import type { Pair, Scalar } from "yaml";
 import { HAND_WRITTEN_OWNER, DEFAULT_OWNER, isOwner, OWNER_EXPECTED } from "../../features/process/owners.ts";
 import { quote } from "../../settings/problem.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { terminalText } from "../../shared/json/foreign-text.ts";
 import { visibleText } from "../../shared/json/visible-text.ts";
-import { convertConfig, type Converted } from "./convert.ts";
+import { convertConfig } from "./convert.ts";
 import { IMPORT_FORMATS, type ImportFormat } from "../import-formats.ts";
-import { formatNotes } from "./note.ts";
-import { writeBoot } from "./write/write-boot.ts";
+import { formatNotes, type Converted } from "./note.ts";
 import { writeHcl } from "../../config/write/write-hcl.ts";
 import { writeTypescript } from "../../config/write/write-typescript.ts";
+import { bootDocument } from "./boot-document.ts";
+import { yamlText } from "../../shared/json/yaml-text.ts";
 
 export interface Imported {
   /** The program, HCL or bundle. */
@@ -96,3 +99,22 @@ const WRITERS: Readonly<Record<ImportFormat, (converted: Converted, file: string
     return `${terminalText(JSON.stringify({ version: 1, owner, ...(hasSettings && { settings }), routes }, null, 2))}\n`;
   },
 };
+
+/** The gateway's own file as YAML. */
+const HEAD = ` The gateway's own file: gateway run --config, of this file or of a directory with it and the slices.
+ What has to be there before it runs says: gateway check, of this file and of what the program publishes.`;
+
+const OWNERS = " Whose slices are taken, and what they may do.";
+
+function writeBoot(converted: Converted): string {
+  return yamlText(bootDocument(converted), (document) => {
+    document.commentBefore = HEAD;
+    visit(document, {
+      Pair(_, pair) {
+        const { key } = pair as Pair<Scalar>;
+        if (key.value === "owners") Object.assign(key, { spaceBefore: true, commentBefore: OWNERS });
+        return visit.SKIP;
+      },
+    });
+  });
+}

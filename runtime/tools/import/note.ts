@@ -1,4 +1,5 @@
 import { visibleText } from "../../shared/json/visible-text.ts";
+import type { Members } from "../../shared/is-record.ts";
 
 /** What an import has to tell besides its output. */
 export interface Note {
@@ -31,4 +32,21 @@ export function formatNotes(notes: readonly Note[]): string {
     return lines.length === 0 ? [] : [[`${TITLES[kind]}:`, ...new Set(lines)].join("\n")];
   });
   return sections.join("\n");
+}
+
+/** What became of a configuration that was imported. */
+export interface Converted {
+  readonly owner: string;
+  /** It is a slice as a gateway has it, to be taken over. */
+  readonly isPublished: boolean;
+  readonly settings: Members;
+  /** What belongs into the gateway's own file; live settings may stand there, too. */
+  readonly boot: Members;
+  /** What is written there and would be in `boot`, had it been asked for. */
+  readonly leftForBoot: readonly string[];
+  /** By route name. */
+  readonly routes: Readonly<Record<string, Members>>;
+  readonly notes: readonly Note[];
+  /** What a gateway would refuse in the result; never empty of meaning, so it is written all the same. */
+  readonly problems: readonly string[];
 }

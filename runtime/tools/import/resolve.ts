@@ -98,14 +98,7 @@ function dropUnused(route: Record<string, unknown>, place: string, report: Repor
       if (isWritten(value) && value !== false && choiceText(value) !== "default")
         report("lost", `${place}, ${name}`, "callers of MCP routes present External Tokens");
     }
-  if (choiceText(route["load_balancing_policy"]) !== "maglev")
-    drop(
-      route,
-      "maglev_lb_config",
-      '"load_balancing_policy" is not "maglev", so this had no effect there',
-      place,
-      report,
-    );
+  drop(route, "maglev_lb_config", "maglev needs no table here", place, report);
   if (isRecord(limits) && isWritten(limits["max_pending_requests"]) && !isWritten(limits["max_connections"])) {
     const { max_pending_requests: _, ...rest } = limits;
     route["circuit_breaker_thresholds"] = rest satisfies Members;

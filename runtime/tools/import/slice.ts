@@ -11,8 +11,7 @@ import { formatPath } from "../../settings/problem.ts";
 import { routeFields } from "../../config/route.ts";
 import { type SecretUse, secretUses } from "../../settings/secret-spellings.ts";
 import { settingsFields } from "../../config/settings.ts";
-import type { Converted } from "./convert.ts";
-import type { Note, Report } from "./note.ts";
+import type { Note, Report, Converted } from "./note.ts";
 import { secretVariable } from "./secret.ts";
 
 /** A hand-written file and a configuration of another product have lists of routes and no owner. */

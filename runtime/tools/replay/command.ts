@@ -2,7 +2,7 @@
 import { type CheckedConfig, formatProblem, loadSlices } from "../../config/load.ts";
 import { readSources } from "../../control/bundle/sources.ts";
 import { vaultOf } from "../../control/bundle/boot.ts";
-import { secretNeeds } from "../../control/bundle/secret-needs.ts";
+import { secretNeeds } from "../../control/bundle/build/secret-needs.ts";
 import { readSecrets } from "../../control/bundle/secrets.ts";
 import { decodeRecordKey, recordKey } from "../../features/records/compile.ts";
 import { secretUses } from "../../settings/secret-spellings.ts";

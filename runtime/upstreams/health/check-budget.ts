@@ -68,3 +68,6 @@ export function createCheckSlots(): CheckSlots {
     },
   };
 }
+
+/** What a check found, not before the next turn of the event loop; "" = healthy. Only the first word counts. */
+export type Verdict = (error: string) => void;

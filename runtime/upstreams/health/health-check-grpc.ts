@@ -20,9 +20,9 @@ import protobuf from "protobufjs/minimal.js";
 import type { Upstream } from "../../features/connection/compiled.ts";
 import type { GrpcProbe } from "../../features/balancing/compiled.ts";
 import { openUpstreamSocket } from "../upstream-socket.ts";
-import type { Verdict } from "./health-check.ts";
 import { errorText } from "../../shared/errors.ts";
 import { guard, task } from "../../shared/faults/guard.ts";
+import type { Verdict } from "./check-budget.ts";
 
 const MAX_ANSWER_BYTES = 4_096;
 /** With all that HTTP/2 has around an answer. Most of it node:http2 reads without telling anybody. */

@@ -2,7 +2,7 @@
 import type { HttpProbe } from "../../features/balancing/compiled.ts";
 import type { Upstream } from "../../features/connection/compiled.ts";
 import type { Transport, UpstreamCall } from "../transport-types.ts";
-import type { Verdict } from "./health-check.ts";
+import type { Verdict } from "./check-budget.ts";
 
 /** Answers are not read further than that. */
 const MAX_BODY_BYTES = 65_536;

@@ -6,9 +6,9 @@
 import type { Upstream } from "../../features/connection/compiled.ts";
 import type { TcpProbe } from "../../features/balancing/compiled.ts";
 import { openUpstreamSocket } from "../upstream-socket.ts";
-import type { Verdict } from "./health-check.ts";
 import { errorText } from "../../shared/errors.ts";
 import { guard } from "../../shared/faults/guard.ts";
+import type { Verdict } from "./check-budget.ts";
 
 const MAX_ANSWER_BYTES = 65_536;
 

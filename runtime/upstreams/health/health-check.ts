@@ -6,13 +6,13 @@
  */
 import type { HealthCheck as CheckSettings } from "../../features/balancing/compiled.ts";
 import type { Upstream } from "../../features/connection/compiled.ts";
-import { errorText } from "../../shared/errors.ts";
 import type { Transport } from "../transport-types.ts";
+import type { CheckResult } from "../../features/balancing/apply-state.ts";
+import { type Pace, USUAL_PACE, type Verdict } from "./check-budget.ts";
+import { errorText } from "../../shared/errors.ts";
 import { checkGrpc } from "./health-check-grpc.ts";
 import { checkHttp } from "./health-check-http.ts";
 import { checkTcp } from "./health-check-tcp.ts";
-import type { CheckResult } from "../../features/balancing/apply-state.ts";
-import { type Pace, USUAL_PACE } from "./check-budget.ts";
 import { task } from "../../shared/faults/guard.ts";
 
 /** Calls back after a while. @returns takes it back */
@@ -28,9 +28,6 @@ export interface HealthCheckDeps {
   /** When the verdict changes. */
   onChange(check: HealthCheck): void;
 }
-
-/** What a check found, not before the next turn of the event loop; "" = healthy. Only the first word counts. */
-export type Verdict = (error: string) => void;
 
 /** The first check of an upstream comes soon, but not those of all upstreams at once. */
 const FIRST_WITHIN_MS = 1_000;

@@ -8,10 +8,9 @@
  *
  * @see RFC 9112 §2.2, §4, §5, §6, §7
  */
-import { ChunkLines } from "../../shared/http/chunk-lines.ts";
-import { parseFields } from "../../shared/http/field-lines.ts";
+import { ChunkLines, type ChunkExtensions } from "../../shared/http/chunk-lines.ts";
+import { parseFields, VALUE } from "../../shared/http/field-lines.ts";
 import { HeadText, problemOfLines } from "../../shared/http/head-text.ts";
-import { AnswerExtensions } from "./chunk-extensions.ts";
 import { AnswerFields, parseStatusLine, TrailerFields } from "./head-lines.ts";
 
 /** Hears of one answer: head, data…, end. Nothing after a problem. */
@@ -219,4 +218,25 @@ export const HEAD_TOO_LARGE = `its header fields are longer than ${MAX_HEAD_BYTE
 function problemOfBeginning(text: string, known: number): string | undefined {
   if (!text.startsWith("HTTP/1.".slice(0, text.length))) return "it does not begin with a status line of HTTP/1";
   return problemOfLines(text, known);
+}
+
+/** Of one chunk. */
+const MAX_BYTES = 4_096;
+
+class AnswerExtensions implements ChunkExtensions {
+  #bytes = 0;
+
+  reset(): void {}
+
+  begin(): void {
+    this.#bytes = 0;
+  }
+
+  take(byte: number): string | undefined {
+    this.#bytes += 1;
+    if (VALUE[byte] === 0) return "a chunk extension has a control character";
+    return this.#bytes > MAX_BYTES ? "a chunk extension is too long" : undefined;
+  }
+
+  end(): undefined {}
 }

@@ -43,8 +43,6 @@ const WORKLOADS: readonly Workload[] = [
   { name: "mcp-get", title: "GET on an MCP route, small JSON, External Token" },
   { name: "mcp-post", title: "POST tools/call of 4 KiB, External Token" },
 ];
-/** The gateway with Node's server of HTTP/1.1 (`http1_server`), beside itself. */
-const NODE_HTTP1 = "gateway-node";
 /** Not a workload of the first table. */
 export const DOWNLOAD = "download";
 
@@ -89,15 +87,7 @@ export async function startTargets({ peers, moreRoutes, settings, say }: TargetO
     const ownBearer = audienceBearer();
     const own = { credential: `authorization: ${ownBearer}`, bearer: ownBearer };
     const targets = [targetOf("gateway", gateway.child, session)];
-    if (peers.includes(NODE_HTTP1)) {
-      const settings = "http1_server: node\n";
-      const other = await startGateway({ directory, name: NODE_HTTP1, upstream: origin, start, settings });
-      closers.push(other.close);
-      const person = { credential: `cookie: ${other.cookie}`, bearer: other.bearer };
-      targets.push(targetOf(NODE_HTTP1, other.child, person));
-    }
-    const strangers = peers.filter((name) => name !== NODE_HTTP1);
-    for (const peer of findPeers(strangers, say)) {
+    for (const peer of findPeers(peers, say)) {
       const child = await peer.start(directory, upstream.port, start);
       // The same bytes as the gateway gets, unless it verifies a token of its own.
       targets.push(targetOf(peer.name, child, peer.verifiesToken ? own : session));

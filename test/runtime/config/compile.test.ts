@@ -3,11 +3,11 @@ import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "vitest";
 
 import { compileBoot, compileRoute, compileSettings } from "../../../runtime/config/compile-settings.ts";
-import { logoutAudiences } from "../../../runtime/identity/logout/audiences.ts";
 import { clientIdsAt } from "../../../runtime/features/sign-in/providers.ts";
 import { loadSlices } from "../../../runtime/config/load.ts";
 import { formatPath } from "../../../runtime/settings/problem.ts";
 import { bootFrom, checkedFrom, routeNamed, secretsFrom, snapshotFrom } from "../../support/config.ts";
+import { logoutAudiences } from "../../../runtime/identity/logout/back-channel.ts";
 
 /** One route with these settings below it. */
 function routeFrom(lines: string, settings = "") {

@@ -14,11 +14,12 @@ import {
   audienceAllows,
   createExternalTokens,
   type ExternalTokenClaims,
+  type TokenAudience,
 } from "../../../runtime/identity/external-token.ts";
 import type { AuthResult, Principal, User } from "../../../runtime/identity/principal.ts";
 import { createRecords } from "../../../runtime/identity/identity-records.ts";
 import { createRevocations } from "../../../runtime/identity/revocations.ts";
-import type { Authenticator, TokenAudience } from "../../../runtime/identity/interfaces.ts";
+import type { Authenticator } from "../../../runtime/identity/interfaces.ts";
 import { findSite } from "../../../runtime/identity/sites.ts";
 import { createTickets } from "../../../runtime/identity/sign-in/ticket.ts";
 import { WITHOUT_STORE_MS } from "../../../runtime/store/watch/store-health.ts";

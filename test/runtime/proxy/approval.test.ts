@@ -38,16 +38,16 @@ async function start(approvalHoldMs?: number, clock: Clock = systemClock): Promi
       wake = () => held >= count && resolve();
       wake();
     });
-  approvals = {
-    ...real,
-    wait(...of) {
-      const waiting = real.wait(...of);
+  const wait = real.wait.bind(real);
+  approvals = Object.assign(real, {
+    wait(...of: Parameters<typeof wait>) {
+      const waiting = wait(...of);
       lastHeld = waiting;
       held += 1;
       wake();
       return waiting;
     },
-  };
+  });
   pipeline = await startPipeline(configured("{ approve: { and: [{ mcp_tool: write }] } }"), {
     approvals,
     clock,

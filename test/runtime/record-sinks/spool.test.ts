@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import type { SinkTarget } from "../../../runtime/features/records/compiled.ts";
-import type { RecordSinkOptions } from "../../../runtime/record-sinks/sink.ts";
 import type { Sender, SendResult } from "../../../runtime/record-sinks/sender.ts";
 import { openSlot, type Slot } from "../../../runtime/record-sinks/spool/slot.ts";
 import { openSpool } from "../../../runtime/record-sinks/spool/spool.ts";
 import { copies, makeSpool, openTestSink, sinkOptions } from "../../support/record-sinks.ts";
+import type { RecordSinkOptions } from "../../../runtime/record-sinks/options.ts";
 
 const CHILD = join(import.meta.dirname, "../../support/sink-child.ts");
 const NOWHERE: SinkTarget = { kind: "http", url: "http://127.0.0.1:1/", format: "ndjson", headers: new Map() };

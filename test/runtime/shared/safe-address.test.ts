@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { addressKind, type AddressKind } from "../../../runtime/shared/safe-address.ts";
+import { addressKind, type AddressKind } from "../../../runtime/shared/net/safe-address.ts";
 
 const cases: readonly (readonly [address: string, kind: AddressKind])[] = [
   ["93.184.216.34", "public"],

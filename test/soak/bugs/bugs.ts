@@ -78,7 +78,7 @@ export const BUGS: readonly Bug[] = [
     changes: [
       {
         file: "approvals/approvals.ts",
-        find: 'const { ok } = await put(key.slice(approvalKey("").length), used, expiresAt, version);',
+        find: 'const { ok } = await this.#put(key.slice(approvalKey("").length), used, expiresAt, version);',
         replace: "const ok = used !== undefined && expiresAt > 0 && version > 0 && key !== undefined;",
       },
     ],

@@ -13,8 +13,8 @@ import { GatewayError } from "../../../shared/errors.ts";
 import { claimOn, currentSlices, type Expected, withoutAuthors } from "../../bundle/publication.ts";
 import type { Publisher } from "../../bundle/publisher.ts";
 import type { Validator } from "../../bundle/validation/validator.ts";
-import { callerOf, outsideScope, type PublishScope, scopedLaggards, scopedOutcome } from "../publish-scope.ts";
-import { json, type AdminEndpoint, type AdminRequest, type Answer } from "../answer.ts";
+import { callerOf, outsideScope, scopedLaggards, scopedOutcome } from "../publish-scope.ts";
+import { json, type AdminEndpoint, type AdminRequest, type Answer, type PublishScope } from "../answer.ts";
 import { answerOutcome, answerValidated, invalid } from "./answers.ts";
 import { isRecord } from "../../../shared/is-record.ts";
 

@@ -5,7 +5,7 @@ import type { CheckedCertificate, CheckedConfig, CheckedRoute, Problem, SliceSou
 import type { Refusal } from "../../../config/refusals.ts";
 import type { ValuePath } from "../../../settings/problem.ts";
 import type { SliceChange } from "../publication.ts";
-import type { SecretNeeds } from "../secret-needs.ts";
+import type { SecretNeeds } from "../build/secret-needs.ts";
 
 export interface SliceStatus {
   readonly owner: string;

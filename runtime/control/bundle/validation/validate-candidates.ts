@@ -17,7 +17,7 @@ import {
   type PublishedSources,
   type SealedSlice,
 } from "./protocol.ts";
-import { recording } from "../recorded-secrets.ts";
+import { recording } from "../build/recorded-secrets.ts";
 import { readSecrets, type SecretDeps } from "../secrets.ts";
 import type { Validator } from "./validator.ts";
 

@@ -7,14 +7,12 @@
  */
 import type { OwnersOutcome, OwnerStanding } from "../../../config/load-by-owner.ts";
 import { createRouteMemory, type CheckedConfig } from "../../../config/load.ts";
-import { hostCertificateFields } from "../../../features/listener/host-certificates.ts";
+import { hostCertificateFields, HOST_CERTIFICATES } from "../../../features/listener/host-certificates.ts";
 import { routeFields } from "../../../config/route.ts";
 import { secretUses } from "../../../settings/secret-spellings.ts";
 import { settingsFields } from "../../../config/settings.ts";
-import { candidateParts } from "./candidates.ts";
 import { createKeptSlices } from "../kept-slices.ts";
 import { parseChanges } from "./parse-changes.ts";
-import { parseSlice } from "./parse-slice.ts";
 import {
   publishedName,
   signatureWith,
@@ -27,10 +25,18 @@ import {
   type SealedSlice,
   type SliceStatus,
   type ToWorker,
+  type CandidateCertificate,
+  type CandidateReport,
+  type PublishedSource,
+  type ParsedSlice,
 } from "./protocol.ts";
-import { secretNeeds } from "../secret-needs.ts";
+import { secretNeeds } from "../build/secret-needs.ts";
 import { readTogether, type Reading } from "../sources.ts";
 import { byFileOf, few, fewOfEach, objections, validateReading, type ValidationContext } from "./validate-reading.ts";
+import { isRecord } from "../../../shared/is-record.ts";
+import { readOutline } from "../../../config/outline.ts";
+import { canonicalJson, digestOf } from "../../../shared/canonical-json.ts";
+import { readSource } from "../../../settings/source.ts";
 
 export interface ValidationSettings {
   readonly path: string;
@@ -217,4 +223,41 @@ function reportOf(
     degraded,
     currentOwners: standings.length - degraded.length,
   };
+}
+
+/** Every reference, sealed text and certificate of a slice that was found good. */
+function candidateParts({ file, text }: PublishedSource): Pick<CandidateReport, "secrets" | "certificates"> {
+  const { value } = readSource(file, text);
+  if (!isRecord(value)) return { secrets: [], certificates: [] };
+  const { owner, settings, settingsPath, routes } = readOutline(value, () => {});
+  const uses = [
+    ...secretUses(settingsFields, settings, settingsPath),
+    ...routes.flatMap((route) => secretUses(routeFields, route.value, route.path)),
+  ];
+  const brought = isRecord(settings) ? settings[HOST_CERTIFICATES] : undefined;
+  const certificates = Object.entries(isRecord(brought) ? brought : {}).map(([host, doc]): CandidateCertificate => {
+    const path = [...settingsPath, HOST_CERTIFICATES, host];
+    return { file, path, key: `${owner}/${host}`, owner, host, text: canonicalJson(doc) };
+  });
+  const secrets = uses.flatMap(({ path, form, values }) =>
+    form === "plain" ? [] : [{ file, owner, path, form, values }],
+  );
+  return { secrets, certificates };
+}
+
+/** Three times what 20,000 routes have; 100 MiB at most. */
+const MAX_SLICE_VALUES = 1_000_000;
+
+/** @param owner whose slice it must be */
+export function parseSlice(text: string, owner: string): ParsedSlice {
+  const { value, problems } = readSource(publishedName(owner), text, { maxValues: MAX_SLICE_VALUES });
+  if (problems.length > 0) return { ok: false, problems };
+  if (!isRecord(value) || value["owner"] === undefined) {
+    return { ok: false, message: 'the body must be a slice: "version", "owner", "settings", "routes" by name' };
+  }
+  if (value["owner"] !== owner) {
+    const message = `the slice names the owner ${JSON.stringify(value["owner"])}, the path names "${owner}"`;
+    return { ok: false, message };
+  }
+  return { ok: true, digest: digestOf(value) };
 }

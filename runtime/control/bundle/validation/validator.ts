@@ -4,12 +4,11 @@
  * The first load of a process is done here, where nobody is served yet who could be held up; a thread would only load
  * once more what is loaded here already, and keep the memory. The next one, and whatever comes from others, has a thread.
  */
+import { EventEmitter } from "node:events";
 import { randomBytes } from "node:crypto";
-import { extname } from "node:path";
-import { Worker } from "node:worker_threads";
 
 import { errorText, GatewayError } from "../../../shared/errors.ts";
-import { guard } from "../../../shared/faults/guard.ts";
+import { converse, send, startThread, type Thread } from "../../../shared/thread.ts";
 import {
   type CheckedSettings,
   type ValidationReport,
@@ -28,8 +27,7 @@ import {
 import { readSignature } from "../sources.ts";
 import { heapLimits } from "./heap-limits.ts";
 import { createTurns } from "./turns.ts";
-import { type Thread, validateHere } from "./validate-here.ts";
-import type { ValidationSettings } from "./validation.ts";
+import { type ValidationSettings, createValidation } from "./validation.ts";
 
 export type Validation =
   | { readonly kind: "unchanged" }
@@ -69,7 +67,7 @@ const OWNER_TIMEOUT_MS = 30_000;
 /** Whose questions come first: what is published is put in force for all. */
 const OPERATOR = "";
 
-type Receive = (message: FromWorker, finish: () => void) => void;
+type ValidatingThread = Thread<ToWorker, FromWorker>;
 
 export interface ValidatorDeps {
   /** To seal kept slices: 32 bytes each, current first. Random ones when absent, so that only this process reads them. */
@@ -87,7 +85,7 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
   let knowsKept = false;
   const texts = new Map<string, RouteText>();
   let sorted: readonly RouteText[] = [];
-  let worker: Thread | undefined;
+  let worker: ValidatingThread | undefined;
   /** Nothing was asked yet; and what was is being done here. */
   let [isFirst, isHere] = [true, false];
   /** Of the last load. */
@@ -104,30 +102,29 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
         const read = { signature: signatureWith(await readSignature(path), published) };
         if (signatureWith(read, refusals) === signature) return { kind: "unchanged" };
       }
-      return ask(OPERATOR, (resolve: (result: Validation) => void, reject) => {
-        const thread = threadFor("load");
+      const question = (): ToWorker => {
         // Text of megabytes, which a thread that has it does not need again.
         const news = published && published.key !== sentKey ? { published } : {};
         sentKey = published?.key ?? sentKey;
-        const question: ToWorker = { type: "load", refusals, ...news, ...keptOnce() };
-        converse(thread, question, LOAD_TIMEOUT_MS, reject, loading(thread, resolve));
-      });
+        return { type: "load", refusals, ...news, ...keptOnce() };
+      };
+      return ask(OPERATOR, "load", question, loading);
     },
     validate: (published, candidates, sealed) =>
-      askOnce(
+      ask(
         candidates.toSorted().join(" "),
         "validate",
         () => ({ type: "validate", published, candidates, ...(sealed ? { kept: sealed } : keptOnce()) }),
-        (message) => (message.type === "validated" ? message : undefined),
+        () => (message) => (message.type === "validated" ? message : undefined),
       ),
     async inForce(at) {
       // Who has loaded nothing has nothing new in force.
       if (!worker) return { changed: [], removed: [] };
-      const changes = await askOnce(
+      const changes = await ask(
         OPERATOR,
         "in-force",
         () => ({ type: "in-force", at }),
-        (message) => (message.type === "kept" ? message : undefined),
+        () => (message) => (message.type === "kept" ? message : undefined),
       );
       // From now on somebody is served.
       if (isHere) worker = undefined;
@@ -138,18 +135,18 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
       return changes;
     },
     parse: (text, owner) =>
-      askOnce(
+      ask(
         owner,
         "parse",
         () => ({ type: "parse", text, owner }),
-        (message) => (message.type === "parsed" ? message.slice : undefined),
+        () => (message) => (message.type === "parsed" ? message.slice : undefined),
       ),
     parseChanges: (text, asker = OPERATOR) =>
-      askOnce(
+      ask(
         asker,
         "parse-changes",
         () => ({ type: "parse-changes", text }),
-        (message) => (message.type === "parsed-changes" ? message.changes : undefined),
+        () => (message) => (message.type === "parsed-changes" ? message.changes : undefined),
       ),
     routes: () => sorted,
     async close() {
@@ -158,39 +155,31 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
     },
   };
 
+  /** @param receive takes what comes from the thread, until it has the answer */
   function ask<T>(
     who: string,
-    talk: (resolve: (result: T) => void, reject: (error: Error) => void) => void,
+    what: ToWorker["type"],
+    question: () => ToWorker,
+    receive: (thread: ValidatingThread) => (message: FromWorker) => T | undefined,
   ): Promise<T> {
     return turns.take(who, async () => {
       if (closed) throw new GatewayError("bundle.validator", "Cannot validate: it is closed");
-      return new Promise<T>(talk);
-    });
-  }
-
-  /** A question with one answer. */
-  function askOnce<T>(
-    who: string,
-    what: "validate" | "in-force" | "parse" | "parse-changes",
-    question: () => ToWorker,
-    answerOf: (message: FromWorker) => T | undefined,
-  ): Promise<T> {
-    return ask(who, (resolve: (result: T) => void, reject) => {
       const thread = threadFor(what);
-      const limitMs = what === "in-force" ? LOAD_TIMEOUT_MS : OWNER_TIMEOUT_MS;
-      converse(thread, question(), limitMs, reject, (message, finish) => {
-        const answer = answerOf(message);
-        if (answer === undefined) return;
-        finish();
-        resolve(answer);
-      });
+      const limitMs = what === "load" || what === "in-force" ? LOAD_TIMEOUT_MS : OWNER_TIMEOUT_MS;
+      try {
+        return await converse(thread, question(), limitMs, receive(thread));
+      } catch (error) {
+        gone(thread);
+        void thread.terminate();
+        throw new GatewayError("bundle.validator", `Cannot validate: ${errorText(error)}`, { cause: error });
+      }
     });
   }
 
   /** Takes chunks in until the load is done. */
-  function loading(thread: Thread, resolve: (result: Validation) => void): Receive {
+  function loading(thread: ValidatingThread): (message: FromWorker) => Validation | undefined {
     let good: Extract<FromWorker, { readonly type: "good" }> | undefined;
-    return (message, finish) => {
+    return (message) => {
       if (message.type === "chunk") {
         for (const route of message.changed) texts.set(route.key, route);
         for (const key of message.removed) texts.delete(key);
@@ -199,53 +188,22 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
         good = message;
         // A new thread knows nothing of what an earlier one has sent.
         if (message.fresh) texts.clear();
-      } else {
-        finish();
-        if (message.type === "unchanged") return resolve({ kind: "unchanged" });
-        if (message.type === "bad") {
-          ({ signature } = message);
-          resolve({ ...message, kind: "bad" });
-        } else if (good) {
-          ({ signature } = good);
-          // Nearly sorted already, which makes sorting a single pass.
-          sorted = [...texts.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
-          resolve({ ...good, kind: "good" });
-        }
+      } else if (message.type === "unchanged") {
+        return { kind: "unchanged" };
+      } else if (message.type === "bad") {
+        ({ signature } = message);
+        return { ...message, kind: "bad" };
+      } else if (good) {
+        ({ signature } = good);
+        // Nearly sorted already, which makes sorting a single pass.
+        sorted = [...texts.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
+        return { ...good, kind: "good" };
       }
+      return undefined;
     };
   }
 
-  /** Sends a question and gives everything that comes to `receive`, until that says it has what it wanted. */
-  function converse(
-    thread: Thread,
-    question: ToWorker,
-    limitMs: number,
-    reject: (error: Error) => void,
-    receive: Receive,
-  ): void {
-    const timer = setTimeout(() => fail(new Error("it takes too long")), limitMs);
-    const listen = guard({ broke: (error) => fail(error as Error) }, (message: FromWorker) => receive(message, finish));
-    thread.on("message", listen).once("error", fail).once("exit", exited);
-    send(thread, question);
-
-    function exited(): void {
-      fail(new Error("its thread ended"));
-    }
-
-    function fail(error: Error): void {
-      finish();
-      gone(thread);
-      void thread.terminate();
-      reject(new GatewayError("bundle.validator", `Cannot validate: ${errorText(error)}`, { cause: error }));
-    }
-
-    function finish(): void {
-      clearTimeout(timer);
-      thread.off("message", listen).off("error", fail).off("exit", exited);
-    }
-  }
-
-  function threadFor(what: ToWorker["type"]): Thread {
+  function threadFor(what: ToWorker["type"]): ValidatingThread {
     const mayBeHere = isFirst && what === "load";
     isFirst = false;
     // What is in force now was found here.
@@ -254,7 +212,14 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
     isHere = mayBeHere;
     sentKey = "";
     knowsKept = false;
-    const thread = isHere ? validateHere({ path, keptKeys }) : startThread({ path, keptKeys });
+    const settings: ValidationSettings = { path, keptKeys };
+    const thread: ValidatingThread = isHere
+      ? validateHere(settings)
+      : startThread(import.meta.url, "validate-worker", {
+          workerData: settings,
+          name: "validate",
+          resourceLimits: heapLimits(),
+        });
     // Between two loads nobody listens otherwise: an unheard error would end the process, and an ended thread be waited for.
     thread.on("error", () => gone(thread));
     thread.on("exit", () => gone(thread));
@@ -262,7 +227,7 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
   }
 
   /** What it had found may not be in force yet: all is read again. */
-  function gone(thread: Thread): void {
+  function gone(thread: ValidatingThread): void {
     if (worker !== thread) return;
     worker = undefined;
     signature = undefined;
@@ -276,13 +241,22 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
   }
 }
 
-function startThread(settings: ValidationSettings): Thread {
-  // The published package has .js files beside each other, the source tree .ts files.
-  const url = new URL(`./validate-worker${extname(import.meta.url)}`, import.meta.url);
-  return new Worker(url, { workerData: settings, name: "validate", resourceLimits: heapLimits() });
-}
-
-function send(thread: Thread, message: ToWorker): void {
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-  thread.postMessage(message);
+/** Nothing is copied on its way: both sides only read. */
+function validateHere(settings: ValidationSettings): Thread<ToWorker, FromWorker> {
+  const heard = new EventEmitter();
+  let isOver = false;
+  const receive = createValidation(settings, (message) => {
+    // As from a thread: never before who asked has gone on.
+    setImmediate(() => isOver || heard.emit("message", message));
+  });
+  return Object.assign(heard, {
+    postMessage(message: ToWorker): void {
+      receive(message).catch((error: unknown) => isOver || heard.emit("error", error));
+    },
+    terminate(): Promise<void> {
+      isOver = true;
+      heard.emit("exit");
+      return Promise.resolve();
+    },
+  }) as Thread<ToWorker, FromWorker>;
 }

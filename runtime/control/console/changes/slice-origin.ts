@@ -1,8 +1,8 @@
 /** Where an owner's slice comes from: published, and by what, or written in files. */
 import type { Store } from "../../../store/store.ts";
-import type { BundleStatus } from "../../bundle/bundle.ts";
 import { ownedBy } from "../../bundle/publication.ts";
 import { readPublication } from "../../bundle/published.ts";
+import type { BundleStatus } from "../../bundle/report.ts";
 
 export interface OriginDeps {
   readonly store: Store;

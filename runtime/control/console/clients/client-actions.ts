@@ -8,8 +8,8 @@ import { readReason } from "../ask-once-more.ts";
 import { doables, doOne, type Doable } from "../objects/do-one.ts";
 import type { ScreenAction, ScreenPage, Visit } from "../screen.ts";
 import { strange } from "../strange.ts";
-import type { ClientsDeps } from "./clients.ts";
 import { MACHINES_PAGE } from "./list-machines.ts";
+import type { ClientsDeps } from "./deps.ts";
 
 interface Ended {
   /** Each of these kinds is ended, and nothing else. */

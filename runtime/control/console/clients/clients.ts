@@ -1,24 +1,12 @@
 /** OAuth clients, service accounts, publish tokens, devices: what acts beside people. They belong to no owner. */
-import type { AdminAction } from "../../../audit/action-record.ts";
-import type { Blocks } from "../../../identity/blocks.ts";
-import type { Revocations } from "../../../identity/interfaces.ts";
 import { clientBody } from "../../../pages/console/people/clients.ts";
-import type { Store } from "../../../store/store.ts";
-import type { MintedTokens } from "../../admin/minted-tokens.ts";
 import { idOfPath } from "../addresses.ts";
 import type { Screen, ScreenPage, Visit } from "../screen.ts";
 import { strange } from "../strange.ts";
 import { clientActions, confirmEnd } from "./client-actions.ts";
 import { clientsBody, clientView } from "./list-clients.ts";
 import { accountsBody, devicesBody, tokensBody } from "./list-machines.ts";
-
-export interface ClientsDeps {
-  readonly store: Store;
-  readonly revocations: Pick<Revocations, "revoke">;
-  readonly blocks: Pick<Blocks, "find">;
-  readonly publishTokens: Pick<MintedTokens, "page" | "get" | "end">;
-  readonly recordAction: (action: AdminAction) => void;
-}
+import type { ClientsDeps } from "./deps.ts";
 
 export function clientsScreen(deps: ClientsDeps): Screen {
   return {

@@ -16,8 +16,8 @@ import { objectTable } from "../objects/object-table.ts";
 import { vouchedBy } from "../people/person-view.ts";
 import type { Visit } from "../screen.ts";
 import { strange } from "../strange.ts";
-import type { ClientsDeps } from "./clients.ts";
 import { clientTabs } from "./tabs.ts";
+import type { ClientsDeps } from "./deps.ts";
 
 const COUNTED_GRANTS = 20;
 const GRANTS_PAGE = 50;

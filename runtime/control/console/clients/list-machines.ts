@@ -15,8 +15,8 @@ import { objectTable } from "../objects/object-table.ts";
 import { linkOf } from "../people/person-view.ts";
 import type { Visit } from "../screen.ts";
 import { strange } from "../strange.ts";
-import type { ClientsDeps } from "./clients.ts";
 import { clientTabs } from "./tabs.ts";
+import type { ClientsDeps } from "./deps.ts";
 
 export const MACHINES_PAGE = 50;
 const NO_FILTERS: ReadonlyMap<string, string> = new Map();

@@ -1,7 +1,7 @@
 /** What is wrong with those around the gateway: upstreams, certificates, token endpoints, who gets records and events. */
 import type { CertificateReport, ProcessReport } from "../../health/process-report.ts";
 import { strange } from "../strange.ts";
-import type { Found } from "./problems.ts";
+import type { Found } from "./found.ts";
 
 const DAY_SECONDS = 86_400;
 /** How long after it a failed refresh is still news. */

@@ -1,10 +1,11 @@
 /** What is wrong, in words, and what to do. Each heading of OPERATIONS that is named is there: a test looks. */
 import type { HealthProblem } from "../../../pages/console/health/health.ts";
-import { SILENT_AFTER_SECONDS } from "../../health/tell-health.ts";
 import type { ProcessReport } from "../../health/process-report.ts";
 import type { FailureCount } from "../../health/rollup.ts";
 import { strange } from "../strange.ts";
 import { certificateProblems, receiverProblems, tokenProblems, upstreamProblems } from "./problems-outside.ts";
+import type { Found } from "./found.ts";
+import { SILENT_AFTER_SECONDS } from "../../health/tell-health.ts";
 
 export interface ProblemFacts {
   /** As the person may see them; the first is this process. */
@@ -15,9 +16,6 @@ export interface ProblemFacts {
   readonly now: number;
   readonly nameOf: (id: string) => string;
 }
-
-/** Without where it is: equal ones of several processes become one. */
-export type Found = Omit<HealthProblem, "where"> & { readonly of?: ProcessReport };
 
 const LATE_MS = 200;
 const MAX_SHOWN = 50;

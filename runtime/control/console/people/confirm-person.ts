@@ -5,8 +5,8 @@ import { addressOfId } from "../addresses.ts";
 import type { ScreenPage, Visit } from "../screen.ts";
 import { strange } from "../strange.ts";
 import { DOABLE, emailOf } from "./do-one.ts";
-import type { PeopleDeps } from "./people.ts";
 import { BLOCK_TIMES } from "./person-actions.ts";
+import type { PeopleDeps } from "./deps.ts";
 
 interface Asking {
   readonly title: string;

@@ -8,8 +8,8 @@ import { findRoute } from "../../../config/snapshot.ts";
 import { createRecords } from "../../../identity/identity-records.ts";
 import { digestOf } from "../../../shared/canonical-json.ts";
 import { doables, type Doable } from "../objects/do-one.ts";
-import type { PeopleDeps } from "./people.ts";
 import { anchorName, MOST_SHOWN } from "./person-view.ts";
+import type { PeopleDeps } from "./deps.ts";
 
 export interface UserDoable extends Doable<PeopleDeps> {
   /** Its rows are at `<anchor>-<id>`. */

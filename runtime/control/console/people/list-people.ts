@@ -15,7 +15,7 @@ import { addressOfId, addressOfList, placeIn } from "../addresses.ts";
 import { lookThrough, pagesOfSearch, SEARCHED_PAGE } from "../look-through.ts";
 import type { Visit } from "../screen.ts";
 import { strange } from "../strange.ts";
-import type { PeopleDeps } from "./people.ts";
+import type { PeopleDeps } from "./deps.ts";
 
 const MAX_SEARCH_CHARACTERS = 256;
 const SHOWN_GROUPS = 5;

@@ -1,15 +1,6 @@
 /** People: who is known here, what acts in their name, and how that is ended. People belong to no owner. */
-import type { AdminAction } from "../../../audit/action-record.ts";
-import type { CompiledRoute } from "../../../config/compiled.ts";
-import type { Blocks } from "../../../identity/blocks.ts";
-import type { Revocations } from "../../../identity/interfaces.ts";
-import type { Connections } from "../../../oauth/client/list-connections.ts";
 import { peopleBody } from "../../../pages/console/people/people.ts";
 import { personBody } from "../../../pages/console/people/person.ts";
-import type { RecordReader } from "../../../record-store/record-reader.ts";
-import type { Clock } from "../../../shared/clock.ts";
-import type { Log } from "../../../shared/log.ts";
-import type { Store } from "../../../store/store.ts";
 import { idOfPath } from "../addresses.ts";
 import type { Screen } from "../screen.ts";
 import { strange } from "../strange.ts";
@@ -18,19 +9,7 @@ import { emailOf } from "./do-one.ts";
 import { peopleView } from "./list-people.ts";
 import { personActions } from "./person-actions.ts";
 import { personView } from "./person-view.ts";
-
-export interface PeopleDeps {
-  readonly store: Store;
-  readonly revocations: Pick<Revocations, "revoke">;
-  readonly blocks: Pick<Blocks, "find">;
-  readonly connections: Connections;
-  readonly disconnect: (userId: string, route: CompiledRoute, by: string) => Promise<boolean>;
-  /** Undefined: records are not kept. */
-  readonly records: Pick<RecordReader, "find"> | undefined;
-  readonly recordAction: (action: AdminAction) => void;
-  readonly clock: Clock;
-  readonly log: Log;
-}
+import type { PeopleDeps } from "./deps.ts";
 
 export function peopleScreen(deps: PeopleDeps): Screen {
   return {

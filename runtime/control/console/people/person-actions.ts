@@ -15,8 +15,8 @@ import { GONE, readReason } from "../ask-once-more.ts";
 import type { ActionOutcome, ScreenAction, Visit } from "../screen.ts";
 import { doOne } from "../objects/do-one.ts";
 import { DOABLE, emailOf } from "./do-one.ts";
-import type { PeopleDeps } from "./people.ts";
 import { anchorOf, MOST_SHOWN } from "./person-view.ts";
+import type { PeopleDeps } from "./deps.ts";
 
 export const BLOCK_TIMES = [
   ["", "until it is lifted"],

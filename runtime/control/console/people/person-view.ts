@@ -26,7 +26,7 @@ import type { Visit } from "../screen.ts";
 import { strange } from "../strange.ts";
 import { callWords } from "../call-words.ts";
 import { objectTable } from "../objects/object-table.ts";
-import type { PeopleDeps } from "./people.ts";
+import type { PeopleDeps } from "./deps.ts";
 
 /** Of each kind. */
 export const MOST_SHOWN = 100;

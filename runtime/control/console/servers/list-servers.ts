@@ -8,7 +8,7 @@ import { addressOfId, addressOfList } from "../addresses.ts";
 import type { Visit } from "../screen.ts";
 import { strange } from "../strange.ts";
 import { addressOf, kindOf, kindText, ROUTE_KINDS } from "./route-words.ts";
-import type { ServersDeps } from "./servers.ts";
+import type { ServersDeps } from "./deps.ts";
 
 const PAGE = 50;
 const MAX_SEARCH_CHARACTERS = 256;

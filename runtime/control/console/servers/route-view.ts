@@ -26,7 +26,7 @@ import { strange } from "../strange.ts";
 import { headerLines } from "./header-lines.ts";
 import { peopleRows, subjectRows } from "./reach-view.ts";
 import { addressOf, kindOf, kindText, routeFacts } from "./route-words.ts";
-import type { ServersDeps } from "./servers.ts";
+import type { ServersDeps } from "./deps.ts";
 
 const MAX_TOOLS = 200;
 const COUNTED_CALLS = 100;

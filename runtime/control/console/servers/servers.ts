@@ -1,34 +1,14 @@
 /** Servers and routes: what there is, who may what there, and how it goes. */
-import type { Blocks } from "../../../identity/blocks.ts";
-import type { UpstreamStatus } from "../../../features/balancing/apply-state.ts";
-import type { ListedTools } from "../../../mcp/listed-tools.ts";
-import type { ToolLocks } from "../../../mcp/tool-locks/tool-locks.ts";
-import type { AdminAction } from "../../../audit/action-record.ts";
-import { findNeed, forgetNeed, needText } from "../../../oauth/client/learned-needs.ts";
-import type { Connections } from "../../../oauth/client/list-connections.ts";
-import { routeBody } from "../../../pages/console/servers/route.ts";
 import { serversBody } from "../../../pages/console/servers/servers.ts";
-import type { RecordReader } from "../../../record-store/record-reader.ts";
-import type { Store } from "../../../store/store.ts";
-import { addressOfId, idOfPath } from "../addresses.ts";
-import { GONE } from "../ask-once-more.ts";
-import type { ActionOutcome, Screen, Visit } from "../screen.ts";
-import { strange } from "../strange.ts";
+import { idOfPath, addressOfId } from "../addresses.ts";
+import type { Screen, ActionOutcome, Visit } from "../screen.ts";
 import { serversView, visibleRoutes } from "./list-servers.ts";
+import type { ServersDeps } from "./deps.ts";
+import { findNeed, forgetNeed, needText } from "../../../oauth/client/learned-needs.ts";
+import { routeBody } from "../../../pages/console/servers/route.ts";
+import { GONE } from "../ask-once-more.ts";
+import { strange } from "../strange.ts";
 import { routeView } from "./route-view.ts";
-
-export interface ServersDeps {
-  readonly store: Store;
-  readonly blocks: Pick<Blocks, "find">;
-  readonly connections: Connections;
-  readonly toolLocks: Pick<ToolLocks, "differences">;
-  readonly listedTools?: Pick<ListedTools, "notesOf">;
-  /** What this process knows of upstreams. */
-  readonly upstreams: () => readonly UpstreamStatus[];
-  /** Undefined: records are not kept. */
-  readonly records: Pick<RecordReader, "find"> | undefined;
-  readonly recordAction: (action: AdminAction) => void;
-}
 
 export function serversScreen(deps: ServersDeps): Screen {
   return {

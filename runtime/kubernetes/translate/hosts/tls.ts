@@ -12,12 +12,12 @@ import { certificateProblem, checkPair, namesOf, wildcardAbove } from "../../../
 import { type HostCertificateDoc, otherHosts } from "../../../features/listener/host-certificates.ts";
 import { quote } from "../../../settings/problem.ts";
 import { errorText } from "../../../shared/errors.ts";
-import { expiryWarning } from "./expiry.ts";
 import { canonicalPattern } from "./host-claims.ts";
 import { type Ingress, isObjectName, type Secret } from "../objects.ts";
 import { type DraftProblem, ingressWarning } from "../ingress-problem.ts";
 import { type Seal, valueOf } from "../secret-values.ts";
 import { bytesOf, type SliceSizes } from "../slice-size.ts";
+import { certificateTime } from "../../../features/listener/certificate-end.ts";
 
 /** One entry of `spec.tls` that names a Secret. */
 export interface TlsEntry {
@@ -231,5 +231,23 @@ function readPair(secret: Secret): PairReading {
     return { ok: true, pair: { certificate, key }, leaf: checkPair(certificate, key) };
   } catch (error) {
     return { ok: false, state: `${quote(KEY)} cannot be used: ${errorText(error)}` };
+  }
+}
+
+/** @returns undefined while all is well */
+function expiryWarning(leaf: X509Certificate, nowMs: number): string | undefined {
+  const time = certificateTime(leaf, nowMs);
+  const at = (text: string): string => new Date(text).toISOString();
+  switch (time) {
+    case "good":
+      return undefined;
+    case "ended":
+      return `ended ${at(leaf.validTo)}`;
+    case "not-yet":
+      return `begins ${at(leaf.validFrom)}, which is not yet`;
+    case "ending":
+      return `ends ${at(leaf.validTo)}, and was not renewed yet`;
+    default:
+      return time satisfies never;
   }
 }

@@ -4,7 +4,6 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { createAdmin, type Admin } from "../../../../runtime/control/admin/admin.ts";
 import { createMetrics, type Metrics } from "../../../../runtime/control/admin/metrics.ts";
-import type { BundleStatus } from "../../../../runtime/control/bundle/bundle.ts";
 import type { Snapshot } from "../../../../runtime/config/snapshot.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
 import { VERSION } from "../../../../runtime/shared/version.ts";
@@ -13,6 +12,7 @@ import { watchStore, type WatchedStore } from "../../../../runtime/store/watch/w
 import { createTestClock, type TestClock } from "../../../support/clock.ts";
 import { routeNamed, snapshotFrom } from "../../../support/config.ts";
 import { createBreakableStore, type BreakableStore } from "../../../support/store.ts";
+import type { BundleStatus } from "../../../../runtime/control/bundle/report.ts";
 
 const TOKEN = "admin-token-of-the-test";
 const YAML = `

@@ -1,8 +1,7 @@
 /** What bodies of publishes may have, without a gateway: the endpoint reads no more than its bounds. */
 import { expect, test } from "vitest";
 
-import type { AdminRequest } from "../../../../runtime/control/admin/answer.ts";
-import type { PublishScope } from "../../../../runtime/control/admin/publish-scope.ts";
+import type { AdminRequest, PublishScope } from "../../../../runtime/control/admin/answer.ts";
 import { sliceEndpoint } from "../../../../runtime/control/admin/publishing/slices.ts";
 
 const MIB = 1024 * 1024;

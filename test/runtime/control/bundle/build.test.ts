@@ -1,8 +1,9 @@
 /** Building a snapshot: gives way to requests, and compiles what is the same once. */
 import { expect, test } from "vitest";
 
-import { buildSnapshot, type Build, type BuildInput, type Pace } from "../../../../runtime/control/bundle/build.ts";
+import { buildSnapshot, type Pace } from "../../../../runtime/control/bundle/build/build.ts";
 import { checkedFrom, secretsFrom } from "../../../support/config.ts";
+import type { Build, BuildInput } from "../../../../runtime/control/bundle/build/build-types.ts";
 
 /** @param policies one for each route, as YAML */
 function inputOf(policies: readonly string[]): BuildInput {

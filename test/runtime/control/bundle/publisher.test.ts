@@ -17,12 +17,12 @@ import {
 } from "../../../../runtime/control/bundle/presence.ts";
 import { createPublishedSlices, sliceKey } from "../../../../runtime/control/bundle/published.ts";
 import { createPublisher, type Publisher, type PublishOutcome } from "../../../../runtime/control/bundle/publisher.ts";
-import type { BundleStatus } from "../../../../runtime/control/bundle/bundle.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
 import { processSpace } from "../../../../runtime/shared/net/process-space.ts";
 import type { Store } from "../../../../runtime/store/store.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { createBreakableStore, type BreakableStore } from "../../../support/store.ts";
+import type { BundleStatus } from "../../../../runtime/control/bundle/report.ts";
 
 let clock: ReturnType<typeof createTestClock>;
 let breakable: BreakableStore;

@@ -5,7 +5,6 @@ import { beforeEach, describe, expect, test } from "vitest";
 
 import type { GatewayEvent } from "../../../../runtime/audit/events.ts";
 import type { ConsumerStatus } from "../../../../runtime/audit/record-consumer.ts";
-import type { BundleStatus } from "../../../../runtime/control/bundle/bundle.ts";
 import { PRESENCE_TAG, presenceKey, type PresenceRow } from "../../../../runtime/control/bundle/presence.ts";
 import type { Publication } from "../../../../runtime/control/bundle/publication.ts";
 import { PUBLICATION_KEY } from "../../../../runtime/control/bundle/published.ts";
@@ -17,6 +16,7 @@ import { createMemoryStore } from "../../../../runtime/store/memory.ts";
 import type { Store } from "../../../../runtime/store/store.ts";
 import { makeTestCertificate } from "../../../support/certificates.ts";
 import { createTestClock, type TestClock } from "../../../support/clock.ts";
+import type { BundleStatus } from "../../../../runtime/control/bundle/report.ts";
 
 let told: GatewayEvent[];
 const notify = (event: GatewayEvent): void => void told.push(event);

@@ -23,7 +23,6 @@ const routeOf = (to: readonly Upstream[], balancing?: Partial<Balancing>) => ({
   to,
   balancing: balancing && {
     policy: "round_robin" as const,
-    maglevTableSize: 65_537,
     healthChecks: [],
     outliers: undefined,
     panicPercent: undefined,
@@ -154,7 +153,7 @@ describe("createBalancer()", () => {
   });
 });
 
-describe("maglev", () => {
+describe("the same upstream for a caller", () => {
   const users = Array.from({ length: 4_000 }, (_, index) => `user-${index}`);
   const clock = createTestClock();
   const placesOf = (route: ReturnType<typeof routeOf>, except?: Upstream): readonly string[] => {
@@ -164,13 +163,13 @@ describe("maglev", () => {
   const hosts = Array.from({ length: 20 }, (_, index) => upstream(`u${index}`));
 
   test("does not depend on the order of upstreams", () => {
-    const turned = routeOf(hosts.toReversed(), { policy: "maglev" });
-    expect(placesOf(turned)).toEqual(placesOf(routeOf(hosts, { policy: "maglev" })));
+    const turned = routeOf(hosts.toReversed(), { policy: "ring_hash" });
+    expect(placesOf(turned)).toEqual(placesOf(routeOf(hosts, { policy: "ring_hash" })));
   });
 
   test("moves hardly anybody else when an upstream goes or comes", () => {
-    const before = placesOf(routeOf(hosts, { policy: "maglev" }));
-    const after = placesOf(routeOf(hosts.slice(1), { policy: "maglev" }));
+    const before = placesOf(routeOf(hosts, { policy: "ring_hash" }));
+    const after = placesOf(routeOf(hosts.slice(1), { policy: "ring_hash" }));
     const moved = before.filter((host, index) => host !== "u0" && host !== after[index]);
     expect(moved.length).toBeLessThan(users.length * 0.01);
     expect(after).not.toContain("u0");
@@ -178,7 +177,7 @@ describe("maglev", () => {
 
   test("spreads callers by weight, also those of an upstream that is away", () => {
     const weighted = [upstream("a", 6), upstream("b", 3), upstream("c", 1)];
-    const route = routeOf(weighted, { policy: "maglev" });
+    const route = routeOf(weighted, { policy: "ring_hash" });
     const share = (places: readonly string[], host: string): number =>
       places.filter((each) => each === host).length / users.length;
     const before = placesOf(route);
@@ -192,7 +191,7 @@ describe("maglev", () => {
 
   test("finds the only one of many that may be used, always the same of two, and none that may not", () => {
     const many = Array.from({ length: 200 }, (_, index) => upstream(`m${index}`));
-    const route = routeOf(many, { policy: "maglev" });
+    const route = routeOf(many, { policy: "ring_hash" });
     for (const state of statesOf(route)) {
       if (!["m3", "m5"].includes(state.upstream.host)) state.ejectedUntilMs = clock.now() + 1;
     }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-
-import { parseSupportUrl } from "../../../../runtime/features/sign-in/support-url.ts";
+import { parseSupportUrl } from "../../../../runtime/features/sign-in/settings.ts";
 
 describe("parseSupportUrl()", () => {
   test.each([

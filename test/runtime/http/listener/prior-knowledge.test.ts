@@ -1,15 +1,11 @@
 /** HTTP/2 in clear text: which connections it is, and that a request over it is like any other. */
-import { createServer } from "node:http";
 import { connect as connectHttp2, type IncomingHttpHeaders } from "node:http2";
-import type { AddressInfo } from "node:net";
 
 import { afterEach, describe, expect, test } from "vitest";
 
 import type { Exchange } from "../../../../runtime/http/exchange.ts";
-import { expectPreface } from "../../../../runtime/http/listener/prior-knowledge.ts";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "../../../../runtime/http/listener/server.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
-import { http1Server } from "../../../support/http1-server.ts";
 import { openRaw, sendRaw } from "../../../support/raw-client.ts";
 import { block, ERROR, FLAG, FRAME, frame, openHttp2, PREFACE } from "../../../support/raw-h2.ts";
 
@@ -23,7 +19,6 @@ async function serve(options: Partial<HttpServerOptions> = {}): Promise<HttpServ
   const server = await createHttpServer({
     address: "127.0.0.1:0",
     insecure: true,
-    http1Server: http1Server(),
     log: silentLog(),
     handle(exchange) {
       seen.push(exchange);
@@ -176,30 +171,6 @@ describe("the client's address", () => {
 });
 
 describe("a connection that does not say what it is", () => {
-  async function impatient(): Promise<number> {
-    const server = createServer((_request, response) => response.end("1.1"));
-    expectPreface(server, {
-      log: silentLog(),
-      timeoutMs: 40,
-      serveHttp2: (socket) => socket.destroy(),
-      onHttp1: () => {},
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    open.push({
-      close() {
-        server.closeAllConnections();
-        server.close();
-      },
-    });
-    return (server.address() as AddressInfo).port;
-  }
-
-  test.each(["", "P", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r"])("%j has a limit", async (bytes) => {
-    const client = openRaw(await impatient(), bytes);
-    await client.closed;
-    expect(client.text).toMatch(/^HTTP\/1\.1 408 /);
-  });
-
   test.each([
     ["", /^$/],
     ["PRI * HTT", /^HTTP\/1\.1 400 /],

@@ -6,7 +6,6 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Exchange } from "../../../../runtime/http/exchange.ts";
 import { createHttpServer, type HttpServer } from "../../../../runtime/http/listener/server.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
-import { http1Server } from "../../../support/http1-server.ts";
 import { openRaw } from "../../../support/raw-client.ts";
 
 const GET = "GET / HTTP/1.1\r\nhost: a.example\r\n\r\n";
@@ -21,7 +20,6 @@ beforeEach(async () => {
   server = await createHttpServer({
     address: "127.0.0.1:0",
     insecure: true,
-    http1Server: http1Server(),
     log: silentLog(),
     handle: (exchange) => void exchanges.push(exchange),
     onUnanswered: (by, requests) => void unanswered.push(`${by} ${requests}`),

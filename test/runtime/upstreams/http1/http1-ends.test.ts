@@ -4,12 +4,12 @@ import type { Socket } from "node:net";
 import { beforeEach, describe, expect, test } from "vitest";
 
 import type { Transport } from "../../../../runtime/upstreams/transport-types.ts";
-import { createHttp1Transport } from "../../../../runtime/upstreams/http1/transport.ts";
 import { failureOfEstablished, failureOfOpening } from "../../../../runtime/upstreams/failure.ts";
 import { ask, loopTurns, outcome } from "../../../support/ask-upstream.ts";
 import { freePort } from "../../../support/ports.ts";
 import { ok, okText } from "../../../support/scripted-upstream.ts";
 import { upstreamsOfEachTest } from "../../../support/upstream-suite.ts";
+import { createHttp1Transport } from "../../../../runtime/upstreams/transport.ts";
 
 let transport: Transport;
 beforeEach(() => {

@@ -6,11 +6,11 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Upstream, UpstreamLimits } from "../../../../runtime/features/connection/compiled.ts";
 import type { Transport } from "../../../../runtime/upstreams/transport-types.ts";
 import { poolKeyOf } from "../../../../runtime/features/connection/pool-key.ts";
-import { createHttp1Transport } from "../../../../runtime/upstreams/http1/transport.ts";
 import { ask, loopTurns, outcome } from "../../../support/ask-upstream.ts";
 import { freePort } from "../../../support/ports.ts";
 import { ok, okText, type ScriptedUpstream } from "../../../support/scripted-upstream.ts";
 import { upstreamsOfEachTest } from "../../../support/upstream-suite.ts";
+import { createHttp1Transport } from "../../../../runtime/upstreams/transport.ts";
 
 let transport: Transport;
 beforeEach(() => {

@@ -7,11 +7,11 @@ import { Readable } from "node:stream";
 import { beforeEach, describe, expect, test } from "vitest";
 
 import type { Transport } from "../../../../runtime/upstreams/transport-types.ts";
-import { createHttp1Transport } from "../../../../runtime/upstreams/http1/transport.ts";
 import { ask, loopTurns, outcome } from "../../../support/ask-upstream.ts";
 import { makeTestCertificate } from "../../../support/certificates.ts";
 import { ok, okText, type Script, type ScriptedUpstream } from "../../../support/scripted-upstream.ts";
 import { upstreamsOfEachTest } from "../../../support/upstream-suite.ts";
+import { createHttp1Transport } from "../../../../runtime/upstreams/transport.ts";
 
 const FORGED = okText("forged");
 /** What a connection of ours reads at once. */

@@ -3,10 +3,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import type { Transport } from "../../../../runtime/upstreams/transport-types.ts";
 import { Settling } from "../../../../runtime/upstreams/http1/settling.ts";
-import { createHttp1Transport } from "../../../../runtime/upstreams/http1/transport.ts";
 import { ask, loopTurns, outcome } from "../../../support/ask-upstream.ts";
 import { ok, okText, type Script, type ScriptedUpstream } from "../../../support/scripted-upstream.ts";
 import { upstreamsOfEachTest } from "../../../support/upstream-suite.ts";
+import { createHttp1Transport } from "../../../../runtime/upstreams/transport.ts";
 
 const POST = { method: "POST", body: Buffer.from("x") };
 /** Behind a close of no time at all. */

@@ -12,11 +12,11 @@ import { beforeEach, describe, expect, test } from "vitest";
 
 import type { Upstream, UpstreamConnect } from "../../../../runtime/features/connection/compiled.ts";
 import type { Transport } from "../../../../runtime/upstreams/transport-types.ts";
-import { createHttp1Transport } from "../../../../runtime/upstreams/http1/transport.ts";
 import { loopTurns, outcome } from "../../../support/ask-upstream.ts";
 import { makeTestCertificate } from "../../../support/certificates.ts";
 import { ok, okText, type ScriptedUpstream } from "../../../support/scripted-upstream.ts";
 import { upstreamsOfEachTest } from "../../../support/upstream-suite.ts";
+import { createHttp1Transport } from "../../../../runtime/upstreams/transport.ts";
 
 const authority = makeTestCertificate({ name: "authority", isAuthority: true });
 const good = makeTestCertificate({ name: "good", dns: ["localhost"], by: authority });

@@ -1,0 +1,7 @@
+/** One segment's rows: which may be about the user, and whether one is. */
+export interface Forgetting {
+  /** A condition of rows `f` (facts) and `t` (texts) with "?" for its values. */
+  readonly condition: (contains: (text: string) => string) => string;
+  readonly values: readonly (number | string)[];
+  readonly isAbout: (text: string) => boolean;
+}

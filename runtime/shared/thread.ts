@@ -1,0 +1,127 @@
+/**
+ * Threads of this program: how one is started, and the two ways to ask it. Calls are answered by their number, in any order; a
+ * conversation has the thread to itself until its answer is complete.
+ *
+ * Promise: whoever waits gets an answer or an error, also when an answer cannot be read.
+ */
+import { extname } from "node:path";
+import { Worker, type WorkerOptions } from "node:worker_threads";
+
+import { guard } from "./faults/guard.ts";
+
+/** What is used of a worker thread, or of what takes its place. */
+export interface Thread<To, From> {
+  on(event: "message", listener: (message: From) => void): this;
+  on(event: "error", listener: (error: Error) => void): this;
+  on(event: "exit", listener: () => void): this;
+  once(event: "error", listener: (error: Error) => void): this;
+  once(event: "exit", listener: () => void): this;
+  off(event: "message", listener: (message: From) => void): this;
+  off(event: "error", listener: (error: Error) => void): this;
+  off(event: "exit", listener: () => void): this;
+  postMessage(message: To): void;
+  terminate(): Promise<unknown>;
+}
+
+/** A program next to the caller's file. @param caller `import.meta.url` @param name without `.ts` or, in the published package, `.js` */
+export function programUrl(caller: string, name: string): URL {
+  return new URL(`./${name}${extname(caller)}`, caller);
+}
+
+/** As `programUrl()`. */
+export function startThread(caller: string, name: string, options: WorkerOptions): Worker {
+  return new Worker(programUrl(caller, name), options);
+}
+
+export function send<To>(to: { postMessage(message: To): void }, message: To): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+  to.postMessage(message);
+}
+
+/**
+ * Sends a question, and gives all that comes to `receive` until that returns the answer. After an error the thread may still
+ * be at work on the question: the caller ends it.
+ *
+ * @throws Error when the thread fails, ends or takes longer, and what `receive` throws
+ */
+export function converse<To, From, T>(
+  thread: Thread<To, From>,
+  question: To,
+  limitMs: number,
+  receive: (message: From) => T | undefined,
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const timer = setTimeout(() => failed(new Error("it takes too long")), limitMs);
+    const listen = guard({ broke: failed }, (message: From) => {
+      const answer = receive(message);
+      if (answer === undefined) return;
+      finish();
+      resolve(answer);
+    });
+    thread.on("message", listen).once("error", failed).once("exit", exited);
+    try {
+      send(thread, question);
+    } catch (error) {
+      failed(error);
+    }
+
+    function exited(): void {
+      failed(new Error("its thread ended"));
+    }
+
+    function failed(error: unknown): void {
+      finish();
+      reject(error);
+    }
+
+    function finish(): void {
+      clearTimeout(timer);
+      thread.off("message", listen).off("error", failed).off("exit", exited);
+    }
+  });
+}
+
+/** Calls of a thread that answers each by its number. */
+export class ThreadCalls<Answer extends { readonly id: number }> {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, PromiseWithResolvers<Answer>>();
+  #lastId = 0;
+
+  /** @param broke an answer could not be read, and whose it was is unknown: `rejectAll()` is then due */
+  constructor(worker: Worker, broke: (error: unknown) => void) {
+    this.#worker = worker;
+    worker.on(
+      "message",
+      guard({ broke }, (answer: Answer) => {
+        const waiting = this.#waiting.get(answer.id);
+        this.#waiting.delete(answer.id);
+        waiting?.resolve(answer);
+      }),
+    );
+  }
+
+  /** Calls that wait. */
+  count(): number {
+    return this.#waiting.size;
+  }
+
+  /** @throws DataCloneError for what cannot be sent */
+  call(content: object): Promise<Answer> {
+    this.#lastId += 1;
+    // First: what cannot be sent is not waited for.
+    send(this.#worker, { id: this.#lastId, ...content });
+    return this.answerTo(this.#lastId);
+  }
+
+  /** @param id 0 for what the thread says by itself once it has started */
+  answerTo(id: number): Promise<Answer> {
+    const waiting = Promise.withResolvers<Answer>();
+    this.#waiting.set(id, waiting);
+    return waiting.promise;
+  }
+
+  rejectAll(error: Error): void {
+    for (const waiting of this.#waiting.values()) waiting.reject(error);
+    this.#waiting.clear();
+  }
+}
