@@ -4,7 +4,7 @@ import { block } from "../../settings/types/block.ts";
 import { choice, count, duration } from "../../settings/types/scalar.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { upstreamRules } from "./rules.ts";
-import { errorAt, type Report, warningAt } from "../../settings/problem.ts";
+import { errorAt, type Report } from "../../settings/problem.ts";
 
 export const BALANCING_POLICIES = ["round_robin", "random", "least_request", "ring_hash", "maglev"] as const;
 
@@ -84,8 +84,6 @@ export function balancingRules(
   report: Report,
 ): void {
   upstreamRules(route, report);
-  if (route.maglev_lb_config)
-    report(warningAt(["maglev_lb_config"], "has no effect and can be removed: maglev needs no table here"));
   healthCheckRules(route.health_checks ?? [], report);
   const outliers = route.outlier_detection;
   if (outliers?.consecutive_5xx === 0 && (outliers.consecutive_gateway_failure ?? 0) === 0)
