@@ -175,7 +175,8 @@ describe("a TLS receiver", () => {
       seen.push((JSON.parse(message.slice(message.indexOf("{"))) as { readonly n: number }).n);
       rest = rest.subarray(head.length + Number(length));
     }
-    expect(seen).toEqual(Array.from({ length: 200 }, (__, n) => n));
+    // At least once, and first in order: what was not confirmed in time comes again.
+    expect([...new Set(seen)]).toEqual(Array.from({ length: 200 }, (__, n) => n));
   });
 });
 

@@ -80,7 +80,9 @@ describe("createFetchDocument()", () => {
     expect(read).toMatchObject({
       ok: false,
       transient: true,
-      reason: expect.stringMatching(/^unreachable: app\.example\.com:\d+: [A-Z_]*CERT[A-Z_]*$/) as string,
+      reason: expect.stringMatching(
+        /^unreachable: app\.example\.com:\d+: [A-Z_]*CERT[A-Z_]*; name the CA's PEM file in NODE_EXTRA_CA_CERTS$/,
+      ) as string,
     });
     const unknown = createSafeFetch({
       development: true,
