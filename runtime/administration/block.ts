@@ -7,7 +7,7 @@ import { BLOCK_KINDS, type Block, type BlockTarget } from "../policy/blocks.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
 import { isNamedByEmail } from "../shared/user-id.ts";
-import { textField, timeField, type KindDeps, type OwnScreen, type ShownKind } from "./kind.ts";
+import { textField, timeField, type KindDeps, type OwnScreen, type ShownKind, timeColumn } from "./kind.ts";
 
 type Deps = Pick<KindDeps, "store" | "clock">;
 
@@ -61,7 +61,7 @@ export const BLOCK: ShownKind<Block, Deps> & { readonly screen: OwnScreen } = {
         cell: ({ kind, route }) =>
           route === undefined ? (kind === "tool" ? "every route" : "") : html`<bdi>${foreignText(route)}</bdi>`,
       },
-      { name: "Since", kind: "short", cell: ({ since }) => consoleTime(since * 1000, "minute") },
+      timeColumn("Since", ({ since }) => since),
       {
         name: "Until",
         kind: "short",

@@ -9,7 +9,8 @@ import { html } from "../pages/html.ts";
 import { digestOf } from "../shared/canonical-json.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
 import type { StoredRecord } from "../store/store.ts";
-import { textField, timeField, ending, type KindDeps, type Seen, type ShownKind } from "./kind.ts";
+import { textField, timeField, type KindDeps, type Seen, type ShownKind } from "./kind.ts";
+import { ending } from "./ending.ts";
 
 export interface Client {
   readonly id: string;

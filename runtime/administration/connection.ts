@@ -5,10 +5,19 @@ import {
   type Connection,
   type ConnectionState,
 } from "../oauth/client/list-connections.ts";
-import { badge, consoleTime, emptyState, type Tone } from "../pages/console/pieces.ts";
+import { badge, emptyState, type Tone } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
-import { textField, timeField, lastColumn, type KindDeps, type SeenOfUser, type ShownKind } from "./kind.ts";
+import {
+  textField,
+  timeField,
+  lastColumn,
+  type KindDeps,
+  type SeenOfUser,
+  type ShownKind,
+  timeColumn,
+  emailField,
+} from "./kind.ts";
 
 const STATES: Readonly<Record<ConnectionState, readonly [Tone, string]>> = {
   connected: ["good", "connected"],
@@ -32,7 +41,7 @@ export const CONNECTION: ShownKind<Connection, Pick<KindDeps, "store" | "clock">
   fields: [
     textField("id", "ID of the connection", ({ id }) => id),
     textField("user", "User ID", ({ userId }) => userId),
-    textField("email", "Email address of the user", ({ userId }, emails) => emails.get(userId)),
+    emailField(({ userId }) => userId),
     textField("route", "Key of the route", ({ routeKey }) => routeKey),
     textField("server", "Host of the authorization server", ({ server }) => server),
     textField(
@@ -58,7 +67,7 @@ export const CONNECTION: ShownKind<Connection, Pick<KindDeps, "store" | "clock">
       { name: "Authorization server", cell: ({ server }) => foreignText(server) },
       { name: "State", kind: "short", cell: ({ state }) => badge(...STATES[state]) },
       { name: "Scopes", cell: ({ scopes }) => foreignText(scopes.join(" ")) },
-      { name: "Last answer", kind: "short", cell: ({ obtainedAt }) => consoleTime(obtainedAt * 1000, "minute") },
+      timeColumn("Last answer", ({ obtainedAt }) => obtainedAt),
       // Nobody uses what belongs to an earlier configuration, and nothing finds it again.
       { ...LAST, cell: (connection, seen) => connection.state !== "stale" && LAST.cell(connection, seen) },
     ],

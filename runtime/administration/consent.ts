@@ -1,10 +1,10 @@
 /** Remembered consents: what clients get again without asking the user. */
 import { findConsent, pageConsents, withdrawConsent, type LivingConsent } from "../oauth/server/list-access.ts";
-import { consoleTime } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { digestOf } from "../shared/canonical-json.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
-import { textField, timeField, ending, lastColumn, type KindDeps, type ShownKind } from "./kind.ts";
+import { textField, timeField, lastColumn, type KindDeps, type ShownKind, timeColumn, emailField } from "./kind.ts";
+import { ending } from "./ending.ts";
 
 export const CONSENT: ShownKind<LivingConsent, Pick<KindDeps, "store">> = {
   name: "consent",
@@ -17,7 +17,7 @@ export const CONSENT: ShownKind<LivingConsent, Pick<KindDeps, "store">> = {
     textField("client", "Name of the client, as the client calls itself", (of) => of.clientName),
     textField("client_id", "ID of the client", ({ clientId }) => clientId),
     textField("user", "User ID", ({ userId }) => userId),
-    textField("email", "Email address of the user", ({ userId }, emails) => emails.get(userId)),
+    emailField(({ userId }) => userId),
     textField("server", "Address of the MCP server, or of the host", ({ audience }) => audience),
     timeField("given", "Time of the consent", ({ grantedAt }) => grantedAt),
     timeField("ends", "End of the consent", ({ expiresAt }) => expiresAt),
@@ -33,8 +33,8 @@ export const CONSENT: ShownKind<LivingConsent, Pick<KindDeps, "store">> = {
         kind: "wide",
         cell: ({ audience }) => html`<span class="address">${foreignText(audience)}</span>`,
       },
-      { name: "Given", kind: "short", cell: ({ grantedAt }) => consoleTime(grantedAt * 1000, "minute") },
-      { name: "Ends", kind: "short", cell: ({ expiresAt }) => consoleTime(expiresAt * 1000, "minute") },
+      timeColumn("Given", ({ grantedAt }) => grantedAt),
+      timeColumn("Ends", ({ expiresAt }) => expiresAt),
       lastColumn("end-approval", "Withdraw", ({ clientName }) => `approval of ${foreignText(clientName)}`),
     ],
     empty: html``,

@@ -1,10 +1,20 @@
 /** Devices that users have registered, for policies that require one. */
 import { findDevice, pageDevices, removeDevice, setApproval, type LivingDevice } from "../identity/devices/devices.ts";
-import { badge, consoleTime, emptyState } from "../pages/console/pieces.ts";
+import { badge, emptyState } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { digestOf } from "../shared/canonical-json.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
-import { textField, timeField, ending, LAST_COLUMN, type Action, type KindDeps, type ShownKind } from "./kind.ts";
+import {
+  textField,
+  timeField,
+  LAST_COLUMN,
+  type Action,
+  type KindDeps,
+  type ShownKind,
+  timeColumn,
+  emailField,
+} from "./kind.ts";
+import { ending } from "./ending.ts";
 
 type Deps = Pick<KindDeps, "store" | "clock" | "revocations">;
 
@@ -19,7 +29,7 @@ export const DEVICE: ShownKind<LivingDevice, Deps> = {
   fields: [
     textField("id", "ID of the device, for policies", ({ device }) => device.id),
     textField("user", "User ID", ({ device }) => device.userId),
-    textField("email", "Email address of the user", ({ device }, emails) => emails.get(device.userId)),
+    emailField(({ device }) => device.userId),
     textField("name", "Name, as the user calls it", ({ device }) => device.name),
     textField("type", "Whether its key is in the device itself", ({ device }) => device.type, ["any", "enclave_only"]),
     textField(
@@ -57,7 +67,7 @@ export const DEVICE: ShownKind<LivingDevice, Deps> = {
         cell: ({ device }) =>
           device.approvedAt === undefined ? badge("quiet", "no") : badge("good", "by an administrator"),
       },
-      { name: "Last used", kind: "short", cell: ({ device }) => consoleTime(device.usedAt * 1000, "minute") },
+      timeColumn("Last used", ({ device }) => device.usedAt),
       {
         ...LAST_COLUMN,
         cell(living, { link }) {

@@ -2,11 +2,21 @@
 import { findGrant } from "../oauth/server/grant-records.ts";
 import { endAccess, findLivingGrant, pageGrants, type LivingGrant } from "../oauth/server/list-access.ts";
 import { clientName } from "../pages/console/people/person.ts";
-import { consoleTime, emptyState } from "../pages/console/pieces.ts";
+import { emptyState } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { digestOf } from "../shared/canonical-json.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
-import { textField, timeField, ending, lastColumn, type KindDeps, type SeenOfUser, type ShownKind } from "./kind.ts";
+import {
+  textField,
+  timeField,
+  lastColumn,
+  type KindDeps,
+  type SeenOfUser,
+  type ShownKind,
+  timeColumn,
+  emailField,
+} from "./kind.ts";
+import { ending } from "./ending.ts";
 
 export const GRANT: ShownKind<LivingGrant, Pick<KindDeps, "store" | "revocations" | "log">, SeenOfUser> = {
   name: "grant",
@@ -19,7 +29,7 @@ export const GRANT: ShownKind<LivingGrant, Pick<KindDeps, "store" | "revocations
     textField("client", "Name of the client, as the client calls itself", (of) => of.clientName),
     textField("client_id", "ID of the client", ({ clientId }) => clientId),
     textField("user", "User ID", ({ userId }) => userId),
-    textField("email", "Email address of the user", ({ userId }, emails) => emails.get(userId)),
+    emailField(({ userId }) => userId),
     textField("server", "Address of the MCP server, or of the host", ({ audience }) => audience),
     textField(
       "issuer",
@@ -48,8 +58,8 @@ export const GRANT: ShownKind<LivingGrant, Pick<KindDeps, "store" | "revocations
         cell: ({ audience }) => html`<span class="address">${foreignText(audience)}</span>`,
       },
       { name: "Scopes", cell: ({ scope }) => foreignText(scope) },
-      { name: "Began", kind: "short", cell: ({ createdAt }) => consoleTime(createdAt * 1000, "minute") },
-      { name: "Ends unless used", kind: "short", cell: ({ expiresAt }) => consoleTime(expiresAt * 1000, "minute") },
+      timeColumn("Began", ({ createdAt }) => createdAt),
+      timeColumn("Ends unless used", ({ expiresAt }) => expiresAt),
       lastColumn("end-grant", "End", (grant) => `access of ${foreignText(grant.clientName)}`),
     ],
     empty: emptyState(

@@ -7,9 +7,9 @@
  */
 import type { AdminAction } from "../audit/action-record.ts";
 import type { Revocations } from "../identity/interfaces.ts";
+import { emailsOf } from "../identity/users/emails-of.ts";
 import type { Html, HtmlValue } from "../pages/html.ts";
-import type { Column } from "../pages/console/pieces.ts";
-import { digestOf } from "../shared/canonical-json.ts";
+import { consoleTime, type Column } from "../pages/console/pieces.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { Log } from "../shared/log.ts";
 import type { PageOf, PageRequest } from "../store/page-of.ts";
@@ -232,6 +232,18 @@ export function rowOf<T>(kind: Kind<T, never, never>, thing: T, emails: Emails):
   );
 }
 
+/** Of the users whose objects these are. @throws GatewayError `store.unavailable` */
+export function emailsFor<T>(
+  { userOf }: Pick<Kind<T, never, never>, "userOf">,
+  store: Store,
+  things: readonly T[],
+): Promise<Emails> {
+  return emailsOf(
+    store,
+    things.flatMap((thing) => userOf(thing) ?? []),
+  );
+}
+
 /** The kind in a sentence: "service account". */
 export function wordsOf({ name }: Pick<Kind, "name">): string {
   return name.replaceAll("-", " ");
@@ -242,6 +254,21 @@ function timeText(epochSeconds: number): string {
   return new Date(epochSeconds * 1000).toISOString().replace(".000Z", "Z");
 }
 
+/** Of every kind that belongs to users. */
+export function emailField<T>(userOf: (thing: T) => string): Field<T> {
+  return textField("email", "Email address of the user", (thing, emails) => emails.get(userOf(thing)));
+}
+
+/** A route's key → the route's owner; "" for a key without one. */
+export function ownerOfRoute(key: string): string {
+  return key.slice(0, Math.max(0, key.indexOf("/")));
+}
+
+/** @param at epoch seconds */
+export function timeColumn<T>(name: string, at: (thing: T) => number) {
+  return { name, kind: "short" as const, cell: (thing: T) => consoleTime(at(thing) * 1000, "minute") };
+}
+
 /** Of most tables: it has links to what can be done. */
 export const LAST_COLUMN = { name: "What can be done", kind: "short", isQuiet: true } as const;
 
@@ -249,32 +276,5 @@ export function lastColumn<T extends object>(action: string, text: string, of: (
   return {
     ...LAST_COLUMN,
     cell: (thing: T, { link }: Pick<Seen, "link">) => link(action, thing, text, of(thing)),
-  };
-}
-
-interface Ending<T, D> extends Pick<Action<T, D>, "title" | "effect" | "target" | "details"> {
-  /** State before, for the record; the digest of the object where this is absent. */
-  before?(deps: D, thing: T): string | undefined | Promise<string>;
-  /** @returns false: it was no longer there */
-  end(deps: D, thing: T, asked: Asked): Promise<boolean>;
-}
-
-/** The action that most kinds have: it ends the object, and leaves a record. */
-export function ending<T extends object, D>(name: string, of: Ending<T, D>): Action<T, D> {
-  return {
-    name,
-    path: "end",
-    title: of.title,
-    effect: of.effect,
-    role: "operator",
-    isGrave: true,
-    target: of.target,
-    ...(of.details && { details: of.details }),
-    async run(deps, thing, asked) {
-      const before = of.before ? await of.before(deps, thing) : digestOf(thing);
-      if (!(await of.end(deps, thing, asked))) return undefined;
-      await asked.record({ action: "revoke", target: of.target(thing), before, after: null });
-      return `Done: ${of.title.toLowerCase()}.`;
-    },
   };
 }

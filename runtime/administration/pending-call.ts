@@ -1,9 +1,9 @@
 /** Tool calls that wait for an approval. They are decided on their own pages, by users whom the policy names. */
 import { findWaitingCall, pageWaitingCalls, type WaitingCall } from "../approvals/waiting.ts";
-import { badge, consoleTime, emptyState } from "../pages/console/pieces.ts";
+import { badge, emptyState } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
-import { textField, timeField, type KindDeps, type ShownKind } from "./kind.ts";
+import { textField, timeField, type KindDeps, type ShownKind, timeColumn, ownerOfRoute } from "./kind.ts";
 
 /** What the list of the console also knows. */
 interface SeenByApprover {
@@ -48,8 +48,8 @@ export const PENDING_CALL: ShownKind<WaitingCall, Pick<KindDeps, "store">, SeenB
       { name: "Route", cell: ({ value }) => html`<bdi>${foreignText(value.routeKey)}</bdi>` },
       { name: "Asked by", cell: ({ value }) => html`<bdi>${foreignText(value.userName)}</bdi>` },
       { name: "Client", cell: ({ value }) => html`<bdi>${foreignText(value.clientName)}</bdi>` },
-      { name: "Asked", kind: "short", cell: ({ value }) => consoleTime(value.askedAt * 1000, "minute") },
-      { name: "Ends", kind: "short", cell: ({ expiresAt }) => consoleTime(expiresAt * 1000, "minute") },
+      timeColumn("Asked", ({ value }) => value.askedAt),
+      timeColumn("Ends", ({ expiresAt }) => expiresAt),
       {
         name: "You",
         cell: (call, { mayDecide }) => (mayDecide(call) ? badge("warn", "may decide") : badge("quiet", "may look")),
@@ -62,7 +62,7 @@ export const PENDING_CALL: ShownKind<WaitingCall, Pick<KindDeps, "store">, SeenB
   },
   idOf: ({ id }) => id,
   userOf: ({ value }) => value.userId,
-  ownerOf: ({ value: { routeKey } }) => routeKey.slice(0, Math.max(0, routeKey.indexOf("/"))),
+  ownerOf: ({ value: { routeKey } }) => ownerOfRoute(routeKey),
   isPlace: (after) => after.startsWith("approval:"),
   page: ({ store }, { filters, ...page }) => pageWaitingCalls(store, filters.get("user"), page),
   find: ({ store }, id) => findWaitingCall(store, id),

@@ -2,8 +2,9 @@
 import { consoleTime, emptyState } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
-import { textField, timeField, ending, lastColumn, type KindDeps, type ShownKind } from "./kind.ts";
+import { textField, timeField, lastColumn, type KindDeps, type ShownKind } from "./kind.ts";
 import type { PublishToken } from "./publish-tokens.ts";
+import { ending } from "./ending.ts";
 
 export const PUBLISH_TOKEN: ShownKind<PublishToken, Pick<KindDeps, "publishTokens">> = {
   name: "publish-token",

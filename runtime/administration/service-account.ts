@@ -8,7 +8,8 @@ import { digestOf } from "../shared/canonical-json.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
 import { serviceAccountUserId } from "../shared/user-id.ts";
 import type { StoredRecord } from "../store/store.ts";
-import { textField, timeField, ending, lastColumn, type KindDeps, type Seen, type ShownKind } from "./kind.ts";
+import { textField, timeField, lastColumn, type KindDeps, type Seen, type ShownKind, timeColumn } from "./kind.ts";
+import { ending } from "./ending.ts";
 
 type Account = StoredRecord<ServiceAccountRecord>;
 
@@ -57,7 +58,7 @@ export const SERVICE_ACCOUNT: ShownKind<Account, Pick<KindDeps, "store" | "revoc
             >${foreignText(clientId === undefined ? audience : `what client ${clientId} asks for`)}</span
           >`,
       },
-      { name: "Made", kind: "short", cell: ({ value }) => consoleTime(value.createdAt * 1000, "minute") },
+      timeColumn("Made", ({ value }) => value.createdAt),
       {
         name: "Ends",
         kind: "short",

@@ -1,9 +1,19 @@
 /** Sessions: browsers that are signed in. */
 import { endSession, findSession, pageSessions, type LivingSession } from "../identity/users/list-sessions.ts";
-import { badge, consoleTime, emptyState } from "../pages/console/pieces.ts";
+import { badge, emptyState } from "../pages/console/pieces.ts";
 import { html } from "../pages/html.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
-import { textField, timeField, ending, lastColumn, type KindDeps, type SeenOfUser, type ShownKind } from "./kind.ts";
+import {
+  textField,
+  timeField,
+  lastColumn,
+  type KindDeps,
+  type SeenOfUser,
+  type ShownKind,
+  timeColumn,
+  emailField,
+} from "./kind.ts";
+import { ending } from "./ending.ts";
 
 export const SESSION: ShownKind<LivingSession, Pick<KindDeps, "store" | "revocations">, SeenOfUser> = {
   name: "session",
@@ -14,7 +24,7 @@ export const SESSION: ShownKind<LivingSession, Pick<KindDeps, "store" | "revocat
   fields: [
     textField("id", "ID of the session; it opens nothing", ({ id }) => id),
     textField("user", "User ID", ({ userId }) => userId),
-    textField("email", "Email address of the user", ({ userId }, emails) => emails.get(userId)),
+    emailField(({ userId }) => userId),
     timeField("began", "Time of the sign-in", ({ createdAt }) => createdAt),
     timeField("ends", "End of the session", ({ expiresAt }) => expiresAt),
   ],
@@ -30,8 +40,8 @@ export const SESSION: ShownKind<LivingSession, Pick<KindDeps, "store" | "revocat
         cell: ({ id }, { sessionId }) =>
           html`<code>${id}</code>${id === sessionId && html` ${badge("quiet", "this browser")}`}`,
       },
-      { name: "Began", kind: "short", cell: ({ createdAt }) => consoleTime(createdAt * 1000, "minute") },
-      { name: "Ends", kind: "short", cell: ({ expiresAt }) => consoleTime(expiresAt * 1000, "minute") },
+      timeColumn("Began", ({ createdAt }) => createdAt),
+      timeColumn("Ends", ({ expiresAt }) => expiresAt),
       {
         name: "Devices proven",
         cell: ({ deviceIds }, { deviceNames }) =>

@@ -1,6 +1,6 @@
 /** Drift: tools and other locked items that servers list otherwise than they were reviewed. The console compares them. */
 import { findDrift, pageDrift, type RouteDrift } from "../mcp/tool-locks/shared-drift.ts";
-import { textField, type Kind, type KindDeps } from "./kind.ts";
+import { textField, type Kind, type KindDeps, ownerOfRoute } from "./kind.ts";
 
 const SHOWN = 50;
 
@@ -24,7 +24,7 @@ export const TOOL_DRIFT: Kind<RouteDrift, Pick<KindDeps, "store">> = {
   filters: [],
   idOf: ({ id }) => id,
   userOf: () => undefined,
-  ownerOf: ({ routeKey }) => routeKey.slice(0, Math.max(0, routeKey.indexOf("/"))),
+  ownerOf: ({ routeKey }) => ownerOfRoute(routeKey),
   isPlace: (after) => after.startsWith("tool-drift:"),
   page: ({ store }, { filters: _none, ...page }) => pageDrift(store, page),
   find: ({ store }, id) => findDrift(store, id),

@@ -38,7 +38,12 @@ export function createHttp1Transport(options: TransportOptions = {}): Transport 
   );
 }
 
-/** @param http1 stays its owner's to close */
+/**
+ * For upstreams that speak HTTP/2, in the clear or by choice in the TLS handshake: connections that many requests share. An upstream that
+ * chooses HTTP/1.1 gets it over connections of that transport.
+ *
+ * @param http1 its owner closes it
+ */
 function createHttp2Transport(options: TransportOptions, http1: Transport): Transport {
   const connectTimeoutMs = connectTimeoutOf(options);
   const share = options.share ?? new FairShare(options.maxConnections);

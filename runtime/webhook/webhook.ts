@@ -212,7 +212,7 @@ function bounded(data: Readonly<Record<string, unknown>>): unknown {
   return Buffer.byteLength(text) <= MAX_DATA_BYTES ? (JSON.parse(text) as unknown) : { left_out: "too long" };
 }
 
-/** @param key from a secret. @returns one entry of `webhook-signature` */
+/** @param key from a secret. @returns one entry of `webhook-signature` @see Standard Webhooks, "Signature scheme" */
 function signature(key: Buffer, signed: string): string {
   return `v1,${createHmac("sha256", key).update(signed).digest("base64")}`;
 }

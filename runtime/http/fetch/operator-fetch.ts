@@ -9,7 +9,7 @@ import { isWithinBounds } from "../../shared/json/foreign-json.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { createFairLimiter } from "../../shared/limiter.ts";
 import { connectionLimits } from "../listener/connection-limits.ts";
-import { caHint } from "./unknown-ca.ts";
+import { caHint } from "../../shared/net/unknown-ca.ts";
 import { readWhole } from "../../shared/http/pieces.ts";
 
 export interface OperatorFetchOptions {

@@ -23,7 +23,7 @@ import { createFairLimiter } from "../../shared/limiter.ts";
 import { lookUp } from "../../shared/net/name-lookup.ts";
 import { addressKind, type AddressKind } from "../../shared/net/safe-address.ts";
 import { bareHost } from "../../shared/net/bare-host.ts";
-import { caHint } from "./unknown-ca.ts";
+import { caHint } from "../../shared/net/unknown-ca.ts";
 
 /** Who vouches for an address, and so what is asked of it. */
 export type FetchTarget =

@@ -3,6 +3,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 
+import { UNKNOWN_CA } from "../../shared/net/unknown-ca.ts";
 import { foreignLines, withoutSent } from "../../shared/json/foreign-text.ts";
 
 /** What a gateway's certificate is validated by, and what is shown to it. PEM; {} = as the system has it. */
@@ -111,11 +112,9 @@ const WORDS: Readonly<Record<string, string>> = {
   EHOSTUNREACH: "the machine cannot be reached",
   EPROTO: "no TLS connection could be made; does it speak https, and take this client certificate?",
   ...Object.fromEntries(
-    [
-      "DEPTH_ZERO_SELF_SIGNED_CERT",
-      "SELF_SIGNED_CERT_IN_CHAIN",
-      "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-      "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-    ].map((code) => [code, 'its certificate is signed by nobody who is trusted here; is "ca" given, and right?']),
+    [...UNKNOWN_CA].map((code) => [
+      code,
+      'its certificate is signed by nobody who is trusted here; is "ca" given, and right?',
+    ]),
   ),
 };

@@ -1,7 +1,6 @@
 /** `gateway <kind> list` and `show` of every kind of stored objects, from its description (`administration/`). */
-import { rowOf, wordsOf, type Kind } from "../../administration/kind.ts";
+import { emailsFor, rowOf, wordsOf, type Kind } from "../../administration/kind.ts";
 import { KINDS } from "../../administration/kinds.ts";
-import { emailsOf } from "../../identity/users/emails-of.ts";
 import { onlyOf, withAdministration, type Administration } from "./administration.ts";
 import { forEachNamed, printLine, printRows, type Row } from "./output.ts";
 
@@ -96,10 +95,7 @@ async function rowsOf<T extends object>(
   things: readonly T[],
   withId: boolean,
 ): Promise<readonly Row[]> {
-  const emails = await emailsOf(
-    store,
-    things.flatMap((thing) => kind.userOf(thing) ?? []),
-  );
+  const emails = await emailsFor(kind, store, things);
   return things.map((thing) => {
     const id = kind.idOf(thing);
     const row = rowOf(kind, thing, emails);

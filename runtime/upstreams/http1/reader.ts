@@ -223,6 +223,7 @@ function problemOfBeginning(text: string, known: number): string | undefined {
 /** Of one chunk. */
 const MAX_BYTES = 4_096;
 
+/** Extensions of the chunks of an answer: they end here, so that any text may be in them. */
 class AnswerExtensions implements ChunkExtensions {
   #bytes = 0;
 

@@ -6,9 +6,8 @@
  * reason, and leaves a record as in the console; what needs an approver or a person's sign-in is not here.
  */
 import type { AdminAction } from "../../../audit/action-record.ts";
-import { rowOf, wordsOf, type Asked, type Kind, type KindDeps } from "../../../administration/kind.ts";
+import { emailsFor, rowOf, wordsOf, type Asked, type Kind, type KindDeps } from "../../../administration/kind.ts";
 import { KINDS } from "../../../administration/kinds.ts";
-import { emailsOf } from "../../../identity/users/emails-of.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import { parseQuery } from "../../../shared/http/query.ts";
 import { parseExactJson } from "../../../shared/json/exact-json.ts";
@@ -224,8 +223,7 @@ async function described(
   kind: Kind,
   things: readonly object[],
 ): Promise<readonly Readonly<Record<string, string>>[]> {
-  const users = things.flatMap((thing) => kind.userOf(thing) ?? []);
-  const emails = await emailsOf(store, users);
+  const emails = await emailsFor(kind, store, things);
   return things.map((thing) => {
     const said = Object.entries(rowOf(kind, thing, emails)).flatMap(([name, value]) =>
       value === undefined || value === "" ? [] : [[name, value] as const],

@@ -225,7 +225,7 @@ function reportOf(
   };
 }
 
-/** Every reference, sealed text and certificate of a slice that was found good. */
+/** Every reference, sealed text and certificate of a slice that was found good: they need its secrets, which this thread does not have. */
 function candidateParts({ file, text }: PublishedSource): Pick<CandidateReport, "secrets" | "certificates"> {
   const { value } = readSource(file, text);
   if (!isRecord(value)) return { secrets: [], certificates: [] };
@@ -248,7 +248,7 @@ function candidateParts({ file, text }: PublishedSource): Pick<CandidateReport, 
 /** Three times what 20,000 routes have; 100 MiB at most. */
 const MAX_SLICE_VALUES = 1_000_000;
 
-/** @param owner whose slice it must be */
+/** A slice that an owner sent. Thousands of routes take longer to parse than a request may wait. @param owner whose slice it must be */
 export function parseSlice(text: string, owner: string): ParsedSlice {
   const { value, problems } = readSource(publishedName(owner), text, { maxValues: MAX_SLICE_VALUES });
   if (problems.length > 0) return { ok: false, problems };

@@ -241,7 +241,7 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
   }
 }
 
-/** Nothing is copied on its way: both sides only read. */
+/** Validates in this thread, as a thread of its own would. Nothing is copied: both sides only read. */
 function validateHere(settings: ValidationSettings): Thread<ToWorker, FromWorker> {
   const heard = new EventEmitter();
   let isOver = false;

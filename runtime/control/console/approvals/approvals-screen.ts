@@ -4,6 +4,7 @@
  * Promises: nobody decides about their own call here, nor without the role approver for the route's owner and being one of
  * those whom the policy names; what a tool is given is shown to these alone; of several who decide one does.
  */
+import { ownerOfRoute } from "../../../administration/kind.ts";
 import { PENDING_CALL } from "../../../administration/pending-call.ts";
 import { askerOf, isApprovalId, type ApprovalRecord } from "../../../approvals/approval-records.ts";
 import type { Approvals } from "../../../approvals/interfaces.ts";
@@ -162,11 +163,6 @@ function endOf({ value, expiresAt = value.askedAt }: Found): number {
 
 function ownerOf({ routeKey }: Pick<ApprovalRecord, "routeKey">): string {
   return ownerOfRoute(routeKey);
-}
-
-function ownerOfRoute(key: string): string {
-  const slash = key.indexOf("/");
-  return slash === -1 ? "" : key.slice(0, slash);
 }
 
 async function decidedLately({ records }: ApprovalsScreenDeps, visit: Visit): Promise<ApprovalsParts["decided"]> {

@@ -63,8 +63,16 @@ export async function doOne<D extends { readonly recordAction: (action: AdminAct
   const found = id === "" ? undefined : await what.find(deps, id, userId);
   if (!found) return GONE;
   const next = what.name.startsWith("end-") ? neighbourOf(await what.ids(deps, userId), id) : id;
-  const { user } = visit.principal;
-  const record: Asked["record"] = (action) => deps.recordAction({ ...action, by: user.id, reason });
-  const told = await found.run(visit, { by: user.email || user.id, reason, record });
+  const told = await found.run(visit, askedBy(visit, reason, deps));
   return told === undefined ? GONE : { told, to: goOn(next) };
+}
+
+/** An administrator's request, whose record names the administrator by ID. */
+export function askedBy(
+  { principal: { user } }: Pick<Visit, "principal">,
+  reason: string,
+  { recordAction }: { readonly recordAction: (action: AdminAction) => void },
+): Asked {
+  const record: Asked["record"] = (action) => recordAction({ ...action, by: user.id, reason });
+  return { by: user.email || user.id, reason, record };
 }

@@ -1,7 +1,16 @@
 /** The screen of a kind that has one of its own (`administration/`): its list, the form that makes one, and the pages that ask again. */
 import type { AdminAction } from "../../../audit/action-record.ts";
-import type { Action, Asked, Creation, Kind, Named, OwnScreen, Seen, ShownKind } from "../../../administration/kind.ts";
-import { emailsOf } from "../../../identity/users/emails-of.ts";
+import {
+  emailsFor,
+  type Action,
+  type Asked,
+  type Creation,
+  type Kind,
+  type Named,
+  type OwnScreen,
+  type Seen,
+  type ShownKind,
+} from "../../../administration/kind.ts";
 import { actionLink, creationForm, objectsBody } from "../../../pages/console/objects.ts";
 import { confirmForm } from "../../../pages/console/pieces.ts";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -10,6 +19,7 @@ import { addressOfList } from "../addresses.ts";
 import { readReason } from "../ask-once-more.ts";
 import type { ActionOutcome, Screen, ScreenAction, ScreenPage, Visit } from "../screen.ts";
 import { strange } from "../strange.ts";
+import { askedBy } from "./do-one.ts";
 import { objectTable } from "./object-table.ts";
 
 export interface ObjectScreenDeps {
@@ -77,12 +87,11 @@ export function objectScreen<T extends object, D extends { readonly store: Store
       isGrave,
       name: title,
       ownerOf: (_, form) => ownerOf(form),
-      async run({ principal: { user } }, form) {
+      async run(visit, form) {
         const reason = readReason(form, kind.needsReason);
         if (!reason.ok) return reason;
-        const record: Asked["record"] = (action) => deps.recordAction({ ...action, reason: reason.value, by: user.id });
         try {
-          return await run(form, { by: user.email || user.id, reason: reason.value, record });
+          return await run(form, askedBy(visit, reason.value, deps));
         } catch (error) {
           if (!(error instanceof GatewayError) || error.code !== kind.wrong) throw error;
           return { refused: strange(error.message, 400) };
@@ -166,10 +175,7 @@ async function showList<T extends object, D extends { readonly store: Store }>(
   const all = await listFor(kind, deps, visit, text);
   const things = all.slice(0, MOST_SHOWN);
   const isCut = all.length > things.length;
-  const emails = await emailsOf(
-    deps.store,
-    things.flatMap((thing) => kind.userOf(thing) ?? []),
-  );
+  const emails = await emailsFor(kind, deps.store, things);
   const empty = text === "" && selected === "" ? kind.table.empty : own.emptyFiltered;
   const { search, kind: choice } = own.filter;
   const values = kind.fields.find(({ name }) => name === "kind")?.values ?? [];

@@ -234,7 +234,7 @@ function readPair(secret: Secret): PairReading {
   }
 }
 
-/** @returns undefined while all is well */
+/** When a certificate ends, always in the same words until that changes. @returns undefined while all is well */
 function expiryWarning(leaf: X509Certificate, nowMs: number): string | undefined {
   const time = certificateTime(leaf, nowMs);
   const at = (text: string): string => new Date(text).toISOString();

@@ -1,5 +1,5 @@
-/** What to do about a certificate that no known CA has signed. Node's own text names one of its command-line options. */
-const UNKNOWN_CA = new Set([
+/** Codes of errors about a certificate that no known CA has signed. */
+export const UNKNOWN_CA: ReadonlySet<string> = new Set([
   "DEPTH_ZERO_SELF_SIGNED_CERT",
   "SELF_SIGNED_CERT_IN_CHAIN",
   "UNABLE_TO_GET_ISSUER_CERT",
@@ -7,7 +7,7 @@ const UNKNOWN_CA = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ]);
 
-/** @returns "" for other errors */
+/** What to do about it; Node's own text names one of its command-line options. @returns "" for other errors */
 export function caHint(error: unknown): string {
   const { code } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
   return code !== undefined && UNKNOWN_CA.has(code) ? "; name the CA's PEM file in NODE_EXTRA_CA_CERTS" : "";
