@@ -1,5 +1,4 @@
 /** The command line: text in and out, no logic of its own. Every command answers with an exit code. */
-import { terminalText } from "./shared/json/foreign-text.ts";
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 
@@ -13,25 +12,56 @@ import type { ExplainOptions } from "./tools/explain.ts";
 import { addTools } from "./tools/lock/program.ts";
 import { IMPORT_FORMATS } from "./tools/import-formats.ts";
 import type { CertificateFacts } from "./policy/facts.ts";
-import type { TranslateCommand } from "./kubernetes/translate-command.ts";
-import type { WatchCommand } from "./kubernetes/controller/watch-command.ts";
+import { addIngress } from "./tools/commands/ingress.ts";
 import { printError, printLine } from "./tools/commands/output.ts";
 
 type ExplainCommand = ExplainOptions & { config: string; certificate?: string; invalidCertificate?: true };
 
+/** Takes the exit code of the command that ran. */
+type Exit = (code: number) => void;
+
 /** @returns 0 done, 1 a problem with what was given, 2 wrong usage */
 export async function runCli(args: readonly string[]): Promise<number> {
   let exitCode = 0;
-  const say = ({ ok, text }: { readonly ok: boolean; readonly text: string }): void => {
-    printLine(text);
-    exitCode = ok ? 0 : 1;
-  };
+  const exit: Exit = (code) => (exitCode = code);
   const program = new Command("gateway")
     .description("Identity-aware gateway for MCP servers and web applications")
     .version(await packageVersion())
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(text) });
+  addRunning(program, exit);
+  addQuestions(program, exit);
+  addIngress(program, exit);
+  addAdministration(program, exit);
+  addPolicyCommands(program, exit);
+  addAuditCommands(program, exit);
+  addTools(program, exit, printLine);
+  addImport(program, exit);
+  const [name] = args;
+  // Kinds of stored objects have most of the gateway behind them.
+  if (name !== "--version" && name !== "-V" && !program.commands.some((command) => command.name() === name))
+    (await import("./tools/commands/object-groups.ts")).addObjectGroups(program, exit);
 
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return exitCode;
+  } catch (error) {
+    // Commander has printed its own message; help and version arrive here too, with code 0.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (!(error instanceof GatewayError)) throw error;
+    printError(errorText(error));
+    return 1;
+  }
+}
+
+/** @returns exit code */
+function say({ ok, text }: { readonly ok: boolean; readonly text: string }): number {
+  printLine(text);
+  return ok ? 0 : 1;
+}
+
+/** A gateway that runs, and its configuration. */
+function addRunning(program: Command, exit: Exit): void {
   program
     .command("run")
     .description(
@@ -42,7 +72,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .action(async (options: { config: string; workers: number }) => {
       // Loaded here alone: the other commands need neither sockets nor databases.
       const { runUntilSignal } = await import("./run.ts");
-      exitCode = await runUntilSignal(options);
+      exit(await runUntilSignal(options));
     });
 
   program
@@ -54,7 +84,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("--list", "say which generations there are, change nothing")
     .action(async ({ config, list, ...request }: { config: string; list?: true; owner?: string; to?: number }) => {
       const { listGenerations, rollbackSlices } = await import("./tools/commands/rollback.ts");
-      say(await (list ? listGenerations(config) : rollbackSlices(config, request)));
+      exit(say(await (list ? listGenerations(config) : rollbackSlices(config, request))));
     });
 
   program
@@ -69,9 +99,23 @@ export async function runCli(args: readonly string[]): Promise<number> {
     )
     .action(async (paths: string[], { elsewhere = false }: { elsewhere?: boolean }) => {
       const { checkConfiguration } = await import("./tools/commands/check.ts");
-      say(await checkConfiguration(paths, { env: process.env, elsewhere }));
+      exit(say(await checkConfiguration(paths, { env: process.env, elsewhere })));
     });
 
+  program
+    .command("ready")
+    .description("ask a running gateway whether it serves; exit code 0 when it does, 1 while it starts or drains")
+    .argument("[address]", 'its admin_address, with "https://" before it where it has TLS', "127.0.0.1:9901")
+    .option("--ca <file>", "PEM of the authorities of its certificate")
+    .option("--server-name <name>", "name in its certificate, where it is asked by an address")
+    .action(async (address: string, options: ReadyOptions) => {
+      const { askReadiness } = await import("./tools/commands/ready.ts");
+      exit(say(await askReadiness(address, options)));
+    });
+}
+
+/** What only answers. */
+function addQuestions(program: Command, exit: Exit): void {
   program
     .command("explain")
     .description(
@@ -103,10 +147,10 @@ export async function runCli(args: readonly string[]): Promise<number> {
       const { certificate: file, invalidCertificate = false } = options;
       const certificate = file === undefined ? undefined : await readCertificate(file, !invalidCertificate);
       const { EXPLAIN_EXIT, explainRequest } = await import("./tools/explain.ts");
-      const { readSources } = await import("./control/bundle/sources.ts");
+      const { readSources } = await import("./bundle/sources.ts");
       const { text, answer } = explainRequest(await readSources([options.config]), options, certificate);
       printLine(text);
-      exitCode = EXPLAIN_EXIT[answer];
+      exit(EXPLAIN_EXIT[answer]);
     });
 
   program
@@ -125,18 +169,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
       if (ca !== undefined) await (await import("./tools/doctor/trust.ts")).trustAlso(ca);
       const { formatDoctorReport } = await import("./tools/doctor/text.ts");
       const report = await examine(url);
-      say({ ok: report.ok, text: json ? JSON.stringify(report, null, 2) : formatDoctorReport(report) });
-    });
-
-  program
-    .command("ready")
-    .description("ask a running gateway whether it serves; exit code 0 when it does, 1 while it starts or drains")
-    .argument("[address]", 'its admin_address, with "https://" before it where it has TLS', "127.0.0.1:9901")
-    .option("--ca <file>", "PEM of the authorities of its certificate")
-    .option("--server-name <name>", "name in its certificate, where it is asked by an address")
-    .action(async (address: string, options: ReadyOptions) => {
-      const { askReadiness } = await import("./tools/commands/ready.ts");
-      say(await askReadiness(address, options));
+      exit(say({ ok: report.ok, text: json ? JSON.stringify(report, null, 2) : formatDoctorReport(report) }));
     });
 
   program
@@ -154,32 +187,9 @@ export async function runCli(args: readonly string[]): Promise<number> {
       const { configReference } = await import("./config/surfaces/reference.ts");
       printLine(configReference());
     });
+}
 
-  const ingress = program.command("ingress").description("Kubernetes Ingresses as configuration");
-  withIngressOptions(ingress.command("translate"))
-    .description(
-      "print the slices that Kubernetes manifests make, one for each namespace; problems go to standard error",
-    )
-    .argument("<file...>", 'manifest files; "-" is standard input')
-    .option("--seal-key <file>", "the gateway's public key (JWK), for values of Secrets")
-    .option("--json", "canonical JSON instead of YAML, one slice in a line")
-    .option(
-      "--write <directory>",
-      "instead of printing, put them there as files, and take away those of namespaces gone",
-    )
-    .action(async (files: string[], options: TranslateCommand) => {
-      const { translateFiles } = await import("./kubernetes/translate-command.ts");
-      const result = await translateFiles(files, options);
-      process.stdout.write(terminalText(result.output));
-      process.stderr.write(terminalText(result.problems));
-      exitCode = result.ok ? 0 : 1;
-    });
-
-  addAdministration(program, (code) => void (exitCode = code));
-  addPolicyCommands(program, (code) => void (exitCode = code));
-  addAuditCommands(program, (code) => void (exitCode = code));
-  addTools(program, (code) => void (exitCode = code), printLine);
-
+function addImport(program: Command, exit: Exit): void {
   program
     .command("import")
     .description(
@@ -192,7 +202,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .action(async (path: string, { boot: bootFile, ...options }: { to?: string; owner?: string; boot?: string }) => {
       const file = resolve(path);
       const { importConfig } = await import("./tools/import/import.ts");
-      const { readSources } = await import("./control/bundle/sources.ts");
+      const { readSources } = await import("./bundle/sources.ts");
       const [source] = await readSources([file]);
       const { text, boot, report, ok } = importConfig(file, source?.text ?? "", {
         ...options,
@@ -202,42 +212,8 @@ export async function runCli(args: readonly string[]): Promise<number> {
       if (bootFile !== undefined && boot !== undefined) await writeNewFile(bootFile, boot);
       process.stdout.write(text);
       printError(report);
-      exitCode = ok ? 0 : 1;
+      exit(ok ? 0 : 1);
     });
-  withIngressOptions(ingress.command("watch"))
-    .description("follow the Ingresses of a cluster: publish their slices, write status and events")
-    .option("--publish-directory <path>", "directory that a gateway watches")
-    .option("--publish-url <url>", "admin address of a gateway")
-    .option(
-      "--admin-token-file <file>",
-      "file with its admin token, or with the publish token of the controller's owners",
-    )
-    .option("--publish-ca <file>", "PEM of the authorities of its certificate (https)")
-    .option("--publish-client-cert <file>", "PEM of the client certificate that it asks for")
-    .option("--publish-client-key <file>", "PEM of the key of it")
-    .option("--seal-key <file>", "the gateway's public key (JWK); asked for at the admin address when absent")
-    .option("--namespace <name...>", "only these namespaces (default: all)")
-    .option("--address <address...>", "address of the gateway for the status of Ingresses")
-    .option("--address-service <namespace/name>", "Service whose address they get instead")
-    .option("--kubeconfig <file>", "default: the usual places, then the pod's service account")
-    .option("--lease <namespace/name>", "of several controllers the holder of this Lease publishes")
-    .option("--no-leader-election", "there is only this one")
-    .option("--health-address <host:port>", "serve /healthz, /readyz and /metrics here (default: nowhere)")
-    .action(async (options: WatchCommand) => {
-      const { watchUntilSignal } = await import("./kubernetes/controller/watch-command.ts");
-      exitCode = await watchUntilSignal(options);
-    });
-
-  try {
-    await program.parseAsync(args, { from: "user" });
-    return exitCode;
-  } catch (error) {
-    // Commander has printed its own message; help and version arrive here too, with code 0.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (!(error instanceof GatewayError)) throw error;
-    printError(errorText(error));
-    return 1;
-  }
 }
 
 const MAX_WORKERS = 256;
@@ -251,19 +227,6 @@ function workerCount(text: string): number {
 function generationNumber(text: string): number {
   if (!/^[0-9]{1,15}$/.test(text)) throw new InvalidArgumentError("must be a number.");
   return Number(text);
-}
-
-/** What both commands about Ingresses take. */
-function withIngressOptions(command: Command): Command {
-  return command
-    .option("--class <name>", 'IngressClass whose Ingresses are served (default "gateway")')
-    .option("--owner <name>", 'the slice of namespace "shop" has the owner "<name>.shop" (default "kubernetes")')
-    .option("--scheme <scheme>", 'how users reach the gateway: "https" (default), or "http" with insecure_server')
-    .option("--port <number>", "port at which users reach the gateway (default: the usual one)")
-    .option("--no-tls-secrets", "leave spec.tls alone: the gateway's own certificates are for all hosts")
-    .option("--cluster-domain <name>", 'behind which names of Services end (default "cluster.local")')
-    .option("--hosts <file>", "YAML, host to namespaces: hosts that namespaces share, or that are kept for some")
-    .option("--external-names", "serve Services of type ExternalName, to whatever addresses they lead");
 }
 
 async function readCertificate(file: string, isValid: boolean): Promise<CertificateFacts> {

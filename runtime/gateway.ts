@@ -4,29 +4,29 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 
-import type { AdminPages } from "./control/admin/listener.ts";
-import type { Metrics } from "./control/admin/metrics.ts";
-import { recordingReport } from "./control/admin/records/recording.ts";
-import { openAdminCertificates } from "./control/admin/tls.ts";
-import { createMintedTokens } from "./control/admin/minted-tokens.ts";
-import { objectEndpoint } from "./control/admin/objects/endpoint.ts";
-import { publishTokenEndpoint } from "./control/admin/publish-tokens.ts";
-import { createPublishWorkloads } from "./control/admin/publish-workloads.ts";
-import { sliceEndpoint } from "./control/admin/publishing/slices.ts";
+import type { AdminPages } from "./admin-listener/listener.ts";
+import type { Metrics } from "./admin-listener/metrics.ts";
+import { recordingReport } from "./admin-listener/records/recording.ts";
+import { openAdminCertificates } from "./admin-listener/tls.ts";
+import { createMintedTokens } from "./admin-listener/minted-tokens.ts";
+import { objectEndpoint } from "./admin-listener/objects/endpoint.ts";
+import { publishTokenEndpoint } from "./admin-listener/publish-tokens.ts";
+import { createPublishWorkloads } from "./admin-listener/publish-workloads.ts";
+import { sliceEndpoint } from "./admin-listener/publishing/slices.ts";
 import { refuseChosenGroups } from "./shared/net/chosen-groups.ts";
 import { type GatewayOptions, type Ground, openGround, type Own } from "./ground.ts";
 import type { UpstreamStatus } from "./features/balancing/apply-state.ts";
 import type { WebhookStatus } from "./webhook/tally.ts";
 import { createServices, type Services } from "./services.ts";
-import { createAdmin, createPages, type PagesDeps } from "./control/admin/admin.ts";
-import { createPublishCounter } from "./control/admin/bundle-series.ts";
-import type { Awaited } from "./control/bundle/liveness.ts";
-import { startPresence } from "./control/bundle/presence.ts";
-import { startSecretUse } from "./control/keys/secret-use.ts";
-import { createPublisher } from "./control/bundle/publisher.ts";
-import { certificateSeries, createCertificateEnds, type ShownLeaves } from "./control/health/certificate-ends.ts";
-import type { CertificateReport } from "./control/health/process-report.ts";
-import { startTellingEnding } from "./control/telling/tell-ending.ts";
+import { createAdmin, createPages, type PagesDeps } from "./admin-listener/admin.ts";
+import { createPublishCounter } from "./admin-listener/bundle-series.ts";
+import type { Awaited } from "./bundle/liveness.ts";
+import { startPresence } from "./bundle/presence.ts";
+import { startSecretUse } from "./bundle/secret-use.ts";
+import { createPublisher } from "./bundle/publisher.ts";
+import { certificateSeries, createCertificateEnds, type ShownLeaves } from "./health/certificate-ends.ts";
+import type { CertificateReport } from "./health/process-report.ts";
+import { startTellingEnding } from "./alerts/tell-ending.ts";
 import { closeAll } from "./shared/close-all.ts";
 import { openCertificates } from "./http/listener/certificates.ts";
 import { connectionLimits } from "./http/listener/connection-limits.ts";
@@ -36,7 +36,7 @@ import { createHttpServer } from "./http/listener/server.ts";
 import { describeBlock } from "./policy/blocks.ts";
 import type { Closable } from "./shared/clock.ts";
 import type { Proxy } from "./proxy/handle.ts";
-import type { BundleStatus } from "./control/bundle/report.ts";
+import type { BundleStatus } from "./bundle/report.ts";
 
 export interface Gateway {
   /** Of the public listener, "http://127.0.0.1:8080". */

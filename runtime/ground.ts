@@ -1,20 +1,20 @@
 /** What all parts of a gateway stand on: boot settings, keys, store, configuration, records, and who is told of events. */
 import { randomUUID } from "node:crypto";
 
-import { startActions } from "./control/audit/actions.ts";
-import { followArguments } from "./control/audit/follow-arguments.ts";
-import { recordPublished } from "./control/audit/record-published.ts";
-import { startRecords } from "./control/audit/start-records.ts";
-import { createMetrics } from "./control/admin/metrics.ts";
-import { readBoot, saysWait } from "./control/bundle/boot.ts";
-import { openBundle } from "./control/bundle/bundle.ts";
-import { createKeptStore } from "./control/bundle/kept-store.ts";
-import { processName } from "./control/bundle/presence.ts";
-import { createPublishedSlices } from "./control/bundle/published.ts";
-import { reportFaults } from "./control/admin/process-facts.ts";
-import { startTellingBehind } from "./control/telling/tell-behind.ts";
-import { startTellingRefused } from "./control/telling/tell-refused.ts";
-import { startTellingSinks } from "./control/telling/tell-sinks.ts";
+import { startActions } from "./records/actions.ts";
+import { followArguments } from "./records/follow-arguments.ts";
+import { recordPublished } from "./records/record-published.ts";
+import { startRecords } from "./records/start-records.ts";
+import { createMetrics } from "./admin-listener/metrics.ts";
+import { readBoot, saysWait } from "./bundle/boot.ts";
+import { openBundle } from "./bundle/bundle.ts";
+import { createKeptStore } from "./bundle/kept-store.ts";
+import { processName } from "./bundle/presence.ts";
+import { createPublishedSlices } from "./bundle/published.ts";
+import { reportFaults } from "./admin-listener/process-facts.ts";
+import { startTellingBehind } from "./alerts/tell-behind.ts";
+import { startTellingRefused } from "./alerts/tell-refused.ts";
+import { startTellingSinks } from "./alerts/tell-sinks.ts";
 import { consoleOwners } from "./features/access/console.ts";
 import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
 import type { GatewayError } from "./shared/errors.ts";
@@ -29,12 +29,12 @@ import { recordPlace } from "./record-store/options.ts";
 import { openBlocks } from "./identity/blocks.ts";
 import { createListedTools } from "./mcp/listed-tools.ts";
 import { openToolLocks } from "./mcp/tool-locks/shared-drift.ts";
-import { watchDescriptors } from "./control/workers/descriptors.ts";
+import { watchDescriptors } from "./workers/descriptors.ts";
 import { watchStore } from "./store/watch/watched-store.ts";
 import { startSweeper } from "./store/sweeper.ts";
 import { openTracing } from "./tracing/tracing.ts";
 import { createWebhook } from "./webhook/webhook.ts";
-import { traceSeries, webhookSeries } from "./control/admin/part-series.ts";
+import { traceSeries, webhookSeries } from "./admin-listener/part-series.ts";
 
 /** Takes a part to be closed with the gateway; the last one first. */
 export type Own = <T extends Closable>(part: T) => T;
@@ -90,9 +90,7 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
   const isApart = boot.console && consoleOwners(boot.console);
   const health =
     boot.console &&
-    own(
-      (await import("./control/health/health.ts")).startHealth({ store, storeHealth, id, bundle, isApart, clock, log }),
-    );
+    own((await import("./health/health.ts")).startHealth({ store, storeHealth, id, bundle, isApart, clock, log }));
   if (tracing) metrics.register(traceSeries(tracing.counts));
   const { development } = boot;
   const webhook =

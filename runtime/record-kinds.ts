@@ -1,14 +1,14 @@
 /** Every kind of record that the parts of this program keep in the store, in the form they know: what opens a store opens it so. */
 import { APPROVAL_FORMATS } from "./approvals/approval-records.ts";
-import { AUDIT_FORMATS } from "./control/audit/heads.ts";
-import { DRAFT_FORMATS } from "./control/drafts/draft-records.ts";
-import { SECRET_FORMATS } from "./control/keys/secret-use.ts";
-import { HEALTH_FORMATS } from "./control/health/tiers.ts";
-import { MINTED_FORMATS } from "./control/admin/minted-tokens.ts";
-import { API_ANSWER_FORMATS } from "./control/admin/objects/idempotency.ts";
+import { AUDIT_FORMATS } from "./records/heads.ts";
+import { DRAFT_FORMATS } from "./simulation/draft-records.ts";
+import { SECRET_FORMATS } from "./bundle/secret-use.ts";
+import { HEALTH_FORMATS } from "./health/tiers.ts";
+import { MINTED_FORMATS } from "./admin-listener/minted-tokens.ts";
+import { API_ANSWER_FORMATS } from "./admin-listener/objects/idempotency.ts";
 import { DRIFT_FORMATS } from "./mcp/tool-locks/shared-drift.ts";
 import { ISSUER_FORMATS } from "./oauth/server/grant-records.ts";
-import { DIRECTORY_FORMATS } from "./identity/directories/records.ts";
+import { DIRECTORY_FORMATS } from "./directories/records.ts";
 import { SESSION_FORMATS } from "./identity/identity-records.ts";
 import type { RecordFormats } from "./store/formats.ts";
 import { withFormats } from "./store/formats.ts";

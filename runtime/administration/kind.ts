@@ -1,9 +1,9 @@
 /**
  * Stored objects of administrators, described once: each kind is one description, and all surfaces are made from it. These are the
- * console's tables, confirmation pages and forms (`control/console/objects/`), `gateway <kind> list|show|revoke`
- * (`tools/commands/objects.ts`), and the admin API with its OpenAPI document (`control/admin/objects/`).
+ * console's tables, confirmation pages and forms (`console/objects/`), `gateway <kind> list|show|revoke`
+ * (`tools/commands/objects.ts`), and the admin API with its OpenAPI document (`admin-listener/objects/`).
  *
- * A new kind is a file here and a line in `kinds.ts`. Promise: no field holds a secret.
+ * A new kind is a file in `kinds/`; `npm run pages` lists it in `kinds.ts`. Promise: no field holds a secret.
  */
 import type { AdminAction } from "../audit/action-record.ts";
 import type { Revocations } from "../identity/interfaces.ts";
@@ -87,7 +87,7 @@ export interface ObjectTable<T, S> {
   readonly empty: Html;
 }
 
-/** A screen of its own. Other kinds are on the pages of users and clients. */
+/** A screen of its own. Other kinds are on pages of users and clients. */
 export interface OwnScreen {
   /** "Blocks" */
   readonly name: string;
@@ -189,6 +189,14 @@ export interface Kind<T = object, D = KindDeps, S = Seen> {
   /** Absent: the console has a page of another form. */
   readonly table?: ObjectTable<T, S>;
   readonly screen?: OwnScreen;
+  /** Its table is on the page of the user whose objects these are. */
+  readonly ofUser?: {
+    readonly heading: string;
+    /** On the page: lower numbers come first. */
+    readonly order: number;
+    /** Without objects there is no heading. */
+    readonly isLeftOutEmpty?: true;
+  };
   /** The code of errors about what was entered. */
   readonly wrong?: string;
   /** Where a reason is required and there is none. */

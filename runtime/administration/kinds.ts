@@ -1,27 +1,27 @@
-/** All kinds of stored objects that administrators see, in the order of the API's document. A new one: a line here. */
-import { BLOCK } from "./block.ts";
-import { CLIENT } from "./client.ts";
-import { CONNECTION } from "./connection.ts";
-import { CONSENT } from "./consent.ts";
-import { DEVICE } from "./device.ts";
-import { GRANT } from "./grant.ts";
+/** All kinds of stored objects that administrators see. Made by `npm run pages`. */
 import type { Kind } from "./kind.ts";
-import { PENDING_CALL } from "./pending-call.ts";
-import { PUBLISH_TOKEN } from "./publish-token.ts";
-import { SERVICE_ACCOUNT } from "./service-account.ts";
-import { SESSION } from "./session.ts";
-import { TOOL_DRIFT } from "./tool-drift.ts";
+import { BLOCK } from "./kinds/block.ts";
+import { CLIENT } from "./kinds/client.ts";
+import { CONNECTION } from "./kinds/connection.ts";
+import { CONSENT } from "./kinds/consent.ts";
+import { DEVICE } from "./kinds/device.ts";
+import { GRANT } from "./kinds/grant.ts";
+import { PENDING_CALL } from "./kinds/pending-call.ts";
+import { PUBLISH_TOKEN } from "./kinds/publish-token.ts";
+import { SERVICE_ACCOUNT } from "./kinds/service-account.ts";
+import { SESSION } from "./kinds/session.ts";
+import { TOOL_DRIFT } from "./kinds/tool-drift.ts";
 
 export const KINDS: readonly Kind[] = [
-  SESSION,
-  GRANT,
-  CONSENT,
-  CONNECTION,
-  DEVICE,
-  CLIENT,
-  SERVICE_ACCOUNT,
-  PUBLISH_TOKEN,
-  PENDING_CALL,
-  TOOL_DRIFT,
   BLOCK,
+  CLIENT,
+  CONNECTION,
+  CONSENT,
+  DEVICE,
+  GRANT,
+  PENDING_CALL,
+  PUBLISH_TOKEN,
+  SERVICE_ACCOUNT,
+  SESSION,
+  TOOL_DRIFT,
 ] as readonly Kind[];

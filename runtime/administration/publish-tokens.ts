@@ -9,7 +9,7 @@ export interface PublishToken {
   readonly expiresAt: number;
 }
 
-/** As `control/admin/minted-tokens.ts` keeps them. */
+/** As `admin-listener/minted-tokens.ts` keeps them. */
 export interface PublishTokens {
   page(request: PageRequest): Promise<PageOf<PublishToken>>;
   get(id: string): Promise<PublishToken | undefined>;

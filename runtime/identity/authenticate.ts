@@ -17,7 +17,7 @@ import { applicationOpens } from "./application-reach.ts";
 import { BoundedCache, type Visited } from "../shared/cache.ts";
 import { createConfirmation, refusal, type Claimed } from "./confirm-credential.ts";
 import { sessionCookieName, type Cookies } from "./cookie.ts";
-import { isStillVouchedFor, needsVoucher } from "./issuers/asserted.ts";
+import { isStillVouchedFor, needsVoucher } from "./users/asserted.ts";
 import { isOutdated } from "./users/device-facts.ts";
 import { audienceAllows, isApplicationAudience, type ExternalTokens, type TokenAudience } from "./external-token.ts";
 import type { IdentityService } from "./identities.ts";

@@ -9,7 +9,7 @@ import type { Snapshots } from "../config/snapshot.ts";
 import { readUserId } from "../shared/user-id.ts";
 import type { Store } from "../store/store.ts";
 import type { IdentityService } from "./identities.ts";
-import { isStillVouchedFor, workloadUser } from "./issuers/asserted.ts";
+import { isStillVouchedFor, workloadUser } from "./users/asserted.ts";
 import { provenDevices, sameDevices } from "./users/device-facts.ts";
 import type { AssertedBy, AuthFailureReason, AuthResult, Principal, User } from "./principal.ts";
 import { userTag, type DeviceProof, type SessionRecords } from "./identity-records.ts";

@@ -9,7 +9,7 @@ import { DEVICE_UNAUTHENTICATED, PATH_AMBIGUOUS } from "../policy/criteria.ts";
 import { isAmbiguous } from "../policy/evaluate.ts";
 import type { Decision } from "../policy/facts.ts";
 import { APPROVAL_INPUT } from "./approval/retry.ts";
-import { lockReason, type LockReason } from "../policy/tool-lock.ts";
+import { lockReason, type LockReason } from "./tool-locks/locked-decision.ts";
 import type { McpMessage } from "./message.ts";
 import { refusal, type McpRefusal } from "./refusals.ts";
 import { TASKS_EXTENSION_NAME } from "./tasks/task-requests.ts";

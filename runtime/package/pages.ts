@@ -1,5 +1,5 @@
-/** `npm run pages`: writes what is made in the pages from code, so that it cannot lag behind. A test compares. */
-import { readFileSync, writeFileSync } from "node:fs";
+/** `npm run pages`: writes what is made from code, in pages and in one list, so that it cannot lag behind. A test compares. */
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 import { configReference } from "../config/surfaces/reference.ts";
 import { guideParts } from "./pages/guide.ts";
@@ -16,8 +16,24 @@ export function madePages(): ReadonlyMap<string, string> {
     ["runtime/REFERENCE.md", `${configReference()}\n`],
     ["runtime/GUIDE.md", fillParts(read("runtime/GUIDE.md"), guideParts())],
     ["runtime/OPERATIONS.md", fillParts(read("runtime/OPERATIONS.md"), operationsParts())],
+    ["runtime/administration/kinds.ts", kindsText(readdirSync(new URL("runtime/administration/kinds", ROOT)))],
     ["runtime/terraform/README.md", fillParts(read("runtime/terraform/README.md"), terraformParts())],
   ]);
+}
+
+/** The list of all kinds. @param files of `administration/kinds/`: "tool-drift.ts" has `TOOL_DRIFT` */
+function kindsText(files: readonly string[]): string {
+  const kinds = files.toSorted().map((file) => [file, file.replace(".ts", "").replaceAll("-", "_").toUpperCase()]);
+  return [
+    "/** All kinds of stored objects that administrators see. Made by `npm run pages`. */",
+    'import type { Kind } from "./kind.ts";',
+    ...kinds.map(([file, name]) => `import { ${name} } from "./kinds/${file}";`),
+    "",
+    "export const KINDS: readonly Kind[] = [",
+    ...kinds.map(([, name]) => `  ${name},`),
+    "] as readonly Kind[];",
+    "",
+  ].join("\n");
 }
 
 if (import.meta.main) for (const [path, text] of madePages()) writeFileSync(new URL(path, ROOT), text);

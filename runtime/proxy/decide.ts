@@ -5,7 +5,7 @@ import { evaluate, refusedDecision } from "../policy/evaluate.ts";
 import { formatExtra, formatRecord } from "../audit/record.ts";
 import type { RecordWriter } from "../audit/record-writer.ts";
 import type { Decision, Facts } from "../policy/facts.ts";
-import { lockReason } from "../policy/tool-lock.ts";
+import { lockReason } from "../mcp/tool-locks/locked-decision.ts";
 import { decideShadow, type ShadowDecision } from "../policy/shadow.ts";
 import type { Blocks } from "../identity/blocks.ts";
 import type { AuthFailureReason, Principal } from "../identity/principal.ts";

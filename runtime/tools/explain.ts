@@ -1,8 +1,8 @@
 /** `gateway explain`: validates one imagined request against a configuration, with the proxy's own policy engine. */
 import { formatProblem, loadSlices, type SliceSource } from "../config/load.ts";
-import { explainedRoute } from "../control/explain/explained-route.ts";
-import { explainedText, explainRequest as explain, type Verdict } from "../control/explain/explain-request.ts";
-import { type Question, questionText, readQuestion } from "../control/explain/question.ts";
+import { explainedRoute } from "../simulation/explain/explained-route.ts";
+import { explainedText, explainRequest as explain, type Verdict } from "../simulation/explain/explain-request.ts";
+import { type Question, questionText, readQuestion } from "../simulation/explain/question.ts";
 import type { CertificateFacts } from "../policy/facts.ts";
 
 /** What the command line gives. */

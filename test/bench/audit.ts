@@ -22,7 +22,7 @@ import { parseArgs } from "node:util";
 import { AUDIT_KEY_NAME } from "../../runtime/audit/chain/checkpoint.ts";
 import { createNoteSigner, parseVerifierKey } from "../../runtime/audit/chain/signed-note.ts";
 import { DEFAULT_RECORD_FIELDS, formatRecord } from "../../runtime/audit/record.ts";
-import { startRecordThread } from "../../runtime/control/audit/records-thread.ts";
+import { startRecordThread } from "../../runtime/records/records-thread.ts";
 import { compilePolicy, evaluate } from "../../runtime/policy/evaluate.ts";
 import { silentLog } from "../../runtime/shared/log.ts";
 import { verifyAudit } from "../../runtime/tools/audit/verify.ts";

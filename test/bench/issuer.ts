@@ -29,10 +29,10 @@ import { epochSeconds, systemClock as clock } from "../../runtime/shared/clock.t
 import { openRecords } from "../../runtime/record-kinds.ts";
 import { createExternalTokens } from "../../runtime/identity/external-token.ts";
 import type { Principal } from "../../runtime/identity/principal.ts";
-import { createIssuerKeys } from "../../runtime/identity/issuers/issuer-keys.ts";
+import { createIssuerKeys } from "../../runtime/issuers/issuer-keys.ts";
 import { createIdentityProof } from "../../runtime/identity/users/identity-proof.ts";
 import { createRecords, userTag } from "../../runtime/identity/identity-records.ts";
-import { createSession } from "../../runtime/identity/identity.ts";
+import { createSession } from "../../runtime/people.ts";
 import { snapshotFrom } from "../support/config.ts";
 import { makeSigningKey } from "../support/client-assertion.ts";
 import { createFakeExchange, type FakeExchange } from "../support/fake-exchange.ts";

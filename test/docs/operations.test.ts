@@ -6,14 +6,14 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 
-import { createMetrics } from "../../runtime/control/admin/metrics.ts";
+import { createMetrics } from "../../runtime/admin-listener/metrics.ts";
 import { ERROR_CODES } from "../../runtime/http/codes.ts";
 import { ADMIN_CODES, MCP_DENIALS } from "../../runtime/package/pages/code-tables.ts";
 import { LOG_MESSAGES } from "../../runtime/package/pages/log-messages.ts";
 import { FAULTS } from "../soak/faults/faults.ts";
 import { blockWith, readPage } from "../support/page-blocks.ts";
 import { routeNamed, snapshotFrom } from "../support/config.ts";
-import { limitSeries, traceSeries } from "../../runtime/control/admin/part-series.ts";
+import { limitSeries, traceSeries } from "../../runtime/admin-listener/part-series.ts";
 
 const root = new URL("../../runtime/", import.meta.url).pathname;
 const page = readPage("runtime/OPERATIONS.md");
@@ -66,7 +66,7 @@ describe("codes", () => {
   test("of the admin listener are those that it answers, with their statuses", () => {
     const answered: Record<string, Set<number>> = {};
     for (const { file, text } of sources) {
-      if (!file.startsWith("control/admin/")) continue;
+      if (!file.startsWith("admin-listener/")) continue;
       for (const [, status, name = ""] of text.matchAll(/\bjson\(\s*(\d+),\s*\{\s*error: "([a-z-]+)"/g))
         (answered[name] ??= new Set()).add(Number(status));
     }
@@ -93,8 +93,8 @@ test("every warning and error of the log is told, and no other one", () => {
     }
   }
   // It writes what it is given.
-  expect(variable).toEqual(["control/bundle/report.ts"]);
-  const report = readFileSync(join(root, "control/bundle/report.ts"), "utf8");
+  expect(variable).toEqual(["bundle/report.ts"]);
+  const report = readFileSync(join(root, "bundle/report.ts"), "utf8");
   for (const [, message = ""] of report.matchAll(/\btell\(.*"([a-z][^"]+)"/g)) logged.add(message);
 
   const told = Object.values(LOG_MESSAGES).flatMap((group) => Object.keys(group));

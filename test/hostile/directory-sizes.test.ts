@@ -6,11 +6,11 @@ import { expect, test } from "vitest";
 
 import { SESSIONS_TAG } from "../../runtime/identity/identity-records.ts";
 import { type EndUserDeps, findUsersByEmail } from "../../runtime/identity/logout/end-user.ts";
-import { createListing } from "../../runtime/identity/directories/listing.ts";
-import { createMembers, MAX_GROUPS } from "../../runtime/identity/directories/members.ts";
-import { GROUP_SHAPE, readResource } from "../../runtime/identity/scim/attributes.ts";
-import { readGroupPatch, readMembers } from "../../runtime/identity/scim/members.ts";
-import { readOperations } from "../../runtime/identity/scim/patch.ts";
+import { createListing } from "../../runtime/directories/listing.ts";
+import { createMembers, MAX_GROUPS } from "../../runtime/directories/members.ts";
+import { GROUP_SHAPE, readResource } from "../../runtime/directories/scim/attributes.ts";
+import { readGroupPatch, readMembers } from "../../runtime/directories/scim/members.ts";
+import { readOperations } from "../../runtime/directories/scim/patch.ts";
 import { systemClock } from "../../runtime/shared/clock.ts";
 import { checkPage } from "../../runtime/store/check.ts";
 import { openDatabase, sqliteOperations } from "../../runtime/store/sqlite/sqlite-database.ts";

@@ -1,13 +1,13 @@
 /** Slices that are made to cost much: what is too much is found before anything is made of it, and told in a few lines. */
 import { expect, test, vi } from "vitest";
 
-import { fewOfEach } from "../../runtime/control/bundle/validation/validate-reading.ts";
-import { heapLimits } from "../../runtime/control/bundle/validation/heap-limits.ts";
-import { createTurns } from "../../runtime/control/bundle/validation/turns.ts";
+import { fewOfEach } from "../../runtime/bundle/validation/validate-reading.ts";
+import { heapLimits } from "../../runtime/bundle/validation/heap-limits.ts";
+import { createTurns } from "../../runtime/bundle/validation/turns.ts";
 import { findProblems } from "../../runtime/config/load.ts";
 import { readSource } from "../../runtime/settings/source.ts";
 import { mayStall } from "../support/stall-limit.ts";
-import { parseSlice } from "../../runtime/control/bundle/validation/validation.ts";
+import { parseSlice } from "../../runtime/bundle/validation/validation.ts";
 
 // What runs in the thread that validates, which has limits of its own, runs here in the thread of the test.
 mayStall(2000);

@@ -216,7 +216,7 @@ const lessons: readonly Lesson[] = [
     advisory: "MCP Inspector CVE-2025-49596",
     happened: "a local listener without Host and Origin checks was reached by web pages",
     tests: {
-      "runtime/control/admin/admin.test.ts": ["the gate"],
+      "runtime/admin-listener/admin.test.ts": ["the gate"],
       "hostile/mcp-messages.test.ts": ["a page of %s is 403"],
     },
   },

@@ -10,7 +10,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { createTokenGate } from "../../runtime/control/admin/gate.ts";
+import { createTokenGate } from "../../runtime/admin-listener/gate.ts";
 import { type AdminAnswer, type AdminClient, createAdminClient } from "../support/admin-client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";

@@ -8,8 +8,8 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { publishScope, scopedOutcome, scopedStatus } from "../../runtime/control/admin/publish-scope.ts";
-import { PRESENCE_TAG, presenceKey } from "../../runtime/control/bundle/presence.ts";
+import { publishScope, scopedOutcome, scopedStatus } from "../../runtime/admin-listener/publish-scope.ts";
+import { PRESENCE_TAG, presenceKey } from "../../runtime/bundle/presence.ts";
 import type { Problem } from "../../runtime/config/load.ts";
 import { createAdminPublisher, sliceTexts } from "../../runtime/kubernetes/controller/publisher.ts";
 import { silentLog } from "../../runtime/shared/log.ts";

@@ -113,7 +113,7 @@ describe("the token of a job", () => {
 
   test("is no right that its minted token keeps: what it gave ends when the boot file takes the job away", async () => {
     const { token } = (await mint(await platform.token(AUDIENCE), "team")).body as unknown as Minted;
-    const { createTokenGate } = await import("../../runtime/control/admin/gate.ts");
+    const { createTokenGate } = await import("../../runtime/admin-listener/gate.ts");
     const minted = { find: async () => ({ owner: "team", by: "the digest of the job" }) };
     const rights = [{ entry: "team", by: "the digest of the job" }];
     const nobody = async (): Promise<readonly []> => [];

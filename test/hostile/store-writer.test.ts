@@ -1,7 +1,7 @@
 /** Somebody who can write the store, and has an account, changes rows: nobody becomes another user, and no secret goes elsewhere. */
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 
-import { queueAction, startActions } from "../../runtime/control/audit/actions.ts";
+import { queueAction, startActions } from "../../runtime/records/actions.ts";
 import { flowKey, upstreamTokenKey } from "../../runtime/oauth/client/connection-records.ts";
 import { hashSecret } from "../../runtime/shared/keys.ts";
 import { silentLog } from "../../runtime/shared/log.ts";

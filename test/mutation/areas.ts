@@ -32,11 +32,12 @@ export const AREAS: readonly Area[] = [
     name: "tokens",
     sources: [
       "runtime/identity/tokens/*.ts",
-      "runtime/identity/issuers/*.ts",
+      "runtime/identity/users/asserted*.ts",
+      "runtime/issuers/*.ts",
       "runtime/shared/{keys,key-set,canonical-json,user-id}.ts",
     ],
     tests: [
-      "test/runtime/identity/{issuers,tokens}/*.test.ts",
+      "test/runtime/{issuers,identity/{tokens,users}}/*.test.ts",
       "test/runtime/identity/*.test.ts",
       "test/runtime/shared/*.test.ts",
       "test/runtime/verify.test.ts",

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
 import { APPROVALS_FEED } from "../../runtime/approvals/approval-records.ts";
-import { ACTIONS_FEED } from "../../runtime/control/audit/actions.ts";
+import { ACTIONS_FEED } from "../../runtime/records/actions.ts";
 import { DRIFT_FEED } from "../../runtime/mcp/tool-locks/shared-drift.ts";
 import { recordFormats } from "../../runtime/record-kinds.ts";
 import { BLOCK_FEED } from "../../runtime/identity/block-records.ts";

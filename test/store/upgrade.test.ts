@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createKeys } from "../../runtime/shared/keys.ts";
 import { silentLog } from "../../runtime/shared/log.ts";
 import { recordFormats } from "../../runtime/record-kinds.ts";
-import { createSession } from "../../runtime/identity/identity.ts";
+import { createSession } from "../../runtime/people.ts";
 import { withFormats } from "../../runtime/store/formats.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
 import type { Store } from "../../runtime/store/store.ts";

@@ -1,8 +1,8 @@
 /** The admin API on a listener of its own, over a store in memory that can be made to fail. */
 import type { AdminAction } from "../../runtime/audit/action-record.ts";
-import { createAdminListener } from "../../runtime/control/admin/listener.ts";
-import { createMintedTokens } from "../../runtime/control/admin/minted-tokens.ts";
-import { objectEndpoint } from "../../runtime/control/admin/objects/endpoint.ts";
+import { createAdminListener } from "../../runtime/admin-listener/listener.ts";
+import { createMintedTokens } from "../../runtime/admin-listener/minted-tokens.ts";
+import { objectEndpoint } from "../../runtime/admin-listener/objects/endpoint.ts";
 import { createRevocations } from "../../runtime/identity/revocations.ts";
 import { recordFormats } from "../../runtime/record-kinds.ts";
 import { hashSecret } from "../../runtime/shared/keys.ts";

@@ -2,7 +2,7 @@
  * A process that writes audited records as fast as it can, as a gateway does (through the thread), until it is killed.
  * Arguments: file, name of its run, and after how many records it says a dot once they are written (1,000).
  */
-import { startRecordThread } from "../../runtime/control/audit/records-thread.ts";
+import { startRecordThread } from "../../runtime/records/records-thread.ts";
 import { silentLog } from "../../runtime/shared/log.ts";
 
 const [file = "", instance = "", every = "1000"] = process.argv.slice(2);

@@ -1,8 +1,8 @@
 /** What screens of the console about servers, people and clients look at: a store in memory with all kinds of records. */
 import type { AdminAction } from "../../runtime/audit/action-record.ts";
 import type { Snapshot } from "../../runtime/config/snapshot.ts";
-import { createMintedTokens } from "../../runtime/control/admin/minted-tokens.ts";
-import type { ConsoleRights, ConsoleRole, Screen, Visit } from "../../runtime/control/console/screen.ts";
+import { createMintedTokens } from "../../runtime/admin-listener/minted-tokens.ts";
+import type { ConsoleRights, ConsoleRole, Screen, Visit } from "../../runtime/console/screen.ts";
 import { openBlocks } from "../../runtime/identity/blocks.ts";
 import {
   createRecords,
@@ -34,9 +34,9 @@ import { createTestClock } from "./clock.ts";
 import { snapshotFrom, type SnapshotOptions } from "./config.ts";
 import { createBreakableStore } from "./store.ts";
 import { userId } from "./users.ts";
-import type { ServersDeps } from "../../runtime/control/console/servers/deps.ts";
-import type { PeopleDeps } from "../../runtime/control/console/people/deps.ts";
-import type { ClientsDeps } from "../../runtime/control/console/clients/deps.ts";
+import type { ServersDeps } from "../../runtime/console/servers/deps.ts";
+import type { PeopleDeps } from "../../runtime/console/people/deps.ts";
+import type { ClientsDeps } from "../../runtime/console/clients/deps.ts";
 
 export type ConsoleWorld = Awaited<ReturnType<typeof openConsoleWorld>>;
 
@@ -68,9 +68,11 @@ export async function openConsoleWorld(yaml: string, options: SnapshotOptions = 
       return { records: records.slice(0, query.limit), isPartial: false };
     },
   };
+  const publishTokens = createMintedTokens({ store, clock });
   const people: PeopleDeps = {
     store,
     revocations,
+    publishTokens,
     blocks,
     connections,
     async disconnect(user, route, by) {
@@ -95,7 +97,7 @@ export async function openConsoleWorld(yaml: string, options: SnapshotOptions = 
     store,
     revocations,
     blocks,
-    publishTokens: createMintedTokens({ store, clock }),
+    publishTokens,
     recordAction,
   };
 

@@ -21,7 +21,7 @@ import { createCookies } from "../../runtime/identity/cookie.ts";
 import { createCsrf } from "../../runtime/identity/csrf.ts";
 import { createExternalTokens, type ExternalTokens } from "../../runtime/identity/external-token.ts";
 import { createRecords } from "../../runtime/identity/identity-records.ts";
-import { createIssuerKeys } from "../../runtime/identity/issuers/issuer-keys.ts";
+import { createIssuerKeys } from "../../runtime/issuers/issuer-keys.ts";
 import type { SafeFetch } from "../../runtime/http/fetch/safe-fetch.ts";
 import type { User } from "../../runtime/identity/principal.ts";
 import { createRevocations } from "../../runtime/identity/revocations.ts";

@@ -15,7 +15,7 @@ export const LONGEST = [
   "test/examples/console.test.ts",
   "test/soak/soak.test.ts",
   "test/examples/cdktf-cli.test.ts",
-  "test/runtime/control/workers/workers.test.ts",
+  "test/runtime/workers/workers.test.ts",
   "test/package/provider-package.test.ts",
   "test/pages/pages.test.ts",
   "test/pages/console.test.ts",

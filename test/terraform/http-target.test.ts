@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { PRESENCE_TAG, presenceKey } from "../../runtime/control/bundle/presence.ts";
+import { PRESENCE_TAG, presenceKey } from "../../runtime/bundle/presence.ts";
 import { silentLog } from "../../runtime/shared/log.ts";
 import { systemClock } from "../../runtime/shared/clock.ts";
 import { openRecords } from "../../runtime/record-kinds.ts";

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { compactDecrypt, decodeProtectedHeader } from "jose";
 import { describe, expect, test } from "vitest";
 
-import { createSealing } from "../../runtime/control/bundle/secrets.ts";
+import { createSealing } from "../../runtime/bundle/secrets.ts";
 import { createKeys } from "../../runtime/shared/keys.ts";
 import { sealedFor } from "../../runtime/settings/secret-spellings.ts";
 import { checkSealKey, sealSecret } from "../../runtime/terraform/resource/seal.ts";

@@ -221,7 +221,7 @@ function referencesOf(uses: readonly SecretUse[]): readonly string[] {
   return uses.filter(({ form }) => form === "ref").flatMap(({ values }) => values);
 }
 
-/** What the configuration says about files. Which files references lead to: control/bundle/files/secret-files.ts. */
+/** What the configuration says about files. Which files references lead to: bundle/files/secret-files.ts. */
 export interface FileRules {
   /** Of the main configuration's own secrets, as `file:/path`. */
   readonly reserved: readonly string[];

@@ -15,7 +15,7 @@ import { respondBytes, respondJson } from "../../http/respond.ts";
 import { epochSeconds } from "../../shared/clock.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { providerUserId, type UserId } from "../../shared/user-id.ts";
-import { vouchedEmail } from "../issuers/vouched-email.ts";
+import { vouchedEmail } from "../../issuers/vouched-email.ts";
 import { findSite } from "../sites.ts";
 import { BUSY, respondNotNow, respondNotThere } from "./answers.ts";
 import type { LogoutDeps } from "./back-channel.ts";

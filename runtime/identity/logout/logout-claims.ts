@@ -8,8 +8,8 @@
  * @see OpenID Connect Back-Channel Logout 1.0 §2.4, §2.6
  */
 import type { TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
-import { CLOCK_SKEW_SECONDS, isTime } from "../issuers/assertion-times.ts";
-import { isMeantAlone, isUsableId } from "../issuers/read-unverified.ts";
+import { CLOCK_SKEW_SECONDS, isTime } from "../../issuers/assertion-times.ts";
+import { isMeantAlone, isUsableId } from "../../issuers/read-unverified.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { providerUserId, type UserId } from "../../shared/user-id.ts";
 

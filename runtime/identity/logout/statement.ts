@@ -9,8 +9,8 @@ import { issuersWith, type TrustedIssuer } from "../../features/sign-in/trusted-
 import type { LiveSettings } from "../../config/compiled.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { networkOf, type FailureLimit } from "../../shared/rate-limit.ts";
-import type { IssuerKeys } from "../issuers/issuer-keys.ts";
-import { MAX_ASSERTION_CHARACTERS, readUnverified } from "../issuers/read-unverified.ts";
+import type { IssuerKeys } from "../../issuers/issuer-keys.ts";
+import { MAX_ASSERTION_CHARACTERS, readUnverified } from "../../issuers/read-unverified.ts";
 import type { Checked, Claims } from "./logout-claims.ts";
 
 export interface StatementDeps {

@@ -12,7 +12,7 @@ import * as openid from "openid-client";
 import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
-import { hasPlainClaims } from "../issuers/compact-jws.ts";
+import { hasPlainClaims } from "../../issuers/compact-jws.ts";
 import { forGrants, type Discover } from "./idp-discovery.ts";
 import { providerError } from "./idp-errors.ts";
 import type { AuthFailureReason } from "../principal.ts";

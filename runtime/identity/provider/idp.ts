@@ -21,12 +21,12 @@ import {
   providerError,
 } from "./idp-errors.ts";
 import { asksOfflineApart, scopesFor } from "./idp-scopes.ts";
-import { hasPlainClaims } from "../issuers/compact-jws.ts";
+import { fitsNoKey, hasPlainClaims } from "../../issuers/compact-jws.ts";
 import { isForAnother } from "./idp-tokens.ts";
 import { freshSignIn } from "./auth-time.ts";
 import type { GroupsResolver } from "./groups-resolver.ts";
 import { lacksOnlyName, lacksProfile, readProfile, withOthersLeftOut, type ProfileFacts } from "./provider-claims.ts";
-import { fitsNoKey, hasSharedAlgorithm, type ProviderKeys } from "./provider-keys.ts";
+import { hasSharedAlgorithm, type ProviderKeys } from "./provider-keys.ts";
 import { parseUserId, providerUserId, type UserId } from "../../shared/user-id.ts";
 
 /** What the token endpoint gave. */

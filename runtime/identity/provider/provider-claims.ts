@@ -8,7 +8,7 @@
 import type { LeftOut } from "../../policy/facts.ts";
 import type { UserId } from "../../shared/user-id.ts";
 import type { Json } from "../../store/store.ts";
-import { vouchedEmail } from "../issuers/vouched-email.ts";
+import { vouchedEmail } from "../../issuers/vouched-email.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { isShallow } from "../../shared/json/foreign-json.ts";
 

@@ -13,6 +13,7 @@ import * as openid from "openid-client";
 
 import { BoundedCache, type Visited } from "../../shared/cache.ts";
 import { steadyClock, type Clock } from "../../shared/clock.ts";
+import { fitsNoKey } from "../../issuers/compact-jws.ts";
 import { ignore } from "../../shared/ignore.ts";
 
 /** No "none", and no shared secrets: whoever could check such a token could make it. */
@@ -132,11 +133,6 @@ export function createProviderKeys(deps: { readonly clock: Clock }): ProviderKey
 function fetchOf(configuration: openid.Configuration): (url: string, init: RequestInit) => Promise<Response> {
   const { [openid.customFetch]: own = fetch } = configuration;
   return (url, init) => (own as typeof fetch)(url, init);
-}
-
-/** What the provider signed fits no key that it publishes, as opposed to keys that could not be read. */
-export function fitsNoKey(error: unknown): boolean {
-  return error instanceof jose.errors.JWKSNoMatchingKey || error instanceof jose.errors.JWSSignatureVerificationFailed;
 }
 
 /** Anyone who can check its signature could have made it (HS256): only another algorithm at the provider helps. */

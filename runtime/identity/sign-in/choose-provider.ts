@@ -12,7 +12,7 @@ import { chooseProviderPage } from "../../pages/choose-provider.ts";
 import type { CompiledPolicy } from "../../policy/evaluate.ts";
 import { mayReachFrom } from "../../policy/reach.ts";
 import { providerNameOf } from "../../shared/user-id.ts";
-import { vouchedEmail } from "../issuers/vouched-email.ts";
+import { vouchedEmail } from "../../issuers/vouched-email.ts";
 import type { Principal } from "../principal.ts";
 
 type Providers = Pick<LiveSettings, "providers">;

@@ -15,9 +15,9 @@ import type { Log } from "../../shared/log.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
 import { refusal } from "../confirm-credential.ts";
 import { userTag } from "../identity-records.ts";
-import { asserter, workloadUser } from "../issuers/asserted.ts";
-import type { IssuerKeys } from "../issuers/issuer-keys.ts";
-import { verifyWorkload, type Workload } from "../issuers/workload-token.ts";
+import { asserter, workloadUser } from "../users/asserted.ts";
+import type { IssuerKeys } from "../../issuers/issuer-keys.ts";
+import { verifyWorkload, type Workload } from "../../issuers/workload-token.ts";
 import type { AuthResult, Principal } from "../principal.ts";
 
 /** So long a signature is not looked at again: keys that were withdrawn are good for no longer. */

@@ -1,6 +1,6 @@
 /** Whether an answer that is open would be allowed by the configuration of now, and by what is known of its user by now. */
 import { findRoute, type Snapshot } from "../../config/snapshot.ts";
-import { isStillVouchedFor } from "../../identity/issuers/asserted.ts";
+import { isStillVouchedFor } from "../../identity/users/asserted.ts";
 import type { Principal } from "../../identity/principal.ts";
 import { evaluate } from "../../policy/evaluate.ts";
 import type { ApprovalNeed, Facts } from "../../policy/facts.ts";

@@ -13,7 +13,7 @@ import { idKey } from "../../mcp/message-id.ts";
 import { calledKey, lockedKindOf, type ToolLocks } from "../../mcp/tool-locks/tool-locks.ts";
 import type { FoundItem, ListAnswer } from "../../mcp/lists/list-answer.ts";
 import type { Decision } from "../../policy/facts.ts";
-import { lockedDecision } from "../../policy/tool-lock.ts";
+import { lockedDecision } from "../../mcp/tool-locks/locked-decision.ts";
 import { digestOf } from "../../shared/canonical-json.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import type { Clock } from "../../shared/clock.ts";

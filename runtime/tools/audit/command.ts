@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 
 import { AUDIT_KEY_NAME } from "../../audit/chain/checkpoint.ts";
 import { createNoteSigner, type NoteVerifier, openNote, parseVerifierKey } from "../../audit/chain/signed-note.ts";
-import { readBoot } from "../../control/bundle/boot.ts";
+import { readBoot } from "../../bundle/boot.ts";
 import { attempting, GatewayError } from "../../shared/errors.ts";
 import { createKeys } from "../../shared/keys.ts";
 import { progressOn } from "../replay/progress.ts";

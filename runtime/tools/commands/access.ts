@@ -1,7 +1,7 @@
 /** `gateway sessions revoke` and `gateway grants revoke`. */
-import { GRANT } from "../../administration/grant.ts";
+import { GRANT } from "../../administration/kinds/grant.ts";
 import type { Kind } from "../../administration/kind.ts";
-import { SESSION } from "../../administration/session.ts";
+import { SESSION } from "../../administration/kinds/session.ts";
 import { withAdministration, type Administration } from "./administration.ts";
 import { endNamed, thingsOf, type ListOptions } from "./objects.ts";
 import { printError, printLine } from "./output.ts";

@@ -8,11 +8,11 @@ import { hostname, userInfo } from "node:os";
 
 import type { AdminAction } from "../../audit/action-record.ts";
 import type { PublishTokens } from "../../administration/publish-tokens.ts";
-import { createMintedTokens } from "../../control/admin/minted-tokens.ts";
-import { queueAction } from "../../control/audit/actions.ts";
+import { createMintedTokens } from "../../admin-listener/minted-tokens.ts";
+import { queueAction } from "../../records/actions.ts";
 import type { BootSettings } from "../../config/compiled.ts";
-import { resolveBoot } from "../../control/bundle/boot.ts";
-import { readSources } from "../../control/bundle/sources.ts";
+import { resolveBoot } from "../../bundle/boot.ts";
+import { readSources } from "../../bundle/sources.ts";
 import { formatProblem, loadSlices, type CheckedConfig } from "../../config/load.ts";
 import { lowerAscii } from "../../shared/ascii.ts";
 import { GatewayError } from "../../shared/errors.ts";

@@ -1,5 +1,5 @@
 /** `gateway store backup`: of PostgreSQL its own programs make a copy. */
-import { readBoot } from "../../control/bundle/boot.ts";
+import { readBoot } from "../../bundle/boot.ts";
 import { attempting, GatewayError } from "../../shared/errors.ts";
 import { copySqlite } from "../../store/sqlite/copy-sqlite.ts";
 import { sqlitePath } from "../../store/sqlite/sqlite-path.ts";

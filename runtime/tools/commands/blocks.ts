@@ -4,7 +4,7 @@
  */
 import { userInfo } from "node:os";
 
-import { createPublishedSlices } from "../../control/bundle/published.ts";
+import { createPublishedSlices } from "../../bundle/published.ts";
 import {
   blockTarget,
   endText,
@@ -13,7 +13,7 @@ import {
   readUntil,
   textOf,
   unblockTarget,
-} from "../../control/blocking/blocking.ts";
+} from "../../administration/blocking.ts";
 import type { BlockTarget } from "../../policy/blocks.ts";
 import { listServiceAccounts, serviceAccountUser } from "../../identity/tokens/service-accounts.ts";
 import { withAdministration, type Administration } from "./administration.ts";

@@ -11,11 +11,11 @@ import { constants } from "node:fs";
 import { access, open, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
-import { resolveBoot } from "../../control/bundle/boot.ts";
-import { buildSnapshot } from "../../control/bundle/build/build.ts";
-import { secretNeeds } from "../../control/bundle/build/secret-needs.ts";
-import { readSecrets, type SecretDeps } from "../../control/bundle/secrets.ts";
-import { readSources } from "../../control/bundle/sources.ts";
+import { resolveBoot } from "../../bundle/boot.ts";
+import { buildSnapshot } from "../../bundle/build/build.ts";
+import { secretNeeds } from "../../bundle/build/secret-needs.ts";
+import { readSecrets, type SecretDeps } from "../../bundle/secrets.ts";
+import { readSources } from "../../bundle/sources.ts";
 import { type CheckReport, formatCheck } from "../check.ts";
 import type { BootSettings } from "../../config/compiled.ts";
 import { loadByOwner } from "../../config/load-by-owner.ts";

@@ -1,5 +1,5 @@
 /** `gateway devices approve` and `gateway devices revoke`. */
-import { DEVICE } from "../../administration/device.ts";
+import { DEVICE } from "../../administration/kinds/device.ts";
 import { withAdministration } from "./administration.ts";
 import { endNamed, thingsOf, type ListOptions } from "./objects.ts";
 import { forEachNamed, printError, printLine } from "./output.ts";

@@ -2,16 +2,16 @@
  * `gateway directory …`: what a company's directory has told the gateway. It looks, and forgets a directory that the
  * configuration has no longer; otherwise the provider says what changes.
  */
-import { createDirectoryRecords } from "../../identity/directories/directories.ts";
-import { inParallel } from "../../identity/directories/members.ts";
-import { isActive } from "../../identity/directories/people.ts";
+import { createDirectoryRecords } from "../../directories/directories.ts";
+import { inParallel } from "../../directories/members.ts";
+import { isActive } from "../../directories/people.ts";
 import {
   directoryPrefixes,
   type ResourceKind,
   resourcePrefix,
   type ResourceRecord,
-} from "../../identity/directories/records.ts";
-import type { AttributeObject } from "../../identity/scim/attributes.ts";
+} from "../../directories/records.ts";
+import type { AttributeObject } from "../../directories/scim/attributes.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { isIssuerName } from "../../shared/user-id.ts";
 import { everyPage } from "../../store/page-of.ts";

@@ -1,8 +1,8 @@
 /** `gateway client …` and `gateway service-account …`: clients and machines that an administrator makes and ends. */
 import { readFile } from "node:fs/promises";
 
-import { CLIENT, type Client } from "../../administration/client.ts";
-import { SERVICE_ACCOUNT } from "../../administration/service-account.ts";
+import { CLIENT, type Client } from "../../administration/kinds/client.ts";
+import { SERVICE_ACCOUNT } from "../../administration/kinds/service-account.ts";
 import { parseClientIdDomains } from "../../features/mcp/known-clients.ts";
 import { parseDuration } from "../../settings/values.ts";
 import { attempting, GatewayError } from "../../shared/errors.ts";

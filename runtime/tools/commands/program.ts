@@ -20,21 +20,13 @@ const upstreams = () => import("./upstreams.ts");
 const keys = () => import("./keys.ts");
 
 const JSON_OUT = ["--json", "for machines"] as const;
-const USER = ["--user <id>", "only of this user: id or email"] as const;
+export const USER = ["--user <id>", "only of this user: id or email"] as const;
 const CLIENT = ["--client <id>", "only of this client"] as const;
 const ALL = ["--all", "everybody's"] as const;
 const ROUTE = ["--route <key>", "of a tool: on this route alone, owner/name"] as const;
 
-const GROUPS = [
-  ["connections", "connection", "accounts of users at the upstreams of routes"],
-  ["tool-drift", "tool-drift", "locked tools that servers list otherwise than they were reviewed"],
-  ["pending-calls", "pending-call", "tool calls that wait for an approval"],
-  ["consents", "consent", "what clients get again without asking the user"],
-  ["publish-tokens", "publish-token", "publish tokens for minutes, minted for runs"],
-] as const;
-
 /** A command on the records of a gateway, which its configuration leads to. */
-function onRecords(parent: Command, name: string, description = ""): Command {
+export function onRecords(parent: Command, name: string, description = ""): Command {
   return parent
     .command(name)
     .description(description)
@@ -42,7 +34,7 @@ function onRecords(parent: Command, name: string, description = ""): Command {
 }
 
 /** @returns the command that lists, for its options */
-function readCommands(group: Command, kind: string, exit: (code: number) => void): Command {
+export function readCommands(group: Command, kind: string, exit: Exit): Command {
   showCommand(onRecords(group, "show").option(...JSON_OUT), kind, exit);
   return onRecords(group, "list")
     .option(...JSON_OUT)
@@ -50,7 +42,7 @@ function readCommands(group: Command, kind: string, exit: (code: number) => void
 }
 
 /** Options may also stand with the command above. */
-function showCommand(command: Command, kind: string, exit: (code: number) => void): void {
+function showCommand(command: Command, kind: string, exit: Exit): void {
   command
     .description("one of them, by the ID that --json shows")
     .argument("<id>")
@@ -59,8 +51,19 @@ function showCommand(command: Command, kind: string, exit: (code: number) => voi
     );
 }
 
-/** @param exit takes the exit code of the command that ran */
-export function addAdministration(program: Command, exit: (code: number) => void): void {
+/** Takes the exit code of the command that ran. */
+type Exit = (code: number) => void;
+
+/** Commands about what a gateway stores. */
+export function addAdministration(program: Command, exit: Exit): void {
+  addBlocks(program, exit);
+  addUsers(program, exit);
+  addStore(program, exit);
+  addAccess(program, exit);
+  addMachines(program, exit);
+}
+
+function addBlocks(program: Command, exit: Exit): void {
   onRecords(
     program,
     "block",
@@ -84,7 +87,9 @@ export function addAdministration(program: Command, exit: (code: number) => void
     .option(...JSON_OUT)
     .action(async (options) => exit(await (await objects()).listObjects("block", options)));
   showCommand(blocked.command("show"), "block", exit);
+}
 
+function addUsers(program: Command, exit: Exit): void {
   onRecords(program, "records", "the last records that record_store keeps, oldest first")
     .option("--user <user>", "of this user: id or email")
     .option("--route <key>", "of this route: owner/name")
@@ -121,7 +126,9 @@ export function addAdministration(program: Command, exit: (code: number) => void
   onRecords(companies, "forget", "delete what is kept of a directory that the configuration has no longer")
     .argument("<directory>", "its name")
     .action(async (name, options) => exit(await (await directory()).forgetDirectory(name, options)));
+}
 
+function addStore(program: Command, exit: Exit): void {
   const secrets = program.command("keys").description("the shared secrets of all processes, and what is made of them");
   onRecords(secrets, "list", "which there are, since when, who has them, and what needs an old one; never the secrets")
     .option(...JSON_OUT)
@@ -139,6 +146,18 @@ export function addAdministration(program: Command, exit: (code: number) => void
     .argument("<file>", "which must not be there")
     .action(async (file, options) => exit(await (await import("./backup.ts")).backUpStore(file, options)));
 
+  const upstream = program
+    .command("upstreams")
+    .description("what was learned about the upstreams of MCP server routes");
+  onRecords(upstream, "list", "whether they want a token of their users, how that is known, and since when")
+    .option(...JSON_OUT)
+    .action(async (options) => exit(await (await upstreams()).printUpstreams(options)));
+  onRecords(upstream, "forget", "delete it: gateways find it out again")
+    .argument("<route...>", "keys of routes, owner/name")
+    .action(async (routes, options) => exit(await (await upstreams()).forgetUpstreams(routes, options)));
+}
+
+function addAccess(program: Command, exit: Exit): void {
   const sessions = program.command("sessions").description("who is signed in with a browser");
   readCommands(sessions, "session", exit).option(...USER);
   onRecords(sessions, "revoke", "sign out, on every host and process within 2 s")
@@ -170,17 +189,9 @@ export function addAdministration(program: Command, exit: (code: number) => void
     .argument("[id...]")
     .option(...USER)
     .action(async (ids, options) => exit(await (await devices()).revokeDevices(ids, options)));
+}
 
-  const upstream = program
-    .command("upstreams")
-    .description("what was learned about the upstreams of MCP server routes");
-  onRecords(upstream, "list", "whether they want a token of their users, how that is known, and since when")
-    .option(...JSON_OUT)
-    .action(async (options) => exit(await (await upstreams()).printUpstreams(options)));
-  onRecords(upstream, "forget", "delete it: gateways find it out again")
-    .argument("<route...>", "keys of routes, owner/name")
-    .action(async (routes, options) => exit(await (await upstreams()).forgetUpstreams(routes, options)));
-
+function addMachines(program: Command, exit: Exit): void {
   const client = program.command("client").description("OAuth clients: those made here, and those that registered");
   onRecords(client, "create", "print the id and the secret of a new client, once")
     .requiredOption("--name <name>", "what people are asked about")
@@ -211,18 +222,10 @@ export function addAdministration(program: Command, exit: (code: number) => void
   onRecords(account, "revoke")
     .argument("<name...>", "names or ids")
     .action(async (names, options) => exit(await (await machines()).revokeServiceAccounts(names, options)));
-  for (const [name, kind, description] of GROUPS) {
-    const group = program.command(name).description(description);
-    const list = readCommands(group, kind, exit);
-    if (kind !== "publish-token" && kind !== "tool-drift") list.option(...USER);
-    if (kind !== "publish-token" && kind !== "consent") continue;
-    const end = onRecords(group, "revoke", "end them").argument("<id...>");
-    end.action(async (ids, options) => exit(await (await objects()).revokeObjects(kind, ids, options)));
-  }
 }
 
-/** Commands about records that prove themselves. @param exit takes the exit code of the command that ran */
-export function addAuditCommands(program: Command, exit: (code: number) => void): void {
+/** Commands about records that prove themselves. */
+export function addAuditCommands(program: Command, exit: Exit): void {
   const audit = program.command("audit").description("whether the records of a gateway with `audit` are whole");
   const onFiles = (name: "verify" | "head", description: string): Command =>
     audit
@@ -255,8 +258,8 @@ export function addAuditCommands(program: Command, exit: (code: number) => void)
   ).action((files: readonly string[], options: AuditOptions) => run("head", files, options));
 }
 
-/** Commands that compare policies, before one binds. @param exit takes the exit code of the command that ran */
-export function addPolicyCommands(program: Command, exit: (code: number) => void): void {
+/** Commands that compare policies, before one binds. */
+export function addPolicyCommands(program: Command, exit: Exit): void {
   program
     .command("diff")
     .description(

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { terminalText } from "../../shared/json/foreign-text.ts";
 import { visibleText } from "../../shared/json/visible-text.ts";
 import type { BootSettings } from "../../config/compiled.ts";
-import { readBoot } from "../../control/bundle/boot.ts";
+import { readBoot } from "../../bundle/boot.ts";
 import type { RecordStoreOptions } from "../../record-store/back-end.ts";
 import { recordPlace } from "../../record-store/options.ts";
 import type { KeptRecord, RecordQuery, RecordReader } from "../../record-store/record-reader.ts";

@@ -2,13 +2,13 @@
  * `gateway rollback`: published slices as they were before, straight in the store, so that it works also when no gateway
  * runs. Running ones follow as they follow any other change. Files are not touched: they have their own history.
  */
-import { recordPublished } from "../../control/audit/record-published.ts";
-import { readBoot } from "../../control/bundle/boot.ts";
-import { createCandidateValidation } from "../../control/bundle/validation/validate-candidates.ts";
-import { createKeptStore } from "../../control/bundle/kept-store.ts";
-import type { Publication, RollbackRequest } from "../../control/bundle/publication.ts";
-import { createPublisher, type Publisher, type PublishOutcome } from "../../control/bundle/publisher.ts";
-import { createValidator } from "../../control/bundle/validation/validator.ts";
+import { recordPublished } from "../../records/record-published.ts";
+import { readBoot } from "../../bundle/boot.ts";
+import { createCandidateValidation } from "../../bundle/validation/validate-candidates.ts";
+import { createKeptStore } from "../../bundle/kept-store.ts";
+import type { Publication, RollbackRequest } from "../../bundle/publication.ts";
+import { createPublisher, type Publisher, type PublishOutcome } from "../../bundle/publisher.ts";
+import { createValidator } from "../../bundle/validation/validator.ts";
 import { formatProblem } from "../../config/load.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { createKeys } from "../../shared/keys.ts";

@@ -6,7 +6,7 @@ import { AUDIT_KEY_NAME } from "../../audit/chain/checkpoint.ts";
 import { createNoteSigner } from "../../audit/chain/signed-note.ts";
 import { storedFacts } from "../../identity/claims-record.ts";
 import { listDevices, removeDevice } from "../../identity/devices/devices.ts";
-import { draftsTag } from "../../control/drafts/draft-records.ts";
+import { draftsTag } from "../../simulation/draft-records.ts";
 import { createRecords, userTag } from "../../identity/identity-records.ts";
 import { idsOfEmail } from "../../identity/users/ids-of-email.ts";
 import { forgetRecords } from "../../record-store/forget.ts";

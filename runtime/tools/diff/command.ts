@@ -3,7 +3,7 @@ import { differenceOf, type Side } from "../../config/diff/difference.ts";
 import { differenceJson, differenceText } from "../../config/diff/report.ts";
 import { leadChanges } from "../../config/diff/setting-changes.ts";
 import { settingGaps } from "../../config/diff/settings.ts";
-import { readSources } from "../../control/bundle/sources.ts";
+import { readSources } from "../../bundle/sources.ts";
 import { type CheckedConfig, formatProblem, loadSlices, type SliceSource } from "../../config/load.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/is-record.ts";

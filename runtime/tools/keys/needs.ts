@@ -9,9 +9,9 @@ import { decodeProtectedHeader } from "jose";
 
 import type { GrantRecord } from "../../oauth/server/grant-records.ts";
 import type { ServiceAccountRecord, SessionRecord } from "../../identity/identity-records.ts";
-import { createPublishedSlices } from "../../control/bundle/published.ts";
-import { createSealing } from "../../control/bundle/secrets.ts";
-import { USE_EVERY_SECONDS } from "../../control/keys/secret-use.ts";
+import { createPublishedSlices } from "../../bundle/published.ts";
+import { createSealing } from "../../bundle/secrets.ts";
+import { USE_EVERY_SECONDS } from "../../bundle/secret-use.ts";
 import { recordFormats } from "../../record-kinds.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { createKeys, KEY_PURPOSES, sealBeginning } from "../../shared/keys.ts";

@@ -1,8 +1,8 @@
 /** Which shared secrets a configuration has, since when they are in use, and which running processes have them. */
-import { type PresenceRow, readPresence } from "../../control/bundle/presence.ts";
-import { readBoot } from "../../control/bundle/boot.ts";
-import { readSources } from "../../control/bundle/sources.ts";
-import { SECRET_TAG, type SecretUse } from "../../control/keys/secret-use.ts";
+import { type PresenceRow, readPresence } from "../../bundle/presence.ts";
+import { readBoot } from "../../bundle/boot.ts";
+import { readSources } from "../../bundle/sources.ts";
+import { SECRET_TAG, type SecretUse } from "../../bundle/secret-use.ts";
 import { AUDIT_KEY_NAME } from "../../audit/chain/checkpoint.ts";
 import { createNoteSigner } from "../../audit/chain/signed-note.ts";
 import { loadAssertionKeys } from "../../identity/tokens/assertion-keys.ts";
@@ -11,7 +11,7 @@ import { systemClock } from "../../shared/clock.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { createKeys, secretIds } from "../../shared/keys.ts";
 import { silentLog } from "../../shared/log.ts";
-import { createSealing } from "../../control/bundle/secrets.ts";
+import { createSealing } from "../../bundle/secrets.ts";
 import { findNeeds, type Need } from "./needs.ts";
 
 export interface SecretState {

@@ -16,8 +16,8 @@ import {
 import { attempting, GatewayError } from "../../shared/errors.ts";
 import { foreignText } from "../../shared/json/foreign-text.ts";
 import { listTools } from "./list-tools.ts";
-import { compareTools, union } from "../../mcp/tool-changes/tool-changes.ts";
-import { changesJson, formatChanges, hasChanges, type ServerChanges } from "../../mcp/tool-changes/words.ts";
+import { compareTools, union } from "../../mcp/tool-locks/tool-changes.ts";
+import { changesJson, formatChanges, hasChanges, type ServerChanges } from "../../mcp/tool-locks/change-words.ts";
 
 export interface ToolsOptions {
   /** Of MCP servers, as users know them. */

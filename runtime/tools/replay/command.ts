@@ -1,9 +1,9 @@
 /** `gateway replay` between the command line and the replay itself. */
 import { type CheckedConfig, formatProblem, loadSlices } from "../../config/load.ts";
-import { readSources } from "../../control/bundle/sources.ts";
-import { vaultOf } from "../../control/bundle/boot.ts";
-import { secretNeeds } from "../../control/bundle/build/secret-needs.ts";
-import { readSecrets } from "../../control/bundle/secrets.ts";
+import { readSources } from "../../bundle/sources.ts";
+import { vaultOf } from "../../bundle/boot.ts";
+import { secretNeeds } from "../../bundle/build/secret-needs.ts";
+import { readSecrets } from "../../bundle/secrets.ts";
 import { decodeRecordKey, recordKey } from "../../features/records/compile.ts";
 import { secretUses } from "../../settings/secret-spellings.ts";
 import { settingsFields } from "../../config/settings.ts";

@@ -3,8 +3,8 @@ import { createPrivateKey, createPublicKey, sign } from "node:crypto";
 
 import { createLocalJWKSet, decodeJwt, errors } from "jose";
 
-import { verifyCompactJws } from "../../../runtime/identity/issuers/compact-jws.ts";
-import { readUnverified } from "../../../runtime/identity/issuers/read-unverified.ts";
+import { verifyCompactJws } from "../../../runtime/issuers/compact-jws.ts";
+import { readUnverified } from "../../../runtime/issuers/read-unverified.ts";
 import { assertedClientId } from "../../../runtime/oauth/server/clients/client-assertion.ts";
 import { latin1, must, mustEqual, orRefused } from "../oracle.ts";
 

@@ -5,11 +5,11 @@ import {
   USER_SHAPE,
   readResource,
   type AttributeObject,
-} from "../../../runtime/identity/scim/attributes.ts";
-import { readListQuery } from "../../../runtime/identity/scim/list-query.ts";
-import { changesOf, patchResource, readOperations } from "../../../runtime/identity/scim/patch.ts";
-import { matches, parseFilter, parsePath } from "../../../runtime/identity/scim/path.ts";
-import { ScimRefusal } from "../../../runtime/identity/scim/refusal.ts";
+} from "../../../runtime/directories/scim/attributes.ts";
+import { readListQuery } from "../../../runtime/directories/scim/list-query.ts";
+import { changesOf, patchResource, readOperations } from "../../../runtime/directories/scim/patch.ts";
+import { matches, parseFilter, parsePath } from "../../../runtime/directories/scim/path.ts";
+import { ScimRefusal } from "../../../runtime/directories/scim/refusal.ts";
 import { jsonOf, must, mustEqual, orRefused, utf8 } from "../oracle.ts";
 
 const isForeseen = (error: unknown): boolean =>

@@ -1,9 +1,9 @@
 /** The screen of health: problems, processes and plots of three replicas, one of which is this one. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { keepTraffic } from "../../../runtime/control/health/keep-traffic.ts";
-import { healthKey } from "../../../runtime/control/health/tell-health.ts";
-import { createTraffic } from "../../../runtime/control/health/traffic.ts";
+import { keepTraffic } from "../../../runtime/health/keep-traffic.ts";
+import { healthKey } from "../../../runtime/health/tell-health.ts";
+import { createTraffic } from "../../../runtime/health/traffic.ts";
 import { openRecords } from "../../../runtime/record-kinds.ts";
 import { systemClock } from "../../../runtime/shared/clock.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";

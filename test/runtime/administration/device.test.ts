@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { DEVICE } from "../../../runtime/administration/device.ts";
+import { DEVICE } from "../../../runtime/administration/kinds/device.ts";
 import { createRevocations } from "../../../runtime/identity/revocations.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";
 import { createTestClock } from "../../support/clock.ts";

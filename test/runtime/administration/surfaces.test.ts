@@ -7,9 +7,9 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 import { KINDS } from "../../../runtime/administration/kinds.ts";
 import { runCli } from "../../../runtime/cli.ts";
-import { blocksScreen } from "../../../runtime/control/console/blocks/blocks-screen.ts";
-import { clientsScreen } from "../../../runtime/control/console/clients/clients.ts";
-import { peopleScreen } from "../../../runtime/control/console/people/people.ts";
+import { objectScreens } from "../../../runtime/console/objects/object-screen.ts";
+import { clientsScreen } from "../../../runtime/console/clients/clients.ts";
+import { peopleScreen } from "../../../runtime/console/people/people.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";
 import { systemClock } from "../../../runtime/shared/clock.ts";
 import { openRecords } from "../../../runtime/record-kinds.ts";
@@ -68,7 +68,7 @@ describe.each(KINDS.map((kind) => [kind.name, kind] as const))("%s", (_, kind) =
   });
 
   test("is in the console, with all that can be done", () => {
-    const screens = [blocksScreen(world.people), peopleScreen(world.people), clientsScreen(world.clients)];
+    const screens = [...objectScreens(world.people), peopleScreen(world.people), clientsScreen(world.clients)];
     const known = screens.flatMap((screen) => Object.entries(screen.actions ?? {}));
     for (const { name: action, role, isGrave } of changes)
       expect(known.find(([each]) => each === action)?.[1], action).toMatchObject({ role, isGrave });

@@ -1,7 +1,7 @@
 /** G-17: policies that are tried on live traffic change no answer, and tell what they would have changed. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { createMetrics, type Metrics } from "../../../runtime/control/admin/metrics.ts";
+import { createMetrics, type Metrics } from "../../../runtime/admin-listener/metrics.ts";
 import { NO_BLOCKS } from "../../../runtime/identity/blocks.ts";
 import { startPipeline, type Pipeline } from "../../support/pipeline.ts";
 import { sendRaw } from "../../support/raw-client.ts";

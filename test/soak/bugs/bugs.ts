@@ -126,7 +126,7 @@ export const BUGS: readonly Bug[] = [
     caughtBy: "bundles",
     changes: [
       {
-        file: "control/bundle/publisher.ts",
+        file: "bundle/publisher.ts",
         find: "...(await live(stored.generation, [...stored.slices.keys()])) }",
         replace: "replicas: 1, laggards: [], ...(stored.generation < 0 && (await live(stored.generation, []))) }",
       },
@@ -137,7 +137,7 @@ export const BUGS: readonly Bug[] = [
     caughtBy: "bundles",
     changes: [
       {
-        file: "control/bundle/publisher.ts",
+        file: "bundle/publisher.ts",
         find: "store.put(PUBLICATION_KEY, next, { ifVersion: version });",
         replace: "store.put(PUBLICATION_KEY, next, version < 0 ? { ifVersion: version } : {});",
       },

@@ -8,7 +8,7 @@
 import type { Disturbance, FaultSpan, Operation } from "../history/history.ts";
 import { groupBy, isDone, knownBy, operationsOf, type Check, type Evidence, type Violation } from "./evidence.ts";
 
-/** A process that says nothing for so long does not count as one that serves: `control/bundle/presence.ts`. */
+/** A process that says nothing for so long does not count as one that serves: `bundle/presence.ts`. */
 const SIGN_OF_LIFE_MS = 20_000;
 
 type Publish = Operation<"publish">;

@@ -6,7 +6,7 @@
 import { createLocalJWKSet, decodeJwt, errors, jwtVerify, type JSONWebKeySet, type JWTPayload } from "jose";
 
 import type { DomainPattern } from "../../../settings/domains.ts";
-import { isUsableId } from "../../../identity/issuers/read-unverified.ts";
+import { isUsableId } from "../../../issuers/read-unverified.ts";
 import { hashSecret } from "../../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
 import { networkOf, type FailureLimit } from "../../../shared/rate-limit.ts";

@@ -9,9 +9,9 @@
  * @see MCP enterprise-managed authorization, draft-ietf-oauth-identity-assertion-authz-grant
  */
 import type { TrustedIssuer } from "../../../features/sign-in/trusted-issuers.ts";
-import type { IssuerKeys } from "../../../identity/issuers/issuer-keys.ts";
-import { CLOCK_SKEW_SECONDS } from "../../../identity/issuers/assertion-times.ts";
-import { MAX_ASSERTION_CHARACTERS, readUnverified } from "../../../identity/issuers/read-unverified.ts";
+import type { IssuerKeys } from "../../../issuers/issuer-keys.ts";
+import { CLOCK_SKEW_SECONDS } from "../../../issuers/assertion-times.ts";
+import { MAX_ASSERTION_CHARACTERS, readUnverified } from "../../../issuers/read-unverified.ts";
 import { isSignedOut } from "../../../identity/logout/signed-out.ts";
 import { hashSecret, randomHandle } from "../../../shared/keys.ts";
 import { networkOf } from "../../../shared/rate-limit.ts";

@@ -12,10 +12,10 @@
 import type { TrustedIssuer } from "../../../features/sign-in/trusted-issuers.ts";
 import type { WorkloadRule } from "../../../features/sign-in/workload-rules.ts";
 import type { Exchange } from "../../../http/exchange.ts";
-import { asserter } from "../../../identity/issuers/asserted.ts";
-import type { IssuerKeys } from "../../../identity/issuers/issuer-keys.ts";
-import { readUnverified } from "../../../identity/issuers/read-unverified.ts";
-import { verifyWorkload, type Workload, type WorkloadTokenPlace } from "../../../identity/issuers/workload-token.ts";
+import { asserter } from "../../../identity/users/asserted.ts";
+import type { IssuerKeys } from "../../../issuers/issuer-keys.ts";
+import { readUnverified } from "../../../issuers/read-unverified.ts";
+import { verifyWorkload, type Workload, type WorkloadTokenPlace } from "../../../issuers/workload-token.ts";
 import type { Parameters } from "../../../shared/http/query.ts";
 import { randomHandle } from "../../../shared/keys.ts";
 import { networkOf } from "../../../shared/rate-limit.ts";

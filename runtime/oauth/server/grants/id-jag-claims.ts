@@ -7,14 +7,9 @@
  * @see draft-ietf-oauth-identity-assertion-authz-grant, MCP enterprise-managed authorization
  */
 import type { TrustedIssuer } from "../../../features/sign-in/trusted-issuers.ts";
-import {
-  type AssertionTimes,
-  CLOCK_SKEW_SECONDS,
-  isTime,
-  readTimes,
-} from "../../../identity/issuers/assertion-times.ts";
-import { isUsableId } from "../../../identity/issuers/read-unverified.ts";
-import { vouchedEmail } from "../../../identity/issuers/vouched-email.ts";
+import { type AssertionTimes, CLOCK_SKEW_SECONDS, isTime, readTimes } from "../../../issuers/assertion-times.ts";
+import { isUsableId } from "../../../issuers/read-unverified.ts";
+import { vouchedEmail } from "../../../issuers/vouched-email.ts";
 import { isRecord } from "../../../shared/is-record.ts";
 import { providerUserId, type UserId } from "../../../shared/user-id.ts";
 import { pass, refuse, type Step } from "../answer.ts";

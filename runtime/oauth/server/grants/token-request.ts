@@ -1,6 +1,6 @@
 /** What the grant types are given: an authenticated token request, and the means to answer it. */
 import type { Snapshot } from "../../../config/snapshot.ts";
-import type { IssuerKeys } from "../../../identity/issuers/issuer-keys.ts";
+import type { IssuerKeys } from "../../../issuers/issuer-keys.ts";
 import type { LeasedRefreshes } from "../../../shared/leased-refresh.ts";
 import type { FailureLimit } from "../../../shared/rate-limit.ts";
 import type { Step } from "../answer.ts";

@@ -7,7 +7,7 @@ import type { Snapshot } from "../../../config/snapshot.ts";
 import type { IssuerUse } from "../../../features/sign-in/trusted-issuers.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { respondJson } from "../../../http/respond.ts";
-import { readUnverified } from "../../../identity/issuers/read-unverified.ts";
+import { readUnverified } from "../../../issuers/read-unverified.ts";
 import { epochSeconds } from "../../../shared/clock.ts";
 import type { Parameters } from "../../../shared/http/query.ts";
 import {

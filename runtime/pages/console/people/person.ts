@@ -12,6 +12,7 @@ export interface Listed<T> {
 
 /** A table of a kind of objects (`administration/`). */
 export interface Section {
+  readonly heading: string | undefined;
   readonly table: Html;
   readonly rows: number;
   /** There are more than are shown. */
@@ -32,33 +33,23 @@ export interface PersonView {
   readonly block: string | undefined;
   /** "End everything", "Block", "Lift the block". */
   readonly actions: readonly ActionLink[];
-  readonly sessions: Section;
-  readonly grants: Section;
-  readonly connections: Section;
-  readonly devices: Section;
-  readonly approvals: Section;
+  readonly sections: readonly Section[];
   readonly decisions: { readonly rows: readonly DecisionRow[]; readonly all: string } | "failed" | undefined;
 }
 
 export function personBody(view: PersonView): Html {
   return html`${view.block !== undefined && html`<p class="refused" role="status">Blocked. ${view.block}</p>`}
-    ${card(
-      "Who this is",
-      html`${definitions(view.facts)}
-      ${view.actions.length > 0 && html`<p class="bar">${view.actions.map((each) => actionLink(each, true))}</p>`}`,
-    )}
-    <h2>Signed-in browsers</h2>
-    ${section(view.sessions)}
-    <h2>Applications with access</h2>
-    ${section(view.grants)} ${view.approvals.rows > 0 && html`<h2>Remembered approvals</h2>`} ${section(view.approvals)}
-    <h2>Accounts at upstreams</h2>
-    ${section(view.connections)}
-    <h2>Devices</h2>
-    ${section(view.devices)} ${decisionsPart(view.decisions)}`;
+  ${card(
+    "Who this is",
+    html`${definitions(view.facts)}
+    ${view.actions.length > 0 && html`<p class="bar">${view.actions.map((each) => actionLink(each, true))}</p>`}`,
+  )}
+  ${view.sections.map(section)} ${decisionsPart(view.decisions)}`;
 }
 
-function section({ table, rows, isCut }: Section): Html {
-  return html`${table} ${isCut && html`<p class="dim">There are more than these ${rows}. End some to see others.</p>`}`;
+function section({ heading, table, rows, isCut }: Section): Html {
+  return html`${heading !== undefined && html`<h2>${heading}</h2>`} ${table}
+  ${isCut && html`<p class="dim">There are more than these ${rows}. End some to see others.</p>`}`;
 }
 
 /** What a client says of itself is never taken for more. */

@@ -17,7 +17,7 @@ import { synthBundle } from "../../../../cdktf/testing.ts";
 import { loadSlices } from "../../../../runtime/config/load.ts";
 import { routeFields } from "../../../../runtime/config/route.ts";
 import { settingsFields } from "../../../../runtime/config/settings.ts";
-import { exportDraft, type ExportFormat } from "../../../../runtime/control/drafts/export-draft.ts";
+import { exportDraft, type ExportFormat } from "../../../../runtime/simulation/export-draft.ts";
 import type { Field } from "../../../../runtime/settings/field.ts";
 import { nestFields } from "../../../../runtime/settings/groups.ts";
 import { memberNames, secretUses } from "../../../../runtime/settings/secret-spellings.ts";

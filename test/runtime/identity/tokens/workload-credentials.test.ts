@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
 import type { Snapshot } from "../../../../runtime/config/snapshot.ts";
-import { createIssuerKeys, type IssuerKeys } from "../../../../runtime/identity/issuers/issuer-keys.ts";
+import { createIssuerKeys, type IssuerKeys } from "../../../../runtime/issuers/issuer-keys.ts";
 import { createWorkloadCredentials } from "../../../../runtime/identity/tokens/workload-credentials.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
 import { makeSigningKey, type SigningKey } from "../../../support/client-assertion.ts";

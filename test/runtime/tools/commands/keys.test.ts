@@ -8,9 +8,9 @@ import { pino } from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { stringify } from "yaml";
 
-import { PRESENCE_TAG, presenceKey } from "../../../../runtime/control/bundle/presence.ts";
-import { createSealing } from "../../../../runtime/control/bundle/secrets.ts";
-import { secretKey, startSecretUse, type SecretUse } from "../../../../runtime/control/keys/secret-use.ts";
+import { PRESENCE_TAG, presenceKey } from "../../../../runtime/bundle/presence.ts";
+import { createSealing } from "../../../../runtime/bundle/secrets.ts";
+import { secretKey, startSecretUse, type SecretUse } from "../../../../runtime/bundle/secret-use.ts";
 import { openRecords } from "../../../../runtime/record-kinds.ts";
 import { epochSeconds, systemClock } from "../../../../runtime/shared/clock.ts";
 import { createKeys, secretIds } from "../../../../runtime/shared/keys.ts";

@@ -8,7 +8,7 @@ import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import { formatAction } from "../../../../runtime/audit/action-record.ts";
 import { AUDIT_KEY_NAME } from "../../../../runtime/audit/chain/checkpoint.ts";
 import { createNoteSigner, parseVerifierKey } from "../../../../runtime/audit/chain/signed-note.ts";
-import { createDraftRecords } from "../../../../runtime/control/drafts/draft-records.ts";
+import { createDraftRecords } from "../../../../runtime/simulation/draft-records.ts";
 import { createRecords, emailTag, SESSIONS_TAG, userTag } from "../../../../runtime/identity/identity-records.ts";
 import { openRecords } from "../../../../runtime/record-kinds.ts";
 import { openRecordReader, openRecordStore } from "../../../../runtime/record-store/record-store.ts";

@@ -10,7 +10,7 @@ import { formatProblem, loadSlices } from "../../../../runtime/config/load.ts";
 import { terminalText } from "../../../../runtime/shared/json/foreign-text.ts";
 import { canonicalJson } from "../../../../runtime/shared/canonical-json.ts";
 import { parseTemplate } from "../../../../runtime/features/headers/template.ts";
-import { exportDraft, type ExportFormat } from "../../../../runtime/control/drafts/export-draft.ts";
+import { exportDraft, type ExportFormat } from "../../../../runtime/simulation/export-draft.ts";
 import { importConfig } from "../../../../runtime/tools/import/import.ts";
 import { convertTemplate } from "../../../../runtime/tools/import/template.ts";
 import { compilePolicy, evaluate } from "../../../../runtime/policy/evaluate.ts";

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 
 import { toolOf, type LockedTool } from "../../../../runtime/features/mcp/tool-lock-file.ts";
 import { parseExactJson } from "../../../../runtime/shared/json/exact-json.ts";
-import { compareTools, union } from "../../../../runtime/mcp/tool-changes/tool-changes.ts";
-import { changesJson, formatChanges, hasChanges } from "../../../../runtime/mcp/tool-changes/words.ts";
+import { compareTools, union } from "../../../../runtime/mcp/tool-locks/tool-changes.ts";
+import { changesJson, formatChanges, hasChanges } from "../../../../runtime/mcp/tool-locks/change-words.ts";
 import { goldenPairs } from "../../../support/golden.ts";
 
 function toolsOf(text: string): readonly LockedTool[] {

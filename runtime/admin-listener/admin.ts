@@ -1,0 +1,123 @@
+/** What one process tells of itself: readiness for orchestrators, status and metrics for operators. */
+import type { Bundle } from "../bundle/bundle.ts";
+import type { UpstreamStatus } from "../features/balancing/apply-state.ts";
+import type { Closable } from "../shared/clock.ts";
+import type { StoreCounts } from "../store/watch/store-counts.ts";
+import type { StoreHealth } from "../store/watch/store-health.ts";
+import { bundleSeries } from "./bundle-series.ts";
+import { createAdminListener, type Admin, type AdminListenerDeps, type AdminPages } from "./listener.ts";
+import type { Metrics } from "./metrics.ts";
+import { processFacts } from "./process-facts.ts";
+import { canPass, recordSeries, type RecordsState, sinkStatus } from "./records/recording.ts";
+import { storeSeries, storeStatus } from "./store/store-status.ts";
+import { upstreamSeries } from "./part-series.ts";
+import type { BundleStatus } from "../bundle/report.ts";
+
+export type { Admin } from "./listener.ts";
+
+export interface PagesDeps {
+  readonly bundle: Pick<Bundle, "current" | "status" | "subscribe" | "sealKey">;
+  readonly metrics: Metrics;
+  readonly isDraining: () => boolean;
+  /** The public listener accepts connections. */
+  readonly isListening: () => boolean;
+  readonly storeHealth: StoreHealth;
+  readonly storeCounts: StoreCounts;
+  /** What is known of upstreams; absent: nothing is shown. */
+  readonly upstreams?: () => readonly UpstreamStatus[];
+  /** When the certificates end that the listeners show. */
+  readonly certificateEnds?: (() => readonly object[]) | undefined;
+  /** What is blocked. */
+  readonly blocks?: () => readonly object[];
+  /** What rules about tools do not cover, by route. */
+  readonly toolNotes?: () => readonly object[];
+  /** What became of events; absent: nobody is told. */
+  readonly webhook?: (() => object) | undefined;
+  /** Where records go; absent: nothing is shown of it. */
+  readonly records?: RecordsState | undefined;
+}
+
+export type AdminDeps = PagesDeps & Omit<AdminListenerDeps, "pages">;
+
+export interface ProcessAdmin extends Admin {
+  readonly pages: AdminPages;
+}
+
+/** Listens. @throws GatewayError `admin.address`, `admin.listen` */
+export async function createAdmin(deps: AdminDeps): Promise<ProcessAdmin> {
+  const pages = processPages(deps);
+  // Before anything is registered: who cannot listen leaves nothing behind.
+  const listener = await createAdminListener({ ...deps, pages });
+  const stop = followBundle(deps);
+  return {
+    ...listener,
+    pages,
+    async close() {
+      stop();
+      await listener.close();
+    },
+  };
+}
+
+/** The pages alone, for a process that somebody else shows; until closed the metrics follow the bundle. */
+export function createPages(deps: PagesDeps): AdminPages & Closable {
+  const stop = followBundle(deps);
+  return { ...processPages(deps), close: async () => stop() };
+}
+
+function followBundle({ bundle, metrics, storeHealth, storeCounts, upstreams, records }: PagesDeps): () => void {
+  for (const series of storeSeries(storeHealth, storeCounts)) metrics.register(series);
+  if (records?.thread) for (const series of recordSeries(records.thread)) metrics.register(series);
+  if (upstreams) for (const series of upstreamSeries(upstreams)) metrics.register(series);
+  for (const series of bundleSeries(bundle)) metrics.register(series);
+  return bundle.subscribe((next) => metrics.keepRoutes(next.routes));
+}
+
+function processPages(deps: PagesDeps): AdminPages {
+  const { bundle, metrics, isDraining, isListening, storeHealth } = deps;
+  const about = processFacts(isDraining, storeHealth);
+
+  return {
+    async readiness() {
+      const { digest, generation, lastError, owners } = bundle.status();
+      const draining = isDraining();
+      const store = await storeHealth.look();
+      const kept = canPass(deps.records);
+      // As long as it serves those whom it has verified: a balancer that asks all replicas of a store that is away would
+      // have none left.
+      const ready = isListening() && !draining && store.serves && generation > 0 && kept;
+      // Nothing refused makes this process unready: it serves the last good configuration, and the other owners.
+      return {
+        ready,
+        digest,
+        generation,
+        draining,
+        ...storeStatus(store),
+        reload: lastError ? "failed" : "ok",
+        ...(!kept && { records: "unavailable" }),
+        ...degraded(owners),
+      };
+    },
+    async status() {
+      return {
+        ...(await about()),
+        bundle: bundle.status(),
+        // Public: secrets for this gateway are sealed to it.
+        seal_key: bundle.sealKey ?? null,
+        counters: metrics.totals(),
+        ...(deps.blocks && { blocks: deps.blocks() }),
+        ...(deps.toolNotes && { tool_notes: deps.toolNotes() }),
+        ...(deps.upstreams && { upstreams: deps.upstreams() }),
+        ...(deps.certificateEnds && { certificates: deps.certificateEnds() }),
+        ...(deps.webhook && { webhook: deps.webhook() }),
+        ...sinkStatus(deps.records),
+      };
+    },
+    metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
+  };
+}
+
+/** How many owners are not served as written, where there are any: no names, since readiness is told to everybody. */
+export function degraded(owners: BundleStatus["owners"]): { readonly owners?: BundleStatus["owners"] } {
+  return owners.kept + owners.absent > 0 ? { owners } : {};
+}

@@ -1,0 +1,263 @@
+/** What the gateway counts. Calls on the hot path add to plain numbers; names and labels appear only at a scrape. */
+import type { CompiledRoute } from "../config/compiled.ts";
+import type { Decision } from "../policy/facts.ts";
+import type { ShadowDecision } from "../policy/shadow.ts";
+import type { SignOutResult, TokenRefresh } from "../shared/clock.ts";
+import { type CountedOperation, createMcpOperations } from "./mcp-series.ts";
+import { createCounter, createSeriesRegistry, histogram, type MetricValues, type Series } from "./series.ts";
+
+/** Functions without `this`: they may be handed over singly. */
+export interface Metrics {
+  /** An answer from an upstream is complete. @param status 0 when it was cut off */
+  readonly answered: (route: CompiledRoute, status: number, durationMs: number) => void;
+  /** An upstream gave no answer, or half of one. @param failure one of few, ours */
+  readonly upstreamFailed: (route: CompiledRoute, failure: string) => void;
+  /** Answers held open right now. */
+  readonly openStreams: (count: number) => void;
+  /** A policy was asked. */
+  readonly decided: (decision: Decision) => void;
+  /** Candidates in shadow were asked. */
+  readonly shadowDecided: (decisions: readonly ShadowDecision[]) => void;
+  /** A list showed tools that differ from the lock of its route. @param drifts with kinds that are ours */
+  readonly toolsDrifted: (route: CompiledRoute, drifts: readonly { readonly kind: string }[]) => void;
+  /** A request or notification of an MCP client was answered. */
+  readonly operated: (route: CompiledRoute, operation: CountedOperation, durationMs: number) => void;
+  /** A request was refused before it had a route. @param reason one of few, ours */
+  readonly refused: (reason: string) => void;
+  /** Connections were closed before anything of an answer was sent. @param by who ended it */
+  readonly unanswered: (by: "client" | "gateway", requests: number) => void;
+  /** Somebody was signed out, or was to be. */
+  readonly signedOut: (signOut: SignOutResult) => void;
+  /** A signed identity header was made without groups. */
+  readonly groupsOmitted: (why: "too-many" | "unknown") => void;
+  /** A token endpoint was asked for fresh tokens. */
+  readonly refreshed: (refresh: TokenRefresh) => void;
+  /** Adds numbers that a part keeps by itself (cache sizes, hits); read at each scrape. */
+  readonly register: (series: Series) => void;
+  /** Forgets routes that are gone, so that their series end. */
+  readonly keepRoutes: (routes: readonly CompiledRoute[]) => void;
+  readonly totals: () => Totals;
+  readonly contentType: string;
+  /** Prometheus text form. */
+  readonly text: () => Promise<string>;
+  /** As plain data, for merging with those of other processes. */
+  readonly values: () => Promise<MetricValues>;
+}
+
+export interface Totals {
+  readonly requests: number;
+  readonly allowed: number;
+  readonly denied: number;
+  readonly refused: number;
+  readonly openStreams: number;
+}
+
+/** Index = first digit of the status. */
+const CLASSES = ["cut", "1xx", "2xx", "3xx", "4xx", "5xx"] as const;
+const BUCKETS_MS = [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000];
+
+interface RouteCounts {
+  /** By status class. */
+  readonly requests: number[];
+  readonly failures: Map<string, number>;
+  /** By kind. */
+  readonly drifts: Map<string, number>;
+}
+
+interface Durations {
+  /** Answers within each bucket alone; the last is for those above all. */
+  readonly counts: number[];
+  sumMs: number;
+}
+
+const KINDS = ["web", "mcp-server", "mcp-client"] as const;
+
+export function createMetrics(): Metrics {
+  const routes = new Map<string, RouteCounts>();
+  const durations = new Map<(typeof KINDS)[number], Durations>(
+    KINDS.map((kind) => [kind, { counts: Array.from({ length: BUCKETS_MS.length + 1 }, () => 0), sumMs: 0 }]),
+  );
+  const allowReasons = new Map<string, number>();
+  const denyReasons = new Map<string, number>();
+  // Not by name: a position in one route's policy says nothing of another route's.
+  const shadows = createCounter<"candidate" | "outcome" | "flip">({
+    name: "gateway_shadow_decisions_total",
+    help: "What candidates in shadow would have decided, by kind of candidate, outcome, and what enforcing it would change.",
+  });
+  const refusals = new Map<string, number>();
+  const unanswered = createCounter<"by">({
+    name: "gateway_requests_unanswered_total",
+    help: "Requests whose connection closed before anything of an answer was sent, by who closed it: client, gateway.",
+  });
+  const signOuts = createCounter<"kind" | "result">({
+    name: "gateway_sign_outs_total",
+    help: "Sign-outs by kind (page: by the person, back-channel, global-revocation: by an issuer) and result: ok, refused, unavailable (nothing ended, to be sent again), local (ended here; the provider could not be reached to end its session).",
+  });
+  const groupsOmitted = createCounter<"why">({
+    name: "gateway_assertion_groups_omitted_total",
+    help: "Signed identity headers made without the user's groups (`groups_omitted`), by why: too-many (more than 8 KiB), unknown (the identity provider left them out).",
+  });
+  for (const why of ["too-many", "unknown"] as const) groupsOmitted.add({ why }, 0);
+  const refreshes = createCounter<"token" | "result">({
+    name: "gateway_token_refreshes_total",
+    help: "Questions to token endpoints for fresh tokens, by whose (identity: the identity provider's, upstream: Internal Tokens) and result (unconfirmed: a user's access ended after `unconfirmed_user_limit`; outage: refusals of many users that ended no access).",
+  });
+  const operations = createMcpOperations();
+  let requests = 0;
+  let allowed = 0;
+  let denied = 0;
+  let openStreams = 0;
+
+  const registry = createSeriesRegistry();
+  for (const series of ownSeries()) registry.register(series);
+
+  return {
+    answered(route, status, durationMs) {
+      requests++;
+      bump(countsOf(route).requests, status >= 100 && status < 600 ? (status / 100) | 0 : 0);
+      const kind = route.mcp === undefined ? "web" : route.mcp.kind === "server" ? "mcp-server" : "mcp-client";
+      const timed = durations.get(kind);
+      if (!timed) return;
+      let bucket = 0;
+      while (bucket < BUCKETS_MS.length && durationMs > (BUCKETS_MS[bucket] ?? 0)) bucket++;
+      bump(timed.counts, bucket);
+      timed.sumMs += durationMs;
+    },
+    upstreamFailed: (route, failure) => increment(countsOf(route).failures, failure),
+    openStreams: (count) => void (openStreams = count),
+    decided(decision) {
+      if (decision.allowed) {
+        allowed++;
+        for (const reason of decision.allowWhyTrue) increment(allowReasons, reason);
+      } else {
+        denied++;
+        const reasons = decision.denied ? decision.denyWhyTrue : decision.allowWhyFalse;
+        for (const reason of reasons) increment(denyReasons, reason);
+      }
+    },
+    shadowDecided(decisions) {
+      for (const { candidate, outcome, flip } of decisions) shadows.add({ candidate: candidate.kind, outcome, flip });
+    },
+    toolsDrifted(route, drifts) {
+      const counts = countsOf(route);
+      for (const { kind } of drifts) increment(counts.drifts, kind);
+    },
+    operated: ({ key }, operation, durationMs) => operations.add(key, operation, durationMs),
+    refused: (reason) => increment(refusals, reason),
+    unanswered: (by, requests) => unanswered.add({ by }, requests),
+    signedOut: (signOut) => signOuts.add(signOut),
+    groupsOmitted: (why) => groupsOmitted.add({ why }),
+    refreshed: ({ of, result }) => refreshes.add({ token: of, result }),
+    register: (series) => registry.register(series),
+    keepRoutes(kept) {
+      const keys = new Set(kept.map((route) => route.key));
+      for (const key of routes.keys()) if (!keys.has(key)) routes.delete(key);
+      operations.keepRoutes(keys);
+    },
+    totals: () => ({ requests, allowed, denied, refused: sum(refusals.values()), openStreams }),
+    contentType: registry.contentType,
+    text: () => registry.text(),
+    values: () => registry.values(),
+  };
+
+  function countsOf({ key }: CompiledRoute): RouteCounts {
+    let counts = routes.get(key);
+    if (!counts) routes.set(key, (counts = { requests: CLASSES.map(() => 0), failures: new Map(), drifts: new Map() }));
+    return counts;
+  }
+
+  function* ownSeries(): Iterable<Series> {
+    yield {
+      name: "gateway_requests_total",
+      help: "Requests answered by an upstream, by route and class of status; cut: the answer was not completed.",
+      type: "counter",
+      *read() {
+        for (const [route, counts] of routes) {
+          for (const [index, value] of counts.requests.entries()) {
+            if (value > 0) yield { value, labels: { route, status: CLASSES[index] ?? "cut" } };
+          }
+        }
+      },
+    };
+    yield {
+      name: "gateway_upstream_duration_seconds",
+      help: "From sending a request to an upstream until its answer was complete, by kind of route.",
+      type: "histogram",
+      *read() {
+        for (const [kind, timed] of durations) yield* histogram(kind, timed, BUCKETS_MS);
+      },
+    };
+    yield {
+      name: "gateway_upstream_failures_total",
+      help: "Requests sent to an upstream that gave no whole answer, by route and reason; those sent again count each time.",
+      type: "counter",
+      *read() {
+        for (const [route, { failures }] of routes) {
+          for (const [reason, value] of failures) yield { value, labels: { route, reason } };
+        }
+      },
+    };
+    yield {
+      name: "gateway_decisions_total",
+      help: "Policy decisions.",
+      type: "counter",
+      read: () => [
+        { value: allowed, labels: { allow: "true" } },
+        { value: denied, labels: { allow: "false" } },
+      ],
+    };
+    yield {
+      name: "gateway_decision_reasons_total",
+      help: "Reasons of policy decisions: why allowed, or why not. A decision may have several.",
+      type: "counter",
+      *read() {
+        for (const [reason, value] of allowReasons) yield { value, labels: { allow: "true", reason } };
+        for (const [reason, value] of denyReasons) yield { value, labels: { allow: "false", reason } };
+      },
+    };
+    yield shadows.series;
+    yield {
+      name: "gateway_tool_drifts_total",
+      help: "Tools and other locked items in responses that differ from the lock of their route, by route and drift (changed, unlocked); counted in every response that shows them.",
+      type: "counter",
+      *read() {
+        for (const [route, { drifts }] of routes) {
+          for (const [drift, value] of drifts) yield { value, labels: { route, drift } };
+        }
+      },
+    };
+    yield {
+      name: "gateway_requests_refused_total",
+      help: "Requests refused before a route was looked for, by reason.",
+      type: "counter",
+      *read() {
+        for (const [reason, value] of refusals) yield { value, labels: { reason } };
+      },
+    };
+    yield unanswered.series;
+    yield signOuts.series;
+    yield groupsOmitted.series;
+    yield refreshes.series;
+    yield operations.series;
+    yield {
+      name: "gateway_open_streams",
+      help: "Answers held open: event streams and bodies of unknown end.",
+      type: "gauge",
+      read: () => [{ value: openStreams }],
+    };
+  }
+}
+
+function bump(counts: number[], index: number): void {
+  counts[index] = (counts[index] ?? 0) + 1;
+}
+
+function increment(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+}
+
+function sum(values: Iterable<number>): number {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+}

@@ -1,0 +1,76 @@
+/**
+ * One answer for each Idempotency-Key of a caller: who repeats a request because the answer was lost gets that answer, and
+ * nothing is done a second time.
+ *
+ * Promises: the same key with the same request has the same answer for 24 hours, at every process of the store; with another
+ * request it is refused, and so is a second one while the first is in progress. The store has hashes of key and request, and
+ * the answer, which has no secret. A process that dies while it does the work leaves the key for a minute: the repeated request
+ * is then done again, so what the API does must be the same when it is done twice.
+ *
+ * @see draft-ietf-httpapi-idempotency-key-header, "The Idempotency-Key HTTP Request Header Field"
+ */
+import { sha256 } from "../../shared/canonical-json.ts";
+import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import { ignore } from "../../shared/ignore.ts";
+import { hashSecret } from "../../shared/keys.ts";
+import { firstFormats } from "../../store/formats.ts";
+import type { Store } from "../../store/store.ts";
+import { json, type Answer } from "../answer.ts";
+
+interface AnswerRow {
+  /** SHA-256 of the request. */
+  readonly request: string;
+  /** Absent while it is in progress. */
+  readonly answer?: Pick<Answer, "status" | "body">;
+}
+
+export const API_ANSWER_FORMATS = firstFormats(["api-answer"]);
+
+const ANSWER_SECONDS = 24 * 3600;
+const IN_PROGRESS_SECONDS = 60;
+
+/** With or without the quotation marks of a structured field. @returns undefined: it is missing, or it is not a key */
+export function readIdempotencyKey(header: string | readonly string[] | undefined): string | undefined {
+  const text = typeof header === "string" ? header : "";
+  return /^("?)([A-Za-z0-9._~:-]{1,128})\1$/.exec(text)?.[2];
+}
+
+interface Once {
+  /** Hash of the caller's token. */
+  readonly caller: string;
+  readonly key: string;
+  /** All that the request says. */
+  readonly what: unknown;
+}
+
+/** @throws GatewayError `store.unavailable`, and what `run` throws: then the key is free again */
+export async function answerOnce(
+  { store, clock }: { readonly store: Store; readonly clock: Clock },
+  { caller, key, what }: Once,
+  run: () => Promise<Answer>,
+): Promise<Answer> {
+  const name = `api-answer:${hashSecret(JSON.stringify([caller, key]))}`;
+  const request = sha256(JSON.stringify(what));
+  const inProgress = { ifVersion: 0, expiresAt: epochSeconds(clock) + IN_PROGRESS_SECONDS };
+  if (!(await store.put(name, { request }, inProgress)).ok) {
+    const known = await store.get<AnswerRow>(name);
+    if (known && known.value.request !== request)
+      return json(422, { error: "idempotency-key", message: "this key was used for another request" });
+    const { answer } = known?.value ?? {};
+    if (answer) return { ...answer, type: "application/json" };
+    const message = "the request with this key is in progress";
+    return json(409, { error: "idempotency-key", message }, { "retry-after": "1" });
+  }
+  let answer: Answer;
+  try {
+    answer = await run();
+  } catch (error) {
+    await store.delete(name).catch(ignore);
+    throw error;
+  }
+  const { status, body } = answer;
+  const kept = { request, answer: { status, body } };
+  // What was done is done: without the store the caller still hears of it, once.
+  await store.put(name, kept, { expiresAt: epochSeconds(clock) + ANSWER_SECONDS }).catch(ignore);
+  return answer;
+}

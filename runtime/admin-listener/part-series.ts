@@ -1,0 +1,96 @@
+/** Series of parts that count for themselves: approvals, limits, tracing, the webhook, upstreams. */
+import type { Series } from "./series.ts";
+import type { Webhook } from "../webhook/webhook.ts";
+import type { UpstreamStatus } from "../features/balancing/apply-state.ts";
+
+/** @param counts how often each of them happened in this process */
+export function approvalSeries(counts: ReadonlyMap<string, number>): Series {
+  return {
+    name: "gateway_approvals_total",
+    help: "Approvals of tool calls: asked for, approved, refused, and used up by a call.",
+    type: "counter",
+    read: () => [...counts].map(([event, value]) => ({ value, labels: { event } })),
+  };
+}
+
+interface LimitCounts {
+  readonly route: string;
+  readonly limit: string;
+  readonly limited: number;
+  readonly unavailable: number;
+  readonly alone: number;
+}
+
+/** What became of requests under `rate_limits`. @param counts of this process */
+export function limitSeries(counts: () => Iterable<LimitCounts>): Series {
+  return {
+    name: "gateway_rate_limited_total",
+    help: "Requests under rate limits, by route, limit and result: limited (429), unavailable (503: the store is away), alone (let pass by this process's own count while the store is away).",
+    type: "counter",
+    *read() {
+      for (const { route, limit, limited, unavailable, alone } of counts()) {
+        yield { value: limited, labels: { route, limit, result: "limited" } };
+        yield { value: unavailable, labels: { route, limit, result: "unavailable" } };
+        yield { value: alone, labels: { route, limit, result: "alone" } };
+      }
+    },
+  };
+}
+
+/** What became of spans. @param counts of this process */
+export function traceSeries(
+  counts: () => { readonly exported: number; readonly dropped: number; readonly failed: number },
+): Series {
+  return {
+    name: "gateway_trace_spans_total",
+    help: "Spans, by result: exported, dropped because the queue was full, failed because the receiver did not take them.",
+    type: "counter",
+    read: () => Object.entries(counts()).map(([result, value]) => ({ value, labels: { result } })),
+  };
+}
+
+/** Metrics of the webhook, read from what it counts. */
+export function webhookSeries(webhook: Pick<Webhook, "counts" | "status">): readonly Series[] {
+  return [
+    {
+      name: "gateway_webhook_events_total",
+      help: "Events of the webhook by result: sent was taken by the receiver, failed is an attempt that was not, given-up was not taken within a day, dropped was over a bound.",
+      type: "counter",
+      *read() {
+        for (const { event, result, value } of webhook.counts()) yield { value, labels: { event, result } };
+      },
+    },
+    {
+      name: "gateway_webhook_waiting",
+      help: "Events that wait to be sent, as this process saw them last.",
+      type: "gauge",
+      merge: "max",
+      read: () => [{ value: webhook.status().waiting }],
+    },
+  ];
+}
+
+/** Upstreams about which something is known: those with others beside them, checks or ejection. @param upstreams of this process, now */
+export function upstreamSeries(upstreams: () => readonly UpstreamStatus[]): readonly Series[] {
+  return [
+    {
+      name: "gateway_upstream_healthy",
+      help: "1 while an upstream of a route takes requests, 0 while it failed its health checks, was left out or could not be reached.",
+      type: "gauge",
+      merge: "min",
+      *read() {
+        for (const { route, upstream, healthy } of upstreams())
+          yield { value: healthy ? 1 : 0, labels: { route, upstream } };
+      },
+    },
+    {
+      name: "gateway_upstream_ejections_total",
+      help: "How often an upstream was left out because of its answers.",
+      type: "counter",
+      *read() {
+        for (const { route, upstream, ejections } of upstreams())
+          if (ejections > 0) yield { value: ejections, labels: { route, upstream } };
+      },
+    },
+  ];
+}

@@ -1,0 +1,42 @@
+/** What readiness and status say first, of one process as of several; and its own faults, in the log and the metrics. */
+import type { StoreHealth } from "../store/watch/store-health.ts";
+import type { Closable } from "../shared/clock.ts";
+import { onFault, type Fault } from "../shared/faults/faults.ts";
+import type { Log } from "../shared/log.ts";
+import { VERSION } from "../shared/version.ts";
+import { createCounter, type Series } from "./series.ts";
+import { storeStatus } from "./store/store-status.ts";
+
+/** @returns facts of the moment, from a process that has started now; never rejects and answers within 50 ms */
+export function processFacts(isDraining: () => boolean, storeHealth: Pick<StoreHealth, "look">) {
+  const startedMs = performance.now();
+  return async () => ({
+    version: VERSION,
+    node: process.version,
+    uptime_seconds: Math.floor((performance.now() - startedMs) / 1000),
+    draining: isDraining(),
+    ...storeStatus(await storeHealth.look()),
+  });
+}
+
+export interface FaultReports extends Closable {
+  readonly series: Series;
+}
+
+/** Tells what guards caught, and what nobody caught. @param log the process has one for all that it runs */
+export function reportFaults(log: Log): FaultReports {
+  const faults = createCounter<"scope">({
+    name: "gateway_faults_total",
+    help: "Mistakes of the gateway itself, by what ended: request (that one, or its connection), task (nothing, it goes on), process (it drains and ends).",
+  });
+  // From the beginning: what appears with its first count has no increase.
+  for (const scope of ["request", "task", "process"] as const) faults.add({ scope }, 0);
+  const report = ({ scope, error: err, request, what }: Fault): void => {
+    faults.add({ scope });
+    if (scope === "request") log.error({ request, what, err }, "request failed");
+    else if (scope === "task") log.error({ task: what, err }, "a task failed, it goes on");
+    else log.error({ err }, "an error that nobody caught: the process drains and ends");
+  };
+  const stop = onFault(report);
+  return { series: faults.series, close: () => Promise.resolve(stop()) };
+}

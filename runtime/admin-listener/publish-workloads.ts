@@ -1,0 +1,67 @@
+/**
+ * Jobs at the admin listener: which of the boot file's `publish_workloads` the token of a platform fits.
+ *
+ * Untrusted input: the token. Promise: it is good for publish tokens of these owners and for nothing else here.
+ */
+import { matchesClaims } from "../features/sign-in/claim-rules.ts";
+import type { ProcessSettings } from "../features/process/compiled.ts";
+import { createSafeFetch } from "../http/fetch/safe-fetch.ts";
+import { createIssuerKeys } from "../issuers/issuer-keys.ts";
+import { readUnverified } from "../issuers/read-unverified.ts";
+import { verifyPlatformToken } from "../issuers/workload-token.ts";
+import { epochSeconds, type Clock } from "../shared/clock.ts";
+import type { Log } from "../shared/log.ts";
+
+/** Who may mint for which entry of `owners`. */
+export interface WorkloadRight {
+  readonly entry: string;
+  /** Stands in records of what it minted, in the place of a token's hash. */
+  readonly by: string;
+}
+
+export interface PublishWorkloads {
+  /** All that are written. */
+  readonly rights: readonly WorkloadRight[];
+  /** @returns [] for nobody's token */
+  find(token: string): Promise<readonly WorkloadRight[] | "unavailable">;
+}
+
+export interface PublishWorkloadDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A job's token is good for an hour at most, as tokens for minutes are. */
+const MAX_AGE_SECONDS = 3600;
+
+export function createPublishWorkloads(
+  { publishWorkloads, development }: Pick<ProcessSettings, "publishWorkloads" | "development">,
+  { clock, log }: PublishWorkloadDeps,
+): PublishWorkloads {
+  const keys = createIssuerKeys({ fetch: createSafeFetch({ development }), clock, log });
+  const known = publishWorkloads.map(({ name, entry, ...rest }) => ({
+    ...rest,
+    name: `${entry}/${name}`,
+    right: { entry, by: rest.digest },
+  }));
+  return {
+    rights: known.map(({ right }) => right),
+    async find(token) {
+      const issuer = readUnverified(token)?.issuer;
+      const found: WorkloadRight[] = [];
+      for (const workload of known) {
+        if (issuer === undefined || (await keys.issuerOf(workload)) !== issuer) continue;
+        const terms = { audiences: [workload.audience], maxAgeSeconds: MAX_AGE_SECONDS, now: epochSeconds(clock) };
+        const verified = await verifyPlatformToken(keys, [workload], token, () => terms);
+        if (!verified.ok && verified.reason === "unavailable") return "unavailable";
+        if (verified.ok && matchesClaims(workload.claims, verified.claims)) found.push(workload.right);
+        else
+          log.info(
+            { workload: workload.name, reason: verified.ok ? "other claims" : verified.detail },
+            "a workload's token is refused",
+          );
+      }
+      return found;
+    },
+  };
+}

@@ -1,0 +1,56 @@
+/** What is told of the store: readiness, `/status` and metrics. */
+import type { StoreFacts, StoreHealth, StoreState } from "../../store/watch/store-health.ts";
+import { STORE_BUCKETS_MS, type StoreCounts } from "../../store/watch/store-counts.ts";
+import { histogram, type Series } from "../series.ts";
+
+/** As readiness and status have it. */
+export interface StoreStatus {
+  readonly store: StoreState;
+  /** Whole seconds since it was "ok" last; absent while it is, and where it never was. */
+  readonly store_failing_seconds?: number;
+}
+
+export function storeStatus({ store, failingMs }: StoreFacts): StoreStatus {
+  return { store, ...(failingMs !== undefined && { store_failing_seconds: Math.floor(failingMs / 1000) }) };
+}
+
+const FROM_BEST: readonly StoreState[] = ["ok", "read-only", "down"];
+
+/** Several processes as one: the status of the one that has it worst, and for longest. */
+export function worstStoreStatus(each: readonly StoreStatus[]): StoreStatus | undefined {
+  const secondsOf = ({ store_failing_seconds: seconds = 0 }: StoreStatus): number => seconds;
+  const [worst] = each.toSorted(
+    (a, b) => FROM_BEST.indexOf(b.store) - FROM_BEST.indexOf(a.store) || secondsOf(b) - secondsOf(a),
+  );
+  return worst;
+}
+
+/** @param counts of this process */
+export function storeSeries(health: Pick<StoreHealth, "known">, counts: StoreCounts): readonly Series[] {
+  return [
+    {
+      name: "gateway_store_operations_total",
+      help: "Operations of the store by outcome: ok, refused (somebody else was first: a newer version, or a lease that another process holds and this one waits for), unavailable.",
+      type: "counter",
+      *read() {
+        for (const [operation, outcomes] of counts.operations)
+          for (const [outcome, value] of Object.entries(outcomes)) yield { value, labels: { operation, outcome } };
+      },
+    },
+    {
+      name: "gateway_store_duration_seconds",
+      help: "How long operations of the store took, those that failed too, by kind: read, write.",
+      type: "histogram",
+      *read() {
+        for (const [kind, timed] of Object.entries(counts.durations)) yield* histogram(kind, timed, STORE_BUCKETS_MS);
+      },
+    },
+    {
+      name: "gateway_store_up",
+      help: "1 while the store answers this process and takes its writes, 0 while it does not.",
+      type: "gauge",
+      merge: "min",
+      read: () => [{ value: health.known().store === "ok" ? 1 : 0 }],
+    },
+  ];
+}

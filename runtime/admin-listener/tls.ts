@@ -1,0 +1,75 @@
+/**
+ * The sockets of the admin listener: plain, or TLS with its own certificate.
+ *
+ * Client certificates are asked for and validated by the answers (listener.ts), not in the handshake: probes have none.
+ */
+import { createServer, type Server, type ServerOptions } from "node:http";
+import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
+import type { Socket } from "node:net";
+
+import type { BootSettings } from "../config/compiled.ts";
+import { type Certificates, openCertificates } from "../http/listener/certificates.ts";
+import type { Log } from "../shared/log.ts";
+import { guardSocket } from "../shared/faults/guard.ts";
+
+export interface AdminServer {
+  readonly server: Server | SecureServer;
+  /** Told of each connection that speaks HTTP, where `takeInTurn` cannot see it by itself. */
+  takeConnections(take: (socket: Socket) => void): void;
+  /** Cuts connections that are still in their handshake. */
+  cutFresh(): void;
+}
+
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+
+/** @returns undefined for plain HTTP. @throws GatewayError `http.certificate` */
+export async function openAdminCertificates(
+  tls: BootSettings["adminTls"],
+  log: Log,
+): Promise<Certificates | undefined> {
+  if (!tls) return undefined;
+  const { clientCaFile: caFile, ...files } = tls;
+  const clients = caFile === undefined ? undefined : { caFile, rejectConnection: false };
+  return openCertificates([files], { log, clients });
+}
+
+export function createAdminServer(
+  options: ServerOptions,
+  certificates: Certificates | undefined,
+  log: Log,
+): AdminServer {
+  if (!certificates) return { server: createServer(options), takeConnections() {}, cutFresh() {} };
+  const server = createSecureServer({
+    ...options,
+    ...certificates.fallback,
+    minVersion: "TLSv1.2",
+    requestCert: certificates.clients !== undefined,
+    rejectUnauthorized: false,
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+  });
+  certificates.onChange((fallback) => server.setSecureContext(fallback));
+  // node:https would answer a failed handshake as a request that cannot be read.
+  server.removeAllListeners("tlsClientError");
+  server.on("tlsClientError", (error, socket) =>
+    guardSocket(socket, () => {
+      socket.destroy();
+      log.debug({ reason: error.message, peer: socket.remoteAddress }, "TLS handshake of the admin listener failed");
+    })(),
+  );
+  const open = new Set<Socket>();
+  server.on("connection", (socket: Socket) => guardSocket(socket, begin)(socket));
+  function begin(socket: Socket): void {
+    open.add(socket);
+    socket.once(
+      "close",
+      guardSocket(socket, () => open.delete(socket)),
+    );
+  }
+  return {
+    server,
+    takeConnections: (take) => server.prependListener("secureConnection", take),
+    cutFresh() {
+      for (const socket of open) socket.destroy();
+    },
+  };
+}

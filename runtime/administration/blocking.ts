@@ -1,0 +1,144 @@
+/**
+ * Blocking and unblocking, as administrators do it by command and in the console: what is named is read strictly, found, and
+ * each change is recorded.
+ */
+import type { AdminAction } from "../audit/action-record.ts";
+import { liftBlock, putBlock, readBlocks } from "../identity/block-records.ts";
+import { emailsOf } from "../identity/users/emails-of.ts";
+import { idsOfEmail } from "../identity/users/ids-of-email.ts";
+import { listSessions } from "../identity/users/list-sessions.ts";
+import { listGrants } from "../oauth/server/list-access.ts";
+import { addressesOf, BLOCK_KINDS, type Block, type BlockTarget } from "../policy/blocks.ts";
+import { parseDuration } from "../settings/values.ts";
+import { lowerAscii } from "../shared/ascii.ts";
+import { epochSeconds, type Clock } from "../shared/clock.ts";
+import { GatewayError } from "../shared/errors.ts";
+import { isNamedByEmail } from "../shared/user-id.ts";
+import type { Store } from "../store/store.ts";
+
+export interface BlockingDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** For the audit. */
+  readonly record: (action: Omit<AdminAction, "by">) => void | Promise<void>;
+}
+
+export type NamedTarget = BlockTarget & Pick<Block, "email">;
+
+const MAX_NAME_CHARACTERS = 2048;
+const MAX_REASON_CHARACTERS = 500;
+
+/** @throws GatewayError `commands.block` */
+export function readTarget(kind: string, name: string, route: string | undefined): BlockTarget {
+  const known = BLOCK_KINDS.find((each) => each === kind);
+  if (known === undefined) throw wrong("what", `is ${JSON.stringify(kind)}, must be one of ${BLOCK_KINDS.join(", ")}`);
+  // oxlint-disable-next-line no-control-regex -- exactly these are meant
+  if (name === "" || name.length > MAX_NAME_CHARACTERS || /[\x00-\x1f\x7f]/.test(name))
+    throw wrong("name", `must be 1 to ${MAX_NAME_CHARACTERS} characters without control characters`);
+  for (const key of [route, kind === "route" ? name : undefined]) {
+    if (key !== undefined && !/^[^/]+\/./.test(key))
+      throw wrong("route", `is ${JSON.stringify(key)}, must be a route's key, "<owner>/<name>"`);
+  }
+  if (route !== undefined && kind !== "tool") throw wrong("--route", "is for tools alone");
+  return { kind: known, name, ...(route === undefined ? {} : { route }) };
+}
+
+/** @returns epoch seconds @throws GatewayError `commands.block` */
+export function readUntil(text: string, clock: Clock): number {
+  const duration = parseDuration(text);
+  const now = epochSeconds(clock);
+  // Without a zone it would be another moment on another machine.
+  const isTime = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:\d{2})$/.test(text);
+  const until = duration.ok
+    ? now + Math.floor(duration.value / 1000)
+    : isTime
+      ? Math.floor(Date.parse(text) / 1000)
+      : NaN;
+  if (until > now) return until;
+  throw wrong(
+    "--until",
+    `is ${JSON.stringify(text)}, must be in the future: a duration such as "2h", or a time such as "2026-11-20T18:00:00Z"`,
+  );
+}
+
+/** @throws GatewayError `commands.block` */
+export function readReason(reason: string): string {
+  if (reason.length <= MAX_REASON_CHARACTERS) return reason;
+  throw wrong("reason", `has ${reason.length} characters, must be at most ${MAX_REASON_CHARACTERS}`);
+}
+
+export interface NewBlock {
+  readonly reason: string;
+  readonly by: string;
+  /** Epoch seconds. */
+  readonly until: number | undefined;
+}
+
+/** @returns each that is blocked now: of a user who is named by address all who have it */
+export async function blockTarget(
+  deps: BlockingDeps,
+  target: BlockTarget,
+  { reason, by, until }: NewBlock,
+): Promise<readonly NamedTarget[]> {
+  const said = { reason, since: epochSeconds(deps.clock), by, ...(until === undefined ? {} : { until }) };
+  const { blocks } = await readBlocks(deps.store);
+  const all = await resolveUsers(deps, target);
+  for (const named of all) {
+    const before = findState(blocks, named);
+    await putBlock(deps, { ...named, ...said });
+    await deps.record({ action: "block", target: textOf(named), before, after: endText(until), reason });
+  }
+  return all;
+}
+
+/** @returns what was blocked and no longer is */
+export async function unblockTarget(deps: BlockingDeps, target: BlockTarget): Promise<readonly BlockTarget[]> {
+  // An address may be blocked as such, from when nobody was known by it, as the users that it belongs to, and as those to
+  // whom it belonged when they were blocked.
+  const { blocks } = await readBlocks(deps.store);
+  const [address] = addressesOf(target);
+  const byAddress = address === undefined ? [] : blocks.filter((each) => addressesOf(each).includes(address));
+  const named = [target, ...(await resolveUsers(deps, target)), ...byAddress];
+  const lifted: BlockTarget[] = [];
+  for (const each of new Map(named.map((one) => [one.name, one])).values()) {
+    if (!(await liftBlock(deps, each))) continue;
+    lifted.push(each);
+    await deps.record({ action: "unblock", target: textOf(each), before: findState(blocks, each), after: null });
+  }
+  return lifted;
+}
+
+/**
+ * Users are blocked by id, which they keep when their address changes, and with it by the address, which other accounts
+ * and machines may have; by address alone where nobody is known by it.
+ */
+async function resolveUsers({ store }: BlockingDeps, target: BlockTarget): Promise<readonly NamedTarget[]> {
+  if (target.kind !== "user" || !isNamedByEmail(target.name)) return [target];
+  const ids = await idsOfEmail(store, target.name);
+  if (ids.length > 0) return ids.map((id) => ({ ...target, name: id, email: target.name }));
+  // Older programs wrote no tag that finds them: whoever has access is looked at.
+  const owners = [...(await listSessions(store)), ...(await listGrants(store, {}))].map(({ userId }) => userId);
+  const wanted = lowerAscii(target.name);
+  const found = [...(await emailsOf(store, owners))].filter(([, email]) => lowerAscii(email) === wanted);
+  if (found.length === 0) return [target];
+  return found.map(([id]) => ({ ...target, name: id, email: target.name }));
+}
+
+function findState(blocks: readonly Block[], target: BlockTarget): string | null {
+  const found = blocks.find((each) => textOf(each) === textOf(target));
+  return found ? endText(found.until) : null;
+}
+
+/** "until 2026-11-20T18:00:00Z" */
+export function endText(until: number | undefined): string {
+  if (until === undefined) return "until it is lifted";
+  return `until ${new Date(until * 1000).toISOString().replace(".000Z", "Z")}`;
+}
+
+export function textOf({ kind, name, route }: BlockTarget): string {
+  return `${kind} ${JSON.stringify(name)}${route === undefined ? "" : ` on route ${JSON.stringify(route)}`}`;
+}
+
+function wrong(what: string, text: string): GatewayError {
+  return new GatewayError("commands.block", `Cannot read what to block: ${what} ${text}`);
+}

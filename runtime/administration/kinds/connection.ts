@@ -1,0 +1,84 @@
+/** Connections: accounts of users at the upstreams of routes. The console ends them, since a token is revoked by its route's client. */
+import {
+  findConnection,
+  pageConnections,
+  type Connection,
+  type ConnectionState,
+} from "../../oauth/client/list-connections.ts";
+import { badge, emptyState, type Tone } from "../../pages/console/pieces.ts";
+import { html } from "../../pages/html.ts";
+import { foreignText } from "../../shared/json/foreign-text.ts";
+import {
+  textField,
+  timeField,
+  lastColumn,
+  type KindDeps,
+  type SeenOfUser,
+  type ShownKind,
+  timeColumn,
+  emailField,
+} from "../kind.ts";
+
+const STATES: Readonly<Record<ConnectionState, readonly [Tone, string]>> = {
+  connected: ["good", "connected"],
+  expired: ["warn", "expired"],
+  ended: ["warn", "has to connect again"],
+  stale: ["quiet", "of an earlier configuration"],
+};
+
+const LAST = lastColumn<Connection>(
+  "end-connection",
+  "End",
+  ({ routeKey }) => `connection of ${foreignText(routeKey)}`,
+);
+
+export const CONNECTION: ShownKind<Connection, Pick<KindDeps, "store" | "clock">, SeenOfUser> = {
+  name: "connection",
+  plural: "connections",
+  command: "connections list",
+  doc: "Accounts of users at the upstreams of routes",
+  none: "no account is connected",
+  fields: [
+    textField("id", "ID of the connection", ({ id }) => id),
+    textField("user", "User ID", ({ userId }) => userId),
+    emailField(({ userId }) => userId),
+    textField("route", "Key of the route", ({ routeKey }) => routeKey),
+    textField("server", "Host of the authorization server", ({ server }) => server),
+    textField(
+      "state",
+      "Whether there is a token that can be used; after `ended` the user has to connect again",
+      ({ state }) => state,
+      ["connected", "expired", "ended"],
+    ),
+    textField("scopes", "Scopes of the token, separated by blanks", (of) => of.scopes.join(" ")),
+    timeField("obtained", "Time of the server's last answer", ({ obtainedAt }) => obtainedAt),
+    timeField("ends", "End of the token, where the server named one", (of) => of.expiresAt),
+  ],
+  filters: ["user"],
+  table: {
+    id: "connections",
+    caption: () => "Connections, each to the upstream of one route",
+    columns: [
+      {
+        name: "Route",
+        isHead: true,
+        cell: ({ routeKey }, { routeHref }) => html`<a href="${routeHref(routeKey)}">${foreignText(routeKey)}</a>`,
+      },
+      { name: "Authorization server", cell: ({ server }) => foreignText(server) },
+      { name: "State", kind: "short", cell: ({ state }) => badge(...STATES[state]) },
+      { name: "Scopes", cell: ({ scopes }) => foreignText(scopes.join(" ")) },
+      timeColumn("Last answer", ({ obtainedAt }) => obtainedAt),
+      // Nobody uses what belongs to an earlier configuration, and nothing finds it again.
+      { ...LAST, cell: (connection, seen) => connection.state !== "stale" && LAST.cell(connection, seen) },
+    ],
+    empty: emptyState("Nothing is connected", "An account appears here once this person has connected it to a server."),
+  },
+  ofUser: { heading: "Accounts at upstreams", order: 4 },
+  idOf: ({ id }) => id,
+  userOf: ({ userId }) => userId,
+  ownerOf: () => undefined,
+  isPlace: (after) => after.startsWith("vault:"),
+  page: (deps, { filters, ...page }) => pageConnections(deps, filters.get("user"), page),
+  find: (deps, id) => findConnection(deps, id),
+  actions: [],
+};

@@ -1,0 +1,58 @@
+/** Remembered consents: what clients get again without asking the user. */
+import { findConsent, pageConsents, withdrawConsent, type LivingConsent } from "../../oauth/server/list-access.ts";
+import { html } from "../../pages/html.ts";
+import { digestOf } from "../../shared/canonical-json.ts";
+import { foreignText } from "../../shared/json/foreign-text.ts";
+import { textField, timeField, lastColumn, type KindDeps, type ShownKind, timeColumn, emailField } from "../kind.ts";
+import { ending } from "../ending.ts";
+
+export const CONSENT: ShownKind<LivingConsent, Pick<KindDeps, "store">> = {
+  name: "consent",
+  plural: "consents",
+  command: "consents list",
+  doc: "Remembered consents, by which clients get access again without asking the user",
+  none: "no consent is remembered",
+  fields: [
+    textField("id", "ID of the consent", ({ key }) => key),
+    textField("client", "Name of the client, as the client calls itself", (of) => of.clientName),
+    textField("client_id", "ID of the client", ({ clientId }) => clientId),
+    textField("user", "User ID", ({ userId }) => userId),
+    emailField(({ userId }) => userId),
+    textField("server", "Address of the MCP server, or of the host", ({ audience }) => audience),
+    timeField("given", "Time of the consent", ({ grantedAt }) => grantedAt),
+    timeField("ends", "End of the consent", ({ expiresAt }) => expiresAt),
+  ],
+  filters: ["user"],
+  table: {
+    id: "approvals",
+    caption: () => "What clients get again without asking",
+    columns: [
+      { name: "Client", isHead: true, cell: ({ clientName }) => foreignText(clientName) },
+      {
+        name: "Server",
+        kind: "wide",
+        cell: ({ audience }) => html`<span class="address">${foreignText(audience)}</span>`,
+      },
+      timeColumn("Given", ({ grantedAt }) => grantedAt),
+      timeColumn("Ends", ({ expiresAt }) => expiresAt),
+      lastColumn("end-approval", "Withdraw", ({ clientName }) => `approval of ${foreignText(clientName)}`),
+    ],
+    empty: html``,
+  },
+  ofUser: { heading: "Remembered approvals", order: 3, isLeftOutEmpty: true },
+  idOf: ({ key }) => key,
+  userOf: ({ userId }) => userId,
+  ownerOf: () => undefined,
+  isPlace: (after) => after.startsWith("consent:"),
+  page: ({ store }, { filters, ...page }) => pageConsents(store, filters.get("user"), page),
+  find: ({ store }, key) => findConsent(store, key),
+  actions: [
+    ending("end-approval", {
+      title: "Withdraw the remembered approval",
+      effect: "The client has to ask the person the next time. What it was granted already goes on.",
+      target: ({ key, userId }) => `approval ${key} of ${userId}`,
+      before: (_, { userId: _user, ...consent }) => digestOf(consent),
+      end: ({ store }, { key, userId }) => withdrawConsent(store, userId, key),
+    }),
+  ],
+};

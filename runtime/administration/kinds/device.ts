@@ -1,0 +1,142 @@
+/** Devices that users have registered, for policies that require one. */
+import {
+  findDevice,
+  pageDevices,
+  removeDevice,
+  setApproval,
+  type LivingDevice,
+} from "../../identity/devices/devices.ts";
+import { badge, emptyState } from "../../pages/console/pieces.ts";
+import { html } from "../../pages/html.ts";
+import { digestOf } from "../../shared/canonical-json.ts";
+import { foreignText } from "../../shared/json/foreign-text.ts";
+import {
+  textField,
+  timeField,
+  LAST_COLUMN,
+  type Action,
+  type KindDeps,
+  type ShownKind,
+  timeColumn,
+  emailField,
+} from "../kind.ts";
+import { ending } from "../ending.ts";
+
+type Deps = Pick<KindDeps, "store" | "clock" | "revocations">;
+
+const targetOf = ({ device }: LivingDevice): string => `device ${device.id} of ${device.userId}`;
+
+export const DEVICE: ShownKind<LivingDevice, Deps> = {
+  name: "device",
+  plural: "devices",
+  command: "devices list",
+  doc: "Devices that users have registered",
+  none: "no device is registered",
+  fields: [
+    textField("id", "ID of the device, for policies", ({ device }) => device.id),
+    textField("user", "User ID", ({ device }) => device.userId),
+    emailField(({ device }) => device.userId),
+    textField("name", "Name, as the user calls it", ({ device }) => device.name),
+    textField("type", "Whether its key is in the device itself", ({ device }) => device.type, ["any", "enclave_only"]),
+    textField(
+      "synced",
+      "Whether its key may be on other devices of the same account",
+      ({ device }) => (device.isSynced ? "yes" : "no"),
+      ["yes", "no"],
+    ),
+    textField("approved", "Time of an administrator's approval, or `no`", ({ device }) => device.approvedAt ?? "no"),
+    textField("host", "Host name that its key is bound to", ({ device }) => device.rpId),
+    timeField("registered", "Time of the registration", ({ device }) => device.createdAt),
+    timeField("used", "Time of the last use", ({ device }) => device.usedAt),
+    timeField("ends", "End unless the user uses it", ({ expiresAt }) => expiresAt),
+  ],
+  filters: ["user"],
+  inTable: (a, b) => a.device.createdAt - b.device.createdAt,
+  table: {
+    id: "devices",
+    caption: () => "Registered devices",
+    columns: [
+      {
+        name: "Device",
+        isHead: true,
+        cell: ({ device }) => html`${foreignText(device.name)}<br /><code>${device.id}</code>`,
+      },
+      {
+        name: "Type",
+        kind: "short",
+        cell: ({ device: { type, isSynced } }) =>
+          type === "enclave_only" ? (isSynced ? "built in, synced" : "built in") : "security key or other",
+      },
+      {
+        name: "Approved",
+        kind: "short",
+        cell: ({ device }) =>
+          device.approvedAt === undefined ? badge("quiet", "no") : badge("good", "by an administrator"),
+      },
+      timeColumn("Last used", ({ device }) => device.usedAt),
+      {
+        ...LAST_COLUMN,
+        cell(living, { link }) {
+          const { name, approvedAt } = living.device;
+          const of = `device ${foreignText(name)}`;
+          const [action, text] =
+            approvedAt === undefined ? ["approve-device", "Approve"] : ["withdraw-device", "Withdraw approval"];
+          const approval = link(action, living, text, of);
+          return approval && html`${approval} ${link("end-device", living, "End", of)}`;
+        },
+      },
+    ],
+    empty: emptyState("No device is registered", "Devices appear here once this person has registered them."),
+  },
+  ofUser: { heading: "Devices", order: 5 },
+  idOf: ({ device }) => device.id,
+  userOf: ({ device }) => device.userId,
+  ownerOf: () => undefined,
+  isPlace: (after) => after.startsWith("device:"),
+  page: (deps, { filters, ...page }) => pageDevices(deps, page, filters.get("user")),
+  find: findDevice,
+  actions: [
+    ending("end-device", {
+      title: "End the device",
+      effect:
+        "What it has proven counts no more, in every process within 2 seconds. The person may register it again, without an administrator's approval.",
+      target: targetOf,
+      before: (_, { device }) => digestOf(device),
+      end: removeDevice,
+    }),
+    approval(true, {
+      name: "approve-device",
+      path: "approve",
+      title: "Approve the device",
+      effect: "Rules that ask for an approved device hold of it.",
+    }),
+    approval(false, {
+      name: "withdraw-device",
+      path: "withdraw-approval",
+      title: "Withdraw the device's approval",
+      effect: "Rules that ask for an approved device no longer hold of it, in every process within 2 seconds.",
+    }),
+  ],
+};
+
+function approval(
+  isApproved: boolean,
+  of: Pick<Action<LivingDevice, Deps>, "name" | "path" | "title" | "effect">,
+): Action<LivingDevice, Deps> {
+  return {
+    ...of,
+    role: "operator",
+    isGrave: true,
+    target: targetOf,
+    async run(deps, living, { record }) {
+      if (!(await setApproval(deps, living, isApproved))) return undefined;
+      await record({
+        action: isApproved ? "approve-device" : "withdraw-device-approval",
+        target: targetOf(living),
+        before: isApproved ? "not approved" : "approved",
+        after: isApproved ? "approved" : "not approved",
+      });
+      return `Device ${foreignText(living.device.name)} is ${isApproved ? "approved" : "no longer approved"}.`;
+    },
+  };
+}

@@ -1,0 +1,88 @@
+/** Grants: what users let OAuth clients do. */
+import { findGrant } from "../../oauth/server/grant-records.ts";
+import { endAccess, findLivingGrant, pageGrants, type LivingGrant } from "../../oauth/server/list-access.ts";
+import { clientName } from "../../pages/console/people/person.ts";
+import { emptyState } from "../../pages/console/pieces.ts";
+import { html } from "../../pages/html.ts";
+import { digestOf } from "../../shared/canonical-json.ts";
+import { foreignText } from "../../shared/json/foreign-text.ts";
+import {
+  textField,
+  timeField,
+  lastColumn,
+  type KindDeps,
+  type SeenOfUser,
+  type ShownKind,
+  timeColumn,
+  emailField,
+} from "../kind.ts";
+import { ending } from "../ending.ts";
+
+export const GRANT: ShownKind<LivingGrant, Pick<KindDeps, "store" | "revocations" | "log">, SeenOfUser> = {
+  name: "grant",
+  plural: "grants",
+  command: "grants list",
+  doc: "Access of OAuth clients that users have granted",
+  none: "no client has access",
+  fields: [
+    textField("id", "ID of the grant; it opens nothing", ({ id }) => id),
+    textField("client", "Name of the client, as the client calls itself", (of) => of.clientName),
+    textField("client_id", "ID of the client", ({ clientId }) => clientId),
+    textField("user", "User ID", ({ userId }) => userId),
+    emailField(({ userId }) => userId),
+    textField("server", "Address of the MCP server, or of the host", ({ audience }) => audience),
+    textField(
+      "issuer",
+      "Issuer whose assertion allowed it, instead of the user's consent",
+      ({ assertedBy }) => assertedBy?.name,
+    ),
+    timeField("began", "Time of the consent", ({ createdAt }) => createdAt),
+    timeField("ends", "End unless the client uses it", ({ expiresAt }) => expiresAt),
+    timeField("ends_for_good", "End that no use puts off", ({ endsAt }) => endsAt),
+  ],
+  filters: ["user", "client_id"],
+  table: {
+    id: "grants",
+    caption: () =>
+      "Grants, each of one client for one server or host. Names that nobody vouches for are the clients' own words",
+    columns: [
+      {
+        name: "Client",
+        isHead: true,
+        cell: (grant, { clientHref, vouchedBy }) =>
+          clientName(foreignText(grant.clientName), clientHref(grant.clientId), vouchedBy(grant.clientId)),
+      },
+      {
+        name: "Server",
+        kind: "wide",
+        cell: ({ audience }) => html`<span class="address">${foreignText(audience)}</span>`,
+      },
+      { name: "Scopes", cell: ({ scope }) => foreignText(scope) },
+      timeColumn("Began", ({ createdAt }) => createdAt),
+      timeColumn("Ends unless used", ({ expiresAt }) => expiresAt),
+      lastColumn("end-grant", "End", (grant) => `access of ${foreignText(grant.clientName)}`),
+    ],
+    empty: emptyState(
+      "No application acts for this person",
+      "A grant appears here once a client has been allowed to act.",
+    ),
+  },
+  ofUser: { heading: "Applications with access", order: 2 },
+  idOf: ({ id }) => id,
+  userOf: ({ userId }) => userId,
+  ownerOf: () => undefined,
+  isPlace: (after) => after.startsWith("grant:"),
+  page: ({ store }, { filters, ...page }) =>
+    pageGrants(store, { userId: filters.get("user"), clientId: filters.get("client_id") }, page),
+  find: ({ store }, id) => findLivingGrant(store, id),
+  actions: [
+    ending("end-grant", {
+      title: "End the client's access",
+      effect:
+        "The client's tokens stop working in every process within 2 seconds, and the approval behind them is forgotten: it has to ask the person again.",
+      target: ({ id, userId }) => `grant ${id} of ${userId}`,
+      before: async ({ store }, { id }) => digestOf((await findGrant(store, id))?.value ?? {}),
+      end: (deps, { id, userId }) => endAccess(deps, id, "revoked by an administrator", userId),
+    }),
+  ],
+};

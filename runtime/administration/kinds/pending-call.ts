@@ -1,0 +1,70 @@
+/** Tool calls that wait for an approval. They are decided on their own pages, by users whom the policy names. */
+import { findWaitingCall, pageWaitingCalls, type WaitingCall } from "../../approvals/waiting.ts";
+import { badge, emptyState } from "../../pages/console/pieces.ts";
+import { html } from "../../pages/html.ts";
+import { foreignText } from "../../shared/json/foreign-text.ts";
+import { textField, timeField, type KindDeps, type ShownKind, timeColumn, ownerOfRoute } from "../kind.ts";
+
+/** What the list of the console also knows. */
+interface SeenByApprover {
+  readonly callHref: (id: string) => string;
+  readonly mayDecide: (call: WaitingCall) => boolean;
+}
+
+export const PENDING_CALL: ShownKind<WaitingCall, Pick<KindDeps, "store">, SeenByApprover> = {
+  name: "pending-call",
+  plural: "pending-calls",
+  command: "pending-calls list",
+  doc: "Tool calls that wait for an approval, also of callers whose access has ended since",
+  none: "no call waits for an approval",
+  fields: [
+    textField("id", "ID of the approval", ({ id }) => id),
+    textField("tool", "Name of the tool", ({ value }) => value.tool),
+    textField("route", "Key of the route", ({ value }) => value.routeKey),
+    textField("server", "Address of the MCP server", ({ value }) => value.server),
+    textField("user", "User ID of the caller", ({ value }) => value.userId),
+    textField("email", "Email address of the caller", ({ value }) => value.userEmail),
+    textField("client", "Name of the client", ({ value }) => value.clientName),
+    textField("client_id", "ID of the client", ({ value }) => value.clientId),
+    textField("approvers", "Groups of those who can approve it: one of each list in parentheses", ({ value }) =>
+      value.approvers.map((groups) => `(${groups.join(" or ")})`).join(" and "),
+    ),
+    timeField("asked", "Time of the call", ({ value }) => value.askedAt),
+    timeField("ends", "End of the wait", ({ expiresAt }) => expiresAt),
+  ],
+  filters: ["user"],
+  table: {
+    id: "waiting",
+    caption: (rows, isCut) => `Calls that wait, the one that ends first at the top (${rows}${isCut ? " of more" : ""})`,
+    columns: [
+      {
+        name: "Tool",
+        isHead: true,
+        cell: ({ id, value }, { callHref }) =>
+          html`<a href="${callHref(id)}"
+            ><code><bdi>${foreignText(value.tool)}</bdi></code></a
+          >`,
+      },
+      { name: "Route", cell: ({ value }) => html`<bdi>${foreignText(value.routeKey)}</bdi>` },
+      { name: "Asked by", cell: ({ value }) => html`<bdi>${foreignText(value.userName)}</bdi>` },
+      { name: "Client", cell: ({ value }) => html`<bdi>${foreignText(value.clientName)}</bdi>` },
+      timeColumn("Asked", ({ value }) => value.askedAt),
+      timeColumn("Ends", ({ expiresAt }) => expiresAt),
+      {
+        name: "You",
+        cell: (call, { mayDecide }) => (mayDecide(call) ? badge("warn", "may decide") : badge("quiet", "may look")),
+      },
+    ],
+    empty: emptyState(
+      "No call waits for an approval",
+      "Calls wait here when an approve rule of a route's policy asks for them.",
+    ),
+  },
+  idOf: ({ id }) => id,
+  userOf: ({ value }) => value.userId,
+  ownerOf: ({ value: { routeKey } }) => ownerOfRoute(routeKey),
+  isPlace: (after) => after.startsWith("approval:"),
+  page: ({ store }, { filters, ...page }) => pageWaitingCalls(store, filters.get("user"), page),
+  find: ({ store }, id) => findWaitingCall(store, id),
+  actions: [],
+};

@@ -1,0 +1,48 @@
+/** Publish tokens for minutes, each minted for a run that publishes. */
+import { consoleTime, emptyState } from "../../pages/console/pieces.ts";
+import { html } from "../../pages/html.ts";
+import { foreignText } from "../../shared/json/foreign-text.ts";
+import { textField, timeField, lastColumn, type KindDeps, type ShownKind } from "../kind.ts";
+import type { PublishToken } from "../publish-tokens.ts";
+import { ending } from "../ending.ts";
+
+export const PUBLISH_TOKEN: ShownKind<PublishToken, Pick<KindDeps, "publishTokens">> = {
+  name: "publish-token",
+  plural: "publish-tokens",
+  command: "publish-tokens list",
+  doc: "Publish tokens for minutes, each minted for a run that publishes",
+  none: "no run has a publish token",
+  fields: [
+    textField("id", "ID of the token; it opens nothing", ({ id }) => id),
+    textField("owner", "The owner that it publishes for", ({ owner }) => owner),
+    timeField("ends", "End unless the run renews it", ({ expiresAt }) => expiresAt),
+  ],
+  filters: [],
+  table: {
+    id: "tokens",
+    caption: () => "Publish tokens for minutes, each minted for a run that publishes",
+    columns: [
+      { name: "Id", isHead: true, cell: ({ id }) => html`<code>${id}</code>` },
+      { name: "Good for owner", cell: ({ owner }) => foreignText(owner) },
+      { name: "Ends unless renewed", kind: "short", cell: ({ expiresAt }) => consoleTime(expiresAt * 1000) },
+      lastColumn("end-token", "End", ({ id }) => `publish token ${id}`),
+    ],
+    empty: emptyState("No run has a token", "A token appears here while the run that it was minted for goes on."),
+  },
+  idOf: ({ id }) => id,
+  userOf: () => undefined,
+  ownerOf: () => undefined,
+  isPlace: (after) => after.startsWith("publish-token:"),
+  page: ({ publishTokens }, { after, limit }) => publishTokens.page({ after, limit }),
+  find: ({ publishTokens }, id) => publishTokens.get(id),
+  actions: [
+    ending("end-token", {
+      title: "End the publish token",
+      effect: "The run that has it can publish nothing more.",
+      target: ({ id, owner }) => `publish token ${id} of ${owner}`,
+      details: ({ owner }) => `good for owner ${owner}`,
+      before: () => "good",
+      end: ({ publishTokens }, { id }) => publishTokens.end(id, () => true),
+    }),
+  ],
+};

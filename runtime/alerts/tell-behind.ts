@@ -1,0 +1,61 @@
+/** Tells of processes that show signs of life and have not taken up what was published a minute ago. */
+import type { Notify } from "../audit/events.ts";
+import { errorText } from "../shared/errors.ts";
+import type { Log } from "../shared/log.ts";
+import { type Closable, type Clock, epochSeconds } from "../shared/clock.ts";
+import type { Store } from "../store/store.ts";
+import { livenessOf } from "../bundle/liveness.ts";
+import { readPresence } from "../bundle/presence.ts";
+import { readPublication } from "../bundle/published.ts";
+import { task } from "../shared/faults/guard.ts";
+
+export interface TellBehindDeps {
+  readonly store: Store;
+  readonly notify: Notify;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A process looks at the store every few seconds, and validates what it finds for some more. */
+const GRACE_SECONDS = 60;
+const LOOK_EVERY_MS = 30_000;
+const MAX_REASON = 1000;
+
+/** Every process looks for all of them: one that hangs does not tell of itself. */
+export function startTellingBehind(deps: TellBehindDeps): Closable {
+  let looking = Promise.resolve();
+  const timer = setInterval(
+    task("the look at processes that lag", () => (looking = look())),
+    LOOK_EVERY_MS,
+  );
+  timer.unref();
+  return {
+    async close() {
+      clearInterval(timer);
+      await looking;
+    },
+  };
+
+  async function look(): Promise<void> {
+    try {
+      await tellBehind(deps);
+    } catch (error) {
+      // The store says so itself.
+      deps.log.debug({ reason: errorText(error) }, "replicas are not looked at");
+    }
+  }
+}
+
+/** One look. @throws GatewayError `store.unavailable` */
+export async function tellBehind({ store, notify, clock }: Omit<TellBehindDeps, "log">): Promise<void> {
+  const { publication } = await readPublication(store);
+  const { generation, owners } = publication;
+  const changedAt = Math.max(0, ...owners.flatMap(({ versions }) => versions.at(-1)?.at ?? 0));
+  if (generation === 0 || epochSeconds(clock) - changedAt < GRACE_SECONDS) return;
+  const rows = await readPresence(store);
+  // What an owner published and is refused is told by who refuses it.
+  for (const { id, reason } of livenessOf(rows, generation, []).laggards) {
+    const data = { replica: id, generation, reason: reason.slice(0, MAX_REASON) };
+    notify({ type: "replica.behind", subject: JSON.stringify([id, generation]), data });
+  }
+}

@@ -1,0 +1,46 @@
+/** Tells of certificates that the listeners show and that end soon: when they should have been renewed, and when they have ended. */
+import { X509Certificate } from "node:crypto";
+
+import type { Notify } from "../audit/events.ts";
+import { namesOf } from "../features/listener/certificate.ts";
+import { certificateTime } from "../features/listener/certificate-end.ts";
+import type { HostCertificate } from "../features/listener/compiled.ts";
+import type { Certificates } from "../http/listener/certificates.ts";
+import type { Closable, Clock } from "../shared/clock.ts";
+import { task } from "../shared/faults/guard.ts";
+
+export interface ShownCertificates {
+  readonly public: Pick<Certificates, "leaves"> | undefined;
+  readonly admin: Pick<Certificates, "leaves"> | undefined;
+  /** Of owners. */
+  readonly hosts: () => readonly HostCertificate[];
+}
+
+const LOOK_EVERY_MS = 3_600_000;
+const MAX_NAMES = 10;
+
+export function startTellingEnding(shown: ShownCertificates, notify: Notify, clock: Clock): Closable {
+  const look = (): void => tellEnding(shown, notify, clock);
+  const timer = setInterval(task("the look at certificates that end", look), LOOK_EVERY_MS);
+  timer.unref();
+  look();
+  return { close: async () => clearInterval(timer) };
+}
+
+/** One look. */
+export function tellEnding(shown: ShownCertificates, notify: Notify, clock: Clock): void {
+  const tell = (leaf: X509Certificate, of: Readonly<Record<string, string>>): void => {
+    const time = certificateTime(leaf, clock.now());
+    if (time !== "ending" && time !== "ended") return;
+    const names = namesOf(leaf).slice(0, MAX_NAMES);
+    const ends = new Date(leaf.validTo).toISOString();
+    const subject = JSON.stringify([leaf.fingerprint256, time, of]);
+    notify({ type: "certificate.ending", subject, data: { ...of, names, ends, ended: time === "ended" } });
+  };
+  for (const leaf of shown.public?.leaves() ?? []) tell(leaf, { listener: "public" });
+  for (const leaf of shown.admin?.leaves() ?? []) tell(leaf, { listener: "admin" });
+  for (const { host, owner, certificate } of shown.hosts()) {
+    // It was read when it came into force.
+    tell(new X509Certificate(certificate), { listener: "public", host, owner });
+  }
+}

@@ -1,0 +1,32 @@
+/** Tells that what is written now is not what is in force. */
+import type { Notify } from "../audit/events.ts";
+import type { Closable } from "../shared/clock.ts";
+import type { Bundle } from "../bundle/bundle.ts";
+
+/** What somebody needs to see why; the rest is in `/status`. */
+const MAX_PROBLEMS = 5;
+const MAX_LENGTH = 400;
+
+export function startTellingRefused(bundle: Pick<Bundle, "status" | "onReport">, notify: Notify): Closable {
+  /** Told once while it stays the same, however often it is looked at. */
+  let last = "";
+  const stop = bundle.onReport(look);
+  look();
+  return { close: async () => stop() };
+
+  function look(): void {
+    const { lastError, published, degraded } = bundle.status();
+    // Of files only what is wrong says that it is the same again.
+    const subject = lastError ? JSON.stringify([published?.generation ?? 0, lastError.problems]) : "";
+    if (subject === last) return;
+    last = subject;
+    if (!lastError) return;
+    const { partial = false } = lastError;
+    const isWarning = (line: string): number => Number(line.includes(": warning: "));
+    const problems = lastError.problems.toSorted((a, b) => isWarning(a) - isWarning(b));
+    const shown = problems.slice(0, MAX_PROBLEMS).map((problem) => problem.slice(0, MAX_LENGTH));
+    const owners = degraded.slice(0, MAX_PROBLEMS).map(({ owner }) => owner);
+    const data = { partial, problems: shown, more: problems.length - shown.length, owners };
+    notify({ type: "configuration.refused", subject, data });
+  }
+}

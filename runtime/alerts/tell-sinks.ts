@@ -1,0 +1,33 @@
+/** Tells of record sinks that have been away for a minute, and of records that are lost to one. */
+import type { Notify } from "../audit/events.ts";
+import type { RecordsOfThread } from "../audit/record-writer.ts";
+import type { Closable, Clock } from "../shared/clock.ts";
+import { task } from "../shared/faults/guard.ts";
+
+const LOOK_EVERY_MS = 10_000;
+const AWAY_MS = 60_000;
+
+export function startTellingSinks(thread: Pick<RecordsOfThread, "status">, notify: Notify, clock: Clock): Closable {
+  const timer = setInterval(task("the look at record sinks", tellSinks(thread, notify, clock)), LOOK_EVERY_MS);
+  timer.unref();
+  return { close: async () => clearInterval(timer) };
+}
+
+/** @returns one look */
+export function tellSinks(thread: Pick<RecordsOfThread, "status">, notify: Notify, clock: Clock): () => void {
+  const awaySince = new Map<string, number>();
+  const told = new Map<string, number>();
+  return () => {
+    const now = clock.now();
+    for (const { name: sink, kind, isAway, waiting, lost } of thread.status()) {
+      if (kind === "record_store") continue;
+      if (!isAway) awaySince.delete(sink);
+      else if (!awaySince.has(sink)) awaySince.set(sink, now);
+      // The same in all processes: one of them tells.
+      if (now - (awaySince.get(sink) ?? now) >= AWAY_MS)
+        notify({ type: "records.away", subject: sink, data: { sink, waiting } });
+      if (lost > (told.get(sink) ?? 0)) notify({ type: "records.lost", subject: sink, data: { sink, lost } });
+      told.set(sink, lost);
+    }
+  };
+}

@@ -1,0 +1,90 @@
+/**
+ * In the validating thread: each owner's slice as it was last in force, for the day on which the next one is bad.
+ *
+ * They leave the thread sealed, because a slice may have a secret as plain text; what comes back and does not open (another
+ * key, another owner's) is as if it were not there.
+ */
+import { gunzipSync, gzipSync } from "node:zlib";
+
+import type { KeptSlice, OwnerStanding } from "../config/load-by-owner.ts";
+import { createSealer } from "../shared/keys.ts";
+import type { KeptChanges, SealedSlice } from "./validation/protocol.ts";
+
+export interface KeptSlices {
+  readonly byOwner: ReadonlyMap<string, KeptSlice>;
+  /** Takes over what the other side has. */
+  open(sealed: readonly SealedSlice[]): void;
+  /** What these owners are served from is in force now. @param at epoch milliseconds */
+  keep(standings: readonly OwnerStanding[], at: number): KeptChanges;
+}
+
+/** Far above what the files of one owner may have. */
+const MAX_TEXT_BYTES = 256 * 1024 * 1024;
+
+/** @param keys 32 bytes each, current first */
+export function createKeptSlices(keys: readonly Uint8Array[]): KeptSlices {
+  const sealer = createSealer(keys.map((key) => Buffer.from(key)));
+  const byOwner = new Map<string, KeptSlice>();
+  /** Owner → the sources of which the other side has the seal. */
+  const sealed = new Map<string, KeptSlice["sources"]>();
+  const aad = (owner: string): string => `kept:${owner}`;
+
+  return {
+    byOwner,
+    open(slices) {
+      byOwner.clear();
+      sealed.clear();
+      // Sealed with a previous key it is sealed anew, so that it outlives that key.
+      const current = sealer.seal("", "").slice(0, KEY_ID_LENGTH);
+      for (const { owner, since, sealed: text } of slices) {
+        const sources = unpack(sealer.open(text, aad(owner)));
+        if (!sources) continue;
+        byOwner.set(owner, { owner, sources, ...(since !== null && { since }) });
+        if (text.startsWith(current)) sealed.set(owner, sources);
+      }
+    },
+    keep(standings, at) {
+      const present = new Set(standings.flatMap(({ owner }) => owner ?? []));
+      const removed = [...byOwner.keys()].filter((owner) => !present.has(owner));
+      for (const owner of removed) {
+        byOwner.delete(owner);
+        sealed.delete(owner);
+      }
+      const changed = standings.flatMap((standing) => update(standing, at) ?? []);
+      return { changed, removed };
+    },
+  };
+
+  function update({ owner, standing, sources }: OwnerStanding, at: number): KeptChanges["changed"][number] | undefined {
+    const before = owner === undefined ? undefined : byOwner.get(owner);
+    if (owner === undefined || (standing === "absent" && !before)) return undefined;
+    const isSame = before && (standing === "absent" || sameSources(before.sources, sources));
+    const since = standing === "absent" ? undefined : ((isSame ? before.since : undefined) ?? at);
+    const next = { owner, sources: isSame ? before.sources : sources, ...(since !== undefined && { since }) };
+    byOwner.set(owner, next);
+    const isSealed = sealed.get(owner) === next.sources;
+    if (isSealed && before?.since === since) return undefined;
+    sealed.set(owner, next.sources);
+    const seal = isSealed ? {} : { sealed: sealer.seal(pack(next.sources), aad(owner)) };
+    return { owner, since: since ?? null, ...seal };
+  }
+}
+
+/** Six bytes of key id begin a seal, see keys.ts. */
+const KEY_ID_LENGTH = 8;
+
+function pack(sources: KeptSlice["sources"]): Buffer {
+  return gzipSync(JSON.stringify(sources), { level: 1 });
+}
+
+function unpack(packed: Buffer | undefined): KeptSlice["sources"] | undefined {
+  if (!packed) return undefined;
+  return JSON.parse(gunzipSync(packed, { maxOutputLength: MAX_TEXT_BYTES }).toString("utf8")) as KeptSlice["sources"];
+}
+
+function sameSources(before: KeptSlice["sources"], now: KeptSlice["sources"]): boolean {
+  return (
+    before.length === now.length &&
+    before.every(({ file, text }, index) => now[index]?.file === file && now[index].text === text)
+  );
+}

@@ -1,0 +1,56 @@
+/**
+ * The kept slices in the store that all replicas share: what each owner was served from last, for a process that starts
+ * while an owner's slice is bad.
+ *
+ * Sealed where they come from (kept-slices.ts). A running process goes by what it has in force itself, and only writes.
+ */
+import type { Store } from "../store/store.ts";
+import type { KeptChanges, SealedSlice } from "./validation/protocol.ts";
+
+export interface KeptStore {
+  /** @throws GatewayError `store.unavailable` */
+  read(): Promise<readonly SealedSlice[]>;
+  /** Writes these changes, and those that could not be written before. @throws GatewayError `store.unavailable` */
+  write(changes: KeptChanges): Promise<void>;
+}
+
+interface KeptRecord extends SealedSlice {
+  /** Of this record's form. */
+  readonly schema: number;
+}
+
+const SCHEMA = 1;
+const KEPT_TAG = "kept";
+
+export function createKeptStore({ store }: { readonly store: Store }): KeptStore {
+  const known = new Map<string, SealedSlice>();
+  const unwritten = new Set<string>();
+
+  return {
+    async read() {
+      const records = (await store.list<KeptRecord>(KEPT_TAG)).map(({ value }) => value);
+      // Of a newer program: what it means is not guessed at.
+      for (const { schema, owner, since, sealed } of records) {
+        if (schema === SCHEMA) known.set(owner, { owner, since, sealed });
+      }
+      return [...known.values()];
+    },
+    async write({ changed, removed }) {
+      for (const owner of removed) known.delete(owner);
+      for (const { owner, since, sealed = known.get(owner)?.sealed } of changed) {
+        if (sealed !== undefined) known.set(owner, { owner, since, sealed });
+      }
+      for (const owner of [...removed, ...changed.map((each) => each.owner)]) unwritten.add(owner);
+      for (const owner of unwritten) {
+        const slice = known.get(owner);
+        if (slice) await store.put(keptKey(owner), { schema: SCHEMA, ...slice }, { tags: [KEPT_TAG] });
+        else await store.delete(keptKey(owner));
+        unwritten.delete(owner);
+      }
+    },
+  };
+}
+
+function keptKey(owner: string): string {
+  return `kept:${owner}`;
+}

@@ -1,0 +1,138 @@
+/**
+ * Whether every process that may serve has a publication in force.
+ *
+ * A process without a heartbeat is either dead or cut off from the store, and then it serves what it had for some minutes.
+ * So a publisher does not wait for it longer than some seconds, and names it as a laggard until its record expires.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { Store } from "../store/store.ts";
+import { hasEnded, type PresenceRow, readAllPresence } from "./presence.ts";
+
+export interface Laggard {
+  readonly id: string;
+  readonly reason: string;
+}
+
+export interface Liveness {
+  /** Processes that may serve. */
+  readonly replicas: number;
+  /** Those that do not have it in force (yet). */
+  readonly laggards: readonly Laggard[];
+}
+
+/** What waiting came to. "silent": it is in force except at processes without a heartbeat. */
+export type Awaited = "live" | "behind" | "silent";
+
+export interface AwaitLive {
+  readonly store: Pick<Store, "list">;
+  /** Longest wait for all. */
+  readonly waitMs: number;
+  readonly findSilent: FindSilent;
+  readonly onAwaited?: ((result: Awaited) => void) | undefined;
+}
+
+const ASK_EVERY_MS = 20;
+/** Past the first second nobody is quick any more. */
+const ASK_LATER_EVERY_MS = 250;
+
+/** Processes that may serve, as every answer about liveness counts them. @throws GatewayError `store.unavailable` */
+export async function readServing(store: Pick<Store, "list">): Promise<readonly PresenceRow[]> {
+  return (await readAllPresence(store)).filter((row) => !hasEnded(row, Date.now() / 1000));
+}
+
+/** Until every process has it in force, or will not have it. */
+export async function awaitLive(
+  { store, waitMs, findSilent, onAwaited }: AwaitLive,
+  generation: number,
+  owners: readonly string[],
+): Promise<Liveness> {
+  const startedMs = performance.now();
+  for (;;) {
+    const rows = await readServing(store);
+    const waitedMs = performance.now() - startedMs;
+    const silent = findSilent(rows);
+    const present = rows.filter((row) => !silent.has(row));
+    const behind = present.filter((row) => isBehind(row, generation, owners));
+    // Nothing is gained by waiting for those who said no.
+    const refused = behind.every((row) => row.published >= generation || (row.refused?.generation ?? 0) >= generation);
+    if (refused || waitedMs >= waitMs) {
+      const wasAwaited = [...silent].some((row) => isBehind(row, generation, owners));
+      onAwaited?.(behind.length > 0 ? "behind" : wasAwaited ? "silent" : "live");
+      return livenessOf(rows, generation, owners, silent);
+    }
+    await delay(waitedMs < 1_000 ? ASK_EVERY_MS : ASK_LATER_EVERY_MS);
+  }
+}
+
+/** Tells which of these processes have shown no sign of life since it saw them first, for so long. */
+export type FindSilent = (rows: readonly PresenceRow[]) => ReadonlySet<PresenceRow>;
+
+/** By our own clock, since those of other machines may differ. What it has seen it knows the next time, too. */
+export function watchSilence(silentMs: number): FindSilent {
+  let known = new Map<string, { readonly seen: number; readonly atMs: number }>();
+  return (rows) => {
+    const nowMs = performance.now();
+    const before = known;
+    known = new Map();
+    return new Set(
+      rows.filter(({ id, seen }) => {
+        const last = before.get(id);
+        const atMs = last?.seen === seen ? last.atMs : nowMs;
+        known.set(id, { seen, atMs });
+        return last !== undefined && nowMs - atMs >= silentMs;
+      }),
+    );
+  };
+}
+
+/** @param silent those of `rows` without a heartbeat, as far as the caller knows */
+export function livenessOf(
+  rows: readonly PresenceRow[],
+  generation: number,
+  owners: readonly string[],
+  silent: ReadonlySet<PresenceRow> = new Set(),
+): Liveness {
+  const behind = rows.filter((row) => isBehind(row, generation, owners));
+  const laggards = behind.map((row) => {
+    const { id, reason } = laggardOf(row, generation, owners);
+    return { id, reason: silent.has(row) ? `${reason}${NO_HEARTBEAT}` : reason };
+  });
+  return { replicas: rows.length, laggards };
+}
+
+/** Why a laggard may stay one for minutes, and what then. */
+const NO_HEARTBEAT =
+  ", without a heartbeat: it is gone, or cut off from the store and serves that; no longer counted 5 minutes after its last heartbeat";
+
+export function isBehind(
+  { published, degraded = [] }: PresenceRow,
+  generation: number,
+  owners: readonly string[],
+): boolean {
+  return published < generation || degraded.some(({ owner }) => owners.includes(owner));
+}
+
+/** A laggard's reason without the problems of a whole configuration, which are of all owners. */
+export function withoutRefusal(reason: string): string {
+  return reason.split(REFUSED, 1)[0] as string;
+}
+
+function laggardOf(
+  { id, published, refused, degraded = [] }: PresenceRow,
+  generation: number,
+  owners: readonly string[],
+): Laggard {
+  const state = `is at generation ${published}`;
+  if (published < generation) {
+    const reason = refused ? `${state}${REFUSED}${refused.generation}: ${refused.problems.join("; ")}` : state;
+    return { id, reason };
+  }
+  const reasons = degraded
+    .filter(({ owner }) => owners.includes(owner))
+    .map(({ owner, problems }) => `does not serve what "${owner}" published: ${problems.join("; ")}`);
+  return { id, reason: `${state} and ${reasons.join(", ")}` };
+}
+
+/** Between where a process is and why it is not further. */
+export const REFUSED = " and refused ";

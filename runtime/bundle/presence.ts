@@ -1,0 +1,193 @@
+/**
+ * A sign of life of this process in the store, with what it has in force: by it a publisher knows that a change is live.
+ *
+ * The record outlives a process that was killed by as long as a process serves without the store, since a publisher
+ * cannot tell the two apart. Everybody else counts a process for 20 s.
+ */
+import { hostname } from "node:os";
+
+import { errorText } from "../shared/errors.ts";
+import { processSpace } from "../shared/net/process-space.ts";
+import { randomSecret } from "../shared/keys.ts";
+import type { Log } from "../shared/log.ts";
+import { epochSeconds, type Closable, type Clock } from "../shared/clock.ts";
+import type { Store } from "../store/store.ts";
+import { WITHOUT_STORE_MS } from "../store/watch/store-health.ts";
+import type { Bundle } from "./bundle.ts";
+import { publishedName } from "./validation/protocol.ts";
+import type { DegradedStatus } from "./report.ts";
+import { task } from "../shared/faults/guard.ts";
+
+export interface PresenceRow {
+  readonly id: string;
+  /** Of the snapshot in force. */
+  readonly digest: string;
+  /** Generation of the publication in force; 0 when nothing was ever published. */
+  readonly published: number;
+  /** A later generation that this process could not put in force. */
+  readonly refused?: { readonly generation: number; readonly problems: readonly string[] };
+  /** Owners whose published slice is not what this process serves. */
+  readonly degraded?: readonly { readonly owner: string; readonly problems: readonly string[] }[];
+  /** Ids of its shared secrets, current first; absent without one, and in what older programs write. */
+  readonly secrets?: readonly string[];
+  /** Where the number in the id is of this process; absent in what older programs write. */
+  readonly space?: string;
+  /** Epoch seconds. */
+  readonly seen: number;
+}
+
+export interface PresenceDeps {
+  readonly store: Store;
+  /** Of this process; unique among all that share the store. */
+  readonly id: string;
+  readonly bundle: Pick<Bundle, "status" | "onReport">;
+  /** Ids of the shared secrets, current first; absent without one. */
+  readonly secrets?: readonly string[] | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export const PRESENCE_TAG = "status";
+const BEAT_EVERY_MS = 2_000;
+/** Two beats may be lost before whoever publishes waits no longer for a process. */
+export const SILENT_AFTER_MS = 5_000;
+/** All other readers count a process for longer: a short outage of the store loses no process. */
+const COUNTED_SECONDS = 20;
+/** Until then a process that cannot reach the store may serve what it had, so a publisher must name it. */
+const EXPIRES_AFTER_SECONDS = WITHOUT_STORE_MS / 1000 + COUNTED_SECONDS;
+/** The beat that looks for predecessors again: the record of one that was killed just before our start is too young then. */
+const SECOND_LOOK_AT_BEAT = 4;
+/** What an operator needs to see why; the rest is in that process's log. */
+const MAX_PROBLEMS = 5;
+const MAX_EXPLAINED = 50;
+
+/** Processes heard of in the last 20 s. @throws GatewayError `store.unavailable` */
+export async function readPresence(store: Pick<Store, "list" | "now">): Promise<readonly PresenceRow[]> {
+  const [rows, now] = await Promise.all([readAllPresence(store), store.now()]);
+  return rows.filter(({ seen }) => now - seen < COUNTED_SECONDS);
+}
+
+/** Processes that may serve, those that have not been heard of for minutes included. @throws GatewayError `store.unavailable` */
+export async function readAllPresence(store: Pick<Store, "list">): Promise<readonly PresenceRow[]> {
+  return (await store.list<PresenceRow>(PRESENCE_TAG)).map(({ value }) => value);
+}
+
+/**
+ * Whether a process of this machine has certainly ended: its record is old, and no process has its number.
+ *
+ * @param own name of the calling process; an old record with its process number is of an earlier container of this host
+ */
+export function hasEnded({ id, seen, space }: PresenceRow, nowSeconds: number, own?: string): boolean {
+  const prefix = `${hostname()}-`;
+  if (!id.startsWith(prefix) || nowSeconds - seen < SILENT_AFTER_MS / 1000) return false;
+  const named = /^(\d+)-[\w-]{4}(?:\/\d+)?$/.exec(id.slice(prefix.length));
+  if (!named) return false;
+  const pid = Number(named[1]);
+  if (pid === process.pid) return own !== undefined && baseOf(id) !== baseOf(own);
+  // Of another machine, or container, with the same name: it may serve.
+  if (space !== processSpace()) return false;
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ESRCH";
+  }
+}
+
+/** Of a worker's name, that of its supervisor. */
+function baseOf(id: string): string {
+  return id.replace(/\/\d+$/, "");
+}
+
+export function presenceKey(id: string): string {
+  return `status:${id}`;
+}
+
+/** A name for this process that no other one has, and that tells an operator where it runs. */
+export function processName(): string {
+  return `${hostname()}-${process.pid}-${randomSecret(3)}`;
+}
+
+/** Resolves when the first sign of life is written, or could not be. */
+export async function startPresence({ store, id, bundle, secrets, clock, log }: PresenceDeps): Promise<Closable> {
+  let closed = false;
+  let writing = Promise.resolve();
+  let queued = false;
+  let beats = 0;
+  const unsubscribe = bundle.onReport(() => void beat());
+  const timer = setInterval(task("the sign of life", beat), BEAT_EVERY_MS);
+  timer.unref();
+  await beat();
+  await removeEnded();
+
+  return {
+    async close() {
+      closed = true;
+      unsubscribe();
+      clearInterval(timer);
+      await writing;
+      // Else publishers would wait for us until the record ends by itself.
+      await store.delete(presenceKey(id)).catch(() => false);
+    },
+  };
+
+  /** One write at a time; what happens during a write is in the next one. */
+  function beat(): Promise<void> {
+    if (queued) return writing;
+    queued = true;
+    return (writing = writing.then(async () => {
+      queued = false;
+      if (closed) return;
+      beats += 1;
+      if (beats === SECOND_LOOK_AT_BEAT) void removeEnded();
+      try {
+        await store.put(presenceKey(id), row(), {
+          tags: [PRESENCE_TAG],
+          expiresAt: nowSeconds() + EXPIRES_AFTER_SECONDS,
+        });
+      } catch (error) {
+        log.debug({ reason: errorText(error) }, "sign of life not written");
+      }
+    }));
+  }
+
+  /** A process that was killed leaves its record. Publishers would name it as a laggard until the record expires. */
+  async function removeEnded(): Promise<void> {
+    try {
+      for (const each of await readAllPresence(store))
+        if (hasEnded(each, nowSeconds(), id)) await store.delete(presenceKey(each.id));
+    } catch (error) {
+      log.debug({ reason: errorText(error) }, "records of ended processes not removed");
+    }
+  }
+
+  function row(): PresenceRow {
+    const { digest, published, lastError, degraded } = bundle.status();
+    const common = {
+      id,
+      digest,
+      ...(secrets && { secrets }),
+      space: processSpace(),
+      seen: nowSeconds(),
+      ...behind(degraded),
+    };
+    if (!published) return { ...common, published: 0 };
+    const { generation, inForce } = published;
+    if (!lastError || lastError.partial || generation <= inForce) return { ...common, published: inForce };
+    const problems = lastError.problems.slice(0, MAX_PROBLEMS);
+    return { ...common, published: inForce, refused: { generation, problems } };
+  }
+
+  function nowSeconds(): number {
+    return epochSeconds(clock);
+  }
+}
+
+/** Those of published slices, for whom publishers ask; of the first few with their reasons. */
+function behind(degraded: readonly DegradedStatus[]): Pick<PresenceRow, "degraded"> {
+  const published = degraded.filter(({ owner, files, late }) => late !== true && files.includes(publishedName(owner)));
+  if (published.length === 0) return {};
+  const reasons = (problems: readonly string[], index: number): readonly string[] =>
+    index < MAX_EXPLAINED ? problems.slice(0, MAX_PROBLEMS) : [];
+  return { degraded: published.map(({ owner, problems }, index) => ({ owner, problems: reasons(problems, index) })) };
+}

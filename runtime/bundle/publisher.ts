@@ -1,0 +1,300 @@
+/**
+ * Publishing: a slice is validated together with everything else, stored in one step, and awaited until it is live.
+ *
+ * Untrusted input: the texts; whoever may publish is a team, not the gateway's operator. Promises: what was not validated
+ * good is never stored; a change that others made meanwhile is never overwritten unseen; a change is stored whole or
+ * not at all, whatever dies in between; `live` means that every process that may serve has it in force. A process without a
+ * heartbeat is waited for some seconds and then named as a laggard, until it can no longer serve.
+ */
+import type { Problem } from "../config/load.ts";
+import { GatewayError } from "../shared/errors.ts";
+import { epochSeconds, type Clock } from "../shared/clock.ts";
+import type { Store } from "../store/store.ts";
+import type { ValidateCandidates, CandidateValidation } from "./validation/validate-candidates.ts";
+import { type Awaited, awaitLive, type Liveness, livenessOf, readServing, watchSilence } from "./liveness.ts";
+import { SILENT_AFTER_MS } from "./presence.ts";
+import {
+  asExpected,
+  claimOn,
+  currentSlice,
+  currentSlices,
+  generationOf,
+  planRollback,
+  realChanges,
+  withChanges,
+  withClaims,
+  type Changes,
+  type CurrentSlice,
+  type Expected,
+  type Publication,
+  type Publishing,
+  type RollbackRequest,
+  type SliceChange,
+} from "./publication.ts";
+import { publishedName } from "./validation/protocol.ts";
+import { createTurns } from "./validation/turns.ts";
+import { PUBLICATION_FEED, PUBLICATION_KEY, readPublication, sliceKey, type PublishedSlice } from "./published.ts";
+
+export type PublishOutcome =
+  | ({
+      readonly ok: true;
+      /** False when everything was so already. */
+      readonly changed: boolean;
+      readonly generation: number;
+      /** Owner → digest, null where a slice was removed. */
+      readonly slices: Changes;
+      readonly warnings: readonly Problem[];
+    } & Liveness)
+  | {
+      readonly ok: false;
+      readonly reason: "stale";
+      /** Not removed: another resource instance has published it. */
+      readonly isClaimed?: true;
+      readonly owner: string;
+      readonly current: CurrentSlice | undefined;
+    }
+  | { readonly ok: false; readonly reason: "invalid"; readonly problems: readonly Problem[] }
+  | { readonly ok: false; readonly reason: "no-such-generation"; readonly message: string };
+
+/** What publishing a slice would come to, as far as validating can tell. */
+export type Validated =
+  | {
+      readonly ok: true;
+      /** False: it is published already. */
+      readonly changed: boolean;
+      readonly warnings: readonly Problem[];
+    }
+  | Extract<PublishOutcome, { readonly reason: "invalid" }>;
+
+export interface Publisher {
+  publication(): Promise<Publication>;
+  /** The owner's slice, as published. */
+  get(owner: string): Promise<PublishedSlice | undefined>;
+  /** @param slice its text, and the digest of its canonical JSON; null removes the owner's slice */
+  publish(
+    owner: string,
+    slice: { readonly text: string; readonly digest: string } | null,
+    expected: Expected,
+    who?: Publishing,
+  ): Promise<PublishOutcome>;
+  /** Validates as `publish` does, and changes nothing. */
+  validate(owner: string, slice: { readonly text: string; readonly digest: string }): Promise<Validated>;
+  /** All of them in one step, or none. @param changes of different owners */
+  publishAll(changes: readonly SliceChange[], who?: Publishing): Promise<PublishOutcome>;
+  rollback(request: RollbackRequest, who?: Publishing): Promise<PublishOutcome>;
+  /** Who has this generation in force by now, as far as these owners' slices go. */
+  liveness(generation: number, owners: readonly string[]): Promise<Liveness>;
+}
+
+/** What became of one owner's slice. */
+export interface PublishedChange {
+  readonly action: "publish" | "rollback";
+  readonly by: string;
+  readonly owner: string;
+  /** Digests; null: none. */
+  readonly before: string | null;
+  readonly after: string | null;
+  readonly reason?: string | undefined;
+}
+
+export interface PublisherDeps {
+  readonly store: Store;
+  readonly validate: ValidateCandidates;
+  readonly clock: Clock;
+  /** A change was stored: processes that this one can wake shall look now. */
+  readonly onStored?: () => void;
+  /** For the audit; must not throw. */
+  readonly record?: ((change: PublishedChange) => Promise<void>) | undefined;
+  /** Longest wait for processes to show a change; above `silentMs`. */
+  readonly waitMs?: number;
+  /** Longest wait for one that shows no sign of life meanwhile. */
+  readonly silentMs?: number;
+  /** For metrics. */
+  readonly onAwaited?: ((result: Awaited) => void) | undefined;
+}
+
+const WAIT_MS = 25_000;
+/** Other processes may publish at the same moment; each round one of them wins. */
+const MAX_ROUNDS = 20;
+const FEED_ENTRY_SECONDS = 3_600;
+
+type Refused = Extract<PublishOutcome, { readonly ok: false }>;
+type Stored = Omit<Extract<PublishOutcome, { readonly ok: true }>, keyof Liveness>;
+type Plan = { readonly ok: true; readonly wanted: Changes; readonly texts: ReadonlyMap<string, string> } | Refused;
+
+export function createPublisher(deps: PublisherDeps): Publisher {
+  const { store, validate, clock, onStored, onAwaited, record, waitMs = WAIT_MS, silentMs = SILENT_AFTER_MS } = deps;
+  const findSilent = watchSilence(silentMs);
+  const turns = createTurns();
+  const live = (generation: number, owners: readonly string[]): Promise<Liveness> =>
+    awaitLive({ store, waitMs, findSilent, onAwaited }, generation, owners);
+  return {
+    async publication() {
+      return (await readPublication(store)).publication;
+    },
+    async get(owner) {
+      for (let reads = 0; reads < MAX_ROUNDS; reads++) {
+        const slice = currentSlice((await readPublication(store)).publication, owner);
+        if (!slice) return undefined;
+        const text = await store.get<string>(sliceKey(owner, slice.digest));
+        if (text) return { ...slice, text: text.value };
+      }
+      throw new GatewayError("store.unavailable", `Cannot read the slice of owner "${owner}": its text is missing`);
+    },
+    async validate(owner, { text, digest }) {
+      const { publication } = await readPublication(store);
+      const wanted = new Map([[owner, digest]]);
+      return (await tryOut(publication, { wanted, texts: new Map([[digest, text]]) }, { by: "unknown" })).validated;
+    },
+    publish: (owner, slice, expected, who) => publishAll([{ owner, slice, expected }], who),
+    publishAll,
+    rollback: (request, who) =>
+      change("rollback", request.owner === undefined ? [] : [request.owner], who, (publication) => {
+        const { owner, from } = request;
+        if (owner !== undefined && from !== undefined) {
+          const newest = publication.owners.find((each) => each.owner === owner)?.versions.at(-1);
+          const current = currentSlice(publication, owner);
+          if (newest?.generation !== from) return { ok: false, reason: "stale", owner, current };
+        }
+        const plan = planRollback(publication, request);
+        if (!plan.ok) return { ok: false, reason: "no-such-generation", message: plan.reason };
+        return { ok: true, wanted: plan.changes, texts: new Map() };
+      }),
+    liveness: async (generation, owners) => livenessOf(await readServing(store), generation, owners),
+  };
+
+  function publishAll(changes: readonly SliceChange[], who?: Publishing): Promise<PublishOutcome> {
+    const owners = changes.map(({ owner }) => owner);
+    return change("publish", owners, who, (publication) => {
+      const wanted = new Map<string, string | null>();
+      const texts = new Map<string, string>();
+      for (const { owner, slice, expected } of changes) {
+        const current = currentSlice(publication, owner);
+        const digest = slice?.digest ?? null;
+        const claim = claimOn(publication, owner);
+        const isOthers = who?.claim !== undefined && claim !== undefined && who.claim !== claim;
+        if (current && digest === null && isOthers)
+          return { ok: false, reason: "stale", isClaimed: true, owner, current };
+        // RFC 9110 §13.1.1: a change that has succeeded already may be answered as such. An apply that died after
+        // publishing comes again with what it knew before.
+        if ((current?.digest ?? null) !== digest && !asExpected(current, expected)) {
+          return { ok: false, reason: "stale", owner, current };
+        }
+        wanted.set(owner, digest);
+        if (slice) texts.set(slice.digest, slice.text);
+      }
+      return { ok: true, wanted, texts };
+    });
+  }
+
+  async function change(
+    action: PublishedChange["action"],
+    owners: readonly string[],
+    who: Publishing | undefined,
+    plan: (publication: Publication) => Plan,
+  ): Promise<PublishOutcome> {
+    // One after the other: each would be validated once more for every other one that is stored meanwhile.
+    const stored = await turns.take(owners.toSorted().join(" "), () => storeChange(action, who, plan));
+    return stored.ok ? { ...stored, ...(await live(stored.generation, [...stored.slices.keys()])) } : stored;
+  }
+
+  async function storeChange(
+    action: PublishedChange["action"],
+    who: Publishing | undefined,
+    plan: (publication: Publication) => Plan,
+  ): Promise<Stored | Refused> {
+    const said = { by: "unknown", ...who, isRollback: action === "rollback" };
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const { publication, version } = await readPublication(store);
+      const planned = plan(publication);
+      if (!planned.ok) return planned;
+      const { changes, next: changed, validated } = await tryOut(publication, planned, said);
+      if (!validated.ok) return validated;
+      const { claim } = said;
+      const next = claim === undefined || said.isRollback ? changed : withClaims(changed, planned.wanted, claim);
+      if (next !== publication && !(await commit(next, version, planned.texts))) continue;
+      if (changes.size > 0) await announce(publication, next);
+      for (const [owner, after] of changes) {
+        const before = currentSlice(publication, owner)?.digest ?? null;
+        await record?.({ action, by: said.by, owner, before, after, reason: who?.reason });
+      }
+      return { ...validated, generation: generationOf(next, planned.wanted), slices: planned.wanted };
+    }
+    throw new GatewayError("publish.busy", "Cannot publish: others publish at the same time, try again");
+  }
+
+  /** What would be published, and whether it may be. */
+  async function tryOut(
+    publication: Publication,
+    { wanted, texts }: Omit<Extract<Plan, { readonly ok: true }>, "ok">,
+    said: Publishing & { readonly isRollback?: boolean },
+  ): Promise<{ readonly changes: Changes; readonly next: Publication; readonly validated: Validated }> {
+    const changes = realChanges(publication, wanted);
+    const changed = changes.size > 0;
+    const next = changed
+      ? withChanges(publication, changes, epochSeconds(clock), { isRollback: false, ...said })
+      : publication;
+    const { problems } = await validateAll(next, changes, texts);
+    if (changed && problems.some(({ severity }) => severity === "error")) {
+      return { changes, next, validated: { ok: false, reason: "invalid", problems } };
+    }
+    // Others' warnings are reported to others.
+    const names = new Set([...changes.keys()].map(publishedName));
+    const warnings = problems.filter(({ severity, file }) => severity === "warning" && names.has(file));
+    return { changes, next, validated: { ok: true, changed, warnings } };
+  }
+
+  async function validateAll(
+    next: Publication,
+    changes: Changes,
+    texts: ReadonlyMap<string, string>,
+  ): Promise<CandidateValidation> {
+    if (changes.size === 0) return { problems: [] };
+    const slices = await Promise.all(
+      currentSlices(next).map(async ({ owner, digest }) => {
+        const text = texts.get(digest) ?? (await store.get<string>(sliceKey(owner, digest)))?.value;
+        if (text === undefined)
+          throw new GatewayError("store.unavailable", `Cannot read the slice of owner "${owner}"`);
+        return { owner, digest, text, candidate: changes.has(owner) };
+      }),
+    );
+    return validate(slices, [...changes.keys()]);
+  }
+
+  /** @returns false when somebody else was faster */
+  async function commit(next: Publication, version: number, texts: ReadonlyMap<string, string>): Promise<boolean> {
+    const fresh = currentSlices(next).filter(({ digest }) => texts.has(digest));
+    // First the text, then the record that names it: a reader finds everything it names.
+    for (const { owner, digest } of fresh) await putText(owner, digest, texts);
+    const { ok } = await store.put(PUBLICATION_KEY, next, { ifVersion: version });
+    if (!ok) return false;
+    // Another publisher of the same owner may have tidied it away before it was named.
+    for (const { owner, digest } of fresh) {
+      if (!(await store.get(sliceKey(owner, digest)))) await putText(owner, digest, texts);
+    }
+    return true;
+  }
+
+  async function putText(owner: string, digest: string, texts: ReadonlyMap<string, string>): Promise<void> {
+    await store.put(sliceKey(owner, digest), texts.get(digest) ?? "", { tags: [`slice:${owner}`] });
+  }
+
+  async function announce(before: Publication, next: Publication): Promise<void> {
+    await store.append(PUBLICATION_FEED, { generation: next.generation }, epochSeconds(clock) + FEED_ENTRY_SECONDS);
+    onStored?.();
+    const named = digestsOf(next);
+    for (const { owner, versions } of before.owners) {
+      for (const { digest } of versions) {
+        if (digest && !named.has(sliceKey(owner, digest))) await store.delete(sliceKey(owner, digest));
+      }
+    }
+  }
+}
+
+function digestsOf({ owners }: Publication): ReadonlySet<string> {
+  return new Set(
+    owners.flatMap(({ owner, versions }) =>
+      versions.flatMap(({ digest }) => (digest ? [sliceKey(owner, digest)] : [])),
+    ),
+  );
+}

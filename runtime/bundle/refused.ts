@@ -1,0 +1,84 @@
+/**
+ * What could not be compiled, remembered for as long as that holds: its owner is served from what was in force before, and
+ * the texts are not tried again until a secret they read is another one.
+ */
+import type { Refusal } from "../config/refusals.ts";
+import type { Refusals } from "./validation/protocol.ts";
+import { readSecrets, type SecretDeps } from "./secrets.ts";
+import type { Failure } from "./build/build-types.ts";
+
+export interface Refused {
+  current(): Refusals;
+  /** References of the secrets that may change things. */
+  refs(): readonly string[];
+  /** Forgets what may be compiled now, because its secrets are others. */
+  review(deps: SecretDeps): Promise<void>;
+  /** @returns false when nothing of it is new: trying again gives the same */
+  add(failures: readonly Failure[], deps: SecretDeps): Promise<boolean>;
+  /** Forgets whatever is of none of these owners. */
+  keepOf(owners: readonly string[]): void;
+}
+
+/** One is enough for the owner to give way; a few are reported. */
+const MAX_OF_ONE_OWNER = 10;
+
+interface Entry extends Failure {
+  readonly fingerprint: string;
+}
+
+export function createRefused(): Refused {
+  let entries: readonly Entry[] = [];
+  let key = 0;
+  let list: readonly Refusal[] = [];
+
+  return {
+    current: () => ({ key, list }),
+    refs: () => entries.flatMap(({ needs }) => needs.refs),
+    async review(deps) {
+      const same: Entry[] = [];
+      for (const entry of entries) {
+        if ((await readSecrets(entry.needs, deps)).fingerprint === entry.fingerprint) same.push(entry);
+      }
+      become(same);
+    },
+    async add(failures, deps) {
+      const fresh: Entry[] = [];
+      const counts = new Map<string, number>();
+      for (const failure of failures) {
+        const owner = ownerOf(failure);
+        const count = (counts.get(owner) ?? 0) + 1;
+        counts.set(owner, count);
+        if (count > MAX_OF_ONE_OWNER || entries.some((entry) => isSame(entry, failure))) continue;
+        fresh.push({ ...failure, fingerprint: (await readSecrets(failure.needs, deps)).fingerprint });
+      }
+      become([...entries, ...fresh]);
+      return fresh.length > 0;
+    },
+    keepOf(owners) {
+      const ofRoutes = entries.filter((entry) => entry.key !== undefined && owners.includes(ownerOf(entry)));
+      const ofSettings = entries.filter((entry) => entry.key === undefined).slice(-MAX_OF_ONE_OWNER);
+      // The key stays: those had no effect on what was loaded with them.
+      entries = [...ofRoutes, ...ofSettings];
+      list = entries.map(refusalOf);
+    },
+  };
+
+  function become(next: readonly Entry[]): void {
+    if (next.length === entries.length && next.every((entry, index) => entry === entries[index])) return;
+    entries = next;
+    key += 1;
+    list = entries.map(refusalOf);
+  }
+}
+
+function refusalOf({ key, text, message }: Entry): Refusal {
+  return { key, text, message };
+}
+
+function isSame(one: Refusal, other: Refusal): boolean {
+  return one.key === other.key && one.text === other.text && one.message === other.message;
+}
+
+function ownerOf({ key = "" }: Refusal): string {
+  return key.slice(0, key.indexOf("/"));
+}

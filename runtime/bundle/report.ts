@@ -1,0 +1,195 @@
+/** What is reported of loading the configuration: the status for operators, and log lines that are not repeated. */
+import type { Snapshot } from "../config/snapshot.ts";
+import { HAND_WRITTEN_OWNER } from "../features/process/owners.ts";
+import { formatProblem, type Problem } from "../config/load.ts";
+import type { Log } from "../shared/log.ts";
+import { epochSeconds, type Clock } from "../shared/clock.ts";
+import type { DegradedOwner, ValidationReport, SliceStatus } from "./validation/protocol.ts";
+import type { VaultStatus } from "../vault/vault.ts";
+import { seenProblem } from "./validation/seen-problems.ts";
+import type { Validation } from "./validation/validator.ts";
+import type { Stale } from "./build/build-types.ts";
+
+export interface BundleStatus {
+  /** Of the snapshot in force; "" before the first. */
+  readonly digest: string;
+  readonly generation: number;
+  /** Epoch seconds of the last swap. */
+  readonly loadedAt: number;
+  /** Files and published slices as they are now, in force or not. */
+  readonly slices: readonly SliceStatus[];
+  /** Owners who are not served as written now; the others are. */
+  readonly degraded: readonly DegradedStatus[];
+  /** Owners of slices, by what they are served from. */
+  readonly owners: { readonly current: number; readonly kept: number; readonly absent: number };
+  /** Present while something that is written is not what is in force. */
+  readonly lastError?: {
+    /** Epoch seconds. */
+    readonly at: number;
+    /** One line each. */
+    readonly problems: readonly string[];
+    /** It concerns the owners in `degraded` alone; everything else is in force. */
+    readonly partial?: true;
+  };
+  /** Boot settings in the file differ from those this process runs with. */
+  readonly restartNeeded: boolean;
+  readonly reloads: { readonly ok: number; readonly failed: number };
+  /** Absent where nothing can be published to. Generations of the publication, not of this process. */
+  readonly published?: { readonly generation: number; readonly inForce: number };
+  /** Of `vault`: the server of secrets, and how many are as they are there. */
+  readonly vault?: VaultStatus;
+}
+
+export interface DegradedStatus {
+  readonly owner: string;
+  /** Served from the slice that was in force last, or not at all. */
+  readonly standing: DegradedOwner["standing"];
+  /** Epoch seconds. */
+  readonly since: number;
+  readonly files: readonly string[];
+  /** What is written is in force; only secrets of it are as they were read last. */
+  readonly late?: true;
+  /** One line each: why the newest version is not active. Read by the owner too: other owners are not named. */
+  readonly problems: readonly string[];
+}
+
+export interface Report {
+  /** The files were read and validated. */
+  found(found: Exclude<Validation, { readonly kind: "unchanged" }>): void;
+  /** Nothing of what was found is put in force. */
+  failed(problems: readonly Problem[]): void;
+  /** What was found is put in force, but for these secrets. */
+  loaded(snapshot: Snapshot, stale: readonly Stale[], tookMs: number): void;
+  /** What was found is in force already, but for these secrets. */
+  recovered(stale: readonly Stale[]): void;
+  restartNeeded(needed: boolean): void;
+  status(current: Snapshot | undefined): BundleStatus;
+}
+
+const MAX_LOGGED = 20;
+
+export function createReport({ log, clock }: { readonly log: Log; readonly clock: Clock }): Report {
+  /** As validated; `slices` has what went wrong afterwards too. */
+  let validated: Pick<ValidationReport, "slices" | "degraded" | "currentOwners"> = {
+    slices: [],
+    degraded: [],
+    currentOwners: 0,
+  };
+  let slices: readonly SliceStatus[] = [];
+  let degraded: readonly DegradedStatus[] = [];
+  let currentOwners = 0;
+  let lastError: BundleStatus["lastError"];
+  let warned: ReadonlySet<string> = new Set();
+  let loadedAt = 0;
+  let needsRestart = false;
+  let ok = 0;
+  let refused = 0;
+
+  const report: Report = {
+    found(found) {
+      validated = found;
+      ({ slices } = found);
+      warn(found.problems.filter(({ severity }) => severity === "warning").map(formatProblem));
+      if (found.kind === "bad") report.failed(found.problems);
+    },
+    failed(problems) {
+      slices = validated.slices.map((slice) => withProblems(slice, problems));
+      const lines = problems.map(formatProblem);
+      if (ok === 0) tell(lines, "configuration rejected, the gateway does not start");
+      else tell(lines, "configuration refused, the last good one stays");
+    },
+    loaded({ digest, generation, routes }, stale, tookMs) {
+      ok++;
+      loadedAt = epochSeconds(clock);
+      log.info({ digest, generation, routes: routes.length, ms: Math.round(tookMs) }, "configuration in force");
+      updateDegraded(stale);
+    },
+    recovered: updateDegraded,
+    restartNeeded(needed) {
+      if (needed && !needsRestart) log.warn("boot settings changed, they take effect at the next start");
+      needsRestart = needed;
+    },
+    status: (current) => ({
+      digest: current?.digest ?? "",
+      generation: current?.generation ?? 0,
+      loadedAt,
+      slices,
+      degraded,
+      owners: { current: currentOwners, kept: count("kept"), absent: count("absent") },
+      ...(lastError ? { lastError } : {}),
+      restartNeeded: needsRestart,
+      reloads: { ok, failed: refused },
+    }),
+  };
+  return report;
+
+  /** What was validated last is in force as far as it is good. */
+  function updateDegraded(stale: readonly Stale[]): void {
+    const problems = stale.map(({ problem }) => problem);
+    slices = validated.slices.map((slice) => withProblems(slice, problems));
+    const known = new Map(degraded.map((each) => [identityOf(each), each.since]));
+    const found = withStale(validated.degraded, stale);
+    degraded = found.map((each) => ({
+      ...each,
+      since: known.get(identityOf(each)) ?? epochSeconds(clock),
+      problems: each.problems.map((problem) =>
+        formatProblem(seenProblem(problem, (file) => each.files.includes(file))),
+      ),
+    }));
+    // The boot file is no owner of a slice, and was not counted.
+    const added = degraded.slice(validated.degraded.length).filter(({ owner }) => owner !== HAND_WRITTEN_OWNER);
+    currentOwners = validated.currentOwners - added.length;
+    const lines = found.flatMap((each) => each.problems.map(formatProblem));
+    if (lines.length > 0) return tell(lines, "not every owner is served as written, the others are", { partial: true });
+    if (lastError) log.info("configuration is again what is in force");
+    lastError = undefined;
+  }
+
+  function tell(lines: readonly string[], message: string, partial: { readonly partial?: true } = {}): void {
+    // Tried again without news: one refusal, one line.
+    if (lastError?.problems.join("\n") === lines.join("\n") && lastError.partial === partial.partial) return;
+    refused++;
+    lastError = { at: epochSeconds(clock), problems: lines, ...partial };
+    const more = lines.length > MAX_LOGGED ? { more: lines.length - MAX_LOGGED } : {};
+    log.error({ problems: lines.slice(0, MAX_LOGGED), ...more }, message);
+  }
+
+  function warn(lines: readonly string[]): void {
+    for (const line of lines) if (!warned.has(line)) log.warn({ problem: line }, "configuration warning");
+    warned = new Set(lines);
+  }
+
+  function count(standing: DegradedOwner["standing"]): number {
+    return degraded.filter((each) => each.standing === standing).length;
+  }
+}
+
+function identityOf({ owner, standing, files }: Omit<DegradedOwner, "problems">): string {
+  return JSON.stringify([owner, standing, files]);
+}
+
+/** Owners who are served with secrets of before as well. */
+function withStale(degraded: readonly DegradedOwner[], stale: readonly Stale[]): readonly DegradedOwner[] {
+  const byOwner = Map.groupBy(stale, ({ owner }) => owner);
+  const added = [...byOwner].map(([owner, all]): DegradedOwner => {
+    const problems = all.slice(0, MAX_LOGGED).map(({ problem }) => problem);
+    const files = [...new Set(problems.map(({ file }) => file))];
+    return { owner, standing: "kept", files, problems, ...(all.every(({ isLate }) => isLate) && { late: true }) };
+  });
+  const isKnown = ({ owner }: DegradedOwner): boolean => degraded.some((each) => each.owner === owner);
+  return [...degraded, ...added.filter((each) => !isKnown(each))];
+}
+
+/** Adds problems found after validation (a secret that cannot be read) to the slice they are in. */
+function withProblems(slice: SliceStatus, problems: readonly Problem[]): SliceStatus {
+  const added = problems.filter((problem) => problem.file === slice.file && !slice.problems.includes(problem));
+  if (added.length === 0) return slice;
+  const known = new Set(slice.problems.map(formatProblem));
+  const fresh = added.filter((problem) => !known.has(formatProblem(problem)));
+  return {
+    ...slice,
+    ok: false,
+    standing: slice.standing === "absent" ? "absent" : "kept",
+    problems: [...slice.problems, ...fresh],
+  };
+}

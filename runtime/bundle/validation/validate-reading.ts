@@ -1,0 +1,93 @@
+/** Files and published slices that were read together → who is served from what, and why a change of some may not be made. */
+import { type KeptSlice, loadByOwner, type OwnersOutcome, type OwnerStanding } from "../../config/load-by-owner.ts";
+import type { Problem, RouteMemory } from "../../config/load.ts";
+import { MAX_PROBLEMS, moreProblems } from "../../settings/problem.ts";
+import type { Refusal } from "../../config/refusals.ts";
+import type { Reading } from "../sources.ts";
+
+export interface ValidationContext {
+  /** A configuration file, or a directory. */
+  readonly path: string;
+  /** What owners were served from last. */
+  readonly kept: ReadonlyMap<string, KeptSlice>;
+  readonly refusals: readonly Refusal[];
+  readonly memory?: RouteMemory;
+}
+
+export function validateReading(
+  { sources, problems: fatal, unread }: Pick<Reading, "sources" | "problems" | "unread">,
+  { path, kept, refusals, memory }: ValidationContext,
+): OwnersOutcome {
+  const outcome = loadByOwner({ sources, unread, kept, refusals }, memory);
+  const missing = fatal.length === 0 && !sources.some((source) => source.boot) ? [noBootFile(path)] : fatal;
+  if (missing.length === 0) return outcome;
+  const { standings: none, owners, problems } = outcome;
+  return { standings: none, owners, problems: [...missing, ...problems] };
+}
+
+function noBootFile(file: string): Problem {
+  return { severity: "error", file, path: [], message: "has no boot file, must have a gateway.yaml" };
+}
+
+/** Slices that shall change. */
+export interface Candidates {
+  readonly owners: readonly string[];
+  /** Names of their files. */
+  readonly files: ReadonlySet<string>;
+}
+
+/** Everything for which the change that `outcome` came of must not be made. */
+export function objections(
+  reading: Reading,
+  { config, problems, standings: after }: OwnersOutcome,
+  { owners, files }: Candidates,
+  context: ValidationContext,
+): readonly Problem[] {
+  if (!config) return problems;
+  const degraded = after.filter(({ standing }) => standing !== "current");
+  const own = degraded.filter(({ owner = "" }) => owners.includes(owner));
+  if (own.length > 0 || degraded.length === 0) return own.flatMap((each) => each.problems);
+  // Others are not served as they wrote it. Is it because of this change?
+  const inForce = owners.flatMap((owner) => context.kept.get(owner)?.sources ?? []);
+  const before = validateReading(
+    {
+      ...reading,
+      sources: [
+        ...reading.sources.filter(({ file }) => !files.has(file)),
+        ...inForce.filter(({ file }) => files.has(file)).map((source) => ({ ...source, boot: false })),
+      ],
+    },
+    context,
+  );
+  const earlier = new Map(before.standings.map((each) => [each.owner, each.standing]));
+  return degraded
+    .filter(({ owner, standing }) => isWorse(standing, earlier.get(owner) ?? "absent"))
+    .flatMap((each) => each.problems);
+}
+
+function isWorse(standing: OwnerStanding["standing"], than: OwnerStanding["standing"]): boolean {
+  const order = ["current", "kept", "absent"] as const;
+  return order.indexOf(standing) > order.indexOf(than);
+}
+
+/** Of each file a few: one with a thousand mistakes hides nobody else's. */
+export function fewOfEach(problems: readonly Problem[]): readonly Problem[] {
+  return [...byFileOf(problems).values()].flatMap(few);
+}
+
+export function byFileOf(problems: readonly Problem[]): ReadonlyMap<string, readonly Problem[]> {
+  return Map.groupBy(problems, ({ file }) => file);
+}
+
+/** Errors first when there are too many, and how many more there are. */
+export function few(problems: readonly Problem[]): readonly Problem[] {
+  const [first] = problems;
+  const named = problems.filter(({ more }) => more === undefined);
+  if (first === undefined || (problems.length <= MAX_PROBLEMS && named.length === problems.length)) return problems;
+  const { error = [], warning = [] } = Object.groupBy(named, ({ severity }) => severity);
+  const shown = [...error, ...warning].slice(0, MAX_PROBLEMS);
+  const total = problems.reduce((sum, { more = 1 }) => sum + more, 0);
+  // Whoever asks whether there are errors must find one, also where those that are shown were warnings.
+  const severity = problems.some((problem) => problem.severity === "error") ? "error" : "warning";
+  return [...shown, { ...moreProblems(severity, total - shown.length), file: first.file }];
+}

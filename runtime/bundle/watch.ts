@@ -1,0 +1,111 @@
+/**
+ * Says when something in a set of directories may have changed.
+ *
+ * Directories are watched, not files: renames, symbolic link swaps and re-created files are seen alike. A slow poll
+ * covers file systems without notifications and directories that were themselves replaced. Hints come once it has been
+ * quiet for a moment, and may be spurious.
+ */
+import { watch as watchDirectory, type FSWatcher } from "node:fs";
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+
+import { errorText } from "../shared/errors.ts";
+import type { Log } from "../shared/log.ts";
+import { task } from "../shared/faults/guard.ts";
+
+export interface WatchDeps {
+  readonly onHint: () => void;
+  readonly log: Log;
+  /** True for files that the gateway itself writes: a log beside the configuration changes all the time. */
+  readonly isOwnOutput?: (path: string) => boolean;
+  /** Pause that must follow a change before it is reported. */
+  readonly quietMs?: number;
+  readonly pollEveryMs?: number;
+}
+
+export interface Watch {
+  /** Watches exactly these directories from now on; those that do not exist (yet) are left to the poll. */
+  follow(directories: ReadonlySet<string>): Promise<void>;
+  close(): void;
+}
+
+/** However busy a directory is, its changes are reported after this many quiet periods. */
+const MOST_QUIET_PERIODS = 10;
+
+export function createWatch({ onHint, log, isOwnOutput, quietMs = 50, pollEveryMs = 5_000 }: WatchDeps): Watch {
+  const watched = new Map<string, { readonly watcher: FSWatcher; readonly identity: string }>();
+  const warned = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+  let busySinceMs: number | undefined;
+  let closed = false;
+  const poll = setInterval(task("the look at configuration files", onHint), pollEveryMs);
+  poll.unref();
+
+  return {
+    async follow(directories) {
+      for (const directory of watched.keys()) if (!directories.has(directory)) drop(directory);
+      for (const directory of directories) await ensure(directory);
+    },
+    close() {
+      closed = true;
+      clearInterval(poll);
+      clearTimeout(timer);
+      for (const directory of watched.keys()) drop(directory);
+    },
+  };
+
+  async function ensure(directory: string): Promise<void> {
+    const identity = await identify(directory);
+    if (closed || watched.get(directory)?.identity === identity) return;
+    drop(directory);
+    if (identity === undefined) return;
+    try {
+      const watcher = watchDirectory(directory, { persistent: false }, (_event, name) => {
+        if (name === null || isOwnOutput?.(resolve(directory, name)) !== true) changed();
+      });
+      watcher.on("error", (error) => {
+        log.debug({ directory, reason: errorText(error) }, "directory no longer watched");
+        drop(directory);
+      });
+      watched.set(directory, { watcher, identity });
+      // What changed between the last look and this moment was reported to nobody.
+      changed();
+    } catch (error) {
+      // Most often the limit of inotify watches; logged once, tried again at every poll.
+      if (!warned.has(directory)) log.warn({ directory, reason: errorText(error) }, "directory cannot be watched");
+      warned.add(directory);
+    }
+  }
+
+  function drop(directory: string): void {
+    watched.get(directory)?.watcher.close();
+    watched.delete(directory);
+  }
+
+  function changed(): void {
+    if (closed) return;
+    const now = performance.now();
+    busySinceMs ??= now;
+    if (timer && now - busySinceMs > quietMs * MOST_QUIET_PERIODS) return;
+    clearTimeout(timer);
+    timer = setTimeout(
+      task("the look at configuration files", () => {
+        timer = undefined;
+        busySinceMs = undefined;
+        onHint();
+      }),
+      quietMs,
+    );
+    timer.unref();
+  }
+}
+
+/** Tells a directory from another one that took its name. */
+async function identify(directory: string): Promise<string | undefined> {
+  try {
+    const { dev, ino, birthtimeNs } = await stat(directory, { bigint: true });
+    return `${dev}:${ino}:${birthtimeNs}`;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * Going back to an earlier slice: a button where the slice is nobody's but its publishers', else the command.
+ *
+ * Promise: what a program publishes again and again is not changed from here, whatever a form says.
+ */
+import type { GoBackView } from "../../pages/console/policy/changes.ts";
+import { MAX_REASON_CHARACTERS } from "../../pages/console/pieces.ts";
+import { type OwnerHistory, ownedBy } from "../../bundle/publication.ts";
+import { readPublication } from "../../bundle/published.ts";
+import type { Publisher } from "../../bundle/publisher.ts";
+import { scopedOutcome } from "../../admin-listener/publish-scope.ts";
+import { formatProblem } from "../../config/load.ts";
+import type { Store } from "../../store/store.ts";
+import type { ScreenAction, Visit } from "../screen.ts";
+import { strange } from "../strange.ts";
+import { CHANGES_PATH } from "./list-changes.ts";
+
+export interface GoBackDeps {
+  readonly store: Store;
+  readonly publisher: Pick<Publisher, "rollback">;
+}
+
+const WHY = {
+  terraform:
+    "This slice is Terraform's, or nobody knows that it is not: its next apply would publish its own again. Change it there.",
+  kubernetes: "This slice is the Ingress controller's, which would publish its own again. Change the Ingress.",
+} as const;
+
+/** @returns undefined where there is nothing to go back to */
+export function goBackView(history: OwnerHistory, { rights }: Visit): GoBackView | undefined {
+  const { owner, versions } = history;
+  const [before, last] = versions.slice(-2);
+  if (!before || !last) return undefined;
+  const to = before.generation;
+  const program = ownedBy(history);
+  if (program !== undefined) {
+    const command = `gateway rollback --config <its configuration> --owner ${owner} --to ${to}`;
+    return { kind: "command", command, why: WHY[program] };
+  }
+  if (!rights.may("operator", owner)) return undefined;
+  const query = new URLSearchParams({ owner, to: String(to), from: String(last.generation) }).toString();
+  return { kind: "button", to, href: `${CHANGES_PATH}/rollback?${query}` };
+}
+
+export interface WantedRollback {
+  readonly owner: string;
+  /** As it was after this generation. */
+  readonly to: number;
+  /** The generation of this owner that was looked at. */
+  readonly from: number;
+}
+
+export function readWanted(given: ReadonlyMap<string, string>): WantedRollback | undefined {
+  const [owner = "", to = "", from = ""] = ["owner", "to", "from"].map((name) => given.get(name));
+  const isNumber = (text: string): boolean => /^\d{1,15}$/.test(text);
+  return owner !== "" && isNumber(to) && isNumber(from) ? { owner, to: Number(to), from: Number(from) } : undefined;
+}
+
+export function rollbackAction({ store, publisher }: GoBackDeps): ScreenAction {
+  return {
+    name: "Go back to an earlier slice",
+    role: "operator",
+    isGrave: true,
+    ownerOf: (_, form) => form.get("owner"),
+    async run({ principal, rights: { owners } }, form) {
+      const wanted = readWanted(form);
+      const reason = (form.get("reason") ?? "").trim();
+      if (!wanted) return { refused: "The form is not complete." };
+      if (reason === "" || reason.length > MAX_REASON_CHARACTERS)
+        return { refused: "A reason is needed, for the record." };
+      const { owner, to, from } = wanted;
+      const { publication } = await readPublication(store);
+      const history = publication.owners.find((each) => each.owner === owner);
+      if (!history) return { refused: `${strange(owner)} never published a slice.` };
+      const program = ownedBy(history);
+      if (program !== undefined) return { refused: WHY[program] };
+      if (history.versions.at(-1)?.generation !== from)
+        return { refused: "Somebody published meanwhile. Look at what is there now." };
+      const made = await publisher.rollback({ owner, to, from }, { by: principal.user.id, reason });
+      const outcome = owners ? scopedOutcome(made, { entry: owner, covers: (each) => owners.includes(each) }) : made;
+      if (outcome.ok) {
+        const { changed, generation, laggards } = outcome;
+        const live = laggards.length === 0 ? "it is in force everywhere" : "not every process has it in force yet";
+        const told = changed ? `Generation ${generation}: ${live}.` : "Everything was so already.";
+        return { told, to: `${CHANGES_PATH}/${generation}` };
+      }
+      switch (outcome.reason) {
+        case "invalid":
+          return {
+            refused: strange(`It is not valid any more: ${outcome.problems.map(formatProblem).join("; ")}`, 1_000),
+          };
+        case "no-such-generation":
+          return { refused: strange(outcome.message, 500) };
+        case "stale":
+          return { refused: "Somebody published meanwhile. Look at what is there now." };
+      }
+      return outcome satisfies never;
+    },
+  };
+}

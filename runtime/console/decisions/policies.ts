@@ -1,0 +1,34 @@
+/** Policies of configurations that were in force in this process, by digest: a record says which one decided. */
+import type { CompiledRoute } from "../../config/compiled.ts";
+import { findRoute, type Snapshot, type Snapshots } from "../../config/snapshot.ts";
+import type { Closable } from "../../shared/clock.ts";
+
+export interface KnownPolicies extends Closable {
+  /** @returns undefined: this process does not have that configuration, or never had */
+  find(digest: string, route: string): CompiledRoute | undefined;
+}
+
+/** Routes that did not change are the same objects in each of them. */
+const MAX_SNAPSHOTS = 16;
+
+export function rememberPolicies(snapshots: Pick<Snapshots, "current" | "subscribe">): KnownPolicies {
+  const known = new Map<string, Snapshot>();
+  const add = (snapshot: Snapshot): void => {
+    known.delete(snapshot.digest);
+    known.set(snapshot.digest, snapshot);
+    const oldest = known.keys().next();
+    if (known.size > MAX_SNAPSHOTS && oldest.done !== true) known.delete(oldest.value);
+  };
+  add(snapshots.current());
+  const unsubscribe = snapshots.subscribe(add);
+  return {
+    find(digest, route) {
+      const snapshot = known.get(digest);
+      return snapshot && findRoute(snapshot, route);
+    },
+    close: () => {
+      unsubscribe();
+      return Promise.resolve();
+    },
+  };
+}

@@ -1,0 +1,207 @@
+/**
+ * Streams of new decisions (Server-Sent Events) to pages that are open.
+ *
+ * Promises: bounded in number, of all and of one person; a stream ends with the session, with its rights, and with the
+ * process; a reader who is slow gets less, and nothing waits for them.
+ */
+import type { Exchange } from "../../http/exchange.ts";
+import { respondError } from "../../http/respond.ts";
+import type { Blocks } from "../../identity/blocks.ts";
+import type { Revocations } from "../../identity/interfaces.ts";
+import type { Snapshots } from "../../config/snapshot.ts";
+import { decisionRow } from "../../pages/console/decisions.ts";
+import type { KeptRecord, RecordQuery, RecordReader } from "../../record-store/record-reader.ts";
+import type { Clock, Closable } from "../../shared/clock.ts";
+import { errorText } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import type { ConsoleRights, Visit } from "../screen.ts";
+import { createPoll, findNewest, type News, type Poll, type PollDeps } from "./poll.ts";
+import { rowOf } from "./show-record.ts";
+import { guard } from "../../shared/faults/guard.ts";
+
+export interface TailDeps {
+  readonly reader: RecordReader;
+  /** Undefined: the right has ended. */
+  readonly again: (visit: Visit) => Promise<ConsoleRights | undefined>;
+  readonly revocations: Pick<Revocations, "subscribe">;
+  readonly blocks: Pick<Blocks, "subscribe">;
+  readonly snapshots: Pick<Snapshots, "subscribe">;
+  readonly clock: Clock;
+  readonly every?: PollDeps["every"];
+  readonly log: Log;
+}
+
+export interface Tails extends Closable {
+  /** Answers with a stream. @param after id of the newest record that the page has */
+  open(visit: Visit, query: Omit<RecordQuery, "limit" | "order">, after: string | undefined): Promise<void>;
+  readonly size: number;
+}
+
+const MAX_STREAMS = 32;
+/** Windows of one user, in all of their browsers: the newest. How many one browser can have is up to the page's script. */
+const MAX_OF_ONE = 6;
+const COMMENT_MS = 15_000;
+const CHECK_MS = 60_000;
+
+interface Tail {
+  readonly userId: string;
+  readonly revocationKeys: readonly string[];
+  /** Ends unless its reader still has the right to it. */
+  check(): void;
+  /** @param last event */
+  end(last?: string): void;
+}
+
+const HEADERS = [
+  "content-type",
+  "text/event-stream",
+  "cache-control",
+  "no-store",
+  "x-content-type-options",
+  "nosniff",
+  "x-accel-buffering",
+  "no",
+];
+
+/** So that the window does not connect again by itself, which would end another one's. */
+const REPLACED = "event: replaced\ndata: {}\n\n";
+const SAMPLED = "More come than anybody reads: of the allowed only some are shown.";
+
+export function createTails({ reader, again, revocations, blocks, snapshots, clock, every, log }: TailDeps): Tails {
+  const tails = new Set<Tail>();
+  /** By question, so that pages with the same filters share one. */
+  const polls = new Map<string, Poll>();
+  let isClosed = false;
+
+  const checkAll = (): void => {
+    for (const tail of tails) tail.check();
+  };
+  const leaves = [
+    revocations.subscribe((key) => {
+      for (const tail of tails) if (tail.revocationKeys.includes(key)) tail.end();
+    }),
+    blocks.subscribe(checkAll),
+    // Owners come and go with routes.
+    snapshots.subscribe(checkAll),
+  ];
+
+  const follow = (query: Omit<RecordQuery, "limit" | "order">, listener: (news: News) => void): (() => void) => {
+    const key = JSON.stringify(query);
+    const poll = polls.get(key) ?? createPoll({ reader, clock, onError, ...(every && { every }) }, query);
+    polls.set(key, poll);
+    const leave = poll.follow(listener);
+    return () => {
+      leave();
+      if (poll.followers === 0) polls.delete(key);
+    };
+  };
+
+  const onError = (error: unknown): void => {
+    log.warn({ reason: errorText(error) }, "new records cannot be shown in the console");
+  };
+
+  /** What came since the page, or since the connection broke. */
+  const catchUp = async (query: Omit<RecordQuery, "limit" | "order">, after: string): Promise<News | undefined> => {
+    const last = await reader.get(after);
+    if (!last) return { records: [], isSample: true };
+    const { records, isFull } = await findNewest(reader, { ...query, sinceMs: last.timeMs });
+    return { records: records.filter(({ id }) => id !== after).toReversed(), isSample: isFull };
+  };
+
+  return {
+    get size() {
+      return tails.size;
+    },
+
+    async open(visit, query, after) {
+      const { exchange, principal, rights } = visit;
+      const [oldest, ...newer] = [...tails].filter(({ userId }) => userId === principal.user.id);
+      if (newer.length + 1 >= MAX_OF_ONE) oldest?.end(REPLACED);
+      if (isClosed || tails.size >= MAX_STREAMS) return refuse(exchange);
+      const isDeniedFirst = visit.query.get("view") === "denied-first";
+      let isSlow = false;
+      let missed = 0;
+
+      const send = (text: string): void => {
+        isSlow = !exchange.write(text);
+        // Told once each time.
+        if (isSlow) exchange.onDrain(() => (isSlow = false));
+      };
+      const take = ({ records, isSample }: News): void => {
+        if (isSlow) {
+          missed += records.length;
+          return;
+        }
+        const rows = records.map((record) => eventOf(record, isDeniedFirst)).join("");
+        const note = missed > 0 ? `${missed} were not shown here: reload to see all.` : isSample ? SAMPLED : undefined;
+        missed = 0;
+        send(rows + (note === undefined ? "" : `event: note\ndata: ${JSON.stringify(note)}\n\n`));
+      };
+
+      exchange.start(200, HEADERS);
+      const leave = follow(query, take);
+      const comments = setInterval(
+        guard(exchange, () => void (!isSlow && send(":\n\n"))),
+        COMMENT_MS,
+      ).unref();
+      const checks = setInterval(
+        guard(exchange, () => tail.check()),
+        CHECK_MS,
+      ).unref();
+      const forget = (): void => {
+        tails.delete(tail);
+        leave();
+        clearInterval(comments);
+        clearInterval(checks);
+      };
+      const tail: Tail = {
+        userId: principal.user.id,
+        revocationKeys: principal.revocationKeys,
+        check() {
+          // What cannot be checked has ended.
+          again(visit)
+            .catch(() => undefined)
+            .then((now) => (now && sameOwners(now, rights) ? undefined : tail.end()))
+            .catch(onError);
+        },
+        end(last) {
+          if (!tails.has(tail)) return;
+          forget();
+          if (last !== undefined) exchange.write(last);
+          exchange.end();
+        },
+      };
+      tails.add(tail);
+      exchange.onClose(forget);
+      // So that the browser knows that it is open.
+      send("retry: 2000\n\n");
+      const earlier = after === undefined ? undefined : await catchUp(query, after).catch(onError);
+      if (earlier && tails.has(tail)) take(earlier);
+    },
+
+    close() {
+      isClosed = true;
+      for (const leave of leaves) leave();
+      for (const tail of tails) tail.end();
+      return Promise.resolve();
+    },
+  };
+}
+
+function eventOf(record: KeptRecord, isDeniedFirst: boolean): string {
+  const row = rowOf(record);
+  const group = !isDeniedFirst ? "all" : record.outcome === "allowed" ? "allowed" : "denied";
+  const data = { id: record.id, group, html: decisionRow(row).toString() };
+  return `id: ${record.id}\nevent: row\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+function sameOwners(left: ConsoleRights, right: ConsoleRights): boolean {
+  return JSON.stringify(left.owners) === JSON.stringify(right.owners);
+}
+
+function refuse(exchange: Exchange): void {
+  respondError(exchange, 503, {
+    code: "console.streams",
+    message: "Too many pages show new decisions at this moment. This one shows what was there when it was loaded.",
+  });
+}

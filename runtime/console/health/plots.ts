@@ -1,0 +1,93 @@
+/** From what was counted to lines of plots. */
+import { MAX_LINES, type PlotLine, type PlotParts } from "../../pages/console/health/plot.ts";
+import { quantileMs } from "../../health/histogram.ts";
+import type { Step } from "../../health/read-traffic.ts";
+import { addCounts, BUSIEST, type Counted, numberOf, type Rollup, type ScopeCounts } from "../../health/rollup.ts";
+import type { Tier } from "../../health/tiers.ts";
+
+const NOTHING: ScopeCounts = { counts: [], durations: [] };
+
+/** @param scopes whose counts are added up */
+export function trafficPlots(tier: Tier, steps: readonly Step[], scopes: readonly string[]): readonly PlotParts[] {
+  const counted = steps.map(({ rollup }) =>
+    rollup && tells(rollup, scopes) ? { rollup, sum: sumOf(rollup, scopes) } : undefined,
+  );
+  const rate = (name: string, ...of: readonly Counted[]): PlotLine => ({
+    name,
+    values: counted.map((step) => step && rateOf(step.rollup, step.sum, of)),
+  });
+  const quantile = (name: string, share: number): PlotLine => ({
+    name,
+    values: counted.map((step) => step && quantileMs(step.sum.durations, share)),
+  });
+  const common = { starts: steps.map(({ start }) => start * 1000), stepMs: tier.stepSeconds * 1000 };
+  const perSecond = { ...common, unit: "per second", axis: "linear" } as const;
+  return [
+    { ...perSecond, id: "allowed", title: "Requests allowed", isArea: true, lines: [rate("allowed", "allowed")] },
+    {
+      ...perSecond,
+      id: "denied",
+      title: "Requests not allowed",
+      lines: [
+        rate("denied", "denied"),
+        rate("over a rate limit", "limited"),
+        rate("waiting for an approval", "waiting"),
+      ],
+    },
+    {
+      ...common,
+      id: "latency",
+      title: "Time until an answer was complete",
+      unit: "ms",
+      axis: "log",
+      lines: [quantile("half of them within (p50)", 0.5), quantile("99 of 100 within (p99)", 0.99)],
+    },
+    {
+      ...perSecond,
+      id: "failures",
+      title: "Failures",
+      lines: [rate("status 5xx", "5xx"), rate("answer cut off", "cut"), rate("upstream failed", "failed")],
+    },
+  ];
+}
+
+/** @param nameOf a process, for people */
+export function loopPlot(tier: Tier, steps: readonly Step[], nameOf: (id: string) => string): PlotParts {
+  const ids = [...new Set(steps.flatMap(({ rollup }) => Object.keys(rollup?.loopMs ?? {})))].toSorted();
+  const lines =
+    ids.length <= MAX_LINES
+      ? ids.map((id) => ({ name: nameOf(id), values: steps.map(({ rollup }) => rollup?.loopMs[id]) }))
+      : [{ name: "the worst process", values: steps.map(({ rollup }) => worst(rollup)) }];
+  return {
+    id: "loop",
+    title: "Event loop late (p99 of each minute)",
+    unit: "ms",
+    axis: "linear",
+    starts: steps.map(({ start }) => start * 1000),
+    stepMs: tier.stepSeconds * 1000,
+    lines,
+  };
+}
+
+/** Of a route that is not named something is only known where all are that had requests. */
+function tells({ scopes }: Rollup, names: readonly string[]): boolean {
+  const isMissing = names.some((name) => name.startsWith("route:") && !Object.hasOwn(scopes, name));
+  return !isMissing || Object.keys(scopes).filter((name) => name.startsWith("route:")).length < BUSIEST;
+}
+
+function worst(rollup: Rollup | undefined): number | undefined {
+  const all = Object.values(rollup?.loopMs ?? {});
+  return all.length === 0 ? undefined : all.reduce((a, b) => Math.max(a, b));
+}
+
+function sumOf({ scopes }: Rollup, names: readonly string[]): ScopeCounts {
+  return names.reduce((sum, name) => {
+    const counts = Object.hasOwn(scopes, name) ? scopes[name] : undefined;
+    return counts ? addCounts(sum, counts) : sum;
+  }, NOTHING);
+}
+
+function rateOf({ start, until }: Rollup, sum: ScopeCounts, of: readonly Counted[]): number | undefined {
+  if (until <= start) return undefined;
+  return of.reduce((total, counted) => total + numberOf(sum, counted), 0) / (until - start);
+}

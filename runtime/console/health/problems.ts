@@ -1,0 +1,187 @@
+/** What is wrong, in words, and what to do. Each heading of OPERATIONS that is named is there: a test looks. */
+import type { HealthProblem } from "../../pages/console/health/health.ts";
+import type { ProcessReport } from "../../health/process-report.ts";
+import type { FailureCount } from "../../health/rollup.ts";
+import { strange } from "../strange.ts";
+import { certificateProblems, receiverProblems, tokenProblems, upstreamProblems } from "./problems-outside.ts";
+import type { Found } from "./found.ts";
+import { SILENT_AFTER_SECONDS } from "../../health/tell-health.ts";
+
+export interface ProblemFacts {
+  /** As the person may see them; the first is this process. */
+  readonly reports: readonly ProcessReport[];
+  /** Of the last quarter of an hour, the same. */
+  readonly failures: readonly FailureCount[];
+  /** Epoch seconds. */
+  readonly now: number;
+  readonly nameOf: (id: string) => string;
+}
+
+const LATE_MS = 200;
+const MAX_SHOWN = 50;
+const MAX_NAMED = 5;
+
+export function findProblems(facts: ProblemFacts): readonly HealthProblem[] {
+  const found = [
+    ...storeProblems(facts),
+    ...facts.reports.flatMap((report) => configurationProblems(report)),
+    ...silentProblems(facts),
+    ...facts.reports.flatMap((report) => upstreamProblems(report)),
+    ...failureProblems(facts),
+    ...facts.reports.flatMap((report) => certificateProblems(report, facts.now)),
+    ...facts.reports.flatMap((report) => [...tokenProblems(report, facts.now), ...receiverProblems(report)]),
+    ...differenceProblems(facts),
+    ...facts.reports.flatMap((report) => loopProblems(report)),
+  ];
+  const groups = Map.groupBy(found, ({ tone, text, details }) => JSON.stringify([tone, text, details]));
+  const merged = [...groups.values()].map((same) => merge(same, facts));
+  return [...merged.filter(({ tone }) => tone === "bad"), ...merged.filter(({ tone }) => tone === "warn")].slice(
+    0,
+    MAX_SHOWN,
+  );
+}
+
+function merge(same: readonly Found[], { reports, nameOf }: ProblemFacts): HealthProblem {
+  const { of: _, ...first } = same[0] as Found;
+  const names = [...new Set(same.flatMap(({ of }) => (of ? nameOf(of.id) : [])))];
+  if (reports.length < 2 || names.length === reports.length) return { ...first, where: [] };
+  const more = names.length - MAX_NAMED;
+  return { ...first, where: more > 0 ? [...names.slice(0, MAX_NAMED), `${more} more`] : names };
+}
+
+function storeProblems({ reports: [own] }: ProblemFacts): readonly Found[] {
+  if (!own || (own.storeAnswers && own.storeIsReadOnly !== true)) return [];
+  const [text, advice] = own.storeAnswers
+    ? [
+        "The store takes no writes from this process",
+        "Nobody can sign in, and nothing can be revoked or published. See that its disk has room, and that PostgreSQL is no standby.",
+      ]
+    : [
+        "The store does not answer this process",
+        "New sign-ins, revocations and publications wait for it, and other processes are not known. See that it runs and that this process reaches it.",
+      ];
+  return [{ tone: "bad", text, details: [], advice, read: "It's 3 a.m.", of: own }];
+}
+
+function isTold(line: string, degraded: ProcessReport["configuration"]["degraded"]): boolean {
+  return degraded.some(({ problems }) => problems.includes(line));
+}
+
+function configurationProblems(of: ProcessReport): readonly Found[] {
+  const { lastError, degraded, moreDegraded, restartNeeded } = of.configuration;
+  const read = "Log messages";
+  const found: Found[] = degraded.map(({ owner, standing, problems }) => ({
+    tone: "bad",
+    text:
+      standing === "kept"
+        ? `What ${strange(owner)} has written is not in force: its last good slice is`
+        : `Nothing of ${strange(owner)} is in force: its slice is refused, and there was none before`,
+    details: problems.map((each) => strange(each, 400)),
+    advice: "The others are served as written. Its owner mends the slice and publishes again.",
+    read,
+    of,
+  }));
+  const details = lastError ? [...lastError.problems.map((each) => strange(each, 400)), ...more(lastError.more)] : [];
+  if (lastError && !lastError.isPartial) {
+    const advice = "Mend it where it is written. Until then nobody's changes come into force.";
+    const text = "The configuration that is written is refused: the last good one stays";
+    found.unshift({ tone: "bad", text, details, advice, read, of });
+  } else if (lastError && (degraded.length === 0 || lastError.problems.some((line) => !isTold(line, degraded)))) {
+    // With the names of other owners' routes: the problems of each owner do not have them.
+    const text = "Not every owner is served as written";
+    found.push({ tone: "bad", text, details, advice: "Its owner mends the slice and publishes again.", read, of });
+  }
+  if (moreDegraded > 0) {
+    const text = `${moreDegraded} more owners are not served as written`;
+    found.push({ tone: "bad", text, details: [], advice: "The admin listener's `/status` has all of them.", read, of });
+  }
+  if (restartNeeded) {
+    const text = "Boot settings have changed, and take effect at the next start";
+    found.push({
+      tone: "warn",
+      text,
+      details: [],
+      advice: "Restart the replicas, one after the other.",
+      read: "Stopping",
+      of,
+    });
+  }
+  return found;
+}
+
+function more(count: number): readonly string[] {
+  return count > 0 ? [`… and ${count} more`] : [];
+}
+
+function silentProblems({ reports, now }: ProblemFacts): readonly Found[] {
+  return reports
+    .filter((report) => isSilent(report, now))
+    .map((of) => ({
+      tone: "bad",
+      text: "A process has not been heard of for more than half a minute",
+      details: [],
+      advice: "It hangs, was killed, or does not reach the store. What it told last is shown.",
+      read: "Two replicas",
+      of,
+    }));
+}
+
+export function isSilent({ seen }: ProcessReport, now: number): boolean {
+  return now - seen > SILENT_AFTER_SECONDS;
+}
+
+function failureProblems({ failures }: ProblemFacts): readonly Found[] {
+  const byUpstream = Map.groupBy(failures, ({ route, upstream }) => JSON.stringify([route, upstream]));
+  return [...byUpstream.values()].slice(0, MAX_NAMED).map((same) => {
+    const { route, upstream } = same[0] as FailureCount;
+    const total = same.reduce((sum, { count }) => sum + count, 0);
+    const where = upstream === "" ? "" : ` (${strange(upstream)})`;
+    return {
+      tone: "warn",
+      text: `The upstream of ${strange(route)}${where} failed in the last quarter of an hour`,
+      details: same.map(({ failure, count }) => `${count} × ${failure}`),
+      advice: `${total} requests got no whole answer from it. The name of the failure says on which side to look.`,
+      read: "Log messages",
+    };
+  });
+}
+
+function differenceProblems({ reports, now }: ProblemFacts): readonly Found[] {
+  const live = reports.filter((report) => !report.draining && !isSilent(report, now));
+  const found: Found[] = [];
+  if (new Set(live.map(({ configuration: { digest } }) => digest)).size > 1) {
+    found.push({
+      tone: "warn",
+      text: "Processes have different configurations in force",
+      details: [],
+      advice:
+        "That is so for some seconds after each change. When it stays: files differ between machines, or one of them refuses what the others took.",
+      read: "Two replicas",
+    });
+  }
+  if (new Set(live.map(({ version }) => version)).size > 1) {
+    found.push({
+      tone: "warn",
+      text: "Processes run different versions of this program",
+      details: [],
+      advice: "That is so while replicas are updated one after the other, and should end with it.",
+      read: "Upgrading",
+    });
+  }
+  return found;
+}
+
+function loopProblems(of: ProcessReport): readonly Found[] {
+  if (of.loopMs === undefined || of.loopMs < LATE_MS) return [];
+  return [
+    {
+      tone: "warn",
+      text: "The event loop comes late: every request waits",
+      details: [],
+      advice:
+        "The machine has too little CPU for what it is asked, or one piece of work takes long. More workers or replicas share it.",
+      read: "Sizes",
+      of,
+    },
+  ];
+}

@@ -1,0 +1,81 @@
+/** The rows of processes, and how they are called. */
+import type { ProcessRow } from "../../pages/console/health/health.ts";
+import { shortMs } from "../../pages/console/health/scale.ts";
+import type { ProcessReport } from "../../health/process-report.ts";
+import type { Processes } from "../../health/tell-health.ts";
+import { strange } from "../strange.ts";
+import { isSilent } from "./problems.ts";
+
+export interface RowFacts {
+  /** The first is this process. */
+  readonly reports: readonly ProcessReport[];
+  readonly others: Processes["others"];
+  /** Epoch seconds. */
+  readonly now: number;
+  readonly nameOf: (id: string) => string;
+}
+
+const MAX_ROWS = 200;
+const DIGEST_SHOWN = 12;
+
+/** Host and worker; with what tells them apart where several are of one host. */
+export function processNames(all: readonly { readonly id: string }[]): (id: string) => string {
+  const hosts = Map.groupBy(all, ({ id }) => shortName(id));
+  return (id) => strange((hosts.get(shortName(id))?.length ?? 0) > 1 ? id : shortName(id), 80);
+}
+
+/** "host-pid-random/2" → "host, worker 2". */
+function shortName(id: string): string {
+  const [, host = id, worker] = /^(.*)-\d+-[\w-]{4}(?:\/(\d+))?$/.exec(id) ?? [];
+  return worker === undefined ? host : `${host}, worker ${worker}`;
+}
+
+export function processRows({ reports, others, now, nameOf }: RowFacts): readonly ProcessRow[] {
+  const told = reports.slice(0, MAX_ROWS).map((report, index): ProcessRow => {
+    const { id, version, startedAt, configuration, loopMs, memoryBytes, openStreams, connections } = report;
+    const { digest, published, loadedAt } = configuration;
+    return {
+      name: nameOf(id),
+      isOwn: index === 0,
+      state: stateOf(report, now),
+      version: strange(version, 40),
+      upSince: startedAt,
+      digest: strange(digest.slice(0, DIGEST_SHOWN)),
+      loadedAt,
+      configuration: configurationOf(report),
+      memory: `${Math.round(memoryBytes / 1_048_576)} MiB`,
+      streams: openStreams,
+      connections,
+      ...(published && published.inForce > 0 && { published: `publication ${published.inForce}` }),
+      ...(loopMs !== undefined && { loop: shortMs(loopMs) }),
+    };
+  });
+  const rest = others.slice(0, MAX_ROWS).map(({ id, digest, published, refused, degraded = [] }): ProcessRow => {
+    const isWhole = !refused && degraded.length === 0;
+    return {
+      name: nameOf(id),
+      isOwn: false,
+      state: ["quiet", "alive, tells no more"],
+      version: "",
+      digest: strange(digest.slice(0, DIGEST_SHOWN)),
+      configuration: isWhole ? ["good", "as written"] : ["bad", "not as written"],
+      ...(published > 0 && { published: `publication ${published}` }),
+    };
+  });
+  return [...told, ...rest];
+}
+
+function stateOf(report: ProcessReport, now: number): ProcessRow["state"] {
+  if (isSilent(report, now)) return ["bad", `silent for ${now - report.seen} s`];
+  if (report.draining) return ["warn", "stopping"];
+  if (!report.storeAnswers) return ["bad", "without the store"];
+  return report.storeIsReadOnly === true ? ["bad", "the store takes no writes"] : ["good", "serves"];
+}
+
+function configurationOf({ configuration }: ProcessReport): ProcessRow["configuration"] {
+  const { lastError, degraded, moreDegraded, restartNeeded } = configuration;
+  if (lastError && !lastError.isPartial) return ["bad", "refused, an older one stays"];
+  const owners = degraded.length + moreDegraded;
+  if (owners > 0) return ["bad", `${owners} ${owners === 1 ? "owner" : "owners"} not as written`];
+  return restartNeeded ? ["warn", "restart needed"] : ["good", "as written"];
+}

@@ -1,0 +1,109 @@
+/** Screen "Health": what every process tells of itself, and how requests fared. */
+import type { HealthParts } from "../../pages/console/health/health.ts";
+import { healthBody } from "../../pages/console/health/health.ts";
+import type { FilterField } from "../../pages/console/pieces.ts";
+import type { HealthReader } from "../../health/health.ts";
+import { ALL, addFailures, ownerScope, routeScope } from "../../health/rollup.ts";
+import type { Step } from "../../health/read-traffic.ts";
+import { TIERS, type Tier } from "../../health/tiers.ts";
+import type { Screen, ScreenPage, Visit } from "../screen.ts";
+import { strange } from "../strange.ts";
+import { gather } from "./gather.ts";
+import { loopPlot, trafficPlots } from "./plots.ts";
+import { findProblems } from "./problems.ts";
+import { processNames, processRows } from "./process-rows.ts";
+import { certificateRows, providerRows, receiverRows, refreshRows, upstreamRows } from "./rows.ts";
+import { seenFailures, seenReport, type Sight, sightOf } from "./sight.ts";
+
+export interface HealthScreenDeps {
+  readonly health: HealthReader;
+}
+
+const PATH = "/.gateway/console/health";
+const RANGES: Readonly<Record<Tier["name"], string>> = {
+  "1h": "1 hour",
+  "6h": "6 hours",
+  "48h": "48 hours",
+};
+const LATELY_SECONDS = 900;
+
+export function healthScreen({ health }: HealthScreenDeps): Screen {
+  return {
+    path: "health",
+    name: "Health",
+    async show(visit): Promise<ScreenPage | undefined> {
+      if (visit.path.length > 0) return undefined;
+      return { title: "Health", body: healthBody(await healthParts(health, visit)) };
+    },
+  };
+}
+
+/** For tests without a frame. */
+export async function healthParts(
+  health: HealthReader,
+  { snapshot, rights, query, now: nowMs }: Pick<Visit, "snapshot" | "rights" | "query" | "now">,
+): Promise<HealthParts> {
+  const now = Math.floor(nowMs / 1000);
+  const sight = sightOf(rights, snapshot);
+  const tier = TIERS.find(({ name }) => name === query.get("range")) ?? TIERS[0];
+  const gathered = await gather(health, tier);
+  const { steps, recent, others, isAlone } = gathered;
+  const reports = gathered.reports.map((report) => seenReport(report, sight));
+  const nameOf = processNames([...reports, ...others]);
+  const routes = routesOf(steps).filter((key) => sight.maySeeRoute(key));
+  const route = routes.find((key) => key === query.get("route"));
+  const scopes = scopesOf(route, sight);
+  const lately = recent.filter(({ start }) => start > now - LATELY_SECONDS);
+  const failures = addFailures(lately.flatMap(({ rollup }) => rollup?.failures ?? []));
+  return {
+    path: PATH,
+    failed: isAlone ? ["The store"] : [],
+    problems: findProblems({ reports, failures: seenFailures(failures, sight), now, nameOf }),
+    processes: processRows({ reports, others, now, nameOf }),
+    ...upstreamRows(reports, nameOf),
+    certificates: certificateRows(reports, now),
+    refreshes: refreshRows(reports),
+    providers: providerRows(reports),
+    receivers: receiverRows(reports, nameOf),
+    plots: [...trafficPlots(tier, steps, scopes), loopPlot(tier, steps, nameOf)],
+    plotted: plottedText(route, sight, isAlone),
+    filters: filters(tier, routes, route),
+  };
+}
+
+function filters(tier: Tier, routes: readonly string[], route: string | undefined): readonly FilterField[] {
+  // The first is there without being asked for, as without a filter.
+  const ranges = TIERS.map(({ name }, index): readonly [string, string] => [index === 0 ? "" : name, RANGES[name]]);
+  const named = routes.map((key): readonly [string, string] => [key, strange(key)]);
+  return [
+    { name: "range", label: "Range", value: tier === TIERS[0] ? "" : tier.name, options: ranges },
+    { name: "route", label: "Route, of the busiest", value: route ?? "", options: [["", "all together"], ...named] },
+  ];
+}
+
+function routesOf(steps: readonly Step[]): readonly string[] {
+  const prefix = routeScope("");
+  const scopes = new Set(steps.flatMap(({ rollup }) => Object.keys(rollup?.scopes ?? {})));
+  return [...scopes]
+    .filter((scope) => scope.startsWith(prefix))
+    .map((scope) => scope.slice(prefix.length))
+    .toSorted();
+}
+
+function scopesOf(route: string | undefined, { isWhole, owners }: Sight): readonly string[] {
+  if (route !== undefined) return [routeScope(route)];
+  return isWhole ? [ALL] : owners.map(ownerScope);
+}
+
+function plottedText(route: string | undefined, { isWhole, owners }: Sight, isAlone: boolean): string {
+  const ofWhat =
+    route !== undefined
+      ? `Of ${strange(route)}`
+      : isWhole
+        ? "Of all routes"
+        : `Of the routes of ${owners
+            .map((owner) => strange(owner))
+            .slice(0, 5)
+            .join(", ")}`;
+  return `${ofWhat}, ${isAlone ? "as this process alone counted" : "of all processes together"}. A minute is there when it is over.`;
+}

@@ -1,0 +1,16 @@
+/** What the pages of people need of others. */
+import type { KindDeps } from "../../administration/kind.ts";
+import type { AdminAction } from "../../audit/action-record.ts";
+import type { CompiledRoute } from "../../config/compiled.ts";
+import type { Blocks } from "../../identity/blocks.ts";
+import type { Connections } from "../../oauth/client/list-connections.ts";
+import type { RecordReader } from "../../record-store/record-reader.ts";
+
+export interface PeopleDeps extends KindDeps {
+  readonly blocks: Pick<Blocks, "find">;
+  readonly connections: Connections;
+  readonly disconnect: (userId: string, route: CompiledRoute, by: string) => Promise<boolean>;
+  /** Undefined: records are not kept. */
+  readonly records: Pick<RecordReader, "find"> | undefined;
+  readonly recordAction: (action: AdminAction) => void;
+}

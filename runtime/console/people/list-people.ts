@@ -1,0 +1,80 @@
+/**
+ * People who have signed in, page by page, and those whom a search fits.
+ *
+ * A whole e-mail address or id is found at once, by its index. What fits in part is looked for among so many records at a
+ * time, and the page says where it goes on.
+ */
+import { storedFacts } from "../../identity/claims-record.ts";
+import { createRecords, emailTag, type IdentityRecord } from "../../identity/identity-records.ts";
+import { pageSessions } from "../../identity/users/list-sessions.ts";
+import type { PeopleView, PersonRow } from "../../pages/console/people/people.ts";
+import { providerNameOf } from "../../shared/user-id.ts";
+import { type PageOf, pageOf, type PageRequest } from "../../store/page-of.ts";
+import type { StoredRecord } from "../../store/store.ts";
+import { addressOfId, addressOfList, placeIn } from "../addresses.ts";
+import { lookThrough, pagesOfSearch, SEARCHED_PAGE } from "../look-through.ts";
+import type { Visit } from "../screen.ts";
+import { strange } from "../strange.ts";
+import type { PeopleDeps } from "./deps.ts";
+
+const MAX_SEARCH_CHARACTERS = 256;
+const SHOWN_GROUPS = 5;
+const COUNTED_SESSIONS = 20;
+const PREFIX = "identity:";
+
+export async function peopleView(deps: PeopleDeps, { query }: Visit): Promise<PeopleView> {
+  const { store } = deps;
+  const search = (query.get("q") ?? "").trim().slice(0, MAX_SEARCH_CHARACTERS);
+  const after = placeIn(PREFIX, query.get("after"));
+  const exact = search === "" || after !== undefined ? [] : await findExactly(store, search);
+  const known = new Set(exact.map(({ userId }) => userId));
+  const wanted = search.toLowerCase();
+  const looked = await lookThrough<IdentityRecord>((page) => pagePeople(store, page), {
+    after,
+    room: SEARCHED_PAGE - exact.length,
+    isMeant: wanted === "" ? undefined : ({ value }) => !known.has(value.userId) && isMeant(value, wanted),
+  });
+  const people = [...exact, ...looked.found.map(({ value }) => value)];
+  return {
+    path: addressOfList("people"),
+    rows: await Promise.all(people.map((each) => personRow(deps, each))),
+    search,
+    pages: pagesOfSearch("people", { search, after, looked }),
+  };
+}
+
+function pagePeople(store: PeopleDeps["store"], page: PageRequest): Promise<PageOf<StoredRecord<IdentityRecord>>> {
+  return pageOf<IdentityRecord, StoredRecord<IdentityRecord>>(store, { prefix: PREFIX }, page, (record) => record);
+}
+
+async function findExactly(store: PeopleDeps["store"], search: string): Promise<readonly IdentityRecord[]> {
+  // Text that no key can be is nobody's id.
+  if (!search.isWellFormed() || search.includes("\0")) return [];
+  const byId = await createRecords(store).identities.get(search);
+  const byEmail = await store.page<IdentityRecord>({ prefix: PREFIX, tag: emailTag(search), limit: SEARCHED_PAGE - 1 });
+  const all = [...(byId ? [byId] : []), ...byEmail].map(({ value }) => value);
+  return [...new Map(all.map((each) => [each.userId, each])).values()];
+}
+
+function isMeant(person: IdentityRecord, wanted: string): boolean {
+  return [person.userId, person.email, person.name].some((text) => text.toLowerCase().includes(wanted));
+}
+
+async function personRow({ store, blocks }: PeopleDeps, record: IdentityRecord): Promise<PersonRow> {
+  const { userId, confirmedAt, refusedAt } = record;
+  const { email, name, groups } = storedFacts(record);
+  const { found, next } = await pageSessions(store, userId, { limit: COUNTED_SESSIONS });
+  const more = groups.length > SHOWN_GROUPS ? ` and ${groups.length - SHOWN_GROUPS} more` : "";
+  return {
+    href: addressOfId("people", userId),
+    who: strange(email === "" ? userId : email),
+    id: strange(userId),
+    name: strange(name),
+    provider: strange(providerNameOf(userId)),
+    groups: strange(groups.slice(0, SHOWN_GROUPS).join(", ")) + more,
+    isBlocked: blocks.find({ user: { id: userId, email } }) !== undefined,
+    isRefused: refusedAt !== undefined,
+    sessions: next === undefined ? String(found.length) : `${found.length} or more`,
+    confirmedMs: confirmedAt * 1000,
+  };
+}

@@ -1,0 +1,78 @@
+/** A screen's page within the frame of the console, as an answer. */
+import { redirect, respondHtml } from "../http/respond.ts";
+import type { Site } from "../identity/sites.ts";
+import { consoleHeaders, type ConsoleFrame, consolePage } from "../pages/console/frame.ts";
+import { html } from "../pages/html.ts";
+import { rolesText } from "./rights.ts";
+import type { ConsoleRights, Screen, ScreenPage, Visit } from "./screen.ts";
+import { scriptPath } from "./scripts.ts";
+import { strange } from "./strange.ts";
+import type { Told } from "./told.ts";
+import { CONSOLE_PATH } from "./visits.ts";
+
+export interface Pages {
+  show(visit: Visit, site: Site, screen: Screen | undefined, page: ScreenPage, refused?: string): void;
+  /** 303, and says what was done on the page it leads to. */
+  goOn(visit: Visit, site: Site, to: string, told: string): void;
+}
+
+export function createPages(deps: { readonly screens: readonly Screen[]; readonly told: Told }): Pages {
+  return {
+    show(visit, site, screen, { title, body, status = 200, script, stream }, refused) {
+      const { exchange, principal, rights } = visit;
+      const told = deps.told.take(exchange, principal);
+      const scripts = ["time", ...(script === undefined ? [] : [script])].map(scriptPath);
+      const page = consolePage({
+        title,
+        body,
+        told,
+        refused,
+        scripts,
+        person: strange(principal.user.email || principal.user.name || principal.user.id),
+        roles: rolesText(rights),
+        ...navigationOf(deps.screens, screen, rights),
+      });
+      const whole = (path: string): string => site.origin + path;
+      respondHtml(exchange, status, page, [
+        ...consoleHeaders(scripts.map(whole), stream === undefined ? undefined : whole(stream)),
+        ...(told === undefined ? [] : ["set-cookie", deps.told.clear(site)]),
+      ]);
+    },
+    goOn({ exchange, principal }, site, to, told) {
+      redirect(exchange, 303, site.origin + to, ["set-cookie", deps.told.set(told, principal, site)]);
+    },
+  };
+}
+
+/** What this person may see something of: entries, and what stands beside each other below the one that is shown. */
+function navigationOf(
+  screens: readonly Screen[],
+  shown: Screen | undefined,
+  rights: ConsoleRights,
+): Pick<ConsoleFrame, "navigation" | "beside"> {
+  const seen = screens.filter((each) => each.isFor?.(rights) ?? true);
+  const headOf = (screen: Screen): Screen => seen.find(({ path }) => path === screen.below) ?? screen;
+  const head = shown && headOf(shown);
+  const link = (each: Screen, isCurrent: boolean) => ({ href: screenPath(each), name: each.name, isCurrent });
+  const group = seen.filter((each) => headOf(each) === head);
+  return {
+    navigation: seen.filter((each) => headOf(each) === each).map((each) => link(each, each === head)),
+    beside: group.length > 1 ? group.map((each) => link(each, each === shown)) : [],
+  };
+}
+
+export function screenPath({ path }: Screen): string {
+  return `${CONSOLE_PATH}/${path}`;
+}
+
+export const UNREADABLE: ScreenPage = {
+  title: "This address cannot be read",
+  status: 400,
+  body: html`<p>Something stands in it twice, or is no text.</p>`,
+};
+
+export const NOTHING_HERE: ScreenPage = {
+  title: "Nothing here",
+  status: 404,
+  body: html`<p>There is nothing at this address, or nothing that you may see. It may have ended since.</p>`,
+};

@@ -1,0 +1,58 @@
+/** All screens, in the order of the navigation. A new one: a member of `ScreenDeps`, and a line of the list; a kind of objects: its own description. */
+import { approvalsScreen, type ApprovalsScreenDeps } from "./approvals/approvals-screen.ts";
+import { type ChangesDeps, changesScreen } from "./changes/changes.ts";
+import { clientsScreen } from "./clients/clients.ts";
+import { type DecisionDeps, decisionsScreen } from "./decisions/decisions.ts";
+import { objectScreens, type ObjectScreenDeps } from "./objects/object-screen.ts";
+import { type HealthScreenDeps, healthScreen } from "./health/screen.ts";
+import { peopleScreen } from "./people/people.ts";
+import type { Screen } from "./screen.ts";
+import { toolLockScreen, type ToolLockScreenDeps } from "./tool-lock/tool-lock-screen.ts";
+import { serversScreen } from "./servers/servers.ts";
+import type { SimulatorDeps } from "./simulator/deps.ts";
+import { simulatorScreen } from "./simulator/simulator.ts";
+import type { ServersDeps } from "./servers/deps.ts";
+import type { PeopleDeps } from "./people/deps.ts";
+import type { ClientsDeps } from "./clients/deps.ts";
+
+/** What each screen needs, by its name. */
+export interface ScreenDeps {
+  readonly decisions: DecisionDeps;
+  /** Absent, as the others behind it: this screen is not there. */
+  readonly health?: HealthScreenDeps;
+  readonly servers?: ServersDeps;
+  readonly people?: PeopleDeps;
+  readonly clients?: ClientsDeps;
+  readonly approvals?: ApprovalsScreenDeps;
+  readonly toolLock?: ToolLockScreenDeps;
+  /** Of kinds of objects that have one. */
+  readonly objects?: ObjectScreenDeps;
+  readonly simulator?: SimulatorDeps;
+  readonly changes?: ChangesDeps;
+}
+
+export function createScreens({
+  decisions,
+  health,
+  servers,
+  people,
+  clients,
+  approvals,
+  toolLock,
+  objects,
+  simulator,
+  changes,
+}: ScreenDeps): readonly Screen[] {
+  return [
+    decisionsScreen(decisions),
+    ...(health ? [healthScreen(health)] : []),
+    ...(servers ? [serversScreen(servers)] : []),
+    ...(people ? [peopleScreen(people)] : []),
+    ...(clients ? [clientsScreen(clients)] : []),
+    ...(approvals ? [approvalsScreen(approvals)] : []),
+    ...(toolLock ? [toolLockScreen(toolLock)] : []),
+    ...(objects ? objectScreens(objects) : []),
+    ...(simulator ? [simulatorScreen(simulator)] : []),
+    ...(changes ? [changesScreen(changes)] : []),
+  ];
+}

@@ -1,0 +1,43 @@
+/** Servers and routes: what there is, who may what there, and how it goes. */
+import { serversBody } from "../../pages/console/servers/servers.ts";
+import { idOfPath, addressOfId } from "../addresses.ts";
+import type { Screen, ActionOutcome, Visit } from "../screen.ts";
+import { serversView, visibleRoutes } from "./list-servers.ts";
+import type { ServersDeps } from "./deps.ts";
+import { findNeed, forgetNeed, needText } from "../../oauth/client/learned-needs.ts";
+import { routeBody } from "../../pages/console/servers/route.ts";
+import { GONE } from "../ask-once-more.ts";
+import { strange } from "../strange.ts";
+import { routeView } from "./route-view.ts";
+
+export function serversScreen(deps: ServersDeps): Screen {
+  return {
+    path: "servers",
+    name: "Servers",
+    async show(visit) {
+      const key = idOfPath(visit.path);
+      if (key === undefined) return { title: "Servers and routes", body: serversBody(await serversView(deps, visit)) };
+      // Somebody else's route is as if it were not there.
+      const route = visibleRoutes(visit).find((each) => each.key === key);
+      return route && { title: strange(route.name), body: routeBody(await routeView(deps, visit, route)) };
+    },
+    actions: {
+      "forget-need": {
+        role: "operator",
+        isGrave: false,
+        name: "Forget what was learned about the upstream",
+        ownerOf: (visit) => visibleRoutes(visit).find(({ key }) => key === idOfPath(visit.path))?.owner,
+        run: (visit) => forget(deps, visit),
+      },
+    },
+  };
+}
+
+async function forget({ store, recordAction }: ServersDeps, visit: Visit): Promise<ActionOutcome> {
+  const route = visibleRoutes(visit).find(({ key }) => key === idOfPath(visit.path));
+  const need = route && (await findNeed(store, route.key));
+  if (!route || !need || !(await forgetNeed(store, route.key))) return GONE;
+  const target = `what is known of the upstream of ${route.key}`;
+  recordAction({ action: "forget", by: visit.principal.user.id, target, before: needText(need), after: null });
+  return { told: "Forgotten: the gateway finds it out again.", to: addressOfId("servers", route.key) };
+}

@@ -1,0 +1,32 @@
+/** What the simulator's pages stand on. */
+import type { KnownPeople } from "../../identity/users/known-people.ts";
+import { errorText, GatewayError } from "../../shared/errors.ts";
+import type { Drafts } from "../../simulation/drafts.ts";
+import type { Visit } from "../screen.ts";
+import { CONSOLE_PATH } from "../visits.ts";
+import type { InForceDeps } from "./ask-in-force.ts";
+
+export interface SimulatorDeps extends InForceDeps {
+  readonly drafts: Drafts;
+  readonly people: KnownPeople;
+  /** Where an owner's slice comes from, in words. @throws GatewayError `store.unavailable` */
+  readonly sliceOrigin: (owner: string) => Promise<string>;
+}
+
+export const SIMULATOR_PATH: string = `${CONSOLE_PATH}/simulator`;
+export const DRAFTS_PATH: string = `${SIMULATOR_PATH}/drafts`;
+
+/** People are nobody's routes: only who sees everything sees them. */
+export function mayNamePeople({ rights }: Visit): boolean {
+  return rights.owners === undefined;
+}
+
+/** @returns in words why not */
+export async function attempt<T>(work: () => Promise<T>): Promise<T | string> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof GatewayError) return errorText(error);
+    throw error;
+  }
+}

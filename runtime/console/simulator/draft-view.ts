@@ -1,0 +1,79 @@
+/** A draft's page: what validation says, who would gain or lose, and where it goes from here. */
+import type { Html } from "../../pages/html.ts";
+import { draftBody, type DraftView } from "../../pages/console/policy/draft.ts";
+import { EXPORT_FORMATS } from "../../simulation/export-draft.ts";
+import type { KeptDraft } from "../../simulation/draft-records.ts";
+import type { Task, ToldProblem } from "../../simulation/protocol.ts";
+import { differenceView } from "../changes/difference-view.ts";
+import type { Visit } from "../screen.ts";
+import { strange, strangeLines } from "../strange.ts";
+import { addressOf } from "./read-fields.ts";
+import { attempt, DRAFTS_PATH, mayNamePeople, SIMULATOR_PATH, type SimulatorDeps } from "./deps.ts";
+
+/** As many as `gateway diff --users` takes. */
+const MAX_PEOPLE = 10_000;
+const MAX_SHOWN_TEXT = 20_000;
+const FORMAT_NAMES = { yaml: "Export as YAML", hcl: "Export as HCL", typescript: "Export as TypeScript" } as const;
+
+export async function draftView(deps: SimulatorDeps, visit: Visit, draft: KeptDraft): Promise<Html> {
+  const { id, author, owner, route, text, at, expiresAt } = draft;
+  const { principal, rights, snapshot } = visit;
+  const about = { draft: id, scope: rights.owners, people: mayNamePeople(visit) };
+  const told = await attempt(() =>
+    deps.drafts.askAgain(about, snapshot.digest, async (): Promise<Task> => {
+      const people = mayNamePeople(visit) ? await deps.people.list(MAX_PEOPLE, snapshot.settings) : [];
+      return { kind: "compare-draft", draft, people, scope: rights.owners };
+    }),
+  );
+  const isOwn = author === principal.user.id;
+  const isTold = typeof told !== "string" && told.kind === "draft";
+  return draftBody({
+    kind: draft.kind,
+    owner: strange(owner),
+    route: route && strange(route),
+    author: isOwn ? "you" : strange(author),
+    atMs: at * 1000,
+    untilMs: expiresAt * 1000,
+    text: strangeLines(text, MAX_SHOWN_TEXT),
+    problems: [],
+    changeHref: `${SIMULATOR_PATH}/draft?${new URLSearchParams({ from: id }).toString()}`,
+    exports: EXPORT_FORMATS.map(
+      (format) => [`${DRAFTS_PATH}/${id}/export?as=${format}`, FORMAT_NAMES[format]] as const,
+    ),
+    ...(isOwn && { remove: { action: DRAFTS_PATH, csrfToken: visit.csrf("remove-draft"), id } }),
+    ...(isTold ? toldView(told.told, draft) : { failed: failureOf(told) }),
+  });
+}
+
+function toldView(
+  {
+    isGood,
+    problems,
+    difference,
+  }: Extract<Awaited<ReturnType<SimulatorDeps["drafts"]["ask"]>>, { kind: "draft" }>["told"],
+  { id, route }: KeptDraft,
+): Partial<DraftView> {
+  return {
+    isGood,
+    problems: problems.map(({ severity, message, ...placed }) => ({
+      severity,
+      place: strange(placeOf(placed)),
+      message: strange(message, 1_000),
+    })),
+    ...(difference && { difference: differenceView(difference, id) }),
+    ...(isGood && { tryHref: addressOf(SIMULATOR_PATH, { route: route ?? "" }, id) }),
+  };
+}
+
+function placeOf({ path, line }: Pick<ToldProblem, "path" | "line">): string {
+  return [path, ...(line === undefined ? [] : [`line ${line}`])].filter((part) => part !== "").join(", ");
+}
+
+function failureOf(told: Awaited<ReturnType<SimulatorDeps["drafts"]["ask"]>> | string): string {
+  if (typeof told === "string") return strange(told, 500);
+  return told.kind === "none" ? strange(told.why, 500) : "There is no answer";
+}
+
+export function draftTitle({ owner, route }: Pick<KeptDraft, "owner" | "route">): string {
+  return route === undefined ? `Draft of the slice of ${strange(owner)}` : `Draft of the policy of ${strange(route)}`;
+}

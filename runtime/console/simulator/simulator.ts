@@ -1,0 +1,236 @@
+/**
+ * The simulator: one imagined request under the bundle in force and under a draft, and drafts themselves.
+ *
+ * Untrusted input: addresses, forms, drafts, which any viewer writes. Promises: nothing is in force by it, and no slice
+ * changes; a viewer of one owner asks about that owner's routes, and about nobody whom the store knows.
+ */
+import { draftFormBody, draftListBody } from "../../pages/console/policy/draft.ts";
+import { simulatorBody, type SimulatorFields } from "../../pages/console/policy/simulator.ts";
+import type { VerdictView } from "../../pages/console/policy/verdict.ts";
+import type { UserFacts } from "../../policy/facts.ts";
+import { MAX_DRAFT_BYTES } from "../../simulation/draft.ts";
+import type { KeptDraft } from "../../simulation/draft-records.ts";
+import type { Screen, ScreenAction, ScreenPage, Visit } from "../screen.ts";
+import { strange } from "../strange.ts";
+import { askInForce } from "./ask-in-force.ts";
+import { attempt, DRAFTS_PATH, mayNamePeople, SIMULATOR_PATH, type SimulatorDeps } from "./deps.ts";
+import { draftTitle, draftView } from "./draft-view.ts";
+import { respondExport } from "./export.ts";
+import { findRouteOf } from "./find-route.ts";
+import { isAsked, readAsked, readFields } from "./read-fields.ts";
+import { inForceView, verdictView } from "./verdict-view.ts";
+
+/** To choose from; more are found by typing. */
+const MAX_ROUTES = 500;
+/** A draft in a form, each character as three. */
+const MAX_FORM_BYTES: number = MAX_DRAFT_BYTES * 3 + 16_384;
+
+type Form = ReadonlyMap<string, string>;
+
+export function simulatorScreen(deps: SimulatorDeps): Screen {
+  const { drafts } = deps;
+
+  const findDraft = async (visit: Visit, id: string | undefined): Promise<KeptDraft | undefined> => {
+    const draft = id === undefined ? undefined : await drafts.records.get(id);
+    return draft && visit.rights.may("viewer", draft.owner) ? draft : undefined;
+  };
+
+  const simulator = async (visit: Visit, given: Form): Promise<ScreenPage> => {
+    const fields = readFields(given);
+    const draft = await findDraft(visit, given.get("draft"));
+    const answer = isAsked(fields) ? await answerTo(deps, visit, fields, draft) : { verdicts: [] };
+    const body = simulatorBody({
+      path: SIMULATOR_PATH,
+      fields,
+      routes: visibleRoutes(visit),
+      mayNamePeople: mayNamePeople(visit),
+      draft: draft && { id: draft.id, href: `${DRAFTS_PATH}/${draft.id}`, title: draftTitle(draft) },
+      csrfToken: visit.csrf("ask"),
+      links: [
+        [`${SIMULATOR_PATH}/draft`, "Look at a draft of a slice"],
+        [DRAFTS_PATH, "Your drafts"],
+      ],
+      ...answer,
+    });
+    return { title: "Simulator", body };
+  };
+
+  const draftForm = async (visit: Visit): Promise<ScreenPage | undefined> => {
+    const from = await findDraft(visit, visit.query.get("from"));
+    const key = from ? from.route : visit.query.get("route");
+    const form = { action: SIMULATOR_PATH, csrfToken: visit.csrf("draft"), maxBytes: MAX_DRAFT_BYTES };
+    const owners = ownersOf(visit);
+    if (key === undefined || key === "") {
+      const owner = from?.owner ?? visit.query.get("owner") ?? (owners.length === 1 ? owners[0] : undefined) ?? "";
+      return {
+        title: "Draft of a slice",
+        script: "draft-file",
+        body: draftFormBody({ ...form, owners, owner, text: from?.text ?? "" }),
+      };
+    }
+    const route = findRouteOf(visit.snapshot, { key });
+    if (!route || !visit.rights.may("viewer", route.owner)) return undefined;
+    const text = from?.text ?? (await currentPolicy(deps, key));
+    const body = draftFormBody({ ...form, route: key, owners, owner: route.owner, text });
+    return { title: `Draft of the policy of ${strange(key)}`, script: "draft-file", body };
+  };
+
+  return {
+    path: "simulator",
+    name: "Simulator",
+    maxFormBytes: MAX_FORM_BYTES,
+    async show(visit) {
+      const [place, id, ...more] = visit.path;
+      if (more.length > 0) return undefined;
+      if (place === undefined) return simulator(visit, visit.query);
+      if (place === "draft" && id === undefined) return draftForm(visit);
+      if (place !== "drafts") return undefined;
+      if (id === undefined)
+        return { title: "Your drafts", body: draftListBody({ rows: await ownDrafts(deps, visit) }) };
+      const draft = await findDraft(visit, id);
+      return draft && { title: draftTitle(draft), body: await draftView(deps, visit, draft) };
+    },
+    async respond(visit) {
+      const [place, id, last, ...more] = visit.path;
+      if (place !== "drafts" || last !== "export" || more.length > 0) return false;
+      const draft = await findDraft(visit, id);
+      return draft !== undefined && respondExport(deps, visit, draft);
+    },
+    actions: {
+      ask: {
+        name: "Ask",
+        role: "viewer",
+        isGrave: false,
+        ownerOf: (visit, form) => ownerAsked(visit, form),
+        run: async (visit, form) => ({ page: await simulator(visit, form) }),
+      },
+      draft: draftAction(deps),
+      "remove-draft": {
+        name: "Forget a draft",
+        role: "viewer",
+        isGrave: false,
+        ownerOf: async (visit, form) => (await findDraft(visit, form.get("id")))?.owner ?? ownersOf(visit)[0],
+        async run({ principal }, form) {
+          const isDone = await drafts.records.remove(form.get("id") ?? "", principal.user.id);
+          if (!isDone) return { refused: "This draft is not there any more, or is somebody else's." };
+          return { told: "The draft is forgotten.", to: DRAFTS_PATH };
+        },
+      },
+    },
+  };
+}
+
+function draftAction({ drafts }: SimulatorDeps): ScreenAction {
+  return {
+    name: "Look at a draft",
+    role: "viewer",
+    isGrave: false,
+    // Of a policy the owner of its route, whatever the form says.
+    ownerOf: ({ snapshot }, form) =>
+      form.get("kind") === "policy"
+        ? findRouteOf(snapshot, { key: form.get("route") ?? "" })?.owner
+        : form.get("owner"),
+    async run({ snapshot, principal }, form) {
+      const [kind, route, text = ""] = [form.get("kind"), form.get("route") ?? "", form.get("text")];
+      if (Buffer.byteLength(text) > MAX_DRAFT_BYTES)
+        return { refused: `The draft is longer than ${MAX_DRAFT_BYTES / 1024} KiB.` };
+      const found = findRouteOf(snapshot, { key: route });
+      if (kind === "policy" && !found) return { refused: "There is no such route any more." };
+      const owner = kind === "policy" ? (found?.owner ?? "") : (form.get("owner") ?? "").trim();
+      if (owner === "" || text.trim() === "") return { refused: "A draft has an owner and a text." };
+      const draft =
+        kind === "policy" ? ({ kind, owner, route, text } as const) : ({ kind: "slice", owner, text } as const);
+      const id = await drafts.records.put(principal.user.id, draft);
+      return { told: "The draft is kept for a day. Nothing is in force by it.", to: `${DRAFTS_PATH}/${id}` };
+    },
+  };
+}
+
+interface Answer {
+  readonly verdicts: readonly VerdictView[];
+  readonly problem?: string;
+  readonly changeHref?: string;
+}
+
+async function answerTo(
+  deps: SimulatorDeps,
+  visit: Visit,
+  fields: SimulatorFields,
+  draft: KeptDraft | undefined,
+): Promise<Answer> {
+  const asked = readAsked(fields);
+  if (!asked.ok) return { verdicts: [], problem: asked.problem };
+  const { route, question, person } = asked;
+  const known = person === undefined ? undefined : await findPerson(deps, visit, person);
+  if (typeof known === "string") return { verdicts: [], problem: known };
+  const { snapshot, rights } = visit;
+  const found = askInForce(deps, snapshot, { route, question, known }, rights);
+  const verdicts: VerdictView[] = [];
+  const problems: string[] = [];
+  if (typeof found === "string") problems.push(found);
+  else verdicts.push(inForceView(found, snapshot.digest));
+  if (draft) {
+    const task = { kind: "explain-draft", draft, route, question, known, scope: rights.owners } as const;
+    const answered = await attempt(() => deps.drafts.ask(task));
+    if (typeof answered === "string") problems.push(answered);
+    else if (answered.kind === "explained") {
+      verdicts.push(verdictView("With the draft", nameOf(answered.question, known), answered.explained));
+    } else problems.push(`With the draft: ${answered.kind === "none" ? answered.why : "there is no answer"}`);
+  }
+  return {
+    verdicts,
+    ...(problems.length > 0 && { problem: strange(problems.join(". "), 1_000) }),
+    ...(typeof found !== "string" && {
+      changeHref: `${SIMULATOR_PATH}/draft?${new URLSearchParams({ route: found.route.key }).toString()}`,
+    }),
+  };
+}
+
+function nameOf(question: string, known: UserFacts | undefined): string {
+  return known ? `${known.email || known.id}: ${question.slice(question.indexOf(" ") + 1)}` : question;
+}
+
+/** @returns in words why there is none */
+async function findPerson({ people }: SimulatorDeps, visit: Visit, named: string): Promise<UserFacts | string> {
+  if (!mayNamePeople(visit)) return "Who sees some owners' routes asks about imagined people";
+  const found = await people.find(named, visit.snapshot.settings);
+  if (found.length > 1) return `Several have this address: ${found.map(({ id }) => id).join(", ")}`;
+  return found[0] ?? "The gateway does not know this person";
+}
+
+async function currentPolicy({ drafts }: SimulatorDeps, route: string): Promise<string> {
+  const read = await attempt(() => drafts.ask({ kind: "read-policy", route }));
+  return typeof read !== "string" && read.kind === "policy" ? read.yaml : "";
+}
+
+function ownerAsked({ snapshot, rights }: Visit, form: Form): string | undefined {
+  const asked = readAsked(readFields(form));
+  const route = asked.ok ? findRouteOf(snapshot, asked.route) : undefined;
+  // A question that makes no sense is answered so; it is about nobody's.
+  return route?.owner ?? rights.owners?.[0];
+}
+
+async function ownDrafts({ drafts }: SimulatorDeps, { principal, rights }: Visit) {
+  const own = await drafts.records.list(principal.user.id);
+  return own
+    .filter(({ owner }) => rights.may("viewer", owner))
+    .map((draft) => ({
+      href: `${DRAFTS_PATH}/${draft.id}`,
+      title: draftTitle(draft),
+      atMs: draft.at * 1000,
+      untilMs: draft.expiresAt * 1000,
+    }));
+}
+
+function visibleRoutes({ snapshot, rights }: Visit): readonly string[] {
+  const keys: string[] = [];
+  for (const { key, owner } of snapshot.routes) {
+    if (keys.length >= MAX_ROUTES) break;
+    if (rights.may("viewer", owner)) keys.push(key);
+  }
+  return keys;
+}
+
+function ownersOf({ snapshot, rights }: Visit): readonly string[] {
+  return rights.owners ?? [...new Set(snapshot.routes.map(({ owner }) => owner))].slice(0, MAX_ROUTES);
+}

@@ -1,0 +1,148 @@
+/** Who visits, with which rights: what a page, a form, a download and a stream have to pass alike. */
+import type { Snapshot } from "../config/snapshot.ts";
+import type { ConsoleSettings } from "../features/access/console.ts";
+import type { Exchange } from "../http/exchange.ts";
+import { respondAgainLater, respondError, redirect } from "../http/respond.ts";
+import { refuseForm } from "../identity/csrf.ts";
+import type { Authenticator, BrowserSessions, Csrf, DeviceProofs } from "../identity/interfaces.ts";
+import type { Principal } from "../identity/principal.ts";
+import { isNavigation } from "../identity/sign-in/sign-in.ts";
+import type { UserSection } from "../identity/users/user-endpoints.ts";
+import { consoleSection } from "../pages/user.ts";
+import { DEVICE_UNAUTHENTICATED } from "../policy/criteria.ts";
+import { evaluate } from "../policy/evaluate.ts";
+import { parseQuery } from "../shared/http/query.ts";
+import type { Clock } from "../shared/clock.ts";
+import { createRateLimit } from "../shared/rate-limit.ts";
+import { isAdmitted, rightsOf, rolesText } from "./rights.ts";
+import type { ConsoleRights, Screen, Visit } from "./screen.ts";
+
+export const CONSOLE_PATH = "/.gateway/console";
+
+/** Of one person: somebody who reads quickly, with some tabs open. */
+const RATE = { burst: 60, perSecond: 3 };
+
+export interface VisitDeps {
+  readonly settings: ConsoleSettings;
+  readonly authenticator: Pick<Authenticator, "cookieAgain">;
+  readonly browser: BrowserSessions;
+  readonly deviceProofs: DeviceProofs;
+  readonly csrf: Csrf;
+  readonly clock: Clock;
+}
+
+export interface Visitor {
+  readonly principal: Principal;
+  readonly rights: ConsoleRights;
+}
+
+export interface Visits {
+  /** Undefined when the exchange is answered. */
+  admit(exchange: Exchange, snapshot: Snapshot): Promise<Visitor | undefined>;
+  /** Who asks, without an answer of ours: for records of what is refused before anybody is admitted. */
+  recognise(exchange: Exchange, snapshot: Snapshot): Promise<Principal | undefined>;
+  /** The same for a stream that is open: undefined when the right to it has ended, or nobody can tell. */
+  admitAgain(exchange: Exchange, snapshot: Snapshot): Promise<Visitor | undefined>;
+  /** Part of the user page; undefined for users without a role. */
+  readonly userSection: UserSection;
+  visit(exchange: Exchange, snapshot: Snapshot, visitor: Visitor, screen: Screen, path: readonly string[]): Visit;
+}
+
+export function createVisits(deps: VisitDeps): Visits {
+  const { settings, browser, csrf, clock } = deps;
+  const limit = createRateLimit({ clock }, RATE.burst, RATE.perSecond);
+  const policies = [settings.roles, ...settings.owners.values()].flatMap((roles) => [...roles.values()]);
+  const needsDevice = policies.some((policy) => policy.needsDevice);
+
+  const rightsNow = (exchange: Exchange, snapshot: Snapshot, principal: Principal): Visitor | undefined => {
+    const rights = rightsOf(settings, snapshot, exchange, principal);
+    return isAdmitted(rights) ? { principal, rights } : undefined;
+  };
+
+  const again = async (exchange: Exchange, snapshot: Snapshot): Promise<Visitor | undefined> => {
+    const who = await deps.authenticator.cookieAgain(exchange);
+    return who.ok && who.principal.kind === "session" ? rightsNow(exchange, snapshot, who.principal) : undefined;
+  };
+
+  const refuse = (exchange: Exchange, snapshot: Snapshot, principal: Principal): void => {
+    const { user } = principal;
+    const { method, path, host, remoteAddress: ip } = exchange;
+    const facts = { user, http: { method, path, host, ip }, ...(principal.devices && { devices: principal.devices }) };
+    const isForDevice = policies.some((policy) =>
+      evaluate(policy, facts).allowWhyFalse.includes(DEVICE_UNAUTHENTICATED),
+    );
+    const address = isForDevice ? deps.deviceProofs.addressOf(exchange, snapshot, principal) : undefined;
+    if (address !== undefined && isNavigation(exchange)) return redirect(exchange, 302, address);
+    respondError(exchange, 403, {
+      code: "access.denied",
+      message: "You are signed in, but the policy of this address does not let you in",
+      links: [{ href: "/.gateway/", text: "See who you are signed in as" }],
+    });
+  };
+
+  return {
+    async admit(exchange, snapshot) {
+      const who = await browser.principal(exchange, snapshot);
+      if (!who.ok && who.reason === "unavailable") {
+        respondUnavailable(exchange);
+        return undefined;
+      }
+      if (!who.ok) {
+        await browser.requireSignIn(exchange, snapshot);
+        return undefined;
+      }
+      const { principal } = who;
+      if (principal.kind !== "session") {
+        refuseForm(exchange);
+        return undefined;
+      }
+      const wait = limit.take(principal.user.id);
+      if (wait > 0) {
+        respondError(
+          exchange,
+          429,
+          { code: "console.too-many", message: "These are too many pages at a time. Please wait a moment." },
+          ["retry-after", String(wait)],
+        );
+        return undefined;
+      }
+      const visitor =
+        rightsNow(exchange, snapshot, principal) ?? (needsDevice ? await again(exchange, snapshot) : undefined);
+      if (!visitor) refuse(exchange, snapshot, principal);
+      return visitor;
+    },
+    async recognise(exchange, snapshot) {
+      const who = await browser.principal(exchange, snapshot);
+      if (!who.ok || who.principal.kind !== "session" || limit.take(who.principal.user.id) > 0) return undefined;
+      return rightsNow(exchange, snapshot, who.principal)?.principal;
+    },
+    admitAgain: again,
+    userSection(principal, snapshot, _host, { host, remoteAddress, clientCertificate }) {
+      const home = { method: "GET", path: `${CONSOLE_PATH}/`, host, remoteAddress, clientCertificate };
+      const rights = rightsOf(settings, snapshot, home, principal);
+      return Promise.resolve(isAdmitted(rights) ? consoleSection(rolesText(rights)) : undefined);
+    },
+    visit(exchange, snapshot, { principal, rights }, screen, path) {
+      const query = parseQuery(exchange.query);
+      return {
+        exchange,
+        snapshot,
+        principal,
+        rights,
+        path,
+        query: query.ok ? query.values : new Map(),
+        now: clock.now(),
+        csrf: (form) => csrf.token(principal, formName(screen, form)),
+      };
+    },
+  };
+}
+
+/** A token for one form is no token for another. */
+export function formName(screen: Screen, action: string): string {
+  return `console ${screen.path} ${action}`;
+}
+
+export function respondUnavailable(exchange: Exchange): void {
+  respondAgainLater(exchange, { code: "console.unavailable", message: "The console cannot be shown right now." });
+}

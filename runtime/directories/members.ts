@@ -1,0 +1,111 @@
+/** Who is in which group of a directory. */
+import { createLimiter } from "../shared/limiter.ts";
+import { everyKey, everyPage } from "../store/page-of.ts";
+import type { Store } from "../store/store.ts";
+import type { MemberChanges } from "./scim/members.ts";
+import { type MemberRecord, memberPrefix, membershipsTag, resourcePrefix } from "./records.ts";
+
+export interface Members {
+  /** Users whom nobody knows are left out, as are members that are not there: providers repeat themselves. */
+  apply(directory: string, group: string, changes: MemberChanges): Promise<void>;
+  /** Ids of a group's members. */
+  of(directory: string, group: string): Promise<readonly string[]>;
+  has(directory: string, group: string, user: string): Promise<boolean>;
+  /** Ids of the groups that a user is in, of which some may be gone. Of more than `MAX_GROUPS` a few above it. */
+  groupsOf(directory: string, user: string): Promise<readonly string[]>;
+  removeUser(directory: string, user: string): Promise<void>;
+  removeGroup(directory: string, group: string): Promise<void>;
+}
+
+/** Of one user that are shown and decided by. Whoever is in more has too many to be asked about at each request. */
+export const MAX_GROUPS = 1000;
+const PAGE = 500;
+/** Of one request. */
+const PARALLEL = 16;
+/** Of all requests together: answers of the store that come at once are one turn, in which nobody else is served. */
+const AT_ONCE = 8;
+
+/** @param onRemoved told of users who are no longer in a group, once that is stored */
+export function createMembers(
+  store: Store,
+  onRemoved: (directory: string, users: readonly string[]) => Promise<void> = async () => {},
+): Members {
+  const limiter = createLimiter(AT_ONCE);
+  const each = async (users: Iterable<string>, work: (user: string) => Promise<void>): Promise<void> =>
+    void (await inParallel(users, (user) => limiter.take(() => work(user))));
+
+  async function* pages(directory: string, group: string): AsyncIterable<readonly string[]> {
+    const prefix = memberPrefix(directory, group);
+    for await (const keys of everyKey(store, prefix, PAGE)) yield keys.map((key) => key.slice(prefix.length));
+  }
+
+  /** Never all at once: a user may be in every group, and each request of theirs asks. */
+  const memberships = (directory: string, user: string) =>
+    everyPage<MemberRecord>(store, `directory-member:${directory}:`, PAGE, membershipsTag(directory, user));
+
+  const remove = async (directory: string, group: string, users: readonly string[]): Promise<void> => {
+    await each(users, async (user) => void (await store.delete(memberPrefix(directory, group) + user)));
+    if (users.length > 0) await onRemoved(directory, users);
+  };
+
+  return {
+    async apply(directory, group, { isReplaced, added, removed }) {
+      const missing = new Set(added);
+      if (isReplaced) {
+        for await (const users of pages(directory, group)) {
+          await remove(
+            directory,
+            group,
+            users.filter((user) => !added.has(user)),
+          );
+          for (const user of users) missing.delete(user);
+        }
+      }
+      await remove(directory, group, [...removed]);
+      await each(missing, async (user) => {
+        if ((await store.get(resourcePrefix("user", directory) + user)) === undefined) return;
+        const value: MemberRecord = { group };
+        await store.put(memberPrefix(directory, group) + user, value, { tags: [membershipsTag(directory, user)] });
+      });
+    },
+    async of(directory, group) {
+      const users: string[] = [];
+      for await (const page of pages(directory, group)) users.push(...page);
+      return users;
+    },
+    has: async (directory, group, user) => (await store.get(memberPrefix(directory, group) + user)) !== undefined,
+    async groupsOf(directory, user) {
+      const groups: string[] = [];
+      for await (const records of memberships(directory, user)) {
+        for (const { value } of records) groups.push(value.group);
+        if (groups.length > MAX_GROUPS) break;
+      }
+      return groups;
+    },
+    async removeUser(directory, user) {
+      for await (const records of memberships(directory, user))
+        await each(
+          records.map(({ key }) => key),
+          async (key) => void (await store.delete(key)),
+        );
+    },
+    async removeGroup(directory, group) {
+      for await (const users of pages(directory, group)) await remove(directory, group, users);
+    },
+  };
+}
+
+/** A few at a time. @returns what came of each, in the order of the items @throws what `work` throws first */
+export async function inParallel<T, R>(items: Iterable<T>, work: (item: T) => Promise<R>): Promise<readonly R[]> {
+  const results: R[] = [];
+  const left = items[Symbol.iterator]();
+  let begun = 0;
+  const run = async (): Promise<void> => {
+    for (let next = left.next(); next.done !== true; next = left.next()) {
+      const at = begun++;
+      results[at] = await work(next.value);
+    }
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, run));
+  return results;
+}

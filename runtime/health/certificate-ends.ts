@@ -1,0 +1,61 @@
+/** When the certificates of the listeners end. Each is read once. */
+import { X509Certificate } from "node:crypto";
+
+import { namesOf } from "../features/listener/certificate.ts";
+import { certificateTime } from "../features/listener/certificate-end.ts";
+import type { HostCertificate } from "../features/listener/compiled.ts";
+import type { Series } from "../admin-listener/series.ts";
+import type { CertificateReport } from "./process-report.ts";
+
+/** Of thousands of owners' certificates the first ones have a metric; the webhook tells of all. */
+const MAX_SERIES = 1_000;
+
+export function certificateSeries(ends: () => readonly CertificateReport[]): Series {
+  return {
+    name: "gateway_certificate_expiry_timestamp_seconds",
+    help: "When a certificate that the listeners show expires (seconds since 1970), by listener, its first name, and the owner whose slice brought it.",
+    type: "gauge",
+    merge: "min",
+    read() {
+      const found = new Map<string, { readonly value: number; readonly labels: Record<string, string> }>();
+      for (const { listener, names, owner = "", ends: value } of ends().slice(0, MAX_SERIES)) {
+        const labels = { listener, name: names[0] ?? "", owner };
+        const key = JSON.stringify(labels);
+        if (value < (found.get(key)?.value ?? Infinity)) found.set(key, { value, labels });
+      }
+      return found.values();
+    },
+  };
+}
+
+export interface ShownLeaves {
+  readonly public: readonly X509Certificate[];
+  readonly admin: readonly X509Certificate[];
+  /** Of owners. */
+  readonly hosts: readonly HostCertificate[];
+}
+
+/** Of slices, read in one call; with thousands the rest follow in the next ones. */
+const MAX_READ = 100;
+
+export function createCertificateEnds(): (shown: ShownLeaves, nowMs: number) => readonly CertificateReport[] {
+  const known = new WeakMap<HostCertificate, X509Certificate>();
+
+  return (shown, nowMs) => {
+    let left = MAX_READ;
+    const found: CertificateReport[] = [];
+    const add = (leaf: X509Certificate, listener: "public" | "admin", owner?: string): void => {
+      const ends = Math.floor(Date.parse(leaf.validTo) / 1000);
+      const common = { listener, names: namesOf(leaf), ends, time: certificateTime(leaf, nowMs) };
+      found.push(owner === undefined ? common : { ...common, owner });
+    };
+    for (const leaf of shown.public) add(leaf, "public");
+    for (const leaf of shown.admin) add(leaf, "admin");
+    for (const host of shown.hosts) {
+      let leaf = known.get(host);
+      if (!leaf && left-- > 0) known.set(host, (leaf = new X509Certificate(host.certificate)));
+      if (leaf) add(leaf, "public", host.owner);
+    }
+    return found;
+  };
+}

@@ -1,0 +1,43 @@
+/** The metrics of a gateway whose traffic is counted by the minute as well. */
+import type { CompiledRoute } from "../config/compiled.ts";
+import type { Decision } from "../policy/facts.ts";
+import type { Traffic } from "./traffic.ts";
+
+/** Those calls of the proxy's metrics that are listened to. */
+export interface TrafficMetrics {
+  readonly answered: (route: CompiledRoute, status: number, durationMs: number) => void;
+  readonly upstreamFailed: (route: CompiledRoute, failure: string) => void;
+  readonly decided: (decision: Decision) => void;
+}
+
+/** What is told besides. */
+interface Told {
+  readonly answered: (route: CompiledRoute, status: number, durationMs: number, beganMs?: number) => void;
+  readonly upstreamFailed: (route: CompiledRoute, failure: string, upstream?: string) => void;
+  readonly decided: (decision: Decision, route: CompiledRoute, isLimited: boolean) => void;
+}
+
+/** @param metrics what is called first */
+export function countedMetrics<M extends TrafficMetrics>(metrics: M, traffic: Traffic): Omit<M, keyof Told> & Told {
+  return {
+    ...metrics,
+    answered(route, status, durationMs, beganMs) {
+      metrics.answered(route, status, durationMs);
+      traffic.answered(route, status, beganMs === undefined ? undefined : performance.now() - beganMs);
+    },
+    upstreamFailed(route, failure, upstream = "") {
+      metrics.upstreamFailed(route, failure);
+      traffic.failed(route, failure, upstream);
+    },
+    decided(decision, route, isLimited) {
+      metrics.decided(decision);
+      traffic.count(route, outcomeOf(decision, isLimited));
+    },
+  };
+}
+
+function outcomeOf({ allowed, approval }: Decision, isLimited: boolean): "allowed" | "denied" | "limited" | "waiting" {
+  if (isLimited) return "limited";
+  if (allowed) return "allowed";
+  return approval === undefined ? "denied" : "waiting";
+}

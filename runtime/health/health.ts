@@ -1,0 +1,161 @@
+/**
+ * The health of this process, told to all others for the console: who it is and what it has in force, and what its requests
+ * come to by the minute.
+ */
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { hostname } from "node:os";
+
+import type { ConsumerStatus } from "../audit/record-consumer.ts";
+import type { UpstreamStatus } from "../features/balancing/apply-state.ts";
+import { closeAll } from "../shared/close-all.ts";
+import { type Closable, type Clock, epochSeconds, type TokenRefresh } from "../shared/clock.ts";
+import type { Log } from "../shared/log.ts";
+import type { StoreHealth } from "../store/watch/store-health.ts";
+import type { Store } from "../store/store.ts";
+import type { WebhookStatus } from "../webhook/tally.ts";
+import { processFacts } from "../admin-listener/process-facts.ts";
+import type { Bundle } from "../bundle/bundle.ts";
+import { countedMetrics, type TrafficMetrics } from "./counted-metrics.ts";
+import { keepTraffic } from "./keep-traffic.ts";
+import {
+  type ProcessReport,
+  reportCertificates,
+  reportConfiguration,
+  reportProviders,
+  reportRecords,
+  reportUpstreams,
+  type CertificateReport,
+} from "./process-report.ts";
+import { ownSteps, readTraffic, type Step } from "./read-traffic.ts";
+import { createTally } from "./tally.ts";
+import { type Processes, readProcesses, startTellingHealth } from "./tell-health.ts";
+import type { Tier } from "./tiers.ts";
+import { createTraffic } from "./traffic.ts";
+
+export interface HealthDeps {
+  readonly store: Store;
+  /** Of this process; unique among all that share the store. */
+  readonly id: string;
+  readonly bundle: Pick<Bundle, "status" | "current">;
+  /** Whether an owner has viewers of its own; undefined: none has. */
+  readonly storeHealth: Pick<StoreHealth, "look">;
+  readonly isApart: ((owner: string) => boolean) | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Parts of the gateway that are opened later than this one. */
+export interface Observed {
+  readonly isDraining: () => boolean;
+  readonly upstreams: () => readonly UpstreamStatus[];
+  readonly openStreams: () => number;
+  readonly connections: () => Promise<number>;
+  readonly certificates: () => readonly CertificateReport[];
+  readonly records: () => readonly ConsumerStatus[];
+  readonly webhook: () => WebhookStatus | undefined;
+}
+
+export interface Health extends Closable {
+  /** What of the proxy's metrics is counted for the console as well. */
+  count<M extends TrafficMetrics>(metrics: M): ReturnType<typeof countedMetrics<M>>;
+  readonly refreshed: (refresh: TokenRefresh) => void;
+  /** A provider was asked for its metadata. @param problem absent: it answered */
+  readonly providerAsked: (name: string, problem?: string) => void;
+  /** From now on this process is told of. @returns what ends that, to be closed before the parts that are looked at */
+  observe(parts: Observed): Closable;
+  readonly reader: HealthReader;
+}
+
+/** For the console. */
+export interface HealthReader {
+  readonly id: string;
+  /** What this process knows of itself now. */
+  own(): Promise<ProcessReport>;
+  /** @throws GatewayError `store.unavailable` */
+  processes(): Promise<Processes>;
+  /** Of all processes. @throws GatewayError `store.unavailable` */
+  traffic(tier: Tier): Promise<readonly Step[]>;
+  ownTraffic(tier: Tier): readonly Step[];
+}
+
+export function startHealth({ store, storeHealth, id, bundle, isApart, clock, log }: HealthDeps): Health {
+  const startedAt = epochSeconds(clock);
+  const traffic = createTraffic(isApart);
+  const tally = createTally(clock);
+  const loop = monitorLoop();
+  const kept = keepTraffic({ traffic, id, store, takeLoopMs: () => loop.take(), clock, log });
+  const reader = readTraffic({ store, clock });
+  let observed: Observed | undefined;
+  const about = processFacts(() => observed?.isDraining() ?? false, storeHealth);
+
+  return {
+    count: (metrics) => countedMetrics(metrics, traffic),
+    refreshed: (refresh) => tally.refreshed(refresh),
+    providerAsked: (name, problem) => tally.provider(name, problem),
+    observe(parts) {
+      observed = parts;
+      return startTellingHealth({ store, id, report, clock, log });
+    },
+    reader: {
+      id,
+      own: report,
+      processes: () => readProcesses(store),
+      traffic: (tier) => reader.read(tier),
+      ownTraffic: (tier) => ownSteps(tier, kept.own(tier), epochSeconds(clock)),
+    },
+    close: () => closeAll([loop, kept]),
+  };
+
+  async function report(): Promise<ProcessReport> {
+    const { version, node, draining, store: storeState } = await about();
+    const { loopMs } = kept;
+    const webhook = observed?.webhook();
+    return {
+      id,
+      version,
+      node,
+      host: hostname(),
+      startedAt,
+      seen: epochSeconds(clock),
+      draining,
+      storeAnswers: storeState !== "down",
+      ...(storeState === "read-only" && { storeIsReadOnly: true }),
+      configuration: reportConfiguration(bundle.status(), bundle.current().routes.length),
+      providers: reportProviders(tally.providers()),
+      ...(loopMs !== undefined && { loopMs }),
+      memoryBytes: process.memoryUsage.rss(),
+      openStreams: observed?.openStreams() ?? 0,
+      connections: (await observed?.connections()) ?? 0,
+      upstreams: reportUpstreams(observed?.upstreams() ?? []),
+      certificates: reportCertificates(observed?.certificates() ?? []),
+      refreshes: tally.refreshes(),
+      records: reportRecords(observed?.records() ?? []),
+      ...(webhook && { webhook }),
+    };
+  }
+}
+
+/** How late the event loop comes: what every request waits when another one computes. */
+interface LoopMonitor extends Closable {
+  /** @returns milliseconds: 99 of 100 turns since the last call came no later */
+  take(): number;
+}
+
+/** Fifty looks a second. */
+const RESOLUTION_MS = 20;
+
+function monitorLoop(): LoopMonitor {
+  const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  histogram.enable();
+  return {
+    take() {
+      // The time between two looks is counted, and they are meant to be that far apart.
+      const lateMs = histogram.count === 0 ? 0 : histogram.percentile(99) / 1e6 - RESOLUTION_MS;
+      histogram.reset();
+      return Math.max(0, Math.round(lateMs * 100) / 100);
+    },
+    async close() {
+      histogram.disable();
+    },
+  };
+}

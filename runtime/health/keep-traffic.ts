@@ -1,0 +1,126 @@
+/**
+ * Writes what this process counted, once a minute and soon after its start, for itself and for the store that all share.
+ *
+ * While the store is away what it has not taken waits, for as long as it would be shown.
+ */
+import { errorText } from "../shared/errors.ts";
+import type { Log } from "../shared/log.ts";
+import { type Closable, type Clock, epochSeconds } from "../shared/clock.ts";
+import type { Store } from "../store/store.ts";
+import { addRollups, type Rollup } from "./rollup.ts";
+import { recordOf, stepOf, type Tier, TIERS, type TrafficRecord } from "./tiers.ts";
+import type { Traffic } from "./traffic.ts";
+
+export interface KeepTrafficDeps {
+  readonly traffic: Traffic;
+  /** Of this process; unique among all that share the store. */
+  readonly id: string;
+  readonly store: Pick<Store, "put">;
+  /** The delay of the event loop since the last call. */
+  readonly takeLoopMs: () => number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface KeptTraffic extends Closable {
+  /** What this process has by itself, the oldest first; the step that is under way as far as its minutes are over. */
+  own(tier: Tier): readonly Rollup[];
+  /** The delay of the event loop in the last whole minute. */
+  readonly loopMs: number | undefined;
+  /** Takes what a minute that is over has; called as each ends. */
+  tick(): Promise<void>;
+}
+
+const MINUTE = 60;
+/** Of the first part: whoever starts a gateway and looks sees plots before a minute is over. */
+const FIRST_PART_MS = 10_000;
+/** Of what the store has not taken: the steps of all ranges. */
+const MAX_WAITING = TIERS.reduce((sum, { steps }) => sum + steps, 0);
+
+export function keepTraffic({ traffic, id, store, takeLoopMs, clock, log }: KeepTrafficDeps): KeptTraffic {
+  const own = new Map<Tier, Rollup[]>(TIERS.map((tier) => [tier, []]));
+  const waiting = new Map<string, { readonly record: TrafficRecord; readonly value: Rollup }>();
+  let minute = currentMinute();
+  let loopMs: number | undefined;
+  let isAway = false;
+  let writing = Promise.resolve();
+  let timer = schedule(FIRST_PART_MS);
+
+  const kept: KeptTraffic = {
+    own: (tier) => own.get(tier) ?? [],
+    get loopMs() {
+      return loopMs;
+    },
+    tick() {
+      return currentMinute() > minute ? takePart() : writing;
+    },
+    async close() {
+      clearTimeout(timer);
+      // What is left of the minute, so that a restart leaves no gap.
+      takeMinute();
+      await flush();
+    },
+  };
+  return kept;
+
+  function schedule(atMostMs = Number.POSITIVE_INFINITY): NodeJS.Timeout {
+    // Behind the end, or the clock might still stand before it.
+    const untilNextMs = MINUTE * 1000 - (clock.now() % (MINUTE * 1000)) + 50;
+    const next = setTimeout(
+      () => {
+        void takePart();
+        timer = schedule();
+      },
+      Math.min(untilNextMs, atMostMs),
+    );
+    next.unref();
+    return next;
+  }
+
+  function takePart(): Promise<void> {
+    takeMinute();
+    minute = currentMinute();
+    return flush();
+  }
+
+  function currentMinute(): number {
+    return Math.floor(epochSeconds(clock) / MINUTE) * MINUTE;
+  }
+
+  function takeMinute(): void {
+    loopMs = takeLoopMs();
+    const until = Math.min(epochSeconds(clock), minute + MINUTE);
+    const taken: Rollup = { start: minute, until, ...traffic.take(), loopMs: { [id]: loopMs } };
+    for (const tier of TIERS) {
+      const start = stepOf(tier, minute);
+      const steps = own.get(tier) as Rollup[];
+      const earlier = steps.at(-1)?.start === start ? steps.pop() : undefined;
+      const value = addRollups(start, earlier ? [earlier, taken] : [taken]);
+      steps.push(value);
+      if (steps.length > tier.steps) steps.shift();
+      const record = recordOf(tier, start, id);
+      // Anew at the end, so that the one that waits longest is the first.
+      waiting.delete(record.key);
+      waiting.set(record.key, { record, value });
+    }
+    while (waiting.size > MAX_WAITING) waiting.delete(waiting.keys().next().value as string);
+  }
+
+  function flush(): Promise<void> {
+    return (writing = writing.then(writeAll));
+  }
+
+  async function writeAll(): Promise<void> {
+    try {
+      for (const [key, { record, value }] of waiting) {
+        const { tag, expiresAt } = record;
+        if (expiresAt > epochSeconds(clock)) await store.put(key, value, { tags: [tag], expiresAt });
+        if (waiting.get(key)?.value === value) waiting.delete(key);
+      }
+      isAway = false;
+    } catch (error) {
+      if (!isAway) log.warn({ reason: errorText(error) }, "what was counted for the console waits for the store");
+      isAway = true;
+    }
+  }
+}

@@ -1,0 +1,161 @@
+/** What one process tells all others of itself, as it stands in the store. Plain data of bounded size. */
+import type { ConsumerStatus } from "../audit/record-consumer.ts";
+import type { UpstreamStatus } from "../features/balancing/apply-state.ts";
+import type { CertificateTime } from "../features/listener/certificate-end.ts";
+import type { WebhookStatus } from "../webhook/tally.ts";
+import type { BundleStatus, DegradedStatus } from "../bundle/report.ts";
+
+export interface ProcessReport {
+  /** Of the process; unique among all that share the store. That of a worker ends in "/<number>". */
+  readonly id: string;
+  readonly version: string;
+  readonly node: string;
+  readonly host: string;
+  /** Times are epoch seconds. */
+  readonly startedAt: number;
+  readonly seen: number;
+  readonly draining: boolean;
+  /** False: it did not answer this process, when it was asked last. */
+  readonly storeAnswers: boolean;
+  /** It answers, and takes no writes. */
+  readonly storeIsReadOnly?: true;
+  readonly configuration: ConfigurationReport;
+  /** Providers that were asked for their metadata, as that went last. */
+  readonly providers: readonly ProviderReport[];
+  /** Of the last whole minute; absent before its end. */
+  readonly loopMs?: number;
+  readonly memoryBytes: number;
+  readonly openStreams: number;
+  readonly connections: number;
+  readonly upstreams: { readonly known: number; readonly away: number; readonly shown: readonly UpstreamStatus[] };
+  /** Those that end first. */
+  readonly certificates: readonly CertificateReport[];
+  readonly refreshes: readonly RefreshReport[];
+  readonly records: readonly ConsumerStatus[];
+  readonly webhook?: WebhookStatus;
+}
+
+export interface ConfigurationReport {
+  readonly digest: string;
+  /** Of this process: how many it has put in force. */
+  readonly generation: number;
+  readonly loadedAt: number;
+  readonly routes: number;
+  readonly published?: { readonly generation: number; readonly inForce: number };
+  readonly restartNeeded: boolean;
+  /** What is written is not in force as a whole. */
+  readonly lastError?: {
+    readonly at: number;
+    readonly isPartial: boolean;
+    readonly problems: readonly string[];
+    readonly more: number;
+  };
+  readonly degraded: readonly Omit<DegradedStatus, "files">[];
+  readonly moreDegraded: number;
+}
+
+export interface ProviderReport {
+  /** As policies name it: "default" is the first provider. */
+  readonly name: string;
+  readonly at: number;
+  /** Absent: it answered. */
+  readonly problem?: string;
+}
+
+export interface CertificateReport {
+  readonly listener: "public" | "admin";
+  /** Brought by a slice of this owner; absent: read from a file. */
+  readonly owner?: string;
+  readonly names: readonly string[];
+  readonly ends: number;
+  readonly time: CertificateTime;
+}
+
+export interface RefreshReport {
+  readonly of: "identity" | "upstream";
+  readonly result: "refused" | "unavailable";
+  readonly count: number;
+  readonly lastAt: number;
+  /** Where it failed last, of upstreams. */
+  readonly route?: string;
+}
+
+const MAX_TEXT = 400;
+const MAX_PROBLEMS = 20;
+const MAX_DEGRADED = 40;
+const MAX_PROBLEMS_OF_ONE = 3;
+const MAX_UPSTREAMS = 100;
+const MAX_CERTIFICATES = 50;
+const MAX_NAMES = 5;
+const MAX_OTHERS = 32;
+
+export function reportConfiguration(status: BundleStatus, routes: number): ConfigurationReport {
+  const { digest, generation, loadedAt, published, restartNeeded, lastError, degraded } = status;
+  return {
+    digest,
+    generation,
+    loadedAt,
+    routes,
+    restartNeeded,
+    ...(published && { published }),
+    ...(lastError && {
+      lastError: {
+        at: lastError.at,
+        isPartial: lastError.partial === true,
+        ...cutList(lastError.problems, MAX_PROBLEMS),
+      },
+    }),
+    degraded: degraded.slice(0, MAX_DEGRADED).map(({ owner, standing, since, problems }) => ({
+      owner: cut(owner),
+      standing,
+      since,
+      problems: problems.slice(0, MAX_PROBLEMS_OF_ONE).map(cut),
+    })),
+    moreDegraded: Math.max(0, degraded.length - MAX_DEGRADED),
+  };
+}
+
+/** Errors before warnings: of many lines the first are kept. */
+function cutList(
+  lines: readonly string[],
+  max: number,
+): { readonly problems: readonly string[]; readonly more: number } {
+  const isWarning = (line: string): number => Number(line.includes(": warning: "));
+  const sorted = lines.toSorted((a, b) => isWarning(a) - isWarning(b));
+  return { problems: sorted.slice(0, max).map(cut), more: Math.max(0, lines.length - max) };
+}
+
+/** Those that take no requests first. */
+export function reportUpstreams(all: readonly UpstreamStatus[]): ProcessReport["upstreams"] {
+  const away = all.filter(({ healthy }) => !healthy);
+  const good = away.length < MAX_UPSTREAMS ? all.filter(({ healthy }) => healthy) : [];
+  const shown = [...away, ...good].slice(0, MAX_UPSTREAMS).map((each) => ({
+    ...each,
+    upstream: cut(each.upstream),
+    checks: each.checks.slice(0, 4).map((check) => ({ ...check, last_error: cut(check.last_error) })),
+  }));
+  return { known: all.length, away: away.length, shown };
+}
+
+export function reportCertificates(all: readonly CertificateReport[]): readonly CertificateReport[] {
+  return all
+    .toSorted((a, b) => a.ends - b.ends)
+    .slice(0, MAX_CERTIFICATES)
+    .map((each) => ({ ...each, names: each.names.slice(0, MAX_NAMES).map(cut) }));
+}
+
+export function reportRecords(all: readonly ConsumerStatus[]): readonly ConsumerStatus[] {
+  return all
+    .slice(0, MAX_OTHERS)
+    .map((each) => (each.lastError === undefined ? each : { ...each, lastError: cut(each.lastError) }));
+}
+
+export function reportProviders(all: readonly ProviderReport[]): readonly ProviderReport[] {
+  return all
+    .slice(0, MAX_OTHERS)
+    .map((each) => (each.problem === undefined ? each : { ...each, problem: cut(each.problem) }));
+}
+
+function cut(text: string): string {
+  return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}…`.toWellFormed();
+}

@@ -1,0 +1,33 @@
+/** What failed between this process and the servers it asks, and when last: a few numbers. */
+import { type Clock, epochSeconds, type TokenRefresh } from "../shared/clock.ts";
+import type { ProviderReport, RefreshReport } from "./process-report.ts";
+
+export interface Tally {
+  /** A token endpoint was asked for fresh tokens. */
+  refreshed(refresh: TokenRefresh): void;
+  /** A provider was asked for its metadata. @param problem absent: it answered */
+  provider(name: string, problem?: string): void;
+  refreshes(): readonly RefreshReport[];
+  providers(): readonly ProviderReport[];
+}
+
+export function createTally(clock: Clock): Tally {
+  const refreshes = new Map<string, RefreshReport>();
+  const providers = new Map<string, ProviderReport>();
+
+  return {
+    refreshed({ of, result: outcome, route }) {
+      if (outcome === "ok") return;
+      const result = outcome === "refused" || outcome === "unconfirmed" ? "refused" : "unavailable";
+      const key = `${of} ${result}`;
+      const count = (refreshes.get(key)?.count ?? 0) + 1;
+      const lastAt = epochSeconds(clock);
+      refreshes.set(key, { of, result, count, lastAt, ...(route !== undefined && { route }) });
+    },
+    provider(name, problem) {
+      providers.set(name, { name, at: epochSeconds(clock), ...(problem !== undefined && { problem }) });
+    },
+    refreshes: () => [...refreshes.values()],
+    providers: () => [...providers.values()],
+  };
+}

@@ -1,0 +1,81 @@
+/** Writes what this process tells of itself to the store, and reads what the others do. */
+import { errorText } from "../shared/errors.ts";
+import type { Log } from "../shared/log.ts";
+import { type Closable, type Clock, epochSeconds } from "../shared/clock.ts";
+import type { Store } from "../store/store.ts";
+import { type PresenceRow, readPresence } from "../bundle/presence.ts";
+import type { ProcessReport } from "./process-report.ts";
+import { task } from "../shared/faults/guard.ts";
+
+export interface TellHealthDeps {
+  readonly store: Pick<Store, "put" | "delete">;
+  readonly id: string;
+  readonly report: () => Promise<ProcessReport>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const TAG = "health";
+const TELL_EVERY_MS = 10_000;
+/** Three reports may be lost before a process counts as silent … */
+export const SILENT_AFTER_SECONDS = 35;
+/** … and so long it is still shown. */
+const EXPIRES_AFTER_SECONDS = 120;
+
+export function healthKey(id: string): string {
+  return `health:${id}`;
+}
+
+export interface HealthTeller extends Closable {
+  /** Called by itself; tests call it. Never rejects. */
+  tell(): Promise<void>;
+}
+
+export function startTellingHealth({ store, id, report, clock, log }: TellHealthDeps): HealthTeller {
+  let closed = false;
+  let telling = Promise.resolve();
+  let isQueued = false;
+  const timer = setInterval(task("the health report", tell), TELL_EVERY_MS);
+  timer.unref();
+  void tell();
+
+  return {
+    tell,
+    async close() {
+      closed = true;
+      clearInterval(timer);
+      await telling;
+      await store.delete(healthKey(id)).catch(() => false);
+    },
+  };
+
+  /** One at a time: a store that is slow is not asked ever more. */
+  function tell(): Promise<void> {
+    if (isQueued) return telling;
+    isQueued = true;
+    return (telling = telling.then(async () => {
+      isQueued = false;
+      if (closed) return;
+      try {
+        const expiresAt = epochSeconds(clock) + EXPIRES_AFTER_SECONDS;
+        await store.put(healthKey(id), await report(), { tags: [TAG], expiresAt });
+      } catch (error) {
+        log.debug({ reason: errorText(error) }, "health is not told");
+      }
+    }));
+  }
+}
+
+/** Beside those that tell of their health, those without a console, of which only little is known. */
+export interface Processes {
+  readonly reports: readonly ProcessReport[];
+  readonly others: readonly PresenceRow[];
+}
+
+/** @throws GatewayError `store.unavailable` */
+export async function readProcesses(store: Pick<Store, "list" | "now">): Promise<Processes> {
+  const [told, present] = await Promise.all([store.list<ProcessReport>(TAG), readPresence(store)]);
+  const reports = told.map(({ value }) => value);
+  const known = new Set(reports.map(({ id }) => id));
+  return { reports, others: present.filter(({ id }) => !known.has(id)) };
+}

@@ -1,0 +1,131 @@
+/**
+ * `kubernetes:///`: the cluster in which this process runs, as an issuer of its service accounts' tokens.
+ *
+ * Who it is stands in the process's own token, its keys at its API server, which is asked with that token and trusted by the
+ * cluster's own authority: never at the address that its discovery document names, which pods often cannot reach. Untrusted
+ * input: what is in the mounted files is the cluster's; nothing of a caller's token is used.
+ *
+ * @see https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account, "Service account issuer discovery"
+ */
+import { readFile } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
+
+import { steadyClock, type Clock } from "../shared/clock.ts";
+import { errorText } from "../shared/errors.ts";
+import { readUnverified } from "./read-unverified.ts";
+import { guard } from "../shared/faults/guard.ts";
+import { Pieces } from "../shared/http/pieces.ts";
+import { parseForeignJson } from "../shared/json/foreign-json.ts";
+
+export interface KubernetesIssuer {
+  /** `iss` of the cluster's tokens; undefined while it cannot be known. */
+  name(): Promise<string | undefined>;
+  /** @param host "host:port" in the place of the API server's own */
+  readKeys(host: string | undefined): Promise<ReadKeySet>;
+}
+
+export type ReadKeySet =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problem: string };
+
+/** Where Kubernetes puts them in every container. */
+export interface KubernetesPlace {
+  readonly directory: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+const IN_A_POD: KubernetesPlace = { directory: "/var/run/secrets/kubernetes.io/serviceaccount", env: process.env };
+/** The token is another one every hour or so; its issuer stays. */
+const FRESH_MS = 60_000;
+const RETRY_MS = 10_000;
+const TIMEOUT_MS = 10_000;
+const MAX_BYTES = 1024 * 1024;
+/** Of tokens that end with their account alone and name no audience. */
+const LEGACY_ISSUER = "kubernetes/serviceaccount";
+
+export function createKubernetesIssuer(wallClock: Clock, place: KubernetesPlace = IN_A_POD): KubernetesIssuer {
+  const clock = steadyClock(wallClock);
+  let known: { readonly name: string | undefined; readonly askAgainAtMs: number } | undefined;
+  const read = async (name: string): Promise<string> => (await readFile(join(place.directory, name), "utf8")).trim();
+
+  const ownIssuer = async (): Promise<string | undefined> => {
+    try {
+      const issuer = readUnverified(await read("token"))?.issuer;
+      return typeof issuer === "string" && issuer !== LEGACY_ISSUER ? issuer : undefined;
+    } catch {
+      return undefined;
+    }
+  };
+
+  return {
+    async name() {
+      if (known && clock.now() < known.askAgainAtMs) return known.name;
+      const name = await ownIssuer();
+      known = { name, askAgainAtMs: clock.now() + (name === undefined ? RETRY_MS : FRESH_MS) };
+      return name;
+    },
+    async readKeys(host) {
+      const { KUBERNETES_SERVICE_HOST: name, KUBERNETES_SERVICE_PORT: port = "443" } = place.env;
+      const server = host ?? (name === undefined ? undefined : `${name.includes(":") ? `[${name}]` : name}:${port}`);
+      if (server === undefined) return { ok: false, problem: "this is no pod of a cluster" };
+      try {
+        const [token, ca] = await Promise.all([read("token"), read("ca.crt")]);
+        return await ask(`https://${server}/openid/v1/jwks`, token, ca);
+      } catch (error) {
+        return { ok: false, problem: `the files of the service account: ${errorText(error)}` };
+      }
+    },
+  };
+}
+
+function ask(url: string, token: string, ca: string): Promise<ReadKeySet> {
+  return new Promise((resolve) => {
+    const refuse = (problem: string): void => resolve({ ok: false, problem: `the API server: ${problem}` });
+    const owner = { broke: (error: unknown) => refuse(errorText(error)) };
+    const headers = { authorization: `Bearer ${token}`, accept: "application/jwk-set+json, application/json" };
+    // Redirects are not followed: the token is for this server.
+    const sent = request(url, { ca, headers, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) }, (response) => {
+      const pieces = new Pieces();
+      let length = 0;
+      response.on(
+        "error",
+        guard(owner, (error: Error) => refuse(errorText(error))),
+      );
+      response.on(
+        "data",
+        guard(owner, (chunk: Buffer) => {
+          length += chunk.length;
+          if (length > MAX_BYTES) sent.destroy(new Error("its answer is too long"));
+          else pieces.add(chunk);
+        }),
+      );
+      response.on(
+        "end",
+        guard(owner, () => {
+          if (response.statusCode !== 200) return refuse(`it answered ${response.statusCode}`);
+          try {
+            resolve({ ok: true, value: parseForeignJson(pieces.whole()) });
+          } catch {
+            refuse("it answered with no JSON");
+          }
+        }),
+      );
+    });
+    // Unheard, such an answer would end the request without an error.
+    sent.on(
+      "upgrade",
+      guard(owner, ({ statusCode }: IncomingMessage, socket: Duplex) => {
+        socket.destroy();
+        refuse(`it answered ${statusCode}`);
+      }),
+    );
+    sent.on(
+      "error",
+      guard(owner, (error: Error) => refuse(errorText(error))),
+    );
+    sent.end();
+  });
+}

@@ -1,0 +1,59 @@
+/** The console, put together: the part of the composition root that is loaded only where the boot file has a console. */
+import type { Approvals } from "./approvals/interfaces.ts";
+import { createMintedTokens } from "./admin-listener/minted-tokens.ts";
+import { type Console, createConsole } from "./console/module.ts";
+import { createPolicyScreens } from "./console/simulator/policy-screens.ts";
+import type { ConsoleSettings } from "./features/access/console.ts";
+import type { UpstreamStatus } from "./features/balancing/apply-state.ts";
+import type { Ground, Own, GatewayOptions } from "./ground.ts";
+import type { SessionModule } from "./people.ts";
+import type { DeviceProofs } from "./identity/interfaces.ts";
+import type { UpstreamModule } from "./oauth/client/upstream.ts";
+
+export interface ConsoleParts {
+  readonly settings: ConsoleSettings;
+  readonly recordAction: NonNullable<Ground["recordAction"]>;
+  readonly health: NonNullable<Ground["health"]>;
+  readonly session: SessionModule;
+  readonly approvals: Approvals;
+  readonly deviceProofs: DeviceProofs;
+  readonly upstream: UpstreamModule;
+  /** What is known of upstreams that have others beside them, checks or ejection. */
+  readonly upstreams: () => readonly UpstreamStatus[];
+}
+
+export function openConsole(ground: Ground, { config }: GatewayOptions, parts: ConsoleParts, own: Own): Console {
+  const { bundle, store, keys, blocks, toolLocks, listedTools, recordReader: records, log, clock } = ground;
+  const { settings, recordAction, health, session, approvals, deviceProofs, upstream, upstreams } = parts;
+  const shown = { store, blocks, connections: upstream.connections, records };
+  const publishTokens = createMintedTokens({ store, clock });
+  const objects = { store, clock, log, revocations: session.revocations, publishTokens, recordAction };
+  // Simulator and changes ask one thread of their own.
+  const { drafts, simulator, changes } = createPolicyScreens({ ...ground, config, records });
+  own(drafts);
+  return own(
+    createConsole({
+      ...session,
+      snapshots: bundle,
+      keys,
+      log,
+      clock,
+      settings,
+      blocks,
+      deviceProofs,
+      recordAction,
+      reader: records,
+      screens: {
+        health: { health: health.reader },
+        servers: { ...shown, toolLocks, listedTools, upstreams, recordAction },
+        people: { ...shown, ...objects, disconnect: (...of) => upstream.disconnect(...of) },
+        approvals: { approvals, records },
+        toolLock: { toolLocks },
+        clients: { ...shown, ...objects },
+        objects,
+        simulator,
+        changes,
+      },
+    }),
+  );
+}

@@ -1,0 +1,290 @@
+/** Who calls, put together: how people sign in and out, what programs present, and what upstreams are told of them. */
+import type { BootSettings } from "./config/compiled.ts";
+import type { Snapshot, Snapshots } from "./config/snapshot.ts";
+import type { Endpoint } from "./http/endpoint.ts";
+import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
+import { createOperatorFetch, type OperatorFetch } from "./http/fetch/operator-fetch.ts";
+import type { Keys } from "./shared/keys.ts";
+import type { Log } from "./shared/log.ts";
+import type { Clock, Closable, SignOutResult, TokenRefresh } from "./shared/clock.ts";
+import type { UserId } from "./shared/user-id.ts";
+import type { Store } from "./store/store.ts";
+import { createApplicationTokens } from "./identity/tokens/application-token.ts";
+import { loadAssertionKeys } from "./identity/tokens/assertion-keys.ts";
+import type { GroupsOmitted } from "./features/headers/upstream-claims.ts";
+import { createAssertions } from "./identity/tokens/assertion.ts";
+import { createAuthenticator } from "./identity/authenticate.ts";
+import { NO_BLOCKS, type Blocks } from "./identity/blocks.ts";
+import { currentPrincipal, type CurrentPrincipal } from "./identity/current-principal.ts";
+import { createCookies } from "./identity/cookie.ts";
+import { createCsrf } from "./identity/csrf.ts";
+import { createExternalTokens, type ExternalTokens } from "./identity/external-token.ts";
+import { createIdJags } from "./identity/id-jags.ts";
+import { createIdentities } from "./identity/identities.ts";
+import { createEntraGroups } from "./identity/provider/entra-groups.ts";
+import { createAssertedUsers, type AssertedUsers } from "./identity/users/asserted-users.ts";
+import type { IssuerKeys } from "./issuers/issuer-keys.ts";
+import { logoutEndpoints } from "./identity/logout/logout.ts";
+import { createGroupsResolver } from "./identity/provider/groups-resolver.ts";
+import { createDiscovery } from "./identity/provider/idp-discovery.ts";
+import { createIdpTokens } from "./identity/provider/idp-tokens.ts";
+import { createIdp } from "./identity/provider/idp.ts";
+import { createProviderKeys } from "./identity/provider/provider-keys.ts";
+import { createWorkloadCredentials } from "./identity/tokens/workload-credentials.ts";
+import { createProgramCredentials } from "./identity/tokens/program-credentials.ts";
+import { APPROVE_PATH, createProgrammaticLogin, LOGIN_PATH } from "./identity/sign-in/programmatic-login.ts";
+import { createDirectories } from "./directories/directories.ts";
+import { scimEndpoints } from "./directories/requests.ts";
+import {
+  assertedUsersWithDirectories,
+  identitiesWithDirectories,
+  idpTokensWithDirectories,
+} from "./directories/with-directories.ts";
+import { createRecords } from "./identity/identity-records.ts";
+import { refuseBlockedCallers, refuseBlockedSignIn } from "./identity/refuse-blocked.ts";
+import { createRevocations } from "./identity/revocations.ts";
+import type {
+  ApplicationTokens,
+  Assertions,
+  Authenticator,
+  BrowserSessions,
+  Csrf,
+  Identities,
+  IdJags,
+  LastSignIn,
+  ProgramCredentials,
+  Revocations,
+  SignIn,
+} from "./identity/interfaces.ts";
+import { callbackPath } from "./identity/sign-in/choose-provider.ts";
+import { createProviderSignIn } from "./identity/sign-in/sign-in-provider.ts";
+import { createSignIn } from "./identity/sign-in/sign-in.ts";
+import { task } from "./shared/faults/guard.ts";
+import { createOfflineStep } from "./identity/sign-in/offline-step.ts";
+import { createSignOut } from "./identity/sign-in/sign-out.ts";
+import { createUserEndpoints, type UserSection } from "./identity/users/user-endpoints.ts";
+import { createUserSessions, SESSIONS_PATH } from "./identity/users/user-sessions.ts";
+
+export interface SessionDeps {
+  readonly snapshots: Snapshots;
+  readonly store: Store;
+  readonly keys: Keys;
+  readonly boot: Pick<BootSettings, "development" | "signingKeys">;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Absent: nothing is ever blocked. */
+  readonly blocks?: Blocks;
+  /** Absent: no issuer ends anything, nor do tokens of platforms open anything. */
+  readonly issuerKeys?: IssuerKeys;
+  /** How the identity provider is reached; `createOperatorFetch()` when absent. */
+  readonly fetch?: OperatorFetch;
+  /** What another part shows on the user page. */
+  readonly userSections?: readonly UserSection[];
+  readonly onRefresh?: (refresh: TokenRefresh) => void;
+  /** Somebody was signed out, or was to be. */
+  readonly onSignOut?: (signOut: SignOutResult) => void;
+  /** A signed identity header was made without the user's groups. */
+  readonly onGroupsOmitted?: (why: GroupsOmitted) => void;
+  /** Of a user what was known has ended, since a directory says so. */
+  readonly onEndedByDirectory?: (directory: string, userId: UserId) => void;
+  /** A provider was asked for its metadata. @param problem absent: it answered */
+  readonly onProviderAsked?: ((name: string, problem?: string) => void) | undefined;
+}
+
+const IDP_TIMEOUT_MS = 10_000;
+
+export interface SessionModule extends Closable {
+  /** For our own addresses: who is blocked is nobody there. */
+  readonly authenticator: Authenticator;
+  /** For routes: who calls, blocked or not, since the decision about the request says no to them and names them. */
+  readonly callers: Authenticator;
+  readonly blocks: Blocks;
+  readonly programs: ProgramCredentials;
+  readonly current: CurrentPrincipal;
+  readonly signIn: SignIn;
+  readonly assertions: Assertions;
+  readonly applicationTokens: ApplicationTokens;
+  readonly externalTokens: ExternalTokens;
+  readonly revocations: Revocations;
+  readonly identities: Identities;
+  readonly idJags: IdJags;
+  readonly assertedUsers: AssertedUsers;
+  readonly csrf: Csrf;
+  readonly endpoints: readonly Endpoint[];
+  /** For our own pages. */
+  readonly browser: BrowserSessions;
+  readonly lastSignIn: LastSignIn;
+}
+
+/** @throws GatewayError `assertion.signing-key` when `signing_key` cannot be used */
+export function createSession(deps: SessionDeps): SessionModule {
+  const { snapshots, store, keys, clock, log, issuerKeys, blocks = NO_BLOCKS } = deps;
+  const assertionKeys = loadAssertionKeys(deps.boot.signingKeys, keys);
+  const records = createRecords(store);
+  const cookies = createCookies({ keys, clock });
+  const csrf = createCsrf({ keys });
+  const externalTokens = createExternalTokens({ keys, clock });
+  const revocations = createRevocations({
+    store,
+    clock,
+    log,
+    longestLifetime: () => longestLifetime(snapshots.current()),
+    onEnded: (userId) => releaseOffline(userId),
+  });
+  const fetch = deps.fetch ?? createOperatorFetch({ timeoutMs: IDP_TIMEOUT_MS });
+  const discover = createDiscovery({
+    development: deps.boot.development,
+    clock,
+    fetch,
+    guarded: createSafeFetch({ development: deps.boot.development }),
+    onAsked: deps.onProviderAsked,
+  });
+  const groups = createGroupsResolver({ entra: createEntraGroups({ fetch, clock }), log });
+  const providerKeys = createProviderKeys({ clock });
+  const idp = createIdp({ discover, keys: providerKeys, groups, clock });
+  const { onRefresh, onSignOut } = deps;
+  const recordedIdentities = createIdentities({
+    store,
+    records,
+    snapshots,
+    idp,
+    revocations,
+    keys,
+    clock,
+    log,
+    onRefresh,
+  });
+  const ending = { store, records, snapshots, revocations, clock, keys };
+  const directories = createDirectories({ ...ending, log, onEnded: deps.onEndedByDirectory });
+  const identities = identitiesWithDirectories(recordedIdentities, directories.lookup);
+  const callers = createAuthenticator({
+    store,
+    records,
+    snapshots,
+    identities,
+    externalTokens,
+    cookies,
+    revocations,
+    clock,
+    log,
+  });
+  const authenticator = refuseBlockedCallers(callers, blocks);
+  const idpTokens = idpTokensWithDirectories(
+    createIdpTokens({ discover, groups, keys: providerKeys, clock }),
+    directories.lookup,
+  );
+  const workloads = issuerKeys && createWorkloadCredentials({ issuerKeys, snapshots, clock, log });
+  const programs = createProgramCredentials({
+    authenticator: callers,
+    idpTokens,
+    workloads,
+    snapshots,
+    revocations,
+    clock,
+    log,
+  });
+  const routeSignIn = createSignIn({ records, cookies, revocations, identities, blocks, keys, clock });
+  const signIn = refuseBlockedSignIn(routeSignIn, authenticator, blocks);
+  const offline = createOfflineStep({ store, records, snapshots, idp, keys, clock, log });
+  // No user waits for it: the provider may be unavailable.
+  const releaseOffline = task("the revocation of a user's offline tokens", (userId: string) => offline.release(userId));
+  const provider = createProviderSignIn({
+    store,
+    offline,
+    records,
+    cookies,
+    authenticator,
+    identities,
+    idp,
+    signIn: routeSignIn,
+    blocks,
+    keys,
+    clock,
+    log,
+  });
+  const userSessions = createUserSessions({ store, revocations, authenticator, csrf });
+  // Who is blocked may sign out.
+  const signOut = createSignOut({
+    records,
+    identities,
+    cookies,
+    authenticator: callers,
+    revocations,
+    idp,
+    csrf,
+    keys,
+    onSignOut,
+  });
+  const login = createProgrammaticLogin({ authenticator, signIn, externalTokens, csrf, keys, clock });
+  const user = createUserEndpoints({
+    authenticator,
+    signIn,
+    csrf,
+    clock,
+    assertionKeys,
+    userSections: [userSessions.render, ...(deps.userSections ?? [])],
+  });
+
+  return {
+    authenticator,
+    callers: {
+      ...callers,
+      // What a program showed is its own; others' come from the provider.
+      providerTokens: (principal) =>
+        Promise.resolve(programs.presentedBy(principal) ?? callers.providerTokens(principal)),
+    },
+    blocks,
+    programs,
+    current: (principal) => currentPrincipal({ store, records, identities, snapshots, programs, clock }, principal),
+    signIn,
+    assertions: createAssertions({
+      keys: assertionKeys,
+      clock,
+      claimHeaders: () => snapshots.current().settings.jwtClaimsHeaders,
+      onGroupsOmitted: deps.onGroupsOmitted,
+    }),
+    applicationTokens: createApplicationTokens({ externalTokens, snapshots, clock }),
+    externalTokens,
+    revocations,
+    identities,
+    idJags: createIdJags({ records, identities, snapshots, discover, keys, clock }),
+    assertedUsers: assertedUsersWithDirectories(createAssertedUsers(ending), directories.lookup),
+    csrf,
+    endpoints: [
+      { methods: ["GET"], path: "/.well-known/gateway/jwks.json", cors: true, handle: user.handleJwks },
+      { methods: ["GET"], path: "/.gateway/", handle: user.handlePage },
+      { methods: ["POST"], path: SESSIONS_PATH, handle: userSessions.handleEnd },
+      { methods: ["GET"], path: "/.gateway/user", handle: user.handleJson },
+      { methods: ["GET"], path: "/.gateway/sign_in", handle: provider.handleSignIn },
+      { methods: ["GET"], path: callbackPath("*"), handle: provider.handleCallback },
+      { methods: ["GET"], path: "/.gateway/return", handle: routeSignIn.handleReturn },
+      { methods: ["GET", "POST"], path: "/.gateway/sign_out", handle: signOut.handleSignOut },
+      ...(issuerKeys ? logoutEndpoints({ ...ending, issuerKeys, log, onSignOut }) : []),
+      ...scimEndpoints({ ...directories.parts, clock, log }),
+      { methods: ["GET"], path: LOGIN_PATH, handle: login.handleLogin },
+      { methods: ["GET", "POST"], path: APPROVE_PATH, handle: login.handleApprove },
+      { methods: ["GET"], path: "/.gateway/signed_out", handle: signOut.handleSignedOut },
+    ],
+    browser: {
+      principal: async (exchange) => authenticator.cookie(exchange),
+      requireSignIn: (exchange, snapshot, at) => signIn.redirect(exchange, snapshot, at),
+      lacksOffline: (userId) => offline.isMissing(userId),
+    },
+    async lastSignIn({ sessionId }) {
+      const session = sessionId === undefined ? undefined : await records.sessions.get(sessionId);
+      // A session that began without a word of when: its provider may have asked nobody.
+      return session?.value.authenticatedAt ?? 0;
+    },
+    async close() {
+      programs.close();
+      await identities.close();
+      await revocations.close();
+    },
+  };
+}
+
+/** Seconds that a cookie or an External Token can be good for at most. */
+function longestLifetime(snapshot: Snapshot): number {
+  const { cookie, lifetimes } = snapshot.settings;
+  return Math.max(cookie.expirationSeconds, lifetimes.accessToken, lifetimes.clientRouteToken);
+}

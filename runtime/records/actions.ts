@@ -1,0 +1,115 @@
+/**
+ * Actions of administrators on their way into the audit. They are done by commands and by the supervisor, which write no
+ * records: so they wait in the store until one of the gateways has written them, at least once.
+ */
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+
+import { type AdminAction, formatAction } from "../audit/action-record.ts";
+import type { RecordWriter } from "../audit/record-writer.ts";
+import { type Clock, type Closable, epochSeconds } from "../shared/clock.ts";
+import { errorText } from "../shared/errors.ts";
+import type { Log } from "../shared/log.ts";
+import type { Store } from "../store/store.ts";
+import { task } from "../shared/faults/guard.ts";
+
+interface ActionRow {
+  /** Milliseconds since the epoch. */
+  readonly timeMs: number;
+  readonly action: AdminAction;
+}
+
+const TAG = "audit-actions";
+/** Says that something waits. */
+export const ACTIONS_FEED = "audit-actions";
+const FEED_ENTRY_SECONDS = 60;
+const LEASE_MS = 10_000;
+/** For what a hint was missed, or another process failed. */
+const LOOK_EVERY_MS = 15_000;
+const CLOSE_MS = 1_000;
+
+/** @returns the id that its record will have @throws GatewayError `store.unavailable` */
+export async function queueAction(
+  { store, clock }: { readonly store: Store; readonly clock: Clock },
+  action: AdminAction,
+): Promise<string> {
+  const timeMs = clock.now();
+  const row: ActionRow = { timeMs, action };
+  // In the order in which they are listed.
+  const id = `${String(timeMs).padStart(15, "0")}-${randomUUID()}`;
+  await store.put(`audit-action:${id}`, row, { tags: [TAG] });
+  await store.append(ACTIONS_FEED, {}, epochSeconds(clock) + FEED_ENTRY_SECONDS);
+  return id;
+}
+
+/** Writes what waits, now and whenever something comes. */
+export function startActions(deps: {
+  readonly store: Store;
+  readonly records: Pick<RecordWriter, "write" | "flush">;
+  readonly log: Log;
+}): Closable {
+  const { store, records, log } = deps;
+  let running: Promise<void> | undefined;
+  let isAgain = false;
+  let isClosed = false;
+
+  function look(): void {
+    if (isClosed) return;
+    isAgain = running !== undefined;
+    running ??= drain().then(() => {
+      running = undefined;
+      if (isAgain) look();
+    });
+  }
+
+  async function drain(): Promise<void> {
+    try {
+      if ((await store.list(TAG)).length === 0) return;
+      const lease = await store.lease(TAG, LEASE_MS);
+      if (!lease) return;
+      try {
+        await writeWaiting();
+      } finally {
+        await lease.release();
+      }
+    } catch (error) {
+      log.warn({ reason: errorText(error) }, "actions of administrators are not recorded yet");
+    }
+  }
+
+  async function writeWaiting(): Promise<void> {
+    const waiting = await store.list<ActionRow>(TAG);
+    const written: string[] = [];
+    for (const { key, value } of waiting) {
+      const line = lineOf(key, value);
+      if (line === undefined) continue;
+      await records.write(line);
+      written.push(key);
+    }
+    await records.flush();
+    for (const key of written) await store.delete(key);
+  }
+
+  /** @returns undefined when the row cannot be read: it stays, and holds up no other one */
+  function lineOf(key: string, { timeMs, action }: ActionRow): string | undefined {
+    try {
+      return formatAction(timeMs, key.slice("audit-action:".length), action);
+    } catch (error) {
+      log.warn({ reason: errorText(error) }, "actions of administrators are not recorded yet");
+      return undefined;
+    }
+  }
+
+  const timer = setInterval(task("the look at actions", look), LOOK_EVERY_MS).unref();
+  const unsubscribe = store.onAppend(ACTIONS_FEED, look);
+  look();
+  return {
+    async close() {
+      clearInterval(timer);
+      unsubscribe();
+      isClosed = true;
+      // While the disk is away this would take for ever; what waits is recorded by the next process.
+      await Promise.race([running, delay(CLOSE_MS, undefined, { ref: false })]);
+    },
+  };
+}

@@ -1,0 +1,21 @@
+/** What configurations declare of tools' arguments, on its way to the thread that makes copies of records. */
+import type { RecordsOfThread } from "../audit/record-writer.ts";
+import type { Snapshots } from "../config/snapshot.ts";
+import { recordArgumentsOf } from "../features/mcp/record-arguments.ts";
+import type { Closable } from "../shared/clock.ts";
+
+export function followArguments(
+  snapshots: Pick<Snapshots, "current" | "subscribe">,
+  thread: Pick<RecordsOfThread, "declareArguments">,
+): Closable {
+  const tell = (): void => {
+    const declared = snapshots.current().routes.flatMap((route) => {
+      const of = recordArgumentsOf(route);
+      return of === undefined ? [] : [[route.key, of] as const];
+    });
+    thread.declareArguments(new Map(declared));
+  };
+  tell();
+  const unsubscribe = snapshots.subscribe(tell);
+  return { close: () => Promise.resolve(unsubscribe()) };
+}

@@ -1,0 +1,69 @@
+/** What a gateway's first thread and the thread of its records say to each other. All of it can be cloned. */
+import type { DeclaredArguments } from "../audit/redaction/plan.ts";
+import type { RedactorOptions } from "../audit/redaction/redactor.ts";
+import type { ConsumerStatus } from "../audit/record-consumer.ts";
+import type { RecordStoreOptions } from "../record-store/back-end.ts";
+import type { RecordSinkOptions } from "../record-sinks/options.ts";
+
+export interface RecordThreadSettings {
+  /** Of this run of this process, and of no other. */
+  readonly instance: string;
+  /** "stdout", a path or a descriptor, see audit/record-writer.ts. */
+  readonly destination: string | number;
+  readonly closeTimeoutMs: number;
+  /** Of copies; absent: there are none. */
+  readonly redaction?: RedactorOptions;
+  /** Records prove that they are whole. */
+  readonly audit?: {
+    /** Of the key that signs, 32 bytes. */
+    readonly seed: Uint8Array;
+    /** Last checkpoints of other runs. */
+    readonly seen: readonly string[];
+  };
+  /** Opened behind the log, as the sinks are. */
+  readonly recordStore?: RecordStoreOptions;
+  readonly sinks?: readonly RecordSinkOptions[];
+}
+
+export type ToRecordThread =
+  | {
+      readonly type: "entries";
+      readonly chunk: number;
+      /** Memory of that chunk, with its first batch. It is shared, since what is handed over makes garbage of each batch. */
+      readonly memory: SharedArrayBuffer | undefined;
+      readonly length: number;
+    }
+  /** The chunk does not come again. */
+  | { readonly type: "forget"; readonly chunk: number }
+  /** A configuration came into force: routes that declare something of their tools' arguments, by key. */
+  | { readonly type: "arguments"; readonly declared: ReadonlyMap<string, DeclaredArguments> }
+  | { readonly type: "flush"; readonly id: number }
+  | { readonly type: "reopen" }
+  | { readonly type: "close" };
+
+export interface RecordState {
+  readonly canKeep: boolean;
+  readonly consumers: readonly ConsumerStatus[];
+}
+
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+export type FromRecordThread =
+  | { readonly type: "ready" }
+  /** It did not start. */
+  | { readonly type: "failed"; readonly code: string; readonly message: string }
+  /** What was sent stands in the log; the chunk may be filled again. */
+  | {
+      readonly type: "written";
+      readonly chunk: number;
+      readonly length: number;
+      /** Of the last checkpoint among it. */
+      readonly note: string | undefined;
+    }
+  | { readonly type: "flushed"; readonly id: number; readonly isLost: boolean }
+  | { readonly type: "error"; readonly code: string; readonly message: string; readonly queued: number }
+  | { readonly type: "state"; readonly state: RecordState }
+  /** Of the thread's own: it comes back with its place. */
+  | { readonly type: "line"; readonly line: string }
+  | { readonly type: "log"; readonly level: LogLevel; readonly fields: object; readonly message: string }
+  | { readonly type: "closed"; readonly note: string | undefined };

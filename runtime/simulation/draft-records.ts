@@ -1,0 +1,76 @@
+/**
+ * Drafts in the store for a day: whoever has the link and may see the owner sees them.
+ *
+ * Nothing here is ever in force: no part but the console reads these records.
+ */
+import { type Clock, epochSeconds } from "../shared/clock.ts";
+import { randomSecret } from "../shared/keys.ts";
+import { firstFormats } from "../store/formats.ts";
+import type { Store } from "../store/store.ts";
+import type { Draft } from "./draft.ts";
+
+export const DRAFT_FORMATS = firstFormats(["draft"]);
+
+export interface KeptDraft extends Draft {
+  readonly id: string;
+  /** User id. */
+  readonly author: string;
+  /** Epoch seconds. */
+  readonly at: number;
+  readonly expiresAt: number;
+}
+
+export interface DraftRecords {
+  /** @throws GatewayError `store.unavailable` */
+  put(author: string, draft: Draft): Promise<string>;
+  get(id: string): Promise<KeptDraft | undefined>;
+  /** Of one person, the newest first. */
+  list(author: string): Promise<readonly KeptDraft[]>;
+  /** @returns false: it is another person's, or was not there */
+  remove(id: string, author: string): Promise<boolean>;
+}
+
+type Row = Omit<KeptDraft, "id" | "expiresAt">;
+
+const KEPT_SECONDS = 24 * 3600;
+/** Of one person; the oldest gives way. */
+const MAX_DRAFTS = 20;
+
+export function createDraftRecords({ store, clock }: { readonly store: Store; readonly clock: Clock }): DraftRecords {
+  const list = async (author: string): Promise<readonly KeptDraft[]> => {
+    const rows = await store.list<Row>(draftsTag(author));
+    return rows.map(({ key, value }) => keptDraft(key.slice("draft:".length), value)).toSorted((a, b) => b.at - a.at);
+  };
+  const get = async (id: string): Promise<KeptDraft | undefined> => {
+    if (!ID.test(id)) return undefined;
+    const row = await store.get<Row>(`draft:${id}`);
+    return row && keptDraft(id, row.value);
+  };
+  return {
+    async put(author, draft) {
+      const [id, at] = [randomSecret(15), epochSeconds(clock)];
+      for (const old of (await list(author)).slice(MAX_DRAFTS - 1)) await store.delete(`draft:${old.id}`);
+      const row: Row = { ...draft, author, at };
+      await store.put(`draft:${id}`, { ...row }, { tags: [draftsTag(author)], expiresAt: at + KEPT_SECONDS });
+      return id;
+    },
+    get,
+    list,
+    async remove(id, author) {
+      if ((await get(id))?.author !== author) return false;
+      await store.delete(`draft:${id}`);
+      return true;
+    },
+  };
+}
+
+const ID = /^[A-Za-z0-9_-]{20}$/;
+
+/** Lists and ends the drafts of one person. */
+export function draftsTag(author: string): string {
+  return `drafts:${author}`;
+}
+
+function keptDraft(id: string, { author, at, kind, owner, route, text }: Row): KeptDraft {
+  return { id, author, at, kind, owner, text, expiresAt: at + KEPT_SECONDS, ...(route !== undefined && { route }) };
+}

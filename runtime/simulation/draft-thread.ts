@@ -1,0 +1,117 @@
+/**
+ * This side of the drafts' thread: whatever a draft says, it takes nobody else's time.
+ *
+ * Untrusted input: drafts. Promises: a question takes at most `TIMEOUT_MS` and its thread at most as much memory as
+ * `HEAP_LIMITS` says, then it ends without an answer; few questions wait, and owners have turns: slow drafts of one keep no other
+ * waiting for more than the one that runs; a thread without questions ends.
+ */
+import type { Worker } from "node:worker_threads";
+
+import type { Closable } from "../shared/clock.ts";
+import { errorText, GatewayError } from "../shared/errors.ts";
+import { task } from "../shared/faults/guard.ts";
+import { createFairLimiter } from "../shared/limiter.ts";
+import { converse, startThread } from "../shared/thread.ts";
+import { ownerOfKey } from "./compare.ts";
+import type { Ground, Task, TaskAnswer, ToThread } from "./protocol.ts";
+import type { ThreadSettings } from "./answer-task.ts";
+
+export interface DraftThread extends Closable {
+  /** @throws GatewayError `draft.busy`, `draft.failed`, `store.unavailable` */
+  ask(task: Task): Promise<TaskAnswer>;
+}
+
+export interface DraftThreadDeps extends ThreadSettings {
+  /** What is published and kept now. @throws GatewayError `store.unavailable` */
+  readonly ground: () => Promise<Ground>;
+  readonly timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 20_000;
+const IDLE_MS = 60_000;
+/** Questions about one owner, and in all. */
+const MAX_WAITING = 8;
+const MAX_WAITING_IN_ALL = 32;
+const HEAP_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 12 } as const;
+
+export function createDraftThread({ ground, timeoutMs = TIMEOUT_MS, path, keptKeys }: DraftThreadDeps): DraftThread {
+  let worker: Worker | undefined;
+  let sentKey: string | undefined;
+  const turns = createFairLimiter(1);
+  const waiting = new Map<Promise<TaskAnswer>, string>();
+  let idle: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
+  return {
+    async ask(task) {
+      const party = partyOf(task);
+      const ofParty = [...waiting.values()].filter((each) => each === party).length;
+      if (ofParty >= MAX_WAITING || waiting.size >= MAX_WAITING_IN_ALL)
+        throw new GatewayError("draft.busy", "Cannot look at a draft: others are, try again");
+      const answer = turns.take(party, () => askNow(task));
+      waiting.set(answer, party);
+      try {
+        return await answer;
+      } finally {
+        waiting.delete(answer);
+      }
+    },
+    async close() {
+      isClosed = true;
+      clearTimeout(idle);
+      await worker?.terminate();
+      await Promise.allSettled(waiting.keys());
+    },
+  };
+
+  async function askNow(asked: Task): Promise<TaskAnswer> {
+    const { published, kept } = await ground();
+    if (isClosed) throw failed("it is closed");
+    clearTimeout(idle);
+    const thread = (worker ??= start());
+    // Text of megabytes, which most questions do not need again.
+    const news = published.key === sentKey ? {} : { published };
+    sentKey = published.key;
+    try {
+      const question: ToThread = { task: asked, kept, ...news };
+      return await converse(thread, question, timeoutMs, (answer: TaskAnswer) => answer);
+    } catch (error) {
+      worker = undefined;
+      await thread.terminate();
+      throw failed(errorText(error), error);
+    } finally {
+      idle = setTimeout(task("the end of the drafts' thread", end), IDLE_MS).unref();
+    }
+  }
+
+  function start(): Worker {
+    sentKey = undefined;
+    const workerData: ThreadSettings = { path, keptKeys };
+    const thread = startThread(import.meta.url, "draft-worker", {
+      workerData,
+      name: "drafts",
+      resourceLimits: HEAP_LIMITS,
+    });
+    const gone = (): void => {
+      if (worker === thread) worker = undefined;
+    };
+    thread.unref();
+    return thread.on("error", gone).on("exit", gone);
+  }
+
+  async function end(): Promise<void> {
+    const thread = worker;
+    worker = undefined;
+    await thread?.terminate();
+  }
+}
+
+/** The owner whose draft or routes it is about. */
+function partyOf(asked: Task): string {
+  if ("draft" in asked) return asked.draft.owner;
+  return asked.kind === "read-policy" ? ownerOfKey(asked.route) : (asked.scope ?? []).join(" ");
+}
+
+function failed(reason: string, cause?: unknown): GatewayError {
+  return new GatewayError("draft.failed", `Cannot look at the draft: ${reason}`, { cause });
+}

@@ -1,0 +1,64 @@
+/** Drafts and past publications, as the console asks about them: kept records, the thread, and answers that are still good. */
+import { sha256 } from "../shared/canonical-json.ts";
+import type { Closable, Clock } from "../shared/clock.ts";
+import type { Store } from "../store/store.ts";
+import { createKeptStore } from "../bundle/kept-store.ts";
+import { createPublishedSlices } from "../bundle/published.ts";
+import { publishedSources } from "../bundle/validation/validate-candidates.ts";
+import { createDraftRecords, type DraftRecords } from "./draft-records.ts";
+import { createDraftThread } from "./draft-thread.ts";
+import type { Task, TaskAnswer } from "./protocol.ts";
+
+export interface Drafts extends Closable {
+  readonly records: DraftRecords;
+  /** @throws GatewayError `draft.busy`, `draft.failed`, `store.unavailable` */
+  ask(task: Task): Promise<TaskAnswer>;
+  /**
+   * The same, or what was answered a moment ago: comparing takes seconds, and people look again.
+   *
+   * @param digest of the bundle in force
+   * @param made   of what cannot be compared quickly: people
+   */
+  askAgain(key: Readonly<Record<string, unknown>>, digest: string, made: () => Promise<Task>): Promise<TaskAnswer>;
+}
+
+export interface DraftsDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** A configuration file, or a directory. */
+  readonly path: string;
+  readonly keptKeys: readonly Uint8Array[];
+}
+
+/** Of people the store has others by then. */
+const GOOD_MS = 120_000;
+const MAX_ANSWERS = 32;
+
+export function createDrafts({ store, clock, path, keptKeys }: DraftsDeps): Drafts {
+  const published = createPublishedSlices({ store });
+  const kept = createKeptStore({ store });
+  const answers = new Map<string, { readonly answer: Promise<TaskAnswer>; readonly untilMs: number }>();
+  const readPublished = async () => publishedSources((await published.read()).slices);
+  const thread = createDraftThread({
+    path,
+    keptKeys,
+    ground: async () => ({ published: await readPublished(), kept: await kept.read() }),
+  });
+  const ask = (task: Task): Promise<TaskAnswer> => thread.ask(task);
+  return {
+    records: createDraftRecords({ store, clock }),
+    ask,
+    async askAgain(about, digest, made) {
+      const key = sha256(JSON.stringify([about, digest, (await readPublished()).key]));
+      const known = answers.get(key);
+      if (known && known.untilMs > clock.now()) return known.answer;
+      answers.delete(key);
+      const answer = made().then(ask);
+      answers.set(key, { answer, untilMs: clock.now() + GOOD_MS });
+      answer.catch(() => answers.delete(key));
+      for (const [oldest] of answers) if (answers.size > MAX_ANSWERS) answers.delete(oldest);
+      return answer;
+    },
+    close: () => thread.close(),
+  };
+}

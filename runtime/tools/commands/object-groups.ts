@@ -1,0 +1,25 @@
+/**
+ * Commands of those kinds of stored objects (`administration/kinds/`) for which `program.ts` has no words of its own.
+ *
+ * The descriptions lead to most of the gateway's code, so that this file is loaded where no other command was meant.
+ */
+import type { Command } from "commander";
+
+import { KINDS } from "../../administration/kinds.ts";
+import { revokeObjects, type ListOptions } from "./objects.ts";
+import { onRecords, readCommands, USER } from "./program.ts";
+
+/** @param exit takes the exit code of the command that ran */
+export function addObjectGroups(program: Command, exit: (code: number) => void): void {
+  const named = new Set(program.commands.map((command) => command.name()));
+  for (const { name: kind, command, doc, filters, actions } of KINDS) {
+    const [name = ""] = command.split(" ");
+    if (named.has(name)) continue;
+    const group = program.command(name).description(doc.charAt(0).toLowerCase() + doc.slice(1));
+    const list = readCommands(group, kind, exit);
+    if (filters.includes("user")) list.option(...USER);
+    if (!actions.some(({ path }) => path === "end")) continue;
+    const end = onRecords(group, "revoke", "end them").argument("<id...>");
+    end.action(async (ids: string[], options: ListOptions) => exit(await revokeObjects(kind, ids, options)));
+  }
+}

@@ -1,0 +1,38 @@
+/** Whether the process can still open anything: without a descriptor connections are closed as they come, and nobody says so. */
+import { closeSync, openSync } from "node:fs";
+
+import type { Closable } from "../shared/clock.ts";
+import type { Log } from "../shared/log.ts";
+import { task } from "../shared/faults/guard.ts";
+
+const LOOK_MS = 2_000;
+
+/** Says it once, and once when there are some again. */
+export function watchDescriptors(log: Log): Closable {
+  let areLeft = true;
+  const timer = setInterval(
+    task("the count of descriptors", () => {
+      const were = areLeft;
+      areLeft = canOpen();
+      if (were && !areLeft) log.error("no descriptors are left: connections are closed as they come");
+      else if (!were && areLeft) log.warn("there are descriptors again");
+    }),
+    LOOK_MS,
+  );
+  timer.unref();
+  return {
+    async close() {
+      clearInterval(timer);
+    },
+  };
+}
+
+function canOpen(): boolean {
+  try {
+    closeSync(openSync("/dev/null", "r"));
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code !== "EMFILE" && code !== "ENFILE";
+  }
+}

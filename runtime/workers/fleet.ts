@@ -1,0 +1,251 @@
+/**
+ * N workers, kept alive: forks them, starts those that ended again, asks them and tells them things.
+ *
+ * A worker that keeps failing is started again ever more slowly, so that a bad configuration does not eat the machine;
+ * the others go on serving meanwhile.
+ */
+import cluster, { type Worker } from "node:cluster";
+import { fileURLToPath } from "node:url";
+
+import { GatewayError } from "../shared/errors.ts";
+import type { Log } from "../shared/log.ts";
+import { forwardLines } from "./forward-lines.ts";
+import { createHandover } from "./handover.ts";
+import { within } from "../shared/clock.ts";
+import type { Answers, FromWorker, ToWorker, WorkerReport } from "./protocol.ts";
+import { task } from "../shared/faults/guard.ts";
+import { programUrl } from "../shared/thread.ts";
+
+export interface FleetDeps {
+  /** Path of the configuration. */
+  readonly config: string;
+  /** Name of each worker, unique among all that share the store. */
+  readonly names: readonly string[];
+  /** A worker is gone, expected or not. */
+  readonly onGone: (name: string) => void;
+  readonly log: Log;
+}
+
+export interface MemberStatus {
+  readonly name: string;
+  /** Absent while it is being started again. */
+  readonly pid?: number;
+  readonly serving: boolean;
+  readonly restarts: number;
+}
+
+export interface Fleet {
+  /** Of the public listener that all share. */
+  readonly origin: string;
+  members(): readonly MemberStatus[];
+  /** Answers of all that serve and answer in time, by name. */
+  ask<What extends keyof Answers>(what: What): Promise<ReadonlyMap<string, Answers[What]>>;
+  /** Reports of all that serve: within 50 ms new ones, of busy workers their last one while it is recent. For probes. */
+  recentReports(): Promise<readonly WorkerReport[]>;
+  tell(message: ToWorker): void;
+  /** Lets every worker drain, and ends those that take longer than `timeoutMs`. */
+  stop(timeoutMs: number): Promise<void>;
+}
+
+const ANSWER_WITHIN_MS = 2_000;
+/** Probes wait a second for us, and a worker may be busy for some hundred milliseconds. */
+const PROBE_WITHIN_MS = 50;
+/** A worker that has not answered for longer does not serve. */
+const REPORT_COUNTS_MS = 10_000;
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 30_000;
+/** Who has lived this long did not fail by starting. */
+const STEADY_AFTER_MS = 30_000;
+
+interface Member {
+  readonly name: string;
+  worker: Worker | undefined;
+  serving: boolean;
+  restarts: number;
+  /** In a row. */
+  failures: number;
+  /** Absent before it has answered, and since it ended. */
+  last?: { readonly report: WorkerReport; readonly atMs: number } | undefined;
+}
+
+/** Resolves when all workers serve. @throws GatewayError `workers.start` when one cannot; none is left then */
+export async function startFleet({ config, names, onGone, log }: FleetDeps): Promise<Fleet> {
+  const members: Member[] = names.map((name) => ({
+    name,
+    worker: undefined,
+    serving: false,
+    restarts: 0,
+    failures: 0,
+  }));
+  const waiting = new Map<number, (value: Answers[keyof Answers] | undefined) => void>();
+  const cooldowns = new Set<NodeJS.Timeout>();
+  const forwarded = new Set<Promise<void>>();
+  const watchHandover = createHandover();
+  let questions = 0;
+  let origin = "";
+  let started = false;
+  let stopping = false;
+  const exec = fileURLToPath(programUrl(import.meta.url, "worker"));
+
+  try {
+    await Promise.all(members.map((member) => launch(member)));
+  } catch (error) {
+    await stop(0);
+    throw error;
+  }
+  started = true;
+
+  return {
+    get origin() {
+      return origin;
+    },
+    members: () =>
+      members.map(({ name, worker, serving, restarts }) => {
+        const pid = worker?.process.pid;
+        return { name, serving, restarts, ...(pid !== undefined && { pid }) };
+      }),
+    ask,
+    async recentReports() {
+      const reports = await Promise.all(members.map((member) => recentReport(member)));
+      return reports.filter((report) => report !== undefined);
+    },
+    tell(message) {
+      for (const { worker } of members) if (worker?.isConnected()) worker.send(message);
+    },
+    stop,
+  };
+
+  function launch(member: Member): Promise<void> {
+    cluster.setupPrimary({
+      exec,
+      args: [config, member.name],
+      serialization: "advanced",
+      stdio: ["ignore", "pipe", "inherit", "ipc"],
+    });
+    const worker = cluster.fork();
+    watchHandover(worker);
+    const { stdout } = worker.process;
+    const isForwarded = stdout ? forwardLines(stdout, process.stdout) : Promise.resolve();
+    forwarded.add(isForwarded);
+    void isForwarded.then(() => forwarded.delete(isForwarded));
+    const startedMs = performance.now();
+    let failure: string | undefined;
+    member.worker = worker;
+    return new Promise((resolve, reject) => {
+      worker.on(
+        "message",
+        task("a message of a worker", (message: FromWorker) => {
+          switch (message.type) {
+            case "ready":
+              member.serving = true;
+              ({ origin } = message);
+              log.info({ worker: member.name, pid: worker.process.pid }, "worker serves");
+              resolve();
+              break;
+            case "failed":
+              failure = message.message;
+              break;
+            case "answer":
+              waiting.get(message.id)?.(message.value);
+              break;
+            default:
+              message satisfies never;
+          }
+        }),
+      );
+      worker.once(
+        "exit",
+        task("the end of a worker", (code, signal) => {
+          const was = member.serving;
+          member.worker = undefined;
+          member.serving = false;
+          member.last = undefined;
+          onGone(member.name);
+          reject(
+            new GatewayError("workers.start", failure ?? `Cannot start a worker: it ended with ${signal ?? code}`),
+          );
+          if (stopping || !started) return;
+          if (was && performance.now() - startedMs >= STEADY_AFTER_MS) member.failures = 0;
+          restartLater(member, { exitCode: code, signal, reason: failure });
+        }),
+      );
+      // A message to a worker that ends at this moment.
+      worker.on("error", (error) => log.debug({ worker: member.name, reason: error.message }, "worker not reached"));
+    });
+  }
+
+  function restartLater(member: Member, why: object): void {
+    const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** member.failures);
+    member.failures++;
+    log.error({ worker: member.name, ...why, restartInMs: pauseMs }, "worker ended");
+    const pause = setTimeout(
+      task("the start of a worker", () => {
+        cooldowns.delete(pause);
+        member.restarts++;
+        // Its end is reported where it ends.
+        launch(member).catch(() => {});
+      }),
+      pauseMs,
+    );
+    cooldowns.add(pause);
+  }
+
+  async function ask<What extends keyof Answers>(what: What): Promise<ReadonlyMap<string, Answers[What]>> {
+    const answers = new Map<string, Answers[What]>();
+    await Promise.all(
+      members.map(async ({ name, worker, serving }) => {
+        const value = worker?.isConnected() && serving ? await askOne(worker, what) : undefined;
+        if (value !== undefined) answers.set(name, value as Answers[What]);
+      }),
+    );
+    return answers;
+  }
+
+  async function recentReport(member: Member): Promise<WorkerReport | undefined> {
+    const { worker, serving } = member;
+    if (!worker?.isConnected() || !serving) return undefined;
+    const asked = askOne(worker, "report").then((value) => {
+      const report = value as WorkerReport | undefined;
+      if (report && member.worker === worker) member.last = { report, atMs: performance.now() };
+      return report;
+    });
+    const { last } = member;
+    if (!last) return asked;
+    const isRecent = performance.now() - last.atMs < REPORT_COUNTS_MS;
+    return within(PROBE_WITHIN_MS, asked, () => (isRecent ? last.report : undefined));
+  }
+
+  /** @returns undefined when the worker does not answer in time */
+  function askOne(worker: Worker, what: keyof Answers): Promise<Answers[keyof Answers] | undefined> {
+    const id = ++questions;
+    return new Promise((resolve) => {
+      const finish = (value: Answers[keyof Answers] | undefined): void => {
+        clearTimeout(timer);
+        worker.off("exit", gone);
+        waiting.delete(id);
+        resolve(value);
+      };
+      const gone = (): void => finish(undefined);
+      const timer = setTimeout(gone, ANSWER_WITHIN_MS);
+      worker.once("exit", gone);
+      waiting.set(id, finish);
+      worker.send({ type: "ask", id, what });
+    });
+  }
+
+  async function stop(timeoutMs: number): Promise<void> {
+    stopping = true;
+    for (const pause of cooldowns) clearTimeout(pause);
+    await Promise.all(
+      members.map(async ({ worker }) => {
+        if (!worker || worker.isDead()) return;
+        const gone = new Promise((resolve) => worker.once("exit", resolve));
+        const timer = setTimeout(() => worker.process.kill("SIGKILL"), timeoutMs);
+        if (worker.isConnected()) worker.send({ type: "stop" });
+        await gone;
+        clearTimeout(timer);
+      }),
+    );
+    await Promise.all(forwarded);
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * Authorization records of several workers on one standard output.
+ *
+ * Workers write batches, and the kernel may mix what several processes write to one pipe in the middle of a line. So
+ * they write to the supervisor, which passes on whole lines; it stops reading while nobody takes them, and the workers'
+ * own bounded queues do the rest.
+ */
+import type { Readable, Writable } from "node:stream";
+import { task } from "../shared/faults/guard.ts";
+
+const LINE_END = 0x0a;
+
+/** @returns resolves when everything that came is passed on */
+export function forwardLines(from: Readable, to: Writable): Promise<void> {
+  let begun: Buffer[] = [];
+  return new Promise((resolve) => {
+    from.on(
+      "data",
+      task("the output of a worker", (chunk: Buffer) => {
+        const end = chunk.lastIndexOf(LINE_END) + 1;
+        if (end === 0) {
+          begun.push(chunk);
+          return;
+        }
+        const lines = Buffer.concat([...begun, chunk.subarray(0, end)]);
+        begun = end < chunk.length ? [chunk.subarray(end)] : [];
+        from.pause();
+        // An output that is gone must not keep the workers from ending.
+        to.write(lines, () => from.resume());
+      }),
+    );
+    from.once(
+      "close",
+      task("the output of a worker", () => {
+        // A worker that was killed in the middle of a line: the next one's begins on a line of its own.
+        if (begun.length > 0) to.write(Buffer.concat([...begun, Buffer.from("\n")]));
+        resolve();
+      }),
+    );
+  });
+}

@@ -1,0 +1,46 @@
+/** Messages between the supervisor and its workers, over the channel that `cluster` opens. Plain data. */
+import type { MetricValues } from "../admin-listener/series.ts";
+import type { WebhookStatus } from "../webhook/tally.ts";
+import type { SinkStatus } from "../admin-listener/records/recording.ts";
+import type { StoreStatus } from "../admin-listener/store/store-status.ts";
+import type { Totals } from "../admin-listener/metrics.ts";
+import type { BundleStatus } from "../bundle/report.ts";
+
+/** What a worker tells of itself. */
+export interface WorkerReport {
+  readonly ready: boolean;
+  readonly store: StoreStatus;
+  readonly uptimeSeconds: number;
+  readonly bundle: BundleStatus;
+  readonly totals: Totals;
+  /** Each worker finds out by itself. */
+  readonly upstreams: readonly object[];
+  /** What this worker knows to be blocked. */
+  readonly blocks: readonly object[];
+  readonly certificates: readonly object[];
+  /** What this worker did, and saw waiting. */
+  readonly webhook: WebhookStatus | undefined;
+  readonly recordSinks: readonly SinkStatus[];
+  /** Requests may pass: they can be recorded, or need not be. */
+  readonly canRecord: boolean;
+}
+
+export interface Answers {
+  readonly report: WorkerReport;
+  readonly metrics: MetricValues;
+}
+
+export type ToWorker =
+  | { readonly type: "ask"; readonly id: number; readonly what: keyof Answers }
+  /** Something was published. */
+  | { readonly type: "look" }
+  | { readonly type: "reopen-logs" }
+  /** Drain and end. */
+  | { readonly type: "stop" };
+
+export type FromWorker =
+  /** Serves. */
+  | { readonly type: "ready"; readonly origin: string }
+  /** Cannot start; the process ends by itself. */
+  | { readonly type: "failed"; readonly message: string }
+  | { readonly type: "answer"; readonly id: number; readonly value: Answers[keyof Answers] };

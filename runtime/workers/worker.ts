@@ -1,0 +1,86 @@
+/**
+ * One worker of `gateway run --workers N`: a whole gateway without an admin listener. The public port is shared with the
+ * other workers by `cluster`: the supervisor accepts connections and hands them round.
+ *
+ * Arguments: the configuration's path, this worker's name.
+ */
+import { errorText } from "../shared/errors.ts";
+import { task } from "../shared/faults/guard.ts";
+import { installLastResort } from "./last-resort.ts";
+import { startGateway, type Gateway } from "../gateway.ts";
+import type { Answers, FromWorker, ToWorker } from "./protocol.ts";
+
+const [config = "", worker = ""] = process.argv.slice(2);
+const startedMs = performance.now();
+
+// Ctrl-C reaches the whole process group, and the supervisor says what becomes of it.
+process.on("SIGINT", () => {});
+try {
+  serve(await startGateway({ config, worker }));
+} catch (error) {
+  tell({ type: "failed", message: errorText(error) }, () => process.exit(1));
+}
+
+function serve(gateway: Gateway): void {
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => (closing ??= gateway.close());
+  const stop = (): void => void close().finally(() => process.exit(0));
+  // The supervisor starts another one when it has ended, and says why it did.
+  installLastResort((error) => {
+    tell({ type: "failed", message: errorText(error) });
+    return close();
+  }, gateway.closeTimeoutMs);
+  process.on("SIGTERM", stop);
+  process.on(
+    "message",
+    task("a message of the supervisor", (message: ToWorker) => {
+      switch (message.type) {
+        case "ask":
+          answerSupervisor(gateway, message.id, message.what);
+          break;
+        case "look":
+          reload(gateway);
+          break;
+        case "reopen-logs":
+          gateway.reopenLogs();
+          break;
+        case "stop":
+          stop();
+          break;
+        default:
+      }
+    }),
+  );
+  tell({ type: "ready", origin: gateway.origin });
+}
+
+const answerSupervisor = task(
+  "the answer to the supervisor",
+  async (gateway: Gateway, id: number, what: keyof Answers) =>
+    tell({ type: "answer", id, value: await answer(gateway, what) }),
+);
+const reload = task("the reload", (gateway: Gateway) => gateway.reload());
+
+async function answer(gateway: Gateway, what: keyof Answers): Promise<Answers[keyof Answers]> {
+  if (what === "metrics") return gateway.metrics.values();
+  const { ready, store, store_failing_seconds: failing } = await gateway.pages.readiness();
+  const uptimeSeconds = Math.floor((performance.now() - startedMs) / 1000);
+  return {
+    ready,
+    store: { store, ...(failing !== undefined && { store_failing_seconds: failing }) },
+    uptimeSeconds,
+    bundle: gateway.status(),
+    totals: gateway.metrics.totals(),
+    upstreams: gateway.upstreams(),
+    blocks: gateway.blocks(),
+    webhook: gateway.webhook(),
+    certificates: gateway.certificateEnds(),
+    ...gateway.recording(),
+  };
+}
+
+function tell(message: FromWorker, then: () => void = () => {}): void {
+  // Without a channel there is no supervisor any more, and `cluster` ends this process.
+  if (process.connected) process.send?.(message, then);
+  else then();
+}
