@@ -40,7 +40,8 @@ import {
   identitiesWithDirectories,
   idpTokensWithDirectories,
 } from "./directories/with-directories.ts";
-import { createRecords } from "./identity/identity-records.ts";
+import { createRecords, type SessionRecords } from "./identity/identity-records.ts";
+import type { Principal } from "./identity/principal.ts";
 import { refuseBlockedCallers, refuseBlockedSignIn } from "./identity/refuse-blocked.ts";
 import { createRevocations } from "./identity/revocations.ts";
 import type {
@@ -143,78 +144,36 @@ export function createSession(deps: SessionDeps): SessionModule {
   const providerKeys = createProviderKeys({ clock });
   const idp = createIdp({ discover, keys: providerKeys, groups, clock });
   const { onRefresh, onSignOut } = deps;
-  const recordedIdentities = createIdentities({
-    store,
-    records,
-    snapshots,
-    idp,
-    revocations,
-    keys,
-    clock,
-    log,
-    onRefresh,
-  });
-  const ending = { store, records, snapshots, revocations, clock, keys };
-  const directories = createDirectories({ ...ending, log, onEnded: deps.onEndedByDirectory });
+  const common = { store, records, snapshots, revocations, clock, keys, log };
+  const recordedIdentities = createIdentities({ ...common, idp, onRefresh });
+  const directories = createDirectories({ ...common, onEnded: deps.onEndedByDirectory });
   const identities = identitiesWithDirectories(recordedIdentities, directories.lookup);
-  const callers = createAuthenticator({
-    store,
-    records,
-    snapshots,
-    identities,
-    externalTokens,
-    cookies,
-    revocations,
-    clock,
-    log,
-  });
+  const callers = createAuthenticator({ ...common, identities, externalTokens, cookies });
   const authenticator = refuseBlockedCallers(callers, blocks);
   const idpTokens = idpTokensWithDirectories(
     createIdpTokens({ discover, groups, keys: providerKeys, clock }),
     directories.lookup,
   );
   const workloads = issuerKeys && createWorkloadCredentials({ issuerKeys, snapshots, clock, log });
-  const programs = createProgramCredentials({
-    authenticator: callers,
-    idpTokens,
-    workloads,
-    snapshots,
-    revocations,
-    clock,
-    log,
-  });
-  const routeSignIn = createSignIn({ records, cookies, revocations, identities, blocks, keys, clock });
+  const programs = createProgramCredentials({ ...common, authenticator: callers, idpTokens, workloads });
+  const routeSignIn = createSignIn({ ...common, cookies, identities, blocks });
   const signIn = refuseBlockedSignIn(routeSignIn, authenticator, blocks);
-  const offline = createOfflineStep({ store, records, snapshots, idp, keys, clock, log });
+  const offline = createOfflineStep({ ...common, idp });
   // No user waits for it: the provider may be unavailable.
   const releaseOffline = task("the revocation of a user's offline tokens", (userId: string) => offline.release(userId));
   const provider = createProviderSignIn({
-    store,
+    ...common,
     offline,
-    records,
     cookies,
     authenticator,
     identities,
     idp,
-    signIn: routeSignIn,
     blocks,
-    keys,
-    clock,
-    log,
+    signIn: routeSignIn,
   });
   const userSessions = createUserSessions({ store, revocations, authenticator, csrf });
   // Who is blocked may sign out.
-  const signOut = createSignOut({
-    records,
-    identities,
-    cookies,
-    authenticator: callers,
-    revocations,
-    idp,
-    csrf,
-    keys,
-    onSignOut,
-  });
+  const signOut = createSignOut({ ...common, identities, cookies, authenticator: callers, idp, csrf, onSignOut });
   const login = createProgrammaticLogin({ authenticator, signIn, externalTokens, csrf, keys, clock });
   const user = createUserEndpoints({
     authenticator,
@@ -248,7 +207,7 @@ export function createSession(deps: SessionDeps): SessionModule {
     revocations,
     identities,
     idJags: createIdJags({ records, identities, snapshots, discover, keys, clock }),
-    assertedUsers: assertedUsersWithDirectories(createAssertedUsers(ending), directories.lookup),
+    assertedUsers: assertedUsersWithDirectories(createAssertedUsers(common), directories.lookup),
     csrf,
     endpoints: [
       { methods: ["GET"], path: "/.well-known/gateway/jwks.json", cors: true, handle: user.handleJwks },
@@ -259,7 +218,7 @@ export function createSession(deps: SessionDeps): SessionModule {
       { methods: ["GET"], path: callbackPath("*"), handle: provider.handleCallback },
       { methods: ["GET"], path: "/.gateway/return", handle: routeSignIn.handleReturn },
       { methods: ["GET", "POST"], path: "/.gateway/sign_out", handle: signOut.handleSignOut },
-      ...(issuerKeys ? logoutEndpoints({ ...ending, issuerKeys, log, onSignOut }) : []),
+      ...(issuerKeys ? logoutEndpoints({ ...common, issuerKeys, onSignOut }) : []),
       ...scimEndpoints({ ...directories.parts, clock, log }),
       { methods: ["GET"], path: LOGIN_PATH, handle: login.handleLogin },
       { methods: ["GET", "POST"], path: APPROVE_PATH, handle: login.handleApprove },
@@ -270,17 +229,19 @@ export function createSession(deps: SessionDeps): SessionModule {
       requireSignIn: (exchange, snapshot, at) => signIn.redirect(exchange, snapshot, at),
       lacksOffline: (userId) => offline.isMissing(userId),
     },
-    async lastSignIn({ sessionId }) {
-      const session = sessionId === undefined ? undefined : await records.sessions.get(sessionId);
-      // A session that began without a word of when: its provider may have asked nobody.
-      return session?.value.authenticatedAt ?? 0;
-    },
+    lastSignIn: (principal) => lastSignIn(records, principal),
     async close() {
       programs.close();
       await identities.close();
       await revocations.close();
     },
   };
+}
+
+async function lastSignIn({ sessions }: SessionRecords, { sessionId }: Principal): Promise<number> {
+  const session = sessionId === undefined ? undefined : await sessions.get(sessionId);
+  // A session that began without a word of when: its provider may have asked nobody.
+  return session?.value.authenticatedAt ?? 0;
 }
 
 /** Seconds that a cookie or an External Token can be good for at most. */

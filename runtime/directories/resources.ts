@@ -66,9 +66,6 @@ export function createResources(
       const text = attributes[name];
       return typeof text === "string" ? [nameOf(directory, name, text)] : [];
     });
-  const isSameName = (one: NameOf, other: NameOf): boolean =>
-    one.attribute === other.attribute && one.text === other.text;
-
   const names = createNames({ store, clock }, async (name, id) => {
     const stored = await read(name.directory, id);
     return (
@@ -96,8 +93,6 @@ export function createResources(
   const confirm = async (given: readonly NameOf[], id: string): Promise<void> => {
     for (const name of given) await names.confirm(name, id);
   };
-  const without = (all: readonly NameOf[], others: readonly NameOf[]): readonly NameOf[] =>
-    all.filter((name) => !others.some((each) => isSameName(each, name)));
 
   return {
     async get(directory, id) {
@@ -169,6 +164,14 @@ export function createResources(
       throw new ScimRefusal(503, "The resource keeps changing");
     },
   };
+}
+
+function isSameName(one: NameOf, other: NameOf): boolean {
+  return one.attribute === other.attribute && one.text === other.text;
+}
+
+function without(all: readonly NameOf[], others: readonly NameOf[]): readonly NameOf[] {
+  return all.filter((name) => !others.some((each) => isSameName(each, name)));
 }
 
 export function notFound(id: string): ScimRefusal {

@@ -15,7 +15,7 @@ import { WITHOUT_STORE_MS } from "../store/watch/store-health.ts";
 import type { Store } from "../store/store.ts";
 import { applicationOpens } from "./application-reach.ts";
 import { BoundedCache, type Visited } from "../shared/cache.ts";
-import { createConfirmation, refusal, type Claimed } from "./confirm-credential.ts";
+import { createConfirmation, refusal, type Claimed, type Confirm } from "./confirm-credential.ts";
 import { sessionCookieName, type Cookies } from "./cookie.ts";
 import { isStillVouchedFor, needsVoucher } from "./users/asserted.ts";
 import { isOutdated } from "./users/device-facts.ts";
@@ -58,28 +58,29 @@ interface Entry extends Visited {
   epoch: number;
 }
 
-export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
-  const { clock, revocations } = deps;
+/** Answers with what is known of a credential, and reads its records. */
+class Readings {
+  readonly #deps: AuthenticatorDeps;
   /** For ages; credentials end by the other one. */
-  const steady = steadyClock(clock);
-  const confirm = createConfirmation(deps);
-  const tokens = new BoundedCache<Entry>(CACHE_ENTRIES);
-  const cookies = new BoundedCache<Entry>(CACHE_ENTRIES);
-  /** Readings under way, by credential. */
-  const pending = new Map<string, Promise<AuthResult>>();
-  const providerTokens = new WeakMap<Principal, { readonly tokens: ProviderTokens; readonly readAtMs: number }>();
+  readonly #steady: Clock;
+  readonly #confirm: Confirm;
+  /** Those under way, by credential. */
+  readonly pending = new Map<string, Promise<AuthResult>>();
 
-  /** Asked of every request: the configuration may have changed since. */
-  const isTrusted = (principal: Principal): boolean =>
-    !needsVoucher(principal) || isStillVouchedFor(deps.snapshots.current().settings, principal);
+  constructor(deps: AuthenticatorDeps, steady: Clock) {
+    this.#deps = deps;
+    this.#steady = steady;
+    this.#confirm = createConfirmation(deps);
+  }
 
   /** The warm path: an answer without a promise, or undefined when the records must be read. */
-  const fromCache = (
+  fromCache(
     cache: BoundedCache<Entry>,
     key: string,
     entry: Entry,
     claimed: () => Claimed | undefined,
-  ): AuthResult | undefined => {
+  ): AuthResult | undefined {
+    const { clock, revocations } = this.#deps;
     const now = clock.now();
     const { principal } = entry.result;
     if (now >= principal.expiresAt * 1000) {
@@ -97,7 +98,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       if (revocations.hasChanged(principal.revocationKeys, entry.epoch)) return undefined;
       entry.epoch = revocations.epoch;
     }
-    if (!isTrusted(principal)) {
+    if (!this.#isTrusted(principal)) {
       cache.delete(key);
       return refusal("revoked");
     }
@@ -105,67 +106,77 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     const age = now - entry.readAtMs;
     if (age >= 0 && age < SOFT_MS) return entry.result;
     if (age < 0 || age >= HARD_MS) return undefined;
-    if (!pending.has(key)) {
+    if (!this.pending.has(key)) {
       const again = claimed();
-      if (again) void read(cache, key, again, entry);
+      if (again) void this.read(cache, key, again, entry);
     }
     return entry.result;
-  };
+  }
 
   /** Reads the records, one reading per credential at a time, and remembers the answer. */
-  const read = (
-    cache: BoundedCache<Entry>,
-    key: string,
-    claimed: Claimed,
-    known: Entry | undefined,
-  ): Promise<AuthResult> => {
-    const running = pending.get(key);
+  read(cache: BoundedCache<Entry>, key: string, claimed: Claimed, known: Entry | undefined): Promise<AuthResult> {
+    const { clock, log, revocations } = this.#deps;
+    const running = this.pending.get(key);
     if (running) return running;
     const { epoch } = revocations;
     // Cleared in both ways on: a `finally` would be two more promises for each token.
-    const reading = confirm(claimed, known?.result.principal).then(
+    const reading = this.#confirm(claimed, known?.result.principal).then(
       (result) => {
-        pending.delete(key);
+        this.pending.delete(key);
         if (!result.ok) cache.delete(key);
         else {
-          const news = { result, verifiedAtMs: steady.now(), readAtMs: clock.now(), epoch };
+          const news = { result, verifiedAtMs: this.#steady.now(), readAtMs: clock.now(), epoch };
           if (known) Object.assign(known, news);
           else cache.set(key, { ...news, audience: claimed.audience, visited: false });
         }
         return result;
       },
       (error: unknown): AuthResult => {
-        pending.delete(key);
+        this.pending.delete(key);
         if (known) {
           // The next request does not wait for the store again; it asks in the background.
           known.readAtMs = clock.now() - SOFT_MS;
-          if (goesOn(known)) return known.result;
+          if (this.#goesOn(known)) return known.result;
           cache.delete(key);
         }
-        deps.log.warn({ reason: errorText(error) }, "a credential cannot be verified now");
+        log.warn({ reason: errorText(error) }, "a credential cannot be verified now");
         return refusal("unavailable");
       },
     );
-    pending.set(key, reading);
+    this.pending.set(key, reading);
     return reading;
-  };
+  }
 
   /** Whether somebody verified earlier may go on though the records cannot be read. */
-  const goesOn = (entry: Entry): boolean => {
+  #goesOn(entry: Entry): boolean {
+    const { clock, revocations } = this.#deps;
     const { principal } = entry.result;
     const now = clock.now();
     return (
-      steady.now() - entry.verifiedAtMs < WITHOUT_STORE_MS &&
+      this.#steady.now() - entry.verifiedAtMs < WITHOUT_STORE_MS &&
       now < principal.expiresAt * 1000 &&
       !revocations.isRevoked(principal.revocationKeys) &&
-      isTrusted(principal) &&
+      this.#isTrusted(principal) &&
       !isOutdated(principal.devices, revocations) &&
       !revocations.hasChanged(principal.revocationKeys, entry.epoch)
     );
-  };
+  }
+
+  /** Asked of every request: the configuration may have changed since. */
+  #isTrusted(principal: Principal): boolean {
+    return !needsVoucher(principal) || isStillVouchedFor(this.#deps.snapshots.current().settings, principal);
+  }
+}
+
+export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
+  const steady = steadyClock(deps.clock);
+  const tokens = new BoundedCache<Entry>(CACHE_ENTRIES);
+  const cookies = new BoundedCache<Entry>(CACHE_ENTRIES);
+  const readings = new Readings(deps, steady);
+  const providerTokens = new WeakMap<Principal, { readonly tokens: ProviderTokens; readonly readAtMs: number }>();
 
   // The feed does not hold wide keys; what they end is read again.
-  revocations.subscribe((key) => {
+  deps.revocations.subscribe((key) => {
     if (!key.startsWith("user:") && !key.startsWith("client:")) return;
     const isMeant = (entry: Entry): boolean => entry.result.principal.revocationKeys.includes(key);
     tokens.deleteWhere(isMeant);
@@ -205,7 +216,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       if (entry) {
         const { routeKey } = entry.result.principal;
         if (!isMeantFor(entry.audience, routeKey, audience)) return refusal("wrong-audience");
-        const result = fromCache(tokens, token, entry, () => {
+        const result = readings.fromCache(tokens, token, entry, () => {
           const claimed = openToken(token);
           return typeof claimed === "string" ? undefined : claimed;
         });
@@ -214,26 +225,26 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       const claimed = opened ?? openToken(token);
       if (typeof claimed === "string") return refusal(claimed);
       if (!isMeantFor(claimed.audience, claimed.routeKey, audience)) return refusal("wrong-audience");
-      return read(tokens, token, claimed, entry);
+      return readings.read(tokens, token, claimed, entry);
     },
     cookie(exchange) {
       const cookie = openCookie(exchange);
       if (!cookie) return refusal("missing");
       const entry = cookies.get(cookie.value);
       if (entry) {
-        const result = fromCache(cookies, cookie.value, entry, cookie.claimed);
+        const result = readings.fromCache(cookies, cookie.value, entry, cookie.claimed);
         if (result) return result;
       }
       const claimed = cookie.claimed();
-      return claimed ? read(cookies, cookie.value, claimed, entry) : refusal("malformed");
+      return claimed ? readings.read(cookies, cookie.value, claimed, entry) : refusal("malformed");
     },
     async cookieAgain(exchange) {
       const cookie = openCookie(exchange);
       const claimed = cookie?.claimed();
       if (!cookie || !claimed) return refusal(cookie ? "malformed" : "missing");
       // One that began before may not have seen what changed.
-      await pending.get(cookie.value);
-      return read(cookies, cookie.value, claimed, cookies.get(cookie.value));
+      await readings.pending.get(cookie.value);
+      return readings.read(cookies, cookie.value, claimed, cookies.get(cookie.value));
     },
     async providerTokens(principal) {
       const known = providerTokens.get(principal);

@@ -61,23 +61,13 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
       revoked.set(key, epochSeconds(clock) + deps.longestLifetime());
     }
     revocations.epoch += 1;
-    tell(key);
+    tell(listeners, key, log);
   };
 
   const learnChanges = (tags: readonly string[]): void => {
     revocations.epoch += 1;
     for (const tag of tags) changes.set(tag, { epoch: revocations.epoch, untilMs: clock.now() + CHANGE_MS });
-    for (const tag of tags) tell(CHANGED + tag);
-  };
-
-  const tell = (key: string): void => {
-    for (const listener of listeners) {
-      try {
-        listener(key);
-      } catch (error) {
-        log.error({ err: error }, "a listener of the revocation feed failed");
-      }
-    }
+    for (const tag of tags) tell(listeners, CHANGED + tag, log);
   };
 
   const forget = (): void => {
@@ -176,6 +166,16 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
     },
   };
   return revocations;
+}
+
+function tell(listeners: Iterable<(key: string) => void>, key: string, log: Log): void {
+  for (const listener of listeners) {
+    try {
+      listener(key);
+    } catch (error) {
+      log.error({ err: error }, "a listener of the revocation feed failed");
+    }
+  }
 }
 
 /**

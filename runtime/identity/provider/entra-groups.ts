@@ -152,15 +152,12 @@ export function createEntraGroups(deps: EntraGroupsDeps): AskGroups {
   };
 
   return async (settings, { tid, oid }) => {
-    // The tenant of the configuration is asked, and knows only its own.
-    if (typeof tid !== "string" || tid.toLowerCase() !== settings.tenant)
-      throw unavailable('ask for the groups: the claim "tid" does not name the tenant of "idp_groups_resolver"');
-    if (typeof oid !== "string" || !isEntraId(oid)) throw unavailable('ask for the groups: the claim "oid" is no GUID');
+    const userObjectId = readObjectId(settings, tid, oid);
     if (questions >= MAX_QUESTIONS)
       throw unavailable(`ask for the groups: ${MAX_QUESTIONS} users are being asked about`);
     questions += 1;
     try {
-      return await ask(settings, oid.toLowerCase());
+      return await ask(settings, userObjectId);
     } finally {
       questions -= 1;
     }
@@ -169,6 +166,14 @@ export function createEntraGroups(deps: EntraGroupsDeps): AskGroups {
 
 /** What may stand in a header (RFC 6750 §2.1). */
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
+
+function readObjectId({ tenant }: EntraSettings, tid: unknown, oid: unknown): string {
+  // The tenant of the configuration is asked, and knows only its own.
+  if (typeof tid !== "string" || tid.toLowerCase() !== tenant)
+    throw unavailable('ask for the groups: the claim "tid" does not name the tenant of "idp_groups_resolver"');
+  if (typeof oid !== "string" || !isEntraId(oid)) throw unavailable('ask for the groups: the claim "oid" is no GUID');
+  return oid.toLowerCase();
+}
 
 /** A part of them would let a rule that denies by one of the others pass. */
 function readGroupIds(answer: Readonly<Record<string, unknown>>): readonly string[] {

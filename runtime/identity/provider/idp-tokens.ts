@@ -120,7 +120,7 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
       claims = verified.payload;
       expiresAt = verified.payload.exp ?? 0;
     } else {
-      const introspected = await introspect(settings, configuration, token, audiences);
+      const introspected = await introspect(deps.clock, settings, configuration, token, audiences);
       if (typeof introspected === "string") return { ok: false, reason: introspected };
       claims = introspected;
       expiresAt = introspected.exp ?? epochSeconds(deps.clock) + NO_EXPIRY_SECONDS;
@@ -140,34 +140,6 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
     }
     const profile = await deps.groups.complete(settings, made.id, readProfile(sources, settings, made.id));
     return { ok: true, userId: made.id, profile, expiresAt };
-  };
-
-  /** @see RFC 7662 §2.2 */
-  const introspect = async (
-    settings: IdpSettings,
-    configuration: openid.Configuration,
-    token: string,
-    audiences: readonly string[],
-  ): Promise<openid.IntrospectionResponse | AuthFailureReason> => {
-    if (configuration.serverMetadata().introspection_endpoint === undefined) return "malformed";
-    let introspected: openid.IntrospectionResponse;
-    try {
-      introspected = await openid.tokenIntrospection(forGrants(configuration, settings), token);
-    } catch (error) {
-      throw providerError(error, { settings, action: "ask about a token", sent: [token], refuses: () => false });
-    }
-    if (!introspected.active) return "revoked";
-    if (introspected.exp !== undefined && introspected.exp <= epochSeconds(deps.clock)) return "expired";
-    // A refresh token is active too, and lives for months.
-    const { token_type: type } = introspected;
-    if (type !== undefined && !/^(bearer|dpop|access_token)$/i.test(type)) return "wrong-kind";
-    // One that is bound to a key (RFC 7800) is worth nothing without the proof, which we cannot check.
-    if (introspected.cnf !== undefined) return "wrong-kind";
-    const { aud, client_id: client } = introspected;
-    const meant = typeof aud === "string" ? [aud] : (aud ?? []);
-    // Without an audience it was given to a client for the provider's own addresses.
-    const fits = meant.length > 0 ? meant.some((each) => audiences.includes(each)) : audiences.includes(client ?? "");
-    return fits ? introspected : "wrong-audience";
   };
 
   const verifyIdToken = async (settings: IdpSettings, token: string): Promise<IdpTokenResult> => {
@@ -190,6 +162,35 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
     verify: (settings, token, format, audiences) =>
       format === "idp_access_token" ? verifyAccessToken(settings, token, audiences) : verifyIdToken(settings, token),
   };
+}
+
+/** @see RFC 7662 §2.2 */
+async function introspect(
+  clock: Clock,
+  settings: IdpSettings,
+  configuration: openid.Configuration,
+  token: string,
+  audiences: readonly string[],
+): Promise<openid.IntrospectionResponse | AuthFailureReason> {
+  if (configuration.serverMetadata().introspection_endpoint === undefined) return "malformed";
+  let introspected: openid.IntrospectionResponse;
+  try {
+    introspected = await openid.tokenIntrospection(forGrants(configuration, settings), token);
+  } catch (error) {
+    throw providerError(error, { settings, action: "ask about a token", sent: [token], refuses: () => false });
+  }
+  if (!introspected.active) return "revoked";
+  if (introspected.exp !== undefined && introspected.exp <= epochSeconds(clock)) return "expired";
+  // A refresh token is active too, and lives for months.
+  const { token_type: type } = introspected;
+  if (type !== undefined && !/^(bearer|dpop|access_token)$/i.test(type)) return "wrong-kind";
+  // One that is bound to a key (RFC 7800) is worth nothing without the proof, which we cannot check.
+  if (introspected.cnf !== undefined) return "wrong-kind";
+  const { aud, client_id: client } = introspected;
+  const meant = typeof aud === "string" ? [aud] : (aud ?? []);
+  // Without an audience it was given to a client for the provider's own addresses.
+  const fits = meant.length > 0 ? meant.some((each) => audiences.includes(each)) : audiences.includes(client ?? "");
+  return fits ? introspected : "wrong-audience";
 }
 
 /** OpenID Connect Core §3.1.3.7: with several audiences, or with azp at all, azp must be the client. */

@@ -99,54 +99,10 @@ export interface IdentityProviderDeps {
   readonly clock: Clock;
 }
 
+type Answered = openid.TokenEndpointResponse & openid.TokenEndpointResponseHelpers;
+
 export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
   const { discover } = deps;
-
-  const tokenSet = (
-    settings: IdpSettings,
-    answer: openid.TokenEndpointResponse & openid.TokenEndpointResponseHelpers,
-  ): ProviderTokenSet => {
-    const expiresIn = answer.expiresIn();
-    const idClaims = answer.claims();
-    return {
-      providerUrl: settings.providerUrl,
-      clientId: settings.clientId,
-      accessToken: answer.access_token,
-      ...(expiresIn === undefined ? {} : { accessTokenExpiresAt: epochSeconds(deps.clock) + expiresIn }),
-      ...(answer.id_token === undefined ? {} : { idToken: answer.id_token }),
-      ...(answer.refresh_token === undefined ? {} : { refreshToken: answer.refresh_token }),
-      ...(idClaims === undefined ? {} : { idClaims }),
-    };
-  };
-
-  /** Of an ID token, what the library leaves. @throws GatewayError */
-  const checkIdToken = async (
-    settings: IdpSettings,
-    configuration: openid.Configuration,
-    answer: openid.TokenEndpointResponse & openid.TokenEndpointResponseHelpers,
-    refuses: (status: number, code: string) => boolean,
-  ): Promise<void> => {
-    if (answer.id_token === undefined) return;
-    try {
-      await deps.keys.checkSignature(configuration, answer.id_token);
-    } catch (error) {
-      if (hasSharedAlgorithm(error)) {
-        const message = "Cannot use an ID token: set an asymmetric algorithm for its signature at the provider (RS256)";
-        throw new GatewayError("idp.misconfigured", message);
-      }
-      const code = fitsNoKey(error) && refuses(0, "") ? "idp.refused" : "idp.unavailable";
-      throw new GatewayError(code, `Cannot check the signature of an ID token: ${detailOf(error)}`);
-    }
-    const problem = isForAnother(answer.claims() ?? {}, settings)
-      ? "its azp is another client"
-      : hasPlainClaims(answer.id_token)
-        ? undefined
-        : "its claims are not JSON";
-    if (problem === undefined) return;
-    const code = refuses(0, "") ? "idp.refused" : "idp.unavailable";
-    throw new GatewayError(code, `Cannot use an ID token: ${problem}`);
-  };
-
   return {
     async authorizationUrl(settings, checks) {
       const configuration = await discover(settings);
@@ -183,8 +139,8 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
           pkceCodeVerifier: checks.codeVerifier,
           idTokenExpected: true,
         });
-        await checkIdToken(settings, configuration, answer, isRefusedCode);
-        return tokenSet(settings, answer);
+        await checkIdToken(deps.keys, settings, configuration, answer, isRefusedCode);
+        return tokenSet(settings, answer, deps.clock);
       } catch (error) {
         throw providerError(error, {
           settings,
@@ -215,65 +171,15 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
       const configuration = await discover(settings);
       try {
         const answer = await openid.refreshTokenGrant(forGrants(configuration, settings), refreshToken);
-        await checkIdToken(settings, configuration, answer, isRefusedRefresh);
-        return tokenSet(settings, answer);
+        await checkIdToken(deps.keys, settings, configuration, answer, isRefusedRefresh);
+        return tokenSet(settings, answer, deps.clock);
       } catch (error) {
         const how = { refuses: isRefusedRefresh, denies: isDeniedRefresh };
         throw providerError(error, { settings, action: "refresh a user", sent: [refreshToken], ...how });
       }
     },
 
-    async readUser(settings, tokens, known) {
-      const idSubject = typeof tokens.idClaims?.["sub"] === "string" ? tokens.idClaims["sub"] : undefined;
-      const expected = known === undefined ? idSubject : subjectAt(settings, known);
-      // OpenID Connect Core §12.2: the sub of a refreshed ID token MUST be that of the original.
-      if (expected === undefined || (idSubject !== undefined && idSubject !== expected)) {
-        throw new GatewayError(
-          "idp.refused",
-          "Cannot read a user: the provider's ID token names another subject or none",
-        );
-      }
-      // A refresh may bring no ID token; what that said last still holds then.
-      const missing =
-        known === undefined || tokens.idClaims ? missingClaim(settings, tokens.idClaims ?? {}) : undefined;
-      if (missing !== undefined) {
-        const name = JSON.stringify(missing);
-        throw new GatewayError(
-          "idp.refused",
-          `Cannot read a user: the ID token's claim ${name} is not the required one`,
-        );
-      }
-      const made = providerUserId(settings.issuerName, expected);
-      if (!made.ok) {
-        const subject = JSON.stringify(expected.slice(0, SHOWN_SUBJECT_CHARACTERS));
-        throw new GatewayError("idp.subject", `Cannot read a user: the provider's subject ${subject} ${made.problem}`);
-      }
-      const { id: userId } = made;
-      const configuration = await discover(settings);
-      const sources: Readonly<Record<string, unknown>>[] = tokens.idClaims ? [tokens.idClaims] : [];
-      const hasUserInfo = configuration.serverMetadata().userinfo_endpoint !== undefined;
-      if (hasUserInfo && lacksProfile(tokens.idClaims ?? {}, settings)) {
-        try {
-          sources.push(await openid.fetchUserInfo(configuration, tokens.accessToken, expected));
-        } catch (error) {
-          const isSignIn = known === undefined;
-          const failure = providerError(error, {
-            settings,
-            action: "read a user",
-            sent: [tokens.accessToken],
-            refuses: (status, code) => status === 401 || status === 403 || (isSignIn && code === OTHER_SUBJECT),
-          });
-          // A refresh waits: until userinfo is back, what it said before holds.
-          if (failure.code === "idp.refused" || !isSignIn || !lacksOnlyName(tokens.idClaims ?? {}, settings)) {
-            throw failure;
-          }
-          const profile = withOthersLeftOut(readProfile(sources, settings, userId));
-          return { userId, profile: await deps.groups.complete(settings, userId, profile) };
-        }
-      }
-      if (sources.length === 0) return { userId, profile: undefined };
-      return { userId, profile: await deps.groups.complete(settings, userId, readProfile(sources, settings, userId)) };
-    },
+    readUser: (settings, tokens, known) => readUser(deps, settings, tokens, known),
 
     async endSessionUrl(settings, parameters) {
       const configuration = await discover(settings);
@@ -284,6 +190,100 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
       }).href;
     },
   };
+}
+
+function tokenSet(settings: IdpSettings, answer: Answered, clock: Clock): ProviderTokenSet {
+  const expiresIn = answer.expiresIn();
+  const idClaims = answer.claims();
+  return {
+    providerUrl: settings.providerUrl,
+    clientId: settings.clientId,
+    accessToken: answer.access_token,
+    ...(expiresIn === undefined ? {} : { accessTokenExpiresAt: epochSeconds(clock) + expiresIn }),
+    ...(answer.id_token === undefined ? {} : { idToken: answer.id_token }),
+    ...(answer.refresh_token === undefined ? {} : { refreshToken: answer.refresh_token }),
+    ...(idClaims === undefined ? {} : { idClaims }),
+  };
+}
+
+/** Of an ID token, what the library leaves. @throws GatewayError */
+async function checkIdToken(
+  keys: ProviderKeys,
+  settings: IdpSettings,
+  configuration: openid.Configuration,
+  answer: Answered,
+  refuses: (status: number, code: string) => boolean,
+): Promise<void> {
+  if (answer.id_token === undefined) return;
+  try {
+    await keys.checkSignature(configuration, answer.id_token);
+  } catch (error) {
+    if (hasSharedAlgorithm(error)) {
+      const message = "Cannot use an ID token: set an asymmetric algorithm for its signature at the provider (RS256)";
+      throw new GatewayError("idp.misconfigured", message);
+    }
+    const code = fitsNoKey(error) && refuses(0, "") ? "idp.refused" : "idp.unavailable";
+    throw new GatewayError(code, `Cannot check the signature of an ID token: ${detailOf(error)}`);
+  }
+  const problem = isForAnother(answer.claims() ?? {}, settings)
+    ? "its azp is another client"
+    : hasPlainClaims(answer.id_token)
+      ? undefined
+      : "its claims are not JSON";
+  if (problem === undefined) return;
+  const code = refuses(0, "") ? "idp.refused" : "idp.unavailable";
+  throw new GatewayError(code, `Cannot use an ID token: ${problem}`);
+}
+
+/** See `IdentityProvider`. */
+async function readUser(
+  deps: IdentityProviderDeps,
+  settings: IdpSettings,
+  tokens: ProviderTokenSet,
+  known: UserId | undefined,
+): ReturnType<IdentityProvider["readUser"]> {
+  const idSubject = typeof tokens.idClaims?.["sub"] === "string" ? tokens.idClaims["sub"] : undefined;
+  const expected = known === undefined ? idSubject : subjectAt(settings, known);
+  // OpenID Connect Core §12.2: the sub of a refreshed ID token MUST be that of the original.
+  if (expected === undefined || (idSubject !== undefined && idSubject !== expected)) {
+    throw new GatewayError("idp.refused", "Cannot read a user: the provider's ID token names another subject or none");
+  }
+  // A refresh may bring no ID token; what that said last still holds then.
+  const missing = known === undefined || tokens.idClaims ? missingClaim(settings, tokens.idClaims ?? {}) : undefined;
+  if (missing !== undefined) {
+    const name = JSON.stringify(missing);
+    throw new GatewayError("idp.refused", `Cannot read a user: the ID token's claim ${name} is not the required one`);
+  }
+  const made = providerUserId(settings.issuerName, expected);
+  if (!made.ok) {
+    const subject = JSON.stringify(expected.slice(0, SHOWN_SUBJECT_CHARACTERS));
+    throw new GatewayError("idp.subject", `Cannot read a user: the provider's subject ${subject} ${made.problem}`);
+  }
+  const { id: userId } = made;
+  const configuration = await deps.discover(settings);
+  const sources: Readonly<Record<string, unknown>>[] = tokens.idClaims ? [tokens.idClaims] : [];
+  const hasUserInfo = configuration.serverMetadata().userinfo_endpoint !== undefined;
+  if (hasUserInfo && lacksProfile(tokens.idClaims ?? {}, settings)) {
+    try {
+      sources.push(await openid.fetchUserInfo(configuration, tokens.accessToken, expected));
+    } catch (error) {
+      const isSignIn = known === undefined;
+      const failure = providerError(error, {
+        settings,
+        action: "read a user",
+        sent: [tokens.accessToken],
+        refuses: (status, code) => status === 401 || status === 403 || (isSignIn && code === OTHER_SUBJECT),
+      });
+      // A refresh waits: until userinfo is back, what it said before holds.
+      if (failure.code === "idp.refused" || !isSignIn || !lacksOnlyName(tokens.idClaims ?? {}, settings)) {
+        throw failure;
+      }
+      const profile = withOthersLeftOut(readProfile(sources, settings, userId));
+      return { userId, profile: await deps.groups.complete(settings, userId, profile) };
+    }
+  }
+  if (sources.length === 0) return { userId, profile: undefined };
+  return { userId, profile: await deps.groups.complete(settings, userId, readProfile(sources, settings, userId)) };
 }
 
 /** A hint on the way to the provider keeps nobody out: which tenant somebody is of stands in what it signed. */

@@ -21,7 +21,7 @@ import type { Blocks } from "../blocks.ts";
 import { SIGN_IN_SECONDS, type Cookies, type SessionHandle } from "../cookie.ts";
 import type { IdentityService } from "../identities.ts";
 import { isStale } from "../provider/auth-time.ts";
-import type { IdentityProvider } from "../provider/idp.ts";
+import type { IdentityProvider, SignInChecks } from "../provider/idp.ts";
 import type { SessionRecords } from "../identity-records.ts";
 import { respondBlocked } from "../refuse-blocked.ts";
 import { refuseUnavailable, withStore, type RouteSignIn } from "./sign-in.ts";
@@ -29,11 +29,11 @@ import type { Authenticator } from "../interfaces.ts";
 import { findSite, type Site } from "../sites.ts";
 import { callbackPath, chooseProvider, findProviders, isOfOne, renderChoice } from "./choose-provider.ts";
 import { continuePage } from "../../pages/signed-out.ts";
-import { createRespondFailure, refuse } from "./failure.ts";
+import { createRespondFailure, refuse, type RespondFailure } from "./failure.ts";
 import { findProvider } from "../claims-record.ts";
-import { createLongAddresses } from "./long-addresses.ts";
+import { createLongAddresses, type LongAddresses } from "./long-addresses.ts";
 import type { OfflineStep } from "./offline-step.ts";
-import { createProviderSessions } from "./provider-sessions.ts";
+import { createProviderSessions, type ProviderSessions } from "./provider-sessions.ts";
 import {
   checksOf,
   createTickets,
@@ -43,6 +43,7 @@ import {
   stepSecret,
   type ProviderStep,
   type Ticket,
+  type Tickets,
 } from "./ticket.ts";
 import type { Store } from "../../store/store.ts";
 
@@ -71,217 +72,226 @@ export interface ProviderSignIn {
 /** The browser follows the redirect at once; nobody else needs the code. */
 const CODE_SECONDS = 60;
 const TOO_LATE = "The sign-in took too long, or was not begun in this browser. Please open the page again.";
+
+interface Parts extends ProviderSignInDeps {
+  readonly tickets: Tickets;
+  readonly sessions: ProviderSessions;
+  readonly addresses: LongAddresses;
+  readonly respondFailure: RespondFailure;
+}
+
 export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
-  const { records, cookies, clock } = deps;
-  const tickets = createTickets(deps);
-  const sessions = createProviderSessions(deps);
-  const addresses = createLongAddresses(deps);
-
-  /** To the host of the route, which begins again what cannot be finished here. */
-  const restart = (exchange: Exchange, target: Site, ticket: Ticket, headers: readonly string[] = []): void =>
-    redirect(exchange, 302, `${target.origin}/.gateway/return?to=${tickets.seal(ticket, "return")}`, headers);
-
-  const toProvider = async (
-    exchange: Exchange,
-    { settings: { cookie } }: Snapshot,
-    site: Site,
-    ticket: Ticket,
-    idp: IdpSettings,
-    { sessionId, loginHint, offline }: Pick<ProviderStep, "offline"> & { sessionId?: string; loginHint?: string },
-  ): Promise<void> => {
-    const isFresh = ticket.isFresh === true;
-    const step: ProviderStep = {
-      ticket: await addresses.carried(exchange, ticket),
-      from: site.host,
-      secret: stepSecret(),
-      provider: startedAt(idp),
-      ...(isFresh && { fresh: sessionId === undefined ? {} : { sessionId } }),
-      ...(offline && { offline }),
-      expiresAt: epochSeconds(clock) + SIGN_IN_SECONDS,
-    };
-    const state = tickets.sealState(step);
-    const url = await deps.idp.authorizationUrl(idp, {
-      state,
-      ...checksOf(step),
-      redirectUri: redirectUri(site, idp),
-      isFresh,
-      isOffline: offline !== undefined,
-      loginHint,
-    });
-    const headers = [
-      ...cookies.trimPile(exchange, site, cookie),
-      "set-cookie",
-      cookies.setBegun(site, cookie, "provider", hashSecret(state)),
-    ];
-    if (loginHint === undefined) return redirect(exchange, 302, url, headers);
-    // Not a redirect: browsers hold a form's redirects to the page's form-action, and providers may answer anywhere.
-    respondHtml(exchange, 200, continuePage({ title: `Signing in at ${idp.label}`, href: url }), [
-      ...headers,
-      "refresh",
-      `0;url=${url}`,
-    ]);
+  const parts: Parts = {
+    ...deps,
+    tickets: createTickets(deps),
+    sessions: createProviderSessions(deps),
+    addresses: createLongAddresses(deps),
+    respondFailure: createRespondFailure(deps),
   };
-
-  /** Sends the browser back to the host it came from, with a code that is good there once. */
-  const finish = async (
-    exchange: Exchange,
-    target: Site,
-    ticket: Ticket,
-    { sessionId, userId }: Pick<SessionHandle, "sessionId" | "userId">,
-    headers: readonly string[] = [],
-  ): Promise<void> => {
-    const code = randomSecret();
-    const { signInId } = ticket;
-    const expiresAt = epochSeconds(clock) + CODE_SECONDS;
-    await records.signInCodes.put(hashSecret(code), { signInId, sessionId }, { ifVersion: 0, expiresAt });
-    // Sealed: the record alone says nothing, since whoever writes the store could choose another session.
-    const to = tickets.seal({ ...ticket, session: { sessionId, userId } }, "return");
-    redirect(exchange, 302, `${target.origin}/.gateway/return?code=${code}&to=${to}`, headers);
-  };
-
-  /** The site a sign-in goes back to: still configured, and one that signs in here. */
-  const findTarget = (snapshot: Snapshot, host: string, site: Site): Site | undefined => {
-    const target = findSite(snapshot, host);
-    return target?.authenticateOrigin === site.origin ? target : undefined;
-  };
-
-  const signIn = async (exchange: Exchange, snapshot: Snapshot): Promise<void> => {
-    const site = findSite(snapshot, exchange.host);
-    const query = parseQuery(exchange.query);
-    if (!site || !query.ok) return refuse(exchange, 400, "sign-in.request", "This sign-in link is not complete.");
-    const sealed = query.values.get("ticket");
-    if (sealed === undefined) {
-      return deps.signIn.start(exchange, snapshot, site, query.values.get("return_to") ?? home(snapshot, site));
-    }
-    if (!site.authenticates) return refuse(exchange, 404, "not-found", "There is nothing at this address.");
-    const ticket = tickets.open(sealed);
-    const target = ticket && findTarget(snapshot, ticket.host, site);
-    if (!ticket || !target) return refuse(exchange, 400, "sign-in.ticket", TOO_LATE);
-    if (tickets.isOver(ticket)) return restart(exchange, target, ticket);
-    const providers = findProviders(snapshot.settings, ticket.providers);
-    if (providers.length === 0)
-      return refuse(exchange, 503, "sign-in.not-configured", "Sign-in is not set up on this gateway.");
-    const known = await deps.authenticator.cookie(exchange);
-    const { sessionId, user } = known.ok ? known.principal : {};
-    const isFresh = ticket.isFresh === true;
-    if (!isFresh && sessionId !== undefined && user && isOfOne(providers, user.id)) {
-      const session = { sessionId, userId: user.id };
-      const own = ticket.isOffline === true ? findProvider(snapshot.settings, user.id) : undefined;
-      if (own) return toProvider(exchange, snapshot, site, ticket, own, { offline: session });
-      return finish(exchange, target, ticket, session);
-    }
-    if (!known.ok && known.reason === "unavailable") return refuseUnavailable(exchange);
-    if (!known.ok && known.reason === "blocked") return respondBlocked(exchange);
-    const remembered = cookies.readProvider(exchange, site, snapshot.settings.cookie);
-    const isOurLink = exchange.header("sec-fetch-site") === "same-origin";
-    const wanted = query.values.get("idp");
-    const typed = wanted === undefined ? query.values.get("login_hint")?.trim() : undefined;
-    const choice = { providers, wanted, typed, isOurLink, remembered, user: isFresh ? undefined : user };
-    const idp = chooseProvider(choice);
-    const about = { ...(sessionId !== undefined && { sessionId }), ...(typed !== undefined && { loginHint: typed }) };
-    if (idp) return toProvider(exchange, snapshot, site, ticket, idp, about);
-    respondHtml(exchange, 200, renderChoice(choice, target.host, { path: exchange.path, ticket: sealed }));
-  };
-
-  const vouchFor = async (idp: IdpSettings, query: string, checks: Parameters<IdentityProvider["exchangeCode"]>[2]) => {
-    const tokens = await deps.idp.exchangeCode(idp, query, checks);
-    return { tokens, ...(await deps.idp.readUser(idp, tokens, undefined)) };
-  };
-
-  /** Whether the browser is signed in already, by a provider that helps there. */
-  const hasSession = async (exchange: Exchange, { settings }: Snapshot, ticket: Ticket): Promise<boolean> => {
-    const known = await deps.authenticator.cookie(exchange);
-    return known.ok && isOfOne(findProviders(settings, ticket.providers), known.principal.user.id);
-  };
-
-  const callback = async (exchange: Exchange, snapshot: Snapshot): Promise<void> => {
-    // 1. The state: ours, on this host, in this browser.
-    const site = findSite(snapshot, exchange.host);
-    const query = parseQuery(exchange.query);
-    const state = query.ok ? query.values.get("state") : undefined;
-    const { settings } = snapshot;
-    const { cookie } = settings;
-    const idp = settings.providers.find(({ issuerName }) => exchange.path === callbackPath(issuerName));
-    if (!site?.authenticates || !idp || state === undefined) {
-      return refuse(exchange, 400, "sign-in.callback", "This sign-in link is not complete.");
-    }
-    const begun = tickets.openState(state);
-    if (begun?.from !== site.host) return refuse(exchange, 400, "sign-in.callback", TOO_LATE);
-    const stateHash = hashSecret(state);
-    const done = ["set-cookie", cookies.clearBegun(site, cookie, "provider", stateHash)];
-    // 2. Where it goes back to, before the provider's code is spent.
-    const target = findTarget(snapshot, begun.ticket.host, site);
-    if (!target) return refuse(exchange, 400, "sign-in.callback", TOO_LATE, done);
-    const ticket = await addresses.restored(begun);
-    // Too late, twice, or in another browser than the one that was sent there: nothing of this answer counts.
-    if (tickets.isOver(begun) || !cookies.isBegun(exchange, site, cookie, "provider", stateHash))
-      return restart(exchange, target, ticket);
-    // "Clients MUST store, for each authorization request, the issuer they sent the authorization request to" (RFC 9700 §4.4.2).
-    if (!isSameProvider(begun.provider, idp)) {
-      deps.log.warn(
-        { idp: providerName(idp), request: exchange.id },
-        "an answer came for a sign-in at another provider",
-      );
-      return refuse(exchange, 400, "sign-in.callback", "This answer belongs to a sign-in elsewhere.", done);
-    }
-    const isChosen = settings.providers.length > 1;
-    // Nor is it spent while there is no store to keep what it brings: the same address works once that is back.
-    await records.sessions.get(ticket.signInId);
-    // 3. The user, as the provider vouches. Whatever comes of it, the browser does not try this code again.
-    const checks = { redirectUri: redirectUri(site, idp), state, ...checksOf(begun) };
-    const fail = (error: unknown, headers: readonly string[] = done): void =>
-      respondFailure(exchange, error, headers, target.origin + ticket.returnTo);
-    if (begun.offline) {
-      await deps.offline.take(idp, exchange.query, checks, begun.offline.userId);
-      return finish(exchange, target, ticket, begun.offline, done);
-    }
-    let vouched: Awaited<ReturnType<typeof vouchFor>>;
-    try {
-      vouched = await vouchFor(idp, exchange.query, checks);
-    } catch (error) {
-      // Another tab signed the user in meanwhile, and the provider says so by an error, or the page there was too old.
-      if (!begun.fresh && (await hasSession(exchange, snapshot, ticket)))
-        return restart(exchange, target, ticket, done);
-      // So that they may choose another one.
-      const forgotten = isChosen ? ["set-cookie", cookies.setProvider(undefined, site, cookie)] : [];
-      return fail(error, [...done, ...forgotten]);
-    }
-    const { tokens, userId, profile } = vouched;
-    if (begun.fresh && isStale(tokens, epochSeconds(clock))) {
-      const asked = new GatewayError("idp.refused", "the provider was told to ask the user anew, and did not");
-      return fail(asked);
-    }
-    const facts = profile ?? { email: "", name: "", groups: [], claims: {} };
-    // Nothing of a blocked user is stored: once the block is lifted they sign in anew.
-    if (deps.blocks.find({ user: { id: userId, email: facts.email } })) {
-      deps.log.warn({ user: userId, request: exchange.id }, "a sign-in was refused: the user is blocked");
-      return respondBlocked(exchange, done);
-    }
-    // 4. Identity, session, cookie of this host, and the way back.
-    const over = new GatewayError("idp.refused", "the provider signed the user out since");
-    if (await sessions.isOver(snapshot, userId, tokens)) return fail(over);
-    await deps.identities.recordSignIn(tokens, userId, facts);
-    const session = await sessions.begin(snapshot, userId, tokens, begun.fresh);
-    // Once it can be found by whoever ends sessions, so that one of the two sees the other.
-    if (await sessions.isOver(snapshot, userId, tokens)) {
-      await records.sessions.delete(session.sessionId);
-      return fail(over);
-    }
-    deps.log.info({ user: userId, host: target.host, request: exchange.id }, "signed in");
-    const remembered = isChosen ? ["set-cookie", cookies.setProvider(providerName(idp), site, cookie)] : [];
-    const headers = ["set-cookie", cookies.setSession(session, site, cookie), ...done, ...remembered];
-    await finish(exchange, target, ticket, session, headers);
-  };
-
-  const respondFailure = createRespondFailure(deps);
-
   const answerFailures = (exchange: Exchange, work: () => Promise<void>): Promise<void> =>
-    withStore(exchange, work).catch((error: unknown) => respondFailure(exchange, error));
+    withStore(exchange, work).catch((error: unknown) => parts.respondFailure(exchange, error));
 
   return {
-    handleSignIn: (exchange, snapshot) => answerFailures(exchange, () => signIn(exchange, snapshot)),
-    handleCallback: (exchange, snapshot) => answerFailures(exchange, () => callback(exchange, snapshot)),
+    handleSignIn: (exchange, snapshot) => answerFailures(exchange, () => signIn(parts, exchange, snapshot)),
+    handleCallback: (exchange, snapshot) => answerFailures(exchange, () => callback(parts, exchange, snapshot)),
   };
+}
+
+async function signIn(deps: Parts, exchange: Exchange, snapshot: Snapshot): Promise<void> {
+  const { tickets, cookies } = deps;
+  const site = findSite(snapshot, exchange.host);
+  const query = parseQuery(exchange.query);
+  if (!site || !query.ok) return refuse(exchange, 400, "sign-in.request", "This sign-in link is not complete.");
+  const sealed = query.values.get("ticket");
+  if (sealed === undefined)
+    return deps.signIn.start(exchange, snapshot, site, query.values.get("return_to") ?? home(snapshot, site));
+  if (!site.authenticates) return refuse(exchange, 404, "not-found", "There is nothing at this address.");
+  const ticket = tickets.open(sealed);
+  const target = ticket && findTarget(snapshot, ticket.host, site);
+  if (!ticket || !target) return refuse(exchange, 400, "sign-in.ticket", TOO_LATE);
+  if (tickets.isOver(ticket)) return restart(deps, exchange, target, ticket);
+  const providers = findProviders(snapshot.settings, ticket.providers);
+  if (providers.length === 0)
+    return refuse(exchange, 503, "sign-in.not-configured", "Sign-in is not set up on this gateway.");
+  const known = await deps.authenticator.cookie(exchange);
+  const { sessionId, user } = known.ok ? known.principal : {};
+  const isFresh = ticket.isFresh === true;
+  if (!isFresh && sessionId !== undefined && user && isOfOne(providers, user.id)) {
+    const session = { sessionId, userId: user.id };
+    const own = ticket.isOffline === true ? findProvider(snapshot.settings, user.id) : undefined;
+    if (own) return toProvider(deps, exchange, snapshot, site, ticket, own, { offline: session });
+    return finish(deps, exchange, target, ticket, session);
+  }
+  if (!known.ok && known.reason === "unavailable") return refuseUnavailable(exchange);
+  if (!known.ok && known.reason === "blocked") return respondBlocked(exchange);
+  const remembered = cookies.readProvider(exchange, site, snapshot.settings.cookie);
+  const isOurLink = exchange.header("sec-fetch-site") === "same-origin";
+  const wanted = query.values.get("idp");
+  const typed = wanted === undefined ? query.values.get("login_hint")?.trim() : undefined;
+  const choice = { providers, wanted, typed, isOurLink, remembered, user: isFresh ? undefined : user };
+  const idp = chooseProvider(choice);
+  const about = { ...(sessionId !== undefined && { sessionId }), ...(typed !== undefined && { loginHint: typed }) };
+  if (idp) return toProvider(deps, exchange, snapshot, site, ticket, idp, about);
+  respondHtml(exchange, 200, renderChoice(choice, target.host, { path: exchange.path, ticket: sealed }));
+}
+
+async function callback(deps: Parts, exchange: Exchange, snapshot: Snapshot): Promise<void> {
+  const { tickets, cookies, sessions } = deps;
+  // 1. The state: ours, on this host, in this browser.
+  const site = findSite(snapshot, exchange.host);
+  const query = parseQuery(exchange.query);
+  const state = query.ok ? query.values.get("state") : undefined;
+  const { settings } = snapshot;
+  const { cookie } = settings;
+  const idp = settings.providers.find(({ issuerName }) => exchange.path === callbackPath(issuerName));
+  if (!site?.authenticates || !idp || state === undefined)
+    return refuse(exchange, 400, "sign-in.callback", "This sign-in link is not complete.");
+  const begun = tickets.openState(state);
+  if (begun?.from !== site.host) return refuse(exchange, 400, "sign-in.callback", TOO_LATE);
+  const stateHash = hashSecret(state);
+  const done = ["set-cookie", cookies.clearBegun(site, cookie, "provider", stateHash)];
+  // 2. Where it goes back to, before the provider's code is spent.
+  const target = findTarget(snapshot, begun.ticket.host, site);
+  if (!target) return refuse(exchange, 400, "sign-in.callback", TOO_LATE, done);
+  const ticket = await deps.addresses.restored(begun);
+  // Too late, twice, or in another browser than the one that was sent there: nothing of this answer counts.
+  if (tickets.isOver(begun) || !cookies.isBegun(exchange, site, cookie, "provider", stateHash))
+    return restart(deps, exchange, target, ticket);
+  // "Clients MUST store, for each authorization request, the issuer they sent the authorization request to" (RFC 9700 §4.4.2).
+  if (!isSameProvider(begun.provider, idp)) {
+    deps.log.warn({ idp: providerName(idp), request: exchange.id }, "an answer came for a sign-in at another provider");
+    return refuse(exchange, 400, "sign-in.callback", "This answer belongs to a sign-in elsewhere.", done);
+  }
+  const isChosen = settings.providers.length > 1;
+  // Nor is it spent while there is no store to keep what it brings: the same address works once that is back.
+  await deps.records.sessions.get(ticket.signInId);
+  // 3. The user, as the provider vouches. Whatever comes of it, the browser does not try this code again.
+  const checks = { redirectUri: redirectUri(site, idp), state, ...checksOf(begun) };
+  const fail = (error: unknown, headers: readonly string[] = done): void =>
+    deps.respondFailure(exchange, error, headers, target.origin + ticket.returnTo);
+  if (begun.offline) {
+    await deps.offline.take(idp, exchange.query, checks, begun.offline.userId);
+    return finish(deps, exchange, target, ticket, begun.offline, done);
+  }
+  let vouched: Awaited<ReturnType<typeof vouchFor>>;
+  try {
+    vouched = await vouchFor(deps, idp, exchange.query, checks);
+  } catch (error) {
+    // Another tab signed the user in meanwhile, and the provider says so by an error, or the page there was too old.
+    if (!begun.fresh && (await hasSession(deps, exchange, snapshot, ticket)))
+      return restart(deps, exchange, target, ticket, done);
+    // So that they may choose another one.
+    const forgotten = isChosen ? ["set-cookie", cookies.setProvider(undefined, site, cookie)] : [];
+    return fail(error, [...done, ...forgotten]);
+  }
+  const { tokens, userId, profile } = vouched;
+  if (begun.fresh && isStale(tokens, epochSeconds(deps.clock))) {
+    const asked = new GatewayError("idp.refused", "the provider was told to ask the user anew, and did not");
+    return fail(asked);
+  }
+  const facts = profile ?? { email: "", name: "", groups: [], claims: {} };
+  // Nothing of a blocked user is stored: once the block is lifted they sign in anew.
+  if (deps.blocks.find({ user: { id: userId, email: facts.email } })) {
+    deps.log.warn({ user: userId, request: exchange.id }, "a sign-in was refused: the user is blocked");
+    return respondBlocked(exchange, done);
+  }
+  // 4. Identity, session, cookie of this host, and the way back.
+  const over = new GatewayError("idp.refused", "the provider signed the user out since");
+  if (await sessions.isOver(snapshot, userId, tokens)) return fail(over);
+  await deps.identities.recordSignIn(tokens, userId, facts);
+  const session = await sessions.begin(snapshot, userId, tokens, begun.fresh);
+  // Once it can be found by whoever ends sessions, so that one of the two sees the other.
+  if (await sessions.isOver(snapshot, userId, tokens)) {
+    await deps.records.sessions.delete(session.sessionId);
+    return fail(over);
+  }
+  deps.log.info({ user: userId, host: target.host, request: exchange.id }, "signed in");
+  const remembered = isChosen ? ["set-cookie", cookies.setProvider(providerName(idp), site, cookie)] : [];
+  const headers = ["set-cookie", cookies.setSession(session, site, cookie), ...done, ...remembered];
+  await finish(deps, exchange, target, ticket, session, headers);
+}
+
+async function toProvider(
+  deps: Parts,
+  exchange: Exchange,
+  { settings: { cookie } }: Snapshot,
+  site: Site,
+  ticket: Ticket,
+  idp: IdpSettings,
+  { sessionId, loginHint, offline }: Pick<ProviderStep, "offline"> & { sessionId?: string; loginHint?: string },
+): Promise<void> {
+  const { tickets, cookies } = deps;
+  const isFresh = ticket.isFresh === true;
+  const step: ProviderStep = {
+    ticket: await deps.addresses.carried(exchange, ticket),
+    from: site.host,
+    secret: stepSecret(),
+    provider: startedAt(idp),
+    ...(isFresh && { fresh: sessionId === undefined ? {} : { sessionId } }),
+    ...(offline && { offline }),
+    expiresAt: epochSeconds(deps.clock) + SIGN_IN_SECONDS,
+  };
+  const state = tickets.sealState(step);
+  const url = await deps.idp.authorizationUrl(idp, {
+    state,
+    ...checksOf(step),
+    redirectUri: redirectUri(site, idp),
+    isFresh,
+    isOffline: offline !== undefined,
+    loginHint,
+  });
+  const begun = cookies.setBegun(site, cookie, "provider", hashSecret(state));
+  const headers = [...cookies.trimPile(exchange, site, cookie), "set-cookie", begun];
+  if (loginHint === undefined) return redirect(exchange, 302, url, headers);
+  // Not a redirect: browsers hold a form's redirects to the page's form-action, and providers may answer anywhere.
+  const page = continuePage({ title: `Signing in at ${idp.label}`, href: url });
+  respondHtml(exchange, 200, page, [...headers, "refresh", `0;url=${url}`]);
+}
+
+/** Sends the browser back to the host it came from, with a code that is good there once. */
+async function finish(
+  deps: Parts,
+  exchange: Exchange,
+  target: Site,
+  ticket: Ticket,
+  { sessionId, userId }: Pick<SessionHandle, "sessionId" | "userId">,
+  headers: readonly string[] = [],
+): Promise<void> {
+  const code = randomSecret();
+  const { signInId } = ticket;
+  const expiresAt = epochSeconds(deps.clock) + CODE_SECONDS;
+  await deps.records.signInCodes.put(hashSecret(code), { signInId, sessionId }, { ifVersion: 0, expiresAt });
+  // Sealed: the record alone says nothing, since whoever writes the store could choose another session.
+  const to = deps.tickets.seal({ ...ticket, session: { sessionId, userId } }, "return");
+  redirect(exchange, 302, `${target.origin}/.gateway/return?code=${code}&to=${to}`, headers);
+}
+
+/** To the host of the route, which begins again what cannot be finished here. */
+function restart(
+  { tickets }: Parts,
+  exchange: Exchange,
+  target: Site,
+  ticket: Ticket,
+  headers: readonly string[] = [],
+): void {
+  redirect(exchange, 302, `${target.origin}/.gateway/return?to=${tickets.seal(ticket, "return")}`, headers);
+}
+
+/** The site a sign-in goes back to: still configured, and one that signs in here. */
+function findTarget(snapshot: Snapshot, host: string, site: Site): Site | undefined {
+  const target = findSite(snapshot, host);
+  return target?.authenticateOrigin === site.origin ? target : undefined;
+}
+
+async function vouchFor(deps: Parts, idp: IdpSettings, query: string, checks: SignInChecks) {
+  const tokens = await deps.idp.exchangeCode(idp, query, checks);
+  return { tokens, ...(await deps.idp.readUser(idp, tokens, undefined)) };
+}
+
+/** Whether the browser is signed in already, by a provider that helps there. */
+async function hasSession(deps: Parts, exchange: Exchange, { settings }: Snapshot, ticket: Ticket): Promise<boolean> {
+  const known = await deps.authenticator.cookie(exchange);
+  return known.ok && isOfOne(findProviders(settings, ticket.providers), known.principal.user.id);
 }
 
 /** Where somebody lands who signs in without having been anywhere: the authenticate host serves no route. */
