@@ -69,7 +69,7 @@ const UNAVAILABLE: Attachment = { kind: "unavailable" };
 const NONE: Held = { kind: "none" };
 
 export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
-  const { tokenStore, changes, clock, log } = deps;
+  const { changes, clock, log } = deps;
   const steady = steadyClock(clock);
   /** By route and user: no key has to be built for a request. A new configuration brings new routes and so a new start. */
   const caches = new WeakMap<CompiledRoute, BoundedCache<Entry>>();
@@ -80,22 +80,6 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
     let cache = caches.get(route);
     if (!cache) caches.set(route, (cache = new BoundedCache(CACHE_ENTRIES)));
     return cache;
-  };
-
-  /** @param renew an access token that should be replaced */
-  const load = async (userId: string, target: UpstreamTarget, renew: string | undefined): Promise<Loaded> => {
-    const { epoch } = changes;
-    if (!target.direct && !canConnect(target, deps.snapshots.current().settings))
-      return { attachment: withoutToken(target), held: NONE, epoch };
-    const held =
-      renew === undefined
-        ? await tokenStore.hold(userId, target)
-        : await tokenStore.replace(userId, target, renew, false);
-    if (held.kind === "unavailable") return { attachment: UNAVAILABLE, held, epoch };
-    if (held.kind === "refused") return { attachment: { kind: held.why }, held, epoch };
-    if (held.kind === "none") return { attachment: withoutToken(target), held, epoch };
-    const { accessToken } = held;
-    return { attachment: { kind: "token", accessToken, authorization: `Bearer ${accessToken}` }, held, epoch };
   };
 
   const remember = (target: UpstreamTarget, userId: string, known: Entry | undefined, loaded: Loaded): void => {
@@ -128,7 +112,7 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
   ): Promise<Attachment> => {
     const running = pending.get(entry);
     if (running) return running;
-    const reading = load(userId, target, renew)
+    const reading = load(deps, userId, target, renew)
       .then(
         (loaded) => {
           // Renewing ahead of time failed: what is known is still good.
@@ -156,7 +140,7 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
     if (!running) firsts.set(target.route, (running = new Map()));
     const known = running.get(userId);
     if (known) return known;
-    const reading = load(userId, target, undefined)
+    const reading = load(deps, userId, target, undefined)
       .then(
         (loaded) => {
           remember(target, userId, undefined, loaded);
@@ -203,6 +187,27 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
       caches.get(target.route)?.delete(userId);
     },
   };
+}
+
+/** @param renew an access token that should be replaced */
+async function load(
+  { changes, snapshots, tokenStore }: AttachDeps,
+  userId: string,
+  target: UpstreamTarget,
+  renew: string | undefined,
+): Promise<Loaded> {
+  const { epoch } = changes;
+  if (!target.direct && !canConnect(target, snapshots.current().settings))
+    return { attachment: withoutToken(target), held: NONE, epoch };
+  const held =
+    renew === undefined
+      ? await tokenStore.hold(userId, target)
+      : await tokenStore.replace(userId, target, renew, false);
+  if (held.kind === "unavailable") return { attachment: UNAVAILABLE, held, epoch };
+  if (held.kind === "refused") return { attachment: { kind: held.why }, held, epoch };
+  if (held.kind === "none") return { attachment: withoutToken(target), held, epoch };
+  const { accessToken } = held;
+  return { attachment: { kind: "token", accessToken, authorization: `Bearer ${accessToken}` }, held, epoch };
 }
 
 /** Static clients need a token. Others are let through: a need that metadata tells of may concern a part of the server. */

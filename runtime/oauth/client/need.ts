@@ -9,7 +9,6 @@
 import type { CompiledRoute, LiveSettings } from "../../config/compiled.ts";
 import type { Snapshots } from "../../config/snapshot.ts";
 import { matchesDomain } from "../../settings/domains.ts";
-import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { epochSeconds, steadyClock, within, type Clock } from "../../shared/clock.ts";
 import type { Store } from "../../store/store.ts";
@@ -28,18 +27,15 @@ import {
   type DiscoverResult,
 } from "./discovery/discover.ts";
 import {
-  CHALLENGED_SECONDS,
-  NEED_SECONDS,
   needKey,
   SENT_SECONDS,
   sentKey,
   upstreamRouteTag,
   upstreamTokenTag,
-  type NeedRecord,
   type SentRecord,
 } from "./connection-records.ts";
 import type { BoundIssuers } from "./discovery/bound-issuer.ts";
-import { forgetNeed } from "./learned-needs.ts";
+import { KnownNeeds } from "./known-needs.ts";
 import { findTarget, type UpstreamTarget } from "./target.ts";
 
 export interface NeedDeps extends DiscoverDeps {
@@ -100,87 +96,30 @@ interface Judged {
 }
 
 export function createNeeds(deps: NeedDeps): Needs {
-  const { store, clock, log, lookMs = LOOK_MS } = deps;
+  const { store, clock, lookMs = LOOK_MS } = deps;
   const steady = steadyClock(clock);
+  const needs = new KnownNeeds(deps);
   // By target: a new configuration has new ones, and begins without these.
   const probing = new WeakMap<UpstreamTarget, Promise<Need>>();
-  /** By what the 401 said; without an end while it is being found out. */
-  const judged = new WeakMap<UpstreamTarget, Map<string, Judged>>();
   const probed = new WeakMap<UpstreamTarget, { readonly need: Need; readonly untilMs: number }>();
   const noteProbed = (target: UpstreamTarget, need: Need): Need => {
     probed.set(target, { need, untilMs: steady.now() + PROBE_AGAIN_MS });
     return need;
   };
-  /** Known by a challenge only: a response without a token contradicts it. Looked up for such responses, so no store is read. */
-  const isDoubtful = new WeakSet<CompiledRoute>();
-
-  const find = async (target: UpstreamTarget): Promise<NeedRecord | undefined> => {
-    const known = (await store.get<NeedRecord>(needKey(target)))?.value;
-    if (known?.needed === true && known.proof === undefined) return undefined;
-    if (known?.proof === "challenge") isDoubtful.add(target.route);
-    return known;
-  };
-
-  const keep = async (target: UpstreamTarget, news: Omit<NeedRecord, "schema" | "routeKey">): Promise<void> => {
-    const now = epochSeconds(clock);
-    const record: NeedRecord = { schema: 1, routeKey: target.route.key, learnedAt: now, ...news };
-    const seconds = news.proof === "challenge" ? CHALLENGED_SECONDS : NEED_SECONDS;
-    await store.put(needKey(target), record, {
-      expiresAt: now + seconds,
-      tags: [upstreamRouteTag(target.route.key)],
-    });
-    if (news.proof === "challenge") isDoubtful.add(target.route);
-  };
-
-  /** What cannot be written now is found out again by the next one who asks. */
-  const tryKeep = (target: UpstreamTarget, writing: Promise<unknown>): Promise<unknown> =>
-    writing.catch((error: unknown) =>
-      log.warn({ route: target.route.key, reason: errorText(error) }, "what an upstream wants cannot be kept now"),
-    );
-
-  /** A response without a token contradicts what only a challenge said, and with it whoever was sent to connect. */
-  const forgetDoubtful = async (target: UpstreamTarget): Promise<void> => {
-    isDoubtful.delete(target.route);
-    // Another process may have found a proof since.
-    if ((await find(target))?.proof !== "challenge") return;
-    await forgetNeed(store, target.route.key);
-    isDoubtful.delete(target.route);
-  };
-
-  /** What the upstream responds to a request without a token. */
-  const askForChallenge = async (target: UpstreamTarget, settings: LiveSettings): Promise<ChallengeAnswer> => {
-    if (!matchesDomain(settings.mcpAllowedAsMetadataDomains, target.hostname)) return undefined;
-    // A ping changes nothing and opens no session. Not GET, which many servers do not know at this address.
-    const answer = await deps.fetch({
-      url: target.url,
-      target: { kind: "upstream", domains: settings.mcpAllowedAsMetadataDomains, reach: target.reach },
-      method: "POST",
-      headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
-      body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
-      maxBytes: METADATA_BYTES,
-      timeoutMs: PROBE_MS,
-    });
-    if (!answer.ok) return SILENT.has(answer.reason) ? "silent" : undefined;
-    if (answer.status >= 200 && answer.status < 300) return "passed";
-    if (answer.status !== 401) return undefined;
-    const reading = readChallenge(answer.headers["www-authenticate"]);
-    return reading.kind === "bearer" ? reading.challenge : undefined;
-  };
-
   const probe = async (target: UpstreamTarget, settings: LiveSettings): Promise<Need> => {
     const [answer, metadata] = await Promise.all([
-      askForChallenge(target, settings),
+      askForChallenge(deps, target, settings),
       // At most two documents.
       findProtectedResource(deps, target, settings, undefined, PROBE_MS / 2),
     ]);
     const challenge = challengeOf(answer);
     if (metadata.ok || challenge) {
-      if (metadata.ok && !challenge) await keep(target, { needed: true, challenged: false, proof: "metadata" });
+      if (metadata.ok && !challenge) await needs.keep(target, { needed: true, challenged: false, proof: "metadata" });
       const isRefuted = challenge && (await confirm(target, { kind: "bearer", challenge })) !== "confirmed";
       return isRefuted === true ? "not-needed" : "needed";
     }
     if (metadata.failure === "not-found" || metadata.failure === "not-allowed") {
-      await keep(target, { needed: false, challenged: false });
+      await needs.keep(target, { needed: false, challenged: false });
       return "not-needed";
     }
     // Silence and unusable documents prove nothing: nothing is stored, and nobody waits for the next try soon.
@@ -194,20 +133,121 @@ export function createNeeds(deps: NeedDeps): Needs {
     const found = await discover(deps, target, settings, { resourceMetadata, isChallenged: false });
     if (found.ok) {
       const named = resourceMetadata === undefined ? {} : { resourceMetadata };
-      await tryKeep(target, keep(target, { needed: true, challenged: true, proof: "metadata", ...named }));
+      await needs.tryKeep(target, needs.keep(target, { needed: true, challenged: true, proof: "metadata", ...named }));
       return "confirmed";
     }
     if (found.failure === "unavailable") return "unavailable";
     // Without any metadata a server may have the fixed addresses of MCP 2025-03-26: if it asks for a token a second time.
-    if (found.failure === "not-found" && challenge && challengeOf(await askForChallenge(target, settings))) {
-      await tryKeep(target, keep(target, { needed: true, challenged: true, proof: "challenge" }));
+    if (found.failure === "not-found" && challenge && challengeOf(await askForChallenge(deps, target, settings))) {
+      await needs.tryKeep(target, needs.keep(target, { needed: true, challenged: true, proof: "challenge" }));
       return "confirmed";
     }
     return "refuted";
   };
 
-  /** Each reading once, and a few of them. What names nothing and what names metadata are different questions. */
-  const judge = (target: UpstreamTarget, reading: ChallengeReading, isKnown: boolean): Promise<Confirmation> => {
+  const judge = createJudge(steady, confirmByAsking);
+  const confirm: Needs["confirm"] = async (target, reading) => {
+    const named = reading.kind === "bearer" ? reading.challenge.resourceMetadata : undefined;
+    const known = await needs.find(target);
+    if (known?.needed === true && (named === undefined || named === known.resourceMetadata)) return "confirmed";
+    const outcome = await judge(target, reading, known?.needed === true);
+    // One odd challenge is no proof against what was proven either.
+    return known?.needed === true ? "confirmed" : outcome;
+  };
+
+  return {
+    confirm,
+    async look(target) {
+      // The operator says so by naming a client.
+      if (target.mode !== "discovery") return "needed";
+      const known = await needs.find(target);
+      if (known) return known.needed ? "needed" : "not-needed";
+      const { settings } = deps.snapshots.current();
+      if (!matchesDomain(settings.mcpAllowedAsMetadataDomains, target.hostname)) return "not-needed";
+      const before = probed.get(target);
+      if (before && steady.now() < before.untilMs) return before.need;
+      let running = probing.get(target);
+      if (!running) {
+        running = probe(target, settings).finally(() => probing.delete(target));
+        probing.set(target, running);
+      }
+      // What is found out later is in the store, and goes before.
+      return within(lookMs, running, () => noteProbed(target, "unanswered"));
+    },
+    async discover(target, options) {
+      const { settings } = deps.snapshots.current();
+      const [before, answer] = await Promise.all([needs.find(target), askForChallenge(deps, target, settings)]);
+      const isContradicted = target.mode === "discovery" && answer === "passed" && before?.proof === "challenge";
+      if (isContradicted) await needs.tryKeep(target, needs.forgetDoubtful(target));
+      const known = isContradicted ? undefined : before;
+      const challenge = challengeOf(answer);
+      const resourceMetadata = challenge?.resourceMetadata ?? known?.resourceMetadata;
+      const isChallenged =
+        !isContradicted && (options.isChallenged ?? (challenge !== undefined || known?.challenged === true));
+      const issuer = await deps.issuers.find(target);
+      const found = await discover(deps, target, settings, { ...options, resourceMetadata, isChallenged, issuer });
+      if (found.ok) {
+        if (challenge && (known?.proof === undefined || known.resourceMetadata !== resourceMetadata)) {
+          const proof = found.value.isAssumed === true ? "challenge" : "metadata";
+          const named = resourceMetadata === undefined ? {} : { resourceMetadata };
+          await needs.tryKeep(target, needs.keep(target, { needed: true, challenged: true, proof, ...named }));
+        }
+        return { ok: true, value: { ...found.value, challengedScope: challenge?.scope } };
+      }
+      // What is known leads nowhere, so the next one begins anew. A server that is unavailable proves nothing.
+      if (found.failure !== "unavailable" && known) {
+        await needs.tryKeep(target, store.delete(needKey(target)));
+        noteProbed(target, "not-needed");
+      }
+      return found;
+    },
+    passed(route) {
+      if (!needs.isDoubtful.delete(route)) return;
+      const target = findTarget(route);
+      if (target) void needs.tryKeep(target, needs.forgetDoubtful(target));
+    },
+    async send(userId, target, scope) {
+      const record: SentRecord = { schema: 1, routeKey: target.route.key, ...(scope === undefined ? {} : { scope }) };
+      const tags = [upstreamTokenTag(userId), upstreamRouteTag(target.route.key)];
+      const expiresAt = epochSeconds(clock) + SENT_SECONDS;
+      await needs.tryKeep(target, store.put(sentKey(userId, target), record, { expiresAt, tags }));
+    },
+    wasSent: async (userId, target) => (await store.get<SentRecord>(sentKey(userId, target)))?.value,
+  };
+}
+
+/** What the upstream responds to a request without a token. */
+async function askForChallenge(
+  { fetch }: NeedDeps,
+  target: UpstreamTarget,
+  settings: LiveSettings,
+): Promise<ChallengeAnswer> {
+  if (!matchesDomain(settings.mcpAllowedAsMetadataDomains, target.hostname)) return undefined;
+  // A ping changes nothing and opens no session. Not GET, which many servers do not know at this address.
+  const answer = await fetch({
+    url: target.url,
+    target: { kind: "upstream", domains: settings.mcpAllowedAsMetadataDomains, reach: target.reach },
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+    body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+    maxBytes: METADATA_BYTES,
+    timeoutMs: PROBE_MS,
+  });
+  if (!answer.ok) return SILENT.has(answer.reason) ? "silent" : undefined;
+  if (answer.status >= 200 && answer.status < 300) return "passed";
+  if (answer.status !== 401) return undefined;
+  const reading = readChallenge(answer.headers["www-authenticate"]);
+  return reading.kind === "bearer" ? reading.challenge : undefined;
+}
+
+/** Each reading once, and a few of them. What names nothing and what names metadata are different questions. */
+function createJudge(
+  steady: Clock,
+  confirmByAsking: (target: UpstreamTarget, reading: ChallengeReading) => Promise<Confirmation>,
+): (target: UpstreamTarget, reading: ChallengeReading, isKnown: boolean) => Promise<Confirmation> {
+  /** By what the 401 said; without an end while it is being found out. */
+  const judged = new WeakMap<UpstreamTarget, Map<string, Judged>>();
+  return (target, reading, isKnown) => {
     let all = judged.get(target);
     if (!all) judged.set(target, (all = new Map()));
     for (const [key, { untilMs }] of all) if (untilMs <= steady.now()) all.delete(key);
@@ -227,74 +267,5 @@ export function createNeeds(deps: NeedDeps): Needs {
       () => settle(0),
     );
     return entry.outcome;
-  };
-
-  const confirm: Needs["confirm"] = async (target, reading) => {
-    const named = reading.kind === "bearer" ? reading.challenge.resourceMetadata : undefined;
-    const known = await find(target);
-    if (known?.needed === true && (named === undefined || named === known.resourceMetadata)) return "confirmed";
-    const outcome = await judge(target, reading, known?.needed === true);
-    // One odd challenge is no proof against what was proven either.
-    return known?.needed === true ? "confirmed" : outcome;
-  };
-
-  return {
-    confirm,
-    async look(target) {
-      // The operator says so by naming a client.
-      if (target.mode !== "discovery") return "needed";
-      const known = await find(target);
-      if (known) return known.needed ? "needed" : "not-needed";
-      const { settings } = deps.snapshots.current();
-      if (!matchesDomain(settings.mcpAllowedAsMetadataDomains, target.hostname)) return "not-needed";
-      const before = probed.get(target);
-      if (before && steady.now() < before.untilMs) return before.need;
-      let running = probing.get(target);
-      if (!running) {
-        running = probe(target, settings).finally(() => probing.delete(target));
-        probing.set(target, running);
-      }
-      // What is found out later is in the store, and goes before.
-      return within(lookMs, running, () => noteProbed(target, "unanswered"));
-    },
-    async discover(target, options) {
-      const { settings } = deps.snapshots.current();
-      const [before, answer] = await Promise.all([find(target), askForChallenge(target, settings)]);
-      const isContradicted = target.mode === "discovery" && answer === "passed" && before?.proof === "challenge";
-      if (isContradicted) await tryKeep(target, forgetDoubtful(target));
-      const known = isContradicted ? undefined : before;
-      const challenge = challengeOf(answer);
-      const resourceMetadata = challenge?.resourceMetadata ?? known?.resourceMetadata;
-      const isChallenged =
-        !isContradicted && (options.isChallenged ?? (challenge !== undefined || known?.challenged === true));
-      const issuer = await deps.issuers.find(target);
-      const found = await discover(deps, target, settings, { ...options, resourceMetadata, isChallenged, issuer });
-      if (found.ok) {
-        if (challenge && (known?.proof === undefined || known.resourceMetadata !== resourceMetadata)) {
-          const proof = found.value.isAssumed === true ? "challenge" : "metadata";
-          const named = resourceMetadata === undefined ? {} : { resourceMetadata };
-          await tryKeep(target, keep(target, { needed: true, challenged: true, proof, ...named }));
-        }
-        return { ok: true, value: { ...found.value, challengedScope: challenge?.scope } };
-      }
-      // What is known leads nowhere, so the next one begins anew. A server that is unavailable proves nothing.
-      if (found.failure !== "unavailable" && known) {
-        await tryKeep(target, store.delete(needKey(target)));
-        noteProbed(target, "not-needed");
-      }
-      return found;
-    },
-    passed(route) {
-      if (!isDoubtful.delete(route)) return;
-      const target = findTarget(route);
-      if (target) void tryKeep(target, forgetDoubtful(target));
-    },
-    async send(userId, target, scope) {
-      const record: SentRecord = { schema: 1, routeKey: target.route.key, ...(scope === undefined ? {} : { scope }) };
-      const tags = [upstreamTokenTag(userId), upstreamRouteTag(target.route.key)];
-      const expiresAt = epochSeconds(clock) + SENT_SECONDS;
-      await tryKeep(target, store.put(sentKey(userId, target), record, { expiresAt, tags }));
-    },
-    wasSent: async (userId, target) => (await store.get<SentRecord>(sentKey(userId, target)))?.value,
   };
 }

@@ -26,9 +26,9 @@ import { createClientChooser } from "./connect/client-choice.ts";
 import { respondClientDocument } from "./connect/client-document.ts";
 import { callback, connect, type FindServers } from "./connect/connect.ts";
 import { respondFailure } from "./connect/failure-page.ts";
-import { createFlows } from "./connect/flow.ts";
+import { createFlows, type FlowDeps } from "./connect/flow.ts";
 import { createTickets } from "./connect/journey.ts";
-import { createDirectTokens } from "./direct/direct-tokens.ts";
+import { DirectTokens } from "./direct/direct-tokens.ts";
 import { createNeeds } from "./need.ts";
 import { needKey, type UpstreamTokenRecord } from "./connection-records.ts";
 import { createRefusalHandler, type RefusalHandler } from "./refusal.ts";
@@ -114,7 +114,7 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
   const needs = createNeeds({ ...deps, issuers });
   const changes = createConnectionChanges(deps);
   const tokenStore = createUpstreamTokenStore({ ...deps, clients, changes, needs });
-  const directTokens = createDirectTokens({ ...deps, clients, needs });
+  const directTokens = new DirectTokens({ ...deps, clients, needs });
   const source = (target: UpstreamTarget): TokenSource => (target.direct ? directTokens : tokenStore);
   const tokens = createTokenAttacher({
     tokenStore: {
@@ -134,27 +134,7 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
   /** Upstream → until when its flows count as failing. */
   const failing = new Map<string, number>();
 
-  /** Whether the user has something to connect there, as far as is known. */
-  const isMissing = async (userId: string, target: UpstreamTarget): Promise<boolean> => {
-    // There is nothing that a user could agree to.
-    if (target.direct) return false;
-    if ((await needs.look(target)) !== "needed" && !(await needs.wasSent(userId, target))) return false;
-    const record = await tokenStore.find(userId, target);
-    return !isUsable(record, clock) || (record?.wantedScopes.length ?? 0) > 0;
-  };
-  /** At the same time: servers that do not respond keep the user waiting once, not one after the other. */
-  const missingOf = async (userId: string, targets: readonly UpstreamTarget[]): Promise<Set<UpstreamTarget>> => {
-    const found = await Promise.all(targets.map((target) => isMissing(userId, target)));
-    return new Set(targets.filter((_, index) => found[index]));
-  };
-  /** Where something can be done about it. */
-  const canBeConnected = (target: UpstreamTarget): boolean =>
-    canConnect(target, snapshots.current().settings) && !isBlocked(target.route);
-  const targetsOf = (routes: readonly CompiledRoute[]): readonly UpstreamTarget[] =>
-    routes.flatMap((route) => {
-      const target = findTarget(route);
-      return target && canBeConnected(target) ? [target] : [];
-    });
+  const { isMissing, missingOf, canBeConnected, targetsOf } = createMissing(deps, { needs, tokenStore, isBlocked });
 
   const connectDeps = {
     browser: deps.browser,
@@ -228,12 +208,7 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
       const missing = [...(await missingOf(principal.user.id, targetsOf(routes)))].map(({ route }) => route.key);
       const [first] = routes;
       if (missing.length === 0 || !first) return undefined;
-      return tickets.url(first.origin, principal.user.id, {
-        returnTo,
-        routes: missing,
-        back,
-        isOptional: true,
-      });
+      return tickets.url(first.origin, principal.user.id, { returnTo, routes: missing, back, isOptional: true });
     },
     async unanswered(routes) {
       const targets = targetsOf(routes).filter(({ direct }) => !direct);
@@ -247,6 +222,35 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
       await Promise.all([tokenStore.close(), directTokens.close()]);
     },
   };
+}
+
+/** What users have to connect. */
+function createMissing(
+  { snapshots, clock }: UpstreamDeps,
+  { needs, tokenStore, isBlocked }: Pick<FlowDeps, "needs" | "tokenStore" | "isBlocked">,
+) {
+  /** Whether the user has something to connect there, as far as is known. */
+  const isMissing = async (userId: string, target: UpstreamTarget): Promise<boolean> => {
+    // There is nothing that a user could agree to.
+    if (target.direct) return false;
+    if ((await needs.look(target)) !== "needed" && !(await needs.wasSent(userId, target))) return false;
+    const record = await tokenStore.find(userId, target);
+    return !isUsable(record, clock) || (record?.wantedScopes.length ?? 0) > 0;
+  };
+  /** At the same time: servers that do not respond keep the user waiting once, not one after the other. */
+  const missingOf = async (userId: string, targets: readonly UpstreamTarget[]): Promise<Set<UpstreamTarget>> => {
+    const found = await Promise.all(targets.map((target) => isMissing(userId, target)));
+    return new Set(targets.filter((_, index) => found[index]));
+  };
+  /** Where something can be done about it. */
+  const canBeConnected = (target: UpstreamTarget): boolean =>
+    canConnect(target, snapshots.current().settings) && !isBlocked(target.route);
+  const targetsOf = (routes: readonly CompiledRoute[]): readonly UpstreamTarget[] =>
+    routes.flatMap((route) => {
+      const target = findTarget(route);
+      return target && canBeConnected(target) ? [target] : [];
+    });
+  return { isMissing, missingOf, canBeConnected, targetsOf };
 }
 
 /** A token that lives, or one that can be renewed. */

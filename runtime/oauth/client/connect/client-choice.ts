@@ -8,7 +8,7 @@ import type { Keys } from "../../../shared/keys.ts";
 import type { Log } from "../../../shared/log.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
 import { createCooldowns } from "../../../shared/cooldown.ts";
-import type { Store } from "../../../store/store.ts";
+import type { Store, StoredRecord } from "../../../store/store.ts";
 import { isAtOrigin, isSameIssuer, originProblem, type AuthorizationServer } from "../discovery/metadata.ts";
 import {
   currentRegistrationKey,
@@ -69,19 +69,7 @@ export interface ClientChooser {
 export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
   const sealer = deps.keys.sealer("vault");
   const registering = new Map<string, Promise<ClientChoice>>();
-
   const refused = createCooldowns(deps.clock);
-
-  const keep = (key: string, record: RegistrationRecord, seconds = REGISTRATION_SECONDS): Promise<unknown> =>
-    deps.store.put(key, record, { expiresAt: epochSeconds(deps.clock) + seconds });
-
-  /** The registration under this key, kept alive since it is used. */
-  const read = async (key: string): Promise<RegistrationRecord | undefined> => {
-    const stored = await deps.store.get<RegistrationRecord>(key);
-    const left = (stored?.expiresAt ?? 0) - epochSeconds(deps.clock);
-    if (stored && left < REGISTRATION_SECONDS / 2) await keep(key, stored.value);
-    return stored?.value;
-  };
 
   /** The registration for a new flow: the current one while it is good, else a new one. */
   const forFlow = async (
@@ -110,11 +98,8 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
       await deps.store.put(currentKey, next, { ifVersion: current.version, expiresAt });
       return { ok: true, client: referenceOf(known, current.value.registration) };
     };
-    const isYoung =
-      known !== undefined &&
-      now - known.registeredAt < MIN_AGE_SECONDS &&
-      (stored?.expiresAt ?? 0) <= known.registeredAt + UNUSED_REGISTRATION_SECONDS;
-    if (current && (current.value.unanswered < MAX_UNANSWERED || isYoung || refused.has(currentKey))) {
+    const isAnswered = current !== undefined && current.value.unanswered < MAX_UNANSWERED;
+    if (isAnswered || (isOurs && isYoung(stored, now)) || refused.has(currentKey)) {
       const choice = await useKnown();
       if (choice) return choice;
     }
@@ -140,40 +125,21 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
       ...(answer.secretExpiresAt === undefined ? {} : { secretExpiresAt: answer.secretExpiresAt }),
       registeredAt: now,
     };
-    await keep(key, record, UNUSED_REGISTRATION_SECONDS);
+    await keep(deps, key, record, UNUSED_REGISTRATION_SECONDS);
     const next: CurrentRegistrationRecord = { schema: 1, issuer, registration: key, unanswered: 1 };
     // Another replica may have been faster; both registrations work.
     await deps.store.put(currentKey, next, { ifVersion: current?.version ?? 0, expiresAt });
-    deps.log.info(
-      { route: route.key, issuer, method: answer.authMethod },
-      "registered with an upstream's authorization server",
-    );
+    const about = { route: route.key, issuer, method: answer.authMethod };
+    deps.log.info({ ...about }, "registered with an upstream's authorization server");
     return { ok: true, client: referenceOf(record, key) };
-  };
-
-  const change = async (
-    client: ClientReference,
-    next: (current: CurrentRegistrationRecord) => CurrentRegistrationRecord,
-  ): Promise<void> => {
-    const registration = client.registration === undefined ? undefined : await read(client.registration);
-    if (!registration) return;
-    const key = currentRegistrationKey(registration.issuer, registration.origin);
-    const current = await deps.store.get<CurrentRegistrationRecord>(key);
-    if (!current || current.value.registration !== client.registration) return;
-    const value = next(current.value);
-    if (value === current.value) return;
-    const expiresAt = epochSeconds(deps.clock) + REGISTRATION_SECONDS;
-    await deps.store.put(key, value, { ifVersion: current.version, expiresAt });
   };
 
   return {
     async choose(target, server, settings) {
       const { oauth: configured, route } = target;
       if (configured?.clientId !== undefined) {
-        return {
-          ok: true,
-          client: { kind: "route", clientId: configured.clientId, authMethod: methodOf(target, server) },
-        };
+        const authMethod = methodOf(target, server);
+        return { ok: true, client: { kind: "route", clientId: configured.clientId, authMethod } };
       }
       const document = deps.clientDocumentUrl ?? route.origin + CLIENT_DOCUMENT_PATH;
       // "The client_id MUST be an https URL" (OAuth Client ID Metadata Document §3).
@@ -200,7 +166,7 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
       }
       const key = registrationKey(server.issuer ?? "", route.origin, client.clientId);
       const isOfIssuer = key === client.registration;
-      const sealed = isOfIssuer ? (await read(key))?.clientSecret : undefined;
+      const sealed = isOfIssuer ? (await read(deps, key))?.clientSecret : undefined;
       // Registrations are per issuer.
       return {
         clientSecret: sealed === undefined ? undefined : sealer.open(sealed, key)?.toString(),
@@ -209,15 +175,53 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
     },
 
     answered: (client) =>
-      change(client, (current) => (current.unanswered === 0 ? current : { ...current, unanswered: 0 })),
+      change(deps, client, (current) => (current.unanswered === 0 ? current : { ...current, unanswered: 0 })),
 
     async forget(client) {
       if (client.registration === undefined) return;
       // It stays: tokens of other users need it, and new flows where the server registers no other one.
-      await change(client, (current) => ({ ...current, unanswered: MAX_UNANSWERED }));
+      await change(deps, client, (current) => ({ ...current, unanswered: MAX_UNANSWERED }));
       deps.log.warn({ client: client.clientId }, "an upstream's authorization server has forgotten us");
     },
   };
+}
+
+function keep(
+  { store, clock }: ClientChoiceDeps,
+  key: string,
+  record: RegistrationRecord,
+  seconds = REGISTRATION_SECONDS,
+): Promise<unknown> {
+  return store.put(key, record, { expiresAt: epochSeconds(clock) + seconds });
+}
+
+/** The registration under this key, kept alive since it is used. */
+async function read(deps: ClientChoiceDeps, key: string): Promise<RegistrationRecord | undefined> {
+  const stored = await deps.store.get<RegistrationRecord>(key);
+  const left = (stored?.expiresAt ?? 0) - epochSeconds(deps.clock);
+  if (stored && left < REGISTRATION_SECONDS / 2) await keep(deps, key, stored.value);
+  return stored?.value;
+}
+
+async function change(
+  deps: ClientChoiceDeps,
+  client: ClientReference,
+  next: (current: CurrentRegistrationRecord) => CurrentRegistrationRecord,
+): Promise<void> {
+  const registration = client.registration === undefined ? undefined : await read(deps, client.registration);
+  if (!registration) return;
+  const key = currentRegistrationKey(registration.issuer, registration.origin);
+  const current = await deps.store.get<CurrentRegistrationRecord>(key);
+  if (!current || current.value.registration !== client.registration) return;
+  const value = next(current.value);
+  if (value === current.value) return;
+  const expiresAt = epochSeconds(deps.clock) + REGISTRATION_SECONDS;
+  await deps.store.put(key, value, { ifVersion: current.version, expiresAt });
+}
+
+function isYoung({ value, expiresAt }: StoredRecord<RegistrationRecord>, now: number): boolean {
+  const isUnused = (expiresAt ?? 0) <= value.registeredAt + UNUSED_REGISTRATION_SECONDS;
+  return isUnused && now - value.registeredAt < MIN_AGE_SECONDS;
 }
 
 /**

@@ -96,32 +96,11 @@ export function createFlows(deps: FlowDeps): Flows {
   /** Flows that a user began and did not come back from. */
   const abandoned = createRateLimit(deps, ABANDONED.burst, ABANDONED.perSecond);
 
-  const findServer = async (target: UpstreamTarget, userId: string): Promise<Found> => {
-    const known = await deps.tokenStore.find(userId, target);
-    // Asked for more: what is held must be asked for again, or it would be lost (MCP authorization, step-up).
-    const held = known && known.wantedScopes.length > 0 ? joinScopes(known.scopes, known.wantedScopes) : [];
-    const configured = target.oauth?.scopes ?? [];
-    const endpoint = target.oauth?.endpoint;
-    if (target.mode === "static" && endpoint) {
-      const scopes = chooseScopes({ configured, challenged: [], ofResource: [], ofServer: [], held });
-      return { ok: true, server: configuredServer(endpoint), resource: target.url, scopes };
-    }
-    const sent = await deps.needs.wasSent(userId, target);
-    const isChallenged = sent !== undefined || target.mode === "credentials";
-    const found = await deps.needs.discover(target, isChallenged ? { isChallenged } : {});
-    if (!found.ok) return found;
-    const { server, resource, resourceScopes, challengedScope } = found.value;
-    // What the user's own request was refused for comes before what any request is.
-    const challenged = scopeSet(sent?.scope ?? challengedScope);
-    const scopes = chooseScopes({ configured, challenged, ofResource: resourceScopes, ofServer: server.scopes, held });
-    return { ok: true, server, resource, scopes };
-  };
-
   return {
     async begin(principal, target, settings, journey) {
       const { route } = target;
       const userId = principal.user.id;
-      const found = await findServer(target, userId);
+      const found = await findServer(deps, target, userId);
       if (!found.ok) return found;
       const { server, resource, scopes } = found;
       if (abandoned.take(userId) > 0) {
@@ -158,22 +137,17 @@ export function createFlows(deps: FlowDeps): Flows {
       const flow = { ...unsealed, verifier: sealer.seal(verifier, flowContext(key, unsealed)) };
       await deps.store.put(key, flow, { ifVersion: 0, expiresAt: epochSeconds(deps.clock) + FLOW_SECONDS });
 
-      const url = new URL(server.authorizationEndpoint);
-      // First the operator's, then ours: nothing of the protocol can be changed from outside.
-      for (const [name, value] of target.oauth?.authorizationUrlParams ?? []) url.searchParams.set(name, value);
-      const parameters = {
+      const url = authorizationUrl(server, target, {
         response_type: "code",
         client_id: choice.client.clientId,
         redirect_uri: redirectUri,
         state,
         code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
         code_challenge_method: "S256",
-      };
-      for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
-      const sent = sentResource(target, resource);
-      if (sent !== undefined) url.searchParams.set("resource", sent);
-      if (scopes.length > 0) url.searchParams.set("scope", scopes.join(" "));
-      return { ok: true, url: url.href };
+        resource: sentResource(target, resource),
+        scope: scopes.length > 0 ? scopes.join(" ") : undefined,
+      });
+      return { ok: true, url };
     },
 
     async complete(principal, host, parameters, snapshot) {
@@ -219,32 +193,43 @@ export function createFlows(deps: FlowDeps): Flows {
           reach: target.reach,
           settings: snapshot.settings,
         },
-        {
-          code: answer.code,
-          redirectUri: flow.redirectUri,
-          verifier,
-        },
+        { code: answer.code, redirectUri: flow.redirectUri, verifier },
       );
       if (!result.ok) {
         const isForgotten = result.failure === "client-refused" && flow.client.kind === "registered";
         if (isForgotten) await deps.clients.forget(flow.client);
-        const failure = isForgotten
-          ? "client-forgotten"
-          : result.failure === "refused"
-            ? "code-refused"
-            : result.failure;
+        const ofCode = result.failure === "refused" ? "code-refused" : result.failure;
         const code = result.code === undefined ? {} : { code: result.code };
-        return { ...fail(failure, result.detail, journey), ...code };
+        return { ...fail(isForgotten ? "client-forgotten" : ofCode, result.detail, journey), ...code };
       }
       // Before the browser goes on: a token that only this process knew would be lost with it.
       await deps.tokenStore.keep(flow, target, result.tokens);
-      deps.log.info(
-        { route: route.key, user: flow.userId, issuer: flow.server.issuer, scopes: flow.scopes },
-        "an upstream is connected",
-      );
+      const about = { route: route.key, user: flow.userId, issuer: flow.server.issuer, scopes: flow.scopes };
+      deps.log.info({ ...about }, "an upstream is connected");
       return { ok: true, flow, target };
     },
   };
+}
+
+async function findServer(deps: FlowDeps, target: UpstreamTarget, userId: string): Promise<Found> {
+  const known = await deps.tokenStore.find(userId, target);
+  // Asked for more: what is held must be asked for again, or it would be lost (MCP authorization, step-up).
+  const held = known && known.wantedScopes.length > 0 ? joinScopes(known.scopes, known.wantedScopes) : [];
+  const configured = target.oauth?.scopes ?? [];
+  const endpoint = target.oauth?.endpoint;
+  if (target.mode === "static" && endpoint) {
+    const scopes = chooseScopes({ configured, challenged: [], ofResource: [], ofServer: [], held });
+    return { ok: true, server: configuredServer(endpoint), resource: target.url, scopes };
+  }
+  const sent = await deps.needs.wasSent(userId, target);
+  const isChallenged = sent !== undefined || target.mode === "credentials";
+  const found = await deps.needs.discover(target, isChallenged ? { isChallenged } : {});
+  if (!found.ok) return found;
+  const { server, resource, resourceScopes, challengedScope } = found.value;
+  // What the user's own request was refused for comes before what any request is.
+  const challenged = scopeSet(sent?.scope ?? challengedScope);
+  const scopes = chooseScopes({ configured, challenged, ofResource: resourceScopes, ofServer: server.scopes, held });
+  return { ok: true, server, resource, scopes };
 }
 
 type Found =
@@ -255,6 +240,18 @@ type Found =
       readonly scopes: readonly string[];
     }
   | Extract<BeginResult, { ok: false }>;
+
+function authorizationUrl(
+  server: AuthorizationServer,
+  target: UpstreamTarget,
+  parameters: Readonly<Record<string, string | undefined>>,
+): string {
+  const url = new URL(server.authorizationEndpoint);
+  // First the operator's, then ours: nothing of the protocol can be changed from outside.
+  for (const [name, value] of target.oauth?.authorizationUrlParams ?? []) url.searchParams.set(name, value);
+  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) url.searchParams.set(name, value);
+  return url.href;
+}
 
 type Answer =
   | { readonly ok: true; readonly code: string }

@@ -24,24 +24,16 @@ import {
   type Held,
   type Refused,
   type StoredUpstreamTokens,
+  type UpstreamTokenRecords,
 } from "../tokens/token-records.ts";
 import { createRefreshTurns, pollsUntil, RETRY_MS, WAIT_MS } from "../tokens/token-refresh.ts";
-import { type AskGrantDeps, createAskGrant } from "./ask-grant.ts";
+import { type AskGrant, type AskGrantDeps, createAskGrant } from "./ask-grant.ts";
 
 export interface DirectTokensDeps extends AskGrantDeps {
   readonly store: Store;
   readonly keys: Keys;
   readonly clock: Clock;
   readonly log: Log;
-}
-
-/** For targets with a direct grant; see `UpstreamTokenStore` for the two. */
-export interface DirectTokens {
-  hold(userId: string, target: UpstreamTarget): Promise<Held>;
-  replace(userId: string, target: UpstreamTarget, accessToken: string, isRefused: boolean): Promise<Held>;
-  /** The upstream does not take a fresh token either. */
-  giveUp(userId: string, target: UpstreamTarget, accessToken: string): Promise<void>;
-  close(): Promise<void>;
 }
 
 const REFUSED_MS = 30_000;
@@ -63,76 +55,127 @@ interface RouteToken extends Visited {
   readonly expiresAt: number;
 }
 
-export function createDirectTokens(deps: DirectTokensDeps): DirectTokens {
-  const { store, clock, log, idJags } = deps;
-  const steady = steadyClock(clock);
-  const { read, put, seal, open, held, isExpired } = createUpstreamTokenRecords(deps);
-  const askGrant = createAskGrant(deps);
-  const refreshes = createLeasedRefreshes<Held>();
-  const turns = createRefreshTurns();
-  const pauses = new BoundedCache<Pause>(CACHE_ENTRIES);
-  const ofRoutes = new BoundedCache<RouteToken>(CACHE_ENTRIES);
+/** For targets with a direct grant; see `UpstreamTokenStore` for `hold` and `replace`. */
+export class DirectTokens {
+  readonly #deps: DirectTokensDeps;
+  readonly #steady: Clock;
+  readonly #records: UpstreamTokenRecords;
+  readonly #askGrant: AskGrant;
+  readonly #refreshes = createLeasedRefreshes<Held>();
+  readonly #turns = createRefreshTurns();
+  readonly #pauses = new BoundedCache<Pause>(CACHE_ENTRIES);
+  readonly #ofRoutes = new BoundedCache<RouteToken>(CACHE_ENTRIES);
 
-  const endOf = ({ expiresAt }: TokenSet): number => expiresAt ?? epochSeconds(clock) + DEFAULT_SECONDS;
+  constructor(deps: DirectTokensDeps) {
+    this.#deps = deps;
+    this.#steady = steadyClock(deps.clock);
+    this.#records = createUpstreamTokenRecords(deps);
+    this.#askGrant = createAskGrant(deps);
+  }
+
+  replace(userId: string, target: UpstreamTarget, accessToken: string, isRefused: boolean): Promise<Held> {
+    const { direct } = target;
+    if (!direct) throw new TypeError("a direct grant is expected");
+    const key = keyOf(userId, target, direct);
+    const replaceOne = (): Promise<Held> =>
+      isOfUser(direct)
+        ? this.#replaceOfUser(key, userId, target, direct, accessToken, isRefused)
+        : this.#replaceOfRoute(key, userId, target, direct, accessToken, isRefused);
+    return this.#refreshes.once(key, () =>
+      this.#turns.take(target, replaceOne).catch((error: unknown): Held => {
+        this.#tellRefusal(userId, target, "unavailable", errorText(error));
+        return UNAVAILABLE;
+      }),
+    );
+  }
+
+  async hold(userId: string, target: UpstreamTarget): Promise<Held> {
+    const { direct } = target;
+    if (!direct) throw new TypeError("a direct grant is expected");
+    const key = keyOf(userId, target, direct);
+    if (!isOfUser(direct)) {
+      const known = this.#knownOfRoute(key);
+      return known ? heldOfRoute(known) : this.replace(userId, target, "", false);
+    }
+    const stored = await this.#records.read(key);
+    const now = stored && !this.#records.isExpired(stored.value) ? this.#heldOf(key, stored.value) : undefined;
+    return now?.kind === "token" ? now : this.replace(userId, target, "", false);
+  }
+
+  /** The upstream does not take a fresh token either. */
+  async giveUp(userId: string, target: UpstreamTarget, accessToken: string): Promise<void> {
+    const { direct } = target;
+    if (!direct) return;
+    const key = keyOf(userId, target, direct);
+    this.#tellRefusal(userId, target, "misconfigured", "the upstream refuses a fresh token");
+    await this.#pause(key, userId, isOfUser(direct), "misconfigured");
+    // Only no other one is requested for a while: what one request got is no fact about the others.
+    if (!isOfUser(direct)) return;
+    const stored = await this.#records.read(key);
+    if (stored && this.#records.open(key, stored.value)?.access === accessToken)
+      await this.#deps.store.delete(key, { ifVersion: stored.version });
+  }
+
+  close(): Promise<void> {
+    return this.#refreshes.close();
+  }
 
   /** What is known without asking anybody. */
-  const paused = async (key: string, userId: string, isUsers: boolean): Promise<Held | undefined> => {
-    const pause = pauses.get(key);
-    if (!pause || steady.now() >= pause.untilMs) return undefined;
-    return !isUsers || (await idJags.signIns(userId)) === pause.signIns ? pause.held : undefined;
-  };
+  async #paused(key: string, userId: string, isUsers: boolean): Promise<Held | undefined> {
+    const known = this.#pauses.get(key);
+    if (!known || this.#steady.now() >= known.untilMs) return undefined;
+    return !isUsers || (await this.#deps.idJags.signIns(userId)) === known.signIns ? known.held : undefined;
+  }
 
-  const pause = async (key: string, userId: string, isUsers: boolean, why: Refused | "unavailable"): Promise<Held> => {
+  async #pause(key: string, userId: string, isUsers: boolean, why: Refused | "unavailable"): Promise<Held> {
     const isAway = why === "unavailable";
-    const signIns = isUsers ? await idJags.signIns(userId) : 0;
+    const signIns = isUsers ? await this.#deps.idJags.signIns(userId) : 0;
     const result: Held = isAway ? UNAVAILABLE : { kind: "refused", why };
-    const untilMs = steady.now() + (isAway ? RETRY_MS : REFUSED_MS);
-    pauses.set(key, { held: result, untilMs, signIns, visited: false });
+    const untilMs = this.#steady.now() + (isAway ? RETRY_MS : REFUSED_MS);
+    this.#pauses.set(key, { held: result, untilMs, signIns, visited: false });
     return result;
-  };
+  }
 
-  const tellRefusal = (userId: string, target: UpstreamTarget, why: Refused | "unavailable", reason: string): void => {
+  #tellRefusal(userId: string, target: UpstreamTarget, why: Refused | "unavailable", reason: string): void {
     const fields = { route: target.route.key, user: userId, reason };
-    if (why === "unavailable") log.warn(fields, "an upstream token cannot be obtained now");
+    if (why === "unavailable") this.#deps.log.warn(fields, "an upstream token cannot be obtained now");
     else if (why === "misconfigured" || why === "issuer-changed")
-      log.error(fields, "an upstream token cannot be obtained as the route is set up");
-    else log.info({ ...fields, why }, "an upstream token was refused to a user");
-  };
+      this.#deps.log.error(fields, "an upstream token cannot be obtained as the route is set up");
+    else this.#deps.log.info({ ...fields, why }, "an upstream token was refused to a user");
+  }
 
-  // Of users, in the store.
-
-  const heldOf = (key: string, record: UpstreamTokenRecord): Held => {
-    const now = held(key, record);
+  #heldOf(key: string, record: UpstreamTokenRecord): Held {
+    const now = this.#records.held(key, record);
     return now.kind === "token" ? { ...now, canRefresh: true } : now;
-  };
+  }
 
   /** Under the lease. @param stored what is to be replaced */
-  const askForUser = async (
+  async #askForUser(
     key: string,
     userId: string,
     target: UpstreamTarget,
     direct: DirectGrant,
     stored: StoredUpstreamTokens | undefined,
     isRefused: boolean,
-  ): Promise<Held> => {
-    const isGood = stored !== undefined && !isRefused && !isExpired(stored.value);
-    const known = await paused(key, userId, true);
-    if (known) return isGood ? heldOf(key, stored.value) : known;
-    const granted = await askGrant(userId, target, direct);
+  ): Promise<Held> {
+    const isGood = stored !== undefined && !isRefused && !this.#records.isExpired(stored.value);
+    const known = await this.#paused(key, userId, true);
+    if (known) return isGood ? this.#heldOf(key, stored.value) : known;
+    const granted = await this.#askGrant(userId, target, direct);
     const owner = readUserId(userId);
     if (!granted.ok || !granted.client || owner === undefined) {
       const { why, detail } = granted.ok ? { why: "misconfigured" as const, detail: "there is no client" } : granted;
-      tellRefusal(userId, target, why, detail);
-      const result = await pause(key, userId, true, why);
+      this.#tellRefusal(userId, target, why, detail);
+      const result = await this.#pause(key, userId, true, why);
       // Neither a server that is away nor a mistake of the operator takes away what is still good.
-      if (isGood && why !== "denied" && why !== "sign-in") return heldOf(key, stored.value);
+      if (isGood && why !== "denied" && why !== "sign-in") return this.#heldOf(key, stored.value);
       // Who may not have another one keeps none.
-      if (stored && why !== "unavailable") await store.delete(key, { ifVersion: stored.version });
+      if (stored && why !== "unavailable") await this.#deps.store.delete(key, { ifVersion: stored.version });
       return result;
     }
     const { tokens, server, client, resource } = granted;
-    const now = epochSeconds(clock);
-    const expiresAt = endOf(tokens);
+    const now = epochSeconds(this.#deps.clock);
+    const expiresAt = this.#endOf(tokens);
     const record: UpstreamTokenRecord = {
       schema: 1,
       userId: owner,
@@ -140,7 +183,7 @@ export function createDirectTokens(deps: DirectTokensDeps): DirectTokens {
       server,
       client,
       resource,
-      tokens: seal(key, { access: tokens.accessToken }, { server, client, resource }),
+      tokens: this.#records.seal(key, { access: tokens.accessToken }, { server, client, resource }),
       canRefresh: false,
       expiresAt,
       scopes: tokens.scopes ?? target.oauth?.scopes ?? [],
@@ -149,120 +192,82 @@ export function createDirectTokens(deps: DirectTokensDeps): DirectTokens {
       stepUpsFrom: now,
       obtainedAt: now,
     };
-    pauses.delete(key);
+    this.#pauses.delete(key);
     // Whoever wrote meanwhile has a token that is as new.
-    if (expiresAt > now) await put(key, record, stored?.version ?? 0, expiresAt);
-    return heldOf(key, record);
-  };
+    if (expiresAt > now) await this.#records.put(key, record, stored?.version ?? 0, expiresAt);
+    return this.#heldOf(key, record);
+  }
 
-  const replaceOfUser = async (
+  async #replaceOfUser(
     key: string,
     userId: string,
     target: UpstreamTarget,
     direct: DirectGrant,
     accessToken: string,
     isRefused: boolean,
-  ): Promise<Held> => {
+  ): Promise<Held> {
     const settled = (stored: StoredUpstreamTokens | undefined): Held | undefined => {
-      if (!stored || isExpired(stored.value)) return undefined;
-      const access = open(key, stored.value)?.access;
-      return access === undefined || access === accessToken ? undefined : heldOf(key, stored.value);
+      if (!stored || this.#records.isExpired(stored.value)) return undefined;
+      const access = this.#records.open(key, stored.value)?.access;
+      return access === undefined || access === accessToken ? undefined : this.#heldOf(key, stored.value);
     };
-    const result = await refreshes.underLease({
-      lease: (ttlMs) => store.lease(`refresh-${key}`, ttlMs),
+    const result = await this.#refreshes.underLease({
+      lease: (ttlMs) => this.#deps.store.lease(`refresh-${key}`, ttlMs),
       waits: pollsUntil(performance.now() + WAIT_MS),
-      look: async () => settled(await read(key)),
+      look: async () => settled(await this.#records.read(key)),
       work: async () => {
-        const stored = await read(key);
-        return settled(stored) ?? askForUser(key, userId, target, direct, stored, isRefused);
+        const stored = await this.#records.read(key);
+        return settled(stored) ?? this.#askForUser(key, userId, target, direct, stored, isRefused);
       },
     });
     return result ?? UNAVAILABLE;
-  };
+  }
 
-  // Of routes, in this process.
+  #knownOfRoute(key: string): RouteToken | undefined {
+    const known = this.#ofRoutes.get(key);
+    return known && known.expiresAt > epochSeconds(this.#deps.clock) ? known : undefined;
+  }
 
-  const heldOfRoute = ({ tokens, expiresAt, obtainedAt }: RouteToken): Held => {
-    return { kind: "token", accessToken: tokens.accessToken, expiresAt, obtainedAt, canRefresh: true };
-  };
-
-  const knownOfRoute = (key: string): RouteToken | undefined => {
-    const known = ofRoutes.get(key);
-    return known && known.expiresAt > epochSeconds(clock) ? known : undefined;
-  };
-
-  const replaceOfRoute = async (
+  async #replaceOfRoute(
     key: string,
     userId: string,
     target: UpstreamTarget,
     direct: DirectGrant,
     accessToken: string,
     isRefused: boolean,
-  ): Promise<Held> => {
-    const known = knownOfRoute(key);
+  ): Promise<Held> {
+    const known = this.#knownOfRoute(key);
     if (known && known.tokens.accessToken !== accessToken) return heldOfRoute(known);
-    const wait = await paused(key, userId, false);
-    const granted = wait ? undefined : await askGrant(userId, target, direct);
+    const wait = await this.#paused(key, userId, false);
+    const granted = wait ? undefined : await this.#askGrant(userId, target, direct);
     if (granted?.ok === true) {
-      const now = epochSeconds(clock);
+      const now = epochSeconds(this.#deps.clock);
       const { tokens } = granted;
-      const token: RouteToken = { tokens, obtainedAt: now, expiresAt: endOf(tokens), visited: false };
-      pauses.delete(key);
-      ofRoutes.set(key, token);
+      const token: RouteToken = { tokens, obtainedAt: now, expiresAt: this.#endOf(tokens), visited: false };
+      this.#pauses.delete(key);
+      this.#ofRoutes.set(key, token);
       return heldOfRoute(token);
     }
-    if (granted) tellRefusal(userId, target, granted.why, granted.detail);
-    const result = granted ? await pause(key, userId, false, granted.why) : (wait ?? UNAVAILABLE);
+    if (granted) this.#tellRefusal(userId, target, granted.why, granted.detail);
+    const result = granted ? await this.#pause(key, userId, false, granted.why) : (wait ?? UNAVAILABLE);
     // Neither a server that is away nor a mistake of the operator takes away what is still good.
     // Nor does a request that the upstream refuses whatever its token: the token is of all users of the route.
     return known && !isRefused ? heldOfRoute(known) : result;
-  };
+  }
 
-  const isOfUser = (direct: DirectGrant): boolean => direct.kind === "id_jag";
-  const keyOf = (userId: string, target: UpstreamTarget, direct: DirectGrant): string =>
-    upstreamTokenKey(isOfUser(direct) ? userId : "", target);
+  #endOf({ expiresAt }: TokenSet): number {
+    return expiresAt ?? epochSeconds(this.#deps.clock) + DEFAULT_SECONDS;
+  }
+}
 
-  const replace: DirectTokens["replace"] = (userId, target, accessToken, isRefused) => {
-    const { direct } = target;
-    if (!direct) throw new TypeError("a direct grant is expected");
-    const key = keyOf(userId, target, direct);
-    const replaceOne = isOfUser(direct) ? replaceOfUser : replaceOfRoute;
-    return refreshes.once(key, () =>
-      turns
-        .take(target, () => replaceOne(key, userId, target, direct, accessToken, isRefused))
-        .catch((error: unknown): Held => {
-          tellRefusal(userId, target, "unavailable", errorText(error));
-          return UNAVAILABLE;
-        }),
-    );
-  };
+function heldOfRoute({ tokens, expiresAt, obtainedAt }: RouteToken): Held {
+  return { kind: "token", accessToken: tokens.accessToken, expiresAt, obtainedAt, canRefresh: true };
+}
 
-  return {
-    replace,
-    async hold(userId, target) {
-      const { direct } = target;
-      if (!direct) throw new TypeError("a direct grant is expected");
-      const key = keyOf(userId, target, direct);
-      if (!isOfUser(direct)) {
-        const known = knownOfRoute(key);
-        return known ? heldOfRoute(known) : replace(userId, target, "", false);
-      }
-      const stored = await read(key);
-      const now = stored && !isExpired(stored.value) ? heldOf(key, stored.value) : undefined;
-      return now?.kind === "token" ? now : replace(userId, target, "", false);
-    },
-    async giveUp(userId, target, accessToken) {
-      const { direct } = target;
-      if (!direct) return;
-      const key = keyOf(userId, target, direct);
-      tellRefusal(userId, target, "misconfigured", "the upstream refuses a fresh token");
-      await pause(key, userId, isOfUser(direct), "misconfigured");
-      // Only no other one is requested for a while: what one request got is no fact about the others.
-      if (!isOfUser(direct)) return;
-      const stored = await read(key);
-      if (stored && open(key, stored.value)?.access === accessToken)
-        await store.delete(key, { ifVersion: stored.version });
-    },
-    close: () => refreshes.close(),
-  };
+function isOfUser(direct: DirectGrant): boolean {
+  return direct.kind === "id_jag";
+}
+
+function keyOf(userId: string, target: UpstreamTarget, direct: DirectGrant): string {
+  return upstreamTokenKey(isOfUser(direct) ? userId : "", target);
 }

@@ -63,8 +63,8 @@ export const RETRY_MS = 2_000;
 const MAX_CONFLICTS = 5;
 
 export function createRefresher(deps: RefreshDeps): Refresher {
-  const { store, clock, log, asking } = deps;
-  const { read, put, seal, open, held, isExpired, end } = deps.records;
+  const { store, clock, log } = deps;
+  const { read, seal, open, held, isExpired, end } = deps.records;
   const refreshes = createLeasedRefreshes<Held>();
   /** Records for which an absent server is not asked again yet. */
   const cooldowns = createCooldowns(clock);
@@ -83,24 +83,13 @@ export function createRefresher(deps: RefreshDeps): Refresher {
     tokens: SealedTokens,
   ): Promise<Held> => {
     const record = stored.value;
-    const startedMs = performance.now();
-    const asks = await asking(target, record, tokens);
-    const result: TokenResult = asks
-      ? await exchangeRefreshToken(deps, asks, tokens.refresh ?? "")
-      : { ok: false, failure: "unavailable", detail: "its server cannot be found again" };
-    deps.onRefresh?.({
-      of: "upstream",
-      route: record.routeKey,
-      // A wrong secret of ours is no refusal of the user's connection.
-      result: result.ok ? "ok" : result.failure === "refused" ? "refused" : "unavailable",
-      tookMs: performance.now() - startedMs,
-    });
+    const { result, server } = await ask(deps, target, record, tokens);
     if (result.ok) {
       const { accessToken, refreshToken, expiresAt, scopes } = result.tokens;
       // "The authorization server MAY issue a new refresh token": without one the old one stays good (RFC 6749 §6).
       const refresh = refreshToken ?? tokens.refresh;
       // As it was asked: what an earlier version stored is bound from here on.
-      const { expiresAt: _old, ...rest } = { ...record, server: asks?.server ?? record.server };
+      const { expiresAt: _old, ...rest } = { ...record, server };
       const next: UpstreamTokenRecord = {
         ...rest,
         tokens: seal(key, { access: accessToken, ...(refresh === undefined ? {} : { refresh }) }, rest),
@@ -111,7 +100,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
       };
       // Before anybody uses it: the old one may be dead from here on. If the store is away, it is tried again.
       unsaved.set(key, { stored, next });
-      const saved = await saveRefreshed(key, stored, next);
+      const saved = await saveRefreshed(deps.records, key, stored, next);
       unsaved.delete(key);
       cooldowns.end(key);
       return saved;
@@ -134,22 +123,6 @@ export function createRefresher(deps: RefreshDeps): Refresher {
     return NONE;
   };
 
-  /** Leaves what a flow wrote meanwhile: its tokens are newer. */
-  const saveRefreshed = async (key: string, stored: StoredUpstreamTokens, next: UpstreamTokenRecord): Promise<Held> => {
-    let version = stored.version;
-    for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
-      if ((await put(key, next, version)).ok) return held(key, next);
-      const current = await read(key);
-      // Disconnected meanwhile: the fresh tokens are nobody's.
-      if (!current) return NONE;
-      if (current.value.tokens !== stored.value.tokens) return held(key, current.value);
-      // Only notes about scopes have changed.
-      next = { ...next, wantedScopes: current.value.wantedScopes, stepUps: current.value.stepUps };
-      version = current.version;
-    }
-    throw new GatewayError("vault.conflict", "Cannot store a refreshed upstream token: the record keeps changing");
-  };
-
   const replaceShared = async (
     key: string,
     target: UpstreamTarget,
@@ -169,7 +142,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
       if (done || !stored) return done ?? NONE;
       const waiting = unsaved.get(key);
       if (waiting && waiting.stored.value.tokens === stored.value.tokens) {
-        const saved = await saveRefreshed(key, stored, waiting.next);
+        const saved = await saveRefreshed(deps.records, key, stored, waiting.next);
         unsaved.delete(key);
         return saved;
       }
@@ -180,9 +153,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
         await end(key, stored, isRefused ? "refused" : "expired");
         return NONE;
       }
-      if (cooldowns.has(key)) {
-        return isExpired(stored.value) || isRefused ? withoutToken(key) : held(key, stored.value);
-      }
+      if (cooldowns.has(key)) return isExpired(stored.value) || isRefused ? withoutToken(key) : held(key, stored.value);
       return askServer(key, target, stored, tokens);
     };
     const result = await refreshes.underLease({
@@ -206,11 +177,49 @@ export function createRefresher(deps: RefreshDeps): Refresher {
     );
   };
 
-  return {
-    replace,
-    reset: (key) => cooldowns.end(key),
-    close: refreshes.close,
-  };
+  return { replace, reset: (key) => cooldowns.end(key), close: refreshes.close };
+}
+
+async function ask(
+  deps: RefreshDeps,
+  target: UpstreamTarget,
+  record: UpstreamTokenRecord,
+  tokens: SealedTokens,
+): Promise<{ readonly result: TokenResult; readonly server: UpstreamTokenRecord["server"] }> {
+  const startedMs = performance.now();
+  const asks = await deps.asking(target, record, tokens);
+  const result: TokenResult = asks
+    ? await exchangeRefreshToken(deps, asks, tokens.refresh ?? "")
+    : { ok: false, failure: "unavailable", detail: "its server cannot be found again" };
+  deps.onRefresh?.({
+    of: "upstream",
+    route: record.routeKey,
+    // A wrong secret of ours is no refusal of the user's connection.
+    result: result.ok ? "ok" : result.failure === "refused" ? "refused" : "unavailable",
+    tookMs: performance.now() - startedMs,
+  });
+  return { result, server: asks?.server ?? record.server };
+}
+
+/** Leaves what a flow wrote meanwhile: its tokens are newer. */
+async function saveRefreshed(
+  { read, put, held }: UpstreamTokenRecords,
+  key: string,
+  stored: StoredUpstreamTokens,
+  next: UpstreamTokenRecord,
+): Promise<Held> {
+  let version = stored.version;
+  for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
+    if ((await put(key, next, version)).ok) return held(key, next);
+    const current = await read(key);
+    // Disconnected meanwhile: the fresh tokens are nobody's.
+    if (!current) return NONE;
+    if (current.value.tokens !== stored.value.tokens) return held(key, current.value);
+    // Only notes about scopes have changed.
+    next = { ...next, wantedScopes: current.value.wantedScopes, stepUps: current.value.stepUps };
+    version = current.version;
+  }
+  throw new GatewayError("vault.conflict", "Cannot store a refreshed upstream token: the record keeps changing");
 }
 
 /** A server that hangs delays neither the users of another route nor those of another owner. */

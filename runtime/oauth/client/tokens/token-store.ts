@@ -65,23 +65,8 @@ export function createUpstreamTokenStore(deps: UpstreamTokenStoreDeps): Upstream
   const records = createUpstreamTokenRecords(deps);
   const { read, put, seal, open, held, isExpired, end } = records;
 
-  /** Earlier versions did not seal where tokens go: that is found again. */
-  const serverOf = async (
-    target: UpstreamTarget,
-    record: UpstreamTokenRecord,
-    tokens: SealedTokens,
-  ): Promise<ServerReference | undefined> => {
-    if (tokens.bound !== undefined) return record.server;
-    const endpoint = target.oauth?.endpoint;
-    if (target.mode === "static" && endpoint) return referenceOf(configuredServer(endpoint));
-    const found = await deps.needs.discover(target, { isChallenged: true });
-    // The upstream may name another one by now, which must not get what this one gave.
-    const isSame = found.ok && isSameIssuer(found.value.server.issuer ?? "", record.server.issuer ?? "");
-    return isSame ? referenceOf(found.value.server) : undefined;
-  };
-
   const asking: RefreshDeps["asking"] = async (target, record, tokens) => {
-    const server = await serverOf(target, record, tokens);
+    const server = await serverOf(deps.needs, target, record, tokens);
     if (server === undefined) return undefined;
     return {
       server,
@@ -194,4 +179,20 @@ export function createUpstreamTokenStore(deps: UpstreamTokenStoreDeps): Upstream
     },
     close: () => refresher.close(),
   };
+}
+
+/** Earlier versions did not seal where tokens go: that is found again. */
+async function serverOf(
+  needs: UpstreamTokenStoreDeps["needs"],
+  target: UpstreamTarget,
+  record: UpstreamTokenRecord,
+  tokens: SealedTokens,
+): Promise<ServerReference | undefined> {
+  if (tokens.bound !== undefined) return record.server;
+  const endpoint = target.oauth?.endpoint;
+  if (target.mode === "static" && endpoint) return referenceOf(configuredServer(endpoint));
+  const found = await needs.discover(target, { isChallenged: true });
+  // The upstream may name another one by now, which must not get what this one gave.
+  const isSame = found.ok && isSameIssuer(found.value.server.issuer ?? "", record.server.issuer ?? "");
+  return isSame ? referenceOf(found.value.server) : undefined;
 }

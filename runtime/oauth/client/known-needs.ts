@@ -1,0 +1,62 @@
+/** What is stored about the needs of upstreams. */
+import type { CompiledRoute } from "../../config/compiled.ts";
+import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import { errorText } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Store } from "../../store/store.ts";
+import { CHALLENGED_SECONDS, NEED_SECONDS, needKey, upstreamRouteTag, type NeedRecord } from "./connection-records.ts";
+import { forgetNeed } from "./learned-needs.ts";
+import type { UpstreamTarget } from "./target.ts";
+
+export interface KnownNeedDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export class KnownNeeds {
+  readonly #deps: KnownNeedDeps;
+  /** Known by a challenge only: a response without a token contradicts it. Looked up for such responses, so no store is read. */
+  readonly isDoubtful = new WeakSet<CompiledRoute>();
+
+  constructor(deps: KnownNeedDeps) {
+    this.#deps = deps;
+  }
+
+  async find(target: UpstreamTarget): Promise<NeedRecord | undefined> {
+    const known = (await this.#deps.store.get<NeedRecord>(needKey(target)))?.value;
+    if (known?.needed === true && known.proof === undefined) return undefined;
+    if (known?.proof === "challenge") this.isDoubtful.add(target.route);
+    return known;
+  }
+
+  async keep(target: UpstreamTarget, news: Omit<NeedRecord, "schema" | "routeKey">): Promise<void> {
+    const now = epochSeconds(this.#deps.clock);
+    const record: NeedRecord = { schema: 1, routeKey: target.route.key, learnedAt: now, ...news };
+    const seconds = news.proof === "challenge" ? CHALLENGED_SECONDS : NEED_SECONDS;
+    await this.#deps.store.put(needKey(target), record, {
+      expiresAt: now + seconds,
+      tags: [upstreamRouteTag(target.route.key)],
+    });
+    if (news.proof === "challenge") this.isDoubtful.add(target.route);
+  }
+
+  /** What cannot be written now is found out again by the next one who asks. */
+  tryKeep(target: UpstreamTarget, writing: Promise<unknown>): Promise<unknown> {
+    return writing.catch((error: unknown) =>
+      this.#deps.log.warn(
+        { route: target.route.key, reason: errorText(error) },
+        "what an upstream wants cannot be kept now",
+      ),
+    );
+  }
+
+  /** A response without a token contradicts what only a challenge said, and with it whoever was sent to connect. */
+  async forgetDoubtful(target: UpstreamTarget): Promise<void> {
+    this.isDoubtful.delete(target.route);
+    // Another process may have found a proof since.
+    if ((await this.find(target))?.proof !== "challenge") return;
+    await forgetNeed(this.#deps.store, target.route.key);
+    this.isDoubtful.delete(target.route);
+  }
+}
