@@ -9,7 +9,7 @@ import { createIssuerKeys } from "./issuers/issuer-keys.ts";
 import { createFetchDocument } from "./oauth/server/clients/fetch-document.ts";
 import { findServers } from "./oauth/server/find-issuer.ts";
 import { createIssuer } from "./oauth/server/issuer.ts";
-import { createRateLimits } from "./limits/rate-limits.ts";
+import { RateLimits } from "./limits/rate-limits.ts";
 import { serverListEndpoints } from "./mcp/server-list.ts";
 import type { TokenRefresh } from "./shared/clock.ts";
 import type { Ground, Own, GatewayOptions } from "./ground.ts";
@@ -74,7 +74,7 @@ export async function createServices(ground: Ground, options: GatewayOptions, ow
   );
   const issuer = own(createIssuer({ ...common, session, upstream, fetchClientDocument }));
   const countProcesses = async (): Promise<number> => (await readPresence(store)).length;
-  const limits = own(createRateLimits({ snapshots, store, countProcesses, log, clock }));
+  const limits = own(new RateLimits({ snapshots, store, countProcesses, log, clock }));
   metrics.register(limitSeries(() => limits.counts()));
   const servers = serverListEndpoints({
     authenticator,

@@ -10,9 +10,9 @@ import type { Snapshot } from "../config/snapshot.ts";
 import type { RateLimit } from "../features/limits/compiled.ts";
 import type { Closable, Clock } from "../shared/clock.ts";
 import { type Gate, type Taken, UNAVAILABLE_MS } from "./gate.ts";
-import { createRequestGate } from "./request-gate.ts";
-import { createSharedCounts, type SharedCountsDeps } from "./shared-counts.ts";
-import { createSlotGate } from "./slot-gate.ts";
+import { RequestGate } from "./request-gate.ts";
+import { createSharedCounts, type SharedCounts, type SharedCountsDeps } from "./shared-counts.ts";
+import { SlotGate } from "./slot-gate.ts";
 import { task } from "../shared/faults/guard.ts";
 
 /** Who asks, and for what. */
@@ -61,15 +61,6 @@ export interface LimitCounts {
   alone: number;
 }
 
-export interface RateLimits extends Closable {
-  /** A promise only where the store must be waited for. */
-  take(route: CompiledRoute, facts: LimitFacts): Admission | Promise<Admission>;
-  /** For metrics. */
-  counts(): Iterable<LimitCounts>;
-  /** Gives back, renews and forgets what is due. Called by itself once a second; tests call it. */
-  tend(): void;
-}
-
 export interface RateLimitsDeps extends Omit<SharedCountsDeps, "clock"> {
   readonly clock: Clock;
   readonly snapshots: { current(): Snapshot; subscribe(listener: (next: Snapshot) => void): () => void };
@@ -88,112 +79,127 @@ const LOOK_EVERY = 10;
 const SOON = 2;
 const NOTHING_HELD: Admitted = { ok: true, release: undefined };
 
-export function createRateLimits(deps: RateLimitsDeps): RateLimits {
+export class RateLimits implements Closable {
+  readonly #deps: RateLimitsDeps;
+  /** Notices wherever it is read that it was set back. */
+  readonly #clock: Clock = { now: () => this.#readClock() };
+  readonly #shared: SharedCounts;
   /** By what they count and how: they outlive a change of the configuration that does not change them. */
-  const gates = new Map<string, RouteGate>();
+  readonly #gates = new Map<string, RouteGate>();
   /** By route and name: under a changed configuration an older gate may still be there for what it holds. */
-  const tallies = new Map<string, LimitCounts>();
-  let ofRoutes = new WeakMap<CompiledRoute, readonly RouteGate[]>();
-  let latestMs = deps.clock.now();
-  const clock: Clock = { now: readClock };
-  const shared = createSharedCounts({ ...deps, clock });
-  let inForce = new Set<string>();
-  let ticks = 0;
+  readonly #tallies = new Map<string, LimitCounts>();
+  #ofRoutes = new WeakMap<CompiledRoute, readonly RouteGate[]>();
+  #latestMs: number;
+  #inForce = new Set<string>();
+  #ticks = 0;
+  readonly #unsubscribe: () => void;
+  readonly #timer: NodeJS.Timeout;
 
-  follow(deps.snapshots.current());
-  const unsubscribe = deps.snapshots.subscribe(follow);
-  const timer = setInterval(task("the upkeep of rate limits", tend), TEND_MS);
-  timer.unref();
+  constructor(deps: RateLimitsDeps) {
+    this.#deps = deps;
+    this.#latestMs = deps.clock.now();
+    this.#shared = createSharedCounts({ ...deps, clock: this.#clock });
+    this.#follow(deps.snapshots.current());
+    this.#unsubscribe = deps.snapshots.subscribe((next) => this.#follow(next));
+    this.#timer = setInterval(
+      task("the upkeep of rate limits", () => this.tend()),
+      TEND_MS,
+    );
+    this.#timer.unref();
+  }
 
-  return {
-    take(route, facts) {
-      const all = gatesOf(route);
-      const nowMs = readClock();
-      return (all.length > 1 && refuseAtOnce(all, facts, nowMs)) || takeFrom(all, 0, facts, [], nowMs);
-    },
-    *counts() {
-      yield* tallies.values();
-    },
-    tend,
-    async close() {
-      clearInterval(timer);
-      unsubscribe();
-      for (const { gate } of gates.values()) gate.retire();
-      await shared.close();
-    },
-  };
+  /** A promise only where the store must be waited for. */
+  take(route: CompiledRoute, facts: LimitFacts): Admission | Promise<Admission> {
+    const all = this.#gatesOf(route);
+    const nowMs = this.#readClock();
+    return (all.length > 1 && this.#refuseAtOnce(all, facts, nowMs)) || this.#takeFrom(all, 0, facts, [], nowMs);
+  }
+
+  /** For metrics. */
+  *counts(): Iterable<LimitCounts> {
+    yield* this.#tallies.values();
+  }
+
+  /** Gives back, renews and forgets what is due. Called automatically once a second; tests call it. */
+  tend(): void {
+    if (this.#gates.size === 0 && this.#inForce.size === 0) return;
+    const nowMs = this.#readClock();
+    const before = this.#gates.size;
+    for (const [id, { gate }] of this.#gates) {
+      gate.tend(nowMs);
+      if (!this.#inForce.has(id) && gate.isIdle()) this.#gates.delete(id);
+    }
+    if (this.#gates.size < before) {
+      this.#forgetTallies();
+      // Nobody tends a gate that was forgotten: who still comes by an older configuration gets another one.
+      this.#ofRoutes = new WeakMap();
+    }
+    this.#ticks += 1;
+    if (this.#ticks === SOON || this.#ticks % LOOK_EVERY === 0) void this.#shared.lookAround();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#unsubscribe();
+    for (const { gate } of this.#gates.values()) gate.retire();
+    await this.#shared.close();
+  }
 
   /** The clock, which is noticed to be set back wherever it is read. */
-  function readClock(): number {
-    const nowMs = deps.clock.now();
-    if (nowMs < latestMs) for (const { gate } of gates.values()) gate.clockSetBack(nowMs);
-    latestMs = nowMs;
+  #readClock(): number {
+    const nowMs = this.#deps.clock.now();
+    if (nowMs < this.#latestMs) for (const { gate } of this.#gates.values()) gate.clockSetBack(nowMs);
+    this.#latestMs = nowMs;
     return nowMs;
   }
 
-  function follow(next: Snapshot): void {
-    const before = inForce.size;
-    inForce = new Set();
-    for (const route of next.routes) for (const limit of route.rateLimits ?? []) inForce.add(idOf(route, limit));
-    if (before === 0 && inForce.size > 0) void shared.lookAround();
+  #follow(next: Snapshot): void {
+    const before = this.#inForce.size;
+    this.#inForce = new Set();
+    for (const route of next.routes) for (const limit of route.rateLimits ?? []) this.#inForce.add(idOf(route, limit));
+    if (before === 0 && this.#inForce.size > 0) void this.#shared.lookAround();
   }
 
-  function tend(): void {
-    if (gates.size === 0 && inForce.size === 0) return;
-    const nowMs = readClock();
-    const before = gates.size;
-    for (const [id, { gate }] of gates) {
-      gate.tend(nowMs);
-      if (!inForce.has(id) && gate.isIdle()) gates.delete(id);
-    }
-    if (gates.size < before) {
-      forgetTallies();
-      // Nobody tends a gate that was forgotten: who still comes by an older configuration gets another one.
-      ofRoutes = new WeakMap();
-    }
-    ticks += 1;
-    if (ticks === SOON || ticks % LOOK_EVERY === 0) void shared.lookAround();
-  }
-
-  function gatesOf(route: CompiledRoute): readonly RouteGate[] {
-    let of = ofRoutes.get(route);
-    if (of === undefined) ofRoutes.set(route, (of = (route.rateLimits ?? []).map((limit) => gateOf(route, limit))));
+  #gatesOf(route: CompiledRoute): readonly RouteGate[] {
+    let of = this.#ofRoutes.get(route);
+    if (of === undefined)
+      this.#ofRoutes.set(route, (of = (route.rateLimits ?? []).map((limit) => this.#gateOf(route, limit))));
     return of;
   }
 
-  function gateOf(route: CompiledRoute, limit: RateLimit): RouteGate {
+  #gateOf(route: CompiledRoute, limit: RateLimit): RouteGate {
     const id = idOf(route, limit);
-    const known = gates.get(id);
+    const known = this.#gates.get(id);
     if (known) return known;
-    const counts = tallyOf(route.key, limit.name);
+    const counts = this.#tallyOf(route.key, limit.name);
     const { most, windowMs, countsAlone } = limit;
     const onAlone = (): void => void (counts.alone += 1);
-    const gateDeps = { counts: shared, clock, onAlone };
+    const gateDeps = { counts: this.#shared, clock: this.#clock, onAlone };
     // Not of how many there may be: what was counted stays counted when that is changed.
     const storeId = JSON.stringify([route.key, limit.name, windowMs === undefined ? "slots" : "requests"]);
     const gate =
       windowMs === undefined
-        ? createSlotGate(gateDeps, { id: storeId, most, countsAlone })
-        : createRequestGate(gateDeps, { id: storeId, most, windowMs, countsAlone });
+        ? new SlotGate(gateDeps, { id: storeId, most, countsAlone })
+        : new RequestGate(gateDeps, { id: storeId, most, windowMs, countsAlone });
     const made = { limit, gate, counts };
-    gates.set(id, made);
+    this.#gates.set(id, made);
     return made;
   }
 
-  function tallyOf(route: string, limit: string): LimitCounts {
+  #tallyOf(route: string, limit: string): LimitCounts {
     const id = JSON.stringify([route, limit]);
-    let counts = tallies.get(id);
-    if (counts === undefined) tallies.set(id, (counts = { route, limit, limited: 0, unavailable: 0, alone: 0 }));
+    let counts = this.#tallies.get(id);
+    if (counts === undefined) this.#tallies.set(id, (counts = { route, limit, limited: 0, unavailable: 0, alone: 0 }));
     return counts;
   }
 
-  function forgetTallies(): void {
-    const used = new Set([...gates.values()].map(({ counts }) => counts));
-    for (const [id, counts] of tallies) if (!used.has(counts)) tallies.delete(id);
+  #forgetTallies(): void {
+    const used = new Set([...this.#gates.values()].map(({ counts }) => counts));
+    for (const [id, counts] of this.#tallies) if (!used.has(counts)) this.#tallies.delete(id);
   }
 
   /** So that who keeps asking for what one limit refuses does not take of the others, and give back, each time. */
-  function refuseAtOnce(all: readonly RouteGate[], facts: LimitFacts, nowMs: number): Limited | undefined {
+  #refuseAtOnce(all: readonly RouteGate[], facts: LimitFacts, nowMs: number): Limited | undefined {
     for (const each of all) {
       if (!appliesTo(each.limit, facts)) continue;
       const key = keyOf(each.limit, facts);
@@ -203,7 +209,7 @@ export function createRateLimits(deps: RateLimitsDeps): RateLimits {
     return undefined;
   }
 
-  function takeFrom(
+  #takeFrom(
     all: readonly RouteGate[],
     start: number,
     facts: LimitFacts,
@@ -218,37 +224,37 @@ export function createRateLimits(deps: RateLimitsDeps): RateLimits {
       if (taken instanceof Promise)
         return taken.then((later) => {
           const refused = judge(all, each, key, later, facts, passed);
-          return refused ?? takeFrom(all, index + 1, facts, passed, readClock());
+          return refused ?? this.#takeFrom(all, index + 1, facts, passed, this.#readClock());
         });
       const refused = judge(all, each, key, taken, facts, passed);
       if (refused) return refused;
     }
     return admit(passed);
   }
+}
 
-  /** @returns the refusal, after all that passed before was given back */
-  function judge(
-    all: readonly RouteGate[],
-    each: RouteGate,
-    key: string,
-    taken: Taken,
-    facts: LimitFacts,
-    passed: Passed[],
-  ): Limited | undefined {
-    if (taken.waitMs === 0) {
-      passed.push({ each, key, taken });
-      return undefined;
-    }
-    for (const before of passed) before.each.gate.giveBack(before.key, before.taken);
-    const { limit, counts } = each;
-    if (taken.waitMs === UNAVAILABLE_MS) {
-      counts.unavailable += 1;
-      return { ok: false, limit, retryAfterMs: undefined };
-    }
-    counts.limited += 1;
-    const limits = all.map((one) => one.limit).filter((one) => appliesTo(one, facts));
-    return { ok: false, limit, limits, retryAfterMs: taken.waitMs };
+/** @returns the refusal, after all that passed before was given back */
+function judge(
+  all: readonly RouteGate[],
+  each: RouteGate,
+  key: string,
+  taken: Taken,
+  facts: LimitFacts,
+  passed: Passed[],
+): Limited | undefined {
+  if (taken.waitMs === 0) {
+    passed.push({ each, key, taken });
+    return undefined;
   }
+  for (const before of passed) before.each.gate.giveBack(before.key, before.taken);
+  const { limit, counts } = each;
+  if (taken.waitMs === UNAVAILABLE_MS) {
+    counts.unavailable += 1;
+    return { ok: false, limit, retryAfterMs: undefined };
+  }
+  counts.limited += 1;
+  const limits = all.map((one) => one.limit).filter((one) => appliesTo(one, facts));
+  return { ok: false, limit, limits, retryAfterMs: taken.waitMs };
 }
 
 interface Passed {

@@ -8,7 +8,7 @@
  */
 import { hashSecret } from "../shared/keys.ts";
 import type { Clock } from "../shared/clock.ts";
-import { allot, toAllotment, type Allotment } from "../store/allotments.ts";
+import { allot, toAllotment, type Allotment, type AllotmentRequest } from "../store/allotments.ts";
 import {
   advanceOf,
   askInTurn,
@@ -49,173 +49,207 @@ const LONGEST_FULL_MS = 1_000;
 /** Who forgets looks at so many, so that nobody waits for it long. */
 const FORGET_LOOKS = 100;
 
-export function createRequestGate({ counts: shared, clock, onAlone }: RequestGateDeps, limit: RequestLimit): Gate {
-  const { most, windowMs } = limit;
-  const isExact = most < EXACT_BELOW;
-  const advance = advanceOf(most);
-  const slotMs = isExact ? 1 : Math.ceil(windowMs / PARTS);
-  const base = { limit: most, share: isExact ? 1 : SHARE, keepMs: windowMs, slotMs };
-  const largest = Math.ceil(most / PARTS);
-  // Others may give something back meanwhile.
-  const longestFullMs = Math.min(LONGEST_FULL_MS, isExact ? windowMs : slotMs);
-  const counts = new Map<string, Count>();
+export class RequestGate implements Gate {
+  readonly #shared: SharedCounts;
+  readonly #clock: Clock;
+  readonly #onAlone: () => void;
+  readonly #limit: RequestLimit;
+  readonly #isExact: boolean;
+  readonly #advance: number;
+  readonly #slotMs: number;
+  readonly #base: Pick<AllotmentRequest, "limit" | "share" | "keepMs" | "slotMs">;
+  readonly #largest: number;
+  /** Others may give something back meanwhile. */
+  readonly #longestFullMs: number;
+  readonly #counts = new Map<string, Count>();
   /** Until then somebody who comes may be one of those that were forgotten. */
-  let forgottenUntilMs = 0;
+  #forgottenUntilMs = 0;
   /** How often the clock was set back: what was asked before is not good for as long as was said. */
-  let setBacks = 0;
+  #setBacks = 0;
 
-  return {
-    take(key, nowMs) {
-      const count = find(key, nowMs);
+  constructor({ counts, clock, onAlone }: RequestGateDeps, limit: RequestLimit) {
+    const { most, windowMs } = limit;
+    const isExact = most < EXACT_BELOW;
+    const slotMs = isExact ? 1 : Math.ceil(windowMs / PARTS);
+    this.#shared = counts;
+    this.#clock = clock;
+    this.#onAlone = onAlone;
+    this.#limit = limit;
+    this.#isExact = isExact;
+    this.#advance = advanceOf(most);
+    this.#slotMs = slotMs;
+    this.#base = { limit: most, share: isExact ? 1 : SHARE, keepMs: windowMs, slotMs };
+    this.#largest = Math.ceil(most / PARTS);
+    this.#longestFullMs = Math.min(LONGEST_FULL_MS, isExact ? windowMs : slotMs);
+  }
+
+  take(key: string, nowMs: number): Taken | Promise<Taken> {
+    const count = this.#find(key, nowMs);
+    count.usedAtMs = nowMs;
+    if (count.left > 0 && nowMs < count.validUntilMs) {
+      count.left -= 1;
+      count.served += 1;
+      // In time, so that nobody waits for the next ones.
+      if (count.left * SHARE < count.served && !count.isAsking) void this.#ask(count);
+      return count.taken;
+    }
+    if (nowMs < count.fullUntilMs) return refusal(count, nowMs);
+    if (this.#shared.isAway(nowMs)) return this.#takeAlone(count, nowMs);
+    if (count.mayAdvance && count.ahead < this.#advance) {
+      const { aheadTaken } = count;
+      count.ahead += 1;
+      count.served += 1;
+      void this.#ask(count);
+      return aheadTaken;
+    }
+    return new Promise((resolve) => {
+      count.waiting.push(resolve);
+      void this.#ask(count);
+    });
+  }
+
+  refuses(key: string, nowMs: number): number {
+    const count = this.#counts.get(key);
+    if (!count || nowMs >= count.fullUntilMs || (count.left > 0 && nowMs < count.validUntilMs)) return 0;
+    return refusal(count, nowMs).waitMs;
+  }
+
+  giveBack(key: string, taken: Taken | Ahead): void {
+    const { entry } = taken;
+    const count = this.#counts.get(key);
+    if (!count) return;
+    if (entry === undefined) {
+      // What this process alone has counted stays counted.
+      if ("returned" in taken) taken.returned += 1;
+      return;
+    }
+    if (entry === count.taken.entry && this.#clock.now() < count.validUntilMs) {
+      count.left += 1;
+      return;
+    }
+    leave(count, entry, 1);
+    void this.#ask(count);
+  }
+
+  release(): void {}
+
+  tend(nowMs: number): void {
+    let left = MAX_TENDED;
+    for (const [key, count] of this.#counts) {
+      dropInvalid(count, nowMs);
+      if (count.unused.length > 0 && left > 0) {
+        left -= 1;
+        if (nowMs - count.usedAtMs > LONGEST_FULL_MS) count.served = 0;
+        void this.#ask(count);
+      }
+      // Whatever it let pass ahead has left the window: it may begin anew.
+      if (isQuiet(count) && nowMs - count.usedAtMs > this.#limit.windowMs + 2 * this.#slotMs) this.#counts.delete(key);
+    }
+  }
+
+  clockSetBack(nowMs: number): void {
+    this.#setBacks += 1;
+    this.#forgottenUntilMs = Math.min(this.#forgottenUntilMs, nowMs + this.#limit.windowMs + 2 * this.#slotMs);
+    for (const count of this.#counts.values()) {
+      count.validUntilMs = 0;
+      count.fullUntilMs = 0;
+      count.freeAtMs = 0;
       count.usedAtMs = nowMs;
-      if (count.left > 0 && nowMs < count.validUntilMs) {
-        count.left -= 1;
-        count.served += 1;
-        // In time, so that nobody waits for the next ones.
-        if (count.left * SHARE < count.served && !count.isAsking) void ask(count);
-        return count.taken;
-      }
-      if (nowMs < count.fullUntilMs) return refusal(count, nowMs);
-      if (shared.isAway(nowMs)) return takeAlone(count, nowMs);
-      if (count.mayAdvance && count.ahead < advance) {
-        const { aheadTaken } = count;
-        count.ahead += 1;
-        count.served += 1;
-        void ask(count);
-        return aheadTaken;
-      }
-      return new Promise((resolve) => {
-        count.waiting.push(resolve);
-        void ask(count);
-      });
-    },
-    refuses(key, nowMs) {
-      const count = counts.get(key);
-      if (!count || nowMs >= count.fullUntilMs || (count.left > 0 && nowMs < count.validUntilMs)) return 0;
-      return refusal(count, nowMs).waitMs;
-    },
-    giveBack(key, taken: Taken | Ahead) {
-      const { entry } = taken;
-      const count = counts.get(key);
-      if (!count) return;
-      if (entry === undefined) {
-        // What this process alone has counted stays counted.
-        if ("returned" in taken) taken.returned += 1;
-        return;
-      }
-      if (entry === count.taken.entry && clock.now() < count.validUntilMs) {
-        count.left += 1;
-        return;
-      }
-      leave(count, entry, 1);
-      void ask(count);
-    },
-    release() {},
-    tend(nowMs) {
-      let left = MAX_TENDED;
-      for (const [key, count] of counts) {
-        dropInvalid(count, nowMs);
-        if (count.unused.length > 0 && left > 0) {
-          left -= 1;
-          if (nowMs - count.usedAtMs > LONGEST_FULL_MS) count.served = 0;
-          void ask(count);
-        }
-        // Whatever it let pass ahead has left the window: it may begin anew.
-        if (isQuiet(count) && nowMs - count.usedAtMs > windowMs + 2 * slotMs) counts.delete(key);
-      }
-    },
-    clockSetBack(nowMs) {
-      setBacks += 1;
-      forgottenUntilMs = Math.min(forgottenUntilMs, nowMs + windowMs + 2 * slotMs);
-      for (const count of counts.values()) {
-        count.validUntilMs = 0;
-        count.fullUntilMs = 0;
-        count.freeAtMs = 0;
-        count.usedAtMs = nowMs;
-      }
-    },
-    retire() {
-      let left = MAX_RETIRED;
-      for (const count of counts.values()) {
-        if (count.left === 0) continue;
-        leave(count, count.taken.entry, count.left);
-        count.left = 0;
-        count.served = 0;
-        void ask(count);
-        if (--left === 0) return;
-      }
-    },
-    isIdle: () => counts.size === 0,
-  };
+    }
+  }
 
-  function find(key: string, nowMs: number): Count {
-    let count = counts.get(key);
+  retire(): void {
+    let left = MAX_RETIRED;
+    for (const count of this.#counts.values()) {
+      if (count.left === 0) continue;
+      leave(count, count.taken.entry, count.left);
+      count.left = 0;
+      count.served = 0;
+      void this.#ask(count);
+      if (--left === 0) return;
+    }
+  }
+
+  isIdle(): boolean {
+    return this.#counts.size === 0;
+  }
+
+  #find(key: string, nowMs: number): Count {
+    let count = this.#counts.get(key);
     if (count) return count;
-    if (counts.size >= MAX_KEYS) {
-      forgetOne();
-      forgottenUntilMs = nowMs + windowMs + 2 * slotMs;
+    if (this.#counts.size >= MAX_KEYS) {
+      this.#forgetOne();
+      this.#forgottenUntilMs = nowMs + this.#limit.windowMs + 2 * this.#slotMs;
     }
     // One that was forgotten may have let pass some ahead: only who remembers all of them may do that.
-    count = createCount(hashSecret(`${limit.id}\n${key}`), nowMs >= forgottenUntilMs, nowMs);
-    counts.set(key, count);
+    count = createCount(hashSecret(`${this.#limit.id}\n${key}`), nowMs >= this.#forgottenUntilMs, nowMs);
+    this.#counts.set(key, count);
     return count;
   }
 
   /** The one that was there first and is quiet. What is left of its allotment counts until its time. */
-  function forgetOne(): void {
+  #forgetOne(): void {
     let looks = FORGET_LOOKS;
-    for (const [key, count] of counts) {
-      if (isQuiet(count)) counts.delete(key);
+    for (const [key, count] of this.#counts) {
+      if (isQuiet(count)) this.#counts.delete(key);
       if (isQuiet(count) || --looks === 0) return;
     }
   }
 
-  function ask(count: Count): Promise<void> {
-    return askInTurn(count, askOnce);
+  #ask(count: Count): Promise<void> {
+    return askInTurn(count, this.#askOnce);
   }
 
   /** @returns whether there is more to ask */
-  async function askOnce(count: Count): Promise<boolean> {
-    const askedAtMs = clock.now();
-    const setBacksBefore = setBacks;
+  readonly #askOnce = async (count: Count): Promise<boolean> => {
+    const askedAtMs = this.#clock.now();
+    const setBacksBefore = this.#setBacks;
     dropInvalid(count, askedAtMs);
     const { ahead, aheadTaken, alone } = count;
     const spent = ahead + sumOf(alone, askedAtMs);
     count.aheadTaken = { waitMs: 0, returned: 0 };
     const needed = spent + count.waiting.length;
-    const spare = isExact || (needed === 0 && count.served === 0) ? 0 : Math.min(largest, 2 * count.served);
+    const spare = this.#isExact || (needed === 0 && count.served === 0) ? 0 : Math.min(this.#largest, 2 * count.served);
     const back = count.unused.shift();
     count.served = 0;
-    const request = { ...base, wanted: needed + spare, spent, back };
+    const request = { ...this.#base, wanted: needed + spare, spent, back };
     // What was spent is told again, so all of it goes back.
-    const allotment = await shared.allot(count.storeKey, request, (late) => leave(count, late.entry, late.granted));
+    const allotment = await this.#shared.allot(count.storeKey, request, (late) =>
+      leave(count, late.entry, late.granted),
+    );
     count.ahead -= ahead;
-    const nowMs = clock.now();
+    const nowMs = this.#clock.now();
     if (allotment === undefined) {
-      fallBack(count, ahead, nowMs);
+      this.#fallBack(count, ahead, nowMs);
       return false;
     }
     const { entry, granted } = allotment;
     if (count.alone === alone) count.alone = [];
-    count.told = allot(count.told, nowMs, { ...base, wanted: granted, spent: granted, holder: entry, back }).entries;
+    count.told = allot(count.told, nowMs, {
+      ...this.#base,
+      wanted: granted,
+      spent: granted,
+      holder: entry,
+      back,
+    }).entries;
     aheadTaken.entry = allotment.entry;
     leave(count, allotment.entry, aheadTaken.returned);
-    const validMs = setBacks === setBacksBefore ? Math.min(allotment.validMs, LONGEST_KEPT_MS) : 0;
-    share(count, allotment, allotment.granted - spent, askedAtMs + validMs);
-    const isFull = allotment.used >= most;
+    const validMs = this.#setBacks === setBacksBefore ? Math.min(allotment.validMs, LONGEST_KEPT_MS) : 0;
+    this.#share(count, allotment, allotment.granted - spent, askedAtMs + validMs);
+    const isFull = allotment.used >= this.#limit.most;
     count.mayAdvance = !isFull;
     count.fullUntilMs = 0;
     count.freeAtMs = 0;
     if (isFull) {
       count.freeAtMs = nowMs + allotment.freeInMs;
-      count.fullUntilMs = nowMs + Math.min(allotment.freeInMs, longestFullMs);
+      count.fullUntilMs = nowMs + Math.min(allotment.freeInMs, this.#longestFullMs);
       for (const resolve of count.waiting.splice(0)) resolve(refusal(count, nowMs));
     }
     return count.waiting.length > 0 || count.ahead > 0 || count.unused.length > 0;
-  }
+  };
 
   /** To those who wait, and the rest to who comes next. */
-  function share(count: Count, { entry }: Allotment, granted: number, validUntilMs: number): void {
+  #share(count: Count, { entry }: Allotment, granted: number, validUntilMs: number): void {
     const lucky = count.waiting.splice(0, granted);
     const taken = { waitMs: 0, entry };
     for (const resolve of lucky) resolve(taken);
@@ -232,23 +266,23 @@ export function createRequestGate({ counts: shared, clock, onAlone }: RequestGat
   }
 
   /** The store is away. */
-  function fallBack(count: Count, spent: number, nowMs: number): void {
+  #fallBack(count: Count, spent: number, nowMs: number): void {
     count.mayAdvance = false;
     // Those who have passed already count here, too.
-    count.alone = allot(count.alone, nowMs, { ...base, wanted: spent, spent }).entries;
-    for (const resolve of count.waiting.splice(0)) resolve(takeAlone(count, nowMs));
+    count.alone = allot(count.alone, nowMs, { ...this.#base, wanted: spent, spent }).entries;
+    for (const resolve of count.waiting.splice(0)) resolve(this.#takeAlone(count, nowMs));
   }
 
-  function takeAlone(count: Count, nowMs: number): Taken {
-    const share = limit.countsAlone ? shared.shareOf(most) : 0;
-    if (share === 0) return UNAVAILABLE;
+  #takeAlone(count: Count, nowMs: number): Taken {
+    const part = this.#limit.countsAlone ? this.#shared.shareOf(this.#limit.most) : 0;
+    if (part === 0) return UNAVAILABLE;
     // The store's last word: others have used what this process would not know of.
     if (nowMs < count.freeAtMs) return refusal(count, nowMs);
-    const request = { ...base, limit: share, wanted: 1, spent: 0, share: 1 };
+    const request = { ...this.#base, limit: part, wanted: 1, spent: 0, share: 1 };
     const raw = allot([...count.told, ...count.alone], nowMs, request);
     if (raw.granted === 0) return { waitMs: Math.max(1, toAllotment(raw, request).freeInMs) };
-    count.alone = allot(count.alone, nowMs, { ...base, wanted: 1, spent: 1 }).entries;
-    onAlone();
+    count.alone = allot(count.alone, nowMs, { ...this.#base, wanted: 1, spent: 1 }).entries;
+    this.#onAlone();
     return GRANTED;
   }
 }

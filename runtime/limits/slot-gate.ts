@@ -7,6 +7,7 @@
  */
 import { hashSecret, randomSecret } from "../shared/keys.ts";
 import type { Clock } from "../shared/clock.ts";
+import type { AllotmentRequest } from "../store/allotments.ts";
 import {
   askInTurn,
   EXACT_BELOW,
@@ -60,86 +61,106 @@ const IN_HAND = 20;
 const ALL = 1_000_000_000;
 const FULL: Taken = { waitMs: AGAIN_MS };
 
-export function createSlotGate({ counts: shared, clock, onAlone }: SlotGateDeps, limit: SlotLimit): Gate {
-  const { most } = limit;
-  const inHand = most < EXACT_BELOW ? 0 : Math.ceil(most / IN_HAND);
-  // Another gate of this process may count the same under an older configuration.
-  const holder = `${shared.holder}.${randomSecret(6)}`;
-  const base = { limit: most, share: 1, keepMs: HELD_MS, slotMs: 1, holder, back: { entry: holder, count: ALL } };
-  const all = new Map<string, Slots>();
-  let setBacks = 0;
+export class SlotGate implements Gate {
+  readonly #shared: SharedCounts;
+  readonly #clock: Clock;
+  readonly #onAlone: () => void;
+  readonly #limit: SlotLimit;
+  readonly #inHand: number;
+  readonly #base: Omit<AllotmentRequest, "wanted" | "spent">;
+  readonly #all = new Map<string, Slots>();
+  #setBacks = 0;
 
-  return {
-    take(key, nowMs) {
-      const slots = find(key);
-      if (slots.using < slots.holding && nowMs < slots.heldUntilMs) {
-        slots.using += 1;
-        return GRANTED;
-      }
-      if (nowMs < slots.fullUntilMs) return FULL;
-      if (shared.isAway(nowMs)) return takeAlone(slots);
-      return new Promise((resolve) => {
-        slots.waiting.push(resolve);
-        void ask(slots);
-      });
-    },
-    refuses(key, nowMs) {
-      const slots = all.get(key);
-      if (!slots || nowMs >= slots.fullUntilMs || (slots.using < slots.holding && nowMs < slots.heldUntilMs)) return 0;
-      return AGAIN_MS;
-    },
-    giveBack: release,
-    release,
-    tend(nowMs) {
-      let left = MAX_TENDED;
-      for (const [key, slots] of all) {
-        if (isQuiet(slots) && nowMs >= slots.fullUntilMs) all.delete(key);
-        else if (nowMs >= slots.renewAtMs && (slots.using > 0 || slots.holding > 0) && left > 0) {
-          left -= 1;
-          // To the end: where there are more than a tick renews, it is the others' turn.
-          slots.renewAtMs = nowMs + RENEW_MS;
-          all.delete(key);
-          all.set(key, slots);
-          void ask(slots);
-        }
-      }
-    },
-    clockSetBack() {
-      setBacks += 1;
-      for (const slots of all.values()) {
-        slots.heldUntilMs = 0;
-        slots.renewAtMs = 0;
-        slots.fullUntilMs = 0;
-      }
-    },
-    retire() {
-      let left = MAX_RETIRED;
-      for (const slots of all.values()) {
-        if (slots.holding === slots.using) continue;
-        void ask(slots);
-        if (--left === 0) return;
-      }
-    },
-    isIdle: () => all.size === 0,
-  };
+  constructor({ counts, clock, onAlone }: SlotGateDeps, limit: SlotLimit) {
+    const { most } = limit;
+    // Another gate of this process may count the same under an older configuration.
+    const holder = `${counts.holder}.${randomSecret(6)}`;
+    this.#shared = counts;
+    this.#clock = clock;
+    this.#onAlone = onAlone;
+    this.#limit = limit;
+    this.#inHand = most < EXACT_BELOW ? 0 : Math.ceil(most / IN_HAND);
+    this.#base = { limit: most, share: 1, keepMs: HELD_MS, slotMs: 1, holder, back: { entry: holder, count: ALL } };
+  }
 
-  function release(key: string): void {
-    const slots = all.get(key);
+  take(key: string, nowMs: number): Taken | Promise<Taken> {
+    const slots = this.#find(key);
+    if (slots.using < slots.holding && nowMs < slots.heldUntilMs) {
+      slots.using += 1;
+      return GRANTED;
+    }
+    if (nowMs < slots.fullUntilMs) return FULL;
+    if (this.#shared.isAway(nowMs)) return this.#takeAlone(slots);
+    return new Promise((resolve) => {
+      slots.waiting.push(resolve);
+      void this.#ask(slots);
+    });
+  }
+
+  refuses(key: string, nowMs: number): number {
+    const slots = this.#all.get(key);
+    if (!slots || nowMs >= slots.fullUntilMs || (slots.using < slots.holding && nowMs < slots.heldUntilMs)) return 0;
+    return AGAIN_MS;
+  }
+
+  giveBack(key: string): void {
+    this.release(key);
+  }
+
+  release(key: string): void {
+    const slots = this.#all.get(key);
     if (!slots || slots.using === 0) return;
     slots.using -= 1;
     slots.fullUntilMs = 0;
     // A few stay in hand until they are renewed, for who comes next.
-    if (slots.holding - slots.using <= 2 * inHand) return;
+    if (slots.holding - slots.using <= 2 * this.#inHand) return;
     slots.givesBack = true;
-    void ask(slots);
+    void this.#ask(slots);
   }
 
-  function find(key: string): Slots {
-    let slots = all.get(key);
+  tend(nowMs: number): void {
+    let left = MAX_TENDED;
+    for (const [key, slots] of this.#all) {
+      if (isQuiet(slots) && nowMs >= slots.fullUntilMs) this.#all.delete(key);
+      else if (nowMs >= slots.renewAtMs && (slots.using > 0 || slots.holding > 0) && left > 0) {
+        left -= 1;
+        // To the end: where there are more than a tick renews, it is the others' turn.
+        slots.renewAtMs = nowMs + RENEW_MS;
+        this.#all.delete(key);
+        this.#all.set(key, slots);
+        void this.#ask(slots);
+      }
+    }
+  }
+
+  clockSetBack(): void {
+    this.#setBacks += 1;
+    for (const slots of this.#all.values()) {
+      slots.heldUntilMs = 0;
+      slots.renewAtMs = 0;
+      slots.fullUntilMs = 0;
+    }
+  }
+
+  retire(): void {
+    let left = MAX_RETIRED;
+    for (const slots of this.#all.values()) {
+      if (slots.holding === slots.using) continue;
+      void this.#ask(slots);
+      if (--left === 0) return;
+    }
+  }
+
+  isIdle(): boolean {
+    return this.#all.size === 0;
+  }
+
+  #find(key: string): Slots {
+    let slots = this.#all.get(key);
     if (slots) return slots;
-    if (all.size >= MAX_KEYS) forgetOne();
+    if (this.#all.size >= MAX_KEYS) this.#forgetOne();
     slots = {
-      storeKey: hashSecret(`${limit.id}\n${key}`),
+      storeKey: hashSecret(`${this.#limit.id}\n${key}`),
       using: 0,
       holding: 0,
       heldUntilMs: 0,
@@ -149,60 +170,60 @@ export function createSlotGate({ counts: shared, clock, onAlone }: SlotGateDeps,
       givesBack: false,
       waiting: [],
     };
-    all.set(key, slots);
+    this.#all.set(key, slots);
     return slots;
   }
 
   /** Of those that hold nothing: the others are as many as there are requests under way. */
-  function forgetOne(): void {
-    const [oldest] = all;
-    if (oldest && isQuiet(oldest[1])) all.delete(oldest[0]);
+  #forgetOne(): void {
+    const [oldest] = this.#all;
+    if (oldest && isQuiet(oldest[1])) this.#all.delete(oldest[0]);
   }
 
-  function ask(slots: Slots): Promise<void> {
-    return askInTurn(slots, askOnce);
+  #ask(slots: Slots): Promise<void> {
+    return askInTurn(slots, this.#askOnce);
   }
 
   /** @returns whether there is more to ask */
-  async function askOnce(slots: Slots): Promise<boolean> {
-    const askedAtMs = clock.now();
-    const setBacksBefore = setBacks;
+  readonly #askOnce = async (slots: Slots): Promise<boolean> => {
+    const askedAtMs = this.#clock.now();
+    const setBacksBefore = this.#setBacks;
     slots.givesBack = false;
     const spent = slots.using;
     const needed = spent + slots.waiting.length;
-    const wanted = needed === 0 ? 0 : needed + inHand;
+    const wanted = needed === 0 ? 0 : needed + this.#inHand;
     // Nobody may begin to use meanwhile what is being given back.
     slots.holding = Math.min(slots.holding, wanted);
-    const allotment = await shared.allot(slots.storeKey, { ...base, wanted, spent });
+    const allotment = await this.#shared.allot(slots.storeKey, { ...this.#base, wanted, spent });
     if (allotment === undefined) {
       slots.renewAtMs = askedAtMs + RENEW_MS;
-      for (const resolve of slots.waiting.splice(0)) resolve(takeAlone(slots));
+      for (const resolve of slots.waiting.splice(0)) resolve(this.#takeAlone(slots));
       return false;
     }
     slots.holding = allotment.granted;
-    slots.heldUntilMs = setBacks === setBacksBefore ? askedAtMs + HELD_MS : 0;
-    slots.renewAtMs = setBacks === setBacksBefore ? askedAtMs + RENEW_MS : 0;
+    slots.heldUntilMs = this.#setBacks === setBacksBefore ? askedAtMs + HELD_MS : 0;
+    slots.renewAtMs = this.#setBacks === setBacksBefore ? askedAtMs + RENEW_MS : 0;
     while (slots.using < slots.holding && slots.waiting.length > 0) {
       slots.using += 1;
       slots.waiting.shift()?.(GRANTED);
     }
-    if (allotment.used >= most) {
-      slots.fullUntilMs = clock.now() + FULL_MS;
+    if (allotment.used >= this.#limit.most) {
+      slots.fullUntilMs = this.#clock.now() + FULL_MS;
       for (const resolve of slots.waiting.splice(0)) resolve(FULL);
     }
     return slots.waiting.length > 0 || slots.givesBack;
-  }
+  };
 
-  function takeAlone(slots: Slots): Taken {
-    const share = limit.countsAlone ? shared.shareOf(most) : 0;
+  #takeAlone(slots: Slots): Taken {
+    const share = this.#limit.countsAlone ? this.#shared.shareOf(this.#limit.most) : 0;
     if (share === 0) return UNAVAILABLE;
     if (slots.using >= share) return FULL;
     slots.using += 1;
-    onAlone();
+    this.#onAlone();
     return GRANTED;
   }
+}
 
-  function isQuiet({ using, holding, isAsking, waiting }: Slots): boolean {
-    return using === 0 && holding === 0 && !isAsking && waiting.length === 0;
-  }
+function isQuiet({ using, holding, isAsking, waiting }: Slots): boolean {
+  return using === 0 && holding === 0 && !isAsking && waiting.length === 0;
 }

@@ -1,5 +1,5 @@
 /** Several processes with `rate_limits` over one store, in one: time moves when a test says so. */
-import { createRateLimits, type LimitFacts, type RateLimits } from "../../../runtime/limits/rate-limits.ts";
+import { type LimitFacts, RateLimits } from "../../../runtime/limits/rate-limits.ts";
 import type { CompiledRoute } from "../../../runtime/config/compiled.ts";
 import type { Snapshot } from "../../../runtime/config/snapshot.ts";
 import { compileRateLimits } from "../../../runtime/features/limits/compile.ts";
@@ -76,7 +76,7 @@ function startLimits(store: Store, { clock, many, snapshot, listeners, longestWa
       return () => void listeners.delete(listener);
     },
   };
-  return createRateLimits({
+  return new RateLimits({
     store,
     clock,
     snapshots,

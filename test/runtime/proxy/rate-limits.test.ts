@@ -1,7 +1,7 @@
 /** `rate_limits` of routes on the wire: answers of each kind, records, and slots that end with their requests. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { createRateLimits } from "../../../runtime/limits/rate-limits.ts";
+import { RateLimits } from "../../../runtime/limits/rate-limits.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";
 import { createMemoryStore } from "../../../runtime/store/memory.ts";
 import { createTestClock } from "../../support/clock.ts";
@@ -63,7 +63,7 @@ beforeEach(async () => {
   breakable = createBreakableStore(clock, createMemoryStore({ clock }));
   const snapshots = { current: () => snapshotFrom(yaml), subscribe: () => () => {} };
   const deps = { store: breakable.store, snapshots, clock, log: silentLog(), countProcesses: async () => 1 };
-  const limits = createRateLimits(deps);
+  const limits = new RateLimits(deps);
   pipeline = await startPipeline(yaml, { limits });
   open.push(victim, sockets, limits, { close: () => pipeline.close({ timeoutMs: 100 }) });
 });

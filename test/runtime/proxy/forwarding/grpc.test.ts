@@ -4,7 +4,7 @@ import { connect, constants, type ClientHttp2Session } from "node:http2";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 import { grpcStatusOf, isGrpcCall, parseGrpcTimeout } from "../../../../runtime/http/grpc.ts";
-import { createRateLimits, type RateLimits } from "../../../../runtime/limits/rate-limits.ts";
+import { RateLimits } from "../../../../runtime/limits/rate-limits.ts";
 import { RequestBody } from "../../../../runtime/proxy/forwarding/request-body.ts";
 import { systemClock } from "../../../../runtime/shared/clock.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
@@ -60,7 +60,7 @@ beforeAll(async () => {
     ...settings,
   }));
   const yaml = `runtime_flags: { mcp: true }\nroutes: ${JSON.stringify(routes)}`;
-  limits = createRateLimits({
+  limits = new RateLimits({
     store: createMemoryStore({ clock: systemClock }),
     snapshots: { current: () => snapshotFrom(yaml), subscribe: () => () => {} },
     countProcesses: async () => 1,
