@@ -15,7 +15,7 @@ import type { Authenticator, Revocations } from "../identity/interfaces.ts";
 import type { Principal } from "../identity/principal.ts";
 import { createMessageAddresses } from "../mcp/message-address.ts";
 import { createApprovalStates } from "../mcp/approval/request-state.ts";
-import { createMcpSessions } from "../mcp/mcp-sessions.ts";
+import { createMcpSessions, type McpSessions } from "../mcp/mcp-sessions.ts";
 import { createTaskIds } from "../mcp/tasks/task-ids.ts";
 import { createToolLocks } from "../mcp/tool-locks/tool-locks.ts";
 import type { Keys } from "../shared/keys.ts";
@@ -37,7 +37,8 @@ import type { ForwardDeps } from "./forwarding/forwarding.ts";
 import { createHopCounter } from "./forwarding/hop-count.ts";
 import { fetchProviderTokens } from "./forwarding/provider-tokens.ts";
 import type { RequestHeaderDeps } from "./forwarding/request-headers.ts";
-import { createStreams, type Streams } from "./forwarding/streams.ts";
+import { UnderWay } from "./forwarding/stream-admission.ts";
+import { Streams } from "./forwarding/streams.ts";
 import { upgrade } from "./forwarding/upgrade.ts";
 import { rewritePath } from "./forwarding/upstream-path.ts";
 import { cookieSealBeginnings } from "../identity/cookie.ts";
@@ -126,12 +127,11 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
   const { toolLocks = createToolLocks() } = given;
   const deps = { ...given, toolLocks };
   const transport = deps.transport ?? createTransport({ maxConnections: deps.maxUpstreamConnections });
-  const streams = createStreams(deps);
+  const streams = new Streams(deps);
   const endpoints = createEndpointFinder(deps);
   const mcpSessions = createMcpSessions(deps);
   const messageAddresses = createMessageAddresses(deps);
   const taskIds = createTaskIds(deps);
-  const bound = { ...deps, taskIds };
   const approvalStates = createApprovalStates(deps);
   const holds = createApprovalHolds();
   const states = createUpstreamStates();
@@ -145,7 +145,7 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
     toolLocks.follow(next.routes);
     given.listedTools?.follow(next.routes);
   };
-  let whenIdle: (() => void) | undefined;
+  const underWay = new UnderWay();
 
   const forwarding: ForwardDeps = {
     ...deps,
@@ -159,49 +159,10 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
     listChanges,
     sealSession: (context, upstreamSession) => sealSession(mcpSessions, context, upstreamSession),
     refusalOf: (context, status, headers) => refusalOf(deps, context, status, headers),
-    begun: () => (proxy.underWay += 1),
-    finished: () => {
-      proxy.underWay -= 1;
-      if (proxy.underWay === 0) whenIdle?.();
-    },
+    underWay,
   };
-  /** On ordinary routes and MCP client routes. */
-  const webSteps: readonly Step[] = [
-    ...firstChecks(deps),
-    authenticateProviderToken(deps),
-    authenticateCookie(deps),
-    authenticateOwnToken(deps),
-    renewDevices(deps),
-    requireSignIn(deps),
-    decideWeb(deps),
-    fetchProviderTokens(deps),
-    answerRoute(deps),
-    rewritePath(deps),
-    upgrade(forwarding),
-    forward(forwarding),
-  ];
-  /** On MCP server routes. */
-  const mcpSteps: readonly Step[] = [
-    ...firstChecks(deps),
-    checkOrigin(deps),
-    answerPreflight,
-    authenticateToken(deps),
-    findMcpPath(deps),
-    openMessageAddress({ ...deps, messageAddresses }),
-    readMessage(deps),
-    takeMessage(deps),
-    openSession({ ...deps, mcpSessions }),
-    holdForApproval({ ...deps, approvalStates, holds }),
-    openTasks(bound),
-    decideMcp({ ...deps, approvalStates, scopeChallenges: createScopeChallenges(deps) }),
-    narrowListen(deps),
-    judgeTasks(bound),
-    attachInternalToken(deps),
-    fetchProviderTokens(deps),
-    useApproval(deps),
-    forward(forwarding),
-  ];
-
+  const onWebRoutes = webSteps(deps, forwarding);
+  const onMcpRoutes = mcpSteps(deps, forwarding, { approvalStates, holds, mcpSessions });
   let snapshot: Snapshot = deps.snapshots.current();
   follow(snapshot);
   let table: RouteTable = buildRouteTable(snapshot);
@@ -218,10 +179,12 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
     setImmediate(task("the end of connections that no route asks for", () => spreadWork.add(endConnections(next))));
   });
 
-  const proxy: Proxy & { underWay: number } = {
+  return {
     streams,
     upstreams: () => [...states.all()].map((state) => statusOf(state, deps.clock.now())),
-    underWay: 0,
+    get underWay() {
+      return underWay.count;
+    },
 
     servesHost: (host) => table.findHost(host) !== undefined,
 
@@ -253,7 +216,7 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
       if (prepared.isMcpServer && endpoints.answerBelowRoute(exchange, snapshot)) return;
 
       const context = createRequestContext(exchange, snapshot, prepared, trace, found.otherPaths);
-      runSteps(prepared.isMcpServer ? mcpSteps : webSteps, context, deps.log);
+      runSteps(prepared.isMcpServer ? onMcpRoutes : onWebRoutes, context, deps.log);
     },
 
     drain() {
@@ -268,26 +231,60 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
       checks.close();
       listChanges.close();
       streams.endAll((stream) => stream.isEndless);
-      await idleWithin(timeoutMs);
+      await underWay.idleWithin(timeoutMs);
       streams.close();
       await transport.close();
     },
   };
-  return proxy;
 
   function* endConnections({ routes }: Snapshot): Generator<void> {
     yield* pools.follow(routes);
     transport.retain({ has: (key) => pools.has(key) || checks.usesPool(key) });
   }
+}
 
-  function idleWithin(timeoutMs: number): Promise<void> {
-    if (proxy.underWay === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, timeoutMs);
-      whenIdle = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
+/** On ordinary routes and MCP client routes. */
+function webSteps(deps: ProxyDeps, forwarding: ForwardDeps): readonly Step[] {
+  return [
+    ...firstChecks(deps),
+    authenticateProviderToken(deps),
+    authenticateCookie(deps),
+    authenticateOwnToken(deps),
+    renewDevices(deps),
+    requireSignIn(deps),
+    decideWeb(deps),
+    fetchProviderTokens(deps),
+    answerRoute(deps),
+    rewritePath(deps),
+    upgrade(forwarding),
+    forward(forwarding),
+  ];
+}
+
+type OwnMcpDeps = Pick<HoldDeps, "approvalStates" | "holds"> & { readonly mcpSessions: McpSessions };
+
+/** On MCP server routes. */
+function mcpSteps(deps: ProxyDeps, forwarding: ForwardDeps, own: OwnMcpDeps): readonly Step[] {
+  const { messageAddresses, taskIds } = forwarding;
+  const bound = { ...deps, ...own, messageAddresses, taskIds };
+  return [
+    ...firstChecks(deps),
+    checkOrigin(deps),
+    answerPreflight,
+    authenticateToken(deps),
+    findMcpPath(deps),
+    openMessageAddress(bound),
+    readMessage(deps),
+    takeMessage(deps),
+    openSession(bound),
+    holdForApproval(bound),
+    openTasks(bound),
+    decideMcp({ ...bound, scopeChallenges: createScopeChallenges(deps) }),
+    narrowListen(deps),
+    judgeTasks(bound),
+    attachInternalToken(deps),
+    fetchProviderTokens(deps),
+    useApproval(deps),
+    forward(forwarding),
+  ];
 }

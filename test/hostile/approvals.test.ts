@@ -5,7 +5,7 @@ import { createApprovals, MAX_GIVEN, MOST_WAITING } from "../../runtime/approval
 import type { ApprovalState, Approvals, AskedCall } from "../../runtime/approvals/interfaces.ts";
 import { showCall } from "../../runtime/approvals/show-call.ts";
 import type { Principal } from "../../runtime/identity/principal.ts";
-import { createStreams } from "../../runtime/proxy/forwarding/streams.ts";
+import { Streams } from "../../runtime/proxy/forwarding/streams.ts";
 import { createKeys } from "../../runtime/shared/keys.ts";
 import { silentLog } from "../../runtime/shared/log.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
@@ -169,7 +169,7 @@ routes: [{ name: a, from: "https://a.example", to: "http://127.0.0.1:1", mcp: { 
     const before = config(`{ ${writes} }`);
     const isEnded = (rule: string, approvers?: readonly (readonly string[])[]): boolean => {
       let isOver = false;
-      const streams = createStreams({ revocations, clock });
+      const streams = new Streams({ revocations, clock });
       const principal = person("alice");
       streams.add({
         routeKey: before.routes[0]?.key ?? "",

@@ -21,7 +21,7 @@ import { compareTools } from "../../runtime/mcp/tool-locks/tool-changes.ts";
 import { formatChanges } from "../../runtime/mcp/tool-locks/change-words.ts";
 import { checkTools, DigestMemory } from "../../runtime/mcp/tool-locks/check-tools.ts";
 import { compilePolicy } from "../../runtime/policy/evaluate.ts";
-import { createStreams } from "../../runtime/proxy/forwarding/streams.ts";
+import { Streams } from "../../runtime/proxy/forwarding/streams.ts";
 import { parseExactJson } from "../../runtime/shared/json/exact-json.ts";
 import { silentLog } from "../../runtime/shared/log.ts";
 import { createSpreadWork } from "../../runtime/shared/changes/spread-work.ts";
@@ -173,7 +173,7 @@ const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepar
       const [before, after] = [snapshotOf([]), snapshotOf(many(route, 20_000))];
       const clock = { now: () => 0 };
       return () => {
-        const streams = createStreams({ revocations: { subscribe: () => () => {} } as never, clock });
+        const streams = new Streams({ revocations: { subscribe: () => () => {} } as never, clock });
         const facts = anonymous();
         streams.reconsider(after);
         for (let index = 0; index < 5000; index += 1) {

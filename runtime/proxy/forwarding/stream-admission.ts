@@ -17,14 +17,35 @@ import type { ProxyMetrics } from "../metrics.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { OpenStream, Streams } from "./streams.ts";
 
+/** Counts answers of upstreams. */
+export class UnderWay {
+  count = 0;
+  #whenIdle: (() => void) | undefined;
+
+  finished(): void {
+    this.count -= 1;
+    if (this.count === 0) this.#whenIdle?.();
+  }
+
+  idleWithin(timeoutMs: number): Promise<void> {
+    if (this.count === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, timeoutMs);
+      this.#whenIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
 export interface AdmissionDeps {
   readonly streams: Streams;
   readonly log: Log;
   readonly clock: Clock;
   readonly metrics?: ProxyMetrics;
-  /** Called when a request begins its way upstream, and once when nothing more will come of it. */
-  begun(): void;
-  finished(): void;
+  /** Each request, from when it begins its way upstream until nothing more will come of it. */
+  readonly underWay: UnderWay;
 }
 
 type StreamOwner = Guarded & Pick<OpenStream, "isEndless" | "endsWithCredential" | "end">;
@@ -50,7 +71,7 @@ export class StreamAdmission implements OpenStream {
     this.#context = context;
     this.#owner = owner;
     this.#startedAtMs = deps.metrics === undefined ? 0 : deps.clock.now();
-    deps.begun();
+    deps.underWay.count += 1;
   }
 
   get routeKey(): string {
@@ -179,7 +200,7 @@ export class StreamAdmission implements OpenStream {
       metrics?.openStreams(streams.size);
     }
     metrics?.answered(this.#context.prepared.route, status, clock.now() - this.#startedAtMs, this.#timedFromMs(status));
-    this.#deps.finished();
+    this.#deps.underWay.finished();
     return true;
   }
 

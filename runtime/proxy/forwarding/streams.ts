@@ -37,27 +37,6 @@ export interface OpenStream extends Placed {
   end(why: StreamEnd): void;
 }
 
-export interface Streams {
-  /** Whether its user may hold one more endless stream (`max_streams_per_user`). Always, without a user. */
-  hasRoom(stream: Pick<OpenStream, "principal" | "snapshot" | "isEndless">): boolean;
-  /** Whether the right to it continues: to be asked before anything leaves for the upstream. */
-  isGood(stream: OpenStream): boolean;
-  /** Of a request whose answer has not begun: it is added if it takes longer than a second. Cheap, since each request does so. */
-  sent(stream: OpenStream): void;
-  /** @returns false when the right has ended already: the caller must not go on */
-  add(stream: OpenStream): boolean;
-  remove(stream: OpenStream): void;
-  readonly size: number;
-  /** Ends what is past its end by the clock, and adds requests that take long. Called by itself once a second; tests call it. */
-  endExpired(): void;
-  endAll(which: (stream: OpenStream) => boolean): void;
-  /** Decides again about all open answers. */
-  reconsider(next: Snapshot): void;
-  /** Asks who the principals of open answers are by now, and decides again about those who changed. Called by itself. */
-  recheck(): Promise<void>;
-  close(): void;
-}
-
 const TICK_MS = 1_000;
 const [RECHECK_MS, RECHECKS_AT_ONCE] = [15_000, 8];
 
@@ -70,160 +49,188 @@ export interface StreamDeps {
   readonly current?: ((principal: Principal) => Promise<Principal | undefined>) | undefined;
 }
 
-export function createStreams(deps: StreamDeps): Streams {
-  const { revocations, blocks, clock, current } = deps;
+export class Streams {
+  readonly #deps: StreamDeps;
   /** With the second in which each ends, its place in `wheel`; 0 without a principal. */
-  const all = new Map<OpenStream, number>();
+  readonly #all = new Map<OpenStream, number>();
   /** Requests sent since the last tick whose answers have not begun. */
-  const awaited = createPlacedList<OpenStream>();
-  const byKey = new Map<string, Set<OpenStream>>();
-  const wheel = new Map<number, Set<OpenStream>>();
+  readonly #awaited = createPlacedList<OpenStream>();
+  readonly #byKey = new Map<string, Set<OpenStream>>();
+  readonly #wheel = new Map<number, Set<OpenStream>>();
   /** As they were when they were added; `heldBy` counts those of each user. */
-  const endless = new Set<OpenStream>();
-  const heldBy = new Map<string, number>();
-  let wheelAt = epochSeconds(clock);
+  readonly #endless = new Set<OpenStream>();
+  readonly #heldBy = new Map<string, number>();
+  #wheelAt: number;
   /** What is known by now of streams whose user changed since they began. */
-  const renewed = new WeakMap<OpenStream, { readonly principal: Principal; readonly facts: Facts }>();
-  let rechecking: Promise<void> | undefined;
+  readonly #renewed = new WeakMap<OpenStream, { readonly principal: Principal; readonly facts: Facts }>();
+  #rechecking: Promise<void> | undefined;
   /** The configuration in force since the first reload. */
-  let latest: Snapshot | undefined;
+  #latest: Snapshot | undefined;
+  readonly #unsubscribe: () => void;
+  readonly #stopBlocks: (() => void) | undefined;
+  readonly #timer: NodeJS.Timeout;
+  readonly #recheckTimer: NodeJS.Timeout | undefined;
 
-  const unsubscribe = revocations.subscribe((key) => {
-    const isChange = key.startsWith(CHANGED);
-    const meant = byKey.get(isChange ? key.slice(CHANGED.length) : key);
-    if (isChange) recheckChanged(meant ?? []);
-    // What is known of a device ends where it was asked for, and the session with its other streams goes on.
-    else if (meant && key.startsWith("device:")) endEach([...meant].filter(asksForDevice), "access");
-    else endEach(meant, "access");
-  });
-  const stopBlocks = blocks?.subscribe(() => endEach([...all.keys()].filter(isStopped), "access"));
-  const recheckChanged = task("the look at users who changed", (meant: Iterable<OpenStream>) => recheckEach(meant));
-  const timer = setInterval(
-    task("the end of expired streams", () => streams.endExpired()),
-    TICK_MS,
-  );
-  timer.unref();
-  const recheckTimer =
-    current &&
-    setInterval(
-      task("the second look at users of open streams", () => streams.recheck()),
-      RECHECK_MS,
+  constructor(deps: StreamDeps) {
+    const { revocations, blocks, clock } = deps;
+    this.#deps = deps;
+    this.#wheelAt = epochSeconds(clock);
+    const recheckChanged = task("the look at users who changed", (meant: Iterable<OpenStream>) =>
+      this.#recheckEach(meant),
     );
-  recheckTimer?.unref();
+    this.#unsubscribe = revocations.subscribe((key) => {
+      const isChange = key.startsWith(CHANGED);
+      const meant = this.#byKey.get(isChange ? key.slice(CHANGED.length) : key);
+      if (isChange) recheckChanged(meant ?? []);
+      // What is known of a device ends where it was asked for, and the session with its other streams goes on.
+      else if (meant && key.startsWith("device:"))
+        this.#endEach(
+          [...meant].filter((stream) => this.#asksForDevice(stream)),
+          "access",
+        );
+      else this.#endEach(meant, "access");
+    });
+    this.#stopBlocks = blocks?.subscribe(() =>
+      this.#endEach(
+        [...this.#all.keys()].filter((stream) => this.#isStopped(stream)),
+        "access",
+      ),
+    );
+    this.#timer = every(TICK_MS, "the end of expired streams", () => this.endExpired());
+    if (deps.current)
+      this.#recheckTimer = every(RECHECK_MS, "the second look at users of open streams", () => this.recheck());
+  }
 
-  const streams: Streams & { size: number } = {
-    size: 0,
-    hasRoom({ principal, snapshot, isEndless }) {
-      if (!principal || !isEndless) return true;
-      return (heldBy.get(principal.user.id) ?? 0) < snapshot.settings.maxStreamsPerUser;
-    },
-    isGood(stream) {
-      const { principal } = stream;
-      // Decided before a block or a reload, and the upstream only answers now.
-      if (isStopped(stream)) return false;
-      if (latest && stream.snapshot !== latest && !isStillAllowed(stream, latest)) return false;
-      if (!principal) return true;
-      if (graceEnd(stream, principal) <= epochSeconds(clock) || revocations.isRevoked(principal.revocationKeys))
-        return false;
-      return !isOutdated(principal.devices, revocations) || !asksForDevice(stream);
-    },
-    sent(stream) {
-      awaited.add(stream);
-    },
-    add(stream) {
-      if (!streams.isGood(stream)) return false;
-      const { principal } = stream;
-      let due = 0;
-      if (principal) {
-        // It was set back: nothing is filed under a second that is hours away.
-        wheelAt = Math.min(wheelAt, epochSeconds(clock));
-        // One that expired while the upstream was thinking ends at the next tick.
-        due = Math.max(stream.endsWithCredential ? principal.expiresAt : graceEnd(stream, principal), wheelAt);
-        addTo(wheel, due, stream);
-        for (const key of principal.revocationKeys) addTo(byKey, key, stream);
-        for (const { revocationKey } of principal.devices ?? []) addTo(byKey, revocationKey, stream);
-        if (stream.isEndless) {
-          endless.add(stream);
-          heldBy.set(principal.user.id, (heldBy.get(principal.user.id) ?? 0) + 1);
-        }
-      }
-      all.set(stream, due);
-      streams.size = all.size;
-      return true;
-    },
-    remove(stream) {
-      if (awaited.take(stream)) return;
-      const due = all.get(stream);
-      if (!all.delete(stream)) return;
-      streams.size = all.size;
-      if (due === undefined || !stream.principal) return;
-      removeFrom(wheel, due, stream);
-      if (endless.delete(stream)) release(stream.principal.user.id);
-      for (const key of stream.principal.revocationKeys) removeFrom(byKey, key, stream);
-      for (const { revocationKey } of stream.principal.devices ?? []) removeFrom(byKey, revocationKey, stream);
-    },
-    endExpired() {
-      const now = epochSeconds(clock);
-      // After a pause longer than the wheel is full, looking at each second would take longer than at each entry.
-      if (now - wheelAt > wheel.size) {
-        for (const [second, due] of wheel) if (second <= now) endEach(due, "expired");
-      } else {
-        for (let second = wheelAt; second <= now; second += 1) endEach(wheel.get(second), "expired");
-      }
-      wheelAt = now;
-      for (const stream of awaited.all()) {
-        if (awaited.take(stream) && !streams.add(stream)) stream.end("access");
-      }
-    },
-    endAll(which) {
-      endEach([...all.keys()].filter(which), "stopping");
-    },
-    reconsider(next) {
-      latest = next;
-      if (all.size === 0) return;
-      for (const stream of Array.from(all.keys())) {
-        const { facts } = renewed.get(stream) ?? stream;
-        const { routeKey, principal, approvers } = stream;
-        if (!maySay(() => isStillAllowed({ routeKey, facts, principal, approvers }, next))) stream.end("access");
-      }
-    },
-    recheck() {
-      rechecking ??= recheckEach(all.keys()).finally(() => (rechecking = undefined));
-      return rechecking;
-    },
-    close() {
-      clearInterval(timer);
-      clearInterval(recheckTimer);
-      unsubscribe();
-      stopBlocks?.();
-      endEach(all.keys(), "stopping");
-    },
-  };
-  return streams;
+  get size(): number {
+    return this.#all.size;
+  }
 
-  function isStopped(stream: OpenStream): boolean {
+  /** Whether its user may hold one more endless stream (`max_streams_per_user`). Always, without a user. */
+  hasRoom({ principal, snapshot, isEndless }: Pick<OpenStream, "principal" | "snapshot" | "isEndless">): boolean {
+    if (!principal || !isEndless) return true;
+    return (this.#heldBy.get(principal.user.id) ?? 0) < snapshot.settings.maxStreamsPerUser;
+  }
+
+  /** Whether the right to it continues: to be asked before anything leaves for the upstream. */
+  isGood(stream: OpenStream): boolean {
+    const { clock, revocations } = this.#deps;
+    const { principal } = stream;
+    // Decided before a block or a reload, and the upstream only answers now.
+    if (this.#isStopped(stream)) return false;
+    if (this.#latest && stream.snapshot !== this.#latest && !isStillAllowed(stream, this.#latest)) return false;
+    if (!principal) return true;
+    if (graceEnd(stream, principal) <= epochSeconds(clock) || revocations.isRevoked(principal.revocationKeys))
+      return false;
+    return !isOutdated(principal.devices, revocations) || !this.#asksForDevice(stream);
+  }
+
+  /** Of a request whose answer has not begun: it is added if it takes longer than a second. Cheap, since each request does so. */
+  sent(stream: OpenStream): void {
+    this.#awaited.add(stream);
+  }
+
+  /** @returns false when the right has ended already: the caller must not go on */
+  add(stream: OpenStream): boolean {
+    if (!this.isGood(stream)) return false;
+    const { principal } = stream;
+    let due = 0;
+    if (principal) {
+      // It was set back: nothing is filed under a second that is hours away.
+      this.#wheelAt = Math.min(this.#wheelAt, epochSeconds(this.#deps.clock));
+      // One that expired while the upstream was thinking ends at the next tick.
+      due = Math.max(stream.endsWithCredential ? principal.expiresAt : graceEnd(stream, principal), this.#wheelAt);
+      addTo(this.#wheel, due, stream);
+      for (const key of principal.revocationKeys) addTo(this.#byKey, key, stream);
+      for (const { revocationKey } of principal.devices ?? []) addTo(this.#byKey, revocationKey, stream);
+      if (stream.isEndless) {
+        this.#endless.add(stream);
+        this.#heldBy.set(principal.user.id, (this.#heldBy.get(principal.user.id) ?? 0) + 1);
+      }
+    }
+    this.#all.set(stream, due);
+    return true;
+  }
+
+  remove(stream: OpenStream): void {
+    if (this.#awaited.take(stream)) return;
+    const due = this.#all.get(stream);
+    if (!this.#all.delete(stream)) return;
+    if (due === undefined || !stream.principal) return;
+    removeFrom(this.#wheel, due, stream);
+    if (this.#endless.delete(stream)) this.#release(stream.principal.user.id);
+    for (const key of stream.principal.revocationKeys) removeFrom(this.#byKey, key, stream);
+    for (const { revocationKey } of stream.principal.devices ?? []) removeFrom(this.#byKey, revocationKey, stream);
+  }
+
+  /** Ends what is past its end by the clock, and adds requests that take long. Called by itself once a second; tests call it. */
+  endExpired(): void {
+    const now = epochSeconds(this.#deps.clock);
+    // After a pause longer than the wheel is full, looking at each second would take longer than at each entry.
+    if (now - this.#wheelAt > this.#wheel.size) {
+      for (const [second, due] of this.#wheel) if (second <= now) this.#endEach(due, "expired");
+    } else {
+      for (let second = this.#wheelAt; second <= now; second += 1) this.#endEach(this.#wheel.get(second), "expired");
+    }
+    this.#wheelAt = now;
+    for (const stream of this.#awaited.all()) {
+      if (this.#awaited.take(stream) && !this.add(stream)) stream.end("access");
+    }
+  }
+
+  endAll(which: (stream: OpenStream) => boolean): void {
+    this.#endEach([...this.#all.keys()].filter(which), "stopping");
+  }
+
+  /** Decides again about all open answers. */
+  reconsider(next: Snapshot): void {
+    this.#latest = next;
+    if (this.#all.size === 0) return;
+    for (const stream of Array.from(this.#all.keys())) {
+      const { facts } = this.#renewed.get(stream) ?? stream;
+      const { routeKey, principal, approvers } = stream;
+      if (!maySay(() => isStillAllowed({ routeKey, facts, principal, approvers }, next))) stream.end("access");
+    }
+  }
+
+  /** Asks who the principals of open answers are by now, and decides again about those who changed. Called by itself. */
+  recheck(): Promise<void> {
+    this.#rechecking ??= this.#recheckEach(this.#all.keys()).finally(() => (this.#rechecking = undefined));
+    return this.#rechecking;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    clearInterval(this.#recheckTimer);
+    this.#unsubscribe();
+    this.#stopBlocks?.();
+    this.#endEach(this.#all.keys(), "stopping");
+  }
+
+  #isStopped(stream: OpenStream): boolean {
+    const { blocks } = this.#deps;
     if (blocks === undefined || blocks.size === 0) return false;
     const { routeKey, facts } = stream;
-    const { user, clientId, grantId } = renewed.get(stream)?.principal ?? stream.principal ?? {};
+    const { user, clientId, grantId } = this.#renewed.get(stream)?.principal ?? stream.principal ?? {};
     return blocks.find({ user, clientId, grantId, routeKey, tool: facts?.mcp?.tool }) !== undefined;
   }
 
   /** By its policy when it began, or by the active one. */
-  function asksForDevice({ routeKey, snapshot }: OpenStream): boolean {
-    return [snapshot, latest ?? snapshot].some((each) => findRoute(each, routeKey)?.policy.needsDevice);
+  #asksForDevice({ routeKey, snapshot }: OpenStream): boolean {
+    return [snapshot, this.#latest ?? snapshot].some((each) => findRoute(each, routeKey)?.policy.needsDevice);
   }
 
-  function release(userId: string): void {
-    const held = (heldBy.get(userId) ?? 0) - 1;
-    if (held > 0) heldBy.set(userId, held);
-    else heldBy.delete(userId);
+  #release(userId: string): void {
+    const held = (this.#heldBy.get(userId) ?? 0) - 1;
+    if (held > 0) this.#heldBy.set(userId, held);
+    else this.#heldBy.delete(userId);
   }
 
-  async function recheckEach(meant: Iterable<OpenStream>): Promise<void> {
+  async #recheckEach(meant: Iterable<OpenStream>): Promise<void> {
+    const { current } = this.#deps;
     if (!current) return;
     const byPrincipal = new Map<Principal, OpenStream[]>();
     for (const stream of meant) {
-      const principal = renewed.get(stream)?.principal ?? stream.principal;
+      const principal = this.#renewed.get(stream)?.principal ?? stream.principal;
       if (!principal) continue;
       const others = byPrincipal.get(principal);
       if (others) others.push(stream);
@@ -235,37 +242,41 @@ export function createStreams(deps: StreamDeps): Streams {
         const [principal, itsStreams] = next;
         // Nobody can tell now: the bounds of the credential itself still hold.
         const found = await current(principal).catch(() => principal);
-        if (found !== principal) renew(itsStreams, found);
+        if (found !== principal) this.#renew(itsStreams, found);
       }
     };
     await Promise.all(Array.from({ length: RECHECKS_AT_ONCE }, work));
   }
 
   /** Their user has other claims now, or is gone. */
-  function renew(itsStreams: readonly OpenStream[], principal: Principal | undefined): void {
+  #renew(itsStreams: readonly OpenStream[], principal: Principal | undefined): void {
     for (const stream of itsStreams) {
-      if (!all.has(stream)) continue;
+      if (!this.#all.has(stream)) continue;
       const { routeKey, approvers } = stream;
-      const snapshot = latest ?? stream.snapshot;
+      const snapshot = this.#latest ?? stream.snapshot;
       const facts = stream.facts && principal && factsAbout(principal, stream.facts);
-      const isGood = principal !== undefined && graceEnd(stream, principal) > epochSeconds(clock);
+      const isGood = principal !== undefined && graceEnd(stream, principal) > epochSeconds(this.#deps.clock);
       if (!isGood || !facts || !isStillAllowed({ routeKey, facts, principal, approvers }, snapshot))
         stream.end("access");
       else {
-        renewed.set(stream, { principal, facts });
+        this.#renewed.set(stream, { principal, facts });
         // A block may name the address that they have now.
-        if (isStopped(stream)) stream.end("access");
+        if (this.#isStopped(stream)) stream.end("access");
       }
     }
   }
 
-  function endEach(streamsToEnd: Iterable<OpenStream> | undefined, why: StreamEnd): void {
+  #endEach(streamsToEnd: Iterable<OpenStream> | undefined, why: StreamEnd): void {
     if (!streamsToEnd) return;
     for (const stream of Array.from(streamsToEnd)) {
-      streams.remove(stream);
+      this.remove(stream);
       stream.end(why);
     }
   }
+}
+
+function every(ms: number, what: string, work: () => void | Promise<void>): NodeJS.Timeout {
+  return setInterval(task(what, work), ms).unref();
 }
 
 /** Epoch second in which the right of an accepted request to its answer ends at the latest. */

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 
 import type { Principal } from "../../../../runtime/identity/principal.ts";
 import type { StreamEnd } from "../../../../runtime/proxy/answers/answer-ended.ts";
-import { createStreams, type OpenStream, type Streams } from "../../../../runtime/proxy/forwarding/streams.ts";
+import { type OpenStream, Streams } from "../../../../runtime/proxy/forwarding/streams.ts";
 import { createTestClock, type TestClock } from "../../../support/clock.ts";
 import { snapshotFrom } from "../../../support/config.ts";
 import { createTestRevocations, testPrincipal, type TestRevocations } from "../../../support/pipeline.ts";
@@ -25,7 +25,7 @@ let reasons: StreamEnd[];
 beforeEach(() => {
   clock = createTestClock();
   revocations = createTestRevocations();
-  streams = createStreams({ revocations, clock });
+  streams = new Streams({ revocations, clock });
   ended = [];
   reasons = [];
   return () => streams.close();
@@ -50,7 +50,7 @@ function stream(name: string, seconds: number, overrides: Partial<OpenStream> = 
   return self;
 }
 
-describe("createStreams()", () => {
+describe("Streams", () => {
   test("ends a stream in the second its credential ends, not before", () => {
     expect(streams.add(stream("alice", 10))).toBe(true);
     expect(streams.add(stream("bob", 12))).toBe(true);
@@ -227,7 +227,7 @@ describe("recheck()", () => {
     Promise.resolve({ ...principal, user: { ...principal.user, email: `x@${domain}`, version: 2 } });
   const withCurrent = (current: (principal: Principal) => Promise<Principal | undefined>): Streams => {
     streams.close();
-    streams = createStreams({ revocations, clock, current });
+    streams = new Streams({ revocations, clock, current });
     return streams;
   };
 
