@@ -23,7 +23,7 @@ import { createPublishCounter } from "./admin-listener/bundle-series.ts";
 import type { Awaited } from "./bundle/liveness.ts";
 import { startPresence } from "./bundle/presence.ts";
 import { startSecretUse } from "./bundle/secret-use.ts";
-import { createPublisher } from "./bundle/publisher.ts";
+import { Publisher } from "./bundle/publisher.ts";
 import { certificateSeries, createCertificateEnds, type ShownLeaves } from "./health/certificate-ends.ts";
 import type { CertificateReport } from "./health/process-report.ts";
 import { startTellingEnding } from "./alerts/tell-ending.ts";
@@ -220,7 +220,7 @@ async function openAdmin(
   const publishes = createPublishCounter();
   metrics.register(publishes.series);
   const onAwaited = (result: Awaited): void => publishes.add({ result });
-  const publisher = createPublisher({ store, validate: bundle.validate, clock, record: recordPublished, onAwaited });
+  const publisher = new Publisher({ store, validate: bundle.validate, clock, record: recordPublished, onAwaited });
   const endpoints = [
     sliceEndpoint(publisher, bundle),
     publishTokenEndpoint(mintedTokens, log, recordAction),

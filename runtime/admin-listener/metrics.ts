@@ -70,21 +70,40 @@ interface Durations {
   sumMs: number;
 }
 
+interface Counted {
+  readonly routes: Map<string, RouteCounts>;
+  readonly durations: Map<(typeof KINDS)[number], Durations>;
+  readonly allowReasons: Map<string, number>;
+  readonly denyReasons: Map<string, number>;
+  readonly refusals: Map<string, number>;
+  requests: number;
+  allowed: number;
+  denied: number;
+  openStreams: number;
+}
+
 const KINDS = ["web", "mcp-server", "mcp-client"] as const;
 
 export function createMetrics(): Metrics {
-  const routes = new Map<string, RouteCounts>();
-  const durations = new Map<(typeof KINDS)[number], Durations>(
-    KINDS.map((kind) => [kind, { counts: Array.from({ length: BUCKETS_MS.length + 1 }, () => 0), sumMs: 0 }]),
-  );
-  const allowReasons = new Map<string, number>();
-  const denyReasons = new Map<string, number>();
+  const counted: Counted = {
+    routes: new Map(),
+    durations: new Map(
+      KINDS.map((kind) => [kind, { counts: Array.from({ length: BUCKETS_MS.length + 1 }, () => 0), sumMs: 0 }]),
+    ),
+    allowReasons: new Map(),
+    denyReasons: new Map(),
+    refusals: new Map(),
+    requests: 0,
+    allowed: 0,
+    denied: 0,
+    openStreams: 0,
+  };
+  const { routes, durations, allowReasons, denyReasons, refusals } = counted;
   // Not by name: a position in one route's policy says nothing of another route's.
   const shadows = createCounter<"candidate" | "outcome" | "flip">({
     name: "gateway_shadow_decisions_total",
     help: "What candidates in shadow would have decided, by kind of candidate, outcome, and what enforcing it would change.",
   });
-  const refusals = new Map<string, number>();
   const unanswered = createCounter<"by">({
     name: "gateway_requests_unanswered_total",
     help: "Requests whose connection closed before anything of an answer was sent, by who closed it: client, gateway.",
@@ -103,17 +122,14 @@ export function createMetrics(): Metrics {
     help: "Questions to token endpoints for fresh tokens, by whose (identity: the identity provider's, upstream: Internal Tokens) and result (unconfirmed: a user's access ended after `unconfirmed_user_limit`; outage: refusals of many users that ended no access).",
   });
   const operations = createMcpOperations();
-  let requests = 0;
-  let allowed = 0;
-  let denied = 0;
-  let openStreams = 0;
 
   const registry = createSeriesRegistry();
-  for (const series of ownSeries()) registry.register(series);
+  const labelled = [unanswered, signOuts, groupsOmitted, refreshes, operations].map(({ series }) => series);
+  for (const series of ownSeries(counted, shadows.series, labelled)) registry.register(series);
 
   return {
     answered(route, status, durationMs) {
-      requests++;
+      counted.requests++;
       bump(countsOf(route).requests, status >= 100 && status < 600 ? (status / 100) | 0 : 0);
       const kind = route.mcp === undefined ? "web" : route.mcp.kind === "server" ? "mcp-server" : "mcp-client";
       const timed = durations.get(kind);
@@ -124,13 +140,13 @@ export function createMetrics(): Metrics {
       timed.sumMs += durationMs;
     },
     upstreamFailed: (route, failure) => increment(countsOf(route).failures, failure),
-    openStreams: (count) => void (openStreams = count),
+    openStreams: (count) => void (counted.openStreams = count),
     decided(decision) {
       if (decision.allowed) {
-        allowed++;
+        counted.allowed++;
         for (const reason of decision.allowWhyTrue) increment(allowReasons, reason);
       } else {
-        denied++;
+        counted.denied++;
         const reasons = decision.denied ? decision.denyWhyTrue : decision.allowWhyFalse;
         for (const reason of reasons) increment(denyReasons, reason);
       }
@@ -154,7 +170,10 @@ export function createMetrics(): Metrics {
       for (const key of routes.keys()) if (!keys.has(key)) routes.delete(key);
       operations.keepRoutes(keys);
     },
-    totals: () => ({ requests, allowed, denied, refused: sum(refusals.values()), openStreams }),
+    totals() {
+      const { requests, allowed, denied, openStreams } = counted;
+      return { requests, allowed, denied, refused: sum(refusals.values()), openStreams };
+    },
     contentType: registry.contentType,
     text: () => registry.text(),
     values: () => registry.values(),
@@ -165,87 +184,84 @@ export function createMetrics(): Metrics {
     if (!counts) routes.set(key, (counts = { requests: CLASSES.map(() => 0), failures: new Map(), drifts: new Map() }));
     return counts;
   }
+}
 
-  function* ownSeries(): Iterable<Series> {
-    yield {
-      name: "gateway_requests_total",
-      help: "Requests answered by an upstream, by route and class of status; cut: the answer was not completed.",
-      type: "counter",
-      *read() {
-        for (const [route, counts] of routes) {
-          for (const [index, value] of counts.requests.entries()) {
-            if (value > 0) yield { value, labels: { route, status: CLASSES[index] ?? "cut" } };
-          }
+function* ownSeries(counted: Counted, shadows: Series, others: readonly Series[]): Iterable<Series> {
+  const { routes, durations, allowReasons, denyReasons, refusals } = counted;
+  yield {
+    name: "gateway_requests_total",
+    help: "Requests answered by an upstream, by route and class of status; cut: the answer was not completed.",
+    type: "counter",
+    *read() {
+      for (const [route, counts] of routes) {
+        for (const [index, value] of counts.requests.entries()) {
+          if (value > 0) yield { value, labels: { route, status: CLASSES[index] ?? "cut" } };
         }
-      },
-    };
-    yield {
-      name: "gateway_upstream_duration_seconds",
-      help: "From sending a request to an upstream until its answer was complete, by kind of route.",
-      type: "histogram",
-      *read() {
-        for (const [kind, timed] of durations) yield* histogram(kind, timed, BUCKETS_MS);
-      },
-    };
-    yield {
-      name: "gateway_upstream_failures_total",
-      help: "Requests sent to an upstream that gave no whole answer, by route and reason; those sent again count each time.",
-      type: "counter",
-      *read() {
-        for (const [route, { failures }] of routes) {
-          for (const [reason, value] of failures) yield { value, labels: { route, reason } };
-        }
-      },
-    };
-    yield {
-      name: "gateway_decisions_total",
-      help: "Policy decisions.",
-      type: "counter",
-      read: () => [
-        { value: allowed, labels: { allow: "true" } },
-        { value: denied, labels: { allow: "false" } },
-      ],
-    };
-    yield {
-      name: "gateway_decision_reasons_total",
-      help: "Reasons of policy decisions: why allowed, or why not. A decision may have several.",
-      type: "counter",
-      *read() {
-        for (const [reason, value] of allowReasons) yield { value, labels: { allow: "true", reason } };
-        for (const [reason, value] of denyReasons) yield { value, labels: { allow: "false", reason } };
-      },
-    };
-    yield shadows.series;
-    yield {
-      name: "gateway_tool_drifts_total",
-      help: "Tools and other locked items in responses that differ from the lock of their route, by route and drift (changed, unlocked); counted in every response that shows them.",
-      type: "counter",
-      *read() {
-        for (const [route, { drifts }] of routes) {
-          for (const [drift, value] of drifts) yield { value, labels: { route, drift } };
-        }
-      },
-    };
-    yield {
-      name: "gateway_requests_refused_total",
-      help: "Requests refused before a route was looked for, by reason.",
-      type: "counter",
-      *read() {
-        for (const [reason, value] of refusals) yield { value, labels: { reason } };
-      },
-    };
-    yield unanswered.series;
-    yield signOuts.series;
-    yield groupsOmitted.series;
-    yield refreshes.series;
-    yield operations.series;
-    yield {
-      name: "gateway_open_streams",
-      help: "Answers held open: event streams and bodies of unknown end.",
-      type: "gauge",
-      read: () => [{ value: openStreams }],
-    };
-  }
+      }
+    },
+  };
+  yield {
+    name: "gateway_upstream_duration_seconds",
+    help: "From sending a request to an upstream until its answer was complete, by kind of route.",
+    type: "histogram",
+    *read() {
+      for (const [kind, timed] of durations) yield* histogram(kind, timed, BUCKETS_MS);
+    },
+  };
+  yield {
+    name: "gateway_upstream_failures_total",
+    help: "Requests sent to an upstream that gave no whole answer, by route and reason; those sent again count each time.",
+    type: "counter",
+    *read() {
+      for (const [route, { failures }] of routes) {
+        for (const [reason, value] of failures) yield { value, labels: { route, reason } };
+      }
+    },
+  };
+  yield {
+    name: "gateway_decisions_total",
+    help: "Policy decisions.",
+    type: "counter",
+    read: () => [
+      { value: counted.allowed, labels: { allow: "true" } },
+      { value: counted.denied, labels: { allow: "false" } },
+    ],
+  };
+  yield {
+    name: "gateway_decision_reasons_total",
+    help: "Reasons of policy decisions: why allowed, or why not. A decision may have several.",
+    type: "counter",
+    *read() {
+      for (const [reason, value] of allowReasons) yield { value, labels: { allow: "true", reason } };
+      for (const [reason, value] of denyReasons) yield { value, labels: { allow: "false", reason } };
+    },
+  };
+  yield shadows;
+  yield {
+    name: "gateway_tool_drifts_total",
+    help: "Tools and other locked items in responses that differ from the lock of their route, by route and drift (changed, unlocked); counted in every response that shows them.",
+    type: "counter",
+    *read() {
+      for (const [route, { drifts }] of routes) {
+        for (const [drift, value] of drifts) yield { value, labels: { route, drift } };
+      }
+    },
+  };
+  yield {
+    name: "gateway_requests_refused_total",
+    help: "Requests refused before a route was looked for, by reason.",
+    type: "counter",
+    *read() {
+      for (const [reason, value] of refusals) yield { value, labels: { reason } };
+    },
+  };
+  yield* others;
+  yield {
+    name: "gateway_open_streams",
+    help: "Answers held open: event streams and bodies of unknown end.",
+    type: "gauge",
+    read: () => [{ value: counted.openStreams }],
+  };
 }
 
 function bump(counts: number[], index: number): void {

@@ -18,7 +18,7 @@ import { ignore } from "../shared/ignore.ts";
 import type { Log } from "../shared/log.ts";
 import type { Clock } from "../shared/clock.ts";
 import { compileVault } from "../features/process/vault.ts";
-import { type OnWait, openVault, type Vault, type VaultDeps } from "../vault/vault.ts";
+import { type OnWait, Vault, type VaultDeps } from "../vault/vault.ts";
 import { type SecretNeeds, secretNeeds } from "./build/secret-needs.ts";
 import { createSealing, readSecrets, type SecretDeps, type Sealing } from "./secrets.ts";
 import { readTogether } from "./sources.ts";
@@ -100,7 +100,7 @@ export function vaultOf({ vault, ...doc }: BootDoc, options: BootOptions): Vault
     const sealing = needs.sealed.length > 0 ? await sealingOf(doc, bootNeeds(doc), { env }) : undefined;
     return secretValues(approle, "secret_id", await readSecrets(needs, { env, sealing }))[0];
   };
-  return openVault(compileVault(vault), { clock: STEADY, secretId, ...options.vault });
+  return new Vault(compileVault(vault), { clock: STEADY, secretId, ...options.vault });
 }
 
 /**

@@ -23,14 +23,15 @@ import {
   publishedSources,
   type ValidateCandidates,
 } from "./validation/validate-candidates.ts";
+import { BundleListeners } from "./bundle-listeners.ts";
 import type { KeptStore } from "./kept-store.ts";
 import type { PublishedSlices, PublishedState } from "./published.ts";
 import { createRefused } from "./refused.ts";
-import type { KeptChanges } from "./validation/protocol.ts";
-import { createReport, type BundleStatus } from "./report.ts";
+import type { KeptChanges, SealedSlice } from "./validation/protocol.ts";
+import { createReport, type BundleStatus, type Report } from "./report.ts";
 import { readSecrets, type SecretDeps, secretDirectories } from "./secrets.ts";
-import { createValidator, type Validation, type Validator } from "./validation/validator.ts";
-import { createWatch } from "./watch.ts";
+import { type Validation, Validator } from "./validation/validator.ts";
+import { createWatch, type Watch } from "./watch.ts";
 import type { Build } from "./build/build-types.ts";
 
 export interface BundleDeps {
@@ -55,245 +56,241 @@ export interface BundleDeps {
   readonly onReload?: ((reload: { readonly ok: boolean; readonly tookMs: number }) => void) | undefined;
 }
 
-export interface Bundle extends Snapshots, Closable, Pick<Validator, "parse" | "parseChanges"> {
-  /** As they were at start; changes need a restart. */
-  readonly boot: BootSettings;
-  /** Public key to which secrets are sealed for this gateway; absent without `shared_secret`. */
-  readonly sealKey: JWK | undefined;
-  status(): BundleStatus;
-  /** Looks at files and slices now. Resolves when what is there has been put in force or refused; never rejects. */
-  reload(): Promise<void>;
-  /** What would be wrong if these slices were published. */
-  readonly validate: ValidateCandidates;
-  /** Calls back after each look at files and slices, whatever came of it. @returns unsubscribe */
-  onReport(listener: () => void): () => void;
-}
-
 /** @throws GatewayError `config.invalid` with every problem, one a line */
 export async function openBundle(deps: BundleDeps): Promise<Bundle> {
-  const { path, log, clock, env = process.env, published, kept, keptKeys, boot: givenBoot, ...times } = deps;
-  const validator = createValidator(path, { keptKeys, kept: (await kept?.read()) ?? [] });
-  const refused = createRefused();
-  const report = createReport({ log, clock });
-  const listeners = new Set<(next: Snapshot, previous: Snapshot) => void>();
-  const reportListeners = new Set<() => void>();
-  const preparations = new Set<(next: Snapshot) => Promise<void>>();
-  let boot = givenBoot;
-  let unfollowVault: (() => void) | undefined;
-  let slices: PublishedState = { generation: 0, slices: [] };
+  const bundle = new Bundle(deps, (await deps.kept?.read()) ?? []);
+  await bundle.open();
+  return bundle;
+}
+
+export class Bundle extends BundleListeners implements Snapshots, Closable {
+  readonly #deps: BundleDeps;
+  readonly #env: Readonly<Record<string, string | undefined>>;
+  readonly #validator: Validator;
+  readonly #refused = createRefused();
+  readonly #report: Report;
+  #boot: Boot | undefined;
+  #unfollowVault: (() => void) | undefined;
+  #slices: PublishedState = { generation: 0, slices: [] };
   /** Generation of the slices that are in the current snapshot. */
-  let inForce = 0;
-  let isStoreAway = false;
-  let isKeptAway = false;
+  #inForce = 0;
+  #isStoreAway = false;
+  #isKeptAway = false;
   /** What was found last is not in force, for whatever the boot file has. */
-  let isRefused = false;
-  let checked: Extract<Validation, { readonly kind: "good" }> | undefined;
-  let directories: readonly string[] = [];
-  let fingerprint: string | undefined;
-  let build: Build | undefined;
-  let current: Snapshot | undefined;
-  let running = Promise.resolve();
-  let queued: Promise<void> | undefined;
-  let closed = false;
-  const isOwnOutput = (file: string): boolean => boot !== undefined && isWrittenBy(boot.settings, file);
-  const watch = createWatch({ ...times, log, isOwnOutput, onHint: () => void reload() });
-  const unfollow = published?.onChange(() => void reload());
-  // Through the queue, like every later look: the poll may already ask for the next one.
-  await reload();
-  if (!current || !boot) {
+  #isRefused = false;
+  #checked: Extract<Validation, { readonly kind: "good" }> | undefined;
+  #directories: readonly string[] = [];
+  #fingerprint: string | undefined;
+  #build: Build | undefined;
+  #current: Snapshot | undefined;
+  #running = Promise.resolve();
+  #queued: Promise<void> | undefined;
+  #closed = false;
+  readonly #watch: Watch;
+  readonly #unfollow: (() => void) | undefined;
+  /** What would be wrong if these slices were published. */
+  readonly validate: ValidateCandidates;
+
+  constructor(deps: BundleDeps, kept: readonly SealedSlice[]) {
+    const { path, log, clock, keptKeys, ...times } = deps;
+    super(log);
+    this.#deps = deps;
+    this.#env = deps.env ?? process.env;
+    this.#validator = new Validator(path, { keptKeys, kept });
+    this.#report = createReport({ log, clock });
+    this.#boot = deps.boot;
+    this.validate = createCandidateValidation(this.#validator, () => this.#secretDeps());
+    const isOwnOutput = (file: string): boolean => this.#boot !== undefined && isWrittenBy(this.#boot.settings, file);
+    this.#watch = createWatch({ ...times, log, isOwnOutput, onHint: () => void this.reload() });
+    this.#unfollow = deps.published?.onChange(() => void this.reload());
+  }
+
+  async open(): Promise<void> {
+    // Through the queue, like every later look: the poll may already ask for the next one.
+    await this.reload();
+    if (this.#current && this.#boot) return;
     // Before the end, which a look that is under way reports, too.
-    const problems = report.status(undefined).lastError?.problems ?? [];
-    await close();
+    const problems = this.#report.status(undefined).lastError?.problems ?? [];
+    await this.close();
     throw new GatewayError("config.invalid", problems.join("\n"));
   }
 
-  return {
-    boot: boot.settings,
-    sealKey: boot.sealing?.publicJwk,
-    current: () => current as Snapshot,
-    subscribe(listener) {
-      // A wrapper of its own: the same function subscribed twice is two subscriptions.
-      const entry: typeof listener = (next, previous) => listener(next, previous);
-      listeners.add(entry);
-      return () => void listeners.delete(entry);
-    },
-    prepare(work) {
-      preparations.add(work);
-      return () => void preparations.delete(work);
-    },
-    status: () => ({
-      ...report.status(current),
-      ...(published && { published: { generation: slices.generation, inForce } }),
-      ...(boot?.vault && { vault: boot.vault.status() }),
-    }),
-    reload,
-    validate: createCandidateValidation(validator, secretDeps),
-    parse: (text, owner) => validator.parse(text, owner),
-    parseChanges: (text, asker) => validator.parseChanges(text, asker),
-    onReport(listener) {
-      const entry = (): void => listener();
-      reportListeners.add(entry);
-      return () => void reportListeners.delete(entry);
-    },
-    close,
-  };
+  /** As they were at start; changes need a restart. */
+  get boot(): BootSettings {
+    return (this.#boot as Boot).settings;
+  }
 
-  function reload(): Promise<void> {
+  /** Public key to which secrets are sealed for this gateway; absent without `shared_secret`. */
+  get sealKey(): JWK | undefined {
+    return this.#boot?.sealing?.publicJwk;
+  }
+
+  current(): Snapshot {
+    return this.#current as Snapshot;
+  }
+
+  status(): BundleStatus {
+    return {
+      ...this.#report.status(this.#current),
+      ...(this.#deps.published && { published: { generation: this.#slices.generation, inForce: this.#inForce } }),
+      ...(this.#boot?.vault && { vault: this.#boot.vault.status() }),
+    };
+  }
+
+  parse(text: string, owner: string): ReturnType<Validator["parse"]> {
+    return this.#validator.parse(text, owner);
+  }
+
+  parseChanges(text: string, asker?: string): ReturnType<Validator["parseChanges"]> {
+    return this.#validator.parseChanges(text, asker);
+  }
+
+  /** Looks at files and slices now. Resolves when what is there has been put in force or refused; never rejects. */
+  reload(): Promise<void> {
     // One look at a time; a call during a look gets one that begins after it. One that fails is followed by others.
-    return (queued ??= running.then(() => {
-      queued = undefined;
-      return (running = look().catch((error: unknown) => tellFault({ scope: "task", what: "the reload", error })));
+    return (this.#queued ??= this.#running.then(() => {
+      this.#queued = undefined;
+      return (this.#running = this.#look().catch((error: unknown) =>
+        tellFault({ scope: "task", what: "the reload", error }),
+      ));
     }));
   }
 
-  async function look(): Promise<void> {
-    if (closed) return;
-    const startedMs = performance.now();
-    const before = report.status(current).reloads;
-    try {
-      await load();
-    } catch (error) {
-      report.failed([problemOf(error)]);
-    }
-    if (closed) return;
-    const after = report.status(current).reloads;
-    if (after.ok !== before.ok || after.failed !== before.failed)
-      deps.onReload?.({ ok: after.ok !== before.ok, tookMs: performance.now() - startedMs });
-    for (const listener of reportListeners) listener();
-    if (isKeptAway) await writeKept({ changed: [], removed: [] });
-    const secretsIn = await secretDirectories([...(checked?.needs.refs ?? []), ...refused.refs()]);
-    await watch.follow(new Set([...directories, ...secretsIn]));
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#watch.close();
+    this.#unfollow?.();
+    this.#unfollowVault?.();
+    if (this.#boot !== this.#deps.boot) await this.#boot?.vault?.close();
+    await this.#validator.close();
+    await this.#running;
   }
 
-  async function load(): Promise<void> {
+  async #look(): Promise<void> {
+    if (this.#closed) return;
     const startedMs = performance.now();
-    await readPublished();
-    await refused.review(secretDeps());
+    const before = this.#report.status(this.#current).reloads;
+    try {
+      await this.#load();
+    } catch (error) {
+      this.#report.failed([this.#problemOf(error)]);
+    }
+    if (this.#closed) return;
+    const after = this.#report.status(this.#current).reloads;
+    if (after.ok !== before.ok || after.failed !== before.failed)
+      this.#deps.onReload?.({ ok: after.ok !== before.ok, tookMs: performance.now() - startedMs });
+    this.tellReport();
+    if (this.#isKeptAway) await this.#writeKept({ changed: [], removed: [] });
+    const secretsIn = await secretDirectories([...(this.#checked?.needs.refs ?? []), ...this.#refused.refs()]);
+    await this.#watch.follow(new Set([...this.#directories, ...secretsIn]));
+  }
+
+  async #load(): Promise<void> {
+    const { path, log } = this.#deps;
+    const startedMs = performance.now();
+    await this.#readPublished();
+    await this.#refused.review(this.#secretDeps());
     let news: Exclude<Validation, { readonly kind: "unchanged" }> | undefined;
     for (;;) {
-      const found = await validator.load(publishedSources(slices.slices), refused.current());
+      const found = await this.#validator.load(publishedSources(this.#slices.slices), this.#refused.current());
       if (found.kind !== "unchanged") {
-        ({ directories } = found);
-        checked = found.kind === "good" ? found : undefined;
-        fingerprint = undefined;
+        this.#directories = found.directories;
+        this.#checked = found.kind === "good" ? found : undefined;
+        this.#fingerprint = undefined;
         news = found;
       }
+      const checked = this.#checked;
       // Unchanged files that were bad are still bad, and have been reported.
       if (!checked) {
-        if (news) report.found(news);
+        if (news) this.#report.found(news);
         return;
       }
-      boot ??= await resolveBoot(checked.boot, { env, starts: true });
-      unfollowVault ??= await followVault(boot, checked.needs.refs, () => void reload(), log);
-      const secrets = await readSecrets(checked.needs, secretDeps());
-      if (secrets.fingerprint === fingerprint) {
+      this.#boot ??= await resolveBoot(checked.boot, { env: this.#env, starts: true });
+      this.#unfollowVault ??= await followVault(this.#boot, checked.needs.refs, () => void this.reload(), log);
+      const secrets = await readSecrets(checked.needs, this.#secretDeps());
+      if (secrets.fingerprint === this.#fingerprint) {
         // Slices that went there and back between two looks are a later generation of the same.
-        if (!isRefused) inForce = slices.generation;
+        if (!this.#isRefused) this.#inForce = this.#slices.generation;
         return;
       }
-      fingerprint = secrets.fingerprint;
+      this.#fingerprint = secrets.fingerprint;
       const { settings, certificates, slices: files, boot: bootDoc } = checked;
       const fileOf = (owner: string): string => files.find((slice) => slice.owner === owner)?.file ?? path;
       const holdsOwnersApart = bootDoc.owners !== undefined;
-      const input = { settings, certificates, holdsOwnersApart, routes: validator.routes(), secrets, fileOf };
-      const outcome = await buildSnapshot(input, build);
+      const input = { settings, certificates, holdsOwnersApart, routes: this.#validator.routes(), secrets, fileOf };
+      const outcome = await buildSnapshot(input, this.#build);
       // The owners of what cannot be compiled give way; of the boot file nobody can.
-      if (!outcome.ok && (await refused.add(outcome.failures, secretDeps()))) continue;
-      if (news) report.found(news);
-      isRefused = !outcome.ok;
-      if (outcome.ok) await swap(outcome, checked.digest, startedMs);
-      else report.failed(outcome.problems);
-      report.restartNeeded(canonicalJson(checked.boot) !== canonicalJson(boot.doc));
-      refused.keepOf(report.status(current).degraded.map(({ owner }) => owner));
+      if (!outcome.ok && (await this.#refused.add(outcome.failures, this.#secretDeps()))) continue;
+      if (news) this.#report.found(news);
+      this.#isRefused = !outcome.ok;
+      if (outcome.ok) await this.#swap(outcome, checked.digest, startedMs);
+      else this.#report.failed(outcome.problems);
+      this.#report.restartNeeded(canonicalJson(checked.boot) !== canonicalJson(this.#boot.doc));
+      this.#refused.keepOf(this.#report.status(this.#current).degraded.map(({ owner }) => owner));
       return;
     }
   }
 
-  function secretDeps(): SecretDeps {
-    return { env, sealing: boot?.sealing, vault: boot?.vault };
+  #secretDeps(): SecretDeps {
+    return { env: this.#env, sealing: this.#boot?.sealing, vault: this.#boot?.vault };
   }
 
   /** While the store is away, the slices last read stay; without any there is nothing to start with. */
-  async function readPublished(): Promise<void> {
+  async #readPublished(): Promise<void> {
+    const { log, published } = this.#deps;
     try {
-      if (published) slices = await published.read();
-      isStoreAway = false;
+      if (published) this.#slices = await published.read();
+      this.#isStoreAway = false;
     } catch (error) {
-      if (!current) throw error;
-      if (!isStoreAway) log.warn({ reason: errorText(error) }, "published slices cannot be read, the last ones stay");
-      isStoreAway = true;
+      if (!this.#current) throw error;
+      if (!this.#isStoreAway)
+        log.warn({ reason: errorText(error) }, "published slices cannot be read, the last ones stay");
+      this.#isStoreAway = true;
     }
   }
 
-  async function swap({ build: next, stale }: GoodBuild, digest: string, startedMs: number): Promise<void> {
-    if (closed) return;
-    build = next;
-    const previous = current;
+  async #swap({ build: next, stale }: GoodBuild, digest: string, startedMs: number): Promise<void> {
+    if (this.#closed) return;
+    this.#build = next;
+    const previous = this.#current;
     if (previous && next.unchanged) {
-      inForce = slices.generation;
-      report.recovered(stale);
-      return keep();
+      this.#inForce = this.#slices.generation;
+      this.#report.recovered(stale);
+      return this.#keep();
     }
     const { settings, routes, holdsOwnersApart } = next;
     const certificates = [...next.certificates.values()].map(({ certificate }) => certificate);
     const generation = (previous?.generation ?? 0) + 1;
     const snapshot: Snapshot = { digest, generation, settings, certificates, routes, holdsOwnersApart };
-    for (const work of preparations) {
-      try {
-        await work(snapshot);
-      } catch (error) {
-        // It only makes the change slower.
-        log.error({ err: error }, "a configuration change could not be prepared");
-      }
-    }
-    if (closed) return;
-    inForce = slices.generation;
-    current = snapshot;
-    report.loaded(current, stale, performance.now() - startedMs);
-    if (previous) tellListeners(current, previous);
-    await keep();
+    await this.prepareFor(snapshot);
+    if (this.#closed) return;
+    this.#inForce = this.#slices.generation;
+    this.#current = snapshot;
+    this.#report.loaded(snapshot, stale, performance.now() - startedMs);
+    if (previous) this.tellSwap(snapshot, previous);
+    await this.#keep();
   }
 
   /** For the day on which somebody's next slice is bad. */
-  async function keep(): Promise<void> {
-    if (!closed) await writeKept(await validator.inForce(clock.now()));
+  async #keep(): Promise<void> {
+    if (!this.#closed) await this.#writeKept(await this.#validator.inForce(this.#deps.clock.now()));
   }
 
-  async function writeKept(changes: KeptChanges): Promise<void> {
+  async #writeKept(changes: KeptChanges): Promise<void> {
+    const { log, kept } = this.#deps;
     try {
       await kept?.write(changes);
-      if (isKeptAway) log.info("the slices in force are kept again");
-      isKeptAway = false;
+      if (this.#isKeptAway) log.info("the slices in force are kept again");
+      this.#isKeptAway = false;
     } catch (error) {
       // What could not be written goes with the next changes, or at the next look.
-      if (!isKeptAway) log.warn({ reason: errorText(error) }, "the slices in force are not kept over a restart");
-      isKeptAway = true;
+      if (!this.#isKeptAway) log.warn({ reason: errorText(error) }, "the slices in force are not kept over a restart");
+      this.#isKeptAway = true;
     }
   }
 
-  function tellListeners(next: Snapshot, previous: Snapshot): void {
-    for (const listener of listeners) {
-      try {
-        listener(next, previous);
-      } catch (error) {
-        // One listener's bug must not keep the others on the old snapshot.
-        log.error({ err: error }, "listener of configuration changes failed");
-      }
-    }
-  }
-
-  function problemOf(error: unknown): Problem {
-    if (!(error instanceof GatewayError)) log.error({ err: error }, "configuration reload failed");
-    return { severity: "error", file: path, path: [], message: errorText(error) };
-  }
-
-  async function close(): Promise<void> {
-    closed = true;
-    watch.close();
-    unfollow?.();
-    unfollowVault?.();
-    if (boot !== givenBoot) await boot?.vault?.close();
-    await validator.close();
-    await running;
+  #problemOf(error: unknown): Problem {
+    if (!(error instanceof GatewayError)) this.#deps.log.error({ err: error }, "configuration reload failed");
+    return { severity: "error", file: this.#deps.path, path: [], message: errorText(error) };
   }
 }

@@ -66,26 +66,6 @@ export type Validated =
     }
   | Extract<PublishOutcome, { readonly reason: "invalid" }>;
 
-export interface Publisher {
-  publication(): Promise<Publication>;
-  /** The owner's slice, as published. */
-  get(owner: string): Promise<PublishedSlice | undefined>;
-  /** @param slice its text, and the digest of its canonical JSON; null removes the owner's slice */
-  publish(
-    owner: string,
-    slice: { readonly text: string; readonly digest: string } | null,
-    expected: Expected,
-    who?: Publishing,
-  ): Promise<PublishOutcome>;
-  /** Validates as `publish` does, and changes nothing. */
-  validate(owner: string, slice: { readonly text: string; readonly digest: string }): Promise<Validated>;
-  /** All of them in one step, or none. @param changes of different owners */
-  publishAll(changes: readonly SliceChange[], who?: Publishing): Promise<PublishOutcome>;
-  rollback(request: RollbackRequest, who?: Publishing): Promise<PublishOutcome>;
-  /** Who has this generation in force by now, as far as these owners' slices go. */
-  liveness(generation: number, owners: readonly string[]): Promise<Liveness>;
-}
-
 /** What became of one owner's slice. */
 export interface PublishedChange {
   readonly action: "publish" | "rollback";
@@ -120,52 +100,51 @@ const FEED_ENTRY_SECONDS = 3_600;
 
 type Refused = Extract<PublishOutcome, { readonly ok: false }>;
 type Stored = Omit<Extract<PublishOutcome, { readonly ok: true }>, keyof Liveness>;
-type Plan = { readonly ok: true; readonly wanted: Changes; readonly texts: ReadonlyMap<string, string> } | Refused;
+type SliceText = { readonly text: string; readonly digest: string };
+type Texts = ReadonlyMap<string, string>;
+type Plan = { readonly ok: true; readonly wanted: Changes; readonly texts: Texts } | Refused;
 
-export function createPublisher(deps: PublisherDeps): Publisher {
-  const { store, validate, clock, onStored, onAwaited, record, waitMs = WAIT_MS, silentMs = SILENT_AFTER_MS } = deps;
-  const findSilent = watchSilence(silentMs);
-  const turns = createTurns();
-  const live = (generation: number, owners: readonly string[]): Promise<Liveness> =>
-    awaitLive({ store, waitMs, findSilent, onAwaited }, generation, owners);
-  return {
-    async publication() {
-      return (await readPublication(store)).publication;
-    },
-    async get(owner) {
-      for (let reads = 0; reads < MAX_ROUNDS; reads++) {
-        const slice = currentSlice((await readPublication(store)).publication, owner);
-        if (!slice) return undefined;
-        const text = await store.get<string>(sliceKey(owner, slice.digest));
-        if (text) return { ...slice, text: text.value };
-      }
-      throw new GatewayError("store.unavailable", `Cannot read the slice of owner "${owner}": its text is missing`);
-    },
-    async validate(owner, { text, digest }) {
-      const { publication } = await readPublication(store);
-      const wanted = new Map([[owner, digest]]);
-      return (await tryOut(publication, { wanted, texts: new Map([[digest, text]]) }, { by: "unknown" })).validated;
-    },
-    publish: (owner, slice, expected, who) => publishAll([{ owner, slice, expected }], who),
-    publishAll,
-    rollback: (request, who) =>
-      change("rollback", request.owner === undefined ? [] : [request.owner], who, (publication) => {
-        const { owner, from } = request;
-        if (owner !== undefined && from !== undefined) {
-          const newest = publication.owners.find((each) => each.owner === owner)?.versions.at(-1);
-          const current = currentSlice(publication, owner);
-          if (newest?.generation !== from) return { ok: false, reason: "stale", owner, current };
-        }
-        const plan = planRollback(publication, request);
-        if (!plan.ok) return { ok: false, reason: "no-such-generation", message: plan.reason };
-        return { ok: true, wanted: plan.changes, texts: new Map() };
-      }),
-    liveness: async (generation, owners) => livenessOf(await readServing(store), generation, owners),
-  };
+export class Publisher {
+  readonly #deps: PublisherDeps;
+  readonly #findSilent: ReturnType<typeof watchSilence>;
+  readonly #turns = createTurns();
 
-  function publishAll(changes: readonly SliceChange[], who?: Publishing): Promise<PublishOutcome> {
+  constructor(deps: PublisherDeps) {
+    this.#deps = deps;
+    this.#findSilent = watchSilence(deps.silentMs ?? SILENT_AFTER_MS);
+  }
+
+  async publication(): Promise<Publication> {
+    return (await readPublication(this.#deps.store)).publication;
+  }
+
+  /** The owner's slice, as published. */
+  async get(owner: string): Promise<PublishedSlice | undefined> {
+    for (let reads = 0; reads < MAX_ROUNDS; reads++) {
+      const slice = currentSlice((await readPublication(this.#deps.store)).publication, owner);
+      if (!slice) return undefined;
+      const text = await this.#deps.store.get<string>(sliceKey(owner, slice.digest));
+      if (text) return { ...slice, text: text.value };
+    }
+    throw new GatewayError("store.unavailable", `Cannot read the slice of owner "${owner}": its text is missing`);
+  }
+
+  /** Validates as `publish` does, and changes nothing. */
+  async validate(owner: string, { text, digest }: SliceText): Promise<Validated> {
+    const { publication } = await readPublication(this.#deps.store);
+    const wanted = new Map([[owner, digest]]);
+    return (await this.#tryOut(publication, { wanted, texts: new Map([[digest, text]]) }, { by: "unknown" })).validated;
+  }
+
+  /** @param slice its text, and the digest of its canonical JSON; null removes the owner's slice */
+  publish(owner: string, slice: SliceText | null, expected: Expected, who?: Publishing): Promise<PublishOutcome> {
+    return this.publishAll([{ owner, slice, expected }], who);
+  }
+
+  /** All of them in one step, or none. @param changes of different owners */
+  publishAll(changes: readonly SliceChange[], who?: Publishing): Promise<PublishOutcome> {
     const owners = changes.map(({ owner }) => owner);
-    return change("publish", owners, who, (publication) => {
+    return this.#change("publish", owners, who, (publication) => {
       const wanted = new Map<string, string | null>();
       const texts = new Map<string, string>();
       for (const { owner, slice, expected } of changes) {
@@ -177,9 +156,8 @@ export function createPublisher(deps: PublisherDeps): Publisher {
           return { ok: false, reason: "stale", isClaimed: true, owner, current };
         // RFC 9110 §13.1.1: a change that has succeeded already may be answered as such. An apply that died after
         // publishing comes again with what it knew before.
-        if ((current?.digest ?? null) !== digest && !asExpected(current, expected)) {
+        if ((current?.digest ?? null) !== digest && !asExpected(current, expected))
           return { ok: false, reason: "stale", owner, current };
-        }
         wanted.set(owner, digest);
         if (slice) texts.set(slice.digest, slice.text);
       }
@@ -187,36 +165,55 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     });
   }
 
-  async function change(
+  rollback(request: RollbackRequest, who?: Publishing): Promise<PublishOutcome> {
+    return this.#change("rollback", request.owner === undefined ? [] : [request.owner], who, (publication) => {
+      const { owner, from } = request;
+      if (owner !== undefined && from !== undefined) {
+        const newest = publication.owners.find((each) => each.owner === owner)?.versions.at(-1);
+        const current = currentSlice(publication, owner);
+        if (newest?.generation !== from) return { ok: false, reason: "stale", owner, current };
+      }
+      const plan = planRollback(publication, request);
+      if (!plan.ok) return { ok: false, reason: "no-such-generation", message: plan.reason };
+      return { ok: true, wanted: plan.changes, texts: new Map() };
+    });
+  }
+
+  /** Who has this generation in force by now, as far as these owners' slices go. */
+  async liveness(generation: number, owners: readonly string[]): Promise<Liveness> {
+    return livenessOf(await readServing(this.#deps.store), generation, owners);
+  }
+
+  async #change(
     action: PublishedChange["action"],
     owners: readonly string[],
     who: Publishing | undefined,
     plan: (publication: Publication) => Plan,
   ): Promise<PublishOutcome> {
     // One after the other: each would be validated once more for every other one that is stored meanwhile.
-    const stored = await turns.take(owners.toSorted().join(" "), () => storeChange(action, who, plan));
-    return stored.ok ? { ...stored, ...(await live(stored.generation, [...stored.slices.keys()])) } : stored;
+    const stored = await this.#turns.take(owners.toSorted().join(" "), () => this.#storeChange(action, who, plan));
+    return stored.ok ? { ...stored, ...(await this.#live(stored.generation, [...stored.slices.keys()])) } : stored;
   }
 
-  async function storeChange(
+  async #storeChange(
     action: PublishedChange["action"],
     who: Publishing | undefined,
     plan: (publication: Publication) => Plan,
   ): Promise<Stored | Refused> {
     const said = { by: "unknown", ...who, isRollback: action === "rollback" };
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      const { publication, version } = await readPublication(store);
+      const { publication, version } = await readPublication(this.#deps.store);
       const planned = plan(publication);
       if (!planned.ok) return planned;
-      const { changes, next: changed, validated } = await tryOut(publication, planned, said);
+      const { changes, next: changed, validated } = await this.#tryOut(publication, planned, said);
       if (!validated.ok) return validated;
       const { claim } = said;
       const next = claim === undefined || said.isRollback ? changed : withClaims(changed, planned.wanted, claim);
-      if (next !== publication && !(await commit(next, version, planned.texts))) continue;
-      if (changes.size > 0) await announce(publication, next);
+      if (next !== publication && !(await this.#commit(next, version, planned.texts))) continue;
+      if (changes.size > 0) await this.#announce(publication, next);
       for (const [owner, after] of changes) {
         const before = currentSlice(publication, owner)?.digest ?? null;
-        await record?.({ action, by: said.by, owner, before, after, reason: who?.reason });
+        await this.#deps.record?.({ action, by: said.by, owner, before, after, reason: who?.reason });
       }
       return { ...validated, generation: generationOf(next, planned.wanted), slices: planned.wanted };
     }
@@ -224,7 +221,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   }
 
   /** What would be published, and whether it may be. */
-  async function tryOut(
+  async #tryOut(
     publication: Publication,
     { wanted, texts }: Omit<Extract<Plan, { readonly ok: true }>, "ok">,
     said: Publishing & { readonly isRollback?: boolean },
@@ -232,55 +229,52 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     const changes = realChanges(publication, wanted);
     const changed = changes.size > 0;
     const next = changed
-      ? withChanges(publication, changes, epochSeconds(clock), { isRollback: false, ...said })
+      ? withChanges(publication, changes, epochSeconds(this.#deps.clock), { isRollback: false, ...said })
       : publication;
-    const { problems } = await validateAll(next, changes, texts);
-    if (changed && problems.some(({ severity }) => severity === "error")) {
+    const { problems } = await this.#validateAll(next, changes, texts);
+    if (changed && problems.some(({ severity }) => severity === "error"))
       return { changes, next, validated: { ok: false, reason: "invalid", problems } };
-    }
     // Others' warnings are reported to others.
     const names = new Set([...changes.keys()].map(publishedName));
     const warnings = problems.filter(({ severity, file }) => severity === "warning" && names.has(file));
     return { changes, next, validated: { ok: true, changed, warnings } };
   }
 
-  async function validateAll(
-    next: Publication,
-    changes: Changes,
-    texts: ReadonlyMap<string, string>,
-  ): Promise<CandidateValidation> {
+  async #validateAll(next: Publication, changes: Changes, texts: Texts): Promise<CandidateValidation> {
     if (changes.size === 0) return { problems: [] };
     const slices = await Promise.all(
       currentSlices(next).map(async ({ owner, digest }) => {
-        const text = texts.get(digest) ?? (await store.get<string>(sliceKey(owner, digest)))?.value;
+        const text = texts.get(digest) ?? (await this.#deps.store.get<string>(sliceKey(owner, digest)))?.value;
         if (text === undefined)
           throw new GatewayError("store.unavailable", `Cannot read the slice of owner "${owner}"`);
         return { owner, digest, text, candidate: changes.has(owner) };
       }),
     );
-    return validate(slices, [...changes.keys()]);
+    return this.#deps.validate(slices, [...changes.keys()]);
   }
 
   /** @returns false when somebody else was faster */
-  async function commit(next: Publication, version: number, texts: ReadonlyMap<string, string>): Promise<boolean> {
+  async #commit(next: Publication, version: number, texts: Texts): Promise<boolean> {
     const fresh = currentSlices(next).filter(({ digest }) => texts.has(digest));
     // First the text, then the record that names it: a reader finds everything it names.
-    for (const { owner, digest } of fresh) await putText(owner, digest, texts);
-    const { ok } = await store.put(PUBLICATION_KEY, next, { ifVersion: version });
+    for (const { owner, digest } of fresh) await this.#putText(owner, digest, texts);
+    const { ok } = await this.#deps.store.put(PUBLICATION_KEY, next, { ifVersion: version });
     if (!ok) return false;
     // Another publisher of the same owner may have tidied it away before it was named.
     for (const { owner, digest } of fresh) {
-      if (!(await store.get(sliceKey(owner, digest)))) await putText(owner, digest, texts);
+      if (!(await this.#deps.store.get(sliceKey(owner, digest)))) await this.#putText(owner, digest, texts);
     }
     return true;
   }
 
-  async function putText(owner: string, digest: string, texts: ReadonlyMap<string, string>): Promise<void> {
-    await store.put(sliceKey(owner, digest), texts.get(digest) ?? "", { tags: [`slice:${owner}`] });
+  async #putText(owner: string, digest: string, texts: Texts): Promise<void> {
+    await this.#deps.store.put(sliceKey(owner, digest), texts.get(digest) ?? "", { tags: [`slice:${owner}`] });
   }
 
-  async function announce(before: Publication, next: Publication): Promise<void> {
-    await store.append(PUBLICATION_FEED, { generation: next.generation }, epochSeconds(clock) + FEED_ENTRY_SECONDS);
+  async #announce(before: Publication, next: Publication): Promise<void> {
+    const { store, clock, onStored } = this.#deps;
+    const expiresAt = epochSeconds(clock) + FEED_ENTRY_SECONDS;
+    await store.append(PUBLICATION_FEED, { generation: next.generation }, expiresAt);
     onStored?.();
     const named = digestsOf(next);
     for (const { owner, versions } of before.owners) {
@@ -288,6 +282,11 @@ export function createPublisher(deps: PublisherDeps): Publisher {
         if (digest && !named.has(sliceKey(owner, digest))) await store.delete(sliceKey(owner, digest));
       }
     }
+  }
+
+  #live(generation: number, owners: readonly string[]): Promise<Liveness> {
+    const { store, waitMs = WAIT_MS, onAwaited } = this.#deps;
+    return awaitLive({ store, waitMs, findSilent: this.#findSilent, onAwaited }, generation, owners);
   }
 }
 

@@ -34,19 +34,6 @@ export interface MemberStatus {
   readonly restarts: number;
 }
 
-export interface Fleet {
-  /** Of the public listener that all share. */
-  readonly origin: string;
-  members(): readonly MemberStatus[];
-  /** Answers of all that serve and answer in time, by name. */
-  ask<What extends keyof Answers>(what: What): Promise<ReadonlyMap<string, Answers[What]>>;
-  /** Reports of all that serve: within 50 ms new ones, of busy workers their last one while it is recent. For probes. */
-  recentReports(): Promise<readonly WorkerReport[]>;
-  tell(message: ToWorker): void;
-  /** Lets every worker drain, and ends those that take longer than `timeoutMs`. */
-  stop(timeoutMs: number): Promise<void>;
-}
-
 const ANSWER_WITHIN_MS = 2_000;
 /** Probes wait a second for us, and a worker may be busy for some hundred milliseconds. */
 const PROBE_WITHIN_MS = 50;
@@ -68,66 +55,106 @@ interface Member {
   last?: { readonly report: WorkerReport; readonly atMs: number } | undefined;
 }
 
-/** Resolves when all workers serve. @throws GatewayError `workers.start` when one cannot; none is left then */
-export async function startFleet({ config, names, onGone, log }: FleetDeps): Promise<Fleet> {
-  const members: Member[] = names.map((name) => ({
-    name,
-    worker: undefined,
-    serving: false,
-    restarts: 0,
-    failures: 0,
-  }));
-  const waiting = new Map<number, (value: Answers[keyof Answers] | undefined) => void>();
-  const cooldowns = new Set<NodeJS.Timeout>();
-  const forwarded = new Set<Promise<void>>();
-  const watchHandover = createHandover();
-  let questions = 0;
-  let origin = "";
-  let started = false;
-  let stopping = false;
-  const exec = fileURLToPath(programUrl(import.meta.url, "worker"));
+const EXEC = fileURLToPath(programUrl(import.meta.url, "worker"));
 
+/** Resolves when all workers serve. @throws GatewayError `workers.start` when one cannot; none is left then */
+export async function startFleet(deps: FleetDeps): Promise<Fleet> {
+  const fleet = new Fleet(deps);
   try {
-    await Promise.all(members.map((member) => launch(member)));
+    await fleet.start();
   } catch (error) {
-    await stop(0);
+    await fleet.stop(0);
     throw error;
   }
-  started = true;
+  return fleet;
+}
 
-  return {
-    get origin() {
-      return origin;
-    },
-    members: () =>
-      members.map(({ name, worker, serving, restarts }) => {
-        const pid = worker?.process.pid;
-        return { name, serving, restarts, ...(pid !== undefined && { pid }) };
+export class Fleet {
+  readonly #deps: FleetDeps;
+  readonly #members: readonly Member[];
+  readonly #waiting = new Map<number, (value: Answers[keyof Answers] | undefined) => void>();
+  readonly #cooldowns = new Set<NodeJS.Timeout>();
+  readonly #forwarded = new Set<Promise<void>>();
+  readonly #watchHandover = createHandover();
+  #questions = 0;
+  #origin = "";
+  #started = false;
+  #stopping = false;
+
+  constructor(deps: FleetDeps) {
+    this.#deps = deps;
+    this.#members = deps.names.map((name) => ({ name, worker: undefined, serving: false, restarts: 0, failures: 0 }));
+  }
+
+  async start(): Promise<void> {
+    await Promise.all(this.#members.map((member) => this.#launch(member)));
+    this.#started = true;
+  }
+
+  /** Of the public listener that all share. */
+  get origin(): string {
+    return this.#origin;
+  }
+
+  members(): readonly MemberStatus[] {
+    return this.#members.map(({ name, worker, serving, restarts }) => {
+      const pid = worker?.process.pid;
+      return { name, serving, restarts, ...(pid !== undefined && { pid }) };
+    });
+  }
+
+  /** Answers of all that serve and answer in time, by name. */
+  async ask<What extends keyof Answers>(what: What): Promise<ReadonlyMap<string, Answers[What]>> {
+    const answers = new Map<string, Answers[What]>();
+    await Promise.all(
+      this.#members.map(async ({ name, worker, serving }) => {
+        const value = worker?.isConnected() && serving ? await this.#askOne(worker, what) : undefined;
+        if (value !== undefined) answers.set(name, value as Answers[What]);
       }),
-    ask,
-    async recentReports() {
-      const reports = await Promise.all(members.map((member) => recentReport(member)));
-      return reports.filter((report) => report !== undefined);
-    },
-    tell(message) {
-      for (const { worker } of members) if (worker?.isConnected()) worker.send(message);
-    },
-    stop,
-  };
+    );
+    return answers;
+  }
 
-  function launch(member: Member): Promise<void> {
+  /** Reports of all that serve: within 50 ms new ones, of busy workers their last one while it is recent. For probes. */
+  async recentReports(): Promise<readonly WorkerReport[]> {
+    const reports = await Promise.all(this.#members.map((member) => this.#recentReport(member)));
+    return reports.filter((report) => report !== undefined);
+  }
+
+  tell(message: ToWorker): void {
+    for (const { worker } of this.#members) if (worker?.isConnected()) worker.send(message);
+  }
+
+  /** Lets every worker drain, and ends those that take longer than `timeoutMs`. */
+  async stop(timeoutMs: number): Promise<void> {
+    this.#stopping = true;
+    for (const pause of this.#cooldowns) clearTimeout(pause);
+    await Promise.all(
+      this.#members.map(async ({ worker }) => {
+        if (!worker || worker.isDead()) return;
+        const gone = new Promise((resolve) => worker.once("exit", resolve));
+        const timer = setTimeout(() => worker.process.kill("SIGKILL"), timeoutMs);
+        if (worker.isConnected()) worker.send({ type: "stop" });
+        await gone;
+        clearTimeout(timer);
+      }),
+    );
+    await Promise.all(this.#forwarded);
+  }
+
+  #launch(member: Member): Promise<void> {
     cluster.setupPrimary({
-      exec,
-      args: [config, member.name],
+      exec: EXEC,
+      args: [this.#deps.config, member.name],
       serialization: "advanced",
       stdio: ["ignore", "pipe", "inherit", "ipc"],
     });
     const worker = cluster.fork();
-    watchHandover(worker);
+    this.#watchHandover(worker);
     const { stdout } = worker.process;
     const isForwarded = stdout ? forwardLines(stdout, process.stdout) : Promise.resolve();
-    forwarded.add(isForwarded);
-    void isForwarded.then(() => forwarded.delete(isForwarded));
+    this.#forwarded.add(isForwarded);
+    void isForwarded.then(() => this.#forwarded.delete(isForwarded));
     const startedMs = performance.now();
     let failure: string | undefined;
     member.worker = worker;
@@ -138,15 +165,15 @@ export async function startFleet({ config, names, onGone, log }: FleetDeps): Pro
           switch (message.type) {
             case "ready":
               member.serving = true;
-              ({ origin } = message);
-              log.info({ worker: member.name, pid: worker.process.pid }, "worker serves");
+              this.#origin = message.origin;
+              this.#deps.log.info({ worker: member.name, pid: worker.process.pid }, "worker serves");
               resolve();
               break;
             case "failed":
               failure = message.message;
               break;
             case "answer":
-              waiting.get(message.id)?.(message.value);
+              this.#waiting.get(message.id)?.(message.value);
               break;
             default:
               message satisfies never;
@@ -160,51 +187,42 @@ export async function startFleet({ config, names, onGone, log }: FleetDeps): Pro
           member.worker = undefined;
           member.serving = false;
           member.last = undefined;
-          onGone(member.name);
+          this.#deps.onGone(member.name);
           reject(
             new GatewayError("workers.start", failure ?? `Cannot start a worker: it ended with ${signal ?? code}`),
           );
-          if (stopping || !started) return;
+          if (this.#stopping || !this.#started) return;
           if (was && performance.now() - startedMs >= STEADY_AFTER_MS) member.failures = 0;
-          restartLater(member, { exitCode: code, signal, reason: failure });
+          this.#restartLater(member, { exitCode: code, signal, reason: failure });
         }),
       );
       // A message to a worker that ends at this moment.
-      worker.on("error", (error) => log.debug({ worker: member.name, reason: error.message }, "worker not reached"));
+      worker.on("error", (error) =>
+        this.#deps.log.debug({ worker: member.name, reason: error.message }, "worker not reached"),
+      );
     });
   }
 
-  function restartLater(member: Member, why: object): void {
+  #restartLater(member: Member, why: object): void {
     const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** member.failures);
     member.failures++;
-    log.error({ worker: member.name, ...why, restartInMs: pauseMs }, "worker ended");
+    this.#deps.log.error({ worker: member.name, ...why, restartInMs: pauseMs }, "worker ended");
     const pause = setTimeout(
       task("the start of a worker", () => {
-        cooldowns.delete(pause);
+        this.#cooldowns.delete(pause);
         member.restarts++;
         // Its end is reported where it ends.
-        launch(member).catch(() => {});
+        this.#launch(member).catch(() => {});
       }),
       pauseMs,
     );
-    cooldowns.add(pause);
+    this.#cooldowns.add(pause);
   }
 
-  async function ask<What extends keyof Answers>(what: What): Promise<ReadonlyMap<string, Answers[What]>> {
-    const answers = new Map<string, Answers[What]>();
-    await Promise.all(
-      members.map(async ({ name, worker, serving }) => {
-        const value = worker?.isConnected() && serving ? await askOne(worker, what) : undefined;
-        if (value !== undefined) answers.set(name, value as Answers[What]);
-      }),
-    );
-    return answers;
-  }
-
-  async function recentReport(member: Member): Promise<WorkerReport | undefined> {
+  async #recentReport(member: Member): Promise<WorkerReport | undefined> {
     const { worker, serving } = member;
     if (!worker?.isConnected() || !serving) return undefined;
-    const asked = askOne(worker, "report").then((value) => {
+    const asked = this.#askOne(worker, "report").then((value) => {
       const report = value as WorkerReport | undefined;
       if (report && member.worker === worker) member.last = { report, atMs: performance.now() };
       return report;
@@ -216,36 +234,20 @@ export async function startFleet({ config, names, onGone, log }: FleetDeps): Pro
   }
 
   /** @returns undefined when the worker does not answer in time */
-  function askOne(worker: Worker, what: keyof Answers): Promise<Answers[keyof Answers] | undefined> {
-    const id = ++questions;
+  #askOne(worker: Worker, what: keyof Answers): Promise<Answers[keyof Answers] | undefined> {
+    const id = ++this.#questions;
     return new Promise((resolve) => {
       const finish = (value: Answers[keyof Answers] | undefined): void => {
         clearTimeout(timer);
         worker.off("exit", gone);
-        waiting.delete(id);
+        this.#waiting.delete(id);
         resolve(value);
       };
       const gone = (): void => finish(undefined);
       const timer = setTimeout(gone, ANSWER_WITHIN_MS);
       worker.once("exit", gone);
-      waiting.set(id, finish);
+      this.#waiting.set(id, finish);
       worker.send({ type: "ask", id, what });
     });
-  }
-
-  async function stop(timeoutMs: number): Promise<void> {
-    stopping = true;
-    for (const pause of cooldowns) clearTimeout(pause);
-    await Promise.all(
-      members.map(async ({ worker }) => {
-        if (!worker || worker.isDead()) return;
-        const gone = new Promise((resolve) => worker.once("exit", resolve));
-        const timer = setTimeout(() => worker.process.kill("SIGKILL"), timeoutMs);
-        if (worker.isConnected()) worker.send({ type: "stop" });
-        await gone;
-        clearTimeout(timer);
-      }),
-    );
-    await Promise.all(forwarded);
   }
 }

@@ -23,8 +23,8 @@ import { createKeptStore } from "../bundle/kept-store.ts";
 import type { SealedSlice } from "../bundle/validation/protocol.ts";
 import { createPublishedSlices } from "../bundle/published.ts";
 import { createPublishCounter } from "../admin-listener/bundle-series.ts";
-import { createPublisher } from "../bundle/publisher.ts";
-import { createValidator } from "../bundle/validation/validator.ts";
+import { Publisher } from "../bundle/publisher.ts";
+import { Validator } from "../bundle/validation/validator.ts";
 import { formatProblem } from "../config/load.ts";
 import { closeAll } from "../shared/close-all.ts";
 import { GatewayError } from "../shared/errors.ts";
@@ -83,7 +83,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     own(watchDescriptors(log));
     const faults = own(reportFaults(log));
     const validator = own(
-      createValidator(config, { keptKeys: createKeys(settings.sharedSecrets).derive("kept-slice") }),
+      new Validator(config, { keptKeys: createKeys(settings.sharedSecrets).derive("kept-slice") }),
     );
     const { slices } = await createPublishedSlices({ store }).read();
     const kept = (): Promise<readonly SealedSlice[]> => createKeptStore({ store }).read();
@@ -109,7 +109,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     const recordsActions = settings.audit || settings.console !== undefined;
     const recording = { store, clock: systemClock, onError };
     const publishes = createPublishCounter();
-    const publisher = createPublisher({
+    const publisher = new Publisher({
       store,
       validate: createCandidateValidation(validator, () => ({ env: process.env, sealing, vault }), kept),
       clock: systemClock,

@@ -55,8 +55,7 @@ export function createValidation(
   { path, keptKeys }: ValidationSettings,
   send: (message: FromWorker) => void,
 ): (message: ToWorker) => Promise<void> {
-  /** What the other side has, by key. */
-  const handedOver = new Map<string, RouteText>();
+  const handover = new Handover(send);
   /** Most changes are to a few routes of many. */
   const memory = createRouteMemory();
   const kept = createKeptSlices(keptKeys);
@@ -68,12 +67,11 @@ export function createValidation(
   /** The last validation; what was validated to be published is usually loaded next. */
   let lastValidated: { readonly signature: string; readonly outcome: OwnersOutcome } | undefined;
   let fresh = true;
-  let acknowledged: (() => void) | undefined;
 
   return async (message) => {
     switch (message.type) {
       case "ack":
-        acknowledged?.();
+        handover.acknowledged?.();
         break;
       case "validate":
         await validateCandidates(message.published, message.candidates, message.kept);
@@ -116,7 +114,7 @@ export function createValidation(
     const needs = { ...found, files: config.files };
     send({ type: "good", boot, settings, certificates, digest, needs, fresh, ...report });
     fresh = false;
-    await sendChanges(config);
+    await handover.sendChanges(config);
     send({ type: "done" });
   }
 
@@ -167,30 +165,43 @@ export function createValidation(
       files: outcome.config?.files,
     });
   }
+}
 
-  async function sendChanges({ routes }: CheckedConfig): Promise<void> {
+/** Hands changed routes over, a chunk at a time. */
+class Handover {
+  readonly #send: (message: FromWorker) => void;
+  /** What the other side has, by key. */
+  readonly #handedOver = new Map<string, RouteText>();
+  /** To be called when the other side has taken a chunk in. */
+  acknowledged: (() => void) | undefined;
+
+  constructor(send: (message: FromWorker) => void) {
+    this.#send = send;
+  }
+
+  async sendChanges({ routes }: CheckedConfig): Promise<void> {
     const present = new Set(routes.map((route) => route.key));
-    const removed = [...handedOver.keys()].filter((key) => !present.has(key));
+    const removed = [...this.#handedOver.keys()].filter((key) => !present.has(key));
     for (let at = 0; at < removed.length; at += CHUNK_REMOVALS) {
-      await sendChunk([], removed.slice(at, at + CHUNK_REMOVALS));
+      await this.#sendChunk([], removed.slice(at, at + CHUNK_REMOVALS));
     }
     let changed: RouteText[] = [];
     for (const { key, owner, heldTo, name, text, reach } of routes) {
       const route = { key, owner, heldTo, name, text, ...(reach && { reach }) };
-      if (isSame(route, handedOver.get(key))) continue;
+      if (isSame(route, this.#handedOver.get(key))) continue;
       changed.push(route);
       if (changed.length < CHUNK_ROUTES) continue;
-      await sendChunk(changed, []);
+      await this.#sendChunk(changed, []);
       changed = [];
     }
-    if (changed.length > 0) await sendChunk(changed, []);
+    if (changed.length > 0) await this.#sendChunk(changed, []);
   }
 
-  async function sendChunk(changed: readonly RouteText[], removed: readonly string[]): Promise<void> {
-    send({ type: "chunk", changed, removed });
-    await new Promise<void>((resolve) => (acknowledged = resolve));
-    for (const route of changed) handedOver.set(route.key, route);
-    for (const key of removed) handedOver.delete(key);
+  async #sendChunk(changed: readonly RouteText[], removed: readonly string[]): Promise<void> {
+    this.#send({ type: "chunk", changed, removed });
+    await new Promise<void>((resolve) => (this.acknowledged = resolve));
+    for (const route of changed) this.#handedOver.set(route.key, route);
+    for (const key of removed) this.#handedOver.delete(key);
   }
 }
 

@@ -34,32 +34,6 @@ export type Validation =
   | ({ readonly kind: "bad" } & ValidationReport)
   | ({ readonly kind: "good" } & ValidationReport & CheckedSettings);
 
-/** Questions are answered one after the other, those of several owners in turn. All throw GatewayError `bundle.validator` when the thread failed. */
-export interface Validator {
-  /** Reads and validates the files and these published slices. */
-  load(published?: PublishedSources, refusals?: Refusals): Promise<Validation>;
-  /**
-   * What would be wrong if these slices were published; nothing is changed by asking.
-   *
-   * @param candidates owners whose slices are to be published, or removed
-   * @param kept slices last in force, for a validator that never loads
-   */
-  validate(
-    published: PublishedSources,
-    candidates: readonly string[],
-    kept?: readonly SealedSlice[],
-  ): Promise<CandidateReport>;
-  /** What was loaded last is in force. @param at epoch milliseconds @returns what became of the kept slices */
-  inForce(at: number): Promise<KeptChanges>;
-  /** Reads a slice that somebody sent as this owner's. */
-  parse(text: string, owner: string): Promise<ParsedSlice>;
-  /** Reads slices of several owners that somebody sent. @param asker whose turn it is */
-  parseChanges(text: string, asker?: string): Promise<ParsedChanges>;
-  /** Routes of the last good load, sorted by key; not to be read while a load is under way. */
-  routes(): readonly RouteText[];
-  close(): Promise<void>;
-}
-
 /** Far above what 100,000 routes take. */
 const LOAD_TIMEOUT_MS = 120_000;
 /** For what an owner sent, all that is published with it: far above what 20,000 routes take, and beyond it others go on. */
@@ -78,98 +52,130 @@ export interface ValidatorDeps {
 
 const NO_REFUSALS: Refusals = { key: 0, list: [] };
 
-export function createValidator(path: string, deps: ValidatorDeps = {}): Validator {
-  const { keptKeys = [randomBytes(32)] } = deps;
+/** Questions are answered one after the other, those of several owners in turn. All throw GatewayError `bundle.validator` when the thread failed. */
+export class Validator {
+  readonly #settings: ValidationSettings;
   /** What a new thread has to know. */
-  const kept = new Map((deps.kept ?? []).map((slice) => [slice.owner, slice]));
-  let knowsKept = false;
-  const texts = new Map<string, RouteText>();
-  let sorted: readonly RouteText[] = [];
-  let worker: ValidatingThread | undefined;
-  /** Nothing was asked yet; and what was is being done here. */
-  let [isFirst, isHere] = [true, false];
+  readonly #kept: Map<string, SealedSlice>;
+  #knowsKept = false;
+  readonly #texts = new Map<string, RouteText>();
+  #sorted: readonly RouteText[] = [];
+  #worker: ValidatingThread | undefined;
+  /** Nothing was asked yet. */
+  #isFirst = true;
+  /** What was asked is being done here. */
+  #isHere = false;
   /** Of the last load. */
-  let signature: string | undefined;
+  #signature: string | undefined;
   /** Key of the published slices that the thread has. */
-  let sentKey = "";
-  const turns = createTurns();
-  let closed = false;
+  #sentKey = "";
+  readonly #turns = createTurns();
+  #closed = false;
 
-  return {
-    async load(published, refusals = NO_REFUSALS) {
-      // Most looks at the files find nothing, for which nobody has to be asked, or even be there.
-      if (published && signature !== undefined) {
-        const read = { signature: signatureWith(await readSignature(path), published) };
-        if (signatureWith(read, refusals) === signature) return { kind: "unchanged" };
-      }
-      const question = (): ToWorker => {
-        // Text of megabytes, which a thread that has it does not need again.
-        const news = published && published.key !== sentKey ? { published } : {};
-        sentKey = published?.key ?? sentKey;
-        return { type: "load", refusals, ...news, ...keptOnce() };
-      };
-      return ask(OPERATOR, "load", question, loading);
-    },
-    validate: (published, candidates, sealed) =>
-      ask(
-        candidates.toSorted().join(" "),
-        "validate",
-        () => ({ type: "validate", published, candidates, ...(sealed ? { kept: sealed } : keptOnce()) }),
-        () => (message) => (message.type === "validated" ? message : undefined),
-      ),
-    async inForce(at) {
-      // Who has loaded nothing has nothing new in force.
-      if (!worker) return { changed: [], removed: [] };
-      const changes = await ask(
-        OPERATOR,
-        "in-force",
-        () => ({ type: "in-force", at }),
-        () => (message) => (message.type === "kept" ? message : undefined),
-      );
-      // From now on somebody is served.
-      if (isHere) worker = undefined;
-      for (const owner of changes.removed) kept.delete(owner);
-      for (const { owner, since, sealed = kept.get(owner)?.sealed } of changes.changed) {
-        if (sealed !== undefined) kept.set(owner, { owner, since, sealed });
-      }
-      return changes;
-    },
-    parse: (text, owner) =>
-      ask(
-        owner,
-        "parse",
-        () => ({ type: "parse", text, owner }),
-        () => (message) => (message.type === "parsed" ? message.slice : undefined),
-      ),
-    parseChanges: (text, asker = OPERATOR) =>
-      ask(
-        asker,
-        "parse-changes",
-        () => ({ type: "parse-changes", text }),
-        () => (message) => (message.type === "parsed-changes" ? message.changes : undefined),
-      ),
-    routes: () => sorted,
-    async close() {
-      closed = true;
-      await worker?.terminate();
-    },
-  };
+  constructor(path: string, { keptKeys = [randomBytes(32)], kept = [] }: ValidatorDeps = {}) {
+    this.#settings = { path, keptKeys };
+    this.#kept = new Map(kept.map((slice) => [slice.owner, slice]));
+  }
+
+  /** Reads and validates the files and these published slices. */
+  async load(published?: PublishedSources, refusals = NO_REFUSALS): Promise<Validation> {
+    // Most looks at the files find nothing, for which nobody has to be asked, or even be there.
+    if (published && this.#signature !== undefined) {
+      const read = { signature: signatureWith(await readSignature(this.#settings.path), published) };
+      if (signatureWith(read, refusals) === this.#signature) return { kind: "unchanged" };
+    }
+    const question = (): ToWorker => {
+      // Text of megabytes, which a thread that has it does not need again.
+      const news = published && published.key !== this.#sentKey ? { published } : {};
+      this.#sentKey = published?.key ?? this.#sentKey;
+      return { type: "load", refusals, ...news, ...this.#keptOnce() };
+    };
+    return this.#ask(OPERATOR, "load", question, (thread) => this.#loading(thread));
+  }
+
+  /**
+   * What would be wrong if these slices were published; nothing is changed by asking.
+   *
+   * @param candidates owners whose slices are to be published, or removed
+   * @param sealed slices last in force, for a validator that never loads
+   */
+  validate(
+    published: PublishedSources,
+    candidates: readonly string[],
+    sealed?: readonly SealedSlice[],
+  ): Promise<CandidateReport> {
+    return this.#ask(
+      candidates.toSorted().join(" "),
+      "validate",
+      () => ({ type: "validate", published, candidates, ...(sealed ? { kept: sealed } : this.#keptOnce()) }),
+      () => (message) => (message.type === "validated" ? message : undefined),
+    );
+  }
+
+  /** What was loaded last is in force. @param at epoch milliseconds @returns what became of the kept slices */
+  async inForce(at: number): Promise<KeptChanges> {
+    // Who has loaded nothing has nothing new in force.
+    if (!this.#worker) return { changed: [], removed: [] };
+    const changes = await this.#ask(
+      OPERATOR,
+      "in-force",
+      () => ({ type: "in-force", at }),
+      () => (message) => (message.type === "kept" ? message : undefined),
+    );
+    // From now on somebody is served.
+    if (this.#isHere) this.#worker = undefined;
+    for (const owner of changes.removed) this.#kept.delete(owner);
+    for (const { owner, since, sealed = this.#kept.get(owner)?.sealed } of changes.changed) {
+      if (sealed !== undefined) this.#kept.set(owner, { owner, since, sealed });
+    }
+    return changes;
+  }
+
+  /** Reads a slice that somebody sent as this owner's. */
+  parse(text: string, owner: string): Promise<ParsedSlice> {
+    return this.#ask(
+      owner,
+      "parse",
+      () => ({ type: "parse", text, owner }),
+      () => (message) => (message.type === "parsed" ? message.slice : undefined),
+    );
+  }
+
+  /** Reads slices of several owners that somebody sent. @param asker whose turn it is */
+  parseChanges(text: string, asker = OPERATOR): Promise<ParsedChanges> {
+    return this.#ask(
+      asker,
+      "parse-changes",
+      () => ({ type: "parse-changes", text }),
+      () => (message) => (message.type === "parsed-changes" ? message.changes : undefined),
+    );
+  }
+
+  /** Routes of the last good load, sorted by key; not to be read while a load is under way. */
+  routes(): readonly RouteText[] {
+    return this.#sorted;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#worker?.terminate();
+  }
 
   /** @param receive takes what comes from the thread, until it has the answer */
-  function ask<T>(
+  #ask<T>(
     who: string,
     what: ToWorker["type"],
     question: () => ToWorker,
     receive: (thread: ValidatingThread) => (message: FromWorker) => T | undefined,
   ): Promise<T> {
-    return turns.take(who, async () => {
-      if (closed) throw new GatewayError("bundle.validator", "Cannot validate: it is closed");
-      const thread = threadFor(what);
+    return this.#turns.take(who, async () => {
+      if (this.#closed) throw new GatewayError("bundle.validator", "Cannot validate: it is closed");
+      const thread = this.#threadFor(what);
       const limitMs = what === "load" || what === "in-force" ? LOAD_TIMEOUT_MS : OWNER_TIMEOUT_MS;
       try {
         return await converse(thread, question(), limitMs, receive(thread));
       } catch (error) {
-        gone(thread);
+        this.#gone(thread);
         void thread.terminate();
         throw new GatewayError("bundle.validator", `Cannot validate: ${errorText(error)}`, { cause: error });
       }
@@ -177,43 +183,43 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
   }
 
   /** Takes chunks in until the load is done. */
-  function loading(thread: ValidatingThread): (message: FromWorker) => Validation | undefined {
+  #loading(thread: ValidatingThread): (message: FromWorker) => Validation | undefined {
     let good: Extract<FromWorker, { readonly type: "good" }> | undefined;
     return (message) => {
       if (message.type === "chunk") {
-        for (const route of message.changed) texts.set(route.key, route);
-        for (const key of message.removed) texts.delete(key);
+        for (const route of message.changed) this.#texts.set(route.key, route);
+        for (const key of message.removed) this.#texts.delete(key);
         send(thread, { type: "ack" });
       } else if (message.type === "good") {
         good = message;
         // A new thread knows nothing of what an earlier one has sent.
-        if (message.fresh) texts.clear();
+        if (message.fresh) this.#texts.clear();
       } else if (message.type === "unchanged") {
         return { kind: "unchanged" };
       } else if (message.type === "bad") {
-        ({ signature } = message);
+        this.#signature = message.signature;
         return { ...message, kind: "bad" };
       } else if (good) {
-        ({ signature } = good);
+        this.#signature = good.signature;
         // Nearly sorted already, which makes sorting a single pass.
-        sorted = [...texts.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
+        this.#sorted = [...this.#texts.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
         return { ...good, kind: "good" };
       }
       return undefined;
     };
   }
 
-  function threadFor(what: ToWorker["type"]): ValidatingThread {
-    const mayBeHere = isFirst && what === "load";
-    isFirst = false;
+  #threadFor(what: ToWorker["type"]): ValidatingThread {
+    const mayBeHere = this.#isFirst && what === "load";
+    this.#isFirst = false;
     // What is in force now was found here.
-    if (isHere && what !== "in-force") worker = undefined;
-    if (worker) return worker;
-    isHere = mayBeHere;
-    sentKey = "";
-    knowsKept = false;
-    const settings: ValidationSettings = { path, keptKeys };
-    const thread: ValidatingThread = isHere
+    if (this.#isHere && what !== "in-force") this.#worker = undefined;
+    if (this.#worker) return this.#worker;
+    this.#isHere = mayBeHere;
+    this.#sentKey = "";
+    this.#knowsKept = false;
+    const settings = this.#settings;
+    const thread: ValidatingThread = this.#isHere
       ? validateHere(settings)
       : startThread(import.meta.url, "validate-worker", {
           workerData: settings,
@@ -221,23 +227,23 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
           resourceLimits: heapLimits(),
         });
     // Between two loads nobody listens otherwise: an unheard error would end the process, and an ended thread be waited for.
-    thread.on("error", () => gone(thread));
-    thread.on("exit", () => gone(thread));
-    return (worker = thread);
+    thread.on("error", () => this.#gone(thread));
+    thread.on("exit", () => this.#gone(thread));
+    return (this.#worker = thread);
   }
 
   /** What it had found may not be in force yet: all is read again. */
-  function gone(thread: ValidatingThread): void {
-    if (worker !== thread) return;
-    worker = undefined;
-    signature = undefined;
+  #gone(thread: ValidatingThread): void {
+    if (this.#worker !== thread) return;
+    this.#worker = undefined;
+    this.#signature = undefined;
   }
 
   /** For a thread that has not heard of them. */
-  function keptOnce(): { readonly kept?: readonly SealedSlice[] } {
-    if (knowsKept) return {};
-    knowsKept = true;
-    return { kept: [...kept.values()] };
+  #keptOnce(): { readonly kept?: readonly SealedSlice[] } {
+    if (this.#knowsKept) return {};
+    this.#knowsKept = true;
+    return { kept: [...this.#kept.values()] };
   }
 }
 

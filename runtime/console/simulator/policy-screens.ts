@@ -8,7 +8,7 @@ import type { Clock } from "../../shared/clock.ts";
 import type { Keys } from "../../shared/keys.ts";
 import type { Store } from "../../store/store.ts";
 import type { Bundle } from "../../bundle/bundle.ts";
-import { createPublisher, type PublisherDeps } from "../../bundle/publisher.ts";
+import { Publisher, type PublisherDeps } from "../../bundle/publisher.ts";
 import { createDrafts, type Drafts } from "../../simulation/drafts.ts";
 import type { ChangesDeps } from "../changes/changes.ts";
 import { sliceOrigin } from "../changes/slice-origin.ts";
@@ -55,7 +55,7 @@ export function createPolicyScreens(deps: PolicyScreensDeps): {
       drafts,
       store,
       records,
-      publisher: createPublisher({ store, clock, validate: bundle.validate, record, waitMs: LIVE_WAIT_MS }),
+      publisher: new Publisher({ store, clock, validate: bundle.validate, record, waitMs: LIVE_WAIT_MS }),
     },
   };
 }

@@ -7,8 +7,8 @@ import { readBoot } from "../../bundle/boot.ts";
 import { createCandidateValidation } from "../../bundle/validation/validate-candidates.ts";
 import { createKeptStore } from "../../bundle/kept-store.ts";
 import type { Publication, RollbackRequest } from "../../bundle/publication.ts";
-import { createPublisher, type Publisher, type PublishOutcome } from "../../bundle/publisher.ts";
-import { createValidator } from "../../bundle/validation/validator.ts";
+import { Publisher, type PublishOutcome } from "../../bundle/publisher.ts";
+import { Validator } from "../../bundle/validation/validator.ts";
 import { formatProblem } from "../../config/load.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { createKeys } from "../../shared/keys.ts";
@@ -41,7 +41,7 @@ async function withPublisher<T>(config: string, use: (publisher: Publisher) => P
     throw new GatewayError("rollback.memory", `${message}; send POST /config/rollback to its admin address`);
   }
   const store = await openRecords(settings.storageUrl, { clock: systemClock, log: silentLog() });
-  const validator = createValidator(config, { keptKeys: createKeys(settings.sharedSecrets).derive("kept-slice") });
+  const validator = new Validator(config, { keptKeys: createKeys(settings.sharedSecrets).derive("kept-slice") });
   const kept = createKeptStore({ store });
   try {
     const validate = createCandidateValidation(
@@ -52,7 +52,7 @@ async function withPublisher<T>(config: string, use: (publisher: Publisher) => P
     const onError = (error: GatewayError): void => printError(error.message);
     const record =
       settings.audit || settings.console ? recordPublished({ store, clock: systemClock, onError }) : undefined;
-    return await use(createPublisher({ store, validate, clock: systemClock, record }));
+    return await use(new Publisher({ store, validate, clock: systemClock, record }));
   } finally {
     await validator.close();
     await store.close();

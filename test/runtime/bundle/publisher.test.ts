@@ -13,7 +13,7 @@ import {
   startPresence,
 } from "../../../runtime/bundle/presence.ts";
 import { createPublishedSlices, sliceKey } from "../../../runtime/bundle/published.ts";
-import { createPublisher, type Publisher, type PublishOutcome } from "../../../runtime/bundle/publisher.ts";
+import { Publisher, type PublishOutcome } from "../../../runtime/bundle/publisher.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";
 import { processSpace } from "../../../runtime/shared/net/process-space.ts";
 import type { Store } from "../../../runtime/store/store.ts";
@@ -42,7 +42,7 @@ beforeEach(() => {
 });
 
 function publisherOn(on: Store, waitMs = 200, silentMs = 3_600_000): Publisher {
-  return createPublisher({
+  return new Publisher({
     store: on,
     clock,
     waitMs,

@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import { expect, test, vi } from "vitest";
 
 import { publishedSources } from "../../../runtime/bundle/validation/validate-candidates.ts";
-import { createValidator } from "../../../runtime/bundle/validation/validator.ts";
+import { Validator } from "../../../runtime/bundle/validation/validator.ts";
 import { bootFile, createConfigFiles, sliceFile } from "../../support/bundle-files.ts";
 
 const NOTHING_PUBLISHED = publishedSources([]);
@@ -14,7 +14,7 @@ test("the first load needs no thread, what follows has one that knows what the f
   const files = createConfigFiles();
   files.write("gateway.yaml", bootFile());
   files.write("team.json", sliceFile("team", "1", 3));
-  const validator = createValidator(files.directory);
+  const validator = new Validator(files.directory);
   try {
     expect(await validator.load(NOTHING_PUBLISHED)).toMatchObject({ kind: "good", fresh: true });
     const texts = validator.routes();
@@ -48,7 +48,7 @@ test("after the end of its thread all is loaded again", async () => {
   const files = createConfigFiles();
   files.write("gateway.yaml", bootFile());
   files.write("team.json", sliceFile("team", "1", 3));
-  const validator = createValidator(files.directory);
+  const validator = new Validator(files.directory);
   const sent = vi.spyOn(Worker.prototype, "postMessage");
   try {
     await validator.load(NOTHING_PUBLISHED);
@@ -68,7 +68,7 @@ test("after the end of its thread all is loaded again", async () => {
 test("an owner whose slice takes too long keeps no other one from being validated", async () => {
   const files = createConfigFiles();
   files.write("gateway.yaml", bootFile());
-  const validator = createValidator(files.directory);
+  const validator = new Validator(files.directory);
   // oxlint-disable-next-line typescript/unbound-method -- called with its thread below
   const send = Worker.prototype.postMessage;
   const sent = vi.spyOn(Worker.prototype, "postMessage").mockImplementation(function (this: Worker, message) {

@@ -127,8 +127,8 @@ export const BUGS: readonly Bug[] = [
     changes: [
       {
         file: "bundle/publisher.ts",
-        find: "...(await live(stored.generation, [...stored.slices.keys()])) }",
-        replace: "replicas: 1, laggards: [], ...(stored.generation < 0 && (await live(stored.generation, []))) }",
+        find: "...(await this.#live(stored.generation, [...stored.slices.keys()])) }",
+        replace: "replicas: 1, laggards: [], ...(stored.generation < 0 && (await this.#live(stored.generation, []))) }",
       },
     ],
   },
