@@ -33,7 +33,7 @@ import { watchDescriptors } from "./workers/descriptors.ts";
 import { watchStore } from "./store/watch/watched-store.ts";
 import { startSweeper } from "./store/sweeper.ts";
 import { openTracing } from "./tracing/tracing.ts";
-import { createWebhook } from "./webhook/webhook.ts";
+import { Webhook } from "./webhook/webhook.ts";
 import { traceSeries, webhookSeries } from "./admin-listener/part-series.ts";
 
 /** Takes a part to be closed with the gateway; the last one first. */
@@ -94,7 +94,7 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
   if (tracing) metrics.register(traceSeries(tracing.counts));
   const { development } = boot;
   const webhook =
-    boot.webhook && own(createWebhook(boot.webhook, { store, fetch: createSafeFetch({ development }), clock, log }));
+    boot.webhook && own(new Webhook(boot.webhook, { store, fetch: createSafeFetch({ development }), clock, log }));
   if (webhook) for (const series of webhookSeries(webhook)) metrics.register(series);
   const notify: Notify = (event) => webhook?.notify(event);
   if (webhook) {

@@ -17,24 +17,31 @@ interface FeedRow extends RawFeedEntry {
   readonly expiresAt: number;
 }
 
+interface Tables {
+  readonly rows: Map<string, RawRecord>;
+  readonly leases: Map<string, { readonly holder: string; readonly expiresAtMs: number }>;
+  readonly counts: Map<string, readonly CountEntry[]>;
+  readonly feeds: Map<string, FeedRow[]>;
+}
+
 /** A store in this process's memory, empty at first. */
 export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
-  const rows = new Map<string, RawRecord>();
-  const leases = new Map<string, { holder: string; expiresAtMs: number }>();
-  const counts = new Map<string, readonly CountEntry[]>();
-  const feeds = new Map<string, FeedRow[]>();
+  const rows: Tables["rows"] = new Map();
+  const leases: Tables["leases"] = new Map();
+  const counts: Tables["counts"] = new Map();
+  const feeds: Tables["feeds"] = new Map();
   let lastSequence = 0;
   let closed = false;
 
   const backEnd: StoreBackEnd = {
     async get(key) {
       ready();
-      return live(key);
+      return live(rows, key, clock);
     },
 
     async put(key, { text, ifVersion, expiresAt, tags }) {
       ready();
-      const stored = live(key)?.version ?? 0;
+      const stored = live(rows, key, clock)?.version ?? 0;
       if (ifVersion !== undefined && ifVersion !== stored) return { ok: false, reason: "conflict" };
       rows.set(key, { key, text, version: stored + 1, expiresAt, tags });
       return { ok: true, version: stored + 1 };
@@ -42,36 +49,36 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
 
     async delete(key, ifVersion) {
       ready();
-      const row = live(key);
+      const row = live(rows, key, clock);
       if (!row || (ifVersion !== undefined && ifVersion !== row.version)) return false;
       return rows.delete(key);
     },
 
     async take(key) {
       ready();
-      const row = live(key);
+      const row = live(rows, key, clock);
       rows.delete(key);
       return row;
     },
 
     async list(tag) {
       ready();
-      return tagged(tag);
+      return tagged(rows, tag, clock);
     },
 
     async page(query) {
       ready();
-      return pageOf(query);
+      return pageOf(rows, query, clock);
     },
 
     async keys(query) {
       ready();
-      return pageOf(query).map(({ key }) => key);
+      return pageOf(rows, query, clock).map(({ key }) => key);
     },
 
     async deleteByTag(tag) {
       ready();
-      const found = tagged(tag);
+      const found = tagged(rows, tag, clock);
       for (const { key } of found) rows.delete(key);
       return found.length;
     },
@@ -124,22 +131,7 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
 
     async sweep() {
       ready();
-      let removed = 0;
-      for (const key of rows.keys()) {
-        if (!live(key) && rows.delete(key)) removed++;
-      }
-      for (const [name, held] of leases) {
-        if (held.expiresAtMs <= clock.now() && leases.delete(name)) removed++;
-      }
-      for (const [key, entries] of counts) {
-        if (lastSecond(entries) <= epochSeconds(clock) && counts.delete(key)) removed++;
-      }
-      for (const [feed, entries] of feeds) {
-        const kept = entries.filter((row) => row.expiresAt > epochSeconds(clock));
-        removed += entries.length - kept.length;
-        feeds.set(feed, kept);
-      }
-      return removed;
+      return sweep({ rows, leases, counts, feeds }, clock);
     },
 
     async close() {
@@ -151,26 +143,49 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
   function ready(): void {
     if (closed) throw new GatewayError("store.unavailable", "Cannot use the store: it is closed");
   }
+}
 
-  function live(key: string): RawRecord | undefined {
-    const row = rows.get(key);
-    return row && (row.expiresAt === null || row.expiresAt > epochSeconds(clock)) ? row : undefined;
+/** @returns how many rows were removed */
+function sweep({ rows, leases, counts, feeds }: Tables, clock: Clock): number {
+  let removed = 0;
+  for (const [key, row] of rows) {
+    if (!isLive(row, clock) && rows.delete(key)) removed++;
   }
+  for (const [name, held] of leases) {
+    if (held.expiresAtMs <= clock.now() && leases.delete(name)) removed++;
+  }
+  for (const [key, entries] of counts) {
+    if (lastSecond(entries) <= epochSeconds(clock) && counts.delete(key)) removed++;
+  }
+  for (const [feed, entries] of feeds) {
+    const kept = entries.filter((row) => row.expiresAt > epochSeconds(clock));
+    removed += entries.length - kept.length;
+    feeds.set(feed, kept);
+  }
+  return removed;
+}
 
-  function pageOf({ tag, from, before, limit }: CheckedPage): readonly RawRecord[] {
-    const isWithin = ({ key, tags }: RawRecord): boolean =>
-      compareBytes(key, from) >= 0 && compareBytes(key, before) < 0 && (tag === undefined || tags.includes(tag));
-    return [...rows.keys()]
-      .flatMap((key) => live(key) ?? [])
-      .filter(isWithin)
-      .sort((a, b) => compareBytes(a.key, b.key))
-      .slice(0, limit);
-  }
+type Rows = ReadonlyMap<string, RawRecord>;
 
-  function tagged(tag: string): RawRecord[] {
-    const found = [...rows.keys()].flatMap((key) => live(key) ?? []).filter((row) => row.tags.includes(tag));
-    return found.sort((a, b) => compareBytes(a.key, b.key));
-  }
+function isLive({ expiresAt }: RawRecord, clock: Clock): boolean {
+  return expiresAt === null || expiresAt > epochSeconds(clock);
+}
+
+function live(rows: Rows, key: string, clock: Clock): RawRecord | undefined {
+  const row = rows.get(key);
+  return row && isLive(row, clock) ? row : undefined;
+}
+
+function pageOf(rows: Rows, { tag, from, before, limit }: CheckedPage, clock: Clock): readonly RawRecord[] {
+  const isWithin = ({ key, tags }: RawRecord): boolean =>
+    compareBytes(key, from) >= 0 && compareBytes(key, before) < 0 && (tag === undefined || tags.includes(tag));
+  const found = [...rows.values()].filter((row) => isLive(row, clock) && isWithin(row));
+  return found.sort((a, b) => compareBytes(a.key, b.key)).slice(0, limit);
+}
+
+function tagged(rows: Rows, tag: string, clock: Clock): RawRecord[] {
+  const found = [...rows.values()].filter((row) => isLive(row, clock) && row.tags.includes(tag));
+  return found.sort((a, b) => compareBytes(a.key, b.key));
 }
 
 /** Bytes of UTF-8, as the databases order text here; JavaScript's own order differs beyond U+FFFF. */

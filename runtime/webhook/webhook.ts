@@ -14,17 +14,16 @@ import { EVENTS, type EventType, type Notify } from "../audit/events.ts";
 import { hashSecret } from "../shared/keys.ts";
 import type { Log } from "../shared/log.ts";
 import type { Store } from "../store/store.ts";
-import { createEventRecords, delayAfter, GIVE_UP_AFTER, type NewEvent, type WaitingEvent } from "./event-records.ts";
+import {
+  createEventRecords,
+  delayAfter,
+  type EventRecords,
+  GIVE_UP_AFTER,
+  type NewEvent,
+  type WaitingEvent,
+} from "./event-records.ts";
 import { createTally, type WebhookCount, type WebhookStatus } from "./tally.ts";
 import { task } from "../shared/faults/guard.ts";
-
-export interface Webhook extends Closable {
-  readonly notify: Notify;
-  status(): WebhookStatus;
-  counts(): Iterable<WebhookCount>;
-  /** Stores what is new and sends what is due; by itself every few seconds, and after each event. */
-  work(): Promise<void>;
-}
 
 export interface WebhookDeps {
   readonly store: Store;
@@ -52,152 +51,167 @@ const LEASE_MS = 60_000;
 const LONGEST_RETRY_AFTER = 3600;
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-export function createWebhook(settings: WebhookSettings, deps: WebhookDeps): Webhook {
-  const { store, fetch, clock, log, everyMs = WORK_EVERY_MS } = deps;
-  const records = createEventRecords(store);
-  const tally = createTally(new URL(settings.url).host, log);
-  const fresh: NewEvent[] = [];
+export class Webhook implements Closable {
+  readonly #settings: WebhookSettings;
+  readonly #deps: WebhookDeps;
+  readonly #records: EventRecords;
+  readonly #tally: ReturnType<typeof createTally>;
+  readonly #fresh: NewEvent[] = [];
   /** Hash → epoch seconds until which it is the same event. */
-  const seen = new Map<string, number>();
+  readonly #seen = new Map<string, number>();
   /** In the store, as this process saw it last. */
-  let waitingOf = new Map<EventType, number>();
-  const ending = new AbortController();
-  let closed = false;
-  let running: Promise<void> | undefined;
-  let ticks = 0;
-  const timer = setInterval(task("the delivery of events", work), everyMs);
-  timer.unref();
+  #waitingOf = new Map<EventType, number>();
+  readonly #ending = new AbortController();
+  #closed = false;
+  #running: Promise<void> | undefined;
+  #ticks = 0;
+  readonly #timer: NodeJS.Timeout;
 
-  return {
-    notify({ type, subject, data }) {
-      if (closed || !settings.events.has(type)) return;
-      const at = epochSeconds(clock);
-      const hash = hashSecret(`${type}\n${subject}`);
-      if ((seen.get(hash) ?? 0) > at) return;
-      if (fresh.filter((event) => event.type === type).length >= MAX_FRESH) return tally.dropped(type);
-      remember(hash, at + EVENTS[type].onceIn);
-      fresh.push({ hash, type, at, data: bounded(data) });
-      void work();
-    },
-    status: () => tally.status(),
-    counts: () => tally.counts(),
-    work,
-    async close() {
-      clearInterval(timer);
-      closed = true;
-      // A receiver that does not answer holds nobody up.
-      ending.abort();
-      await running;
-      // What was seen while the last round ended; sent by whoever runs next.
-      await keepFresh().catch(() => {});
-      for (const { type } of fresh) tally.dropped(type);
-    },
-  };
-
-  function work(): Promise<void> {
-    // One round at a time; an event during a round is in the one that follows.
-    running ??= round().then(
-      () => {
-        running = undefined;
-        if (fresh.length > 0 && !closed) void work();
-      },
-      (error: unknown) => {
-        running = undefined;
-        tally.away(errorText(error));
-      },
-    );
-    return running;
+  constructor(settings: WebhookSettings, deps: WebhookDeps) {
+    this.#settings = settings;
+    this.#deps = deps;
+    this.#records = createEventRecords(deps.store);
+    this.#tally = createTally(new URL(settings.url).host, deps.log);
+    const work = task("the delivery of events", () => this.work());
+    this.#timer = setInterval(work, deps.everyMs ?? WORK_EVERY_MS).unref();
   }
 
-  async function round(): Promise<void> {
-    await keepFresh();
-    const looks = ticks++ % LOOK_EVERY === 0;
-    if (closed || (!looks && tally.waiting() === 0)) return;
-    const lease = await store.lease("webhook", LEASE_MS);
+  readonly notify: Notify = ({ type, subject, data }) => {
+    if (this.#closed || !this.#settings.events.has(type)) return;
+    const at = epochSeconds(this.#deps.clock);
+    const hash = hashSecret(`${type}\n${subject}`);
+    if ((this.#seen.get(hash) ?? 0) > at) return;
+    if (this.#fresh.filter((event) => event.type === type).length >= MAX_FRESH) return this.#tally.dropped(type);
+    this.#remember(hash, at + EVENTS[type].onceIn);
+    this.#fresh.push({ hash, type, at, data: bounded(data) });
+    void this.work();
+  };
+
+  status(): WebhookStatus {
+    return this.#tally.status();
+  }
+
+  counts(): Iterable<WebhookCount> {
+    return this.#tally.counts();
+  }
+
+  /** Stores what is new and sends what is due; by itself every few seconds, and after each event. */
+  work(): Promise<void> {
+    // One round at a time; an event during a round is in the one that follows.
+    this.#running ??= this.#round().then(
+      () => {
+        this.#running = undefined;
+        if (this.#fresh.length > 0 && !this.#closed) void this.work();
+      },
+      (error: unknown) => {
+        this.#running = undefined;
+        this.#tally.away(errorText(error));
+      },
+    );
+    return this.#running;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#closed = true;
+    // A receiver that does not answer holds nobody up.
+    this.#ending.abort();
+    await this.#running;
+    // What was seen while the last round ended; sent by whoever runs next.
+    await this.#keepFresh().catch(() => {});
+    for (const { type } of this.#fresh) this.#tally.dropped(type);
+  }
+
+  async #round(): Promise<void> {
+    await this.#keepFresh();
+    const looks = this.#ticks++ % LOOK_EVERY === 0;
+    if (this.#closed || (!looks && this.#tally.waiting() === 0)) return;
+    const lease = await this.#deps.store.lease("webhook", LEASE_MS);
     // Another process is at it.
     if (!lease) return;
     try {
-      const waiting = await records.waiting();
-      const now = epochSeconds(clock);
-      tally.found(waiting.length, waiting[0]?.value.at);
-      waitingOf = new Map();
-      for (const { value } of waiting) countWaiting(value.type, 1);
+      const waiting = await this.#records.waiting();
+      const now = epochSeconds(this.#deps.clock);
+      this.#tally.found(waiting.length, waiting[0]?.value.at);
+      this.#waitingOf = new Map();
+      for (const { value } of waiting) this.#countWaiting(value.type, 1);
       for (const event of waiting) {
         const waits = event.value.nextAt - now;
         // Nothing waits longer: the clock was ahead when it was written.
         if (waits > 0 && waits <= LONGEST_RETRY_AFTER) continue;
-        if (!(await lease.renew(LEASE_MS)) || !(await send(event))) break;
+        if (!(await lease.renew(LEASE_MS)) || !(await this.#send(event))) break;
         // What is new is stored first; the next round goes on here.
-        if (closed || fresh.length > 0) break;
+        if (this.#closed || this.#fresh.length > 0) break;
       }
     } finally {
       await lease.release();
     }
   }
 
-  async function keepFresh(): Promise<void> {
-    for (let event = fresh[0]; event !== undefined; event = fresh[0]) {
-      if ((waitingOf.get(event.type) ?? 0) >= MAX_WAITING) {
-        tally.dropped(event.type);
+  async #keepFresh(): Promise<void> {
+    for (let event = this.#fresh[0]; event !== undefined; event = this.#fresh[0]) {
+      if ((this.#waitingOf.get(event.type) ?? 0) >= MAX_WAITING) {
+        this.#tally.dropped(event.type);
         // When it is seen again there may be room.
-        seen.delete(event.hash);
-      } else if (await records.add(event)) {
-        tally.added(event.at);
-        countWaiting(event.type, 1);
+        this.#seen.delete(event.hash);
+      } else if (await this.#records.add(event)) {
+        this.#tally.added(event.at);
+        this.#countWaiting(event.type, 1);
       }
-      fresh.shift();
+      this.#fresh.shift();
     }
   }
 
   /** @returns whether the receiver is well, so that the next one may follow at once */
-  async function send(event: WaitingEvent): Promise<boolean> {
+  async #send(event: WaitingEvent): Promise<boolean> {
     const { id, type, at, data } = event.value;
     const body = JSON.stringify({ type, timestamp: new Date(at * 1000).toISOString(), data });
-    const timestamp = epochSeconds(clock);
-    const answer = await fetch({
-      url: settings.url,
+    const timestamp = epochSeconds(this.#deps.clock);
+    const { url, secrets } = this.#settings;
+    const answer = await this.#deps.fetch({
+      url,
       target: { kind: "configured" },
       method: "POST",
-      headers: { "content-type": "application/json", ...signedHeaders(settings.secrets, { id, timestamp, body }) },
+      headers: { "content-type": "application/json", ...signedHeaders(secrets, { id, timestamp, body }) },
       body,
       maxBytes: MAX_ANSWER_BYTES,
       timeoutMs: TIMEOUT_MS,
-      signal: ending.signal,
+      signal: this.#ending.signal,
       // Its status says whether it took the event, whatever it says besides.
       statusOnly: true,
     });
     // Cut off by us, and no failure of the receiver's: whoever runs next sends it again.
-    if (!answer.ok && closed) return false;
-    const now = epochSeconds(clock);
+    if (!answer.ok && this.#closed) return false;
+    const now = epochSeconds(this.#deps.clock);
     if (answer.ok && answer.status >= 200 && answer.status < 300) {
-      await records.end(event, now);
-      countWaiting(type, -1);
-      tally.sent(type, now);
+      await this.#records.end(event, now);
+      this.#countWaiting(type, -1);
+      this.#tally.sent(type, now);
       return true;
     }
     const reason = answer.ok ? `it answered ${answer.status}` : answer.detail;
     if (now - at >= GIVE_UP_AFTER) {
-      await records.end(event, now);
-      countWaiting(type, -1);
-      tally.gaveUp(type, id, now, reason);
+      await this.#records.end(event, now);
+      this.#countWaiting(type, -1);
+      this.#tally.gaveUp(type, id, now, reason);
     } else {
       const delay = Math.max(delayAfter(event.value.attempts + 1), retryAfter(answer));
-      await records.defer(event, now, delay);
-      tally.failed(type, id, now, reason);
+      await this.#records.defer(event, now, delay);
+      this.#tally.failed(type, id, now, reason);
     }
     // What it says of one event alone concerns no other.
     return answer.ok && answer.status >= 400 && answer.status < 500 && answer.status !== 429;
   }
 
-  function countWaiting(type: EventType, by: 1 | -1): void {
-    waitingOf.set(type, (waitingOf.get(type) ?? 0) + by);
+  #countWaiting(type: EventType, by: 1 | -1): void {
+    this.#waitingOf.set(type, (this.#waitingOf.get(type) ?? 0) + by);
   }
 
-  function remember(hash: string, until: number): void {
-    const [oldest] = seen.keys();
-    if (seen.size >= MAX_SEEN && oldest !== undefined) seen.delete(oldest);
-    seen.delete(hash);
-    seen.set(hash, until);
+  #remember(hash: string, until: number): void {
+    const [oldest] = this.#seen.keys();
+    if (this.#seen.size >= MAX_SEEN && oldest !== undefined) this.#seen.delete(oldest);
+    this.#seen.delete(hash);
+    this.#seen.set(hash, until);
   }
 }
 

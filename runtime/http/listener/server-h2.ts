@@ -80,25 +80,7 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
   let cutting = false;
   return {
     serve(socket) {
-      const session = performServerHandshake(socket, {
-        maxHeaderListPairs: MAX_HEADER_COUNT + 8,
-        maxSendHeaderBlockLength: 131_072,
-        maxSessionInvalidFrames: 100,
-        maxSessionRejectedStreams: 50,
-        maxOutstandingPings: 4,
-        // Rapid reset (CVE-2023-44487): opening and resetting streams faster than this ends the connection.
-        streamResetBurst: 500,
-        streamResetRate: 50,
-        unknownProtocolTimeout: 10_000,
-        // A second Date or ETag of an upstream goes on as it does over HTTP/1.1: node:http2 would throw.
-        strictSingleValueFields: false,
-        settings: {
-          maxConcurrentStreams: MAX_STREAMS,
-          maxHeaderListSize: deps.maxHeaderBytes,
-          initialWindowSize: STREAM_WINDOW_BYTES,
-          enableConnectProtocol: true,
-        },
-      });
+      const session = beginSession(socket, deps.maxHeaderBytes);
       const peer: Http2Peer = {
         secure: deps.secure,
         remoteAddress: socket.remoteAddress ?? "",
@@ -151,7 +133,7 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
             if (streams === 0 && stalled.has(session)) breakOff(socket);
           }),
         );
-        exchange = accept(stream, peer, rawHeaders, (flags & END_STREAM) === 0);
+        exchange = accept(deps, stream, peer, rawHeaders, (flags & END_STREAM) === 0);
       };
       session.on("stream", (stream, _headers, flags, rawHeaders) => {
         // Before the guard, which resets it: that is an error of the stream, too.
@@ -170,31 +152,59 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
     },
     close: stopWatching,
   };
+}
 
-  function accept(stream: ServerHttp2Stream, peer: Http2Peer, raw: readonly string[], hasBody: boolean): Http2Exchange {
-    const head = parseRequestHead(raw, peer.secure);
-    if (head.ok) {
-      const accepted = new Http2Exchange(stream, peer, head, hasBody);
-      deps.handle(accepted);
-      return accepted;
-    }
-    const { status, reason } = head;
-    deps.onRefused?.(reason);
-    const exchange = new Http2Exchange(stream, peer, { ...NO_HEAD, ...formOf(raw) }, hasBody);
-    deps.log.debug({ request: exchange.id, reason, peer: peer.remoteAddress }, "request refused");
-    // Its client may go on sending a body, and take no answer.
-    exchange.party = deps.parties.of(peer.remoteAddress);
-    if (!exchange.hold(REQUEST_BYTES)) {
-      deps.onNoRoom();
-      exchange.abort();
-      return exchange;
-    }
-    respondError(exchange, status, {
-      code: `request.${reason}`,
-      message: "The gateway cannot understand this request",
-    });
+function beginSession(socket: Socket, maxHeaderBytes: number): ServerHttp2Session {
+  return performServerHandshake(socket, {
+    maxHeaderListPairs: MAX_HEADER_COUNT + 8,
+    maxSendHeaderBlockLength: 131_072,
+    maxSessionInvalidFrames: 100,
+    maxSessionRejectedStreams: 50,
+    maxOutstandingPings: 4,
+    // Rapid reset (CVE-2023-44487): opening and resetting streams faster than this ends the connection.
+    streamResetBurst: 500,
+    streamResetRate: 50,
+    unknownProtocolTimeout: 10_000,
+    // A second Date or ETag of an upstream goes on as it does over HTTP/1.1: node:http2 would throw.
+    strictSingleValueFields: false,
+    settings: {
+      maxConcurrentStreams: MAX_STREAMS,
+      maxHeaderListSize: maxHeaderBytes,
+      initialWindowSize: STREAM_WINDOW_BYTES,
+      enableConnectProtocol: true,
+    },
+  });
+}
+
+function accept(
+  deps: Http2Deps,
+  stream: ServerHttp2Stream,
+  peer: Http2Peer,
+  raw: readonly string[],
+  hasBody: boolean,
+): Http2Exchange {
+  const head = parseRequestHead(raw, peer.secure);
+  if (head.ok) {
+    const accepted = new Http2Exchange(stream, peer, head, hasBody);
+    deps.handle(accepted);
+    return accepted;
+  }
+  const { status, reason } = head;
+  deps.onRefused?.(reason);
+  const exchange = new Http2Exchange(stream, peer, { ...NO_HEAD, ...formOf(raw) }, hasBody);
+  deps.log.debug({ request: exchange.id, reason, peer: peer.remoteAddress }, "request refused");
+  // Its client may go on sending a body, and take no answer.
+  exchange.party = deps.parties.of(peer.remoteAddress);
+  if (!exchange.hold(REQUEST_BYTES)) {
+    deps.onNoRoom();
+    exchange.abort();
     return exchange;
   }
+  respondError(exchange, status, {
+    code: `request.${reason}`,
+    message: "The gateway cannot understand this request",
+  });
+  return exchange;
 }
 
 /** What of a refused head is looked at all the same: whether a gRPC call is to be answered. */

@@ -14,7 +14,7 @@ import type {
   Secret,
   Service,
 } from "../translate/objects.ts";
-import { createReflector, type Reflector, type ReflectorOptions } from "./reflector.ts";
+import { Reflector, type ReflectorOptions } from "./reflector.ts";
 
 export interface ClusterViewOptions {
   readonly client: KubeClient;
@@ -137,7 +137,7 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     const { backoff, ...tuning } = options.reflector ?? {};
     const made = backoff?.();
     const selector = fieldSelector === undefined ? {} : { fieldSelector };
-    const reflector = createReflector<T>({
+    const reflector = new Reflector<T>({
       client,
       path,
       ...selector,

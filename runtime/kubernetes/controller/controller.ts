@@ -12,16 +12,16 @@ import type { Closable, Clock } from "../../shared/clock.ts";
 import { sealSecret } from "../../terraform/resource/seal.ts";
 import { type Backoff, createBackoff } from "./backoff.ts";
 import { type ClusterView, type ClusterViewOptions, createClusterView } from "./cluster-view.ts";
-import { createEventWriter } from "./events.ts";
+import { createEventWriter, type EventWriter } from "./events.ts";
 import { type KubeClient, missingRight } from "./kube-client.ts";
 import { type SliceProblem, wholeNamespaces } from "../translate/assign.ts";
-import { createLeftAloneLog, whyLeftAlone } from "../translate/left-alone.ts";
+import { createLeftAloneLog, type LeftAloneLog, whyLeftAlone } from "../translate/left-alone.ts";
 import { messageWithPath } from "../../settings/problem.ts";
 import { keyOf, type KubeObjects, type LoadBalancerAddress } from "../translate/objects.ts";
 import type { DraftProblem } from "../translate/ingress-problem.ts";
 import { type SlicePublisher, sliceTexts } from "./publisher.ts";
 import { renderSlices } from "../render.ts";
-import { createSeals } from "./seals.ts";
+import { createSeals, type Seals } from "./seals.ts";
 import { DEFAULT_OWNER, ownerOf } from "../translate/slices.ts";
 import { addressesOfService, clearStatus, writeStatus } from "./status.ts";
 import { translate, type TranslateOptions, type Translation } from "../translate/translate.ts";
@@ -55,136 +55,145 @@ export interface Round {
   readonly unwritten?: unknown;
 }
 
-export interface Controller extends Closable {
-  /** Look again soon; `anew` also publishes what was published already. */
-  wake(options?: { readonly anew?: boolean }): void;
-  /** Why the cluster cannot be read now, without names. */
-  problems(): readonly string[];
-}
-
 const QUIET_MS = 200;
 const MOST_MS = 2_000;
 const RESYNC_MS = 600_000;
 /** Answers of the gateway after which a namespace that it still refuses something of is left out whole. */
 const PATIENCE = 10;
 
-export function startController(options: ControllerOptions): Controller {
-  const { client, publisher, clock, log, onRound } = options;
-  const backoff = options.backoff ?? createBackoff({ firstMs: 1_000, mostMs: 60_000 });
-  const events = createEventWriter({ client, clock, log });
-  const leftAlone = createLeftAloneLog(log);
-  const owner = options.translate.owner ?? DEFAULT_OWNER;
-  const seals = createSeals((key, value, { namespace }) => sealSecret(key, value, ownerOf(owner, namespace)));
-  const stop = new AbortController();
+interface Published {
+  readonly text: string;
+  readonly refused: ReadonlyMap<string, readonly DraftProblem[]>;
+  readonly waiting: readonly SliceProblem[];
+}
+
+export class Controller implements Closable {
+  readonly #options: ControllerOptions;
+  readonly #backoff: Backoff;
+  readonly #events: EventWriter;
+  readonly #leftAlone: LeftAloneLog;
+  readonly #seals: Seals;
+  readonly #stop = new AbortController();
   /** What was wanted for when all went well last, and what the gateway refused of it. */
-  let lastPublished:
-    | {
-        readonly text: string;
-        readonly refused: ReadonlyMap<string, readonly DraftProblem[]>;
-        readonly waiting: readonly SliceProblem[];
-      }
-    | undefined;
+  #lastPublished: Published | undefined;
   /** Certificates of Secrets when they were good last: one that goes bad leaves what it held. */
-  let pairs: Translation["pairs"] = new Map();
-  let wokenMs: number | undefined;
-  let endRest: () => void = () => {};
-  const view: ClusterView = createClusterView({ ...options.view, client, onChange: () => wake(), clock, log });
-  const resync = setInterval(() => wake({ anew: true }), options.resyncMs ?? RESYNC_MS);
-  resync.unref();
-  const running = run();
+  #pairs: Translation["pairs"] = new Map();
+  #wokenMs: number | undefined;
+  #endRest: () => void = () => {};
+  readonly #view: ClusterView;
+  readonly #resync: NodeJS.Timeout;
+  readonly #running: Promise<void>;
 
-  return {
-    wake,
-    problems: () => view.problems(),
-    async close() {
-      stop.abort();
-      clearInterval(resync);
-      endRest();
-      await running;
-      await view.close();
-    },
-  };
-
-  function wake({ anew = false }: { readonly anew?: boolean } = {}): void {
-    if (anew) lastPublished = undefined;
-    wokenMs = performance.now();
-    endRest();
+  constructor(options: ControllerOptions) {
+    const { client, clock, log } = options;
+    const owner = options.translate.owner ?? DEFAULT_OWNER;
+    this.#options = options;
+    this.#backoff = options.backoff ?? createBackoff({ firstMs: 1_000, mostMs: 60_000 });
+    this.#events = createEventWriter({ client, clock, log });
+    this.#leftAlone = createLeftAloneLog(log);
+    this.#seals = createSeals((key, value, { namespace }) => sealSecret(key, value, ownerOf(owner, namespace)));
+    this.#view = createClusterView({ ...options.view, client, onChange: () => this.wake(), clock, log });
+    this.#resync = setInterval(() => this.wake({ anew: true }), options.resyncMs ?? RESYNC_MS).unref();
+    this.#running = this.#run();
   }
 
-  async function run(): Promise<void> {
-    while (!stop.signal.aborted) {
-      await rest();
-      if (stop.signal.aborted) return;
-      wokenMs = undefined;
+  /** Look again soon; `anew` also publishes what was published already. */
+  wake({ anew = false }: { readonly anew?: boolean } = {}): void {
+    if (anew) this.#lastPublished = undefined;
+    this.#wokenMs = performance.now();
+    this.#endRest();
+  }
+
+  /** Why the cluster cannot be read now, without names. */
+  problems(): readonly string[] {
+    return this.#view.problems();
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    clearInterval(this.#resync);
+    this.#endRest();
+    await this.#running;
+    await this.#view.close();
+  }
+
+  async #run(): Promise<void> {
+    const { log, onRound, publisher } = this.#options;
+    while (!this.#stop.signal.aborted) {
+      await this.#rest();
+      if (this.#stop.signal.aborted) return;
+      this.#wokenMs = undefined;
       try {
-        const round = await reconcile();
+        const round = await this.#reconcile();
         onRound?.(round);
-        if (round.unwritten === undefined) backoff.reset();
+        if (round.unwritten === undefined) this.#backoff.reset();
         else {
-          const waitMs = Math.round(backoff.next());
+          const waitMs = Math.round(this.#backoff.next());
           log.error({ ...why(round.unwritten), waitMs }, "cannot write the status of ingresses, trying again");
-          await pauseAfterFailure(waitMs);
+          await this.#pauseAfterFailure(waitMs);
         }
       } catch (error) {
-        if (stop.signal.aborted) return;
+        if (this.#stop.signal.aborted) return;
         onRound?.({ outcome: "failed" });
-        const waitMs = Math.round(backoff.next());
+        const waitMs = Math.round(this.#backoff.next());
         log.error({ ...why(error), place: publisher.place, waitMs }, "ingresses not published, trying again");
-        await pauseAfterFailure(waitMs);
+        await this.#pauseAfterFailure(waitMs);
       }
     }
   }
 
-  async function pauseAfterFailure(waitMs: number): Promise<void> {
-    await pause(waitMs);
-    wokenMs ??= performance.now();
+  async #pauseAfterFailure(waitMs: number): Promise<void> {
+    await this.#pause(waitMs);
+    this.#wokenMs ??= performance.now();
   }
 
   /** Until something changed and it has been quiet since, but not for ever. */
-  async function rest(): Promise<void> {
-    if (wokenMs === undefined) await new Promise<void>((resolve) => (endRest = resolve));
+  async #rest(): Promise<void> {
+    if (this.#wokenMs === undefined) await new Promise<void>((resolve) => (this.#endRest = resolve));
     const beganMs = performance.now();
-    const { quietMs = QUIET_MS, mostMs = MOST_MS } = options;
+    const { quietMs = QUIET_MS, mostMs = MOST_MS } = this.#options;
     for (;;) {
       const nowMs = performance.now();
-      const leftMs = Math.min((wokenMs ?? nowMs) + quietMs - nowMs, beganMs + mostMs - nowMs);
-      if (leftMs <= 0 || stop.signal.aborted) return;
-      await pause(leftMs);
+      const leftMs = Math.min((this.#wokenMs ?? nowMs) + quietMs - nowMs, beganMs + mostMs - nowMs);
+      if (leftMs <= 0 || this.#stop.signal.aborted) return;
+      await this.#pause(leftMs);
     }
   }
 
-  async function reconcile(): Promise<Round> {
-    const objects = view.objects();
+  async #reconcile(): Promise<Round> {
+    const objects = this.#view.objects();
     if (!objects) return { outcome: "waiting" };
-    const seal = seals.begin(view.hasSecrets() ? (options.sealKey ?? (await publisher.sealKey())) : undefined);
-    const about = { ...options.translate, ...(seal && { seal }), pairs, nowMs: clock.now() };
+    const { clock, isLeader, publisher, sealKey } = this.#options;
+    const seal = this.#seals.begin(this.#view.hasSecrets() ? (sealKey ?? (await publisher.sealKey())) : undefined);
+    const about = { ...this.#options.translate, ...(seal && { seal }), pairs: this.#pairs, nowMs: clock.now() };
     const translated = (refused: ReadonlyMap<string, readonly DraftProblem[]>): Promise<Translation> =>
       translate(objects, { ...about, refused });
     const desired = await translated(new Map());
     // Reading what is named for the first time wakes us again.
-    if (view.follow({ secrets: desired.secrets, endpoints: desired.usesEndpoints })) {
+    if (this.#view.follow({ secrets: desired.secrets, endpoints: desired.usesEndpoints })) {
       return { outcome: "following", translation: desired };
     }
-    seals.end();
-    ({ pairs } = desired);
-    if (!options.isLeader()) return { outcome: "waiting", translation: desired };
+    this.#seals.end();
+    this.#pairs = desired.pairs;
+    if (!isLeader()) return { outcome: "waiting", translation: desired };
     const text = renderSlices(desired, "json");
-    const isNew = lastPublished?.text !== text;
+    const isNew = this.#lastPublished?.text !== text;
     const translation = isNew
-      ? await publish(desired, translated)
-      : lastPublished && lastPublished.refused.size > 0
-        ? withWaiting(await translated(lastPublished.refused), lastPublished.waiting)
-        : withWaiting(desired, lastPublished?.waiting);
-    const unwritten = await tell(objects, translation);
+      ? await this.#publish(desired, translated)
+      : this.#lastPublished && this.#lastPublished.refused.size > 0
+        ? withWaiting(await translated(this.#lastPublished.refused), this.#lastPublished.waiting)
+        : withWaiting(desired, this.#lastPublished?.waiting);
+    const unwritten = await this.#tell(objects, translation);
     const outcome = isNew ? "published" : "unchanged";
     return { outcome, translation, ...(unwritten !== undefined && { unwritten }) };
   }
 
   /** @throws GatewayError */
-  async function publish(
+  async #publish(
     desired: Translation,
     translated: (refused: ReadonlyMap<string, readonly DraftProblem[]>) => Promise<Translation>,
   ): Promise<Translation> {
+    const { log, publisher } = this.#options;
     const refused = new Map<string, readonly DraftProblem[]>();
     let translation = desired;
     // Ends: each time at least one Ingress, or its certificate, is left out, and soon one namespace, or its certificates.
@@ -192,7 +201,7 @@ export function startController(options: ControllerOptions): Controller {
       const answer = await publisher.publish(sliceTexts(translation.slices));
       if (answer.kind === "published") {
         const { waiting = [] } = answer;
-        lastPublished = { text: renderSlices(desired, "json"), refused, waiting };
+        this.#lastPublished = { text: renderSlices(desired, "json"), refused, waiting };
         const served = translation.ingresses.filter((each) => each.served).length;
         const counts = { served, leftOut: translation.ingresses.length - served };
         const owners = waiting.map((each) => each.owner);
@@ -221,16 +230,17 @@ export function startController(options: ControllerOptions): Controller {
   }
 
   /** Status and events. What cannot be written now is written in a later round. @returns why a status could not be written */
-  async function tell(objects: KubeObjects, translation: Translation): Promise<unknown> {
+  async #tell(objects: KubeObjects, translation: Translation): Promise<unknown> {
     const byKey = new Map(objects.ingresses.map((ingress) => [keyOf(ingress), ingress]));
     const wrong = Map.groupBy(translation.problems, ({ namespace, name }) => `${namespace}/${name}`);
+    const { client, view } = this.#options;
     const addresses =
-      options.view?.addressService === undefined ? options.addresses : addressesOfService(view.addressService());
+      view?.addressService === undefined ? this.#options.addresses : addressesOfService(this.#view.addressService());
     let failure: unknown;
     for (const { key, served } of translation.ingresses) {
       const ingress = byKey.get(key);
-      if (!ingress || stop.signal.aborted) continue;
-      await events.tell(ingress, wrong.get(key) ?? [], served);
+      if (!ingress || this.#stop.signal.aborted) continue;
+      await this.#events.tell(ingress, wrong.get(key) ?? [], served);
       if (!addresses) continue;
       try {
         await writeStatus(client, ingress, served ? addresses : []);
@@ -238,10 +248,10 @@ export function startController(options: ControllerOptions): Controller {
         failure ??= error;
       }
     }
-    leftAlone.tell(translation.foreign);
+    this.#leftAlone.tell(translation.foreign);
     for (const foreign of translation.foreign) {
       const problem = whyLeftAlone(foreign);
-      if (problem) await events.tell(foreign.ingress, [problem], false);
+      if (problem) await this.#events.tell(foreign.ingress, [problem], false);
       if (!addresses) continue;
       try {
         await clearStatus(client, foreign.ingress);
@@ -249,12 +259,12 @@ export function startController(options: ControllerOptions): Controller {
         failure ??= error;
       }
     }
-    events.keepOnly(new Set(objects.ingresses.map(({ metadata }) => metadata.uid ?? "")));
+    this.#events.keepOnly(new Set(objects.ingresses.map(({ metadata }) => metadata.uid ?? "")));
     return failure;
   }
 
-  async function pause(ms: number): Promise<void> {
-    await delay(ms, undefined, { signal: stop.signal }).catch(() => {});
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#stop.signal }).catch(() => {});
   }
 }
 

@@ -36,18 +36,6 @@ export interface ReflectorOptions {
   readonly pageSize?: number;
 }
 
-export interface Reflector<T extends KubeObject> {
-  /** By "namespace/name". */
-  items(): ReadonlyMap<string, T>;
-  /** False until the first list is there. */
-  isSynced(): boolean;
-  /** The server said that it may not be read, and did not take that back since. */
-  isForbidden(): boolean;
-  /** Why it cannot be read now, without names; undefined while it can. */
-  problem(): string | undefined;
-  close(): Promise<void>;
-}
-
 const WATCH_SECONDS = 300;
 const GRACE_MS = 15_000;
 const PAGE_SIZE = 500;
@@ -55,75 +43,98 @@ const PAGE_SIZE = 500;
 /** The server no longer knows the version we stand at: everything must be listed anew. */
 class Expired extends Error {}
 
-export function createReflector<T extends KubeObject>(options: ReflectorOptions): Reflector<T> {
-  const { client, path, fieldSelector, onChange, log } = options;
-  const { watchSeconds = WATCH_SECONDS, graceMs = GRACE_MS, pageSize = PAGE_SIZE } = options;
-  const backoff = options.backoff ?? createBackoff({ firstMs: 500, mostMs: 30_000 });
-  const collection = path.slice(path.lastIndexOf("/") + 1);
-  const stop = new AbortController();
-  let items = new Map<string, T>();
-  let synced = false;
-  let forbidden = false;
+export class Reflector<T extends KubeObject> {
+  readonly #options: ReflectorOptions;
+  readonly #backoff: Backoff;
+  readonly #collection: string;
+  readonly #stop = new AbortController();
+  #items = new Map<string, T>();
+  #synced = false;
+  #forbidden = false;
   /** So that what stays wrong is said once, not with each try. */
-  let lastReason = "";
-  let problem: string | undefined;
+  #lastReason = "";
+  #problem: string | undefined;
   /** "" when the next step is a list. */
-  let version = "";
-  const running = run();
+  #version = "";
+  readonly #running: Promise<void>;
 
-  return {
-    items: () => items,
-    isSynced: () => synced,
-    isForbidden: () => forbidden,
-    problem: () => problem,
-    async close() {
-      stop.abort();
-      await running;
-    },
-  };
+  constructor(options: ReflectorOptions) {
+    this.#options = options;
+    this.#backoff = options.backoff ?? createBackoff({ firstMs: 500, mostMs: 30_000 });
+    this.#collection = options.path.slice(options.path.lastIndexOf("/") + 1);
+    this.#running = this.#run();
+  }
 
-  async function run(): Promise<void> {
-    while (!stop.signal.aborted) {
+  /** By "namespace/name". */
+  items(): ReadonlyMap<string, T> {
+    return this.#items;
+  }
+
+  /** False until the first list is there. */
+  isSynced(): boolean {
+    return this.#synced;
+  }
+
+  /** The server said that it may not be read, and did not take that back since. */
+  isForbidden(): boolean {
+    return this.#forbidden;
+  }
+
+  /** Why it cannot be read now, without names; undefined while it can. */
+  problem(): string | undefined {
+    return this.#problem;
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { path, fieldSelector, onChange, log } = this.#options;
+    while (!this.#stop.signal.aborted) {
       try {
-        if (version === "") await list();
-        const lived = await watch();
-        isWell();
+        if (this.#version === "") await this.#list();
+        const lived = await this.#watch();
+        this.#isWell();
         // A server that ends each watch at once must not be asked without a pause.
-        if (lived) backoff.reset();
-        else await pause(backoff.next());
+        if (lived) this.#backoff.reset();
+        else await this.#pause(this.#backoff.next());
       } catch (error) {
-        if (stop.signal.aborted) return;
+        if (this.#stop.signal.aborted) return;
         if (error instanceof Expired || isStatus(error, 410)) {
           log.debug({ path, reason: errorText(error) }, "watch expired, listing anew");
-          version = "";
+          this.#version = "";
           // A server that says so each time must not be asked without pauses.
-          await pause(backoff.next());
+          await this.#pause(this.#backoff.next());
           continue;
         }
-        const waitMs = Math.round((error instanceof KubeError && error.retryAfterMs) || backoff.next());
+        const waitMs = Math.round((error instanceof KubeError && error.retryAfterMs) || this.#backoff.next());
         const reason = errorText(error);
         const { right } = missingRight(error);
         const about = { path, fieldSelector, reason, waitMs };
-        if (reason !== lastReason && right === undefined) log.warn({ ...about }, "cluster not reached, trying again");
-        else if (reason !== lastReason)
+        if (reason !== this.#lastReason && right === undefined)
+          log.warn({ ...about }, "cluster not reached, trying again");
+        else if (reason !== this.#lastReason)
           log.warn({ ...about, right }, "a right to read the cluster is missing, trying again");
-        lastReason = reason;
-        problem = right === undefined ? `${collection} cannot be read` : `right missing: ${right}`;
-        if (isStatus(error, 403) && !forbidden) {
-          forbidden = true;
+        this.#lastReason = reason;
+        this.#problem = right === undefined ? `${this.#collection} cannot be read` : `right missing: ${right}`;
+        if (isStatus(error, 403) && !this.#forbidden) {
+          this.#forbidden = true;
           onChange();
         }
-        await pause(waitMs);
+        await this.#pause(waitMs);
       }
     }
   }
 
-  function isWell(): void {
-    lastReason = "";
-    problem = undefined;
+  #isWell(): void {
+    this.#lastReason = "";
+    this.#problem = undefined;
   }
 
-  async function list(): Promise<void> {
+  async #list(): Promise<void> {
+    const { client, path, pageSize = PAGE_SIZE } = this.#options;
     const found = new Map<string, T>();
     let next: string | undefined;
     let listed = "";
@@ -131,8 +142,8 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
       const page = await client.request<unknown>({
         method: "GET",
         path,
-        query: { ...selector(), limit: String(pageSize), ...(next === undefined ? {} : { continue: next }) },
-        signal: stop.signal,
+        query: { ...this.#selector(), limit: String(pageSize), ...(next === undefined ? {} : { continue: next }) },
+        signal: this.#stop.signal,
       });
       const { metadata, items: objects } = isRecord(page) ? page : {};
       if (!isRecord(metadata) || typeof metadata["resourceVersion"] !== "string" || !Array.isArray(objects ?? [])) {
@@ -144,33 +155,35 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
       listed = metadata["resourceVersion"];
       next = typeof metadata["continue"] === "string" && metadata["continue"] !== "" ? metadata["continue"] : undefined;
     } while (next !== undefined);
-    items = found;
-    version = listed;
-    synced = true;
-    forbidden = false;
-    isWell();
-    onChange();
+    this.#items = found;
+    this.#version = listed;
+    this.#synced = true;
+    this.#forbidden = false;
+    this.#isWell();
+    this.#options.onChange();
   }
 
   /** @returns whether the watch did anything before the server ended it */
-  async function watch(): Promise<boolean> {
+  async #watch(): Promise<boolean> {
+    const { client, path, log, watchSeconds = WATCH_SECONDS, graceMs = GRACE_MS } = this.#options;
     const patience = AbortSignal.timeout(watchSeconds * 1000 + graceMs);
     const query = {
-      ...selector(),
+      ...this.#selector(),
       watch: "true",
-      resourceVersion: version,
+      resourceVersion: this.#version,
       allowWatchBookmarks: "true",
       timeoutSeconds: String(watchSeconds),
     };
     let lived = false;
     const startedMs = performance.now();
     try {
-      const signal = AbortSignal.any([stop.signal, patience]);
-      for await (const line of client.watch({ path, query, signal, onOpen: () => void (problem = undefined) })) {
-        apply(line);
+      const signal = AbortSignal.any([this.#stop.signal, patience]);
+      const onOpen = (): void => void (this.#problem = undefined);
+      for await (const line of client.watch({ path, query, signal, onOpen })) {
+        this.#apply(line);
         lived = true;
-        isWell();
-        backoff.reset();
+        this.#isWell();
+        this.#backoff.reset();
       }
     } catch (error) {
       // Neither data nor end: the connection is dead, or nothing happens there. The version stays good, and the next watch shows which.
@@ -181,7 +194,8 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
     return lived || performance.now() - startedMs >= (watchSeconds * 1000) / 2;
   }
 
-  function apply(line: string): void {
+  #apply(line: string): void {
+    const { path } = this.#options;
     const { type, object } = readEvent(line);
     if (type === "ERROR") {
       const code = isRecord(object) ? object["code"] : undefined;
@@ -194,25 +208,26 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
     if (typeof at !== "string" || at === "") throw new Expired("an event has no version");
     if (type !== "BOOKMARK") {
       if (!isObject(object)) throw new Expired("an event has an object without a name");
-      change(type, object as T);
+      this.#change(type, object as T);
     }
     // Last, so that an event that could not be taken comes again.
-    version = at;
+    this.#version = at;
   }
 
-  function change(type: string, object: T): void {
-    if (type === "DELETED") items.delete(keyOf(object));
-    else if (type === "ADDED" || type === "MODIFIED") items.set(keyOf(object), withoutManagers(object));
+  #change(type: string, object: T): void {
+    if (type === "DELETED") this.#items.delete(keyOf(object));
+    else if (type === "ADDED" || type === "MODIFIED") this.#items.set(keyOf(object), withoutManagers(object));
     else throw new Expired(`an event has the unknown type ${JSON.stringify(type)}`);
-    onChange();
+    this.#options.onChange();
   }
 
-  function selector(): Record<string, string> {
+  #selector(): Record<string, string> {
+    const { fieldSelector } = this.#options;
     return fieldSelector === undefined ? {} : { fieldSelector };
   }
 
-  async function pause(ms: number): Promise<void> {
-    await delay(ms, undefined, { signal: stop.signal }).catch(() => {});
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#stop.signal }).catch(() => {});
   }
 }
 

@@ -9,7 +9,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { createLog, type Log } from "../../shared/log.ts";
 import { systemClock, type Closable } from "../../shared/clock.ts";
 import { createKubeClient } from "./client.ts";
-import { type Controller, startController } from "./controller.ts";
+import { Controller } from "./controller.ts";
 import { runElection, type RunningElection } from "./election.ts";
 import { startHealth } from "./health.ts";
 import { createDirectoryPublisher } from "./directory-publisher.ts";
@@ -93,7 +93,7 @@ export async function startIngressWatch(command: WatchCommand, log: Log = create
           // Who led before may have published something else.
           () => controller?.wake({ anew: true }),
         );
-  controller = startController({
+  controller = new Controller({
     client,
     publisher,
     translate: options,

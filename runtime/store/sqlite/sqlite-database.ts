@@ -106,23 +106,6 @@ export function sqliteOperations(database: DatabaseSync) {
   const removeTagged = sql(
     `DELETE FROM gateway_records AS r WHERE r.key IN (SELECT key FROM gateway_tags WHERE tag = ?) AND ${LIVE}`,
   );
-  const takeLease = sql(
-    `INSERT INTO gateway_leases (name, holder, expires_at_ms) VALUES (?, ?, ?)
-     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at_ms = excluded.expires_at_ms
-     WHERE gateway_leases.expires_at_ms <= ?`,
-  );
-  const renewLease = sql("UPDATE gateway_leases SET expires_at_ms = ? WHERE name = ? AND holder = ?");
-  const dropLease = sql("DELETE FROM gateway_leases WHERE name = ? AND holder = ?");
-  const findCount = sql("SELECT entries FROM gateway_allotments WHERE key = ?");
-  const writeCount = sql(
-    `INSERT INTO gateway_allotments (key, entries, expires_at) VALUES (?, ?, ?)
-     ON CONFLICT (key) DO UPDATE SET entries = excluded.entries, expires_at = excluded.expires_at`,
-  );
-  const addEntry = sql("INSERT INTO gateway_feed (feed, entry, expires_at) VALUES (?, ?, ?)");
-  const entriesAfter = sql(
-    "SELECT sequence, entry AS text FROM gateway_feed WHERE feed = ? AND sequence > ? ORDER BY sequence LIMIT ?",
-  );
-  const newestEntry = sql("SELECT max(sequence) AS sequence FROM gateway_feed WHERE feed = ?");
   const sweeps = [
     sql(`DELETE FROM gateway_records WHERE key IN (SELECT key FROM gateway_records WHERE expires_at <= ? LIMIT ?)`),
     sql(`DELETE FROM gateway_feed WHERE sequence IN (SELECT sequence FROM gateway_feed WHERE expires_at <= ? LIMIT ?)`),
@@ -171,6 +154,39 @@ export function sqliteOperations(database: DatabaseSync) {
     deleteByTag(tag: string, now: number): number {
       return Number(removeTagged.run(tag, now).changes);
     },
+    ...sharedOperations(database),
+    /** One small transaction. @returns rows removed; fewer than a batch means that nothing is left */
+    sweepBatch(now: number): number {
+      let removed = 0;
+      for (const statement of sweeps) {
+        if (removed < SWEEP_BATCH) removed += Number(statement.run(now, SWEEP_BATCH - removed).changes);
+      }
+      return removed;
+    },
+  };
+}
+
+/** Leases, counts and feeds: what processes know of each other. */
+function sharedOperations(database: DatabaseSync) {
+  const sql = (text: string) => database.prepare(text);
+  const takeLease = sql(
+    `INSERT INTO gateway_leases (name, holder, expires_at_ms) VALUES (?, ?, ?)
+     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at_ms = excluded.expires_at_ms
+     WHERE gateway_leases.expires_at_ms <= ?`,
+  );
+  const renewLease = sql("UPDATE gateway_leases SET expires_at_ms = ? WHERE name = ? AND holder = ?");
+  const dropLease = sql("DELETE FROM gateway_leases WHERE name = ? AND holder = ?");
+  const findCount = sql("SELECT entries FROM gateway_allotments WHERE key = ?");
+  const writeCount = sql(
+    `INSERT INTO gateway_allotments (key, entries, expires_at) VALUES (?, ?, ?)
+     ON CONFLICT (key) DO UPDATE SET entries = excluded.entries, expires_at = excluded.expires_at`,
+  );
+  const addEntry = sql("INSERT INTO gateway_feed (feed, entry, expires_at) VALUES (?, ?, ?)");
+  const entriesAfter = sql(
+    "SELECT sequence, entry AS text FROM gateway_feed WHERE feed = ? AND sequence > ? ORDER BY sequence LIMIT ?",
+  );
+  const newestEntry = sql("SELECT max(sequence) AS sequence FROM gateway_feed WHERE feed = ?");
+  return {
     lease(name: string, holder: string, expiresAtMs: number, nowMs: number): boolean {
       return takeLease.run(name, holder, expiresAtMs, nowMs).changes === 1;
     },
@@ -200,14 +216,6 @@ export function sqliteOperations(database: DatabaseSync) {
         if (typeof sequence === "number") found.set(feed, sequence);
       }
       return found;
-    },
-    /** One small transaction. @returns rows removed; fewer than a batch means that nothing is left */
-    sweepBatch(now: number): number {
-      let removed = 0;
-      for (const statement of sweeps) {
-        if (removed < SWEEP_BATCH) removed += Number(statement.run(now, SWEEP_BATCH - removed).changes);
-      }
-      return removed;
     },
   };
 }

@@ -15,15 +15,13 @@ import { type Diagnostic, wirePath } from "./diagnostics.ts";
 import { identityMember, readIdentity, upgradeIdentity, wireIdentitySchema } from "./resource-identity.ts";
 import { encodeValue, valueFromJson } from "./value-codec.ts";
 import { createValueMemory } from "./value-memory.ts";
-import type { ValueMap, ValueType } from "./value.ts";
+import type { Value, ValueMap, ValueType } from "./value.ts";
 
 /** By method name. */
 export function createHandlers(provider: Provider): Readonly<Record<string, Handler>> {
   const capabilities = { planDestroy: true, schemaOptional: true, moveState: true };
-  const functions = (): Message => mapEntries(provider.functions, ({ schema }) => wireFunction(schema));
   // Implied types are asked for with every call but never change.
   const types = new Map([...provider.resources].map(([name, { schema }]) => [name, blockType(schema)]));
-
   const memory = createValueMemory();
   const decode = (type: ValueType, msgpack: Uint8Array) => memory.decode(type, msgpack);
   const readObject = (type: ValueType, message: unknown): ValueMap | null =>
@@ -34,10 +32,6 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
   });
 
   const { dataSources = NONE, ephemerals = NONE } = provider;
-  const findDataSource = (request: Message): { source: DataSource; type: ValueType } => {
-    const source = findType(dataSources, "data source", request["typeName"]);
-    return { source, type: blockType(source.schema) };
-  };
   const find = (request: Message): { resource: Resource; type: ValueType; name: string } => {
     const name = request["typeName"] as string;
     const resource = findType(provider.resources, "resource type", name);
@@ -60,18 +54,16 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
       resources: mapEntries(provider.resources, ({ schema }) => wireSchema(schema)),
       dataSources: mapEntries(dataSources, ({ schema }) => wireSchema(schema)),
       ephemerals: mapEntries(ephemerals, ({ schema }) => wireSchema(schema)),
-      functions: functions(),
+      functions: wireFunctions(provider),
       capabilities,
     }),
     GetResourceIdentitySchemas: () => ({ schemas: mapEntries(identities, wireIdentitySchema) }),
-    GetFunctions: () => ({ functions: functions() }),
     ValidateProviderConfig: () => ({}),
     ConfigureProvider(request) {
       provider.configure?.(readObject(blockType(provider.schema), request["config"]) ?? {});
       return {};
     },
     StopProvider: () => ({}),
-
     async ValidateResourceConfig(request) {
       const { resource, type } = find(request);
       const config = readObject(type, request["config"]) ?? {};
@@ -118,15 +110,6 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
       const identity = identityMember(resource, outcome.state);
       return { ...writeOutcome(type, "state", outcome), private: request["private"], ...identity };
     },
-    ValidateDataResourceConfig(request) {
-      const { source, type } = findDataSource(request);
-      return { diagnostics: wireDiagnostics(source.validate(readObject(type, request["config"]) ?? {})) };
-    },
-    async ReadDataSource(request) {
-      const { source, type } = findDataSource(request);
-      const state = await source.read(readObject(type, request["config"]) ?? {});
-      return { state: { msgpack: encodeValue(type, state) } };
-    },
     async ImportResourceState(request) {
       const { resource, type, name } = find(request);
       const identity = resource.identity && readIdentity(resource.identity, request["identity"]);
@@ -143,21 +126,64 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
     },
     MoveResourceState(request) {
       const { resource, type, name } = find(request);
-      const [source, typeName] = [request["sourceProvider"] as string, request["sourceType"] as string];
-      if (!resource.moveState)
-        throw new GatewayError("terraform.move", `Cannot move "${typeName}": nothing becomes a "${name}"`);
-      const state = resource.moveState({
-        provider: source,
-        typeName,
-        version: (request["sourceVersion"] as number | undefined) ?? 0,
-        state: readRaw(request["sourceState"]),
-      });
+      const state = movedState(resource, name, request);
       return {
         state: { msgpack: encodeValue(type, state) },
         private: request["private"],
         ...identityMember(resource, state),
       };
     },
+    ...dataSourceHandlers(dataSources, readObject),
+    ...functionHandlers(provider, decode),
+    ...createEphemeralHandlers(provider),
+  };
+}
+
+const NONE: ReadonlyMap<string, never> = new Map<string, never>();
+
+function failure(error: unknown): Diagnostic {
+  return { severity: "error", summary: "Cannot apply the bundle", detail: errorText(error) };
+}
+
+type Decode = (type: ValueType, msgpack: Uint8Array) => Value;
+type ReadObject = (type: ValueType, message: unknown) => ValueMap | null;
+
+function movedState(resource: Resource, name: string, request: Message): ValueMap {
+  const [source, typeName] = [request["sourceProvider"] as string, request["sourceType"] as string];
+  if (!resource.moveState)
+    throw new GatewayError("terraform.move", `Cannot move "${typeName}": nothing becomes a "${name}"`);
+  return resource.moveState({
+    provider: source,
+    typeName,
+    version: (request["sourceVersion"] as number | undefined) ?? 0,
+    state: readRaw(request["sourceState"]),
+  });
+}
+
+function dataSourceHandlers(
+  dataSources: ReadonlyMap<string, DataSource>,
+  readObject: ReadObject,
+): Readonly<Record<string, Handler>> {
+  const findDataSource = (request: Message): { source: DataSource; type: ValueType } => {
+    const source = findType(dataSources, "data source", request["typeName"]);
+    return { source, type: blockType(source.schema) };
+  };
+  return {
+    ValidateDataResourceConfig(request) {
+      const { source, type } = findDataSource(request);
+      return { diagnostics: wireDiagnostics(source.validate(readObject(type, request["config"]) ?? {})) };
+    },
+    async ReadDataSource(request) {
+      const { source, type } = findDataSource(request);
+      const state = await source.read(readObject(type, request["config"]) ?? {});
+      return { state: { msgpack: encodeValue(type, state) } };
+    },
+  };
+}
+
+function functionHandlers(provider: Provider, decode: Decode): Readonly<Record<string, Handler>> {
+  return {
+    GetFunctions: () => ({ functions: wireFunctions(provider) }),
     CallFunction(request) {
       const name = request["name"] as string;
       const fn = provider.functions.get(name);
@@ -170,14 +196,11 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
       const args = fn.schema.parameters.map(({ type }, index) => readDynamic(type, values[index], decode));
       return { result: { msgpack: encodeValue(fn.schema.returns, fn.call(args)) } };
     },
-    ...createEphemeralHandlers(provider),
   };
 }
 
-const NONE: ReadonlyMap<string, never> = new Map<string, never>();
-
-function failure(error: unknown): Diagnostic {
-  return { severity: "error", summary: "Cannot apply the bundle", detail: errorText(error) };
+function wireFunctions({ functions }: Provider): Message {
+  return mapEntries(functions, ({ schema }) => wireFunction(schema));
 }
 
 function callerOf(request: Message): Caller {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 
 import { compileVault } from "../../../runtime/features/process/vault.ts";
-import { openVault, type Vault, type VaultSecret } from "../../../runtime/vault/vault.ts";
+import { Vault, type VaultSecret } from "../../../runtime/vault/vault.ts";
 import { createTestClock, type TestClock } from "../../support/clock.ts";
 import { startGateway } from "../../support/gateway.ts";
 import { type OpenBao, startOpenBao } from "../openbao/openbao.ts";
@@ -77,7 +77,7 @@ function open(role = "gateway"): Vault {
   const settings = compileVault({ address: bao.origin, login: { kubernetes: { role, token_file: tokenFile } } });
   // No answer is late for the machine's load.
   const limits = { timeoutMs: 60_000, readMs: 60_000 };
-  vault = openVault(settings, { clock, secretId: () => Promise.resolve(undefined), ...limits });
+  vault = new Vault(settings, { clock, secretId: () => Promise.resolve(undefined), ...limits });
   return vault;
 }
 

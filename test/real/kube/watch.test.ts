@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { createKubeClient } from "../../../runtime/kubernetes/controller/client.ts";
 import { INGRESS_CLASSES_PATH } from "../../../runtime/kubernetes/controller/kube-client.ts";
-import { createReflector } from "../../../runtime/kubernetes/controller/reflector.ts";
+import { Reflector } from "../../../runtime/kubernetes/controller/reflector.ts";
 import { createLog, silentLog } from "../../../runtime/shared/log.ts";
 import { ingress, service } from "../../support/kube-manifests.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
@@ -83,7 +83,7 @@ describe("watches", () => {
     for (const name of names) await create(name);
     const client = await createKubeClient({ kubeconfigFile: kubeconfig });
     let pages = 0;
-    const reflector = createReflector({
+    const reflector = new Reflector({
       client: {
         ...client,
         async request<T>(asked: Parameters<typeof client.request>[0]) {
@@ -145,7 +145,7 @@ describe("watches", () => {
     const client = await createKubeClient({ kubeconfigFile: kubeconfig, silenceMs: 2000 });
     const lines: string[] = [];
     let opened = 0;
-    const reflector = createReflector({
+    const reflector = new Reflector({
       client: {
         ...client,
         watch: (asked) => {

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 
 import { compileVault, type VaultDoc } from "../../../runtime/features/process/vault.ts";
 import { TIMEOUT_MS } from "../../../runtime/vault/requests.ts";
-import { openVault, type Vault, type VaultSecret } from "../../../runtime/vault/vault.ts";
+import { Vault, type VaultSecret } from "../../../runtime/vault/vault.ts";
 import { createTestClock, type TestClock } from "../../support/clock.ts";
 import { type OpenBao, startOpenBao } from "./openbao.ts";
 
@@ -41,7 +41,7 @@ const write = (password: string, namespace?: string): Promise<unknown> =>
 function open(more: Partial<VaultDoc> = {}, shown = role, timeoutMs = 60_000): Vault {
   const login = { approle: { role_id: shown.role_id, secret_id: "read by the test" } };
   const settings = compileVault({ address: bao.origin, login, ...more });
-  vault = openVault(settings, { clock, secretId: () => Promise.resolve(shown.secret_id), timeoutMs, readMs: 60_000 });
+  vault = new Vault(settings, { clock, secretId: () => Promise.resolve(shown.secret_id), timeoutMs, readMs: 60_000 });
   return vault;
 }
 

@@ -9,7 +9,7 @@ import { connect, type TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { createKubeClient } from "../../../runtime/kubernetes/controller/client.ts";
-import { type Controller, startController } from "../../../runtime/kubernetes/controller/controller.ts";
+import { Controller } from "../../../runtime/kubernetes/controller/controller.ts";
 import { createAdminPublisher, type SlicePublisher } from "../../../runtime/kubernetes/controller/publisher.ts";
 import { createLog } from "../../../runtime/shared/log.ts";
 import { systemClock } from "../../../runtime/shared/clock.ts";
@@ -94,7 +94,7 @@ async function control(objects: readonly object[], { before, around = (same) => 
     owner: "kubernetes",
     tokenFile: join(folder, "token"),
   });
-  controller = startController({
+  controller = new Controller({
     client,
     publisher: around(publisher),
     translate: {},

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 
 import { compileVault, type VaultLogin, type VaultSettings } from "../../../runtime/features/process/vault.ts";
-import { openVault, type Vault, type VaultDeps } from "../../../runtime/vault/vault.ts";
+import { Vault, type VaultDeps } from "../../../runtime/vault/vault.ts";
 import { createConfigFiles, type ConfigFiles } from "../../support/bundle-files.ts";
 import { makeTestCertificate } from "../../support/certificates.ts";
 import { createTestClock, type TestClock } from "../../support/clock.ts";
@@ -41,7 +41,7 @@ function open(
 ): Vault {
   const settings = { origin: server.origin, caFile: undefined, namespace: undefined, login: APPROLE, mounts: [] };
   const own = { clock, secretId: () => Promise.resolve("secret-1"), random: () => 0.5, ...PATIENT, ...deps };
-  const vault = openVault({ ...settings, refreshMs: 300_000, keepMs: Infinity, ...more }, own);
+  const vault = new Vault({ ...settings, refreshMs: 300_000, keepMs: Infinity, ...more }, own);
   opened.push(vault);
   return vault;
 }

@@ -9,7 +9,7 @@ import { EVENT_TYPES, EVENTS, type GatewayEvent } from "../../../runtime/audit/e
 import { createMemoryStore } from "../../../runtime/store/memory.ts";
 import type { Store } from "../../../runtime/store/store.ts";
 import { mergeStatus } from "../../../runtime/webhook/tally.ts";
-import { createWebhook, type Webhook, signedHeaders } from "../../../runtime/webhook/webhook.ts";
+import { signedHeaders, Webhook } from "../../../runtime/webhook/webhook.ts";
 import { createTestClock, type TestClock } from "../../support/clock.ts";
 import { type HostileServer, startHostileServer } from "../../support/hostile-server.ts";
 import { createBreakableStore } from "../../support/store.ts";
@@ -41,7 +41,7 @@ function open(
     secrets: [KEY, OLD_KEY],
     events: new Set(more.events ?? EVENT_TYPES),
   };
-  const webhook = createWebhook(settings, {
+  const webhook = new Webhook(settings, {
     store: more.store ?? store,
     fetch: createSafeFetch({ development: true }),
     clock,

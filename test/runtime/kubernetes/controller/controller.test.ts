@@ -11,7 +11,7 @@ import { GatewayError } from "../../../../runtime/shared/errors.ts";
 import { createBackoff } from "../../../../runtime/kubernetes/controller/backoff.ts";
 import { createKubeClient } from "../../../../runtime/kubernetes/controller/client.ts";
 import {
-  startController,
+  Controller,
   type ControllerOptions,
   type Round,
 } from "../../../../runtime/kubernetes/controller/controller.ts";
@@ -60,7 +60,7 @@ async function control(api: KubeApi, publisher: SlicePublisher, options: Partial
   closers.push(() => client.close());
   const rounds: Round[] = [];
   const waiting = new Set<() => void>();
-  const controller = startController({
+  const controller = new Controller({
     client,
     publisher,
     translate: {},
@@ -120,7 +120,7 @@ function eventsOf(api: KubeApi, name: string): readonly string[] {
     );
 }
 
-describe("startController()", () => {
+describe("Controller", () => {
   test("publishes what there is, then what changes, and what goes", async () => {
     const api = await startApi(service("web"), web);
     const { publisher, texts } = keepingPublisher();

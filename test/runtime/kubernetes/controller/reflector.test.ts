@@ -6,7 +6,7 @@ import { createBackoff } from "../../../../runtime/kubernetes/controller/backoff
 import { createKubeClient } from "../../../../runtime/kubernetes/controller/client.ts";
 import { collectionPath, KubeError } from "../../../../runtime/kubernetes/controller/kube-client.ts";
 import type { Ingress } from "../../../../runtime/kubernetes/translate/objects.ts";
-import { createReflector, type ReflectorOptions } from "../../../../runtime/kubernetes/controller/reflector.ts";
+import { Reflector, type ReflectorOptions } from "../../../../runtime/kubernetes/controller/reflector.ts";
 import { createLog, silentLog } from "../../../../runtime/shared/log.ts";
 import { startKubeApi, type KubeApi, type SeenRequest } from "../../../support/kube-api.ts";
 import { ingress } from "../../../support/kube-manifests.ts";
@@ -24,7 +24,7 @@ async function setup(options: Partial<ReflectorOptions> & { readonly before?: (a
   const client = await createKubeClient({ kubeconfig: api.kubeconfig });
   closers.push(() => client.close());
   const waiting = new Set<() => void>();
-  const reflector = createReflector<Ingress>({
+  const reflector = new Reflector<Ingress>({
     client,
     path: collectionPath("ingresses"),
     onChange: () => waiting.forEach((look) => look()),
@@ -54,7 +54,7 @@ const isList = ({ query }: SeenRequest): boolean => query.get("watch") !== "true
 const lists = (api: KubeApi): number => api.seen.filter((each) => isList(each) && !each.query.has("continue")).length;
 const lastWatch = (api: KubeApi) => api.seen.findLast((each) => !isList(each))?.query;
 
-describe("createReflector()", () => {
+describe("Reflector", () => {
   test("says that it may not read, once, and again after it could", async () => {
     const lines: string[] = [];
     let lift = (): void => {};
@@ -216,7 +216,7 @@ describe("createReflector()", () => {
     const client = await createKubeClient({ kubeconfig: api.kubeconfig, silenceMs: 50 });
     closers.push(() => client.close());
     const lines: string[] = [];
-    const reflector = createReflector<Ingress>({
+    const reflector = new Reflector<Ingress>({
       client,
       path: collectionPath("ingresses"),
       onChange: () => {},
