@@ -11,14 +11,12 @@ const MOST = 120;
 /** Longer ones from before this rule, with the lines they have. None may grow, and none may be added. */
 const LONGER: Readonly<Record<string, number>> = {
   "runtime/audit/record-writer.ts createRecordWriter": 163,
-  "runtime/cli.ts runCli": 219,
-  "runtime/control/audit/records-thread.ts startRecordThread": 232,
-  "runtime/control/audit/serve-records.ts serveRecords": 150,
+  "runtime/records/records-thread.ts startRecordThread": 232,
+  "runtime/records/serve-records.ts serveRecords": 150,
   "runtime/record-sinks/delivery.ts startDelivery": 147,
   "runtime/record-sinks/spool/spool-writer.ts createSpoolWriter": 174,
   "runtime/record-store/record-keeper.ts keepRecords": 237,
-  "runtime/services.ts createServices": 140,
-  "runtime/tools/commands/program.ts addAdministration": 160,
+  "runtime/services.ts createServices": 124,
 };
 
 const root = new URL("..", import.meta.url).pathname;

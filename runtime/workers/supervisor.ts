@@ -82,9 +82,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     own(store);
     own(watchDescriptors(log));
     const faults = own(reportFaults(log));
-    const validator = own(
-      new Validator(config, { keptKeys: createKeys(settings.sharedSecrets).derive("kept-slice") }),
-    );
+    const validator = own(new Validator(config, { keptKeys: createKeys(settings.sharedSecrets).derive("kept-slice") }));
     const { slices } = await createPublishedSlices({ store }).read();
     const kept = (): Promise<readonly SealedSlice[]> => createKeptStore({ store }).read();
     const { problems } = await validator.validate(publishedSources(slices), [], await kept());
