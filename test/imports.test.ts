@@ -80,7 +80,7 @@ const rules: Readonly<Record<string, Rule>> = {
     ],
     why: "the hot path: never OAuth, the admin listener, bundles",
   },
-  vault: { may: ["shared", "settings", "features", "http"], why: "secrets at a server; knows no configuration" },
+  vault: { may: ["shared", "settings", "features"], why: "secrets at a server; knows no configuration" },
   bundle: {
     may: ["shared", "settings", "features", "config", "store", "vault"],
     why: "where snapshots come from",
@@ -314,7 +314,7 @@ const confined: Readonly<Record<string, { readonly where: RegExp; readonly why: 
   "@opentelemetry/api": { where: /^runtime\/tracing\/otlp\.ts$/, why: "the same" },
   zod: { where: /^runtime\/settings\/types\//, why: "one vocabulary" },
   undici: {
-    where: /^runtime\/(http\/fetch\/\w+-fetch|kubernetes\/controller\/client)\.ts$/,
+    where: /^runtime\/(shared\/net\/bounded-request|kubernetes\/controller\/client)\.ts$/,
     why: "requests of the gateway's own, never users'",
   },
   "openid-client": { where: /^runtime\/identity\/provider\//, why: "sign-in at the provider" },

@@ -8,8 +8,8 @@
 import { readFileSync } from "node:fs";
 
 import type { VaultSettings } from "../features/process/vault.ts";
-import { createTrustedFetch, type TrustedFetch } from "../http/fetch/trusted-fetch.ts";
 import { ignore } from "../shared/ignore.ts";
+import { openRequests, type Requests } from "../shared/net/bounded-request.ts";
 import { errorText } from "../shared/errors.ts";
 import { isRecord, type Members } from "../shared/is-record.ts";
 import { isTlsOrLoopback } from "../settings/values.ts";
@@ -36,6 +36,7 @@ export interface VaultRequests {
 export const TIMEOUT_MS = 5_000;
 /** An entry has at most 1 MiB where the server is not told otherwise. */
 const MAX_BYTES = 2 * 1024 * 1024;
+const CONNECTIONS = 8;
 /** From a standby to the active one, and once more while they change. */
 const MAX_REDIRECTS = 2;
 
@@ -48,7 +49,7 @@ export function createVaultRequests(
   { timeoutMs = TIMEOUT_MS }: RequestTimes = {},
 ): VaultRequests {
   const { host } = new URL(origin);
-  let trustedFetch: TrustedFetch | undefined;
+  let requests: Requests | undefined;
   const failed: Failed = (problem, isAnswered = false) => ({
     ok: false,
     failure: `the server "${host}" ${problem}`,
@@ -57,9 +58,9 @@ export function createVaultRequests(
 
   return {
     async ask({ method, path, token, body }) {
-      let used: TrustedFetch;
+      let used: Requests;
       try {
-        used = trustedFetch ??= openFetch();
+        used = requests ??= open();
       } catch (error) {
         return { ok: false, failure: `"vault.ca_file" cannot be read: ${errorText(error)}` };
       }
@@ -70,36 +71,38 @@ export function createVaultRequests(
         ...(token !== undefined && { "x-vault-token": token }),
         ...(body && { "content-type": "application/json" }),
       };
-      const text = body && JSON.stringify(body);
+      const asked = { method, headers, body: body && JSON.stringify(body), maxBytes: MAX_BYTES };
       let url = new URL(`/v1/${path}`, origin);
       for (let redirects = 0; ; redirects++) {
-        const answer = await used({ url, method, headers, ...(text !== undefined && { body: text }) });
+        const answer = await used({ ...asked, url, signal: AbortSignal.timeout(timeoutMs) });
         if (!answer.ok) {
           retire(used);
-          return failed(answer.problem, answer.isAnswered);
+          const { reason, problem } = answer;
+          if (reason === "timeout") return failed(`did not answer within ${timeoutMs / 1000} s`);
+          return failed(problem, reason !== "unreachable");
         }
-        const { status } = answer;
+        const { status, headers: answered } = answer.head;
         if (status < 300 || status > 399) return readAnswer(status, answer.body, failed);
-        const next = redirects < MAX_REDIRECTS ? redirectTarget(status, answer.location, url) : undefined;
+        const next = redirects < MAX_REDIRECTS ? redirectTarget(status, answered["location"], url) : undefined;
         if (!next) return failed(`redirects (${status}) where it must not: ${REDIRECT_EXPECTED}`, true);
         url = next;
       }
     },
     async close() {
-      await trustedFetch?.close();
+      await requests?.close();
     },
   };
 
   /** The file of authorities may be another one by the next request. */
-  function retire(used: TrustedFetch): void {
-    if (caFile === undefined || trustedFetch !== used) return;
-    trustedFetch = undefined;
+  function retire(used: Requests): void {
+    if (caFile === undefined || requests !== used) return;
+    requests = undefined;
     used.retire().catch(ignore);
   }
 
-  function openFetch(): TrustedFetch {
+  function open(): Requests {
     const ca = caFile === undefined ? undefined : readFileSync(caFile, "utf8");
-    return createTrustedFetch({ ca, timeoutMs, maxBytes: MAX_BYTES });
+    return openRequests({ ca, timeoutMs, kept: CONNECTIONS });
   }
 }
 

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createOperatorFetch } from "../../runtime/http/fetch/operator-fetch.ts";
 import { createSafeFetch } from "../../runtime/http/fetch/safe-fetch.ts";
-import { createTrustedFetch } from "../../runtime/http/fetch/trusted-fetch.ts";
+import { openRequests } from "../../runtime/shared/net/bounded-request.ts";
 import { openListenerCertificates, type ListenerCertificates } from "../support/certificates.ts";
 import { startPipeline, type Pipeline } from "../support/pipeline.ts";
 import { sendRaw } from "../support/raw-client.ts";
@@ -181,9 +181,11 @@ describe("own requests", () => {
     const url = `${victim.origin}${pathOf(name)}`;
     const safe = createSafeFetch({ development: true });
     expect(await safe({ url, target: { kind: "configured" }, maxBytes: 100 })).toMatchObject({ ok: false });
-    const trusted = createTrustedFetch({ ca: undefined, timeoutMs: 5_000, maxBytes: 100 });
-    expect(await trusted({ url: new URL(url), method: "GET", headers: {} })).toMatchObject({ ok: false });
-    await trusted.close();
+    const kept = openRequests({ timeoutMs: 5_000, kept: 1 });
+    const signal = AbortSignal.timeout(5_000);
+    const asked = { url: new URL(url), method: "GET", headers: {}, maxBytes: 100, signal };
+    expect(await kept(asked)).toMatchObject({ ok: false });
+    await kept.close();
     // Of what fetch itself refuses it does not always tell before its time is up.
     const operator = createOperatorFetch({ timeoutMs: 500 })(url);
     await expect(operator).rejects.toMatchObject({ code: expect.stringMatching(/^fetch\.(?:unreachable|timeout)$/) });

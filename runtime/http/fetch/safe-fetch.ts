@@ -8,16 +8,13 @@
  * refusal is a value, and it never quotes the answer. A host that is slow uses half of the connections at most.
  */
 import type { LookupAddress } from "node:dns";
-import { isIP } from "node:net";
-
-import type { Client } from "undici";
+import { isIP, type LookupFunction } from "node:net";
 
 import type { UpstreamReach } from "../../features/connection/compiled.ts";
 import { findDomain, type DomainPattern } from "../../settings/domains.ts";
 import { errorText } from "../../shared/errors.ts";
 import { connectionLimits } from "../listener/connection-limits.ts";
-import { readWhole } from "../../shared/http/pieces.ts";
-import { isFinalStatus } from "../../shared/http/status.ts";
+import { type AnswerHead, requestOnce, untilAborted } from "../../shared/net/bounded-request.ts";
 import { isOwnAddress } from "../../shared/net/own-address.ts";
 import { createFairLimiter } from "../../shared/limiter.ts";
 import { lookUp } from "../../shared/net/name-lookup.ts";
@@ -72,13 +69,7 @@ export type SafeRefusal =
   | "content-coding";
 
 export type SafeAnswer =
-  | {
-      readonly ok: true;
-      readonly status: number;
-      /** Lower-case names; repeated ones joined by ", ". */
-      readonly headers: Readonly<Record<string, string>>;
-      readonly body: Buffer;
-    }
+  | ({ readonly ok: true; readonly body: Buffer } & AnswerHead)
   /** `detail` is for the log: the host and what was wrong, never the answer. */
   | { readonly ok: false; readonly reason: SafeRefusal; readonly detail: string };
 
@@ -100,7 +91,6 @@ export const METADATA_BYTES = 64 * 1024;
 export const TOKEN_ANSWER_BYTES = 256 * 1024;
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-const MAX_HEADER_BYTES = 16_384;
 
 /** Of all of this process, since each request has a connection of its own. */
 const limiter = createFairLimiter(connectionLimits(undefined).own);
@@ -116,7 +106,8 @@ export function createSafeFetch({ development, resolve = resolveBySystem }: Safe
     timer.unref();
     const signal = request.signal ? AbortSignal.any([giveUp.signal, request.signal]) : giveUp.signal;
     try {
-      const resolved = await untilAborted(addressesOf(url.hostname, request.target.kind, resolve), signal);
+      const looking = addressesOf(url.hostname, request.target.kind, resolve);
+      const resolved = await untilAborted(looking, signal).catch(() => undefined);
       if (resolved === undefined) return refuse("timeout", `${url.host} is not resolved in time`);
       if (typeof resolved === "string") return refuse("unresolved", `${url.host}: ${resolved}`);
       // One bad address among good ones is how a name is made to change its meaning: none of them is used.
@@ -187,85 +178,34 @@ async function addressesOf(
   }
 }
 
+/** Over a connection of its own: a pooled one would go to an address checked for an earlier request. */
 async function exchange(
-  request: SafeRequest,
+  { timeoutMs = DEFAULT_TIMEOUT_MS, method = "GET", headers, statusOnly = false, ...request }: SafeRequest,
   url: URL,
   addresses: readonly LookupAddress[],
   signal: AbortSignal,
 ): Promise<SafeAnswer> {
-  let client: Client | undefined;
-  try {
-    // Loaded at the first request: a start that asks nobody does without.
-    // The default export: the build gives a CommonJS package that is loaded later no other.
-    const { default: undici } = await import("undici");
-    // A connection of its own: a pooled one would go to an address checked for an earlier request.
-    client = new undici.Client(url.origin, {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      pipelining: 0,
-      allowH2: false,
-      connect: {
-        timeout: request.timeoutMs ?? DEFAULT_TIMEOUT_MS,
-        // Only what was checked above: asking again could give another answer.
-        lookup: (_hostname, options, callback) => {
-          const [first] = addresses;
-          if (options.all === true) callback(null, [...addresses]);
-          else callback(null, first?.address ?? "", first?.family);
-        },
-      },
-    });
-    const response = await client.request({
-      path: url.pathname + url.search,
-      method: request.method ?? "GET",
-      headers: { accept: "application/json", ...request.headers, "accept-encoding": "identity" },
-      body: request.body ?? null,
-      signal,
-    });
-    if (!isFinalStatus(response.statusCode)) return refuse("unreachable", `${url.host}: no valid answer`);
-    const headers = flatten(response.headers);
-    if (response.statusCode >= 300 && response.statusCode < 400) {
-      return refuse("redirect", `${url.host} answered with a redirect`);
-    }
-    if (request.statusOnly) {
-      // Taken in, up to the bounds: to some servers a connection that ends before their answer is an error.
-      await readWhole(response.body, request.maxBytes).catch(() => {});
-      return { ok: true, status: response.statusCode, headers, body: Buffer.alloc(0) };
-    }
-    if (!/^(?:identity)?$/i.test((headers["content-encoding"] ?? "").trim())) {
-      // Not undone: a few kilobytes can unfold into gigabytes.
-      return refuse("content-coding", `${url.host} answered with a content coding that was not asked for`);
-    }
-    const body = await readWhole(response.body, request.maxBytes);
-    return body
-      ? { ok: true, status: response.statusCode, headers, body }
-      : refuse("too-large", `${url.host} answered with more than ${request.maxBytes} bytes`);
-  } catch (error) {
-    if (signal.aborted) return refuse("timeout", `${url.host} did not answer in time`);
-    const code = (error as NodeJS.ErrnoException).code ?? "no valid answer";
-    return refuse("unreachable", `${url.host}: ${code}${caHint(error)}`);
-  } finally {
-    await client?.destroy();
-  }
-}
-
-function flatten(headers: Readonly<Record<string, string | readonly string[] | undefined>>): Record<string, string> {
-  const flat: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) flat[name] = typeof value === "string" ? value : value.join(", ");
-  }
-  return flat;
+  // Only what was checked: asking again could give another answer.
+  const lookup: LookupFunction = (_hostname, options, callback) => {
+    const [first] = addresses;
+    if (options.all === true) callback(null, [...addresses]);
+    else callback(null, first?.address ?? "", first?.family);
+  };
+  const asked = { ...request, url, method, headers: { accept: "application/json", ...headers }, signal };
+  const answer = await requestOnce({ timeoutMs, lookup }, asked);
+  const head = answer.ok || answer.reason !== "status" ? answer.head : undefined;
+  if (head && head.status >= 300 && head.status < 400)
+    return refuse("redirect", `${url.host} answered with a redirect`);
+  if (head && statusOnly) return { ok: true, ...head, body: Buffer.alloc(0) };
+  if (answer.ok) return { ok: true, ...answer.head, body: answer.body };
+  const { reason, problem, error } = answer;
+  if (reason !== "unreachable" && reason !== "status") return refuse(reason, `${url.host} ${problem}`);
+  const { code = "no valid answer" } = (error ?? {}) as NodeJS.ErrnoException;
+  return refuse("unreachable", `${url.host}: ${code}${caHint(error)}`);
 }
 
 function refuse(reason: SafeRefusal, detail: string): Extract<SafeAnswer, { ok: false }> {
   return { ok: false, reason, detail };
-}
-
-/** The value, or undefined when time is up first: the system's resolver cannot be stopped. */
-function untilAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) resolve(undefined);
-    signal.addEventListener("abort", () => resolve(undefined), { once: true });
-    value.then(resolve, reject);
-  });
 }
 
 function resolveBySystem(hostname: string, kind: FetchTarget["kind"]): Promise<readonly LookupAddress[]> {

@@ -1,8 +1,5 @@
 /** One request to a gateway's admin address. No redirects: the token goes to the address that was configured alone. */
-import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
-import { request as httpsRequest } from "node:https";
-import type { Socket } from "node:net";
-
+import { type AnswerHead, type BoundedAnswer, requestOnce } from "../../shared/net/bounded-request.ts";
 import { UNKNOWN_CA } from "../../shared/net/unknown-ca.ts";
 import { foreignLines, withoutSent } from "../../shared/json/foreign-text.ts";
 
@@ -43,47 +40,22 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_SAID = 8_000;
 
 /** Rejects with an error whose message says why there is no answer. */
-export function askGateway({ method, url, headers, body, timeoutMs, tls }: GatewayQuestion): Promise<GatewayAnswer> {
-  const send = url.startsWith("https:") ? httpsRequest : httpRequest;
-  return new Promise((resolve, reject) => {
-    const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
-    const signal = AbortSignal.timeout(timeoutMs);
-    const options = { ...tls, method, headers: { ...headers, ...length }, signal };
-    const request = send(url, options, (response) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
-      response.on("data", (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > MAX_ANSWER_BYTES) request.destroy(new Error("its answer is too long"));
-        else chunks.push(chunk);
-      });
-      response.on("end", () => {
-        const { statusCode: status = 0, headers: answered } = response;
-        const text = Buffer.concat(chunks).toString("utf8");
-        const { authorization = "" } = headers;
-        const sent = [authorization.slice(authorization.indexOf(" ") + 1)];
-        const said = (value: unknown): string =>
-          typeof value === "string" ? foreignLines(withoutSent(value, sent), MAX_SAID) : "";
-        resolve({ ...answerOf(status, answered, text), said });
-      });
-      response.on("error", (error) => reject(reasonOf(error, timeoutMs)));
-    });
-    request.on("upgrade", (response, socket: Socket) => {
-      socket.destroy();
-      reject(new Error(`it answers ${response.statusCode}, which no gateway does`));
-    });
-    request.on("error", (error) => reject(reasonOf(error, timeoutMs)));
-    request.end(body);
-  });
+export async function askGateway({ url, timeoutMs, tls, ...asked }: GatewayQuestion): Promise<GatewayAnswer> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const request = { ...asked, url: new URL(url), maxBytes: MAX_ANSWER_BYTES, signal };
+  const answer = await requestOnce({ ...tls, timeoutMs }, request);
+  if (!answer.ok) throw new Error(reasonOf(answer, timeoutMs), { cause: answer.error });
+  const { authorization = "" } = asked.headers;
+  const sent = [authorization.slice(authorization.indexOf(" ") + 1)];
+  const said = (value: unknown): string =>
+    typeof value === "string" ? foreignLines(withoutSent(value, sent), MAX_SAID) : "";
+  return { ...answerOf(answer.head, answer.body.toString("utf8")), said };
 }
 
-function answerOf(status: number, headers: IncomingHttpHeaders, text: string): Omit<GatewayAnswer, "said"> {
-  const single = Object.entries(headers).flatMap(([name, value]) =>
-    typeof value === "string" ? [[name, value] as const] : [],
-  );
+function answerOf(head: AnswerHead, text: string): Omit<GatewayAnswer, "said"> {
   const body = parseObject(text);
   const error = typeof body?.["error"] === "string" ? body["error"] : undefined;
-  return { status, headers: Object.fromEntries(single), text, body, error };
+  return { ...head, text, body, error };
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
@@ -96,16 +68,19 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
 }
 
 /** Words for what operators meet: Node's own messages are empty when a name has several addresses. */
-function reasonOf(error: Error, timeoutMs: number): Error {
-  const { code, name, message } = error as NodeJS.ErrnoException;
-  const text =
-    name === "AbortError" || name === "TimeoutError" ? `no answer within ${timeoutMs / 1000} s` : WORDS[code ?? ""];
-  return new Error(text ?? (message === "" ? (code ?? "no connection") : message), { cause: error });
+function reasonOf({ reason, problem, head, error }: Extract<BoundedAnswer, { ok: false }>, timeoutMs: number): string {
+  if (reason === "timeout") return `no answer within ${timeoutMs / 1000} s`;
+  if (reason === "status") return `it answers ${head?.status}, which no gateway does`;
+  if (reason === "too-large") return "its answer is too long";
+  if (reason === "content-coding") return `it ${problem}`;
+  const { code = "no connection", message } = error as NodeJS.ErrnoException;
+  return WORDS[code] ?? (message === "" ? code : message);
 }
 
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nobody listens there (connection refused)",
   ECONNRESET: "the connection was cut before it answered",
+  UND_ERR_SOCKET: "the connection was cut before it answered",
   ENOTFOUND: "the name does not exist",
   EAI_AGAIN: "the name cannot be looked up at the moment",
   ETIMEDOUT: "the connection timed out",

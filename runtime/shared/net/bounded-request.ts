@@ -1,0 +1,167 @@
+/**
+ * A request of this program's own over HTTP/1.1, and its whole answer.
+ *
+ * Untrusted input: the answer. Promises: headers, body and time are bounded; no redirect is followed, no content coding is
+ * undone; nothing is thrown, and no problem quotes the answer. Which addresses may be asked is the caller's business: `lookup`
+ * is the only one to be asked for them.
+ *
+ * Other clients are left where there is a reason. `http/fetch/operator-fetch.ts`: libraries bring and expect the types of
+ * `fetch`, and providers compress. `kubernetes/controller/client.ts`: the dispatcher comes from the cluster's library, and
+ * watches are read line by line. `tools/commands/ready.ts` and `record-sinks/senders/http-post.ts` use node:http: undici takes
+ * 50 ms to load, which health checks would spend every few seconds, and 6 MB in each thread.
+ */
+import type { LookupFunction } from "node:net";
+import type { ConnectionOptions } from "node:tls";
+
+import type { Agent } from "undici";
+
+import { readWhole } from "../http/pieces.ts";
+import { isFinalStatus } from "../http/status.ts";
+import { ignore } from "../ignore.ts";
+
+/** PEM of what a server's certificate is validated by (default: the system's), and of what is shown to it. */
+export interface RequestsOptions extends Pick<ConnectionOptions, "ca" | "cert" | "key"> {
+  /** For a connection to be made. */
+  readonly timeoutMs: number;
+  /** The system's resolver when absent. Not asked about literal addresses. */
+  readonly lookup?: LookupFunction;
+  /** Connections to an origin that stay open for the next request. Default: each request has its own. */
+  readonly kept?: number;
+}
+
+export interface BoundedRequest {
+  readonly url: URL;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+  /** Longest body of the answer. */
+  readonly maxBytes: number;
+  /** Time limit of the whole exchange. */
+  readonly signal: AbortSignal;
+}
+
+export interface AnswerHead {
+  readonly status: number;
+  /** Lower-case names; repeated ones joined by ", ". */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export type BoundedAnswer =
+  | { readonly ok: true; readonly head: AnswerHead; readonly body: Buffer }
+  | {
+      readonly ok: false;
+      /** "status": one that ends no exchange, such as 101 or 999. */
+      readonly reason: "timeout" | "unreachable" | "status" | "content-coding" | "too-large";
+      /** Predicate of the server: "cannot be reached (ECONNREFUSED)". */
+      readonly problem: string;
+      /** When it had come before the failure. */
+      readonly head: AnswerHead | undefined;
+      readonly error?: unknown;
+    };
+
+export interface Requests {
+  (request: BoundedRequest): Promise<BoundedAnswer>;
+  /** Ends what is under way. */
+  close(): Promise<void>;
+  /** Takes no more, and ends once what is under way has. */
+  retire(): Promise<void>;
+}
+
+const MAX_HEADER_BYTES = 16_384;
+
+export function openRequests({ timeoutMs, kept = 0, ...connect }: RequestsOptions): Requests {
+  let opening: Promise<Agent> | undefined;
+  // Loaded with the first request: a start that asks nobody does without. Requests that are closed unused must refuse afterwards.
+  // The default export: the build gives a CommonJS package that is loaded later no other.
+  const open = (): Promise<Agent> =>
+    (opening ??= import("undici").then(
+      ({ default: undici }) =>
+        new undici.Agent({
+          connections: Math.max(kept, 1),
+          pipelining: kept === 0 ? 0 : 1,
+          maxHeaderSize: MAX_HEADER_BYTES,
+          allowH2: false,
+          connect: { timeout: timeoutMs, ...connect },
+        }),
+    ));
+
+  async function ask({ url, method, headers, body, maxBytes, signal }: BoundedRequest): Promise<BoundedAnswer> {
+    let head: AnswerHead | undefined;
+    const refuse = (reason: Reason, problem: string, error?: unknown): BoundedAnswer => ({
+      ok: false,
+      reason,
+      problem,
+      head,
+      error,
+    });
+    try {
+      const agent = await open();
+      const answer = await untilAborted(
+        agent.request({
+          origin: url.origin,
+          path: url.pathname + url.search,
+          method,
+          headers: { ...headers, "accept-encoding": "identity" },
+          body: body ?? null,
+          signal,
+        }),
+        signal,
+      );
+      head = { status: answer.statusCode, headers: flatten(answer.headers) };
+      if (!isFinalStatus(head.status)) {
+        // What is broken off fails, and nobody else listens.
+        answer.body.on("error", ignore).destroy();
+        return refuse("status", `answered with the status ${head.status}`);
+      }
+      // Read also where it is refused: to some servers a connection that ends before their answer is an error.
+      const whole = await readWhole(answer.body, maxBytes);
+      // Not undone: a few kilobytes can unfold into gigabytes.
+      if (!/^(?:identity)?$/i.test((head.headers["content-encoding"] ?? "").trim()))
+        return refuse("content-coding", "answered with a content coding that was not asked for");
+      return whole ? { ok: true, head, body: whole } : refuse("too-large", `answered with more than ${maxBytes} bytes`);
+    } catch (error) {
+      const { code = "no valid answer", message } = error as NodeJS.ErrnoException;
+      // Which of the two is first is chance.
+      if (signal.aborted || code === "UND_ERR_CONNECT_TIMEOUT") return refuse("timeout", "did not answer in time");
+      if (message === "bad upgrade") {
+        head = { status: 101, headers: {} };
+        return refuse("status", "answered with the status 101");
+      }
+      return refuse("unreachable", `cannot be reached (${code})`, error);
+    }
+  }
+  return Object.assign(ask, {
+    close: async () => (await open()).destroy(),
+    retire: async () => (await open()).close(),
+  });
+}
+
+type Reason = Extract<BoundedAnswer, { ok: false }>["reason"];
+
+/** Over a connection of its own. */
+export async function requestOnce(options: RequestsOptions, request: BoundedRequest): Promise<BoundedAnswer> {
+  const requests = openRequests(options);
+  try {
+    return await requests(request);
+  } finally {
+    await requests.close();
+  }
+}
+
+/** @throws what the signal says when it is first: neither resolvers nor connections under way can be stopped */
+export function untilAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason as Error);
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    value.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  });
+}
+
+function flatten(headers: Readonly<Record<string, string | readonly string[] | undefined>>): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) flat[name] = typeof value === "string" ? value : value.join(", ");
+  }
+  return flat;
+}
