@@ -27,7 +27,7 @@ import { Publisher } from "./bundle/publisher.ts";
 import { certificateSeries, createCertificateEnds, type ShownLeaves } from "./health/certificate-ends.ts";
 import type { CertificateReport } from "./health/process-report.ts";
 import { startTellingEnding } from "./alerts/tell-ending.ts";
-import { closeAll } from "./shared/close-all.ts";
+import { closeAll } from "./shared/faults/close-all.ts";
 import { openCertificates } from "./http/listener/certificates.ts";
 import { connectionLimits } from "./http/listener/connection-limits.ts";
 import { startRedirectServer } from "./http/listener/redirect-server.ts";

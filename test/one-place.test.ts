@@ -38,7 +38,11 @@ interface Place {
 const PLACES: Readonly<Record<string, Place>> = {
   "the closing of everything that was opened, whatever fails": {
     piece: /of \w+\.toReversed\(\)\) (?:\{\s+try \{\s+)?await \w+\.close\(\)/,
-    file: "shared/close-all.ts",
+    file: "shared/faults/close-all.ts",
+  },
+  "the length of a pause that doubles": {
+    piece: /(?:_MS|firstMs) \* 2 \*\*/,
+    file: "shared/backoff.ts",
   },
   "the list of hop-by-hop headers": {
     piece: /"transfer-encoding",\s+"upgrade",/,

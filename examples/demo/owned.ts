@@ -1,6 +1,6 @@
 /** What a stage has opened, in order: closed together, the newest first. */
 import type { Closable } from "../../runtime/shared/clock.ts";
-import { closeAll } from "../../runtime/shared/close-all.ts";
+import { closeAll } from "../../runtime/shared/faults/close-all.ts";
 
 export interface Owned {
   /** @returns the same part */

@@ -7,7 +7,7 @@ import { hostname } from "node:os";
 
 import type { ConsumerStatus } from "../audit/record-consumer.ts";
 import type { UpstreamStatus } from "../features/balancing/apply-state.ts";
-import { closeAll } from "../shared/close-all.ts";
+import { closeAll } from "../shared/faults/close-all.ts";
 import { type Closable, type Clock, epochSeconds, type TokenRefresh } from "../shared/clock.ts";
 import type { Log } from "../shared/log.ts";
 import type { StoreHealth } from "../store/watch/store-health.ts";

@@ -12,7 +12,7 @@ import { MAX_ISSUER_KEYS } from "../features/sign-in/issuer-checks.ts";
 import type { TrustedIssuer } from "../features/sign-in/trusted-issuers.ts";
 import { METADATA_BYTES, type FetchTarget, type SafeFetch } from "../http/fetch/safe-fetch.ts";
 import { steadyClock, type Clock } from "../shared/clock.ts";
-import { createCooldowns } from "../shared/cooldown.ts";
+import { createCooldowns } from "../shared/backoff.ts";
 import { isRecord } from "../shared/is-record.ts";
 import { KEY_SET_TYPES, parseKeySet } from "../shared/key-set.ts";
 import type { Log } from "../shared/log.ts";

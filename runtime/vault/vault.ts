@@ -9,6 +9,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { VaultSettings } from "../features/process/vault.ts";
+import { pauseAfter, type Pauses } from "../shared/backoff.ts";
 import { sha256 } from "../shared/canonical-json.ts";
 import { type Closable, type Clock, steadyClock, within } from "../shared/clock.ts";
 import { ignore } from "../shared/ignore.ts";
@@ -66,8 +67,7 @@ export interface VaultDeps extends Pick<TokenDeps, "secretId" | "clock"> {
 const READ_MS = 10_000;
 const START_MS = 30_000;
 const AGAIN_MS = 1_000;
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60_000;
+const PAUSES: Pauses = { firstMs: 1_000, mostMs: 60_000 };
 const AT_ONCE = 8;
 /** What nobody asked for so long is forgotten. */
 const FORGET_AFTER_MS = 15 * 60_000;
@@ -273,8 +273,7 @@ export class Vault implements Closable {
   }
 
   #pauseAfter(failures: number): number {
-    const full = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures, 30));
-    return full / 2 + (full / 2) * this.#options.random();
+    return pauseAfter(failures, PAUSES, this.#options.random());
   }
 
   #secretOf({ asked, found, foundAtMs, failure }: Entry, field: string): VaultSecret {

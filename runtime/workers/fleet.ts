@@ -7,6 +7,7 @@
 import cluster, { type Worker } from "node:cluster";
 import { fileURLToPath } from "node:url";
 
+import { pauseAfter, type Pauses } from "../shared/backoff.ts";
 import { GatewayError } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
 import { forwardLines } from "./forward-lines.ts";
@@ -39,8 +40,7 @@ const ANSWER_WITHIN_MS = 2_000;
 const PROBE_WITHIN_MS = 50;
 /** A worker that has not answered for longer does not serve. */
 const REPORT_COUNTS_MS = 10_000;
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 30_000;
+const PAUSES: Pauses = { firstMs: 100, mostMs: 30_000 };
 /** Who has lived this long did not fail by starting. */
 const STEADY_AFTER_MS = 30_000;
 
@@ -204,7 +204,7 @@ export class Fleet {
   }
 
   #restartLater(member: Member, why: object): void {
-    const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** member.failures);
+    const pauseMs = pauseAfter(member.failures, PAUSES);
     member.failures++;
     this.#deps.log.error({ worker: member.name, ...why, restartInMs: pauseMs }, "worker ended");
     const pause = setTimeout(

@@ -26,7 +26,7 @@ import { createPublishCounter } from "../admin-listener/bundle-series.ts";
 import { Publisher } from "../bundle/publisher.ts";
 import { Validator } from "../bundle/validation/validator.ts";
 import { formatProblem } from "../config/load.ts";
-import { closeAll } from "../shared/close-all.ts";
+import { closeAll } from "../shared/faults/close-all.ts";
 import { GatewayError } from "../shared/errors.ts";
 import { createKeys } from "../shared/keys.ts";
 import { createLog, type Log } from "../shared/log.ts";

@@ -5,6 +5,7 @@
  */
 import type { BalancedRoute } from "./compiled.ts";
 import type { Upstream } from "../connection/compiled.ts";
+import { pauseAfter, type Pauses } from "../../shared/backoff.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { chooserOf, type Caller, type Peer } from "./apply-choose.ts";
 import type { UpstreamFailure } from "../connection/failure.ts";
@@ -33,8 +34,7 @@ export interface Tracker {
   ended(upstream: Upstream): void;
 }
 
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 30_000;
+const PAUSES: Pauses = { firstMs: 1_000, mostMs: 30_000 };
 
 /** A route that answers by itself (`redirect`, `response`) has no upstream, and none is ever picked. */
 export function createBalancer(route: BalancedRoute): Balancer {
@@ -74,7 +74,7 @@ export function createBalancer(route: BalancedRoute): Balancer {
       const state = peerOf(upstream)?.state;
       if (!state) return;
       state.skipSinceMs = nowMs;
-      state.skipUntilMs = nowMs + Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** state.unreachedInARow);
+      state.skipUntilMs = nowMs + pauseAfter(state.unreachedInARow, PAUSES);
       state.unreachedInARow += 1;
     },
     reached(upstream) {

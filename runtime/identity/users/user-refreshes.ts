@@ -5,7 +5,7 @@
  */
 import type { Snapshots } from "../../config/snapshot.ts";
 import { epochSeconds, type Clock, type TokenRefresh } from "../../shared/clock.ts";
-import { createCooldowns, type Cooldowns } from "../../shared/cooldown.ts";
+import { createCooldowns, type Cooldowns } from "../../shared/backoff.ts";
 import { errorCode, errorText, GatewayError } from "../../shared/errors.ts";
 import type { Keys } from "../../shared/keys.ts";
 import { createLeasedRefreshes } from "../../shared/leased-refresh.ts";

@@ -10,7 +10,7 @@ import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Closable, Clock } from "../../shared/clock.ts";
 import { sealSecret } from "../../terraform/resource/seal.ts";
-import { type Backoff, createBackoff } from "./backoff.ts";
+import { type Backoff, createBackoff } from "../../shared/backoff.ts";
 import { type ClusterView, type ClusterViewOptions, createClusterView } from "./cluster-view.ts";
 import { createEventWriter, type EventWriter } from "./events.ts";
 import { type KubeClient, missingRight } from "./kube-client.ts";

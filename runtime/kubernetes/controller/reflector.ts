@@ -12,7 +12,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
-import { type Backoff, createBackoff } from "./backoff.ts";
+import { type Backoff, createBackoff } from "../../shared/backoff.ts";
 import { isStatus, type KubeClient, KubeError, missingRight, SilentWatch } from "./kube-client.ts";
 import { withoutManagers } from "./status.ts";
 import { keyOf, type KubeObject } from "../translate/objects.ts";

@@ -8,6 +8,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Client, DatabaseError, Pool, type ClientConfig, type PoolClient, type QueryResultRow } from "pg";
 
+import { createBackoff, type Pauses } from "../../shared/backoff.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { ignore } from "../../shared/ignore.ts";
@@ -17,8 +18,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 5_000;
 /** Above the server's own limit: it only ends waits for a server that no longer answers at all. */
 const QUERY_TIMEOUT_MS = 7_000;
-const RECONNECT_FIRST_MS = 100;
-const RECONNECT_MOST_MS = 5_000;
+const RECONNECT: Pauses = { firstMs: 100, mostMs: 5_000 };
 
 export interface Database {
   /** One statement. @throws GatewayError `store.unavailable` */
@@ -152,7 +152,7 @@ export function listen(
   };
 
   async function keepListening(): Promise<void> {
-    let pauseMs = RECONNECT_FIRST_MS;
+    const backoff = createBackoff({ ...RECONNECT, random: () => 1 });
     while (!stop.signal.aborted) {
       const client = new Client(connectionSettings(url));
       try {
@@ -168,7 +168,7 @@ export function listen(
         // A connection that is ended while it connects settles only by its "end" event.
         await Promise.race([lost, client.connect().then(() => client.query(`LISTEN ${channel}`))]);
         if (stop.signal.aborted) break;
-        pauseMs = RECONNECT_FIRST_MS;
+        backoff.reset();
         onNotify();
         await lost;
         if (!stop.signal.aborted) log.warn("store notifications lost, polling meanwhile");
@@ -176,8 +176,8 @@ export function listen(
         log.debug({ reason: reasonOf(error) }, "store notifications unavailable");
       }
       await client.end().catch(ignore);
-      if (!stop.signal.aborted) await delay(pauseMs, undefined, { signal: stop.signal, ref: false }).catch(ignore);
-      pauseMs = Math.min(pauseMs * 2, RECONNECT_MOST_MS);
+      if (!stop.signal.aborted)
+        await delay(backoff.next(), undefined, { signal: stop.signal, ref: false }).catch(ignore);
     }
   }
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createConsole, type Console } from "../../../runtime/console/module.ts";
 import { startHealth, type Health } from "../../../runtime/health/health.ts";
 import { compileConsole, consoleOwners } from "../../../runtime/features/access/console.ts";
-import { closeAll } from "../../../runtime/shared/close-all.ts";
+import { closeAll } from "../../../runtime/shared/faults/close-all.ts";
 import { watchStore } from "../../../runtime/store/watch/watched-store.ts";
 import type { Closable } from "../../../runtime/shared/clock.ts";
 import { AUTH, startSessionBench, type SessionBench } from "../../support/session-bench.ts";

@@ -7,7 +7,7 @@ import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
 import type { Keys } from "../../../shared/keys.ts";
 import type { Log } from "../../../shared/log.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
-import { createCooldowns } from "../../../shared/cooldown.ts";
+import { createCooldowns } from "../../../shared/backoff.ts";
 import type { Store, StoredRecord } from "../../../store/store.ts";
 import { isAtOrigin, isSameIssuer, originProblem, type AuthorizationServer } from "../discovery/metadata.ts";
 import {

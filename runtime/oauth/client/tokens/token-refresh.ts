@@ -9,7 +9,7 @@ import { errorText, GatewayError } from "../../../shared/errors.ts";
 import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
 import type { Log } from "../../../shared/log.ts";
 import { epochSeconds, type Clock, type TokenRefresh } from "../../../shared/clock.ts";
-import { createCooldowns } from "../../../shared/cooldown.ts";
+import { createCooldowns } from "../../../shared/backoff.ts";
 import type { Store } from "../../../store/store.ts";
 import type { ClientChooser } from "../connect/client-choice.ts";
 import { upstreamTokenKey, type UpstreamTokenRecord } from "../connection-records.ts";

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { digestOf } from "../../../../runtime/shared/canonical-json.ts";
 import type { Slice } from "../../../../runtime/config/slice.ts";
 import { GatewayError } from "../../../../runtime/shared/errors.ts";
-import { createBackoff } from "../../../../runtime/kubernetes/controller/backoff.ts";
+import { createBackoff } from "../../../../runtime/shared/backoff.ts";
 import { createKubeClient } from "../../../../runtime/kubernetes/controller/client.ts";
 import {
   Controller,

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 
 import { POLL_MS } from "../../../support/limits.ts";
-import { createBackoff } from "../../../../runtime/kubernetes/controller/backoff.ts";
+import { createBackoff } from "../../../../runtime/shared/backoff.ts";
 import { createKubeClient } from "../../../../runtime/kubernetes/controller/client.ts";
 import { collectionPath, KubeError } from "../../../../runtime/kubernetes/controller/kube-client.ts";
 import type { Ingress } from "../../../../runtime/kubernetes/translate/objects.ts";
@@ -286,18 +286,6 @@ describe("Reflector", () => {
     await api.until(() => api.watches() === 1);
 
     expect(api.seen.every(({ query }) => query.get("fieldSelector") === "metadata.name=two")).toBe(true);
-  });
-});
-
-describe("createBackoff()", () => {
-  test("doubles up to its limit, spreads, and begins again", () => {
-    const backoff = createBackoff({ firstMs: 100, mostMs: 1000, random: () => 1 });
-    const low = createBackoff({ firstMs: 100, mostMs: 1000, random: () => 0 });
-
-    expect(Array.from({ length: 6 }, () => backoff.next())).toEqual([100, 200, 400, 800, 1000, 1000]);
-    expect([low.next(), low.next()]).toEqual([50, 100]);
-    backoff.reset();
-    expect(backoff.next()).toBe(100);
   });
 });
 

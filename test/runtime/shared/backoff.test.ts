@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { createCooldowns } from "../../../runtime/shared/cooldown.ts";
+import { createBackoff, createCooldowns } from "../../../runtime/shared/backoff.ts";
 import { createTestClock } from "../../support/clock.ts";
 
 test("a pause lasts as long as it was given, of its key alone", () => {
@@ -37,4 +37,15 @@ test("a pause lasts no longer where the clock is set back", () => {
   expect(cooldowns.has("a")).toBe(true);
   clock.advance(1_000);
   expect(cooldowns.has("a")).toBe(false);
+});
+
+test("a back-off doubles up to its limit, spreads, and begins again", () => {
+  const backoff = createBackoff({ firstMs: 100, mostMs: 1000, random: () => 1 });
+  const low = createBackoff({ firstMs: 100, mostMs: 1000, random: () => 0 });
+  expect(Array.from({ length: 6 }, () => backoff.next())).toEqual([100, 200, 400, 800, 1000, 1000]);
+  for (let failures = 0; failures < 2_000; failures++) backoff.next();
+  expect(backoff.next()).toBe(1000);
+  expect([low.next(), low.next()]).toEqual([50, 100]);
+  backoff.reset();
+  expect(backoff.next()).toBe(100);
 });

@@ -1,4 +1,4 @@
-import type { Closable } from "./clock.ts";
+import type { Closable } from "../clock.ts";
 
 /**
  * Closes everything, the newest first, one after the other.

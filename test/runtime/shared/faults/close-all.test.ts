@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { closeAll } from "../../../runtime/shared/close-all.ts";
+import { closeAll } from "../../../../runtime/shared/faults/close-all.ts";
 
 test("closeAll() closes the newest first, goes on past one that fails, and tells of all failures", async () => {
   const closed: string[] = [];
