@@ -37,7 +37,7 @@ export function readLogLine(bytes: Buffer): LogLine {
   const text = bytes.toString("utf8");
   if (!OBJECT_START.test(text)) return TEXT;
   // Before a value is made: a million levels take seconds.
-  if (!isWithinBounds(bytes, MAX_LEVELS - 1, Infinity)) return TOO_DEEP;
+  if (!isWithinBounds(text, MAX_LEVELS - 1, Infinity)) return TOO_DEEP;
   let value: unknown;
   try {
     value = JSON.parse(text.startsWith("\ufeff") ? text.slice(1) : text);

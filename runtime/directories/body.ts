@@ -24,11 +24,9 @@ export async function readJson(exchange: Exchange, maxBytes: number): Promise<un
     if (body.reason === "too-large") throw new ScimRefusal(413, `The body has more than ${maxBytes} bytes`);
     throw new ScimRefusal(400, "The body did not come to its end", "invalidSyntax");
   }
-  try {
-    return parseForeignJson(body.bytes);
-  } catch {
-    throw new ScimRefusal(400, "The body is no JSON", "invalidSyntax");
-  }
+  const value = parseForeignJson(body.bytes);
+  if (value === undefined) throw new ScimRefusal(400, "The body is no JSON", "invalidSyntax");
+  return value;
 }
 
 export function respondScim(exchange: Exchange, status: number, body: object, headers: readonly string[] = []): void {

@@ -95,12 +95,7 @@ function isSignedBy(key: KeyObject, { hash, options }: Scheme, signed: Buffer, s
 
 /** Whether the claims of this JWT, whose signature was checked elsewhere, are JSON for every reader. */
 export function hasPlainClaims(token: string): boolean {
-  try {
-    parseForeignJson(Buffer.from(token.split(".")[1] ?? "", "base64url"));
-    return true;
-  } catch {
-    return false;
-  }
+  return parseForeignJson(Buffer.from(token.split(".")[1] ?? "", "base64url")) !== undefined;
 }
 
 /** Texts that mean the same bytes but are written otherwise are refused: there is one way to write a token. */

@@ -140,12 +140,8 @@ export function createIssuerKeys({
 async function check(token: string, find: FindKey, algorithms: readonly string[]): Promise<SignatureResult> {
   // Never what the header alone says: "none" and HMACs are on no list, and its own keys and addresses are not looked at.
   const { payload, header } = await verifyCompactJws(token, find, algorithms);
-  let claims: unknown;
-  try {
-    claims = parseForeignJson(payload);
-  } catch {
-    return { ok: false, reason: "bad", detail: "its claims are no JSON" };
-  }
+  const claims = parseForeignJson(payload);
+  if (claims === undefined) return { ok: false, reason: "bad", detail: "its claims are no JSON" };
   if (!isRecord(claims)) return { ok: false, reason: "bad", detail: "its claims are no object" };
   return { ok: true, header, claims };
 }
@@ -209,9 +205,6 @@ async function readJson(
   if (!answer.ok) return { ok: false, problem: `${answer.reason}: ${answer.detail}` };
   const { host } = new URL(url);
   if (answer.status !== 200) return { ok: false, problem: `${host} answered ${answer.status}` };
-  try {
-    return { ok: true, value: parseForeignJson(answer.body) };
-  } catch {
-    return { ok: false, problem: `${host} answered with no JSON` };
-  }
+  const value = parseForeignJson(answer.body);
+  return value === undefined ? { ok: false, problem: `${host} answered with no JSON` } : { ok: true, value };
 }

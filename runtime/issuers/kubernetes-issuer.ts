@@ -8,17 +8,13 @@
  * @see https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account, "Service account issuer discovery"
  */
 import { readFile } from "node:fs/promises";
-import type { IncomingMessage } from "node:http";
-import { request } from "node:https";
 import { join } from "node:path";
-import type { Duplex } from "node:stream";
 
 import { steadyClock, type Clock } from "../shared/clock.ts";
 import { errorText } from "../shared/errors.ts";
 import { readUnverified } from "./read-unverified.ts";
-import { guard } from "../shared/faults/guard.ts";
-import { Pieces } from "../shared/http/pieces.ts";
 import { parseForeignJson } from "../shared/json/foreign-json.ts";
+import { requestOnce } from "../shared/net/bounded-request.ts";
 
 export interface KubernetesIssuer {
   /** `iss` of the cluster's tokens; undefined while it cannot be known. */
@@ -81,51 +77,21 @@ export function createKubernetesIssuer(wallClock: Clock, place: KubernetesPlace 
   };
 }
 
-function ask(url: string, token: string, ca: string): Promise<ReadKeySet> {
-  return new Promise((resolve) => {
-    const refuse = (problem: string): void => resolve({ ok: false, problem: `the API server: ${problem}` });
-    const owner = { broke: (error: unknown) => refuse(errorText(error)) };
-    const headers = { authorization: `Bearer ${token}`, accept: "application/jwk-set+json, application/json" };
-    // Redirects are not followed: the token is for this server.
-    const sent = request(url, { ca, headers, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) }, (response) => {
-      const pieces = new Pieces();
-      let length = 0;
-      response.on(
-        "error",
-        guard(owner, (error: Error) => refuse(errorText(error))),
-      );
-      response.on(
-        "data",
-        guard(owner, (chunk: Buffer) => {
-          length += chunk.length;
-          if (length > MAX_BYTES) sent.destroy(new Error("its answer is too long"));
-          else pieces.add(chunk);
-        }),
-      );
-      response.on(
-        "end",
-        guard(owner, () => {
-          if (response.statusCode !== 200) return refuse(`it answered ${response.statusCode}`);
-          try {
-            resolve({ ok: true, value: parseForeignJson(pieces.whole()) });
-          } catch {
-            refuse("it answered with no JSON");
-          }
-        }),
-      );
-    });
-    // Unheard, such an answer would end the request without an error.
-    sent.on(
-      "upgrade",
-      guard(owner, ({ statusCode }: IncomingMessage, socket: Duplex) => {
-        socket.destroy();
-        refuse(`it answered ${statusCode}`);
-      }),
-    );
-    sent.on(
-      "error",
-      guard(owner, (error: Error) => refuse(errorText(error))),
-    );
-    sent.end();
-  });
+/** Redirects are not followed: the token is for this server. */
+async function ask(url: string, token: string, ca: string): Promise<ReadKeySet> {
+  const refuse = (problem: string): ReadKeySet => ({ ok: false, problem: `the API server: it ${problem}` });
+  const answer = await requestOnce(
+    { ca, timeoutMs: TIMEOUT_MS },
+    {
+      url: new URL(url),
+      method: "GET",
+      headers: { authorization: `Bearer ${token}`, accept: "application/jwk-set+json, application/json" },
+      maxBytes: MAX_BYTES,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    },
+  );
+  if (!answer.ok) return refuse(answer.problem);
+  if (answer.head.status !== 200) return refuse(`answered ${answer.head.status}`);
+  const value = parseForeignJson(answer.body);
+  return value === undefined ? refuse("answered with no JSON") : { ok: true, value };
 }

@@ -1,11 +1,10 @@
 /** JSON that has nothing YAML could say otherwise, read by the engine's own parser: the common and quick way. */
 
-import { MAX_JSON_DEPTH } from "../shared/json/foreign-json.ts";
+import { MAX_JSON_DEPTH, measureJson } from "../shared/json/foreign-json.ts";
 
 /** Depth and number of values, both with what the sound reader finds out for itself. */
 export const MAX_DEPTH: number = MAX_JSON_DEPTH;
 
-/** What a look at the text alone tells, before anything is made of it: a value takes up to fifty times the memory of its text. */
 export type PlainJson =
   | { readonly kind: "value"; readonly value: unknown; readonly values: number }
   /** Whatever it is, there is too much of it. */
@@ -16,7 +15,7 @@ export type PlainJson =
 /** The value of JSON text without repeated keys. @param maxValues how many members and items it may have */
 export function readPlainJson(text: string, maxValues: number): PlainJson {
   if (!/^\s*\{/.test(text)) return OTHER;
-  const { colons, values, depth } = measure(text, maxValues);
+  const { colons, values, depth } = measureJson(text, MAX_DEPTH, maxValues);
   if (values > maxValues) return { kind: "too many" };
   if (depth > MAX_DEPTH) return { kind: "too deep" };
   try {
@@ -40,45 +39,6 @@ function isWellFormed(value: unknown): boolean {
 }
 
 const OTHER: PlainJson = { kind: "other" };
-
-interface Measure {
-  readonly colons: number;
-  /** Members and items, and one more for each block and list. */
-  readonly values: number;
-  /** Of lists and blocks in each other, past the limit at the most. */
-  readonly depth: number;
-}
-
-/** Reads no further than the limits. */
-function measure(text: string, maxValues: number): Measure {
-  let [colons, values, depth, deepest] = [0, 0, 0, 0];
-  for (let at = 0; at < text.length; at++) {
-    switch (text.charCodeAt(at)) {
-      case 0x22:
-        // Text without an end is no JSON: the loop must not look for one for ever.
-        for (at++; at < text.length && text.charCodeAt(at) !== 0x22; at++) if (text.charCodeAt(at) === 0x5c) at++;
-        break;
-      case 0x3a:
-        colons++;
-        break;
-      case 0x2c:
-        if (++values > maxValues) return { colons, values, depth: deepest };
-        break;
-      case 0x5b:
-      case 0x7b:
-        // The outermost block has depth 0, as with the reader of YAML.
-        deepest = Math.max(deepest, depth++);
-        if (++values > maxValues || deepest > MAX_DEPTH) return { colons, values, depth: deepest };
-        break;
-      case 0x5d:
-      case 0x7d:
-        depth--;
-        break;
-      default:
-    }
-  }
-  return { colons, values, depth: deepest };
-}
 
 /** @returns NaN, equal to no count, for what the slow reader must validate */
 export function countKeys(value: unknown, depth: number): number {

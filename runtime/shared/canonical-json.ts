@@ -24,11 +24,19 @@ export class OmittedToken extends ValueToken {
 
 /** Numbers stay as they were written. Costs ten times what `JSON.parse` does. @throws SyntaxError */
 export function parseVerbatim(json: string): unknown {
-  return JSON.parse(json, keepNumber);
+  return parseNumbers(json, (text) => new NumberToken(text));
 }
 
-function keepNumber(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
-  return typeof value === "number" ? new NumberToken(context?.source ?? "") : value;
+/** @param numberOf makes a value of the text of a number @param objectOf may replace each object and list @throws SyntaxError */
+export function parseNumbers(
+  json: string,
+  numberOf: (text: string) => unknown,
+  objectOf?: (value: object) => unknown,
+): unknown {
+  return JSON.parse(json, (_name, value: unknown, context?: { readonly source?: string }) => {
+    if (typeof value === "number") return numberOf(context?.source ?? "");
+    return objectOf && typeof value === "object" && value !== null ? objectOf(value) : value;
+  });
 }
 
 /**

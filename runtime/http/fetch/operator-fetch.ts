@@ -51,7 +51,7 @@ export function createOperatorFetch(options: OperatorFetchOptions = {}): Operato
         );
       }
       // Libraries parse it.
-      if (answer.headers.get("content-type")?.includes("json") === true && !isWithinBounds(body)) {
+      if (answer.headers.get("content-type")?.includes("json") === true && !isWithinBounds(body.toString())) {
         throw new GatewayError(
           "fetch.too-large",
           `Cannot fetch from "${host}": the answer has too many values, or is nested too deeply`,

@@ -105,12 +105,7 @@ async function readJson(exchange: Exchange): Promise<unknown> {
   const type = exchange.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   if (type !== "application/json" || !hasNoContentCoding(exchange)) return undefined;
   const body = await readBody(exchange, MAX_BODY_BYTES);
-  if (!body.ok) return undefined;
-  try {
-    return parseForeignJson(body.bytes);
-  } catch {
-    return undefined;
-  }
+  return body.ok ? parseForeignJson(body.bytes) : undefined;
 }
 
 type Subject =

@@ -6,8 +6,8 @@
  * say something else have different ones (`1` and `1.0` count as different); time is linear but for the sorting of members,
  * depth is bounded. Pure.
  */
-import { NumberToken } from "../canonical-json.ts";
-import { MAX_JSON_DEPTH } from "./foreign-json.ts";
+import { NumberToken, parseNumbers } from "../canonical-json.ts";
+import { MAX_JSON_DEPTH, measureJson } from "./foreign-json.ts";
 
 /** Objects are maps: no member's name means anything to this program. */
 export type ExactJson = null | boolean | string | NumberToken | readonly ExactJson[] | ExactObject;
@@ -20,12 +20,23 @@ export interface ValueBudget {
 
 /** @returns undefined for what is no JSON, is deeper than 64, has a member twice, or more values than the budget */
 export function parseExactJson(text: string, budget: ValueBudget = { values: Infinity }): ExactJson | undefined {
+  const { colons, values, depth } = measureJson(text, MAX_JSON_DEPTH, budget.values);
+  // The value itself is one more.
+  budget.values -= values + 1;
+  if (depth > MAX_JSON_DEPTH || budget.values < 0) return undefined;
+  let names = 0;
+  const mapOf = (value: object): unknown => {
+    if (Array.isArray(value)) return value;
+    const members = Object.entries(value);
+    names += members.length;
+    return new Map(members);
+  };
   try {
-    const reader = new Reader(text, budget);
-    const value = reader.value(0);
-    return reader.isAtEnd() ? value : undefined;
+    const value = parseNumbers(text, (number) => new NumberToken(number), mapOf) as ExactJson;
+    // JSON.parse keeps the last of repeated members: there are as many colons outside texts as members were written.
+    return names === colons ? value : undefined;
   } catch (error) {
-    if (error instanceof Unreadable) return undefined;
+    if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 }
@@ -44,105 +55,4 @@ export function canonicalText(value: ExactJson): string {
 /** The order of members in canonical text; every name stands once. */
 export function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
   return one < other ? -1 : 1;
-}
-
-class Unreadable extends Error {}
-
-const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
-// oxlint-disable-next-line no-control-regex -- exactly these must not stand in texts
-const PLAIN_TEXT = /[^"\\\x00-\x1f]*/y;
-const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
-const SPACE = /[ \t\n\r]*/y;
-const WORDS = [
-  ["true", true],
-  ["false", false],
-  ["null", null],
-] as const;
-
-class Reader {
-  readonly #text: string;
-  readonly #budget: ValueBudget;
-  #at = 0;
-
-  constructor(text: string, budget: ValueBudget) {
-    this.#text = text;
-    this.#budget = budget;
-  }
-
-  value(depth: number): ExactJson {
-    this.#budget.values -= 1;
-    if (depth > MAX_JSON_DEPTH || this.#budget.values < 0) throw new Unreadable();
-    this.#take(SPACE);
-    const first = this.#text[this.#at];
-    if (first === '"') return this.#textValue();
-    if (first === "{") return this.#object(depth);
-    if (first === "[") return this.#array(depth);
-    for (const [word, value] of WORDS) {
-      if (!this.#text.startsWith(word, this.#at)) continue;
-      this.#at += word.length;
-      return value;
-    }
-    return new NumberToken(this.#take(NUMBER));
-  }
-
-  isAtEnd(): boolean {
-    this.#take(SPACE);
-    return this.#at === this.#text.length;
-  }
-
-  #object(depth: number): ExactObject {
-    const members = new Map<string, ExactJson>();
-    this.#at += 1;
-    if (this.#skips("}")) return members;
-    do {
-      this.#take(SPACE);
-      const name = this.#textValue();
-      if (members.has(name) || !this.#skips(":")) throw new Unreadable();
-      members.set(name, this.value(depth + 1));
-    } while (this.#skips(","));
-    if (!this.#skips("}")) throw new Unreadable();
-    return members;
-  }
-
-  #array(depth: number): readonly ExactJson[] {
-    const items: ExactJson[] = [];
-    this.#at += 1;
-    if (this.#skips("]")) return items;
-    do items.push(this.value(depth + 1));
-    while (this.#skips(","));
-    if (!this.#skips("]")) throw new Unreadable();
-    return items;
-  }
-
-  #textValue(): string {
-    const start = this.#at;
-    if (this.#text[start] !== '"') throw new Unreadable();
-    this.#at += 1;
-    let isEscaped = false;
-    // Piece by piece: one pattern for all of a long text runs out of stack.
-    for (;;) {
-      this.#take(PLAIN_TEXT);
-      if (this.#text[this.#at] === '"') break;
-      this.#take(ESCAPE);
-      isEscaped = true;
-    }
-    this.#at += 1;
-    const token = this.#text.slice(start, this.#at);
-    return isEscaped ? (JSON.parse(token) as string) : token.slice(1, -1);
-  }
-
-  #skips(char: string): boolean {
-    this.#take(SPACE);
-    if (this.#text[this.#at] !== char) return false;
-    this.#at += 1;
-    return true;
-  }
-
-  #take(pattern: RegExp): string {
-    pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.#text);
-    if (!found) throw new Unreadable();
-    this.#at += found[0].length;
-    return found[0];
-  }
 }

@@ -11,32 +11,54 @@ export const MAX_JSON_DEPTH = 64;
 /** Members and items. A directory's page, the longest of these documents, has some 50,000. */
 export const MAX_JSON_VALUES = 200_000;
 
-/** @throws TypeError not UTF-8 @throws SyntaxError not JSON, or beyond the bounds */
+/** @returns undefined for what is not UTF-8, not JSON, or beyond the bounds */
 export function parseForeignJson(bytes: Uint8Array): unknown {
-  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  if (!isWithinBounds(bytes)) throw new SyntaxError("JSON has too many values, or is nested too deeply");
-  return JSON.parse(text) as unknown;
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return isWithinBounds(text) ? (JSON.parse(text) as unknown) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
-/** @param bytes of JSON in UTF-8; of other text the outcome says nothing @param maxDepth below the outermost list or object */
+/** @param text JSON; of other text the outcome says nothing @param maxDepth below the outermost list or object */
 export function isWithinBounds(
-  bytes: Uint8Array,
+  text: string,
   maxDepth: number = MAX_JSON_DEPTH,
   maxValues: number = MAX_JSON_VALUES,
 ): boolean {
-  let depth = 0;
-  let values = 0;
-  for (let at = 0; at < bytes.length; at++) {
-    switch (bytes[at]) {
+  const { depth, values } = measureJson(text, maxDepth, maxValues);
+  return depth <= maxDepth && values <= maxValues;
+}
+
+export interface JsonSize {
+  /** Outside of texts: as many as members were written. */
+  readonly colons: number;
+  /** Members and items, and one more for each empty list and object. */
+  readonly values: number;
+  /** Of lists and objects in each other, below the outermost. */
+  readonly depth: number;
+}
+
+/** What a look at the text tells, before anything is made of it: a value takes up to fifty times the memory of its text. Reads little further than the limits. */
+export function measureJson(text: string, maxDepth: number, maxValues: number): JsonSize {
+  let [colons, values, depth, deepest] = [0, 0, 0, 0];
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
       case 0x22:
-        for (at++; at < bytes.length && bytes[at] !== 0x22; at++) if (bytes[at] === 0x5c) at++;
+        // Text without an end is no JSON: the loop must not look for one for ever.
+        for (at++; at < text.length && text.charCodeAt(at) !== 0x22; at++) if (text.charCodeAt(at) === 0x5c) at++;
+        break;
+      case 0x3a:
+        colons++;
         break;
       case 0x2c:
-        if (++values > maxValues) return false;
+        if (++values > maxValues) return { colons, values, depth: deepest };
         break;
       case 0x5b:
       case 0x7b:
-        if (++depth > maxDepth + 1 || ++values > maxValues) return false;
+        deepest = Math.max(deepest, depth++);
+        if (++values > maxValues || deepest > maxDepth) return { colons, values, depth: deepest };
         break;
       case 0x5d:
       case 0x7d:
@@ -45,7 +67,7 @@ export function isWithinBounds(
       default:
     }
   }
-  return true;
+  return { colons, values, depth: deepest };
 }
 
 /** Whether a value that was read elsewhere is nested no deeper. Never goes deeper itself. */

@@ -8,6 +8,7 @@
 import { decode, encode, ExtData, ExtensionCodec } from "@msgpack/msgpack";
 
 import { formatPath, quote } from "../../settings/problem.ts";
+import { parseNumbers } from "../../shared/canonical-json.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { Dynamic, isList, isMap, mapValues, own, Unknown, UNKNOWN, type Value, type ValueType } from "./value.ts";
 
@@ -101,10 +102,9 @@ function writtenType(bytes: unknown): unknown {
 export function parseJson(text: string): unknown {
   // Whatever has fewer digits is safe, and a call back for every value takes longer than all the rest.
   if (!/\d{16}/.test(text)) return JSON.parse(text) as unknown;
-  return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) => {
-    const source = context?.source;
-    if (typeof value !== "number" || Number.isSafeInteger(value) || !source || !/^-?\d+$/.test(source)) return value;
-    return BigInt(source);
+  return parseNumbers(text, (number) => {
+    const value = Number(number);
+    return Number.isSafeInteger(value) || !/^-?\d+$/.test(number) ? value : BigInt(number);
   });
 }
 

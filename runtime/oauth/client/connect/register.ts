@@ -4,7 +4,7 @@ import * as oauth from "oauth4webapi";
 import type { CompiledRoute, LiveSettings } from "../../../config/compiled.ts";
 import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
 import { endpointTarget, FetchRefused, guardedOptions } from "../discovery/guarded-oauth.ts";
-import { parseJson } from "../json.ts";
+import { parseForeignJson } from "../../../shared/json/foreign-json.ts";
 import type { AuthorizationServer } from "../discovery/metadata.ts";
 import type { RegistrationRecord, TokenAuthMethod } from "../connection-records.ts";
 import { callbackUrl, type UpstreamTarget } from "../target.ts";
@@ -43,7 +43,7 @@ export async function askForRegistration(
     const why = error instanceof FetchRefused ? error.message : "no valid answer";
     return { ok: false, detail: `${issuer} did not register us: ${why}` };
   }
-  return readRegistration(issuer, wanted, response.status, parseJson(Buffer.from(await response.arrayBuffer())));
+  return readRegistration(issuer, wanted, response.status, parseForeignJson(Buffer.from(await response.arrayBuffer())));
 }
 
 /**

@@ -8,7 +8,7 @@
 import type { LiveSettings } from "../../../config/compiled.ts";
 import { matchesDomain } from "../../../settings/domains.ts";
 import { METADATA_BYTES, type FetchTarget, type SafeFetch } from "../../../http/fetch/safe-fetch.ts";
-import { parseJson } from "../json.ts";
+import { parseForeignJson } from "../../../shared/json/foreign-json.ts";
 import {
   defaultServer,
   isSameIssuer,
@@ -223,7 +223,7 @@ async function fetchDocument(
   const host = new URL(url).hostname;
   if (answer.status >= 500 || answer.status === 429) return refuse("unavailable", `${host} answered ${answer.status}`);
   if (answer.status !== 200) return refuse("not-found", `${host} answered ${answer.status}`);
-  const document = parseJson(answer.body);
+  const document = parseForeignJson(answer.body);
   // Applications answer every unknown path with their start page, or with JSON of their own.
   if (!isMetadata(document)) return refuse("not-found", `${host} answered with something else than metadata`);
   return pass(document);

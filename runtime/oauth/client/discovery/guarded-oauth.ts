@@ -8,7 +8,7 @@ import * as oauth from "oauth4webapi";
 import type { LiveSettings } from "../../../config/compiled.ts";
 import type { UpstreamReach } from "../../../features/connection/compiled.ts";
 import { TOKEN_ANSWER_BYTES, type FetchTarget, type SafeFetch } from "../../../http/fetch/safe-fetch.ts";
-import { parseJson } from "../json.ts";
+import { parseForeignJson } from "../../../shared/json/foreign-json.ts";
 import { isRecord } from "../../../shared/is-record.ts";
 
 export class FetchRefused extends Error {}
@@ -48,7 +48,7 @@ export function guardedOptions(fetch: SafeFetch, target: FetchTarget, seen: (sta
 
 /** An ID token says who the user is over there, which is none of our business: it is neither checked nor kept. */
 function withoutIdToken(body: Buffer): Buffer<ArrayBuffer> | string {
-  const parsed = parseJson(body);
+  const parsed = parseForeignJson(body);
   if (!isRecord(parsed) || !("id_token" in parsed)) return Buffer.from(body);
   const { id_token: _dropped, ...rest } = parsed;
   return JSON.stringify(rest);

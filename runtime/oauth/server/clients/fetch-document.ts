@@ -24,12 +24,8 @@ export function createFetchDocument(deps: { readonly fetch: SafeFetch }): FetchD
     // "MUST treat any other status as an error".
     if (status !== 200) return { ok: false, reason: `status ${status}`, transient: status >= 500 || status === 429 };
     if (!isJson(headers["content-type"])) return { ok: false, reason: "not served as JSON" };
-    try {
-      const document: unknown = parseForeignJson(body);
-      return { ok: true, document, ...freshness(headers) };
-    } catch {
-      return { ok: false, reason: "not JSON" };
-    }
+    const document = parseForeignJson(body);
+    return document === undefined ? { ok: false, reason: "not JSON" } : { ok: true, document, ...freshness(headers) };
   };
 }
 

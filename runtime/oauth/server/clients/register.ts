@@ -89,11 +89,8 @@ async function readJson(exchange: Exchange): Promise<Step<unknown>> {
   if (!body.ok && body.reason === "too-large")
     return refuse("invalid_client_metadata", `The registration is larger than ${MAX_BODY_BYTES} bytes`);
   if (!body.ok) return refuse("invalid_client_metadata", "The request body cannot be read", body.reason);
-  try {
-    return pass(parseForeignJson(body.bytes));
-  } catch {
-    return refuse("invalid_client_metadata", "The request body is not JSON");
-  }
+  const metadata = parseForeignJson(body.bytes);
+  return metadata === undefined ? refuse("invalid_client_metadata", "The request body is not JSON") : pass(metadata);
 }
 
 function issueClient(
