@@ -44,6 +44,10 @@ const PLACES: Readonly<Record<string, Place>> = {
     piece: /(?:_MS|firstMs) \* 2 \*\*/,
     file: "shared/backoff.ts",
   },
+  "the owner in the key of a route": {
+    piece: /(?:key|route)\.slice\(0, (?:Math\.max\()?(?:0, )?(?:key|route)\.indexOf/,
+    file: "shared/route-key.ts",
+  },
   "the list of hop-by-hop headers": {
     piece: /"transfer-encoding",\s+"upgrade",/,
     file: "shared/http/header-traits.ts",

@@ -267,11 +267,6 @@ export function emailField<T>(userOf: (thing: T) => string): Field<T> {
   return textField("email", "Email address of the user", (thing, emails) => emails.get(userOf(thing)));
 }
 
-/** A route's key → the route's owner; "" for a key without one. */
-export function ownerOfRoute(key: string): string {
-  return key.slice(0, Math.max(0, key.indexOf("/")));
-}
-
 /** @param at epoch seconds */
 export function timeColumn<T>(name: string, at: (thing: T) => number) {
   return { name, kind: "short" as const, cell: (thing: T) => consoleTime(at(thing) * 1000, "minute") };

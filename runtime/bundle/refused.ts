@@ -2,6 +2,7 @@
  * What could not be compiled, remembered for as long as that holds: its owner is served from what was in force before, and
  * the texts are not tried again until a secret they read is another one.
  */
+import { ownerOfRoute } from "../shared/route-key.ts";
 import type { Refusal } from "../config/refusals.ts";
 import type { Refusals } from "./validation/protocol.ts";
 import { readSecrets, type SecretDeps } from "./secrets.ts";
@@ -45,7 +46,7 @@ export function createRefused(): Refused {
       const fresh: Entry[] = [];
       const counts = new Map<string, number>();
       for (const failure of failures) {
-        const owner = ownerOf(failure);
+        const owner = ownerOfRoute(failure.key ?? "");
         const count = (counts.get(owner) ?? 0) + 1;
         counts.set(owner, count);
         if (count > MAX_OF_ONE_OWNER || entries.some((entry) => isSame(entry, failure))) continue;
@@ -55,7 +56,7 @@ export function createRefused(): Refused {
       return fresh.length > 0;
     },
     keepOf(owners) {
-      const ofRoutes = entries.filter((entry) => entry.key !== undefined && owners.includes(ownerOf(entry)));
+      const ofRoutes = entries.filter((entry) => entry.key !== undefined && owners.includes(ownerOfRoute(entry.key)));
       const ofSettings = entries.filter((entry) => entry.key === undefined).slice(-MAX_OF_ONE_OWNER);
       // The key stays: those had no effect on what was loaded with them.
       entries = [...ofRoutes, ...ofSettings];
@@ -77,8 +78,4 @@ function refusalOf({ key, text, message }: Entry): Refusal {
 
 function isSame(one: Refusal, other: Refusal): boolean {
   return one.key === other.key && one.text === other.text && one.message === other.message;
-}
-
-function ownerOf({ key = "" }: Refusal): string {
-  return key.slice(0, key.indexOf("/"));
 }

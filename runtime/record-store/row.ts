@@ -9,6 +9,7 @@ import { hash } from "node:crypto";
 import { CHECK_MESSAGE } from "../audit/log-line.ts";
 import { lowerAscii } from "../shared/ascii.ts";
 import { isRecord } from "../shared/is-record.ts";
+import { ownerOfRoute } from "../shared/route-key.ts";
 import { formatId, timeOf } from "./record-id.ts";
 import type { KeptRecord, RecordQuery } from "./record-reader.ts";
 
@@ -67,7 +68,7 @@ export function toRow(value: Readonly<Record<string, unknown>>, now: number): Ro
       usr: numberOf(userId),
       mail: numberOf(email && lowerAscii(email)),
       route: numberOf(route),
-      owner: numberOf(route && ownerOf(route)),
+      owner: numberOf(route && ownerOfRoute(route)),
       tool: numberOf(tool),
       client: numberOf(clientId),
       kind: kindNumber(kindOf(value)),
@@ -112,7 +113,7 @@ export function isAskedFor(record: KeptRecord, { user, route, tool, client, owne
     (route === undefined || record.route === route) &&
     (tool === undefined || record.tool === tool) &&
     (client === undefined || record.clientId === client) &&
-    (owners === undefined || (record.route !== undefined && owners.includes(ownerOf(record.route))))
+    (owners === undefined || (record.route !== undefined && owners.includes(ownerOfRoute(record.route))))
   );
 }
 
@@ -131,11 +132,6 @@ const numbers = new Map<string, number>();
 
 function numberOf(name: string | undefined): number | null {
   return name === undefined || name === "" ? null : nameNumber(name);
-}
-
-/** "owner/name" → "owner" */
-function ownerOf(route: string): string {
-  return route.slice(0, Math.max(route.indexOf("/"), 0));
 }
 
 function fieldsOf(value: Readonly<Record<string, unknown>>): Fields {

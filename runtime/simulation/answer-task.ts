@@ -8,6 +8,7 @@ import { formatPath } from "../settings/problem.ts";
 import { readSource } from "../settings/source.ts";
 import { isRecord } from "../shared/is-record.ts";
 import { yamlText } from "../shared/json/yaml-text.ts";
+import { ownerOfRoute } from "../shared/route-key.ts";
 import { createKeptSlices } from "../bundle/kept-slices.ts";
 import { readTogether, type Reading } from "../bundle/sources.ts";
 import type { PublishedSources } from "../bundle/validation/protocol.ts";
@@ -21,7 +22,7 @@ import {
 import { explainedRoute } from "./explain/explained-route.ts";
 import { explainRequest } from "./explain/explain-request.ts";
 import { questionText, readQuestion } from "./explain/question.ts";
-import { compareConfigs, ownerOfKey } from "./compare.ts";
+import { compareConfigs } from "./compare.ts";
 import { type Draft, ownerOf, type Placed, placeDraft } from "./draft.ts";
 import { exportDraft } from "./export-draft.ts";
 import type { Ground, RouteChoice, Scope, Task, TaskAnswer, ToldDraft, ToldProblem } from "./protocol.ts";
@@ -162,7 +163,7 @@ function explainIn(
 ): TaskAnswer {
   const key = keyOf(config, choice);
   const found = config.routes.find((route) => route.key === key);
-  if (!found || (scope !== undefined && !scope.includes(ownerOfKey(found.key))))
+  if (!found || (scope !== undefined && !scope.includes(ownerOfRoute(found.key))))
     return none("with the draft no route answers there");
   const route = explainedRoute(found);
   const read = readQuestion(question, route, { known });

@@ -1,4 +1,5 @@
 /** Two checked configurations → who gains or loses, for one who may see some owners' routes, or all. */
+import { ownerOfRoute } from "../shared/route-key.ts";
 import { differenceOf, type Side } from "../config/diff/difference.ts";
 import { isLoss } from "../config/diff/report.ts";
 import { settingGaps } from "../config/diff/settings.ts";
@@ -32,7 +33,7 @@ export function compareConfigs(
   { people, scope, ownSettings }: CompareOptions,
 ): ToldDifference {
   const mayShow = (...keys: readonly (string | undefined)[]): boolean =>
-    scope === undefined || keys.every((key) => key === undefined || scope.includes(ownerOfKey(key)));
+    scope === undefined || keys.every((key) => key === undefined || scope.includes(ownerOfRoute(key)));
   const isSwitched = isMcpOn(before) !== isMcpOn(after);
   const side = (config: CheckedConfig): Side => ({
     routes: config.routes,
@@ -58,11 +59,6 @@ export function compareConfigs(
       ...(found.isCut && scope !== undefined ? ["there was no room to compare everything"] : []),
     ],
   };
-}
-
-/** Key of a route → its owner. */
-export function ownerOfKey(key: string): string {
-  return key.slice(0, Math.max(0, key.indexOf("/")));
 }
 
 /** "team-a/orders: …": of these owners' routes alone. */

@@ -11,8 +11,8 @@ import type { Closable } from "../shared/clock.ts";
 import { errorText, GatewayError } from "../shared/errors.ts";
 import { task } from "../shared/faults/guard.ts";
 import { createFairLimiter } from "../shared/limiter.ts";
+import { ownerOfRoute } from "../shared/route-key.ts";
 import { converse, startThread } from "../shared/thread.ts";
-import { ownerOfKey } from "./compare.ts";
 import type { Ground, Task, TaskAnswer, ToThread } from "./protocol.ts";
 import type { ThreadSettings } from "./answer-task.ts";
 
@@ -109,7 +109,7 @@ export function createDraftThread({ ground, timeoutMs = TIMEOUT_MS, path, keptKe
 /** The owner whose draft or routes it is about. */
 function partyOf(asked: Task): string {
   if ("draft" in asked) return asked.draft.owner;
-  return asked.kind === "read-policy" ? ownerOfKey(asked.route) : (asked.scope ?? []).join(" ");
+  return asked.kind === "read-policy" ? ownerOfRoute(asked.route) : (asked.scope ?? []).join(" ");
 }
 
 function failed(reason: string, cause?: unknown): GatewayError {

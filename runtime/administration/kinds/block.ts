@@ -6,6 +6,7 @@ import { html } from "../../pages/html.ts";
 import { BLOCK_KINDS, type Block, type BlockTarget } from "../../policy/blocks.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { foreignText } from "../../shared/json/foreign-text.ts";
+import { ownerOfRoute } from "../../shared/route-key.ts";
 import { isNamedByEmail } from "../../shared/user-id.ts";
 import { textField, timeField, type KindDeps, type OwnScreen, type ShownKind, timeColumn } from "../kind.ts";
 
@@ -173,8 +174,7 @@ function isActive({ until }: Block, clock: Clock): boolean {
 /** A block of a route, or of a tool on one route, belongs to the route's owner; all others belong to no owner. */
 function ownerOf({ kind, name, route }: BlockTarget): string | undefined {
   const key = kind === "route" ? name : kind === "tool" ? route : undefined;
-  const slash = key?.indexOf("/") ?? -1;
-  return slash === -1 ? undefined : key?.slice(0, slash);
+  return key?.includes("/") ? ownerOfRoute(key) : undefined;
 }
 
 function targetOf(read: (name: string) => string): BlockTarget {

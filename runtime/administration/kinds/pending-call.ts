@@ -3,7 +3,8 @@ import { findWaitingCall, pageWaitingCalls, type WaitingCall } from "../../appro
 import { badge, emptyState } from "../../pages/console/pieces.ts";
 import { html } from "../../pages/html.ts";
 import { foreignText } from "../../shared/json/foreign-text.ts";
-import { textField, timeField, type KindDeps, type ShownKind, timeColumn, ownerOfRoute } from "../kind.ts";
+import { ownerOfRoute } from "../../shared/route-key.ts";
+import { textField, timeField, type KindDeps, type ShownKind, timeColumn } from "../kind.ts";
 
 /** What the list of the console also knows. */
 interface SeenByApprover {

@@ -1,6 +1,7 @@
 /** Drift: tools and other locked items that servers list otherwise than they were reviewed. The console compares them. */
+import { ownerOfRoute } from "../../shared/route-key.ts";
 import { findDrift, pageDrift, type RouteDrift } from "../../mcp/tool-locks/shared-drift.ts";
-import { textField, type Kind, type KindDeps, ownerOfRoute } from "../kind.ts";
+import { textField, type Kind, type KindDeps } from "../kind.ts";
 
 const SHOWN = 50;
 

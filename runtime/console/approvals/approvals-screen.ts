@@ -4,7 +4,7 @@
  * Promises: nobody decides about their own call here, nor without the role approver for the route's owner and being one of
  * those whom the policy names; what a tool is given is shown to these alone; of several who decide one does.
  */
-import { ownerOfRoute } from "../../administration/kind.ts";
+import { ownerOfRoute } from "../../shared/route-key.ts";
 import { PENDING_CALL } from "../../administration/kinds/pending-call.ts";
 import { askerOf, isApprovalId, type ApprovalRecord } from "../../approvals/approval-records.ts";
 import type { Approvals } from "../../approvals/interfaces.ts";

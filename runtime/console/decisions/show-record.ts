@@ -1,4 +1,5 @@
 /** A kept record as the pages show it: texts of strangers visible and bounded, arguments for auditors alone. */
+import { ownerOfRoute } from "../../shared/route-key.ts";
 import type { DecisionRow } from "../../pages/console/decisions.ts";
 import type { KeptRecord } from "../../record-store/record-reader.ts";
 import { strange } from "../strange.ts";
@@ -40,10 +41,9 @@ export function textOf({ value }: KeptRecord, name: string): string | undefined 
   return typeof found === "string" ? found : undefined;
 }
 
-/** "team-a/wiki" → "team-a"; undefined for what belongs to no route. */
-export function ownerOf({ route }: KeptRecord): string | undefined {
-  const end = route?.indexOf("/") ?? -1;
-  return end > 0 ? route?.slice(0, end) : undefined;
+/** @returns undefined for what belongs to no route */
+export function ownerOf({ route = "" }: KeptRecord): string | undefined {
+  return ownerOfRoute(route) || undefined;
 }
 
 export function mayRead(rights: ConsoleRights, record: KeptRecord): boolean {
