@@ -8,7 +8,7 @@
  *
  * @see RFC 9110 §13.1 (If-Match, If-None-Match), RFC 6585 §3 (428)
  */
-import { isOwner } from "../../features/process/owners.ts";
+import { CLAIM, isOwner } from "../../features/process/owners.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { claimOn, currentSlices, type Expected, withoutAuthors } from "../../bundle/publication.ts";
 import type { Publisher } from "../../bundle/publisher.ts";
@@ -27,9 +27,6 @@ const SLICES = "/config/slices";
 const ROLLBACK = "/config/rollback";
 /** Behind the owner's name. Gateways from before it was there answer 403 or 404 and change nothing. */
 const VALIDATE = "/validate";
-
-/** Of the resource instance that publishes: what another one has published since is not removed. */
-const CLAIM = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** What reads bodies off the event loop: a slice may have thousands of routes. */
 type Parsing = Pick<Validator, "parse" | "parseChanges">;

@@ -46,3 +46,6 @@ export function findOwnerRights<Rights>(
   }
   return entry === undefined ? undefined : { entry, rights: owners[entry] as Rights };
 }
+
+/** Which instance of a resource publishes a slice: what another one has published since is not removed. */
+export const CLAIM = /^[A-Za-z0-9_-]{1,64}$/;

@@ -9,6 +9,7 @@
 import { mkdir, readFile, rm, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 
+import { CLAIM } from "../../features/process/owners.ts";
 import { digestOf } from "../../shared/canonical-json.ts";
 import { readSource } from "../../settings/source.ts";
 import { attempting, errorText, GatewayError } from "../../shared/errors.ts";
@@ -178,7 +179,7 @@ export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: File
 /** @returns undefined for what is no claim */
 export function readClaimText(text: string | undefined): string | undefined {
   const claim = text?.trimEnd() ?? "";
-  return /^[A-Za-z0-9_-]{1,64}$/.test(claim) ? claim : undefined;
+  return CLAIM.test(claim) ? claim : undefined;
 }
 
 /** Why nobody may publish as "gateway". */
