@@ -45,7 +45,7 @@ const PLACES: Readonly<Record<string, Place>> = {
     file: "shared/backoff.ts",
   },
   "the owner in the key of a route": {
-    piece: /(?:key|route)\.slice\(0, (?:Math\.max\()?(?:0, )?(?:key|route)\.indexOf/,
+    piece: /slice\(0, Math\.max\((?:0, )?\w+\.indexOf\("\/"\)/,
     file: "shared/route-key.ts",
   },
   "the list of hop-by-hop headers": {
