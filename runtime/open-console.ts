@@ -6,7 +6,7 @@ import { createPolicyScreens } from "./console/simulator/policy-screens.ts";
 import type { ConsoleSettings } from "./features/access/console.ts";
 import type { UpstreamStatus } from "./features/balancing/apply-state.ts";
 import type { Ground, Own, GatewayOptions } from "./ground.ts";
-import type { SessionModule } from "./people.ts";
+import type { People } from "./people.ts";
 import type { DeviceProofs } from "./identity/interfaces.ts";
 import type { UpstreamModule } from "./oauth/client/upstream.ts";
 
@@ -14,7 +14,7 @@ export interface ConsoleParts {
   readonly settings: ConsoleSettings;
   readonly recordAction: NonNullable<Ground["recordAction"]>;
   readonly health: NonNullable<Ground["health"]>;
-  readonly session: SessionModule;
+  readonly session: People;
   readonly approvals: Approvals;
   readonly deviceProofs: DeviceProofs;
   readonly upstream: UpstreamModule;

@@ -66,7 +66,7 @@ import { createSignOut } from "./identity/sign-in/sign-out.ts";
 import { createUserEndpoints, type UserSection } from "./identity/users/user-endpoints.ts";
 import { createUserSessions, SESSIONS_PATH } from "./identity/users/user-sessions.ts";
 
-export interface SessionDeps {
+export interface PeopleOptions {
   readonly snapshots: Snapshots;
   readonly store: Store;
   readonly keys: Keys;
@@ -94,7 +94,7 @@ export interface SessionDeps {
 
 const IDP_TIMEOUT_MS = 10_000;
 
-export interface SessionModule extends Closable {
+export interface People extends Closable {
   /** For our own addresses: who is blocked is nobody there. */
   readonly authenticator: Authenticator;
   /** For routes: who calls, blocked or not, since the decision about the request says no to them and names them. */
@@ -118,7 +118,7 @@ export interface SessionModule extends Closable {
 }
 
 /** @throws GatewayError `assertion.signing-key` when `signing_key` cannot be used */
-export function createSession(deps: SessionDeps): SessionModule {
+export function createPeople(deps: PeopleOptions): People {
   const { snapshots, store, keys, clock, log, issuerKeys, blocks = NO_BLOCKS } = deps;
   const assertionKeys = loadAssertionKeys(deps.boot.signingKeys, keys);
   const records = createRecords(store);

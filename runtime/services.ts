@@ -15,7 +15,7 @@ import type { TokenRefresh } from "./shared/clock.ts";
 import type { Ground, Own, GatewayOptions } from "./ground.ts";
 import { createProxy, type Proxy } from "./proxy/handle.ts";
 import type { UserSection } from "./identity/users/user-endpoints.ts";
-import { createSession, type SessionDeps, type SessionModule } from "./people.ts";
+import { createPeople, type PeopleOptions, type People } from "./people.ts";
 import type { Revocations } from "./identity/interfaces.ts";
 import { createUpstream } from "./oauth/client/upstream.ts";
 
@@ -45,16 +45,12 @@ export async function createServices(ground: Ground, options: GatewayOptions, ow
     (who, snapshot, host) => upstream.userSection(who, snapshot, host),
     (who, snapshot) => issuer.userSection(who, snapshot),
   ];
-  const session: SessionModule = own(
-    createSession({ ...common, ...sessionEvents(ground), boot, blocks, onRefresh, userSections }),
+  const session: People = own(
+    createPeople({ ...common, ...sessionEvents(ground), boot, blocks, onRefresh, userSections }),
   );
   const { authenticator, callers, browser, csrf, idJags } = session;
-  const approvals = createApprovalModule({
-    ...common,
-    session,
-    notify: ground.notify,
-    recordAction: ground.recordAction,
-  });
+  const { notify, recordAction } = ground;
+  const approvals = createApprovalModule({ ...common, session, notify, recordAction });
   metrics.register(approvalSeries(approvals.counts));
   const devices = createDevices({ store, keys, session, log, clock });
   const fetchClientDocument = createFetchDocument({ fetch });
@@ -83,7 +79,6 @@ export async function createServices(ground: Ground, options: GatewayOptions, ow
     blocks,
     log,
   });
-  const { recordAction } = ground;
   const console =
     boot.console && recordAction && health
       ? (await import("./open-console.ts")).openConsole(
@@ -133,7 +128,7 @@ export async function createServices(ground: Ground, options: GatewayOptions, ow
       upstream,
       records: ground.records,
       auditRequired: boot.auditRequired,
-      notify: ground.notify,
+      notify,
       toolLocks: ground.toolLocks,
       listedTools: ground.listedTools,
       replay: boot.replay,
@@ -153,7 +148,7 @@ export async function createServices(ground: Ground, options: GatewayOptions, ow
 }
 
 /** What is counted and recorded of people who sign in and out. */
-function sessionEvents({ metrics, health, recordAction }: Ground): Partial<SessionDeps> {
+function sessionEvents({ metrics, health, recordAction }: Ground): Partial<PeopleOptions> {
   return {
     onSignOut: (signOut) => metrics.signedOut(signOut),
     onGroupsOmitted: (why) => metrics.groupsOmitted(why),

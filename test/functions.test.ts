@@ -16,7 +16,6 @@ const LONGER: Readonly<Record<string, number>> = {
   "runtime/record-sinks/delivery.ts startDelivery": 147,
   "runtime/record-sinks/spool/spool-writer.ts createSpoolWriter": 174,
   "runtime/record-store/record-keeper.ts keepRecords": 237,
-  "runtime/services.ts createServices": 124,
 };
 
 const root = new URL("..", import.meta.url).pathname;

@@ -32,7 +32,7 @@ import type { Principal } from "../../runtime/identity/principal.ts";
 import { createIssuerKeys } from "../../runtime/issuers/issuer-keys.ts";
 import { createIdentityProof } from "../../runtime/identity/users/identity-proof.ts";
 import { createRecords, userTag } from "../../runtime/identity/identity-records.ts";
-import { createSession } from "../../runtime/people.ts";
+import { createPeople } from "../../runtime/people.ts";
 import { snapshotFrom } from "../support/config.ts";
 import { makeSigningKey } from "../support/client-assertion.ts";
 import { createFakeExchange, type FakeExchange } from "../support/fake-exchange.ts";
@@ -64,7 +64,7 @@ const snapshot = snapshotFrom(
   `${ONE_SERVER}identity_issuers: { company: { issuer: "${IDP}", uses: [id_jag], jwks: '${companyKeys}' } }\n`,
 );
 const snapshots = { current: () => snapshot, subscribe: () => () => {} };
-const session = createSession({ snapshots, store, keys, boot: { development: false, signingKeys: [] }, log, clock });
+const session = createPeople({ snapshots, store, keys, boot: { development: false, signingKeys: [] }, log, clock });
 const alice = {
   id: userId("alice"),
   email: "alice@example.com",

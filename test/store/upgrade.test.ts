@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createKeys } from "../../runtime/shared/keys.ts";
 import { silentLog } from "../../runtime/shared/log.ts";
 import { recordFormats } from "../../runtime/record-kinds.ts";
-import { createSession } from "../../runtime/people.ts";
+import { createPeople } from "../../runtime/people.ts";
 import { withFormats } from "../../runtime/store/formats.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
 import type { Store } from "../../runtime/store/store.ts";
@@ -114,7 +114,7 @@ describe.each(fixtures)("%s", (name) => {
   test("a browser signs in again, and a service account's token is still good", async () => {
     const { fixture, clock, store } = await openFixture(name);
     const snapshot = snapshotFrom(benchConfig("http://127.0.0.1:9"));
-    const session = createSession({
+    const session = createPeople({
       snapshots: { current: () => snapshot, subscribe: () => () => {} },
       store: withFormats(store, recordFormats),
       keys: createKeys([BENCH_SECRET]),

@@ -21,7 +21,7 @@ import type { Clock, SignOutResult, TokenRefresh } from "../../runtime/shared/cl
 import { createEndpointFinder } from "../../runtime/proxy/endpoints.ts";
 import { createSafeFetch } from "../../runtime/http/fetch/safe-fetch.ts";
 import { createIssuerKeys } from "../../runtime/issuers/issuer-keys.ts";
-import { createSession, type SessionModule } from "../../runtime/people.ts";
+import { createPeople, type People } from "../../runtime/people.ts";
 import { callbackPath } from "../../runtime/identity/sign-in/choose-provider.ts";
 import { createBrowser, type Browser } from "./scripted-browser.ts";
 import { createTestClock, type TestClock } from "./clock.ts";
@@ -38,7 +38,7 @@ export const CLIENT_SECRET = "provider-client-secret-sentinel";
 
 export interface Replica {
   readonly port: number;
-  readonly session: SessionModule;
+  readonly session: People;
   close(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export interface SessionBench {
   readonly idp: IdentityProvider;
   readonly store: BreakableStore;
   readonly clock: TestClock;
-  readonly session: SessionModule;
+  readonly session: People;
   /** Everything logged so far, by all replicas. */
   readonly logged: () => string;
   /** Sign-outs as they are counted, "page ok". */
@@ -76,7 +76,7 @@ export interface SessionBenchOptions {
   readonly issuerName?: string;
   /** Addresses of another part, on every replica. */
   readonly endpoints?: (parts: {
-    readonly session: SessionModule;
+    readonly session: People;
     readonly snapshots: Snapshots;
     readonly store: Store;
     readonly keys: Keys;
@@ -208,7 +208,7 @@ async function startReplica({
 }: ReplicaDeps): Promise<Replica> {
   const log = createLog({ level: "trace", destination: collect });
   const keys = createKeys([BENCH_SECRET]);
-  const session = createSession({
+  const session = createPeople({
     snapshots,
     store: withFormats(store.store, recordFormats),
     issuerKeys: createIssuerKeys({ fetch: createSafeFetch({ development }), clock, log }),
@@ -244,7 +244,7 @@ async function startReplica({
 }
 
 /** What stands behind the routes here: says who is signed in, or sends to the sign-in. */
-async function answerAsApplication(exchange: Exchange, session: SessionModule, snapshot: Snapshot): Promise<void> {
+async function answerAsApplication(exchange: Exchange, session: People, snapshot: Snapshot): Promise<void> {
   const found = await session.authenticator.cookie(exchange);
   if (found.ok) {
     const { user, sid } = found.principal;
