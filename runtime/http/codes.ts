@@ -1,7 +1,7 @@
 /**
  * Every code that the public listener answers as `error`: with which status, what it means and what an operator does about
  * it. Answers are typed by this table, so that no code is answered that it does not have. Serving needs nothing of it but
- * the types; `runtime/package/pages/` makes OPERATIONS.md of the rest.
+ * the types; `runtime/package/pages/` makes reference/errors.md of the rest.
  *
  * Errors within MCP messages, the token endpoint's and the admin listener's are known to those who answer them.
  */

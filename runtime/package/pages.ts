@@ -3,21 +3,26 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 import { configReference } from "../config/surfaces/reference.ts";
 import { guideParts } from "./pages/guide.ts";
-import { operationsParts } from "./pages/operations.ts";
 import { fillParts } from "./pages/parts.ts";
-import { terraformParts } from "./pages/terraform.ts";
+import { errorParts, logParts } from "./pages/reference.ts";
+import { argumentParts, terraformParts } from "./pages/terraform.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
 /** @returns path from the root → text as it should be */
 export function madePages(): ReadonlyMap<string, string> {
-  const read = (path: string): string => readFileSync(new URL(path, ROOT), "utf8");
+  const filled = (path: string, parts: Readonly<Record<string, string>>): readonly [string, string] => [
+    path,
+    fillParts(readFileSync(new URL(path, ROOT), "utf8"), parts),
+  ];
   return new Map([
     ["runtime/REFERENCE.md", `${configReference()}\n`],
-    ["runtime/GUIDE.md", fillParts(read("runtime/GUIDE.md"), guideParts())],
-    ["runtime/OPERATIONS.md", fillParts(read("runtime/OPERATIONS.md"), operationsParts())],
+    ...Object.entries(guideParts()).map(([page, parts]) => filled(`runtime/guide/${page}.md`, parts)),
+    filled("runtime/reference/errors.md", errorParts()),
+    filled("runtime/reference/log-messages.md", logParts()),
+    filled("runtime/reference/terraform-arguments.md", argumentParts()),
     ["runtime/administration/kinds.ts", kindsText(readdirSync(new URL("runtime/administration/kinds", ROOT)))],
-    ["runtime/terraform/README.md", fillParts(read("runtime/terraform/README.md"), terraformParts())],
+    filled("runtime/terraform/README.md", terraformParts()),
   ]);
 }
 

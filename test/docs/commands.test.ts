@@ -11,7 +11,7 @@ import { IDENTITY_PORT, MCP_PORT, startServices } from "../../examples/demo/serv
 import { SYSTEMS } from "../real/systems.ts";
 import { freePort } from "../support/ports.ts";
 import { openPageShell, type PageShell } from "../support/page-shell.ts";
-import { blocksOf, blockWith, readPage, type PageBlock } from "../support/page-blocks.ts";
+import { blocksOf, blockWith, pagesIn, readPage, type PageBlock } from "../support/page-blocks.ts";
 import { exampleNames } from "../support/run-example.ts";
 import { createWorkspace, serveInProcess, terraformMissing } from "../support/terraform.ts";
 import { LONG_MS } from "../support/limits.ts";
@@ -22,8 +22,7 @@ const pages = [
   "README.md",
   ".github/CONTRIBUTING.md",
   "cdktf/README.md",
-  "runtime/GUIDE.md",
-  "runtime/OPERATIONS.md",
+  ...["guide", "operations", "reference"].flatMap((folder) => pagesIn(`runtime/${folder}`)),
   "runtime/REFERENCE.md",
   "runtime/terraform/README.md",
   ...readdirSync(join(root, "examples"), { recursive: true })
@@ -144,6 +143,7 @@ test("`gateway …` names commands and options that exist, in text and in blocks
     "audit",
     "users",
     "upstreams",
+    "directory",
   ]);
   const known = new Map<string, string>();
   const wrong: string[] = [];
@@ -221,36 +221,41 @@ describe("run as they stand", () => {
     },
   );
 
-  test("GUIDE: schema, and a policy that is tried before it is published", async () => {
+  test("guide: schema, and a policy that is tried before it is published", async () => {
     await withShell(async (shell) => {
-      const guide = readPage("runtime/GUIDE.md");
-      await shell.run(blockWith(guide, "sh", "gateway schema >"));
+      await shell.run(blockWith(readPage("runtime/guide/install.md"), "sh", "gateway schema >"));
       expect(JSON.parse(readFileSync(join(shell.directory, "gateway.schema.json"), "utf8"))).toHaveProperty("$defs");
-      shell.write("gateway.yaml", `insecure_server: true\n${blockWith(guide, "yaml", "name: notes")}`);
-      const output = await shell.run(blockWith(guide, "sh", "--route notes"));
+      const page = readPage("runtime/guide/policy.md");
+      shell.write("gateway.yaml", `insecure_server: true\n${blockWith(page, "yaml", "name: notes")}`);
+      const output = await shell.run(blockWith(page, "sh", "--route notes"));
       expect(output).toContain("guest@partner.example calls list_notes on default/notes: allowed");
     });
   });
 
-  test("GUIDE: a Pomerium configuration becomes HCL and a boot file that check takes", async () => {
+  test("guide: a Pomerium configuration becomes HCL and a main configuration file that check accepts", async () => {
     await withShell(async (shell) => {
       shell.write("config.yaml", POMERIUM);
-      const output = await shell.run(blockWith(readPage("runtime/GUIDE.md"), "sh", "gateway import config.yaml"));
+      const output = await shell.run(
+        blockWith(readPage("runtime/guide/migrate.md"), "sh", "gateway import config.yaml"),
+      );
       expect(readFileSync(join(shell.directory, "routes.tf"), "utf8")).toContain('resource "gateway_bundle"');
       expect(output).toMatch(/^good: 0 routes, 0 errors/m);
     });
   });
 
-  test("OPERATIONS: the incident brake, and a backup of the store that has what was blocked", async () => {
+  test("operations: blocks, and a backup of the store that has what was blocked", async () => {
     await withShell(async (shell) => {
-      const operations = readPage("runtime/OPERATIONS.md");
       shell.write("gateway.yaml", "insecure_server: true\nroutes: []\n");
       const output = await shell.run(
-        blockWith(operations, "sh", "gateway block user alice@example.com --config gateway.yaml --until"),
+        blockWith(
+          readPage("runtime/operations/incidents.md"),
+          "sh",
+          "gateway block user alice@example.com --config gateway.yaml --until",
+        ),
       );
       expect(output).toContain('user "alice@example.com" blocked until ');
       expect(output).toContain('user "alice@example.com" no longer blocked');
-      await shell.run(blockWith(operations, "sh", "# SQLite, while the gateway runs"));
+      await shell.run(blockWith(readPage("runtime/operations/backup.md"), "sh", "# SQLite, while the gateway runs"));
       shell.write("restored.yaml", "insecure_server: true\nstorage_url: sqlite:backup.db\nroutes: []\n");
       const restored = await shell.run("gateway blocks --config restored.yaml");
       expect(restored).toMatch(/^route +payments\/ledger/m);
@@ -297,26 +302,25 @@ describe("configuration", () => {
     expect(problems.filter(({ severity }) => isWhole || severity === "error").map(formatProblem)).toEqual([]);
   });
 
-  test("among the files are two whole ones, of the README and of the guide's checklist", () => {
+  test("among the files are two whole ones, of the README and of the production checklist", () => {
     const whole = files.filter(({ text }) => /^certificates:/m.test(text));
-    expect(whole.map(({ page }) => page)).toEqual(["README.md", "runtime/GUIDE.md"]);
+    expect(whole.map(({ page }) => page)).toEqual(["README.md", "runtime/operations/deploy.md"]);
   });
 
   test("is in no other language than these, of which each has its test, or the page says that it has none", () => {
     const tested = new Set(["", "text", "sh", "yaml", "hcl", "ts", "js", "python", ...Object.keys(SYSTEMS)]);
     const others = blocks.filter(({ language }) => !tested.has(language));
     expect(others.map(({ language }) => language).toSorted()).toEqual(["nginx"]);
-    const guide = readPage("runtime/GUIDE.md");
-    for (const { language } of others)
-      expect(guide).toMatch(new RegExp(`[^]The tests do not run\\s+this one:\\n\\n\`\`\`${language}`));
+    for (const { language, page } of others)
+      expect(readPage(page)).toMatch(new RegExp(`[^]The tests do not run\\s+this one:\\n\\n\`\`\`${language}`));
   });
 
-  /** Each page with blocks that go together; those of OPERATIONS are configurations of their own. */
+  /** Each page with blocks that go together; those of the guide and of operations are configurations of their own. */
   const programs = (): readonly string[] => {
     // The example of the Terraform page is a file of its own that other tests apply.
     const snippets = inLanguage("hcl").filter(({ text }) => !/required_providers|^# Needs Terraform 1\.12/.test(text));
     const [alone, together] = [true, false].map((isAlone) =>
-      snippets.filter(({ page }) => (page === "runtime/OPERATIONS.md") === isAlone).map(({ text }) => text),
+      snippets.filter(({ page }) => /^runtime\/(?:guide|operations)\//.test(page) === isAlone).map(({ text }) => text),
     );
     expect(together?.length).toBeGreaterThan(1);
     expect(alone?.length).toBeGreaterThan(1);

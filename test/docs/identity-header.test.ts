@@ -13,7 +13,7 @@ import { createBrowser, findLink, type Browser } from "../support/browser.ts";
 import { blockWith, readPage } from "../support/page-blocks.ts";
 import { startSignInGateway, type SignInGateway } from "../support/sign-in-gateway.ts";
 
-const guide = readPage("runtime/GUIDE.md");
+const guide = readPage("runtime/guide/identity-header.md");
 const VERIFY = new URL("../../runtime/verify.ts", import.meta.url).href;
 
 /** A Python that has what the page says it needs; /usr/bin has Debian's packages whatever is first on the path. */

@@ -12,7 +12,7 @@ import { CRITERIA } from "../../runtime/policy/criteria.ts";
 import { LIST_OPERATORS, STRING_OPERATORS } from "../../runtime/policy/match.ts";
 import { eachField } from "../../runtime/settings/shapes.ts";
 import { attributeNames } from "../../runtime/settings/secret-spellings.ts";
-import { readPage } from "../support/page-blocks.ts";
+import { pagesIn, readPage } from "../support/page-blocks.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
@@ -20,9 +20,8 @@ const pages = [
   "README.md",
   ".github/CONTRIBUTING.md",
   "cdktf/README.md",
-  ...["GUIDE", "OPERATIONS", "SECURITY", "REFERENCE", "terraform/README", "store/SCHEMA"].map(
-    (page) => `runtime/${page}.md`,
-  ),
+  ...["guide", "operations", "reference"].flatMap((folder) => pagesIn(`runtime/${folder}`)),
+  ...["SECURITY", "REFERENCE", "terraform/README", "store/SCHEMA"].map((page) => `runtime/${page}.md`),
   ...readdirSync(join(root, "examples"), { recursive: true })
     .map((file) => join("examples", String(file)))
     .filter((file) => file.endsWith("README.md") && !/node_modules|cdktf\.out/.test(file)),
@@ -95,6 +94,7 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
     "otel_metric_overflow",
     "rpc_response_status_code",
   ],
+  "metrics of the process": ["gateway_nodejs_eventloop_lag_p99_seconds"],
   "a secret x in its spellings": ["x_ref", "x_sealed", "x_wo", "x_wo_version"],
   "what Pomerium has and this gateway has not": ["time_of_day"],
   "members of answers": ["approval_id", "approval_url", "request_id", "store_failing_seconds", "tool_notes"],
@@ -110,7 +110,7 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
     "aws_account",
   ],
   "members of requests for global token revocation": ["iss_sub", "sub_id"],
-  "other programs": ["node_modules", "stop_grace_period"],
+  "other programs": ["auth_request", "node_modules", "rule_files", "stop_grace_period"],
 };
 
 /** `owners.<name>.allowed_from` → owners.allowed_from; what is no path of names is undefined. */

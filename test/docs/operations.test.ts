@@ -1,4 +1,4 @@
-/** runtime/OPERATIONS.md is complete: codes, messages of the log, alerts that are about metrics that exist. */
+/** Codes and messages of the log are in the reference, alerts are about metrics that exist, each fault of the soak has its row. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -16,7 +16,7 @@ import { routeNamed, snapshotFrom } from "../support/config.ts";
 import { limitSeries, traceSeries } from "../../runtime/admin-listener/part-series.ts";
 
 const root = new URL("../../runtime/", import.meta.url).pathname;
-const page = readPage("runtime/OPERATIONS.md");
+const errors = readPage("runtime/reference/errors.md");
 
 const sources: readonly { readonly file: string; readonly text: string }[] = readdirSync(root, { recursive: true })
   .map(String)
@@ -43,7 +43,7 @@ describe("codes", () => {
 
   test("stand in the page once each", () => {
     for (const name of Object.keys(ERROR_CODES)) {
-      const rows = page
+      const rows = errors
         .split("\n")
         .filter((line) => line.startsWith(`| \`${name}\` | `) && line.split(" | ").length >= 4);
       expect(rows.length, name).toBeGreaterThan(0);
@@ -124,14 +124,16 @@ describe("alerts", () => {
       )
       .length(1),
   });
-  const { groups } = rules.parse(parse(blockWith(page, "yaml", "groups:")));
+  const { groups } = rules.parse(parse(blockWith(readPage("runtime/operations/alerts.md"), "yaml", "groups:")));
   const alerts = groups.flatMap((group) => group.rules);
 
   /** Rows of the table of metrics, which a test holds to a scrape. */
   const labels = new Map(
-    [...page.matchAll(/^\| `(gateway_\w+)` \| (?:counter|gauge|histogram) \| ([^|]*) \|/gm)].map(
-      ([, name = "", cells = ""]) => [name, [...cells.matchAll(/`(\w+)`/g)].map(([, label = ""]) => label)],
-    ),
+    [
+      ...readPage("runtime/reference/metrics.md").matchAll(
+        /^\| `(gateway_\w+)` \| (?:counter|gauge|histogram) \| ([^|]*) \|/gm,
+      ),
+    ].map(([, name = "", cells = ""]) => [name, [...cells.matchAll(/`(\w+)`/g)].map(([, label = ""]) => label)]),
   );
   const FUNCTIONS = new Set(["rate", "increase", "sum", "by"]);
 
@@ -186,7 +188,7 @@ function count(text: string, character: string): number {
 
 describe("faults", () => {
   test("each fault of the soak has a row that says what users see and what to do, and each row a fault", () => {
-    const section = /^## What users see of faults\n(.*?)^## /ms.exec(page)?.[1] ?? "";
+    const section = /^## Faults\n(.*?)^## /ms.exec(readPage("runtime/operations/failure-modes.md"))?.[1] ?? "";
     const rows = section
       .split("\n")
       .filter((line) => line.startsWith("| `"))

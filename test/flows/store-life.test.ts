@@ -27,7 +27,7 @@ interface Kind {
   /** Of an empty store; undefined: a file in the world's directory. */
   newStore(name: string): Promise<string | undefined>;
   tables(world: ReplicaWorld): Promise<readonly string[]>;
-  /** As OPERATIONS.md says it, while gateways serve. */
+  /** As operations/backup.md says it, while gateways serve. */
   backUp(world: ReplicaWorld): Promise<void>;
   /** The same, with no gateway running. */
   putBack(world: ReplicaWorld): Promise<void>;

@@ -68,8 +68,11 @@ describe("the npm package", { timeout: LONG_MS }, () => {
   test("carries what it needs and nothing else", () => {
     const files = readdirSync(join(project.directory, "node_modules/gateform"), { recursive: true }).map(String);
     const surprising = files.filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts"));
-    // The examples are for reading; the README refers to the list of requirements.
-    expect(surprising.filter((file) => !file.startsWith("examples/"))).toEqual(["test/requirements.ts"]);
+    // The examples are for reading; pages refer to the lists of requirements and threats.
+    expect(surprising.filter((file) => !file.startsWith("examples/"))).toEqual([
+      "test/requirements.ts",
+      "test/threats.ts",
+    ]);
     expect(files.filter((file) => /(^|\/)(node_modules|cdktf\.out|\.terraform|test\/.*\/.*)(\/|$)/.test(file))).toEqual(
       [],
     );
@@ -155,9 +158,16 @@ describe("the npm package", { timeout: LONG_MS }, () => {
         "examples/README.md",
         ".github/CONTRIBUTING.md",
         "runtime/terraform/README.md",
-        ...["DECISIONS", "DESIGN", "GUIDE", "OPERATIONS", "REFERENCE", "SECURITY", "THREATS", "UPGRADING"].map(
-          (name) => `runtime/${name}.md`,
-        ),
+        ...[
+          "DECISIONS",
+          "DESIGN",
+          "guide/README",
+          "operations/README",
+          "reference/errors",
+          "REFERENCE",
+          "SECURITY",
+          "UPGRADING",
+        ].map((name) => `runtime/${name}.md`),
       ]),
     );
     const links = pages.flatMap((page) =>

@@ -1,5 +1,5 @@
 /** Code blocks of a page, as tests run them. */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 export interface PageBlock {
   readonly language: string;
@@ -13,6 +13,12 @@ const ROOT = new URL("../../", import.meta.url);
 /** @param path of the page, from the root of the repository */
 export function readPage(path: string): string {
   return readFileSync(new URL(path, ROOT), "utf8");
+}
+
+/** @returns paths of the pages in a folder, without those in folders below it; both from the root of the repository */
+export function pagesIn(folder: string): readonly string[] {
+  const files = readdirSync(new URL(`${folder}/`, ROOT)).filter((file) => file.endsWith(".md"));
+  return files.toSorted().map((file) => `${folder}/${file}`);
 }
 
 export function blocksOf(page: string): readonly PageBlock[] {

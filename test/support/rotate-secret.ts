@@ -1,5 +1,5 @@
 /**
- * Another shared secret for replicas that serve, in the two steps that OPERATIONS.md tells people to take: known to all, then
+ * Another shared secret for replicas that serve, in the two steps that operations/rotate-keys.md tells people to take: known to all, then
  * used by all, each replica restarted after the one before. The old ones stay known.
  */
 import { randomBytes } from "node:crypto";

@@ -87,7 +87,7 @@ export function configReference(): string {
   ]);
   return [
     "# Reference",
-    "Every setting, on every surface. How to go about it: [GUIDE.md](GUIDE.md); terms: [glossary](GUIDE.md#glossary).",
+    "Every setting, on every surface. Tasks: [guide](guide/README.md); terms: [glossary](guide/glossary.md).",
     contents.join("\n"),
     INTRODUCTION,
     ...sections.flatMap(([title, ...parts]) => [`## ${title}`, ...parts]),
@@ -124,7 +124,7 @@ const ENDPOINTS = [
   endpointTable(PUBLIC_ENDPOINTS),
   "Where `runtime_flags.mcp` is true. An MCP server route that does not begin at `/` also has its metadata behind its own path.",
   endpointTable(MCP_ENDPOINTS),
-  "On the admin listener (`admin_address`), with `admin_token` or an owner's `publish_token`: [OPERATIONS.md](OPERATIONS.md#reaching-the-admin-listener).",
+  "On the admin listener (`admin_address`), with `admin_token` or an owner's `publish_token`: [Admin listener](operations/admin-listener.md).",
   endpointTable(ADMIN_ENDPOINTS),
 ];
 
@@ -180,7 +180,7 @@ in its message. Records and metrics keep the HTTP status.
 const POLICY = `A policy is a list of rules; each has some of \`allow\`, \`deny\` and \`approve\`, made of ${named(OPERATORS)},
 each a list of criteria: all true, at least one true, **none** true, **at least one not** true (as in Pomerium; not the usual NOR).
 Operators of one rule are alternatives. What is unknown, such as the e-mail address of a request that nobody signed in for, never
-opens a route. [GUIDE.md](GUIDE.md#policy-and-or-not-nor) has truth tables. Deny wins over allow; where no allow rule matches, the
+opens a route. [The guide](guide/policy.md#operators) has truth tables. Deny wins over allow; where no allow rule matches, the
 answer is no. An approve rule that matches a tool call which would pass otherwise has it wait until it is approved on a page of
 the gateway: by its user, or by somebody else of one of the groups in \`approvers\`; it is false for every other request, and hides
 nothing from lists. \`gateway explain\` tells which rule decides. Matchers of texts: a value alone, or ${named(STRING_OPERATORS)};

@@ -68,7 +68,7 @@ export function tokenProblems(of: ProcessReport, now: number): readonly Found[] 
     if (problem === undefined) return [];
     const text = `Identity provider ${strange(name)} does not answer`;
     const advice = "Nobody signs in there until it does; who is signed in stays so.";
-    return [{ tone: "bad", text, details: [strange(problem, 400)], advice, read: "It's 3 a.m.", of }];
+    return [{ tone: "bad", text, details: [strange(problem, 400)], advice, read: "Troubleshoot", of }];
   });
   const refreshes = of.refreshes
     .filter(({ lastAt }) => now - lastAt < LATELY_SECONDS)
@@ -102,5 +102,5 @@ export function receiverProblems(of: ProcessReport): readonly Found[] {
   const text = isFailing ? "The webhook's receiver takes no events" : "Events for the webhook were given up";
   const details = failure === null ? [] : [strange(failure.reason, 400)];
   const advice = `${webhook.waiting} wait to be sent; each is tried for a day.`;
-  return [...records, { tone: "warn", text, details, advice, read: "Being told", of }];
+  return [...records, { tone: "warn", text, details, advice, read: "Webhook notifications", of }];
 }

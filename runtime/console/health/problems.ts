@@ -1,4 +1,4 @@
-/** What is wrong, in words, and what to do. Each heading of OPERATIONS that is named is there: a test looks. */
+/** What is wrong, in words, and what to do. Each heading that is named is one of the documentation: a test looks. */
 import type { HealthProblem } from "../../pages/console/health/health.ts";
 import type { ProcessReport } from "../../health/process-report.ts";
 import type { FailureCount } from "../../health/rollup.ts";
@@ -60,7 +60,7 @@ function storeProblems({ reports: [own] }: ProblemFacts): readonly Found[] {
         "The store does not answer this process",
         "New sign-ins, revocations and publications wait for it, and other processes are not known. See that it runs and that this process reaches it.",
       ];
-  return [{ tone: "bad", text, details: [], advice, read: "It's 3 a.m.", of: own }];
+  return [{ tone: "bad", text, details: [], advice, read: "Troubleshoot", of: own }];
 }
 
 function isTold(line: string, degraded: ProcessReport["configuration"]["degraded"]): boolean {
@@ -102,7 +102,7 @@ function configurationProblems(of: ProcessReport): readonly Found[] {
       text,
       details: [],
       advice: "Restart the replicas, one after the other.",
-      read: "Stopping",
+      read: "Stop and restart",
       of,
     });
   }
@@ -121,7 +121,7 @@ function silentProblems({ reports, now }: ProblemFacts): readonly Found[] {
       text: "A process has not been heard of for more than half a minute",
       details: [],
       advice: "It hangs, was killed, or does not reach the store. What it told last is shown.",
-      read: "Two replicas",
+      read: "High availability",
       of,
     }));
 }
@@ -156,7 +156,7 @@ function differenceProblems({ reports, now }: ProblemFacts): readonly Found[] {
       details: [],
       advice:
         "That is so for some seconds after each change. When it stays: files differ between machines, or one of them refuses what the others took.",
-      read: "Two replicas",
+      read: "High availability",
     });
   }
   if (new Set(live.map(({ version }) => version)).size > 1) {
@@ -165,7 +165,7 @@ function differenceProblems({ reports, now }: ProblemFacts): readonly Found[] {
       text: "Processes run different versions of this program",
       details: [],
       advice: "That is so while replicas are updated one after the other, and should end with it.",
-      read: "Upgrading",
+      read: "Upgrade",
     });
   }
   return found;
@@ -180,7 +180,7 @@ function loopProblems(of: ProcessReport): readonly Found[] {
       details: [],
       advice:
         "The machine has too little CPU for what it is asked, or one piece of work takes long. More workers or replicas share it.",
-      read: "Sizes",
+      read: "Capacity",
       of,
     },
   ];

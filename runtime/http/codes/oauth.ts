@@ -40,7 +40,7 @@ export const OAUTH_PAGE_CODES = {
   client_id_domain_not_allowed: {
     status: 403,
     means: "The domain of the application's client ID is not in `mcp_allowed_client_id_domains`",
-    remedy: "Add it; [GUIDE](GUIDE.md#mcp-clients) lists those of common clients",
+    remedy: "Add it; [MCP clients](../guide/mcp-clients.md) lists those of common clients",
   },
   client_id_documents_unsupported: {
     status: 400,

@@ -11,7 +11,7 @@ export const REQUEST_CODES = {
     status: 503,
     means:
       "More requests come than the process can serve: this one waited for `queue_timeout`, or for 500 ms in an overload; or memory is short",
-    remedy: "See [Overload](#overload)",
+    remedy: "See [Overload](../operations/capacity.md#overload)",
   },
   "request.target-too-long": {
     status: 414,

@@ -8,7 +8,8 @@ export const MCP_REMEDIES: Readonly<Record<RefusalReason, string>> = {
   "mcp-content-encoding": "Let the client send messages uncompressed",
   "mcp-body-too-large": "Raise `mcp.server.max_request_bytes` of the route",
   "mcp-body-incomplete": "Look at the network between client and gateway",
-  "mcp-overloaded": "See [Overload](#overload): all clients together, or this one, send more than the process can hold",
+  "mcp-overloaded":
+    "See [Overload](../operations/capacity.md#overload): all clients together, or this one, send more than the process can hold",
   "mcp-unexpected-body": "Correct the client",
   "mcp-http-method": "Correct the client, or its address: nothing but MCP is served here",
   "mcp-not-utf8": "Correct the client",
@@ -46,13 +47,13 @@ export const MCP_DENIALS: readonly (readonly [reason: string, answer: string, me
     "tool-changed",
     "200 to a tool call, else 403; −31403",
     "The server has changed this tool, prompt or resource template since it was reviewed",
-    "`gateway tools diff`; see [A tool changed under you](#a-tool-changed-under-you)",
+    "`gateway tools diff`; see [Tool lock](../guide/tool-lock.md)",
   ],
   [
     "tool-not-reviewed",
     "200 to a tool call, else 403; −31403",
     "Nothing was reviewed under the name of this tool, prompt or resource template",
-    "`gateway tools diff`; see [A tool changed under you](#a-tool-changed-under-you)",
+    "`gateway tools diff`; see [Tool lock](../guide/tool-lock.md)",
   ],
   [
     "tool-not-listed",
@@ -82,7 +83,7 @@ export const MCP_DENIALS: readonly (readonly [reason: string, answer: string, me
     "rate-limited",
     "200 to a tool call, else 429; −31429",
     "Policy lets the request pass, and it is over a limit of the route, which `data.limit` names",
-    "See [Rate limits](#rate-limits)",
+    "See [Rate limits](../guide/rate-limits.md)",
   ],
   [
     "approval-required",

@@ -1,4 +1,4 @@
-/** What runtime/GUIDE.md tells of clients, providers and policy operators, from what the gateway itself uses. */
+/** Parts of runtime/guide/: clients, providers and policy operators, from what the gateway itself uses. */
 import { readdirSync, readFileSync } from "node:fs";
 
 import { clientRecipes, KNOWN_CLIENTS } from "../../features/mcp/known-clients.ts";
@@ -20,13 +20,16 @@ const PROVIDER_NAMES: Readonly<Record<string, string>> = {
   github: "GitHub, through Dex",
 };
 
-export function guideParts(): Readonly<Record<string, string>> {
+/** @returns page below runtime/guide/ → its parts */
+export function guideParts(): Readonly<Record<string, Readonly<Record<string, string>>>> {
   return {
-    providers: providers(),
-    "client-recipes": clientRecipeList(),
-    "client-documents": clientDocuments(),
-    "client-registrations": clientRegistrations(),
-    truth: truthTable(),
+    "provider-examples": { providers: providers() },
+    "mcp-clients": {
+      "client-recipes": clientRecipeList(),
+      "client-documents": clientDocuments(),
+      "client-registrations": clientRegistrations(),
+    },
+    policy: { truth: truthTable() },
   };
 }
 
@@ -38,7 +41,7 @@ function providers(): string {
   return Object.entries(PROVIDER_NAMES)
     .map(([name, title]) => {
       const text = readFileSync(new URL(`${name}.yaml`, PROVIDERS), "utf8");
-      return `### ${title}\n\n\`\`\`yaml\n${text.trim()}\n\`\`\``;
+      return `## ${title}\n\n\`\`\`yaml\n${text.trim()}\n\`\`\``;
     })
     .join("\n\n");
 }

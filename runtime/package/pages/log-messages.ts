@@ -20,9 +20,10 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "an error that nobody caught: the process drains and ends":
       "A bug: `err` says where. What was under way finishes within `drain_timeout`; the supervisor, or what runs the process, starts another one. Report it.",
     "endpoint failed": "The same, at one of the gateway's own addresses.",
-    "overload: requests are answered 503": "More requests come than the process can serve: see Overload.",
+    "overload: requests are answered 503":
+      "More requests come than the process can serve: see [Overload](../operations/capacity.md#overload).",
     "connections are closed: there are as many as may be":
-      "`reason` is `all` where `max_connections` is reached, `client` where `peer` has as many as are free: see Overload.",
+      "`reason` is `all` where `max_connections` is reached, `client` where `peer` has as many as are free: see [Overload](../operations/capacity.md#overload).",
     "a connection cannot be accepted": "The system refuses it, for the reason in `failure`. Look at its memory.",
     "no descriptors are left: connections are closed as they come":
       "Raise the limit of open files (`LimitNOFILE`, `ulimit -n`), or set `max_connections` lower.",
@@ -44,7 +45,7 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "not every owner is served as written, the others are":
       "Tell the owners that `problems` names: their last good slices stay in force, or last values of secrets.",
     "the start waits for the server of secrets":
-      "The server of `vault` cannot be asked, for the `reason`: see Secrets at a Vault or OpenBao. After 30 s what has no secret is refused.",
+      "The server of `vault` cannot be asked, for the `reason`: see [Secret store](../operations/secret-store.md). After 30 s what has no secret is refused.",
     "configuration warning": "The configuration is in force; `problem` says what is doubtful in it.",
     "boot settings changed, they take effect at the next start": "Restart, replica by replica.",
     "published slices cannot be read, the last ones stay":
@@ -76,9 +77,9 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "an action is not recorded":
       "A slice was published, and no record will say so: `err` says who and what. Mend the store.",
     "a record sink takes no records":
-      '`reason` says why; it is asked again at growing intervals, and its records wait on the disk. Mend the receiver, see "Record sinks".',
+      "`reason` says why; it is asked again at growing intervals, and its records wait on the disk. Mend the receiver, see [Record sinks](../operations/record-sinks.md).",
     "a record sink loses records":
-      '`reason` says why: `spool-full`, `refused` (by the receiver, others not), `damaged` or `too-long`. See "Record sinks".',
+      "`reason` says why: `spool-full`, `refused` (by the receiver, others not), `damaged` or `too-long`. See [Record sinks](../operations/record-sinks.md).",
     "records were lost to a record sink":
       "How many, from when to when; the log has them, and a `record gap` in their place is sent to the receiver.",
     "the spool of a record sink cannot be written":
@@ -102,7 +103,7 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "Nothing, unless it repeats. With a pooler, `storage_url` must lead to PostgreSQL itself or a session pool.",
     "a feed cannot be read": "Revocations or changes of others are learned late. Mend the store.",
     "another process uses a shared secret that this one does not have":
-      "What that process (`process`) makes is worth nothing here. Give this one the files of the others and restart it: see Rotating keys.",
+      "What that process (`process`) makes is worth nothing here. Give this one the files of the others and restart it: see [Rotate keys](../operations/rotate-keys.md).",
     "the store is still owed": "Something that was done is not in the store yet, and is tried again. Mend the store.",
     "the store was not told, and this process stops":
       "`what` is lost, mostly revocations: repeat them with `gateway … revoke` once the store is back.",
@@ -131,7 +132,7 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "new records cannot be shown in the console":
       "The record store cannot be asked: lists stand still, and say so when they are loaded.",
     "the console cannot ask the record store": "The same, of a page: `reason` says why.",
-    "a sign-in was refused: the user is blocked": "Nothing: see Incident brake.",
+    "a sign-in was refused: the user is blocked": "Nothing: see [Incidents](../operations/incidents.md#block).",
     "a credential cannot be verified now": "Store or provider cannot be reached: users get 503.",
     "a token of the identity provider cannot be verified now": "Allow egress to the provider's keys and userinfo.",
     "a user cannot be refreshed now": "Store or provider cannot be reached. Sessions go on for 5 minutes.",
@@ -146,7 +147,7 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "the identity provider left out claims of a user: rules on them do not decide":
       "The user is in too many groups for the token. Limit the groups at the provider, or let the gateway ask for them (`idp_groups_resolver`).",
     "the identity provider grants no refresh token":
-      "Logged once. Of users of provider `idp` (`default` is `idp_provider_url`) the gateway learns changes only when they sign in again. To get refresh tokens see Identity providers in GUIDE.md: the scope `offline_access`, or `idp_request_params` at Google.",
+      "Logged once. Of users of provider `idp` (`default` is `idp_provider_url`) the gateway learns changes only when they sign in again. To get refresh tokens see [Identity providers](../guide/identity-providers.md): the scope `offline_access`, or `idp_request_params` at Google.",
     "the keys of an issuer cannot be read":
       "`issuer` is its name in `identity_issuers`, `reason` what its address answered. The last keys go on for a day; without any its assertions get 503.",
     "a back-channel logout was refused":

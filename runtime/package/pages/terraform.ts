@@ -1,4 +1,4 @@
-/** runtime/terraform/README.md, as far as it follows from the provider's schema. */
+/** Parts of runtime/terraform/README.md and of the page of arguments that follow from the provider's schema. */
 import { readFileSync } from "node:fs";
 
 import { readSecretName, secretOfAttribute } from "../../settings/secret-spellings.ts";
@@ -8,15 +8,19 @@ import { code, table } from "./parts.ts";
 const EXAMPLE = new URL("../../../examples/terraform/one-file/main.tf", import.meta.url);
 
 export function terraformParts(): Readonly<Record<string, string>> {
-  const { provider, resource_schemas, data_source_schemas, ephemeral_resource_schemas, functions } = providerSchema();
+  const { provider, data_source_schemas, ephemeral_resource_schemas, functions } = providerSchema();
   return {
     example: `\`\`\`hcl\n${readFileSync(EXAMPLE, "utf8").trim()}\n\`\`\``,
     provider: attributeTable(provider.block),
-    bundle: blockText(only(resource_schemas), ""),
     functions: functionTable(functions ?? {}),
     status: attributeTable(only(data_source_schemas)),
     "publish-token": attributeTable(only(ephemeral_resource_schemas)),
   };
+}
+
+/** Of runtime/reference/terraform-arguments.md. */
+export function argumentParts(): Readonly<Record<string, string>> {
+  return { bundle: blockText(only(providerSchema().resource_schemas), "") };
 }
 
 function only(schemas: Readonly<Record<string, { readonly block: Block }>> = {}): Block {
@@ -28,29 +32,30 @@ function only(schemas: Readonly<Record<string, { readonly block: Block }>> = {})
 /** The block's attributes and blocks, then a section for each block within it. */
 function blockText(block: Block, path: string): string {
   const nested = Object.entries(block.block_types ?? {});
-  const parts = [attributeTable(block)];
+  const meaningOf = (name: string, text = ""): string => (isOwn(path, name) ? text : firstSentence(text));
+  const parts = [attributeTable(block, meaningOf)];
   if (nested.length > 0) {
     const rows = nested.map(([name, { nesting_mode, block: inner }]) => [
       `[${code(name)}](#${anchor([path, name])})`,
       nesting_mode === "map" ? "any number, each with a label" : nesting_mode === "list" ? "any number" : "at most one",
-      inner.description ?? "",
+      meaningOf(name, inner.description),
     ]);
     parts.push(table(["Block", "How many", "Meaning"], rows));
   }
   for (const [name, { block: inner }] of nested) {
     const below = path === "" ? name : `${path}.${name}`;
-    parts.push(`<a id="${anchor([below])}"></a>\n\n#### Block ${code(below)}`);
+    parts.push(`<a id="${anchor([below])}"></a>\n\n### Block ${code(below)}`);
     parts.push(blockText(inner, below));
   }
   return parts.filter(Boolean).join("\n\n");
 }
 
-function attributeTable({ attributes = {}, block_types = {} }: Block): string {
+function attributeTable(
+  { attributes = {}, block_types = {} }: Block,
+  meaningOf = (_: string, text = "") => text,
+): string {
   const all = Object.entries(attributes);
-  if (all.length === 0)
-    return Object.keys(block_types).length > 0
-      ? ""
-      : "Nothing can be set in it: the block is significant by being there.";
+  if (all.length === 0) return Object.keys(block_types).length > 0 ? "" : "An empty block: its presence takes effect.";
   // The spellings of a secret are one row; it may be sealed, which other attributes with these endings may not.
   const secrets = new Set(
     all.map(([name]) => readSecretName(name)).flatMap((each) => (each.form === "sealed" ? each.name : [])),
@@ -59,9 +64,20 @@ function attributeTable({ attributes = {}, block_types = {} }: Block): string {
   const rows = [...Map.groupBy(all, ([name]) => rowOf(name)).values()].map((spellings) => {
     const [[, attribute] = ["", {}]] = spellings;
     const names = spellings.map(([name]) => code(name)).join(", ");
-    return [names, typeOf(attribute), needOf(attribute), attribute.description ?? ""];
+    return [names, typeOf(attribute), needOf(attribute), meaningOf(names, attribute.description)];
   });
   return table(["Argument", "Type", "Use", "Meaning"], rows);
+}
+
+/** Arguments and blocks of the resource itself; all others are settings, of which the reference has the whole text. */
+function isOwn(path: string, name: string): boolean {
+  return path === ""
+    ? /^`?(?:owner|seal_key|routes|sha256|generation|bundle_json|file|http)`?$/.test(name)
+    : /^(?:file|http)$/.test(path);
+}
+
+function firstSentence(text: string): string {
+  return /^(?:`[^`]*`|[^`])*?\.(?= |$)/.exec(text.replaceAll("\n", " "))?.[0] ?? text;
 }
 
 function typeOf({ type }: Attribute): string {

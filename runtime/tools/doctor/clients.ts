@@ -22,7 +22,7 @@ export interface ClientSequence {
   /** How it introduces itself where client ID documents are taken; absent = it always registers. */
   readonly byDocument?: readonly Rule[];
   readonly byRegistration: readonly Rule[];
-  /** Redirect URIs that it registers, where they are fixed; absent = loopback ones with any port. For runtime/GUIDE.md. */
+  /** Redirect URIs that it registers, where they are fixed; absent = loopback ones with any port. For runtime/guide/mcp-clients.md. */
   readonly redirectUris?: readonly string[];
   /** Without these it connects, but something is worse than it need be. */
   readonly wants: readonly Rule[];

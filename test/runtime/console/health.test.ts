@@ -10,6 +10,7 @@ import type { ProcessReport } from "../../../runtime/health/process-report.ts";
 import type { Rollup } from "../../../runtime/health/rollup.ts";
 import type { Step } from "../../../runtime/health/read-traffic.ts";
 import { healthBody } from "../../../runtime/pages/console/health/health.ts";
+import { pagesIn, readPage } from "../../support/page-blocks.ts";
 
 const NOW = 1_800_000_000;
 const good: ProcessReport = {
@@ -181,15 +182,17 @@ describe("what is wrong", () => {
     expect(parts.refreshes).toHaveLength(1);
   });
 
-  test("every heading that is named is one of OPERATIONS", () => {
+  test("every heading that is named is one of the documentation", () => {
     const sources = ["problems.ts", "problems-outside.ts"].map((file) =>
       readFileSync(new URL(`../../../runtime/console/health/${file}`, import.meta.url), "utf8"),
     );
     const named = new Set(
       [...sources.join("\n").matchAll(/\bread(?: =|:) "([^"]+)"/g)].map(([, heading = ""]) => heading),
     );
-    const operations = readFileSync(new URL("../../../runtime/OPERATIONS.md", import.meta.url), "utf8");
-    const headings = new Set([...operations.matchAll(/^## (.+)$/gm)].map(([, heading = ""]) => heading));
+    const pages = [...pagesIn("runtime/operations"), ...pagesIn("runtime/reference"), "runtime/UPGRADING.md"];
+    const headings = new Set(
+      pages.flatMap((page) => [...readPage(page).matchAll(/^##? (.+)$/gm)].map(([, heading = ""]) => heading)),
+    );
     expect(named.size).toBeGreaterThan(5);
     expect([...named].filter((heading) => !headings.has(heading))).toEqual([]);
   });

@@ -41,7 +41,7 @@ export interface Check {
   readonly find: (evidence: Evidence) => readonly Violation[];
 }
 
-/** Revocations and blocks are in force in all processes after this (OPERATIONS.md, "Incident brake"). */
+/** Revocations and blocks are in force in all processes after this (operations/incidents.md). */
 export const LEARNT_MS = 2_000;
 /** Without a feed, what a process knows is read again after this at the latest, while the store answers (decision 10). */
 export const READ_AGAIN_MS = 20_000;

@@ -112,7 +112,7 @@ function isNewsAt({ faults, slackMs }: Evidence, look: Look, { kind, ended }: Op
   return HEARD_OF.includes(kind) && ended <= look.began && look.began <= knownBy(faults, look.replica, ended, slackMs);
 }
 
-/** To another replica a refresh token may look used long ago, so stolen (OPERATIONS.md, "What users see of faults", `clock-stepped`). */
+/** To another replica a refresh token may look used long ago, so stolen (failure-modes.md, `clock-stepped`). */
 function isByWrongClock({ faults, hasOneClock = true }: Evidence, { began, ended }: Operation<"redeem">): boolean {
   if (hasOneClock) return false;
   const steps = faults.filter(({ disturbs }) => disturbs.includes("clock"));

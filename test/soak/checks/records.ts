@@ -2,7 +2,7 @@
  * Each request has one authorization record: not none, not two.
  *
  * A request whose answer did not come has at most one. Where processes are killed, those that were answered 0.1 s before may have
- * none (OPERATIONS.md, "Is the audit whole?"), or since their records could not be written.
+ * none (operations/audit.md), or since their records could not be written.
  */
 import type { FaultSpan, Operation } from "../history/history.ts";
 import { UNTAGGED } from "../history/operations.ts";

@@ -3,7 +3,7 @@
  *
  * What counts as redeeming: of an authorization code and of an assertion (`jti`) each answer 200. Of a refresh token each new
  * refresh token: the same answer again, within 30 s of the first, is what clients are promised that sent it twice or did not
- * hear the answer (GUIDE.md, "refresh"), and no redemption. Of an approval each call of the approved tool that reaches the
+ * hear the answer (operations/high-availability.md), and no redemption. Of an approval each call of the approved tool that reaches the
  * upstream. An operation without an answer counts as none, for it cannot be told from one that did not happen.
  */
 import type { FaultSpan, Operation } from "../history/history.ts";
@@ -37,7 +37,7 @@ function redeemedTwice(evidence: Evidence): readonly Violation[] {
   });
 }
 
-/** A process that stands still may answer later, and the 30 s begin then (OPERATIONS.md, "Two replicas"). */
+/** A process that stands still may answer later, and the 30 s begin then (operations/high-availability.md). */
 function isLate(faults: readonly FaultSpan[], done: readonly Redeem[], one: Redeem): boolean {
   const first = Math.min(...done.map(({ ended }) => ended));
   if (one.began <= first + SAME_ANSWER_MS) return false;

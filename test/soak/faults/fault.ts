@@ -5,7 +5,7 @@ import type { Random } from "../../support/random.ts";
 import type { SoakWorld } from "../world/world.ts";
 
 export interface Fault {
-  /** Its row in runtime/OPERATIONS.md, "What users see of faults". */
+  /** Its row in runtime/operations/failure-modes.md. */
   readonly name: string;
   readonly disturbs: readonly Disturbance[];
   /** From strike to healing, seconds: at least and at most. */

@@ -1,4 +1,4 @@
-/** All faults that a soak knows. What users see of each: runtime/OPERATIONS.md, "What users see of faults". */
+/** All faults that a soak knows. What users see of each: runtime/operations/failure-modes.md. */
 import {
   CLOCK_STEPPED,
   PROVIDER_AWAY,

@@ -19,7 +19,7 @@ export interface HealthProblem {
   /** Lines of those who say so. */
   readonly details: readonly string[];
   readonly advice: string;
-  /** Heading in OPERATIONS. */
+  /** Heading in the documentation. */
   readonly read: string;
   /** Processes; none: of all. */
   readonly where: readonly string[];
@@ -143,7 +143,9 @@ function problemList(problems: readonly HealthProblem[]): Html {
           }
           <p>
             ${advice}
-            <span class="dim"> ${where.length > 0 && `Told by ${where.join(", ")}.`} See OPERATIONS, “${read}”. </span>
+            <span class="dim">
+              ${where.length > 0 && `Told by ${where.join(", ")}.`} See the documentation, “${read}”.
+            </span>
           </p>
         </article>`,
     )}

@@ -22,7 +22,7 @@ require (
 export async function installGo(): Promise<(name: string) => string> {
   const texts = new Map([
     ...(await textsOf(import.meta.url, "client/main.go", "server/main.go")),
-    ["app/main.go", blockWith(readPage("runtime/GUIDE.md"), "go", "keyfunc")],
+    ["app/main.go", blockWith(readPage("runtime/guide/identity-header-go-java-rust.md"), "go", "keyfunc")],
     ["go.mod", MODULE],
   ]);
   const directory = await builtFrom(`go-sdk-${GO_SDK_VERSION}`, texts, async (fresh) => {

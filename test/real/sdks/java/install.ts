@@ -14,7 +14,7 @@ const COPY = ["dependency:copy-dependencies", "-DoutputDirectory=lib"];
 export async function installJava(): Promise<string> {
   const texts = new Map([
     ...(await textsOf(import.meta.url, "pom.xml", "src/Client.java", "src/Server.java")),
-    ["src/App.java", blockWith(readPage("runtime/GUIDE.md"), "java", "nimbusds")],
+    ["src/App.java", blockWith(readPage("runtime/guide/identity-header-go-java-rust.md"), "java", "nimbusds")],
   ]);
   const directory = await builtFrom(`java-sdk-${JAVA_SDK_VERSION}`, texts, async (fresh) => {
     await run("mvn", ["-B", "-q", ...COPY], fresh);

@@ -35,7 +35,7 @@ describe("an upstream", () => {
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
   describeAssertion(() => {
     const file = join(directory, "app.py");
-    writeFileSync(file, blockWith(readPage("runtime/GUIDE.md"), "python", "jwt.decode"));
+    writeFileSync(file, blockWith(readPage("runtime/guide/identity-header.md"), "python", "jwt.decode"));
     return Promise.resolve({ command: v2, args: [file] });
   });
 });

@@ -14,7 +14,7 @@ const PROGRAMS = ["client", "server", "app"];
 export async function installRust(): Promise<(name: string) => string> {
   const texts = new Map([
     ...(await textsOf(import.meta.url, "Cargo.toml", "src/bin/client.rs", "src/bin/server.rs")),
-    ["src/bin/app.rs", blockWith(readPage("runtime/GUIDE.md"), "rust", "jsonwebtoken")],
+    ["src/bin/app.rs", blockWith(readPage("runtime/guide/identity-header-go-java-rust.md"), "rust", "jsonwebtoken")],
   ]);
   // Other people's crates are built once.
   const target = await cached(`rust-target-${RUST_SDK_VERSION}`, () => Promise.resolve());

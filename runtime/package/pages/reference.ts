@@ -1,4 +1,4 @@
-/** Tables of runtime/OPERATIONS.md: every code that is answered, every warning of the log. */
+/** Tables of runtime/reference/: every code of an error, every warning of the log. */
 import { CONSOLE_CODES } from "../../http/codes/console.ts";
 import { OAUTH_PAGE_CODES } from "../../http/codes/oauth.ts";
 import { REQUEST_CODES } from "../../http/codes/request.ts";
@@ -16,7 +16,7 @@ import { code, table } from "./parts.ts";
 
 type Codes = Readonly<Record<string, CodeEntry>>;
 
-export function operationsParts(): Readonly<Record<string, string>> {
+export function errorParts(): Readonly<Record<string, string>> {
   return {
     "route-codes": callTable({ ...ROUTE_CODES, ...CONNECT_CODES, ...LIMIT_CODES, ...RECORD_CODES }),
     "request-codes": callTable(REQUEST_CODES),
@@ -25,8 +25,11 @@ export function operationsParts(): Readonly<Record<string, string>> {
     "mcp-codes": mcpTable(),
     "oauth-codes": oauthTable(),
     "admin-codes": adminTable(),
-    "log-messages": logTables(),
   };
+}
+
+export function logParts(): Readonly<Record<string, string>> {
+  return { "log-messages": logTables() };
 }
 
 /** Of what gRPC calls may meet, too. */
@@ -36,7 +39,7 @@ function callTable(codes: Codes): string {
     const grpc = new Set(statuses.map((status) => grpcName(grpcStatusOf(status, name))));
     return [code(name), statuses.join(", "), [...grpc].join(", "), ...words(entry)];
   });
-  return table(["Code", "Status", "gRPC", "Means", "Do"], rows);
+  return table(["Code", "Status", "gRPC", "Cause", "Fix"], rows);
 }
 
 /** As gRPC's own documents write it: PERMISSION_DENIED. */
@@ -47,7 +50,7 @@ function grpcName(status: number): string {
 
 function pageTable(codes: Codes): string {
   const rows = inOrder(codes).map(([name, entry]) => [code(name), statusesOf(entry).join(", "), ...words(entry)]);
-  return table(["Code", "Status", "Means", "Do"], rows);
+  return table(["Code", "Status", "Cause", "Fix"], rows);
 }
 
 function inOrder(codes: Codes): readonly (readonly [name: string, entry: CodeEntry])[] {
@@ -70,12 +73,12 @@ function mcpTable(): string {
     return [code(reason), `${status}; ${String(number).replace("-", "−")}`, text, MCP_REMEDIES[reason]];
   });
   const denied = MCP_DENIALS.map(([reason, ...others]) => [code(reason), ...others]);
-  return table(["`data.reason`", "Status; JSON-RPC", "Means", "Do"], [...denied, ...refused]);
+  return table(["`data.reason`", "Status; JSON-RPC", "Cause", "Fix"], [...denied, ...refused]);
 }
 
 function oauthTable(): string {
   const rows = Object.entries(OAUTH_CODES).map(([name, others]) => [code(name), ...others]);
-  return table(["Code", "Status", "Means", "Do"], rows);
+  return table(["Code", "Status", "Cause", "Fix"], rows);
 }
 
 function adminTable(): string {
@@ -85,14 +88,14 @@ function adminTable(): string {
     means,
     remedy || NOTHING,
   ]);
-  return table(["Code", "Status", "Means", "Do"], rows);
+  return table(["Code", "Status", "Cause", "Fix"], rows);
 }
 
 function logTables(): string {
   return Object.entries(LOG_MESSAGES)
     .map(([group, messages]) => {
       const rows = Object.entries(messages).map(([message, remedy]) => [message, remedy]);
-      return `**${group}**\n\n${table(["Message", "Do"], rows)}`;
+      return `## ${group}\n\n${table(["Message", "Fix"], rows)}`;
     })
     .join("\n\n");
 }
