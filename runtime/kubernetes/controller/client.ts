@@ -25,6 +25,7 @@ import {
   SilentWatch,
 } from "./kube-client.ts";
 import { readWhole } from "../../shared/http/pieces.ts";
+import { unknownCaCode } from "../../shared/net/unknown-ca.ts";
 import { type Members, isRecord } from "../../shared/is-record.ts";
 
 export interface ClientOptions {
@@ -242,5 +243,10 @@ function parse(text: string, asked: KubeRequest): unknown {
 
 function unreachable({ method, path }: KubeRequest, error: unknown): GatewayError {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  return new GatewayError("kube.unreachable", `Cannot ${method} ${path}: ${errorText(cause)}`, { cause: error });
+  const code = unknownCaCode(cause);
+  // Node's own text names one of its command-line options, which changes nothing here.
+  const expected =
+    "the API server's certificate is signed by another CA than the kubeconfig or the account's ca.crt has";
+  const detail = code === undefined ? errorText(cause) : `${expected} (${code})`;
+  return new GatewayError("kube.unreachable", `Cannot ${method} ${path}: ${detail}`, { cause: error });
 }

@@ -178,7 +178,9 @@ export function createAdminPublisher(options: AdminPublisherOptions): SlicePubli
   function refused(action: string, { status, body, said }: GatewayAnswer): GatewayError {
     const message = body?.["message"];
     const unknownName = 'it does not take requests by this name, name it in "admin_hosts" of the gateway';
-    const detail = typeof message === "string" ? said(message) : status === 421 ? unknownName : `status ${status}`;
+    const unknownToken = `it does not accept the token in ${options.tokenFile}; a gateway reads its tokens at start, restart it after a change`;
+    const known = status === 421 ? unknownName : status === 401 ? unknownToken : `status ${status}`;
+    const detail = typeof message === "string" ? said(message) : known;
     return new GatewayError("publish.refused", `Cannot ${action} ${base}: ${detail}`);
   }
 }

@@ -52,8 +52,8 @@ export function readUpstream(
   const scheme = options.secure ? "https" : "http";
   const isExternal = service.spec?.type === "ExternalName";
   if (isExternal && !options.externalNames) {
-    const expected = "which are only served where the operator says so (--external-names)";
-    return refuse("service.name", `is Service ${key}, which is of type ExternalName, ${expected}`);
+    const state = `is Service ${key} of type ExternalName`;
+    return refuse("service.name", `${state}: the gateway's operator has not allowed this type (--external-names)`);
   }
   const ports = portsOf(service);
   const found = port.name === undefined ? ports.byNumber.get(port.number) : ports.byName.get(port.name);
@@ -76,7 +76,7 @@ export function readUpstream(
   // Requests fail at the Service just as they would fail with no upstream at all, and the route stays what it is.
   const state =
     ready.length === 0
-      ? "has no ready endpoints"
+      ? "has no ready endpoints: requests go to the Service's address"
       : `has ${ready.length} ready endpoints: above ${MAX_UPSTREAMS} the Service balances`;
   const warnings = [ingressWarning({ path: `${path}.service.name` }, `is ${quote(wanted.name)}, which ${state}`)];
   return { ok: true, to: [own], warnings };

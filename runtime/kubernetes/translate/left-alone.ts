@@ -24,9 +24,8 @@ export function whyLeftAlone({ ingress, className }: ForeignIngress): DraftProbl
   const isMeant = Object.keys(ingress.metadata.annotations ?? {}).some((key) => key.startsWith(ANNOTATION_PREFIX));
   if (!isMeant) return undefined;
   const state = className === undefined ? "is missing" : `is ${quote(className)}`;
-  const expected =
-    "so it is left alone with its annotations of this gateway, must be a class of this gateway to be served";
-  return ingressWarning({ path: "spec.ingressClassName" }, `${state}, ${expected}`);
+  const expected = "not served, though it has annotations of this gateway; name an IngressClass of this gateway";
+  return ingressWarning({ path: "spec.ingressClassName" }, `${state}: ${expected}`);
 }
 
 /** "shop/web (nginx)" */

@@ -7,8 +7,13 @@ export const UNKNOWN_CA: ReadonlySet<string> = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ]);
 
+/** @returns undefined for other errors */
+export function unknownCaCode(error: unknown): string | undefined {
+  const { code } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
+  return code !== undefined && UNKNOWN_CA.has(code) ? code : undefined;
+}
+
 /** What to do about it; Node's own text names one of its command-line options. @returns "" for other errors */
 export function caHint(error: unknown): string {
-  const { code } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
-  return code !== undefined && UNKNOWN_CA.has(code) ? "; name the CA's PEM file in NODE_EXTRA_CA_CERTS" : "";
+  return unknownCaCode(error) === undefined ? "" : "; name the CA's PEM file in NODE_EXTRA_CA_CERTS";
 }

@@ -151,10 +151,11 @@ function strangeAnnotations(annotations: Readonly<Record<string, unknown>>): rea
   ];
 }
 
-/** "ingress.pomerium.io/policy", "nginx.ingress.kubernetes.io/auth-url", "ingress.gatewy.io/policy". */
+/** "ingress.pomerium.io/policy", "nginx.ingress.kubernetes.io/auth-url", "ingress.gatewy.io/policy", "ingres.gateway.io/policy". */
 function isOfOtherController(key: string): boolean {
   const [domain = "", name] = key.split("/");
-  return name !== undefined && domain.split(".").includes("ingress") && !key.startsWith(ANNOTATION_PREFIX);
+  if (name === undefined || key.startsWith(ANNOTATION_PREFIX)) return false;
+  return `.${domain}`.endsWith(".gateway.io") || domain.split(".").includes("ingress");
 }
 
 /** Sets a member, making the blocks on the way. A block that is there already is kept and filled. */

@@ -174,7 +174,7 @@ describe("Controller", () => {
       'Warning Questionable 1: has annotations that are not read: "ingress.pomerium.io/policy"; those of this gateway begin with "ingress.gateway.io/"',
     ]);
     expect(eventsOf(api, "theirs")).toEqual([
-      'Warning Questionable 1: "spec.ingressClassName" is "pomerium", so it is left alone with its annotations of this gateway, must be a class of this gateway to be served',
+      'Warning Questionable 1: "spec.ingressClassName" is "pomerium": not served, though it has annotations of this gateway; name an IngressClass of this gateway',
     ]);
     expect(eventsOf(api, "foreign")).toEqual([]);
     expect(said("has annotations that are not read")).toBe(1);

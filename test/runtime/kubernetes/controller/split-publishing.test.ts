@@ -50,6 +50,24 @@ async function gatewayThat(judge: (owners: readonly string[]) => Answer) {
   return { publisher, posts, bytes };
 }
 
+test("a token that the gateway does not accept is named by its file, with what to do", async () => {
+  const server = createServer((_request, response) => response.writeHead(401).end("{}"));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const folder = mkdtempSync(join(tmpdir(), "gateway-split-"));
+  const tokenFile = join(folder, "token");
+  writeFileSync(tokenFile, "token");
+  closing.push(
+    () => new Promise((resolve) => server.close(resolve)),
+    () => rmSync(folder, { recursive: true }),
+  );
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const publisher = createAdminPublisher({ url, owner: "kubernetes", tokenFile });
+
+  await expect(publisher.sealKey()).rejects.toThrow(
+    `Cannot read the seal key of ${url}: it does not accept the token in ${tokenFile}; a gateway reads its tokens at start, restart it after a change`,
+  );
+});
+
 const GOOD: Answer = { status: 200, body: {} };
 /** Of three bytes for each character. */
 function sliceOf(namespace: string, mib: number): SliceText {

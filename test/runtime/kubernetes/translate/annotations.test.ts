@@ -156,6 +156,8 @@ describe("readAnnotations()", () => {
     "nginx.ingress.kubernetes.io/whitelist-source-range",
     "ingress.gatewy.io/policy",
     "ingress.gateway.iox/name",
+    "ingres.gateway.io/timeout",
+    "gateway.io/policy",
   ])("says that %s is not read", (key) => {
     expect(readAnnotations({ [key]: "x" })).toMatchObject({
       settings: {},
