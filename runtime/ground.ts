@@ -60,10 +60,7 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
   const kept = boot.storageUrl === "memory:" ? undefined : createKeptStore({ store });
   const keptKeys = keys.derive("kept-slice");
   const bundle = own(await openBundle({ path: config, boot: start, published, kept, keptKeys, log, clock, onReload }));
-  const redaction: RedactorOptions = {
-    key: boot.digestKey ?? (keys.derive("record-arguments")[0] as Buffer),
-    clearArguments: boot.clearArguments,
-  };
+  const redaction: RedactorOptions = { key: boot.digestKey ?? (keys.derive("record-arguments")[0] as Buffer) };
   const redactor = createRedactor(redaction);
   const recordStore = boot.recordStore && {
     maxAgeMs: boot.recordStore.maxAgeMs,

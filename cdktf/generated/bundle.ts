@@ -1157,11 +1157,6 @@ export interface BundleIdentityIssuersWorkloadRules {
   *
   */
   readonly groups?: string[];
-  /**
-  * Longest life of a token that is given out; it never outlives the assertion either. Default: that of access tokens
-  *
-  */
-  readonly maxTokenLifetime?: string;
 }
 
 export function bundleIdentityIssuersWorkloadRulesToTerraform(struct?: BundleIdentityIssuersWorkloadRules | cdktf.IResolvable): any {
@@ -1173,7 +1168,6 @@ export function bundleIdentityIssuersWorkloadRulesToTerraform(struct?: BundleIde
     claims: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.claims),
     resources: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.resources),
     groups: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.groups),
-    max_token_lifetime: cdktf.stringToTerraform(struct!.maxTokenLifetime),
   }
 }
 
@@ -1201,12 +1195,6 @@ export function bundleIdentityIssuersWorkloadRulesToHclTerraform(struct?: Bundle
       isBlock: false,
       type: "list",
       storageClassType: "stringList",
-    },
-    max_token_lifetime: {
-      value: cdktf.stringToHclTerraform(struct!.maxTokenLifetime),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
     },
   };
 
@@ -1245,10 +1233,6 @@ export class BundleIdentityIssuersWorkloadRulesOutputReference extends cdktf.Com
       hasAnyValues = true;
       internalValueResult.groups = this._groups;
     }
-    if (this._maxTokenLifetime !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.maxTokenLifetime = this._maxTokenLifetime;
-    }
     return hasAnyValues ? internalValueResult : undefined;
   }
 
@@ -1259,7 +1243,6 @@ export class BundleIdentityIssuersWorkloadRulesOutputReference extends cdktf.Com
       this._claims = undefined;
       this._resources = undefined;
       this._groups = undefined;
-      this._maxTokenLifetime = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
       this.isEmptyObject = false;
@@ -1271,7 +1254,6 @@ export class BundleIdentityIssuersWorkloadRulesOutputReference extends cdktf.Com
       this._claims = value.claims;
       this._resources = value.resources;
       this._groups = value.groups;
-      this._maxTokenLifetime = value.maxTokenLifetime;
     }
   }
 
@@ -1315,22 +1297,6 @@ export class BundleIdentityIssuersWorkloadRulesOutputReference extends cdktf.Com
   // Temporarily expose input value. Use with caution.
   public get groupsInput() {
     return this._groups;
-  }
-
-  // max_token_lifetime - computed: false, optional: true, required: false
-  private _maxTokenLifetime?: string; 
-  public get maxTokenLifetime() {
-    return this.getStringAttribute('max_token_lifetime');
-  }
-  public set maxTokenLifetime(value: string) {
-    this._maxTokenLifetime = value;
-  }
-  public resetMaxTokenLifetime() {
-    this._maxTokenLifetime = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get maxTokenLifetimeInput() {
-    return this._maxTokenLifetime;
   }
 }
 
@@ -2695,7 +2661,7 @@ export interface BundleIdentityIssuers {
   */
   readonly maxAssertionAge?: string;
   /**
-  * Longest life of the tokens that its assertions are exchanged for. Default: `access_token_lifetime`
+  * Longest life of the tokens that its assertions are exchanged for. They never outlive the assertion of a workload either. Default: `access_token_lifetime`
   *
   */
   readonly maxTokenLifetime?: string;
@@ -7457,7 +7423,7 @@ export interface BundleRouteMcpServer {
   */
   readonly toolLock?: BundleRouteMcpServerToolLock;
   /**
-  * What records tell of the arguments of tools: in the field `mcp-tool-parameters`, in `replay`, and in the copies of records that are kept for queries or sent elsewhere. What lies below a pointer goes with it. The longest pointer counts, and a tool's own before one of `*` that is as long; what `*` says of something below a pointer of the tool's own counts only where it is stricter. `digest` and `omit` also meet names that differ in case or punctuation (`-`, `_`, `.`, brackets, …), up to four names written as one ("user.password" for "/user/password"), and other forms that servers accept: lists of such objects, objects with members `0`, `1`, …, a single object instead of a list; a text where an object or a list is declared is hidden whole, since servers may read JSON or a form in it. Records list in `mcp-tool-parameters-redacted` what was changed. The key of digests is `authorize_log_key`, or where that is not set one that is derived from `shared_secret`. Default: in the log arguments stand as they are; in copies and in `replay` they are digests, but for what `authorize_log_clear_arguments` names
+  * What records tell of the arguments of tools: in the field `mcp-tool-parameters`, in `replay`, and in the copies of records that are kept for queries or sent elsewhere. What lies below a pointer goes with it. The longest pointer counts, and a tool's own before one of `*` that is as long; what `*` says of something below a pointer of the tool's own counts only where it is stricter. `digest` and `omit` also meet names that differ in case or punctuation (`-`, `_`, `.`, brackets, …), up to four names written as one ("user.password" for "/user/password"), and other forms that servers accept: lists of such objects, objects with members `0`, `1`, …, a single object instead of a list; a text where an object or a list is declared is hidden whole, since servers may read JSON or a form in it. Records list in `mcp-tool-parameters-redacted` what was changed. The key of digests is `authorize_log_key`, or where that is not set one that is derived from `shared_secret`. Default: in the log arguments stand as they are; in copies and in `replay` they are digests
   *
   */
   readonly recordArguments?: BundleRouteMcpServerRecordArguments;

@@ -413,7 +413,8 @@ export interface IdentityIssuer {
    */
   readonly maxAssertionAge?: string;
   /**
-   * Longest life of the tokens that its assertions are exchanged for.
+   * Longest life of the tokens that its assertions are exchanged for. They never outlive the assertion of a workload
+   * either.
    * @default - `accessTokenLifetime`
    */
   readonly maxTokenLifetime?: string;
@@ -496,11 +497,6 @@ export interface WorkloadRule {
    * @default - none
    */
   readonly groups?: readonly string[];
-  /**
-   * Longest life of a token that is given out; it never outlives the assertion either.
-   * @default - that of access tokens
-   */
-  readonly maxTokenLifetime?: string;
 }
 
 /** How the people of an issuer sign in. */
@@ -1258,7 +1254,7 @@ export interface McpServerSettings {
    * list; a text where an object or a list is declared is hidden whole, since servers may read JSON or a form in it.
    * Records list in `mcp-tool-parameters-redacted` what was changed. The key of digests is `authorize_log_key`, or
    * where that is not set one that is derived from `shared_secret`.
-   * @default - in the log arguments stand as they are; in copies and in `replay` they are digests, but for what `authorize_log_clear_arguments` names
+   * @default - in the log arguments stand as they are; in copies and in `replay` they are digests
    */
   readonly recordArguments?: RecordArguments;
   /**

@@ -24,7 +24,7 @@ const MIB = 1024 * 1024;
 const many = <T>(make: (index: number) => T, count: number): T[] => Array.from({ length: count }, (_, at) => make(at));
 
 test("arguments in records: 128 digests, then one of all", () => {
-  const redactor = createRedactor({ key: Buffer.alloc(32, 1), clearArguments: {} });
+  const redactor = createRedactor({ key: Buffer.alloc(32, 1) });
   const shown = (count: number): unknown => {
     const text = JSON.stringify(Object.fromEntries(many((at) => [`a${at}`, "x"], count)));
     const members = redactor.lineMembers({ digest: { "*": [""] } }, "deploy", text) ?? "";

@@ -232,14 +232,14 @@ const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepar
     () => {
       const omit = Object.fromEntries(many((index) => [`t${index}`, ["/a"]], 5000));
       const digest = { "*": many((index) => `/a${index}`, 5000) };
-      return () => createRedactor({ key: KEY, clearArguments: {} }).lineMembers({ digest, omit }, "t1", '{"a":1}');
+      return () => createRedactor({ key: KEY }).lineMembers({ digest, omit }, "t1", '{"a":1}');
     },
   ],
   [
     "a record of a call whose 5,000 names are declared in another spelling, above 5,000 others",
     50,
     () => {
-      const redactor = createRedactor({ key: KEY, clearArguments: {} });
+      const redactor = createRedactor({ key: KEY });
       const declared = { omit: { t: many((index) => `/${"a".repeat(13)}/k${index}`, 5000) } };
       const json = JSON.stringify(Object.fromEntries(many((index) => [spelling(index + 1), 1], 5000)));
       return () => redactor.lineMembers(declared, "t", json);

@@ -211,7 +211,6 @@ describe("its life", () => {
     ["what is left of the assertion", "", MAIN, { exp: 1_800_000_060 }, 60],
     ["that of access tokens", "access_token_lifetime: 2m\n", MAIN, {}, 120],
     ["the entry's", "", MAIN, {}, 90, ", max_token_lifetime: 90s"],
-    ["the rule's", "", MAIN.replace("}", "}, max_token_lifetime: 45s"), {}, 45],
   ] as const)("is at most %s", async (_, settings, rules, claims, seconds, more: string | undefined = "") => {
     const { present, sign } = await startWorld(settings + config(entry(more, rules)));
     expect((await present(await sign(claims))).json()["expires_in"]).toBe(seconds);

@@ -46,7 +46,7 @@ interface Spelled {
   rule: Rule | undefined;
 }
 
-type Rank = "own" | "all" | "clear";
+type Rank = "own" | "all";
 
 /** The pointers of one tool, or of "*". Plans share the latter: a copy for each tool would be a product of two sizes. */
 interface Tree {
@@ -88,36 +88,29 @@ export interface Place {
   readonly isRoot: boolean;
   readonly own: Rule | undefined;
   readonly all: Rule | undefined;
-  readonly isClear: boolean;
 }
 
 /** What is declared for a route → for a tool; made once for each route and tool that are named. */
 export type Plans = (declared: DeclaredArguments | undefined, tool: string) => Plan;
 
-/** @param clear what stands in clear of that for which a route declares nothing */
-export function createPlans(clear: ToolPointers): Plans {
-  const clearTrees = new Map(
-    Object.entries(clear).map(([tool, pointers]) => [tool, makeTree("clear", [["plain", pointers]])]),
-  );
+/** Of a route that declares nothing. */
+export const NO_PLAN: Plan = makePlan([]);
+
+export function createPlans(): Plans {
   const known = new WeakMap<DeclaredArguments, (tool: string) => Plan>();
-  const ofNothing = plansOf({}, clearTrees);
   return (declared, tool) => {
-    if (declared === undefined) return ofNothing(tool);
+    if (declared === undefined) return NO_PLAN;
     let plans = known.get(declared);
-    if (!plans) known.set(declared, (plans = plansOf(declared, clearTrees)));
+    if (!plans) known.set(declared, (plans = plansOf(declared)));
     return plans(tool);
   };
 }
 
 type Declared = readonly [Treatment, readonly string[]];
 
-function plansOf(declared: DeclaredArguments, clear: ReadonlyMap<string, Tree>): (tool: string) => Plan {
+function plansOf(declared: DeclaredArguments): (tool: string) => Plan {
   const exact = new Map<string, Declared[]>();
   const folded = new Map<string, Declared[]>();
-  for (const tool of clear.keys()) {
-    exact.set(tool, []);
-    folded.set(foldCase(tool), []);
-  }
   for (const treatment of TREATMENTS) {
     for (const [tool, pointers] of Object.entries(declared[treatment] ?? {})) {
       append(exact, tool, [treatment, pointers]);
@@ -130,13 +123,12 @@ function plansOf(declared: DeclaredArguments, clear: ReadonlyMap<string, Tree>):
   const all = makeTree("all", exact.get("*") ?? []);
   exact.delete("*");
   folded.delete("*");
-  const shared = [all, clear.get("*")];
-  const others = makePlan(shared);
-  const exactPlans = new Map(
-    [...exact].map(([tool, own]) => [tool, makePlan([makeTree("own", own), ...shared, clear.get(tool)])]),
-  );
+  const others = makePlan([all]);
+  const withOwn = (found: ReadonlyMap<string, readonly Declared[]>): ReadonlyMap<string, Plan> =>
+    new Map([...found].map(([tool, own]) => [tool, makePlan([makeTree("own", own), all])]));
+  const exactPlans = withOwn(exact);
   // Servers that read names of tools without regard to case take one for the other.
-  const foldedPlans = new Map([...folded].map(([fold, own]) => [fold, makePlan([makeTree("own", own), ...shared])]));
+  const foldedPlans = withOwn(folded);
   return (tool) => exactPlans.get(tool) ?? foldedPlans.get(foldCase(tool)) ?? others;
 }
 
@@ -179,14 +171,13 @@ function emptyNode(): Node {
   return { children: new Map(), joined: new Map(), closed: undefined, below: undefined, isNamed: false };
 }
 
-function makePlan(found: readonly (Tree | undefined)[]): Plan {
-  const trees = found.filter((tree) => tree !== undefined);
+function makePlan(trees: readonly Tree[]): Plan {
   const has = (treatment: Treatment): boolean => trees.some(({ counts }) => counts[treatment] > 0);
   return { trees, isRedacting: has("digest") || has("omit"), mayOmit: has("omit") };
 }
 
 export function begin({ trees }: Plan): Place {
-  return { ...enter(trees, { own: undefined, all: undefined, isClear: false }), isRoot: true };
+  return { ...enter(trees, { own: undefined, all: undefined }), isRoot: true };
 }
 
 /** @param name of a member; an object whose members are called 0, 1, … is a list to some servers */
@@ -238,22 +229,20 @@ export function placeOf(place: Place, value: unknown): Place {
     const mayHold = isAround !== true || node.isNamed || JSON_START.test(value);
     if (node.below && mayHold) rule = stricter(rule, node.below);
   }
-  return { leadsOn: false, positions: [], isRoot: false, own: rule, all: undefined, isClear: false };
+  return { leadsOn: false, positions: [], isRoot: false, own: rule, all: undefined };
 }
 
-function enter(positions: readonly Position[], { own, all, isClear }: Inherited): Place {
+function enter(positions: readonly Position[], { own, all }: Inherited): Place {
   const rules = { own, all };
-  let clear = isClear;
   for (const { rank, node, spelled } of positions) {
-    if (rank === "clear") clear ||= spelled?.rule !== undefined;
     // The exact one of several that differ by spelling; another spelling makes nothing more open than it was.
-    else rules[rank] = spelled?.rule ?? (node.closed ? stricter(rules[rank], node.closed) : rules[rank]);
+    rules[rank] = spelled?.rule ?? (node.closed ? stricter(rules[rank], node.closed) : rules[rank]);
   }
   const leading = positions.filter(({ node }) => node.children.size > 0);
-  return { leadsOn: leading.length > 0, positions: leading, isRoot: false, ...rules, isClear: clear };
+  return { leadsOn: leading.length > 0, positions: leading, isRoot: false, ...rules };
 }
 
-type Inherited = Pick<Place, "own" | "all" | "isClear">;
+type Inherited = Pick<Place, "own" | "all">;
 
 /** The first one where both are as strict. */
 function stricter(first: Rule | undefined, second: Rule): Rule {
@@ -269,12 +258,10 @@ export function declaredAt(place: Place): Pick<Rule, "treatment" | "pointer"> | 
   return ruleAt(place);
 }
 
-function ruleAt({ own, all, isClear }: Inherited): Rule | undefined {
+function ruleAt({ own, all }: Inherited): Rule | undefined {
   if (own && all) return all.depth > own.depth ? stricter(own, all) : own;
-  return own ?? all ?? (isClear ? CLEAR : undefined);
+  return own ?? all;
 }
-
-const CLEAR: Rule = { treatment: "plain", pointer: "", depth: 0 };
 
 /** Whether a declaration has this very name: then it is no secret. */
 export function namesExactly({ positions }: Place, name: string): boolean {

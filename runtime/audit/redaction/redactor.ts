@@ -4,15 +4,13 @@ import { parseVerbatim } from "../../shared/canonical-json.ts";
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { plainJsonText } from "../record-text.ts";
 import { createDigests } from "../replay/digests.ts";
-import { createPlans, type DeclaredArguments, type ToolPointers } from "./plan.ts";
+import { createPlans, type DeclaredArguments } from "./plan.ts";
 import { redactArguments, type RedactedArguments, type Redaction } from "./redact.ts";
 
 /** Plain data: a thread makes a redactor of its own. */
 export interface RedactorOptions {
   /** 32 bytes or more. */
   readonly key: Uint8Array;
-  /** `authorize_log_clear_arguments`. */
-  readonly clearArguments: ToolPointers;
 }
 
 export interface Redactor {
@@ -38,9 +36,9 @@ const ARGUMENTS = "mcp-tool-parameters";
 const CHANGED = "mcp-tool-parameters-redacted";
 const TOO_LONG = "mcp-tool-parameters-omitted";
 
-export function createRedactor({ key, clearArguments }: RedactorOptions): Redactor {
+export function createRedactor({ key }: RedactorOptions): Redactor {
   const digests = createDigests(key);
-  const plans = createPlans(clearArguments);
+  const plans = createPlans();
   let routes: ReadonlyMap<string, DeclaredArguments> = new Map();
 
   const changedOf = ({ digest, omit }: RedactedArguments): object => ({ key: digests.id, digest, omit });

@@ -12,10 +12,10 @@ import { isRecord, type Members } from "../../shared/is-record.ts";
 import { plainJsonText } from "../record-text.ts";
 import {
   begin,
-  createPlans,
   declaredAt,
   element,
   namesExactly,
+  NO_PLAN,
   placeOf,
   step,
   type Place,
@@ -42,7 +42,7 @@ const OMITTED = "x";
  */
 export function writeTree(value: unknown, options: WriteOptions): string | undefined {
   let left = MAX_VALUES;
-  const { digests, plan = NOTHING, isByText = false } = options;
+  const { digests, plan = NO_PLAN, isByText = false } = options;
 
   const write = (each: unknown, around: Place): string => {
     const place = placeOf(around, each);
@@ -89,8 +89,6 @@ export function writeTree(value: unknown, options: WriteOptions): string | undef
   const text = write(value, begin(plan));
   return left < 0 ? undefined : text;
 }
-
-const NOTHING: Plan = createPlans({})(undefined, "");
 
 type Scalar = string | number | boolean | NumberToken;
 

@@ -9,7 +9,7 @@ import type { CertificateFacts, Facts, McpFacts, UserFacts } from "../../policy/
 import { parseExactly } from "../../policy/mcp/argument-values.ts";
 import { escapeMarks, plainJsonText } from "../record-text.ts";
 import { createDigests, type Digests } from "./digests.ts";
-import { createPlans, type DeclaredArguments, type ToolPointers } from "../redaction/plan.ts";
+import { createPlans, type DeclaredArguments } from "../redaction/plan.ts";
 import { writeTree } from "./tree.ts";
 
 export const REPLAY_VERSION = 1;
@@ -43,15 +43,13 @@ export interface ReplayWriter {
 export interface ReplayOptions {
   /** 32 bytes or more; absent: values that are not in clear are left out. */
   readonly key?: Uint8Array | undefined;
-  /** Arguments that stand in clear where their route says nothing of them. */
-  readonly clearArguments: ToolPointers;
   /** Where it does not, a certificate that is not there says nothing of the client. */
   readonly asksForCertificates: boolean;
 }
 
-export function createReplayWriter({ key, clearArguments, asksForCertificates }: ReplayOptions): ReplayWriter {
+export function createReplayWriter({ key, asksForCertificates }: ReplayOptions): ReplayWriter {
   const digests = key && createDigests(key);
-  const plans = createPlans(clearArguments);
+  const plans = createPlans();
   /** Users are the same object over many requests. */
   const userTexts = new WeakMap<UserFacts, string>();
   const head = `{"v":${REPLAY_VERSION}${digests ? `,"k":"${digests.id}"` : ""}`;

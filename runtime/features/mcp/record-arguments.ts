@@ -43,8 +43,7 @@ export type RecordArgumentsDoc = ShapeDoc<typeof recordArgumentsShape>;
 
 export const recordArgumentsBlock = block(recordArgumentsShape, {
   doc: 'What records tell of the arguments of tools: in the field `mcp-tool-parameters`, in `replay`, and in the copies of records that are kept for queries or sent elsewhere. What lies below a pointer goes with it. The longest pointer counts, and a tool\'s own before one of `*` that is as long; what `*` says of something below a pointer of the tool\'s own counts only where it is stricter. `digest` and `omit` also meet names that differ in case or punctuation (`-`, `_`, `.`, brackets, …), up to four names written as one ("user.password" for "/user/password"), and other forms that servers accept: lists of such objects, objects with members `0`, `1`, …, a single object instead of a list; a text where an object or a list is declared is hidden whole, since servers may read JSON or a form in it. Records list in `mcp-tool-parameters-redacted` what was changed. The key of digests is `authorize_log_key`, or where that is not set one that is derived from `shared_secret`.',
-  unset:
-    "in the log arguments stand as they are; in copies and in `replay` they are digests, but for what `authorize_log_clear_arguments` names",
+  unset: "in the log arguments stand as they are; in copies and in `replay` they are digests",
 });
 
 /** Of one tool; each call is compared with all of them. */

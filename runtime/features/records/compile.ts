@@ -23,7 +23,6 @@ export function compileRecords(doc: RecordsDoc, secrets: SecretSource): RecordSe
     audit_required: auditRequired,
   } = withDefaults(recordSinksShape, doc);
   const key = recordKey(doc, secrets);
-  const clearArguments = doc.authorize_log_clear_arguments ?? {};
   return {
     authorizeLog,
     audit,
@@ -32,12 +31,7 @@ export function compileRecords(doc: RecordsDoc, secrets: SecretSource): RecordSe
     recordStore: compileRecordStore(doc, secrets),
     auditRequired,
     digestKey: key,
-    clearArguments,
-    replay: createReplayWriter({
-      key,
-      clearArguments,
-      asksForCertificates: doc.downstream_mtls !== undefined,
-    }),
+    replay: createReplayWriter({ key, asksForCertificates: doc.downstream_mtls !== undefined }),
   };
 }
 

@@ -1,5 +1,4 @@
 /** Where records go, and what those that are decided again are written with. */
-import type { ToolPointers } from "../../audit/redaction/plan.ts";
 import type { ReplayWriter } from "../../audit/replay/write-facts.ts";
 
 /** How a receiver is reached that asks for more than a URL. Files are read for each connection. */
@@ -51,7 +50,6 @@ export interface RecordSettings {
   readonly replay: ReplayWriter;
   /** Of digests in records; undefined: one is derived from the shared secret. */
   readonly digestKey: Uint8Array | undefined;
-  readonly clearArguments: ToolPointers;
   readonly recordSinks: readonly RecordSinkSettings[];
   /** Directory of what waits for them. */
   readonly recordSpool: string;

@@ -4,9 +4,7 @@ import { maySuggest, nearest } from "../../shared/suggest.ts";
 import { quote } from "../../settings/problem.ts";
 import { flag, text } from "../../settings/types/scalar.ts";
 import { textList } from "../../settings/types/list.ts";
-import { textListMap } from "../../settings/types/map.ts";
 import { secret } from "../../settings/types/secret.ts";
-import { parsePointer } from "../../policy/mcp/argument-values.ts";
 
 export const recordFieldsShape = {
   authorize_log_fields: textList({
@@ -31,13 +29,6 @@ export const recordsShape = {
     doc: "Base64 of at least 32 random bytes: the key of the digests of arguments and claims in the field `replay`, and of those that `record_arguments` of a route and copies of records have. `gateway replay` needs it, too. Make one with `openssl rand -base64 32`.",
     unset:
       "the field has types of arguments without digests, and no claims; rules that compare them cannot be decided again. Other digests have a key that is derived from `shared_secret`",
-  }),
-  authorize_log_clear_arguments: textListMap({
-    doc: 'Arguments that the field `replay` and copies of records have in clear where their route says nothing of them in `record_arguments`, for rules that compare more than equality (`gt`, `starts_with`, `matches`): tool name, or "*" for all tools, to JSON pointers; what is below one of them is in clear, too.',
-    unset: "none",
-    checkName: (name) => (name.length > 256 ? "must be the name of a tool" : undefined),
-    checkValue: (value) =>
-      parsePointer(value) === undefined ? `is ${quote(value)}, must be a JSON pointer such as "/repo"` : undefined,
   }),
 };
 

@@ -115,7 +115,7 @@ const shape = {
     minMs: 30_000,
   }),
   max_token_lifetime: duration({
-    doc: "Longest life of the tokens that its assertions are exchanged for.",
+    doc: "Longest life of the tokens that its assertions are exchanged for. They never outlive the assertion of a workload either.",
     unset: "`access_token_lifetime`",
     minMs: 60_000,
   }),

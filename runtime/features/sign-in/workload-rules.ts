@@ -6,8 +6,7 @@ import { labelled } from "../../settings/types/block.ts";
 import { quotedProblem, readable } from "../../settings/types/checks.ts";
 import { textList } from "../../settings/types/list.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
-import { duration } from "../../settings/types/scalar.ts";
-import { durationSeconds, overTlsOrLoopback, parseHttpUrl } from "../../settings/values.ts";
+import { overTlsOrLoopback, parseHttpUrl } from "../../settings/values.ts";
 import { hashSecret } from "../../shared/keys.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
 import { claimProblems } from "./claim-problems.ts";
@@ -27,11 +26,6 @@ const shape = {
     doc: "Groups that its workloads are in, for policies. Nothing else of a token is taken over: they have no e-mail address and no claims.",
     unset: "none",
     check: (value) => (value === "" || /\p{Cc}/u.test(value) ? "is no name of a group" : undefined),
-  }),
-  max_token_lifetime: duration({
-    doc: "Longest life of a token that is given out; it never outlives the assertion either.",
-    unset: "that of access tokens",
-    minMs: 1000,
   }),
 };
 
@@ -56,7 +50,6 @@ export interface WorkloadRule {
   /** Addresses without a slash at the end. */
   readonly resources: readonly string[];
   readonly groups: readonly string[];
-  readonly maxTokenSeconds: number | undefined;
 }
 
 export function compileWorkloadRules(rules: RulesDoc | undefined): readonly WorkloadRule[] {
@@ -66,14 +59,14 @@ export function compileWorkloadRules(rules: RulesDoc | undefined): readonly Work
     claims: compileClaims(rule.claims),
     resources: rule.resources.map((resource) => trimSlash(new URL(resource).href)),
     groups: rule.groups ?? [],
-    maxTokenSeconds: rule.max_token_lifetime === undefined ? undefined : durationSeconds(rule.max_token_lifetime),
   }));
 }
 
 /** The order of names says nothing: Terraform sorts them, files do not. */
 function canonical(rule: RuleDoc): readonly unknown[] {
   const claims = Object.entries(rule.claims).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return [claims, rule.resources, rule.groups ?? [], rule.max_token_lifetime ?? null];
+  // `null`: a setting that is gone. Without it the digests were others, and what rules have given would end with an update.
+  return [claims, rule.resources, rule.groups ?? [], null];
 }
 
 /** @param at path of the entry in `identity_issuers` */

@@ -65,7 +65,7 @@ export function replayJson(report: ReplayReport, { config, digest, notes }: Repo
 }
 
 const HINT =
-  "  (`authorize_log_key` adds digests of arguments and claims; `authorize_log_clear_arguments` what rules compare beyond equality)";
+  "  (`authorize_log_key` adds digests of arguments and claims; `record_arguments.plain` of a route what rules compare beyond equality)";
 
 function kindText({ groups, untold, others }: ReplayReport, kind: Told, title: string): readonly string[] {
   const found = groups

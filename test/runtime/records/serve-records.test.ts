@@ -61,7 +61,7 @@ function serve(settings: Pick<RecordThreadSettings, "destination" | "audit">, co
     {
       instance: "run",
       closeTimeoutMs: 1_000,
-      redaction: { key: Buffer.alloc(32, 1), clearArguments: {} },
+      redaction: { key: Buffer.alloc(32, 1) },
       ...settings,
     },
     { consumers: [consumer], clock: systemClock },
@@ -172,7 +172,8 @@ test("without audit copies have outcomes and places, and the log has neither", a
 test("what is no Unicode is none in copies, since receivers would refuse it: in texts, names and arguments", () => {
   const odd = "a\ud800\ud800\\ud800\\\udfffb\u{1f600}";
   const line = `{"level":"info","mcp-tool":${JSON.stringify(odd)},"mcp-tool-parameters":${JSON.stringify({ x: odd, [odd]: 1 })}}\n`;
-  const redactor = createRedactor({ key: Buffer.alloc(32, 1), clearArguments: { "*": [""], [odd]: [""] } });
+  const redactor = createRedactor({ key: Buffer.alloc(32, 1) });
+  redactor.setRoutes(new Map([["", { plain: { "*": [""], [odd]: [""] } }]]));
   const { value } = copyOf(Buffer.from(line), undefined, { instance: "run", seq: 1 }, redactor);
   const good = odd.toWellFormed();
   expect(value).toMatchObject({ "mcp-tool": good, "mcp-tool-parameters": { x: good, [good]: 1 } });

@@ -117,12 +117,7 @@ async function createGrant(deps: WorkloadDeps, request: WorkloadRequest, allowed
   }
 
   const longest = snapshot.settings.lifetimes.accessToken;
-  const caps = [
-    longest,
-    entry.maxTokenLifetimeSeconds ?? longest,
-    ...rules.map((rule) => rule.maxTokenSeconds ?? longest),
-  ];
-  const endsAt = Math.min(now + Math.min(...caps), allowed.expiresAt);
+  const endsAt = Math.min(now + Math.min(longest, entry.maxTokenLifetimeSeconds ?? longest), allowed.expiresAt);
   const grant: GrantRecord = {
     schema: 1,
     issuer: issuer.origin,

@@ -9,7 +9,7 @@ import { readArguments } from "../../../../runtime/policy/mcp/argument-values.ts
 import { alice, plainHttp } from "../../../support/facts.ts";
 
 const KEY = Buffer.alloc(32, 1);
-const redactor = createRedactor({ key: KEY, clearArguments: {} });
+const redactor = createRedactor({ key: KEY });
 
 interface Changed {
   readonly key: string;
@@ -40,7 +40,7 @@ function copied(declared: DeclaredArguments | undefined, text: string, tool = "d
 }
 
 function replayed(declared: DeclaredArguments | undefined, text: string, key: Uint8Array | undefined = KEY): unknown {
-  const writer = createReplayWriter({ key, clearArguments: {}, asksForCertificates: false });
+  const writer = createReplayWriter({ key, asksForCertificates: false });
   const mcp = { method: "tools/call", tool: "deploy", arguments: readArguments(() => text) };
   const facts = { user: alice, http: plainHttp, mcp };
   const written = writer.write({ facts, certificate: undefined, toolArguments: () => text, declared });
@@ -268,17 +268,6 @@ describe("in copies", () => {
     });
   });
 
-  test("authorize_log_clear_arguments names what stands in clear where its route says nothing of it", () => {
-    const clear = createRedactor({ key: KEY, clearArguments: { deploy: ["/repo", "/env"], "*": ["/amount"] } });
-    const told = copied({ digest: { "*": ["/env/token"] }, omit: { "*": ["/repo"] } }, ARGS, "deploy", clear);
-    expect(told["mcp-tool-parameters"]).toMatchObject({ env: { region: "eu", token: like(DIGEST.text) } });
-    expect(told["mcp-tool-parameters"]).toMatchObject({
-      Token: like(DIGEST.text),
-      amount: expect.any(Number) as number,
-    });
-    expect(told["mcp-tool-parameters"]).not.toHaveProperty("repo");
-  });
-
   test("fields without arguments are as they were", () => {
     const fields = { route: "team/tools", "mcp-method": "tools/list" };
     expect(redactor.copyFields(fields, JSON.stringify(fields))).toBe(fields);
@@ -316,7 +305,7 @@ describe("digests", () => {
   ])("%s and %s have two", (one, other) => expect(digestOf(one)).not.toBe(digestOf(other)));
 
   test("are others under another key, which the record tells apart", () => {
-    const other = createRedactor({ key: Buffer.alloc(32, 2), clearArguments: {} });
+    const other = createRedactor({ key: Buffer.alloc(32, 2) });
     const one = copied(undefined, `{"a":"x"}`);
     const two = copied(undefined, `{"a":"x"}`, "deploy", other);
     expect(one["mcp-tool-parameters"]).not.toEqual(two["mcp-tool-parameters"]);

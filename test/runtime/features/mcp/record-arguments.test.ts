@@ -39,7 +39,7 @@ describe("record_arguments", () => {
   test("the log follows it, and an answer does not", async () => {
     const victim = await startVictim((_, socket) => void socket.write("HTTP/1.1 204 No Content\r\n\r\n"));
     const declared = "{ digest: { deploy: [/env] }, omit: { '*': [/token] } }";
-    const redactor = createRedactor({ key: Buffer.alloc(32, 1), clearArguments: {} });
+    const redactor = createRedactor({ key: Buffer.alloc(32, 1) });
     const pipeline = await startPipeline(yaml(declared, victim.origin), { redactor });
     try {
       const given = '{"env":"prod","Token":"hunter2","n":9007199254740993}';
