@@ -8,6 +8,7 @@
 import type { AdminAction } from "../audit/action-record.ts";
 import type { Revocations } from "../identity/interfaces.ts";
 import { emailsOf } from "../identity/users/emails-of.ts";
+import type { Icon } from "../pages/console/icons.ts";
 import type { Html, HtmlValue } from "../pages/html.ts";
 import { consoleTime, type Column } from "../pages/console/pieces.ts";
 import type { Clock } from "../shared/clock.ts";
@@ -91,8 +92,7 @@ export interface ObjectTable<T, S> {
 export interface OwnScreen {
   /** "Blocks" */
   readonly name: string;
-  /** Path of the screen in whose place of the navigation it is. */
-  readonly below?: string;
+  readonly icon: Icon;
   /** Label of the filter by `kind`, and of the search. */
   readonly filter: { readonly kind?: readonly [label: string, all: string]; readonly search: string };
   readonly emptyFiltered: Html;

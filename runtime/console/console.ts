@@ -17,7 +17,7 @@ import { createForms, type FormDeps } from "./forms.ts";
 import { createKeptForms } from "./kept-form.ts";
 import { createPages, NOTHING_HERE, screenPath, UNREADABLE } from "./respond-page.ts";
 import type { Screen } from "./screen.ts";
-import { respondScript } from "./scripts.ts";
+import { respondAsset } from "./assets.ts";
 import { createTold } from "./told.ts";
 import { CONSOLE_PATH, respondUnavailable, type VisitDeps, type Visits } from "./visits.ts";
 
@@ -36,7 +36,7 @@ export function consoleEndpoints(deps: ConsoleDeps): readonly Endpoint[] {
   const get = async (exchange: Exchange, snapshot: Snapshot): Promise<void> => {
     const site = findOwnSite(exchange, snapshot);
     if (!site) return respondNothing(exchange);
-    if (respondScript(exchange)) return undefined;
+    if (respondAsset(exchange)) return undefined;
     const { screen, path } = findScreen(screens, exchange);
     if (screen?.isForScripts?.(path) === true) {
       if (!isFromOwnOrigin(exchange, site.origin)) return respondNothing(exchange);
@@ -107,7 +107,13 @@ function decode(part: string): string {
   }
 }
 
-const NO_SCREEN: Screen = { path: "", name: "", show: () => Promise.resolve(undefined) };
+const NO_SCREEN: Screen = {
+  path: "",
+  group: "Monitor",
+  icon: "decisions",
+  name: "",
+  show: () => Promise.resolve(undefined),
+};
 
 /** As for addresses that nobody has. */
 function respondNothing(exchange: Exchange): void {

@@ -1,11 +1,11 @@
 /** A screen's page within the frame of the console, as an answer. */
 import { redirect, respondHtml } from "../http/respond.ts";
 import type { Site } from "../identity/sites.ts";
-import { consoleHeaders, type ConsoleFrame, consolePage } from "../pages/console/frame.ts";
+import { consoleHeaders, consolePage, type NavigationGroup } from "../pages/console/frame.ts";
 import { html } from "../pages/html.ts";
 import { rolesText } from "./rights.ts";
 import type { ConsoleRights, Screen, ScreenPage, Visit } from "./screen.ts";
-import { scriptPath } from "./scripts.ts";
+import { scriptPath, STYLE_PATH } from "./assets.ts";
 import { strange } from "./strange.ts";
 import type { Told } from "./told.ts";
 import { CONSOLE_PATH } from "./visits.ts";
@@ -27,14 +27,15 @@ export function createPages(deps: { readonly screens: readonly Screen[]; readonl
         body,
         told,
         refused,
+        style: STYLE_PATH,
         scripts,
         person: strange(principal.user.email || principal.user.name || principal.user.id),
         roles: rolesText(rights),
-        ...navigationOf(deps.screens, screen, rights),
+        navigation: navigationOf(deps.screens, screen, rights),
       });
       const whole = (path: string): string => site.origin + path;
       respondHtml(exchange, status, page, [
-        ...consoleHeaders(scripts.map(whole), stream === undefined ? undefined : whole(stream)),
+        ...consoleHeaders(whole(STYLE_PATH), scripts.map(whole), stream === undefined ? undefined : whole(stream)),
         ...(told === undefined ? [] : ["set-cookie", deps.told.clear(site)]),
       ]);
     },
@@ -44,21 +45,21 @@ export function createPages(deps: { readonly screens: readonly Screen[]; readonl
   };
 }
 
-/** What this person may see something of: entries, and what stands beside each other below the one that is shown. */
+const GROUPS = ["Monitor", "Access", "Policy"] as const;
+
+/** Of the screens that have something for this administrator. */
 function navigationOf(
   screens: readonly Screen[],
   shown: Screen | undefined,
   rights: ConsoleRights,
-): Pick<ConsoleFrame, "navigation" | "beside"> {
+): readonly NavigationGroup[] {
   const seen = screens.filter((each) => each.isFor?.(rights) ?? true);
-  const headOf = (screen: Screen): Screen => seen.find(({ path }) => path === screen.below) ?? screen;
-  const head = shown && headOf(shown);
-  const link = (each: Screen, isCurrent: boolean) => ({ href: screenPath(each), name: each.name, isCurrent });
-  const group = seen.filter((each) => headOf(each) === head);
-  return {
-    navigation: seen.filter((each) => headOf(each) === each).map((each) => link(each, each === head)),
-    beside: group.length > 1 ? group.map((each) => link(each, each === shown)) : [],
-  };
+  return GROUPS.map((name) => ({
+    name,
+    entries: seen
+      .filter(({ group }) => group === name)
+      .map((each) => ({ href: screenPath(each), name: each.name, icon: each.icon, isCurrent: each === shown })),
+  })).filter(({ entries }) => entries.length > 0);
 }
 
 export function screenPath({ path }: Screen): string {

@@ -7,6 +7,7 @@ import type { Snapshot } from "../config/snapshot.ts";
 import type { ConsoleRole } from "../features/access/console.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Principal } from "../identity/principal.ts";
+import type { Icon } from "../pages/console/icons.ts";
 import type { Html } from "../pages/html.ts";
 
 /** operator revokes and blocks, approver decides about calls, auditor sees arguments; each of them sees what a viewer sees. */
@@ -43,7 +44,7 @@ export interface ScreenPage {
   readonly body: Html;
   /** Default 200. */
   readonly status?: number;
-  /** Name of a script beside that of times, see `scripts.ts`. */
+  /** Name of a script beside that of times, see `assets.ts`. */
   readonly script?: string;
   /** Path of the stream that the script opens. */
   readonly stream?: string;
@@ -77,8 +78,8 @@ export interface Screen {
   readonly path: string;
   /** In the navigation. */
   readonly name: string;
-  /** Path of the screen in whose place of the navigation this one stands, too. */
-  readonly below?: string;
+  readonly group: "Monitor" | "Access" | "Policy";
+  readonly icon: Icon;
   /** Whether there can be anything for who has these rights; without it: for everybody. */
   isFor?(rights: ConsoleRights): boolean;
   /** Undefined: there is nothing at this address, or nothing that this person may see. */

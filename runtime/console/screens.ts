@@ -45,14 +45,14 @@ export function createScreens({
 }: ScreenDeps): readonly Screen[] {
   return [
     decisionsScreen(decisions),
+    ...(approvals ? [approvalsScreen(approvals)] : []),
     ...(health ? [healthScreen(health)] : []),
     ...(servers ? [serversScreen(servers)] : []),
     ...(people ? [peopleScreen(people)] : []),
     ...(clients ? [clientsScreen(clients)] : []),
-    ...(approvals ? [approvalsScreen(approvals)] : []),
-    ...(toolLock ? [toolLockScreen(toolLock)] : []),
-    ...(objects ? objectScreens(objects) : []),
     ...(simulator ? [simulatorScreen(simulator)] : []),
     ...(changes ? [changesScreen(changes)] : []),
+    ...(toolLock ? [toolLockScreen(toolLock)] : []),
+    ...(objects ? objectScreens(objects) : []),
   ];
 }

@@ -27,7 +27,7 @@ describe.skipIf(missing !== undefined)("the console", () => {
     expect(await page.getByRole("link", { name: "Decisions" }).getAttribute("aria-current")).toBe("page");
     // People and clients belong to no owner.
     const entries = page.getByRole("navigation", { name: "Console" }).getByRole("link");
-    const own = ["Decisions", "Health", "Servers", "Approvals", "Simulator", "Changes"];
+    const own = ["Decisions", "Approvals", "Health", "Servers", "Simulator", "Changes", "Tool lock", "Blocks"];
     expect(await entries.allInnerTexts()).toEqual(own);
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
@@ -35,7 +35,7 @@ describe.skipIf(missing !== undefined)("the console", () => {
     expect(consoleErrors).toEqual([]);
     await context.close();
     const plain = await world.visit("bob", "/decisions", { javaScript: false });
-    expect(await plain.page.locator("#zone").innerText()).toBe("Times are UTC.");
+    expect(await plain.page.locator("#zone").innerText()).toBe("Times in UTC.");
     await plain.context.close();
   });
 

@@ -84,7 +84,7 @@ export const BLOCK: ShownKind<Block, Deps> & { readonly screen: OwnScreen } = {
   },
   screen: {
     name: "Blocks",
-    below: "approvals",
+    icon: "blocks",
     filter: { kind: ["What", "everything"], search: "Name, route or reason has" },
     emptyFiltered: emptyState("Nothing that is blocked is like that", "Clear the filter to see all that is blocked."),
     more: "More is blocked than is shown here: filter for it.",

@@ -124,6 +124,8 @@ export function approvalsScreen(deps: ApprovalsScreenDeps): Screen {
 
   return {
     path: "approvals",
+    group: "Monitor",
+    icon: "approvals",
     name: "Approvals",
     async show(visit) {
       const [id, ...more] = visit.path;

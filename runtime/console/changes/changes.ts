@@ -25,6 +25,8 @@ export interface ChangesDeps extends GoBackDeps {
 export function changesScreen(deps: ChangesDeps): Screen {
   return {
     path: "changes",
+    group: "Policy",
+    icon: "changes",
     name: "Changes",
     async show(visit) {
       const [place, ...more] = visit.path;

@@ -11,6 +11,8 @@ import type { ClientsDeps } from "./deps.ts";
 export function clientsScreen(deps: ClientsDeps): Screen {
   return {
     path: "clients",
+    group: "Access",
+    icon: "clients",
     name: "Clients",
     isFor: (rights) => rights.may("viewer"),
     async show(visit) {

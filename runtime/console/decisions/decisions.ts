@@ -33,6 +33,8 @@ export function decisionsScreen(deps: DecisionDeps): Screen {
   const { reader, tails } = deps;
   return {
     path: "decisions",
+    group: "Monitor",
+    icon: "decisions",
     name: "Decisions",
     isForScripts: ([name, ...more]) => name === STREAM && more.length === 0,
 

@@ -30,6 +30,8 @@ const LATELY_SECONDS = 900;
 export function healthScreen({ health }: HealthScreenDeps): Screen {
   return {
     path: "health",
+    group: "Monitor",
+    icon: "health",
     name: "Health",
     async show(visit): Promise<ScreenPage | undefined> {
       if (visit.path.length > 0) return undefined;

@@ -107,7 +107,8 @@ function objectScreen(kind: OwnKind, deps: ObjectScreenDeps): Screen {
   return {
     path: kind.plural,
     name: own.name,
-    ...(own.below === undefined ? {} : { below: own.below }),
+    group: "Policy",
+    icon: own.icon,
     async show(visit) {
       const [page, ...more] = visit.path;
       if (more.length > 0) return undefined;

@@ -14,6 +14,8 @@ import type { PeopleDeps } from "./deps.ts";
 export function peopleScreen(deps: PeopleDeps): Screen {
   return {
     path: "people",
+    group: "Access",
+    icon: "people",
     name: "People",
     isFor: (rights) => rights.may("viewer"),
     async show(visit) {

@@ -13,6 +13,8 @@ import { routeView } from "./route-view.ts";
 export function serversScreen(deps: ServersDeps): Screen {
   return {
     path: "servers",
+    group: "Access",
+    icon: "servers",
     name: "Servers",
     async show(visit) {
       const key = idOfPath(visit.path);

@@ -77,6 +77,8 @@ export function simulatorScreen(deps: SimulatorDeps): Screen {
 
   return {
     path: "simulator",
+    group: "Policy",
+    icon: "simulator",
     name: "Simulator",
     maxFormBytes: MAX_FORM_BYTES,
     async show(visit) {

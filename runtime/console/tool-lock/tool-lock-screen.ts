@@ -88,7 +88,8 @@ export function toolLockScreen({ toolLocks }: ToolLockScreenDeps): Screen {
   return {
     path: SCREEN,
     name: "Tool lock",
-    below: "approvals",
+    group: "Policy",
+    icon: "lock",
     show(visit) {
       const key = idOfPath(visit.path);
       if (key === undefined) return Promise.resolve(showList(visit));

@@ -239,7 +239,7 @@ export interface Tab {
 
 /** Pages that stand beside each other. */
 export function tabs(label: string, all: readonly Tab[]): Html {
-  return html`<nav class="bar" aria-label="${label}">
-    ${all.map(({ href, name, isCurrent }) => html`<a class="button${isCurrent && " primary"}" href="${href}" ${isCurrent && html`aria-current="page"`}>${name}</a>`)}
+  return html`<nav class="tabs" aria-label="${label}">
+    ${all.map(({ href, name, isCurrent }) => html`<a href="${href}" ${isCurrent && html`aria-current="page"`}>${name}</a>`)}
   </nav>`;
 }

@@ -1,93 +1,187 @@
-/** The stylesheet of the console: dense tables that stay readable, in light, dark, forced colours, on paper and at 320 px. */
+/**
+ * The stylesheet of the console: tokens, base, frame, controls, pieces, tables. Light, dark, forced colors, paper, 320 px.
+ *
+ * It is a file of its own whose address has its hash, so that browsers load it once (`console/assets.ts`).
+ */
 import { PLOT_STYLE } from "./health/plot.ts";
 
-export const CONSOLE_STYLE = `
-:root { color-scheme: light dark; --text: #1b1e22; --dim: #565d67; --page: #f4f5f7; --card: #fff; --line: #dadee4; --soft: #eef0f3; --field: #747b85; --accent: #0b57d0; --on-accent: #fff; --good: #146c2e; --good-soft: #e2f3e6; --bad: #a8201a; --bad-soft: #fce8e6; --warn: #7a4a00; --warn-soft: #fdf0d5; --plot-1: #0b57d0; --plot-2: #a8201a; --plot-3: #146c2e; --plot-4: #7a4a00; }
-@media (prefers-color-scheme: dark) { :root { --text: #e4e7eb; --dim: #a5adb8; --page: #121417; --card: #1a1d21; --line: #33393f; --soft: #22262b; --field: #8b939d; --accent: #8ab4f8; --on-accent: #0e1116; --good: #86d69b; --good-soft: #17301e; --bad: #f5b5ae; --bad-soft: #3a1d1b; --warn: #f0c674; --warn-soft: #352a14; --plot-1: #8ab4f8; --plot-2: #f5b5ae; --plot-3: #86d69b; --plot-4: #f0c674; } }
-* { box-sizing: border-box; }
-html { scroll-padding-top: 1rem; }
-body { margin: 0; background: var(--page); color: var(--text); font: .9375rem/1.5 system-ui, sans-serif; }
-a { color: var(--accent); text-underline-offset: .15em; }
-:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: .2rem; }
-.skip { position: absolute; left: -100vw; }
-.skip:focus { left: 1rem; top: .5rem; z-index: 1; padding: .4rem .8rem; background: var(--card); }
-.top { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: .1rem 1.5rem; padding: .6rem 1.25rem 0; background: var(--card); border-bottom: 1px solid var(--line); }
-.top .name { margin: 0; font-weight: 600; }
-.top nav { order: 1; flex: 1 0 100%; }
-.top ul { display: flex; flex-wrap: wrap; gap: 0 1.1rem; margin: 0; padding: 0; list-style: none; }
-.top nav a { display: inline-block; padding: .1rem 0 .5rem; border-bottom: .2rem solid transparent; color: var(--dim); text-decoration: none; }
-.top nav a:hover { color: var(--text); border-color: var(--line); }
-.top nav a[aria-current] { color: var(--text); border-color: var(--accent); font-weight: 600; }
-.who { margin: 0; color: var(--dim); font-size: .875rem; overflow-wrap: anywhere; }
-main { max-width: 96rem; margin: 0 auto; padding: 1.25rem; overflow-wrap: break-word; }
-h1 { margin: 0 0 .9rem; font-size: 1.35rem; line-height: 1.25; text-wrap: balance; overflow-wrap: anywhere; }
-h2 { margin: 1.6rem 0 .6rem; font-size: 1.05rem; }
-h3 { margin: 1.1rem 0 .35rem; font-size: .95rem; }
-p, ul, dl { margin: 0 0 .9rem; }
-code, pre, .mono { font: .875em/1.5 ui-monospace, monospace; }
+const TOKENS = `
+:root {
+  color-scheme: light dark;
+  /* Surfaces */
+  --bg: #f5f6f8; --surface: #fff; --sunk: #eff1f4; --side: #fafbfc;
+  --line: #e1e5ea; --line-strong: #c8cfd8; --field: #767f8c;
+  /* Text */
+  --text: #151a21; --text-2: #48525f; --text-3: #5f6a78;
+  /* Accent */
+  --accent: #2a55c5; --accent-soft: #e8eefc; --on-accent: #fff;
+  /* States: text and strong marks / soft background / border */
+  --good: #146a2e; --good-soft: #e2f4e7; --good-line: #b4dcc0;
+  --bad: #b1221b; --bad-soft: #fdebe9; --bad-line: #f0bcb7;
+  --warn: #7d4a00; --warn-soft: #fdf1d9; --warn-line: #ecd09a;
+  /* Charts: at least 3:1 on --surface */
+  --c-limited: #7b50c8;
+  --c-1: #2a55c5; --c-2: #b57200; --c-3: #cb332b;
+
+  /* Type */
+  --sans: system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
+  --mono: ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, monospace;
+  --t-xs: .75rem; --t-s: .8125rem; --t-m: .875rem; --t-l: 1rem; --t-xl: 1.25rem; --t-2xl: 1.625rem;
+  /* Space and shape */
+  --s1: .25rem; --s2: .5rem; --s3: .75rem; --s4: 1rem; --s5: 1.5rem; --s6: 2rem;
+  --r1: .375rem; --r2: .625rem; --shadow: 0 1px 2px rgb(16 24 40 / .05); --shadow-2: 0 8px 28px rgb(16 24 40 / .16);
+  --side-w: 14.5rem; --row: 2.375rem;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --bg: #0d1014; --surface: #14181e; --sunk: #1b2028; --side: #0a0c10;
+    --line: #252c35; --line-strong: #3a434f; --field: #7f8a98;
+    --text: #e7ebf0; --text-2: #b0bac6; --text-3: #919cab;
+    --accent: #93b2ff; --accent-soft: #18233f; --on-accent: #0a1026;
+    --good: #7fd698; --good-soft: #11291a; --good-line: #265a37;
+    --bad: #ffa199; --bad-soft: #341a18; --bad-line: #6b302b;
+    --warn: #efc064; --warn-soft: #2e230d; --warn-line: #604a1a;
+    --c-limited: #a583ea;
+    --c-1: #86a8ff; --c-2: #e0a848; --c-3: #f0665d;
+
+    --shadow: none; --shadow-2: 0 8px 28px rgb(0 0 0 / .6);
+  }
+}
+`;
+
+const BASE = `
+*, *::before, *::after { box-sizing: border-box; }
+html { scroll-padding-top: 4.5rem; -webkit-text-size-adjust: 100%; }
+body { margin: 0; background: var(--bg); color: var(--text); font: var(--t-m)/1.45 var(--sans); font-variant-numeric: tabular-nums; }
+h1 { margin: 0 0 var(--s4); font-size: var(--t-xl); font-weight: 650; line-height: 1.25; letter-spacing: -.01em; text-wrap: balance; overflow-wrap: anywhere; }
+h2 { margin: var(--s5) 0 var(--s3); font-size: var(--t-l); font-weight: 650; line-height: 1.3; }
+h3 { margin: var(--s4) 0 var(--s2); font-size: var(--t-m); font-weight: 650; }
+p, ul, dl { margin: 0 0 var(--s3); }
+a { color: var(--accent); text-underline-offset: .18em; text-decoration-thickness: 1px; }
+code, pre, .mono { font-family: var(--mono); font-size: .93em; }
 code, .address { overflow-wrap: anywhere; }
-pre { margin: .35rem 0 .9rem; padding: .6rem .8rem; border: 1px solid var(--line); border-radius: .4rem; background: var(--soft); white-space: pre-wrap; overflow-wrap: anywhere; }
-.dim, small { color: var(--dim); font-size: .875rem; }
-.told, .failed, .refused { margin: 0 0 1rem; padding: .55rem .9rem; border: 1px solid var(--line); border-left: .3rem solid var(--good); border-radius: .3rem; background: var(--card); }
-.failed { border-left-color: var(--warn); }
-.refused { border-left-color: var(--bad); }
-.card { margin: 0 0 1rem; padding: .9rem 1.1rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--card); }
-.card > h2:first-child, .card > h3:first-child { margin-top: 0; }
-.card > :last-child { margin-bottom: 0; }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 16rem), 1fr)); gap: 1rem; margin: 0 0 1rem; }
-.cards > .card { margin: 0; }
-.figure { display: block; font-size: 1.5rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
-.scroll { position: relative; margin: 0 0 1rem; overflow-x: auto; border: 1px solid var(--line); border-radius: .5rem; background: var(--card); }
-table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
-caption { padding: .5rem .65rem; border-bottom: 1px solid var(--line); color: var(--dim); font-size: .875rem; text-align: left; }
-th, td { padding: .36rem .65rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
-thead th { color: var(--dim); font-size: .8125rem; font-weight: 600; white-space: nowrap; }
-tbody th { font-weight: 500; }
-tbody tr:last-child > * { border-bottom: 0; }
-tbody tr:hover { background: var(--soft); }
-.number { text-align: right; white-space: nowrap; }
-.short { width: 1%; white-space: nowrap; }
-td code { overflow-wrap: break-word; }
-.wide { min-width: 12rem; overflow-wrap: anywhere; }
-.wide code { overflow-wrap: anywhere; }
-.cut { display: inline-block; max-width: 9rem; overflow: hidden; text-overflow: ellipsis; vertical-align: bottom; }
-td form, td button { margin: 0; }
+pre { margin: var(--s2) 0 var(--s3); padding: .6rem .75rem; border: 1px solid var(--line); border-radius: var(--r1); background: var(--sunk); font-size: var(--t-s); line-height: 1.5; white-space: pre-wrap; overflow-wrap: anywhere; }
+fieldset { margin: 0 0 var(--s3); padding: var(--s3); border: 1px solid var(--line); border-radius: var(--r1); min-width: 0; }
 time { white-space: nowrap; }
-dl { display: grid; grid-template-columns: minmax(7rem, max-content) minmax(0, 1fr); gap: .3rem 1.25rem; }
-dt { color: var(--dim); }
+.i { width: 1rem; height: 1rem; flex: none; fill: none; stroke: currentColor; stroke-width: 1.6; stroke-linecap: round; stroke-linejoin: round; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: var(--r1); }
+.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+[hidden] { display: none; }
+.skip { position: absolute; left: -100vw; }
+.skip:focus { left: var(--s3); top: var(--s2); z-index: 20; padding: var(--s2) var(--s3); border-radius: var(--r1); background: var(--surface); box-shadow: var(--shadow-2); }
+.dim, small { color: var(--text-2); font-size: var(--t-s); }
+`;
+
+const FRAME = `
+.app { display: grid; grid-template-columns: var(--side-w) minmax(0, 1fr); min-height: 100vh; background: linear-gradient(var(--side), var(--side)) 0 / var(--side-w) 100% no-repeat, linear-gradient(var(--line), var(--line)) calc(var(--side-w) - 1px) / 1px 100% no-repeat; }
+.side { position: sticky; top: 0; height: 100vh; display: flex; flex-direction: column; gap: var(--s1); padding: var(--s3); overflow-y: auto; background: var(--side); border-right: 1px solid var(--line); }
+nav.side[popover] { display: flex; position: sticky; inset: 0 auto auto 0; width: auto; height: 100vh; margin: 0; border: 0; background: none; color: inherit; }
+.brand { display: flex; align-items: center; gap: .6rem; padding: var(--s1) var(--s2) var(--s3); color: inherit; font-weight: 650; text-decoration: none; }
+.brand svg { width: 1.5rem; height: 1.5rem; color: var(--accent); }
+.brand small { display: block; color: var(--text-3); font-size: var(--t-xs); font-weight: 400; }
+.side h2 { margin: 0; padding: var(--s3) var(--s2) var(--s1); color: var(--text-3); font-size: var(--t-xs); font-weight: 550; }
+.side ul { margin: 0; padding: 0; list-style: none; }
+.side li a { display: flex; align-items: center; gap: .6rem; min-height: 2rem; padding: .2rem var(--s2); border-radius: var(--r1); color: var(--text-2); text-decoration: none; }
+.side li a:hover { background: var(--sunk); color: var(--text); }
+.side li a[aria-current] { background: var(--accent-soft); color: var(--text); font-weight: 600; }
+.side li a[aria-current] .i { color: var(--accent); }
+.who { margin: auto 0 0; padding: var(--s3) var(--s2) 0; border-top: 1px solid var(--line); font-size: var(--t-s); overflow-wrap: anywhere; }
+.menu-bar { display: none; position: sticky; top: 0; z-index: 5; align-items: center; gap: var(--s2); padding: var(--s2) var(--s3); background: var(--bg); border-bottom: 1px solid var(--line); font-weight: 650; }
+.menu-bar button { width: 2.25rem; min-height: 2.25rem; padding: 0; }
+main { padding: var(--s5); max-width: 100rem; overflow-wrap: break-word; }
+main:focus { outline: none; }
+footer { padding: 0 var(--s5) var(--s5); color: var(--text-3); font-size: var(--t-xs); }
+`;
+
+const CONTROLS = `
+button, .button { display: inline-flex; align-items: center; justify-content: center; gap: .4rem; min-height: 2rem; margin: 0; padding: .25rem .75rem; border: 1px solid var(--line-strong); border-radius: var(--r1); background: var(--surface); color: var(--text); font: 550 var(--t-s)/1.3 var(--sans); text-decoration: none; cursor: pointer; }
+button:hover, .button:hover { border-color: var(--field); background: var(--sunk); }
+button.primary, .button.primary { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
+button.danger { border-color: var(--bad-line); color: var(--bad); }
+button.danger:hover { background: var(--bad-soft); }
+button[aria-pressed=true] { border-color: var(--accent); background: var(--accent-soft); }
+input:not([type=hidden], [type=checkbox], [type=radio]), select, textarea { display: block; width: 100%; max-width: 100%; min-height: 2.1rem; padding: .3rem .6rem; border: 1px solid var(--field); border-radius: var(--r1); background: var(--surface); color: inherit; font: var(--t-s)/1.4 var(--sans); }
+textarea { min-height: 5rem; resize: vertical; }
+label, legend { display: block; margin: 0 0 .2rem; padding: 0; color: var(--text-2); font-size: var(--t-s); font-weight: 550; }
+.filter { display: flex; flex-wrap: wrap; align-items: end; gap: var(--s2) var(--s3); margin: 0 0 var(--s4); }
+.filter > div { min-width: 0; flex: 1 1 9rem; max-width: 12rem; }
+.filter :is(input:not([type=hidden]), select) { height: 2.1rem; }
+.confirm :is(input, select, textarea) { max-width: 32rem; }
+.code textarea { min-height: 14rem; max-width: none; font-family: var(--mono); }
+.choice { display: flex; gap: .5rem; align-items: baseline; color: inherit; font-size: inherit; font-weight: 400; }
+.bar { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s3); margin: 0 0 var(--s4); }
+.bar > p, .bar > .bar { margin: 0; }
+.tabs { display: flex; gap: var(--s4); margin: 0 0 var(--s4); border-bottom: 1px solid var(--line); overflow-x: auto; overflow-y: hidden; }
+.tabs a { display: inline-flex; padding: .45rem 0 .55rem; border-bottom: 2px solid transparent; color: var(--text-2); text-decoration: none; white-space: nowrap; }
+.tabs a:hover { color: var(--text); border-color: var(--line-strong); }
+.tabs a[aria-current] { border-color: var(--accent); color: var(--text); font-weight: 600; }
+`;
+
+const PIECES = `
+.card { margin: 0 0 var(--s4); padding: var(--s4); border: 1px solid var(--line); border-radius: var(--r2); background: var(--surface); box-shadow: var(--shadow); min-width: 0; }
+.card > :is(h2, h3):first-child { margin-top: 0; }
+.card > :last-child { margin-bottom: 0; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 16rem), 1fr)); gap: var(--s4); margin: 0 0 var(--s4); }
+.cards > .card { margin: 0; }
+.figure { display: block; font-size: var(--t-2xl); font-weight: 650; line-height: 1.2; }
+.told, .failed, .refused { margin: 0 0 var(--s4); padding: .6rem var(--s3); border: 1px solid var(--good-line); border-radius: var(--r1); background: var(--good-soft); font-size: var(--t-s); }
+.failed { border-color: var(--warn-line); background: var(--warn-soft); }
+.refused { border-color: var(--bad-line); background: var(--bad-soft); }
+.badge { display: inline-flex; align-items: center; min-height: 1.35rem; padding: 0 .5rem; border-radius: 1rem; background: var(--sunk); color: var(--text-2); font-size: var(--t-xs); font-weight: 600; white-space: nowrap; }
+.badge.good { background: var(--good-soft); color: var(--good); }
+.badge.bad { background: var(--bad-soft); color: var(--bad); }
+.badge.warn { background: var(--warn-soft); color: var(--warn); }
+.empty { margin: 0 0 var(--s4); padding: var(--s6) var(--s4); border: 1px solid var(--line); border-radius: var(--r2); background: var(--surface); text-align: center; color: var(--text-2); }
+.empty p { max-width: 34rem; margin: .25rem auto 0; }
+dl { display: grid; grid-template-columns: minmax(6.5rem, max-content) minmax(0, 1fr); gap: .35rem var(--s4); font-size: var(--t-s); }
+dt { color: var(--text-3); }
 dd { margin: 0; overflow-wrap: anywhere; }
 dd ul { margin: 0; padding: 0; list-style: none; }
-.badge { display: inline-block; padding: 0 .5rem; border: 1px solid var(--line); border-radius: 1rem; background: var(--soft); color: var(--text); font-size: .8125rem; white-space: nowrap; }
-.badge.good { border-color: transparent; background: var(--good-soft); color: var(--good); }
-.badge.bad { border-color: transparent; background: var(--bad-soft); color: var(--bad); }
-.badge.warn { border-color: transparent; background: var(--warn-soft); color: var(--warn); }
-.filter { display: flex; flex-wrap: wrap; align-items: end; gap: .6rem .8rem; margin: 0 0 1rem; }
-.filter > div { min-width: 0; flex: 1 1 9rem; max-width: 12rem; }
-label, legend { display: block; margin: 0 0 .15rem; color: var(--dim); font-size: .8125rem; }
-fieldset { margin: 0 0 .9rem; padding: .6rem .9rem; border: 1px solid var(--line); border-radius: .4rem; }
-input:not([type=hidden], [type=checkbox], [type=radio]), select, textarea { display: block; width: 100%; max-width: 100%; min-height: 2rem; padding: .3rem .55rem; border: 1px solid var(--field); border-radius: .35rem; background: var(--card); color: inherit; font: inherit; }
-.filter input:not([type=hidden]), .filter select { height: 2.1rem; }
-textarea { min-height: 4.5rem; }
-.confirm input, .confirm select, .confirm textarea { max-width: 32rem; }
-.code textarea { min-height: 14rem; max-width: none; font: .875rem/1.5 ui-monospace, monospace; }
-.choice { display: flex; gap: .5rem; align-items: baseline; color: inherit; font-size: inherit; }
-button, .button { display: inline-block; min-height: 2rem; margin: 0; padding: .25rem .9rem; border: 1px solid var(--field); border-radius: .35rem; background: var(--card); color: var(--text); font: inherit; text-decoration: none; cursor: pointer; }
-button:hover, .button:hover { border-color: currentColor; background: var(--soft); }
-button.primary, .button.primary { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
-button[aria-pressed=true] { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); background: var(--soft); }
-button.danger { border-color: var(--bad); color: var(--bad); }
-.bar { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem .9rem; margin: 0 0 1rem; }
-.bar > p, .bar > .bar { margin: 0; }
-.empty { padding: 1.6rem 1.1rem; border: 1px dashed var(--line); border-radius: .5rem; color: var(--dim); }
-.empty p:last-child { margin: 0; }
 details { margin: .25rem 0; }
 summary { cursor: pointer; }
 .trace, .trace ul { margin: 0; padding-left: 1.2rem; }
-.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-[hidden] { display: none; }
-footer { max-width: 96rem; margin: 0 auto; padding: 0 1.25rem 1.5rem; color: var(--dim); font-size: .8125rem; }
-@media (max-width: 40rem) { .top, main, footer { padding-left: .75rem; padding-right: .75rem; } .filter > div { flex: 1 1 45%; max-width: none; } th, td { padding: .35rem .6rem; } dl { display: block; } dd { margin-bottom: .5rem; } }
-@media (forced-colors: active) { .badge { border-color: CanvasText; } .top nav a[aria-current] { border-color: Highlight; } }
-@media (prefers-reduced-motion: no-preference) { tr.new { animation: arrive 1.5s ease-out; } @keyframes arrive { from { background: var(--soft); } } }
-@media print { :root { --page: #fff; --card: #fff; --soft: #fff; --text: #000; --dim: #333; } .top nav, .filter, .bar, button, .skip, footer { display: none; } .scroll { overflow: visible; border: 0; } main { padding: 0; max-width: none; } tr { break-inside: avoid; } thead { display: table-header-group; } }
-${PLOT_STYLE}`;
+`;
+
+const TABLES = `
+.scroll { position: relative; margin: 0 0 var(--s4); overflow-x: auto; border: 1px solid var(--line); border-radius: var(--r2); background: var(--surface); box-shadow: var(--shadow); }
+table { width: 100%; border-collapse: separate; border-spacing: 0; font-size: var(--t-s); }
+caption { padding: .6rem var(--s4); border-bottom: 1px solid var(--line); color: var(--text-2); font-size: var(--t-s); text-align: left; }
+th, td { height: var(--row); padding: .3rem var(--s3); border-bottom: 1px solid var(--line); text-align: left; vertical-align: middle; }
+:is(th, td):first-child { padding-left: var(--s4); }
+:is(th, td):last-child { padding-right: var(--s4); }
+thead th { height: 2.1rem; background: var(--sunk); color: var(--text-2); font-size: var(--t-xs); font-weight: 600; white-space: nowrap; }
+tbody th { min-width: 8rem; font-weight: 500; }
+tbody tr:last-child > * { border-bottom: 0; }
+tbody tr:hover > * { background: var(--sunk); }
+.number { text-align: right; white-space: nowrap; }
+.short { width: 1%; white-space: nowrap; }
+.wide { min-width: 12rem; overflow-wrap: anywhere; }
+td code { overflow-wrap: break-word; }
+.wide code { overflow-wrap: anywhere; }
+.cut { display: inline-block; max-width: 9rem; overflow: hidden; text-overflow: ellipsis; vertical-align: bottom; }
+td form, td button { margin: 0; }
+`;
+
+const NARROWER = `
+@media (max-width: 72rem) {
+  :root { --side-w: 5rem; }
+  .side { padding: var(--s2) .375rem; } .side h2, .side .who { display: none; } .brand { justify-content: center; }
+  .brand span { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .side li a { flex-direction: column; gap: .1rem; padding: .4rem .1rem; font-size: .6875rem; line-height: 1.2; text-align: center; }
+}
+@media (max-width: 47rem) {
+  .app { display: block; background: none; } .menu-bar { display: flex; }
+  nav.side[popover] { display: none; }
+  nav.side[popover]:popover-open { display: flex; position: fixed; inset: 0 auto 0 0; width: 17rem; height: auto; padding: var(--s3); background: var(--side); box-shadow: var(--shadow-2); }
+  .side::backdrop { background: rgb(10 14 20 / .45); }
+  .side h2, .side .who { display: block; } .brand { justify-content: flex-start; } .brand span { position: static; width: auto; height: auto; clip-path: none; }
+  .side li a { flex-direction: row; gap: .6rem; min-height: 2.6rem; padding: .3rem var(--s3); font-size: var(--t-m); text-align: left; }
+  main { padding: var(--s4) var(--s3); } footer { padding: 0 var(--s3) var(--s4); }
+  .filter > div { flex: 1 1 45%; max-width: none; } dl { display: block; } dd { margin-bottom: .5rem; }
+}
+@media (forced-colors: active) { .badge { border: 1px solid CanvasText; } :is(.side li a, .tabs a)[aria-current] { outline: 2px solid Highlight; outline-offset: -2px; } }
+@media (prefers-reduced-motion: no-preference) { tr.new > * { animation: arrive 1.5s ease-out; } @keyframes arrive { from { background: var(--accent-soft); } } }
+@media print { :root { --bg: #fff; --surface: #fff; --sunk: #fff; --side: #fff; --text: #000; --text-2: #222; --text-3: #333; --line: #bbb; } .side, .menu-bar, .filter, .bar, .tabs, button, .skip, footer { display: none; } .app { display: block; background: none; } main { padding: 0; max-width: none; } .card, .scroll { box-shadow: none; break-inside: avoid; } .scroll { overflow: visible; border: 0; } thead { display: table-header-group; } tr { break-inside: avoid; } }
+`;
+
+export const CONSOLE_STYLE = [TOKENS, BASE, FRAME, CONTROLS, PIECES, TABLES, PLOT_STYLE, NARROWER].join("");

@@ -15,7 +15,7 @@ function showLocal(element) {
 // Without a zone of its own there is nothing to convert.
 if (zone && zone !== "UTC") {
   document.querySelectorAll("time[data-time]").forEach(showLocal);
-  document.getElementById("zone").textContent = "Times are of " + zone + "; point at one for UTC.";
+  document.getElementById("zone").textContent = "Times in " + zone + ". Hover for UTC.";
   document.addEventListener("console:rows", (event) => event.target.querySelectorAll("time[data-time]").forEach(showLocal));
 }
 `;

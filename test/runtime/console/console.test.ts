@@ -29,6 +29,8 @@ let outcome: "done" | "refused" | "fails" = "done";
 
 const things: Screen = {
   path: "things",
+  group: "Monitor",
+  icon: "decisions",
   name: "Things",
   show(visit) {
     const form = { action: visit.exchange.path, back: HOME, text: "Sure?", button: "Remove" };
@@ -125,13 +127,13 @@ describe("who gets in", () => {
     const page = await bench.browser().signIn(`${HOME}/a%20b?user=x&outcome=denied`, ALICE);
     expect([page.status, page.url]).toEqual([200, `${HOME}/a%20b?user=x&outcome=denied`]);
     expect(seen(page)).toBe("a b user,x outcome,denied");
-    expect(page.text).toContain("alice@example.com · operator ·");
+    expect(page.text).toContain("alice@example.com · operator<br");
   });
 
   it("says of an owner's viewer that this is what they are", async () => {
     const { page } = await signedIn(BOB);
     expect(page.status).toBe(200);
-    expect(page.text).toContain("bob@example.com · viewer of team-a ·");
+    expect(page.text).toContain("bob@example.com · viewer of team-a<br");
   });
 
   it("answers who has no role as any policy does, without a word of what is there", async () => {
@@ -166,15 +168,22 @@ describe("who gets in", () => {
     expect((await browser.open(`${HOME}/feed`)).status).toBe(404);
   });
 
-  it("has exact headers, and scripts that everybody may read", async () => {
+  it("has exact headers, and a stylesheet and scripts that everyone may read", async () => {
     const { browser, page } = await signedIn(ALICE);
     const policy = page.headers["content-security-policy"] ?? "";
-    expect(String(policy).replace(/sha256-[\w+/]{43}=/, "HASH")).toBe(
-      "default-src 'none'; style-src 'HASH'; script-src https://auth.example.com/.gateway/console/scripts/time.js; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    expect(String(policy).replace(/style\.[\w-]{16}\.css/, "style.HASH.css")).toBe(
+      "default-src 'none'; style-src https://auth.example.com/.gateway/console/style.HASH.css; script-src https://auth.example.com/.gateway/console/scripts/time.js; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     );
     expect(page.headers["cache-control"]).toBe("no-store");
     const script = await browser.open(`${AUTH}/.gateway/console/scripts/time.js`, { mode: "cors", from: HOME });
     expect([script.status, script.headers["content-type"]]).toEqual([200, "text/javascript; charset=utf-8"]);
+    const [, address = ""] = /<link rel="stylesheet" href="([^"]+)"/.exec(page.text) ?? [];
+    const style = await browser.open(AUTH + address, { mode: "cors", from: HOME });
+    expect([style.status, style.headers["content-type"], style.headers["cache-control"]]).toEqual([
+      200,
+      "text/css; charset=utf-8",
+      "public, max-age=31536000, immutable",
+    ]);
   });
 
   it("slows down who asks for more than anybody reads", async () => {

@@ -39,7 +39,7 @@ export const PLOT_STYLE = `
 .plots > .plot { margin: 0; min-width: 0; break-inside: avoid; }
 .plot figcaption { font-weight: 600; }
 .plot svg.chart { display: block; width: 100%; height: auto; }
-.plot text { fill: var(--dim); font: 14px system-ui, sans-serif; }
+.plot text { fill: var(--text-3); font: 14px system-ui, sans-serif; }
 .plot .value { text-anchor: end; }
 .plot .ago { text-anchor: middle; }
 .plot .first { text-anchor: start; }
@@ -47,11 +47,11 @@ export const PLOT_STYLE = `
 .plot .grid { stroke: var(--line); stroke-width: 1; }
 .plot .line { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; vector-effect: non-scaling-stroke; }
 .plot .fill { stroke: none; opacity: .18; }
-.plot .l1 { stroke: var(--plot-1); } .plot .fill { fill: var(--plot-1); }
-.plot .l2 { stroke: var(--plot-2); stroke-dasharray: 7 4; }
-.plot .l3 { stroke: var(--plot-3); stroke-dasharray: 2 4; }
-.plot .l4 { stroke: var(--plot-4); stroke-dasharray: 10 3 2 3; }
-.plot .l5 { stroke: var(--dim); stroke-dasharray: 12 4; }
+.plot .l1 { stroke: var(--c-1); } .plot .fill { fill: var(--c-1); }
+.plot .l2 { stroke: var(--c-3); stroke-dasharray: 7 4; }
+.plot .l3 { stroke: var(--c-2); stroke-dasharray: 2 4; }
+.plot .l4 { stroke: var(--c-limited); stroke-dasharray: 10 3 2 3; }
+.plot .l5 { stroke: var(--text-3); stroke-dasharray: 12 4; }
 .plot .l6 { stroke: var(--text); stroke-dasharray: 4 2 1 2; }
 .plot ul { display: flex; flex-wrap: wrap; gap: 0 1.25rem; margin: .25rem 0; padding: 0; list-style: none; font-size: .92rem; }
 .plot ul svg { display: inline-block; width: 2rem; height: .6rem; margin-right: .4rem; }
