@@ -29,7 +29,11 @@ This program is a Terraform plugin. Terraform starts it when a configuration say
     }
   }
 
-It cannot do anything when started by hand.
+Until the provider is in a registry, this makes a directory from which Terraform and OpenTofu install it:
+
+  terraform-provider-gateway mirror DIRECTORY
+
+Apart from that it cannot do anything when started by hand.
 `;
 
 const REASONS: Readonly<Record<Refusal, string>> = {

@@ -1,11 +1,15 @@
 /** What a gateway says of a bundle before and after it is published: current and older gateways, and other servers at their address. */
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 import { afterEach, describe, expect, test, vi } from "vitest";
 
 import { createHttpTarget } from "../../runtime/terraform/publish/publish-http.ts";
-import { readSliceText } from "../../runtime/terraform/publish/publish.ts";
+import { createFileTarget, readSliceText } from "../../runtime/terraform/publish/publish.ts";
+import { createBundleResource } from "../../runtime/terraform/resource/bundle-resource.ts";
 import { wireDiagnostic } from "../../runtime/terraform/protocol/diagnostics.ts";
 import { gatewayWarnings, planProblems } from "../../runtime/terraform/resource/gateway-answers.ts";
 import type { ValueMap } from "../../runtime/terraform/protocol/value.ts";
@@ -14,6 +18,7 @@ const TOKEN = "s3cret-Admin_token";
 const TEXT = '{"version":1,"owner":"team","routes":{}}';
 const read = readSliceText(TEXT);
 const DIGEST = read.kind === "slice" ? read.digest : "";
+const CALLER = { writeOnlyAttributes: true };
 const CONNECTION = { adminToken: TOKEN, ca: null, clientCert: null, clientKey: null };
 
 let close = async (): Promise<void> => {};
@@ -105,6 +110,38 @@ describe("planProblems()", () => {
     expect(await planProblems(bundle("http://other.example"), bundle(url), CONNECTION)).toMatchObject([
       { severity: "error", summary: "Refused by the gateway" },
     ]);
+  });
+});
+
+describe("a new resource whose slice is published already", () => {
+  const config: ValueMap = { owner: "team", runtime_flags: null, seal_key: null, routes: null, route: {}, http: null };
+
+  /** @returns what the plan of a new resource says of the slice; `claim` is of the resource that published it */
+  async function planned(directory: string, kept?: string): Promise<readonly string[]> {
+    const resource = createBundleResource(CONNECTION);
+    const next = { ...config, file: { directory } };
+    // What Terraform asks first when it was told to replace the resource.
+    if (kept !== undefined) await resource.plan({ ...next, bundle_json: TEXT, sha256: DIGEST }, next, CALLER, kept);
+    const { diagnostics } = await resource.plan(null, next, CALLER, "");
+    return diagnostics
+      .map(wireDiagnostic)
+      .flatMap(({ summary, detail }) => (summary === "Slice is published already" ? [String(detail)] : []));
+  }
+
+  test.each([
+    ["the same content", TEXT, /has this content already.*destroying it then removes the slice.*"moved" block/],
+    ["other content", TEXT.replace("{}}", '{"a":{}}}'), /Applying fails unless the content is the same\. Import/],
+  ])("is told before it takes it over or fails: %s", async (_name, text, expected) => {
+    const directory = mkdtempSync(join(tmpdir(), "plan-"));
+    close = async () => rmSync(directory, { recursive: true });
+    expect(await planned(directory)).toEqual([]);
+    await createFileTarget({ directory, owner: "team", mode: undefined }).write(text, null, "claim-a");
+    expect(await planned(directory)).toEqual([expect.stringMatching(expected)]);
+    // Not of one that only is replaced.
+    expect(await planned(directory, "claim-a")).toEqual([]);
+    expect(await planned(directory, "claim-b")).toHaveLength(1);
+    vi.stubEnv("GATEWAY_PLAN_VALIDATION", "off");
+    expect(await planned(directory)).toEqual([]);
   });
 });
 

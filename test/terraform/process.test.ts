@@ -81,6 +81,7 @@ describe("terraform-provider-gateway", () => {
     expect(code).toBe(1);
     expect(stdout).toBe("");
     expect(stderr).toContain('resource "gateway_bundle"');
+    expect(stderr).toContain("terraform-provider-gateway mirror DIRECTORY");
     expect(stderr).toContain("cannot do anything when started by hand");
   });
 

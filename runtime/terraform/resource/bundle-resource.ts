@@ -22,7 +22,7 @@ import { noStandIn } from "../schema/document.ts";
 import { validateBundle } from "./validate-bundle.ts";
 import type { Planned, Resource } from "../protocol/provider.ts";
 import type { KnownText } from "../publish/publish.ts";
-import { failedPublish, gatewayWarnings, notLive, planProblems } from "./gateway-answers.ts";
+import { failedPublish, gatewayWarnings, notLive, planProblems, publishedAlready } from "./gateway-answers.ts";
 import { blockRoutes } from "./routes-attribute.ts";
 import { plannedRoutes } from "./routes-state.ts";
 import { bundleFields, bundleSchema, ROUTE_BLOCK, routeBlockFields, ROUTES_ATTRIBUTE } from "../schema/schema.ts";
@@ -35,6 +35,7 @@ export function createBundleResource(connection: Connection): Resource {
   let replacing: ValueMap | undefined;
   // Places at which a new resource found a slice: Terraform asks for all changes of an apply in one process.
   const contested = new Set<string>();
+  const kept = new Set<string>();
   return {
     schema: bundleSchema,
     identity: bundleIdentity(connection),
@@ -48,6 +49,7 @@ export function createBundleResource(connection: Connection): Resource {
       if (config === null) return { ...destroyPlan, diagnostics: await accessWarnings(prior, null) };
       // Terraform keeps it when the resource gets another address, and a resource that only looks the same has another one.
       const planned: Planned = { ...planBundle(prior, config), kept: claim === "" ? randomSecret(12) : claim };
+      if (prior !== null) kept.add(claim);
       // A replacement is planned a second time as a creation, of which everything would be news.
       const isSecond = prior === null && replacing !== undefined && equalValues(config, replacing);
       replacing = planned.requiresReplace.length > 0 ? config : undefined;
@@ -56,7 +58,8 @@ export function createBundleResource(connection: Connection): Resource {
       // Of a replacement what is there now goes first, and what it has (its hosts) is free then.
       const isReplaced = planned.requiresReplace.length > 0 || planned.state === null;
       const problems = isReplaced ? [] : await planProblems(prior, planned.state, connection);
-      return { ...planned, diagnostics: [...diagnostics, ...problems] };
+      const taken = prior === null && planned.state ? await publishedAlready(planned.state, kept, connection) : [];
+      return { ...planned, diagnostics: [...diagnostics, ...problems, ...taken] };
     },
 
     async apply(prior, planned, config, claim) {

@@ -59,6 +59,29 @@ export async function planProblems(
   }
 }
 
+/**
+ * A new resource at a place that has a slice: one apply later the slice would be this resource's, and go with it.
+ *
+ * @param ours claims of resources that stay in this state: a replacement is planned as a new resource, too
+ */
+export async function publishedAlready(
+  planned: ValueMap,
+  ours: ReadonlySet<string>,
+  connection: Connection,
+): Promise<readonly Diagnostic[]> {
+  const target = targetOf(planned, connection);
+  if (!target || process.env["GATEWAY_PLAN_VALIDATION"] === "off") return [];
+  // Whoever cannot be asked stops no plan: applying says why.
+  const published = await target.read().catch(() => undefined);
+  if (published?.kind !== "slice" || (published.claim !== undefined && ours.has(published.claim))) return [];
+  const from = "from another resource, workspace or state";
+  const detail =
+    published.digest === planned["sha256"]
+      ? `"${target.place}" has this content already, ${from}. This resource takes it over: destroying it then removes the slice. If a resource got another name, add a "moved" block. Otherwise give each state and each workspace its own owner.`
+      : `"${target.place}" is published already, ${from}. Applying fails unless the content is the same. Import the slice, or add a "moved" block if a resource got another name. Otherwise give each state and each workspace its own owner.`;
+  return [{ severity: "warning", summary: "Slice is published already", detail, path: [{ attribute: "owner" }] }];
+}
+
 const MOST_WARNINGS = 10;
 
 /**

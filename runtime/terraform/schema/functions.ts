@@ -47,7 +47,7 @@ const functions: readonly ProviderFunction[] = [
     schema: {
       name: "check_policy",
       summary: "Problems of a policy",
-      doc: "Checks a policy and returns what is wrong with it, one sentence each; an empty list when nothing is. For `terraform test` and validations of modules.",
+      doc: "Checks a policy, given as JSON text like the argument `policy` (`jsonencode(…)`), and returns what is wrong with it, one sentence each; an empty list when nothing is. For `terraform test` and validations of modules.",
       parameters: [{ name: "policy", type: "string", doc: "JSON text, as `jsonencode(…)` makes it." }],
       returns: ["list", "string"],
     },
