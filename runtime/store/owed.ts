@@ -32,20 +32,21 @@ export interface OwedOptions {
 export function createOwed({ clock, log, what, lifetime, act }: OwedOptions): Owed {
   /** Key → epoch seconds until which it is held. */
   const held = new Map<string, number>();
+  /** Keys whose first attempt has not ended. The feed, which it writes to, is read meanwhile: that is no reason to do it twice. */
+  const attempted = new Set<string>();
   let retrying: Promise<void> | undefined;
 
-  const retryAll = async (): Promise<void> => {
-    const count = held.size;
-    for (const [key, until] of held) {
-      if (until > epochSeconds(clock)) await act(key);
+  const retryAll = async (keys: readonly string[]): Promise<void> => {
+    for (const key of keys) {
+      if ((held.get(key) ?? 0) > epochSeconds(clock)) await act(key);
       held.delete(key);
     }
-    log.info({ what, count }, "the store has taken what was owed to it");
+    log.info({ what, count: keys.length }, "the store has taken what was owed to it");
   };
 
-  const retry = (): Promise<void> => {
-    if (held.size === 0) return Promise.resolve();
-    retrying ??= retryAll()
+  const retry = (keys = [...held.keys()].filter((key) => !attempted.has(key))): Promise<void> => {
+    if (keys.length === 0) return Promise.resolve();
+    retrying ??= retryAll(keys)
       // Tried again at the next reading of the feed.
       .catch((error: unknown) =>
         log.warn({ what, count: held.size, reason: errorText(error) }, "the store is still owed"),
@@ -58,12 +59,18 @@ export function createOwed({ clock, log, what, lifetime, act }: OwedOptions): Ow
     has: (key) => held.has(key),
     async settle(key) {
       held.set(key, epochSeconds(clock) + lifetime());
-      await act(key);
-      held.delete(key);
+      attempted.add(key);
+      try {
+        await act(key);
+        held.delete(key);
+      } finally {
+        attempted.delete(key);
+      }
     },
-    retry,
+    retry: () => retry(),
     async close() {
-      await retry();
+      await retrying;
+      await retry([...held.keys()]);
       if (held.size > 0) log.error({ what, count: held.size }, "the store was not told, and this process stops");
     },
   };

@@ -1,0 +1,37 @@
+/** What the store has not taken is done again; what it is about to take is not. */
+import { expect, test } from "vitest";
+
+import { createOwed } from "../../../runtime/store/owed.ts";
+import { createTestClock } from "../../support/clock.ts";
+import { createLog } from "../../../runtime/shared/log.ts";
+
+test("what is under way is not done a second time when the feed is read meanwhile; what failed is", async () => {
+  const lines: unknown[] = [];
+  const log = createLog({ level: "info", destination: { write: (line: string) => void lines.push(JSON.parse(line)) } });
+  const attempts: PromiseWithResolvers<void>[] = [];
+  const owed = createOwed({
+    clock: createTestClock(),
+    log,
+    what: "revocations",
+    lifetime: () => 3600,
+    act: () => {
+      attempts.push(Promise.withResolvers<void>());
+      return attempts.at(-1)!.promise;
+    },
+  });
+
+  const first = owed.settle("session:a");
+  void owed.retry();
+  expect(attempts).toHaveLength(1);
+  expect(owed.has("session:a")).toBe(true);
+  attempts[0]?.reject(new Error("the store is away"));
+  await expect(first).rejects.toThrow("away");
+  expect(lines).toEqual([]);
+
+  const again = owed.retry();
+  expect(attempts).toHaveLength(2);
+  attempts[1]?.resolve();
+  await again;
+  expect(owed.has("session:a")).toBe(false);
+  expect(lines).toMatchObject([{ count: 1, msg: "the store has taken what was owed to it" }]);
+});
