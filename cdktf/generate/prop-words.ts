@@ -11,95 +11,95 @@ export interface TypeWords {
 
 /** By name of the block; blocks with the same members may share an interface. */
 export const BLOCKS: Readonly<Record<string, TypeWords>> = {
-  runtime_flags: { name: "RuntimeFlags", doc: "Switches of experimental parts." },
+  runtime_flags: { name: "RuntimeFlags", doc: "Experimental features." },
   idp_groups_resolver: {
     name: "GroupsResolver",
-    doc: "Who is asked for groups that the identity provider leaves out.",
+    doc: "Source for groups that the identity provider omits.",
   },
   groups_resolver: {
     name: "GroupsResolver",
-    doc: "Who is asked for groups that the identity provider leaves out.",
+    doc: "Source for groups that the identity provider omits.",
   },
-  sign_in: { name: "IssuerSignIn", doc: "How the people of an issuer sign in." },
-  entra: { name: "EntraGroups", doc: "Microsoft Graph, asked by an app registration of its own." },
+  sign_in: { name: "IssuerSignIn", doc: "Sign-in of an issuer's users." },
+  entra: { name: "EntraGroups", doc: "Microsoft Graph, queried with an app registration." },
   identity_issuers: {
     name: "IdentityIssuer",
-    doc: "An issuer whose signed statements about users or workloads are accepted.",
+    doc: "Issuer whose signed tokens about users or workloads are accepted.",
   },
   directories: {
     name: "Directory",
-    doc: "A company's directory, which tells by SCIM which people and groups there are.",
+    doc: "Company directory of users and groups (SCIM).",
   },
-  workload_rules: { name: "WorkloadRule", doc: "Which workloads of a platform may come in, to what, in which groups." },
-  host_certificates: { name: "HostCertificate", doc: "A certificate for one host." },
-  rate_limits: { name: "RateLimit", doc: "One limit: exactly one of `requests` and `concurrency`." },
-  redirect: { name: "RouteRedirect", doc: "Where a route redirects to; what is not given is that of the request." },
-  response: { name: "RouteResponse", doc: "An answer that the gateway gives by itself." },
-  rewrite_response_headers: { name: "ResponseHeaderRewrite", doc: "One rule of `rewriteResponseHeaders`." },
-  maglev_lb_config: { name: "MaglevLbConfig", doc: "Without effect: the table of Maglev hashing." },
+  workload_rules: { name: "WorkloadRule", doc: "Workloads of a platform: accepted claims, resources and groups." },
+  host_certificates: { name: "HostCertificate", doc: "Certificate for one host." },
+  rate_limits: { name: "RateLimit", doc: "Rate limit: exactly one of `requests` and `concurrency`." },
+  redirect: { name: "RouteRedirect", doc: "Redirect target. Defaults are those of the request." },
+  response: { name: "RouteResponse", doc: "Static response of the gateway." },
+  rewrite_response_headers: { name: "ResponseHeaderRewrite", doc: "Rule of `rewriteResponseHeaders`." },
+  maglev_lb_config: { name: "MaglevLbConfig", doc: "No effect: table of Maglev hashing." },
   health_checks: {
     name: "HealthCheck",
-    doc: "One check of each upstream: exactly one of `httpHealthCheck`, `tcpHealthCheck` and `grpcHealthCheck`.",
+    doc: "Health check: exactly one of `httpHealthCheck`, `tcpHealthCheck` and `grpcHealthCheck`.",
   },
-  http_health_check: { name: "HttpHealthCheck", doc: "A health check by HTTP." },
-  expected_statuses: { name: "StatusRange", doc: "Statuses from `start` up to, but not including, `end`." },
-  tcp_health_check: { name: "TcpHealthCheck", doc: "A health check by connecting." },
-  send: { name: "HealthCheckPayload", doc: "Bytes, in one of two ways." },
-  receive: { name: "HealthCheckPayload", doc: "Bytes, in one of two ways." },
-  grpc_health_check: { name: "GrpcHealthCheck", doc: "A health check by gRPC's own protocol." },
+  http_health_check: { name: "HttpHealthCheck", doc: "HTTP health check." },
+  expected_statuses: { name: "StatusRange", doc: "Statuses from `start` (inclusive) to `end` (exclusive)." },
+  tcp_health_check: { name: "TcpHealthCheck", doc: "TCP health check." },
+  send: { name: "HealthCheckPayload", doc: "Bytes as hexadecimal or text." },
+  receive: { name: "HealthCheckPayload", doc: "Bytes as hexadecimal or text." },
+  grpc_health_check: { name: "GrpcHealthCheck", doc: "gRPC health check." },
   outlier_detection: {
     name: "OutlierDetection",
-    doc: "When upstreams are left out because of their answers, and for how long.",
+    doc: "Ejection of upstreams that respond with errors.",
   },
-  circuit_breaker_thresholds: { name: "CircuitBreakerThresholds", doc: "Limits towards each upstream." },
-  id_jag: { name: "UpstreamIdJag", doc: "Access that the company's identity provider gives." },
-  workload: { name: "UpstreamWorkload", doc: "Access by a token of the gateway's platform." },
+  circuit_breaker_thresholds: { name: "CircuitBreakerThresholds", doc: "Limits for each upstream." },
+  id_jag: { name: "UpstreamIdJag", doc: "Access granted by the company's identity provider." },
+  workload: { name: "UpstreamWorkload", doc: "Access with a token of the gateway's platform." },
   record_arguments: {
     name: "RecordArguments",
-    doc: "What records tell of the arguments of tools: by tool, JSON pointers.",
+    doc: "Recording of tool arguments: JSON pointers by tool.",
   },
-  tool_lock: { name: "ToolLock", doc: "The tools of an MCP server as they were reviewed: `tools` or `file`." },
-  endpoint: { name: "UpstreamOauth2Endpoint", doc: "The upstream's OAuth endpoints." },
+  tool_lock: { name: "ToolLock", doc: "Lock of an MCP server's reviewed tools: `tools` or `file`." },
+  endpoint: { name: "UpstreamOauth2Endpoint", doc: "Upstream OAuth endpoints." },
 };
 
 /** By name of a list whose items are of a few words. */
 export const ITEMS: Readonly<Record<string, TypeWords>> = {
   authorize_log_fields: {
     name: "AuthorizeLogField",
-    doc: "Fields that an authorization record may carry beside the fixed ones.",
+    doc: "Optional fields of authorization records.",
   },
-  uses: { name: "IssuerUse", doc: "What statements of an issuer are accepted for." },
-  per: { name: "RateLimitKey", doc: "What a rate limit counts by itself." },
-  algorithms: { name: "SignatureAlgorithm", doc: "Asymmetric signatures." },
+  uses: { name: "IssuerUse", doc: "Accepted uses of an issuer's tokens." },
+  per: { name: "RateLimitKey", doc: "Keys that a rate limit counts separately." },
+  algorithms: { name: "SignatureAlgorithm", doc: "Asymmetric signature algorithms." },
 };
 
 /** Docs by interface and prop; "… " stands for what the file's doc says. */
 export const DOCS: Readonly<Record<string, string>> = {
   // Of a string each character is itself, other than in files.
   "GatewaySettings.setResponseHeaders":
-    "Static response headers of all routes, sent as they stand; a route's own take precedence.",
+    "Static response headers of all routes, sent literally. Those of a route take precedence.",
   "HeaderSettings.setRequestHeaders":
-    "Headers set on the upstream request, replacing what the client sent. A string is sent as it stands; use `headerValue`, `gatewayToken` and `requestHeader` for values that are known per request.",
+    "Request headers to set for the upstream. They replace the client's. Strings are sent literally; use `headerValue`, `gatewayToken` and `requestHeader` for values per request.",
   "HeaderSettings.setResponseHeaders":
-    "Static response headers, sent as they stand. They replace headers of the upstream and those of the gateway's own `setResponseHeaders`.",
-  "ResponseHeaderRewrite.value": "What the prefix is replaced by, as it stands.",
+    "Static response headers, sent literally. They replace those of the upstream and of the gateway's `setResponseHeaders`.",
+  "ResponseHeaderRewrite.value": "Literal replacement for the prefix.",
 
   // Values have types of their own.
   "RouteSettings.policy":
-    "Who may pass; see `allow` and `deny`. A request passes when some allow rule matches and no deny rule does.",
+    "Access rules; see `allow` and `deny`. A request is allowed if an allow rule matches and no deny rule does.",
   "RouteSettings.shadowPolicy":
-    "A candidate for `policy`: what it would say in its place is recorded and counted, and never enforced. See `shadow` for single rules.",
+    "Shadow policy: its result instead of `policy` is recorded and counted, and never enforced. See `shadow` for single rules.",
   "HeaderSettings.setRequestHeadersSecret":
-    "Headers set on the upstream request like `setRequestHeaders`, whose values are secrets, by header name. They are sent as they are: a `$` in them means itself.",
+    "Request headers with secret values, by header name, like `setRequestHeaders`. Sent literally, including `$`.",
   "RouteSettings.tlsCustomCa": "… By reference or sealed.",
   "RouteSettings.tlsClientCert": "… By reference or sealed.",
   "RouteSettings.tlsClientKey": "… By reference or sealed.",
 
-  // Said here alone.
+  // Only in TypeScript.
   "RouteSettings.from": '… Example: "https://notes.example.com".',
   "RouteSettings.timeout": '… Example: "30s".',
-  "RoutingSettings.prefixRewrite": "… Then `to` has no path of its own.",
-  "RoutingSettings.regexRewritePattern": "… Then `to` has no path of its own.",
-  "RouteResponse.status": "Status of the answer, 200 to 599.",
-  "HealthCheck.tcpHealthCheck": "… `{}`: opening it is enough.",
+  "RoutingSettings.prefixRewrite": "… `to` must not have a path.",
+  "RoutingSettings.regexRewritePattern": "… `to` must not have a path.",
+  "RouteResponse.status": "Response status, 200 to 599.",
+  "HealthCheck.tcpHealthCheck": "… `{}`: a connection is enough.",
 };

@@ -46,49 +46,49 @@ const elsewhere = new Set(["name", "mcp", ...Object.keys({ ...headerShape, ...ro
 const INTERFACES: readonly PropsInterface[] = [
   {
     name: "GatewaySettings",
-    doc: "The gateway's settings that may be published with routes. Listeners, TLS files, storage and the shared secret belong to the machine and are only in the file given to `gateway run`.",
+    doc: "Dynamic settings of the gateway. Static settings (listeners, TLS files, storage, the shared secret) are only in the file given to `gateway run`.",
     fields: liveFields,
   },
   {
     name: "HeaderSettings",
-    doc: "The header settings of a route. At most one of the four ways to choose the Host header may be used; the regular expression and its substitution are one way.",
+    doc: "Header settings of a route. Set at most one of the four ways to select the Host header; the regular expression and its substitution are one.",
     fields: routeFields.filter(({ name }) => name in headerShape),
   },
   {
     name: "RoutingSettings",
-    doc: "Which requests a route takes, how their path changes on the way, and answers without an upstream.",
+    doc: "Request matching, path rewriting, and responses without an upstream.",
     fields: routeFields.filter(({ name }) => name in routingSettings),
   },
   {
     name: "BalancingSettings",
-    doc: "How a route treats its upstreams: which takes a request, which are left out, how much each is given.",
+    doc: "Load balancing: upstream selection, health checks, ejection and limits.",
     fields: routeFields.filter(({ name }) => name in upstreamSettings),
   },
   {
     name: "RouteSettings",
-    doc: "The other settings of every kind of route.",
+    doc: "Other settings of all kinds of routes.",
     fields: routeFields.filter(({ name }) => !elsewhere.has(name)),
   },
   {
     name: "McpServerSettings",
-    doc: "Settings of a route to an MCP server that stand below `mcp.server` in files under the same name.",
+    doc: "Settings of an MCP server route, in files below `mcp.server`.",
     fields: serverFields.filter(({ name }) => name !== "path" && name !== "upstream_oauth2"),
   },
   {
     name: "UpstreamOauth2Options",
-    doc: "Asked of the upstream whichever way its OAuth is reached.",
+    doc: "Options for all kinds of upstream OAuth.",
     fields: oauthFields.filter(({ name }) => !["client_id", "client_secret", "client_key", "endpoint"].includes(name)),
   },
   {
     name: "UpstreamOauth2Credentials",
-    doc: "A client that was registered at the upstream by hand.",
+    doc: "Credentials of a client registered manually at the upstream.",
     extends: "UpstreamOauth2Options",
     fields: oauthFields.filter(({ name }) => ["client_id", "client_secret", "client_key"].includes(name)),
     required: "client_id",
   },
   {
     name: "UpstreamOauth2Endpoints",
-    doc: "The same with the endpoints known, so that nothing is discovered.",
+    doc: "Credentials with explicit endpoints, without discovery.",
     extends: "UpstreamOauth2Credentials",
     fields: oauthFields.filter(({ name }) => name === "endpoint"),
     required: "endpoint",
@@ -174,10 +174,10 @@ function docOf(field: Field, key: string): string {
   return DOCS[key]?.replace(/^… /, () => `${fromFile} `) ?? fromFile;
 }
 
-/** After "- " stand words; a value stands alone. */
+/** A value, or words after "- ". */
 function defaultTag({ default: fallback, unset }: Field): readonly string[] {
   if (fallback !== undefined) return [`@default ${[fallback].flat().join(", ")}`];
-  return unset === undefined ? [] : [`@default - ${forTypeScript(unset)}`];
+  return unset === undefined || unset === "none" ? [] : [`@default - ${forTypeScript(unset)}`];
 }
 
 /** Code marks as a program spells them: props, `prop: "word"`, backslashes. What files call global is the gateway's. */

@@ -9,197 +9,197 @@ import * as cdktf from 'cdktf';
 
 export interface BundleConfig extends cdktf.TerraformMetaArguments {
   /**
-  * Name of the slice that this bundle publishes, one per team or state. At most 127 lower-case letters, digits, dashes, underscores and dots. Changing it replaces the resource.
+  * Name of the slice that this bundle publishes, one per team or state. At most 127 lower-case letters, digits, dashes, underscores and dots. A change replaces the resource.
   *
   */
   readonly owner: string;
   /**
-  * Public key of the gateway as JWK JSON. Needed for `_wo` settings: their values are encrypted to it before they go anywhere.
+  * Public key of the gateway as JWK JSON. Required for `_wo` settings, whose values are encrypted to it.
   *
   */
   readonly sealKey?: string;
   /**
-  * Routes by name, each an object with the settings of a `route` block and its blocks as objects: for modules that take or give routes. May stand beside `route` blocks. Secrets by reference or sealed only.
+  * Routes by name, for modules: each an object with the settings of a `route` block, and its blocks as objects. Can be combined with `route` blocks. Secrets by reference or sealed only.
   *
   */
   readonly routes?: { [key: string]: any };
   /**
-  * Domains allowed for URL-based MCP client IDs (client ID metadata documents). `*.example.com` matches subdomains, not `example.com`; `known-clients` stands for those of common products (Claude, Claude Code, ChatGPT, Codex, VS Code, Copilot CLI, opencode). Once it is set, products that have a document come with it and do not fall back on registering themselves: those whose domain is not listed (Claude Code and Codex among them) cannot connect. Default: URL-based client IDs are refused, and clients register themselves
+  * Domains allowed for URL-based MCP client IDs (client ID metadata documents). `*.example.com` matches subdomains, not `example.com`. `known-clients` includes Claude, Claude Code, ChatGPT, Codex, VS Code, Copilot CLI and opencode. If set, such products do not fall back on dynamic registration: those not listed (such as Claude Code and Codex) cannot connect. Without it, URL-based client IDs are rejected.
   *
   */
   readonly mcpAllowedClientIdDomains?: string[];
   /**
-  * Domains the service may contact during upstream OAuth discovery, the hosts of `to` included. `*.example.com` matches subdomains, not `example.com`. Default: no discovery
+  * Domains allowed for upstream OAuth discovery, including the hosts of `to`. `*.example.com` matches subdomains, not `example.com`. Without it, discovery is disabled.
   *
   */
   readonly mcpAllowedAsMetadataDomains?: string[];
   /**
-  * Browser origins that may call MCP routes, in addition to the route's own and loopback ones. Default: same host and loopback
+  * Additional browser origins that can call MCP routes. The route's own origin and loopback are always allowed.
   *
   */
   readonly mcpAllowedOrigins?: string[];
   /**
-  * Exact redirect URIs with private-use schemes that MCP clients may register, such as "com.example.app:/callback". Default: https and loopback redirect URIs only
+  * Exact redirect URIs with private-use schemes for MCP clients, such as "com.example.app:/callback". https and loopback redirect URIs are always allowed.
   *
   */
   readonly mcpAllowedPrivateRedirectUris?: string[];
   /**
-  * Whether MCP clients may register themselves (RFC 7591). With `false` the registration endpoint answers 403 and the metadata does not name it; clients come with the URL of a document, or an administrator makes them. Those registered before go on. Default: `true`.
+  * Dynamic registration of MCP clients (RFC 7591). If disabled, the endpoint returns 403 and is not in the metadata. Clients then use a client ID metadata document or are created by an administrator. Registered clients stay valid. Default: `true`.
   *
   */
   readonly mcpDynamicRegistration?: boolean | cdktf.IResolvable;
   /**
-  * Fields included in authorization records. `issuer` is the name in `identity_issuers` of who let the user in, by an assertion or at sign-in, `issuer-rules` has those of its `workload_rules` that let a workload in; `auth-method` is `session` (browser), `grant` (MCP client with its user's consent), `id-jag` (MCP client by an issuer's assertion), `application`, `service-account`, `workload` (job, pod or machine by its platform's token), `programmatic` or `provider-token`. `replay` is all that the policy was asked about, for `gateway replay` (who, with groups and devices, what, from where, and digests of arguments and claims), see `authorize_log_key`. One can list: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id, issuer, issuer-rules, auth-method, mcp-method, mcp-tool, mcp-tool-parameters, replay. Default: `request-id, user, email, mcp-method, mcp-tool`.
+  * Fields of authorization records. `issuer`: name in `identity_issuers` of the issuer that authenticated the user, by assertion or sign-in. `issuer-rules`: the `workload_rules` that matched. `auth-method`: `session` (browser), `grant` (MCP client with consent), `id-jag` (MCP client with an assertion), `application`, `service-account`, `workload` (platform token of a workload), `programmatic` or `provider-token`. `replay`: all inputs of the policy for `gateway replay`, with digests of arguments and claims, see `authorize_log_key`. Possible fields: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id, issuer, issuer-rules, auth-method, mcp-method, mcp-tool, mcp-tool-parameters, replay. Default: `request-id, user, email, mcp-method, mcp-tool`.
   *
   */
   readonly authorizeLogFields?: string[];
   /**
-  * Origin of the sign-in, consent and user pages; its host serves no route. Without it these pages share the origin of what their host serves: browsers keep most scripts there from reading and answering them, but not all, so that a service worker for example could consent for its user. Default: each route's own host
+  * Origin of the sign-in, consent and user pages. Its host serves no routes. Without it, these pages share an origin with upstream content, whose scripts (for example a service worker) could consent for users. Default: each route's own host.
   *
   */
   readonly authenticateServiceUrl?: string;
   /**
-  * Where browsers go after signing out. Default: the signed-out page
+  * URL to open after sign-out. Default: the signed-out page.
   *
   */
   readonly signoutRedirectUrl?: string;
   /**
-  * Where people get help: an `https://` page or a `mailto:` address. Error pages show it as a link, next to the request ID. Default: none
+  * Help page (`https://`) or address (`mailto:`), linked on error pages next to the request ID.
   *
   */
   readonly supportUrl?: string;
   /**
-  * Issuer URL of the OpenID Connect identity provider. Its claim `sub` is the user's id, byte for byte; nobody signs in whose `sub` begins with `issuer:` or `service-account:`, which stand for other users. Default: nobody can sign in
+  * Issuer URL of the OpenID Connect identity provider. Its claim `sub` is the user ID. Values with the prefix `issuer:` or `service-account:` are rejected. Without it, users sign in with `identity_issuers` only.
   *
   */
   readonly idpProviderUrl?: string;
   /**
-  * What the page calls it on which people choose where to sign in, when `identity_issuers` has providers too. Default: the host of `idp_provider_url`
+  * Provider name on the page where users select one, if `identity_issuers` has others. Default: host of `idp_provider_url`.
   *
   */
   readonly idpLabel?: string;
   /**
-  * Client identifier at the identity provider. Default: nobody can sign in
+  * Client ID at the identity provider. Required with `idp_provider_url`.
   *
   */
   readonly idpClientId?: string;
   /**
-  * Client secret at the identity provider. Stored in the Terraform state and the bundle as plain text; prefer `idp_client_secret_ref`.
+  * Client secret at the identity provider. Stored in plain text in Terraform state and bundle; prefer `idp_client_secret_ref`.
   *
   */
   readonly idpClientSecret?: string;
   /**
-  * Where the gateway reads `idp_client_secret` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
+  * Reference to `idp_client_secret`, read by the gateway: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly idpClientSecretRef?: string;
   /**
-  * `idp_client_secret` encrypted to the gateway's public key (compact JWE). Computed from `idp_client_secret_wo`.
+  * `idp_client_secret`, encrypted to the gateway's public key (compact JWE). Computed from `idp_client_secret_wo`.
   *
   */
   readonly idpClientSecretSealed?: string;
   /**
-  * `idp_client_secret` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `idp_client_secret_wo_version`.
+  * `idp_client_secret` as a write-only value, stored only encrypted to `seal_key`. Requires Terraform 1.11 and `idp_client_secret_wo_version`.
   *
   */
   readonly idpClientSecretWo?: string;
   /**
-  * Grows when `idp_client_secret_wo` changes; Terraform cannot see the change otherwise.
+  * Version of `idp_client_secret_wo`. Increase it when the value changes, since Terraform cannot see that.
   *
   */
   readonly idpClientSecretWoVersion?: number;
   /**
-  * Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at the provider. Stored in the Terraform state and the bundle as plain text; prefer `idp_client_key_ref`.
+  * Private key (PKCS #8 in PEM) for `private_key_jwt` client authentication, instead of a client secret: EC (P-256, P-384), RSA of at least 2048 bits, or Ed25519. Register the public key at the provider. Stored in plain text in Terraform state and bundle; prefer `idp_client_key_ref`.
   *
   */
   readonly idpClientKey?: string;
   /**
-  * Where the gateway reads `idp_client_key` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
+  * Reference to `idp_client_key`, read by the gateway: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly idpClientKeyRef?: string;
   /**
-  * `idp_client_key` encrypted to the gateway's public key (compact JWE). Computed from `idp_client_key_wo`.
+  * `idp_client_key`, encrypted to the gateway's public key (compact JWE). Computed from `idp_client_key_wo`.
   *
   */
   readonly idpClientKeySealed?: string;
   /**
-  * `idp_client_key` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `idp_client_key_wo_version`.
+  * `idp_client_key` as a write-only value, stored only encrypted to `seal_key`. Requires Terraform 1.11 and `idp_client_key_wo_version`.
   *
   */
   readonly idpClientKeyWo?: string;
   /**
-  * Grows when `idp_client_key_wo` changes; Terraform cannot see the change otherwise.
+  * Version of `idp_client_key_wo`. Increase it when the value changes, since Terraform cannot see that.
   *
   */
   readonly idpClientKeyWoVersion?: number;
   /**
-  * Key ID (`kid`) in the header of the proof that the private key signs. Required if the provider has several public keys of the gateway, as while the key is replaced: Keycloak and Ory Hydra otherwise try only the first one. Default: the header names no key
+  * Key ID (`kid`) of the private key. Required if the provider has several public keys of the gateway, for example during rotation: Keycloak and Ory Hydra otherwise try only the first.
   *
   */
   readonly idpClientKeyId?: string;
   /**
-  * How the client secret proves the gateway. With `client_secret_jwt` the secret signs a proof and is never sent. Required if the provider lists several methods and accepts one of them for this client (Keycloak: the credential type of the client). One of `client_secret_basic`, `client_secret_post`, `client_secret_jwt`. Default: the first of these that the provider's metadata lists
+  * Client secret authentication method. With `client_secret_jwt` the secret signs an assertion and is never sent. Required if the provider lists several methods and accepts only one for this client (Keycloak: the credential type of the client). One of `client_secret_basic`, `client_secret_post`, `client_secret_jwt`. Default: first supported method in the provider's metadata.
   *
   */
   readonly idpClientAuth?: string;
   /**
-  * Audience of the proof that the gateway signs with its private key or, with `client_secret_jwt`, its secret: the provider's issuer, or the address of its token endpoint, which must have the issuer's origin. Ory Hydra and Canaille require `token_endpoint`. One of `issuer`, `token_endpoint`. Default: `issuer`.
+  * Audience of the signed client assertion: the provider's issuer or its token endpoint, which must have the issuer's origin. Ory Hydra and Canaille require `token_endpoint`. One of `issuer`, `token_endpoint`. Default: `issuer`.
   *
   */
   readonly idpClientProofAudience?: string;
   /**
-  * Push authorization requests to the provider (RFC 9126), also where its metadata do not require it. Required if the provider requires it of this client only (Keycloak: "Pushed authorization request required"). Default: `false`.
+  * Push authorization requests (RFC 9126), even if the provider's metadata does not require it. Required if the provider requires it for this client (Keycloak: "Pushed authorization request required"). Default: `false`.
   *
   */
   readonly idpPushRequests?: boolean | cdktf.IResolvable;
   /**
-  * Scopes requested at sign-in, exactly these. Without `offline_access` most providers give no refresh token; Google knows it not and wants `access_type: offline` and `prompt: consent` among `idp_request_params` instead. Ready settings of common providers: examples/identity-providers. Default: `openid, profile, email; and offline_access, unless the provider's metadata lists scopes without it`.
+  * Exact scopes to request at sign-in. Without `offline_access` most providers issue no refresh token. Google rejects it: use `access_type: offline` and `prompt: consent` in `idp_request_params`. Settings for common providers: examples/identity-providers. Default: `openid, profile, email`, and `offline_access` unless the provider's metadata lists scopes without it.
   *
   */
   readonly idpScopes?: string[];
   /**
-  * Claim that carries the user's groups: its name, or a path with dots. Names with dots are in quotes in a path: `access."my.client".roles`. Default: `groups`.
+  * Claim with the user's groups: a name, or a path with dots. Quote names that contain dots: `access."my.client".roles`. Default: `groups`.
   *
   */
   readonly idpGroupsClaim?: string;
   /**
-  * Count an e-mail address only when the provider says that it is verified (`email_verified: true`). Without it an address that the provider is silent about counts; one that it calls unverified never does. Default: `false`.
+  * Use an email address only if the provider verified it (`email_verified: true`). Otherwise only addresses marked as unverified are ignored. Default: `false`.
   *
   */
   readonly idpRequireEmailVerified?: boolean | cdktf.IResolvable;
   /**
-  * Extra query parameters on the provider's authorization URL, such as `access_type: offline` and `prompt: consent` for refresh tokens of Google. Default: none
+  * Additional query parameters of the provider's authorization URL, such as `access_type: offline` and `prompt: consent` for refresh tokens of Google.
   *
   */
   readonly idpRequestParams?: { [key: string]: string };
   /**
-  * What `Authorization: Bearer` may hold on ordinary routes. default: it is passed to the upstream unchanged. Otherwise an access token or ID token of the identity provider, which signs its user in for that request, or with `jwt` a token that a platform gives its jobs, pods and machines, by an issuer of `identity_issuers` with the use `workload`; it is taken away, and a bad one is answered 401. The gateway's own tokens are taken either way. One of `default`, `idp_access_token`, `idp_identity_token`, `jwt`. Default: `default`.
+  * Tokens accepted in `Authorization: Bearer` on ordinary routes, in addition to the gateway's own. `default`: none; the header is forwarded unchanged. `idp_access_token`, `idp_identity_token`: tokens of the identity provider; each authenticates its user for that request. `jwt`: workload tokens of `identity_issuers` with the use `workload`. Accepted tokens are not forwarded; an invalid one gets 401. One of `default`, `idp_access_token`, `idp_identity_token`, `jwt`. Default: `default`.
   *
   */
   readonly bearerTokenFormat?: string;
   /**
-  * Audiences of the identity provider's access tokens that ordinary routes take; one of them must be the token's. Default: `idp_client_id`
+  * Accepted audiences of the identity provider's access tokens on ordinary routes. One must match. Default: `idp_client_id`.
   *
   */
   readonly idpAccessTokenAllowedAudiences?: string[];
   /**
-  * Hosts to which a programmatic login may send its token, https unless they are this machine's. `*.example.com` matches subdomains, not `example.com`. Default: localhost, 127.0.0.1 and [::1]
+  * Hosts that may receive the token of a programmatic login. HTTPS is required, except on loopback. `*.example.com` matches subdomains, not `example.com`. Default: localhost, 127.0.0.1 and [::1].
   *
   */
   readonly programmaticRedirectDomainWhitelist?: string[];
   /**
-  * Name of the session cookie; `__Host-` is added on HTTPS. Default: `gateway_session`.
+  * Session cookie name. `__Host-` is added with HTTPS. Default: `gateway_session`.
   *
   */
   readonly cookieName?: string;
   /**
-  * Longest life of a browser session. Default: `14h`.
+  * Maximum lifetime of a browser session. Default: `14h`.
   *
   */
   readonly cookieExpiration?: string;
   /**
-  * Longest time for which a user keeps access although the identity provider gives no usable response about the user, while it confirms other users. Then the user's sessions and grants end. While the provider confirms no user, this does not apply. Default: `1h`.
+  * Maximum time for which a user keeps access if the identity provider does not confirm the user but confirms others. Then sessions and grants are revoked. If the provider confirms no user, it does not apply. Default: `1h`.
   *
   */
   readonly unconfirmedUserLimit?: string;
@@ -209,27 +209,27 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly cookieSameSite?: string;
   /**
-  * Life of External Tokens given to MCP clients. Clients with a refresh token are told an end that is up to 10 seconds earlier. Default: `15m`.
+  * Lifetime of External Tokens for MCP clients. Clients with a refresh token see an expiry up to 10 seconds earlier. Default: `15m`.
   *
   */
   readonly accessTokenLifetime?: string;
   /**
-  * Life of External Tokens given to applications of MCP client routes; at least 5 minutes, because none is handed out with less than 4 left. Default: `5m`.
+  * Lifetime of External Tokens for applications of MCP client routes. At least 5 minutes: each is issued with 4 minutes or more left. Default: `5m`.
   *
   */
   readonly clientRouteTokenLifetime?: string;
   /**
-  * Life of MCP refresh tokens, from their last use. Default: `90d`.
+  * Lifetime of MCP refresh tokens since their last use. Default: `90d`.
   *
   */
   readonly refreshTokenLifetime?: string;
   /**
-  * Longest time from an authorization to its end, however often its refresh tokens are used or rotated: then the client has to ask the user again. One that began before this was set ends at its next refresh. Default: none: it ends when it is not used for `refresh_token_lifetime`
+  * Maximum lifetime of an MCP authorization, including all refreshes. Then the client must ask the user again. Older authorizations end at their next refresh.
   *
   */
   readonly refreshTokenAbsoluteLifetime?: string;
   /**
-  * Life of MCP authorization codes. Default: `60s`.
+  * Lifetime of MCP authorization codes. Default: `60s`.
   *
   */
   readonly authorizationCodeLifetime?: string;
@@ -239,74 +239,74 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly passIdentityHeaders?: boolean | cdktf.IResolvable;
   /**
-  * Extra identity headers: header name to claim. Sent empty when the user lacks the claim, so that nobody can forge them, and not at all when the provider left the claim out. Lists are joined by commas, without elements that have one. `sub`, `user`, `email`, `name`, `groups` and `sid` are what the signed identity header says; the other claims stand in it too (4 KiB in all). User names of `identity_issuers` (`preferred_username`, `upn` and the like) have the form of user ids: `issuer:<name>/<value>`. Default: none
+  * Additional identity headers: header name to claim. Empty if the user does not have the claim; omitted if the provider withheld it. Lists are joined by commas; elements with a comma are dropped. `sub`, `user`, `email`, `name`, `groups` and `sid` are those of the signed identity header. It also contains the other claims (4 KiB in total). User names of `identity_issuers` (`preferred_username`, `upn` and similar) are written `issuer:<name>/<value>`.
   *
   */
   readonly jwtClaimsHeaders?: { [key: string]: string };
   /**
-  * Static response headers of all routes; a route's own `set_response_headers` take precedence. Default: none
+  * Static response headers of all routes. `set_response_headers` of a route takes precedence.
   *
   */
   readonly setResponseHeaders?: { [key: string]: string };
   /**
-  * Event streams (of GET requests and of `subscriptions/listen`) and WebSocket connections that one user may hold open at once, in each process; more are answered 429. Default: `250`.
+  * Maximum open streams per user and process: WebSocket connections, and event streams of GET requests and `subscriptions/listen`. Further ones get 429. Default: `250`.
   *
   */
   readonly maxStreamsPerUser?: number;
   /**
-  * Longest time for which an accepted request continues after its access token or session expires. Revoked or blocked access ends it sooner. Streams that clients open again end at expiry: event streams of GET requests and of `subscriptions/listen`, WebSocket connections, and gRPC streams without a deadline. "0s" ends every request at expiry. Default: `1h`.
+  * Maximum time for which an accepted request continues after its access token or session expires. Revocation and blocks end it sooner. WebSockets, gRPC streams without a deadline, and event streams of GET requests and `subscriptions/listen` end at expiry, since clients reopen them. "0s" ends all requests at expiry. Default: `1h`.
   *
   */
   readonly expiryGrace?: string;
   /**
-  * Default of the routes' `timeout`; "0s" means no limit. Default: `30s`.
+  * Default `timeout` of routes. "0s" disables it. Default: `30s`.
   *
   */
   readonly defaultUpstreamTimeout?: string;
   /**
-  * Publishes to a directory that a gateway watches, as `<owner>.json`, replaced in one step. Without a publishing target the bundle is only checked and rendered.
+  * Publishes to a directory that a gateway watches, as `<owner>.json`, replaced atomically. Without `file` or `http` the bundle is only validated and rendered.
   *
   */
   readonly file?: BundleFile;
   /**
-  * Publishes to a running gateway, which checks the bundle with everything else that it has, and answers when every process serves it: apply means live.
+  * Publishes to a running gateway. It validates the bundle with all other slices, and responds when every process serves it.
   *
   */
   readonly http?: BundleHttp;
   /**
-  * Switches of experimental parts. Default: all off
+  * Experimental features.
   *
   */
   readonly runtimeFlags?: BundleRuntimeFlags;
   /**
-  * Who is asked for the groups of users for whom the provider leaves them out because there are too many (Entra: more than 200). Without an answer they are unknown: rules that ask for groups then do not decide, so that a route with such an allow or deny rule refuses, and upstreams are told no groups; it is asked again within about a minute of use. Groups that were asked for count for the criterion `groups`; `claim/groups` stays unknown, and the signed identity header has them up to 8 KiB. Default: groups that the provider leaves out are unknown
+  * Source for groups that the provider omits because there are too many (Entra: more than 200). Without a response they are unknown: rules on groups do not match, routes with such rules deny access, and upstreams get no groups. The query is repeated about every minute of use. Resolved groups apply to the criterion `groups`, not to `claim/groups`. The signed identity header contains them up to 8 KiB.
   *
   */
   readonly idpGroupsResolver?: BundleIdpGroupsResolver;
   /**
-  * Issuers whose signed statements about users and workloads are accepted, by a name of lower-case letters, digits and dashes that becomes part of their ids. Users known from an assertion alone have unknown groups and claims and no tokens of the provider: rules that ask for groups or other claims do not decide, so that a route with such an allow or deny rule refuses; `${gateway.access_token}` and `${gateway.id_token}` are empty; a server whose account they would have to connect first answers 403, and so does one with `upstream_oauth2.id_jag`, which needs the ID token of a sign-in; `workload` and `client_credentials` there are as for everybody. Without the entry or its use, what it gave access to ends at once. Default: none
+  * Issuers whose signed tokens about users and workloads are accepted, by name (lower-case letters, digits and dashes), which becomes part of user IDs. Users known only from an assertion have unknown groups and claims, and no provider tokens. Rules on them do not match, and routes with such rules deny access. `${gateway.access_token}` and `${gateway.id_token}` are empty. Servers that need a connected account or `upstream_oauth2.id_jag` return 403; `workload` and `client_credentials` work. Removing an entry or a use revokes its access immediately.
   *
   */
   readonly identityIssuers?: { [key: string]: BundleIdentityIssuers } | cdktf.IResolvable;
   /**
-  * Company directories by a name of lower-case letters, digits and dashes: the provider tells the gateway by SCIM 2.0 which users and groups there are. Whoever it deactivates or deletes loses sessions, grants and open streams on every process within 2 s; who is deactivated does not get in before they are active again, who is deleted is somebody whom it does not have (`unlisted_users`). Default: none
+  * Company directories (SCIM 2.0), by a name of lower-case letters, digits and dashes. Deactivated and deleted users lose sessions, grants and open streams on all processes within 2 seconds. Deactivated users cannot sign in. Deleted users are treated according to `unlisted_users`.
   *
   */
   readonly directories?: { [key: string]: BundleDirectories } | cdktf.IResolvable;
   /**
-  * Certificates of the public listener for hosts of the owner's own routes, by host as in `from`: `app.example.com`, or `*.example.com` for one label below. They go before a wildcard of `certificates`, and never before one of the same name. A wildcard is not shown for a host that another owner serves. Needs `certificates`; owners need no leave for it in `allowed_settings`. Default: `certificates` alone
+  * Certificates of the public listener for hosts of the owner's own routes, by host as in `from`: `app.example.com`, or `*.example.com` for one label. They take precedence over wildcards in `certificates`, not over the same name. A wildcard is not used for hosts of other owners. Requires `certificates`. Does not need `allowed_settings`.
   *
   */
   readonly hostCertificates?: { [key: string]: BundleHostCertificates } | cdktf.IResolvable;
   /**
-  * A route; the label is its name, unique within the owner. Settings that most routes do not have are in blocks: Terraform goes through all others of every route, written or not.
+  * A route. The label is its name, unique within the owner. Less common settings are in blocks, which keeps plans of many routes fast.
   *
   */
   readonly route?: { [key: string]: BundleRoute } | cdktf.IResolvable;
 }
 export interface BundleFile {
   /**
-  * The directory; made if it is not there.
+  * Directory, created if it does not exist.
   *
   */
   readonly directory: string;
@@ -432,7 +432,7 @@ export class BundleFileOutputReference extends cdktf.ComplexObject {
 }
 export interface BundleHttp {
   /**
-  * Admin address of the gateway (`admin_address`), such as `http://127.0.0.1:9901`, or what stands before it.
+  * URL of the admin listener (`admin_address`), such as `http://127.0.0.1:9901`, or of a proxy in front of it.
   *
   */
   readonly url: string;
@@ -558,7 +558,7 @@ export class BundleHttpOutputReference extends cdktf.ComplexObject {
 }
 export interface BundleRuntimeFlags {
   /**
-  * Must be true to enable MCP; until then MCP routes answer 503. Default: `false`.
+  * Enable MCP. Otherwise MCP routes get 503. Default: `false`.
   *
   */
   readonly mcp?: boolean | cdktf.IResolvable;
@@ -653,52 +653,52 @@ export class BundleRuntimeFlagsOutputReference extends cdktf.ComplexObject {
 }
 export interface BundleIdpGroupsResolverEntra {
   /**
-  * Id of the directory (tenant). Users of another one are not asked about.
+  * Directory (tenant) ID. Users of other tenants are not queried.
   *
   */
   readonly tenant: string;
   /**
-  * Application (client) id of the app registration that asks. It has the application permissions `User.Read.All` and `GroupMember.Read.All` of Microsoft Graph, with an administrator's consent.
+  * Application (client) ID with the application permissions `User.Read.All` and `GroupMember.Read.All` of Microsoft Graph and admin consent.
   *
   */
   readonly clientId: string;
   /**
-  * Client secret of that app registration. Stored in the Terraform state and the bundle as plain text; prefer `client_secret_ref`.
+  * Client secret of that application. Stored in plain text in Terraform state and bundle; prefer `client_secret_ref`.
   *
   */
   readonly clientSecret?: string;
   /**
-  * Where the gateway reads `client_secret` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
+  * Reference to `client_secret`, read by the gateway: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly clientSecretRef?: string;
   /**
-  * `client_secret` encrypted to the gateway's public key (compact JWE). Computed from `client_secret_wo`.
+  * `client_secret`, encrypted to the gateway's public key (compact JWE). Computed from `client_secret_wo`.
   *
   */
   readonly clientSecretSealed?: string;
   /**
-  * `client_secret` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `client_secret_wo_version`.
+  * `client_secret` as a write-only value, stored only encrypted to `seal_key`. Requires Terraform 1.11 and `client_secret_wo_version`.
   *
   */
   readonly clientSecretWo?: string;
   /**
-  * Grows when `client_secret_wo` changes; Terraform cannot see the change otherwise.
+  * Version of `client_secret_wo`. Increase it when the value changes, since Terraform cannot see that.
   *
   */
   readonly clientSecretWoVersion?: number;
   /**
-  * Security groups alone, as `groups` has them where the app registration says so. With `false` distribution groups, administrative units and directory roles too. Default: `true`.
+  * Security groups only. With `false` also distribution groups, administrative units and directory roles. Default: `true`.
   *
   */
   readonly securityEnabledOnly?: boolean | cdktf.IResolvable;
   /**
-  * Origin of the token service in a sovereign cloud, such as `https://login.microsoftonline.us`. With `graph_url`. Default: `https://login.microsoftonline.com`.
+  * Token service origin of a sovereign cloud, such as `https://login.microsoftonline.us`. Requires `graph_url`. Default: `https://login.microsoftonline.com`.
   *
   */
   readonly loginUrl?: string;
   /**
-  * Origin of Microsoft Graph in a sovereign cloud, such as `https://graph.microsoft.us`. With `login_url`. Default: `https://graph.microsoft.com`.
+  * Microsoft Graph origin of a sovereign cloud, such as `https://graph.microsoft.us`. Requires `login_url`. Default: `https://graph.microsoft.com`.
   *
   */
   readonly graphUrl?: string;
@@ -1048,7 +1048,7 @@ export class BundleIdpGroupsResolverEntraOutputReference extends cdktf.ComplexOb
 }
 export interface BundleIdpGroupsResolver {
   /**
-  * Asks Microsoft Graph (`getMemberObjects`) at sign-in and at each refresh. The address in the token is never asked.
+  * Microsoft Graph (`getMemberObjects`), queried at sign-in and each refresh. The URL in the token is never used.
   *
   */
   readonly entra?: BundleIdpGroupsResolverEntra;
@@ -1143,17 +1143,17 @@ export class BundleIdpGroupsResolverOutputReference extends cdktf.ComplexObject 
 }
 export interface BundleIdentityIssuersWorkloadRules {
   /**
-  * Claims that a token must have. A name is that of a claim as it is, or a JSON Pointer (RFC 6901) to one within others: `/kubernetes.io/serviceaccount/name`. All of them must be there, each with one of the values of its list; where the claim is a list itself, one of its values. A value is a text, compared byte for byte, in which `*` stands for one whole segment between `:` and `/` (`repo:acme/*:ref:refs/heads/main`); a number or a flag is written as JSON: `json:true`, `json:42`.
+  * Required claims of the token. A name is a claim name or a JSON Pointer (RFC 6901) to a nested claim: `/kubernetes.io/serviceaccount/name`. All claims must be present with one of their listed values; of a list claim, one element must match. Values are compared exactly, except that `*` matches one whole segment between `:` and `/` (`repo:acme/*:ref:refs/heads/main`). Write numbers and booleans as JSON: `json:true`, `json:42`.
   *
   */
   readonly claims: { [key: string]: string[] } | cdktf.IResolvable;
   /**
-  * What it opens: addresses of MCP servers, as clients name them; of ordinary routes with `bearer_token_format: jwt`, the origin, or origin and prefix.
+  * Resources it can access: URLs of MCP servers as clients use them; for ordinary routes with `bearer_token_format: jwt`, the origin, or origin and prefix.
   *
   */
   readonly resources: string[];
   /**
-  * Groups that its workloads are in, for policies. Nothing else of a token is taken over: they have no e-mail address and no claims. Default: none
+  * Groups of its workloads, for policies. They have no email address and no claims.
   *
   */
   readonly groups?: string[];
@@ -1320,52 +1320,52 @@ export class BundleIdentityIssuersWorkloadRulesMap extends cdktf.ComplexMap {
 }
 export interface BundleIdentityIssuersSignInGroupsResolverEntra {
   /**
-  * Id of the directory (tenant). Users of another one are not asked about.
+  * Directory (tenant) ID. Users of other tenants are not queried.
   *
   */
   readonly tenant: string;
   /**
-  * Application (client) id of the app registration that asks. It has the application permissions `User.Read.All` and `GroupMember.Read.All` of Microsoft Graph, with an administrator's consent.
+  * Application (client) ID with the application permissions `User.Read.All` and `GroupMember.Read.All` of Microsoft Graph and admin consent.
   *
   */
   readonly clientId: string;
   /**
-  * Client secret of that app registration. Stored in the Terraform state and the bundle as plain text; prefer `client_secret_ref`.
+  * Client secret of that application. Stored in plain text in Terraform state and bundle; prefer `client_secret_ref`.
   *
   */
   readonly clientSecret?: string;
   /**
-  * Where the gateway reads `client_secret` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
+  * Reference to `client_secret`, read by the gateway: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly clientSecretRef?: string;
   /**
-  * `client_secret` encrypted to the gateway's public key (compact JWE). Computed from `client_secret_wo`.
+  * `client_secret`, encrypted to the gateway's public key (compact JWE). Computed from `client_secret_wo`.
   *
   */
   readonly clientSecretSealed?: string;
   /**
-  * `client_secret` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `client_secret_wo_version`.
+  * `client_secret` as a write-only value, stored only encrypted to `seal_key`. Requires Terraform 1.11 and `client_secret_wo_version`.
   *
   */
   readonly clientSecretWo?: string;
   /**
-  * Grows when `client_secret_wo` changes; Terraform cannot see the change otherwise.
+  * Version of `client_secret_wo`. Increase it when the value changes, since Terraform cannot see that.
   *
   */
   readonly clientSecretWoVersion?: number;
   /**
-  * Security groups alone, as `groups` has them where the app registration says so. With `false` distribution groups, administrative units and directory roles too. Default: `true`.
+  * Security groups only. With `false` also distribution groups, administrative units and directory roles. Default: `true`.
   *
   */
   readonly securityEnabledOnly?: boolean | cdktf.IResolvable;
   /**
-  * Origin of the token service in a sovereign cloud, such as `https://login.microsoftonline.us`. With `graph_url`. Default: `https://login.microsoftonline.com`.
+  * Token service origin of a sovereign cloud, such as `https://login.microsoftonline.us`. Requires `graph_url`. Default: `https://login.microsoftonline.com`.
   *
   */
   readonly loginUrl?: string;
   /**
-  * Origin of Microsoft Graph in a sovereign cloud, such as `https://graph.microsoft.us`. With `login_url`. Default: `https://graph.microsoft.com`.
+  * Microsoft Graph origin of a sovereign cloud, such as `https://graph.microsoft.us`. Requires `login_url`. Default: `https://graph.microsoft.com`.
   *
   */
   readonly graphUrl?: string;
@@ -1715,7 +1715,7 @@ export class BundleIdentityIssuersSignInGroupsResolverEntraOutputReference exten
 }
 export interface BundleIdentityIssuersSignInGroupsResolver {
   /**
-  * Asks Microsoft Graph (`getMemberObjects`) at sign-in and at each refresh. The address in the token is never asked.
+  * Microsoft Graph (`getMemberObjects`), queried at sign-in and each refresh. The URL in the token is never used.
   *
   */
   readonly entra?: BundleIdentityIssuersSignInGroupsResolverEntra;
@@ -1810,112 +1810,112 @@ export class BundleIdentityIssuersSignInGroupsResolverOutputReference extends cd
 }
 export interface BundleIdentityIssuersSignIn {
   /**
-  * Client identifier at this provider.
+  * Client ID at this provider.
   *
   */
   readonly clientId: string;
   /**
-  * Client secret at this provider. Stored in the Terraform state and the bundle as plain text; prefer `client_secret_ref`.
+  * Client secret at this provider. Stored in plain text in Terraform state and bundle; prefer `client_secret_ref`.
   *
   */
   readonly clientSecret?: string;
   /**
-  * Where the gateway reads `client_secret` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
+  * Reference to `client_secret`, read by the gateway: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly clientSecretRef?: string;
   /**
-  * `client_secret` encrypted to the gateway's public key (compact JWE). Computed from `client_secret_wo`.
+  * `client_secret`, encrypted to the gateway's public key (compact JWE). Computed from `client_secret_wo`.
   *
   */
   readonly clientSecretSealed?: string;
   /**
-  * `client_secret` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `client_secret_wo_version`.
+  * `client_secret` as a write-only value, stored only encrypted to `seal_key`. Requires Terraform 1.11 and `client_secret_wo_version`.
   *
   */
   readonly clientSecretWo?: string;
   /**
-  * Grows when `client_secret_wo` changes; Terraform cannot see the change otherwise.
+  * Version of `client_secret_wo`. Increase it when the value changes, since Terraform cannot see that.
   *
   */
   readonly clientSecretWoVersion?: number;
   /**
-  * Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at the provider. Stored in the Terraform state and the bundle as plain text; prefer `client_key_ref`.
+  * Private key (PKCS #8 in PEM) for `private_key_jwt` client authentication, instead of a client secret: EC (P-256, P-384), RSA of at least 2048 bits, or Ed25519. Register the public key at the provider. Stored in plain text in Terraform state and bundle; prefer `client_key_ref`.
   *
   */
   readonly clientKey?: string;
   /**
-  * Where the gateway reads `client_key` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
+  * Reference to `client_key`, read by the gateway: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly clientKeyRef?: string;
   /**
-  * `client_key` encrypted to the gateway's public key (compact JWE). Computed from `client_key_wo`.
+  * `client_key`, encrypted to the gateway's public key (compact JWE). Computed from `client_key_wo`.
   *
   */
   readonly clientKeySealed?: string;
   /**
-  * `client_key` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `client_key_wo_version`.
+  * `client_key` as a write-only value, stored only encrypted to `seal_key`. Requires Terraform 1.11 and `client_key_wo_version`.
   *
   */
   readonly clientKeyWo?: string;
   /**
-  * Grows when `client_key_wo` changes; Terraform cannot see the change otherwise.
+  * Version of `client_key_wo`. Increase it when the value changes, since Terraform cannot see that.
   *
   */
   readonly clientKeyWoVersion?: number;
   /**
-  * Key ID (`kid`) in the header of the proof that the private key signs. Required if the provider has several public keys of the gateway, as while the key is replaced: Keycloak and Ory Hydra otherwise try only the first one. Default: the header names no key
+  * Key ID (`kid`) of the private key. Required if the provider has several public keys of the gateway, for example during rotation: Keycloak and Ory Hydra otherwise try only the first.
   *
   */
   readonly clientKeyId?: string;
   /**
-  * How the client secret proves the gateway. With `client_secret_jwt` the secret signs a proof and is never sent. Required if the provider lists several methods and accepts one of them for this client (Keycloak: the credential type of the client). One of `client_secret_basic`, `client_secret_post`, `client_secret_jwt`. Default: the first of these that the provider's metadata lists
+  * Client secret authentication method. With `client_secret_jwt` the secret signs an assertion and is never sent. Required if the provider lists several methods and accepts only one for this client (Keycloak: the credential type of the client). One of `client_secret_basic`, `client_secret_post`, `client_secret_jwt`. Default: first supported method in the provider's metadata.
   *
   */
   readonly clientAuth?: string;
   /**
-  * Audience of the proof that the gateway signs with its private key or, with `client_secret_jwt`, its secret: the provider's issuer, or the address of its token endpoint, which must have the issuer's origin. Ory Hydra and Canaille require `token_endpoint`. One of `issuer`, `token_endpoint`. Default: `issuer`.
+  * Audience of the signed client assertion: the provider's issuer or its token endpoint, which must have the issuer's origin. Ory Hydra and Canaille require `token_endpoint`. One of `issuer`, `token_endpoint`. Default: `issuer`.
   *
   */
   readonly clientProofAudience?: string;
   /**
-  * Push authorization requests to the provider (RFC 9126), also where its metadata do not require it. Required if the provider requires it of this client only (Keycloak: "Pushed authorization request required"). Default: `false`.
+  * Push authorization requests (RFC 9126), even if the provider's metadata does not require it. Required if the provider requires it for this client (Keycloak: "Pushed authorization request required"). Default: `false`.
   *
   */
   readonly pushRequests?: boolean | cdktf.IResolvable;
   /**
-  * What the page calls it on which people choose where to sign in. Default: the name of the entry
+  * Name on the page where users select a provider. Default: name of the entry.
   *
   */
   readonly label?: string;
   /**
-  * Scopes requested at sign-in, exactly these. Default: as for `idp_scopes`
+  * Exact scopes to request at sign-in. Default: as for `idp_scopes`.
   *
   */
   readonly scopes?: string[];
   /**
-  * Claim that carries the user's groups. Default: `groups`.
+  * Claim with the user's groups. Default: `groups`.
   *
   */
   readonly groupsClaim?: string;
   /**
-  * Count an e-mail address only when the provider says that it is verified. Default: `false`.
+  * Use an email address only if the provider verified it. Default: `false`.
   *
   */
   readonly requireEmailVerified?: boolean | cdktf.IResolvable;
   /**
-  * Extra query parameters on the provider's authorization URL. Default: none
+  * Additional query parameters of the provider's authorization URL.
   *
   */
   readonly requestParams?: { [key: string]: string };
   /**
-  * Claims that the ID token must have, with exactly this text: `hd: example.com` at Google, `tid` at Entra. Nobody signs in without them, and whose refreshed ID token has another value is signed out. Default: everybody whom the provider signs in
+  * Required claims of the ID token and their exact values: `hd: example.com` for Google, `tid` for Entra. Users without them cannot sign in, or are signed out at the next refresh.
   *
   */
   readonly requiredClaims?: { [key: string]: string };
   /**
-  * Who is asked for the groups of users for whom the provider leaves them out, as `idp_groups_resolver` says. Default: they are unknown
+  * Source for groups that the provider omits, as `idp_groups_resolver`.
   *
   */
   readonly groupsResolver?: BundleIdentityIssuersSignInGroupsResolver;
@@ -2616,92 +2616,92 @@ export class BundleIdentityIssuersSignInOutputReference extends cdktf.ComplexObj
 }
 export interface BundleIdentityIssuers {
   /**
-  * Its issuer identifier, exactly as `iss` has it, a slash at the end included: `https://`, or `http://` on a loopback host. When it is `idp_provider_url`, its users are those who sign in there, with the groups that a sign-in brought; the users of every other issuer are `issuer:<name>/<sub>`, so that another issuer needs another name. `kubernetes:///` stands for the cluster in which the gateway runs (with `workload`): its issuer is read from the pod's own token and its keys from its API server, which the role `system:service-account-issuer-discovery` lets it do; `kubernetes://host:port` asks that address.
+  * Issuer identifier, exactly as in `iss`, including a trailing slash: `https://`, or `http://` on loopback. If equal to `idp_provider_url`, its users are those who sign in there, with their groups. Users of other issuers are `issuer:<name>/<sub>`. With `workload`, `kubernetes:///` is the gateway's own cluster, whose keys are read with the role `system:service-account-issuer-discovery`; `kubernetes://host:port` uses that API server.
   *
   */
   readonly issuer: string;
   /**
-  * What its statements are accepted for. `id_jag`: MCP clients exchange an identity assertion authorization grant (ID-JAG) of this issuer for an access token, without sign-in and consent page (enterprise-managed authorization). `workload`: a job, pod or machine exchanges the token that its platform gives it for an access token, without a stored secret (workload identity federation), and opens ordinary routes with `bearer_token_format: jwt` with it, as `workload_rules` say; its user id is `workload:<name>/<sub>`. `logout`: it ends what its users have here, by OIDC back-channel logout and by global token revocation. `sign_in`: people sign in there.
+  * Accepted uses of its tokens. `id_jag`: MCP clients exchange an identity assertion (ID-JAG) for an access token without sign-in and consent (enterprise-managed authorization). `workload`: workloads exchange the token of their platform for an access token, or use it on ordinary routes with `bearer_token_format: jwt`, according to `workload_rules`; the user ID is `workload:<name>/<sub>`. `logout`: the issuer can revoke access of its users by OIDC back-channel logout and global token revocation. `sign_in`: users sign in there.
   *
   */
   readonly uses: string[];
   /**
-  * Address of its keys, instead of discovery: `https://`, or `http://` on a loopback host; it may be in a private network. Default: what `/.well-known/openid-configuration` below `issuer` names, on the issuer's own origin or at a public address
+  * URL of its public keys: `https://`, or `http://` on loopback. Private networks are allowed. Default: discovered from `issuer`, on its own origin or a public address.
   *
   */
   readonly jwksUrl?: string;
   /**
-  * Its public keys as JSON (a JWK set), instead of reading them anywhere. Default: keys are read, at most every 30 seconds in each process, and used for 5 minutes; while they cannot be read again, for at most a day
+  * Public keys as JSON (JWK set), instead of `jwks_url` and discovery. Otherwise keys are read at most every 30 seconds per process, cached for 5 minutes, and used for up to a day if they cannot be read again.
   *
   */
   readonly jwks?: string;
   /**
-  * Signature algorithms that it uses. Default: `ES256, ES384, EdDSA, PS256, RS256`.
+  * Accepted signature algorithms. Default: `ES256, ES384, EdDSA, PS256, RS256`.
   *
   */
   readonly algorithms?: string[];
   /**
-  * Hosts on which its assertions and tokens count (`id_jag`, `workload`). Each host with MCP servers is an authorization server of its own, which the issuer has to name as the audience. Default: all hosts
+  * Hosts on which its assertions and tokens are accepted (`id_jag`, `workload`). Each host with MCP servers is a separate authorization server and audience. Default: all hosts.
   *
   */
   readonly hosts?: string[];
   /**
-  * Client identifiers that may present its assertions, as they are registered here or as address of a client ID metadata document. Default: every client that the issuer names in an assertion
+  * Client IDs that can present its assertions, as registered or as URL of a client ID metadata document. Default: every client named in an assertion.
   *
   */
   readonly allowedClients?: string[];
   /**
-  * Also clients that prove nothing (`token_endpoint_auth_method: none`). Whoever has an assertion can use it then, once, under the name of its client. Default: `false`.
+  * Accept clients without authentication (`token_endpoint_auth_method: none`). Anyone who has an assertion can then use it once, as its client. Default: `false`.
   *
   */
   readonly allowPublicClients?: boolean | cdktf.IResolvable;
   /**
-  * Longest time between issue and end of an assertion: at most `1h` with `id_jag`, else `24h`. With `logout`, how long ago a logout token may have been issued. Default: `5m` with `id_jag` and `logout`, `1h` with `workload`
+  * Maximum lifetime of an assertion: up to `1h` with `id_jag`, else `24h`. With `logout`, maximum age of a logout token. Default: `5m` with `id_jag` and `logout`, `1h` with `workload`.
   *
   */
   readonly maxAssertionAge?: string;
   /**
-  * Longest life of the tokens that its assertions are exchanged for. They never outlive the assertion of a workload either. Default: `access_token_lifetime`
+  * Maximum lifetime of tokens issued for its assertions. They never outlive the assertion of a workload. Default: `access_token_lifetime`.
   *
   */
   readonly maxTokenLifetime?: string;
   /**
-  * Domains of the e-mail addresses that it may vouch for. An address counts when it is in one of them, and not called unverified; with `sign_in` whoever types one on the page of choices is led to this provider. Global token revocation may name users by these addresses. Default: its addresses count for nothing
+  * Email domains for which it is trusted. Other addresses, and those marked as unverified, are ignored. With `sign_in`, users who enter such an address on the selection page continue at this provider. Global token revocation can name users by these addresses.
   *
   */
   readonly emailDomains?: string[];
   /**
-  * With `workload`: what its tokens may name in `aud`; one that names anything else beside is refused. Default: the origin of the host where a token is presented, with or without a slash at its end, and its token endpoint
+  * With `workload`: accepted audiences (`aud`). Tokens with any other audience are rejected. Default: origin of the requested host, with or without a trailing slash, and its token endpoint.
   *
   */
   readonly audiences?: string[];
   /**
-  * With `workload`: whether one token may be exchanged several times. `allowed` is for platforms that give a workload the same token for a while, as Kubernetes gives pods theirs from a file. Ordinary routes take a token as often as it is sent. One of `once`, `allowed`. Default: `once`.
+  * With `workload`: whether a token can be exchanged once or repeatedly. `allowed` is for platforms that reuse tokens for a time, such as Kubernetes projected tokens. Ordinary routes always accept repeated use. One of `once`, `allowed`. Default: `once`.
   *
   */
   readonly replay?: string;
   /**
-  * With `workload`: a `client_id` that is sent without a proof says nothing. Without this it must be that of a client that has nothing to prove. Default: `false`.
+  * With `workload`: ignore a `client_id` sent without authentication. Otherwise it must name a public client. Default: `false`.
   *
   */
   readonly ignoreClientId?: boolean | cdktf.IResolvable;
   /**
-  * Further client identifiers under which it knows this gateway: one of them, or the one under which its users sign in here, must be the audience of its back-channel logout tokens. Default: the client under which its users sign in here
+  * Additional client IDs accepted as audience of back-channel logout tokens, next to the client of the sign-in.
   *
   */
   readonly logoutAudiences?: string[];
   /**
-  * Its back-channel logout ends what MCP clients may do for the user, too, assertions included that were issued before. Otherwise it ends browser sessions and the tokens made in them. Global token revocation always ends everything. Default: `false`.
+  * Back-channel logout also revokes grants of MCP clients and earlier assertions, not only browser sessions and their tokens. Global token revocation always revokes all access. Default: `false`.
   *
   */
   readonly logoutEndsGrants?: boolean | cdktf.IResolvable;
   /**
-  * With `workload`: which workloads may come in, by names for the log. All that a token fits count together. A rule that is changed or taken away ends what it gave access to at once. Default: none, which `workload` does not go with
+  * Workloads to accept, by rule name. Requires the use `workload`. All matching rules apply. Changing or removing a rule revokes its access immediately. Required with `workload`.
   *
   */
   readonly workloadRules?: { [key: string]: BundleIdentityIssuersWorkloadRules } | cdktf.IResolvable;
   /**
-  * How its people sign in; with the use `sign_in`. Register `https://<host of the sign-in pages>/.gateway/callback/<name>` as redirect URI. The provider is found by its metadata below `issuer`. Default: nobody signs in there
+  * Sign-in of its users. Requires the use `sign_in`. Register `https://<host of the sign-in pages>/.gateway/callback/<name>` as redirect URI. Endpoints are discovered from `issuer`.
   *
   */
   readonly signIn?: BundleIdentityIssuersSignIn;
@@ -3303,92 +3303,92 @@ export class BundleIdentityIssuersMap extends cdktf.ComplexMap {
 }
 export interface BundleDirectories {
   /**
-  * Whose people it knows: `default` for `idp_provider_url`, or a name in `identity_issuers`. A provider has at most one directory. Default: `default`.
+  * Identity provider of its users: `default` for `idp_provider_url`, or a name in `identity_issuers`. At most one directory per provider. Default: `default`.
   *
   */
   readonly provider?: string;
   /**
-  * Token with which the provider calls `/.gateway/scim/v2` and the name of the directory below it, on the host of the sign-in pages, as SCIM clients send it (`Authorization: Bearer`). At least 20 characters. Stored in the Terraform state and the bundle as plain text; prefer `token_ref`.
+  * Bearer token of the provider's SCIM client for `/.gateway/scim/v2` and the directory's name, on the host of the sign-in pages. At least 20 characters. Stored in plain text in Terraform state and bundle; prefer `token_ref`.
   *
   */
   readonly token?: string;
   /**
-  * Where the gateway reads `token` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
+  * Reference to `token`, read by the gateway: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly tokenRef?: string;
   /**
-  * `token` encrypted to the gateway's public key (compact JWE). Computed from `token_wo`.
+  * `token`, encrypted to the gateway's public key (compact JWE). Computed from `token_wo`.
   *
   */
   readonly tokenSealed?: string;
   /**
-  * `token` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `token_wo_version`.
+  * `token` as a write-only value, stored only encrypted to `seal_key`. Requires Terraform 1.11 and `token_wo_version`.
   *
   */
   readonly tokenWo?: string;
   /**
-  * Grows when `token_wo` changes; Terraform cannot see the change otherwise.
+  * Version of `token_wo`. Increase it when the value changes, since Terraform cannot see that.
   *
   */
   readonly tokenWoVersion?: number;
   /**
-  * The token before, good as well while the provider is told the new one. Stored in the Terraform state and the bundle as plain text; prefer `previous_token_ref`.
+  * Previous token, also accepted during rotation. Stored in plain text in Terraform state and bundle; prefer `previous_token_ref`.
   *
   */
   readonly previousToken?: string;
   /**
-  * Where the gateway reads `previous_token` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
+  * Reference to `previous_token`, read by the gateway: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly previousTokenRef?: string;
   /**
-  * `previous_token` encrypted to the gateway's public key (compact JWE). Computed from `previous_token_wo`.
+  * `previous_token`, encrypted to the gateway's public key (compact JWE). Computed from `previous_token_wo`.
   *
   */
   readonly previousTokenSealed?: string;
   /**
-  * `previous_token` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `previous_token_wo_version`.
+  * `previous_token` as a write-only value, stored only encrypted to `seal_key`. Requires Terraform 1.11 and `previous_token_wo_version`.
   *
   */
   readonly previousTokenWo?: string;
   /**
-  * Grows when `previous_token_wo` changes; Terraform cannot see the change otherwise.
+  * Version of `previous_token_wo`. Increase it when the value changes, since Terraform cannot see that.
   *
   */
   readonly previousTokenWoVersion?: number;
   /**
-  * Attribute of a user there that says who they are here. One of `externalId`, `userName`. Default: `externalId`.
+  * SCIM attribute that identifies the user. One of `externalId`, `userName`. Default: `externalId`.
   *
   */
   readonly subjectAttribute?: string;
   /**
-  * What of the provider it is compared with, byte for byte: `sub`, or `oid` at Entra, where `sub` is another one for each application; map `objectId` to `externalId` there. By `oid` users are known once they have signed in. One of `sub`, `oid`. Default: `sub`.
+  * Claim that `subject_attribute` must equal exactly. For Entra use `oid` and map `objectId` to `externalId`: its `sub` differs per application. With `oid`, users are matched after their first sign-in. One of `sub`, `oid`. Default: `sub`.
   *
   */
   readonly subjectClaim?: string;
   /**
-  * Which groups people have. `directory`: those of this directory alone; of who is not in it they are unknown. `both`: and those that a sign-in brought. `claims`: those alone; the directory only says who is active. One of `directory`, `both`, `claims`. Default: `directory`.
+  * Source of user groups. `directory`: this directory; for users not in it, groups are unknown. `both`: also groups of the sign-in. `claims`: only those; the directory only activates and deactivates users. One of `directory`, `both`, `claims`. Default: `directory`.
   *
   */
   readonly groups?: string;
   /**
-  * What policies call its groups. One of `displayName`, `externalId`. Default: `displayName`.
+  * Attribute that names groups in policies. One of `displayName`, `externalId`. Default: `displayName`.
   *
   */
   readonly groupAttribute?: string;
   /**
-  * People of the provider who are not in the directory. One of `allowed`, `refused`. Default: `allowed`.
+  * Treatment of users of the provider who are not in the directory. One of `allowed`, `refused`. Default: `allowed`.
   *
   */
   readonly unlistedUsers?: string;
   /**
-  * How many users the provider may make there, as each process counts them now and then; more are refused. Default: `250000`.
+  * Maximum number of users, as counted periodically by each process. Further ones are rejected. Default: `250000`.
   *
   */
   readonly maxUsers?: number;
   /**
-  * How many groups, likewise. Default: `50000`.
+  * Maximum number of groups, likewise. Default: `50000`.
   *
   */
   readonly maxGroups?: number;
@@ -3996,32 +3996,32 @@ export class BundleDirectoriesMap extends cdktf.ComplexMap {
 }
 export interface BundleHostCertificates {
   /**
-  * PEM: the certificate, then those between it and the root. Must be for the host, and valid when it is published.
+  * Certificate chain (PEM), leaf first, without the root. Must match the host and be valid when published.
   *
   */
   readonly certificate: string;
   /**
-  * PEM of its private key, without a passphrase: RSA of at most 4096 bits, P-256, P-384, P-521 or EdDSA. Stored in the Terraform state and the bundle as plain text; prefer `certificate_key_ref`.
+  * Private key (PEM) without passphrase: RSA up to 4096 bits, P-256, P-384, P-521 or EdDSA. Stored in plain text in Terraform state and bundle; prefer `certificate_key_ref`.
   *
   */
   readonly certificateKey?: string;
   /**
-  * Where the gateway reads `certificate_key` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
+  * Reference to `certificate_key`, read by the gateway: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly certificateKeyRef?: string;
   /**
-  * `certificate_key` encrypted to the gateway's public key (compact JWE). Computed from `certificate_key_wo`.
+  * `certificate_key`, encrypted to the gateway's public key (compact JWE). Computed from `certificate_key_wo`.
   *
   */
   readonly certificateKeySealed?: string;
   /**
-  * `certificate_key` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `certificate_key_wo_version`.
+  * `certificate_key` as a write-only value, stored only encrypted to `seal_key`. Requires Terraform 1.11 and `certificate_key_wo_version`.
   *
   */
   readonly certificateKeyWo?: string;
   /**
-  * Grows when `certificate_key_wo` changes; Terraform cannot see the change otherwise.
+  * Version of `certificate_key_wo`. Increase it when the value changes, since Terraform cannot see that.
   *
   */
   readonly certificateKeyWoVersion?: number;
@@ -4278,42 +4278,42 @@ export class BundleHostCertificatesMap extends cdktf.ComplexMap {
 }
 export interface BundleRouteRoutingRedirect {
   /**
-  * Send to https, and from port 80 to 443. Not together with `scheme_redirect`. Default: `false`.
+  * Redirect to https, and from port 80 to 443. Not with `scheme_redirect`. Default: `false`.
   *
   */
   readonly httpsRedirect?: boolean | cdktf.IResolvable;
   /**
-  * Scheme to send to. One of `http`, `https`. Default: the scheme of the route
+  * Scheme of the target. One of `http`, `https`. Default: scheme of the route.
   *
   */
   readonly schemeRedirect?: string;
   /**
-  * Host to send to, without port. Default: the host of the request
+  * Host of the target, without port. Default: host of the request.
   *
   */
   readonly hostRedirect?: string;
   /**
-  * Port to send to. Default: the port of the request; with another host or scheme the scheme's own
+  * Port of the target. Default: port of the request; the scheme's default port if host or scheme changes.
   *
   */
   readonly portRedirect?: number;
   /**
-  * Path to send to. With a query of its own it replaces that of the request. Not together with `prefix_rewrite`. Default: the path of the request
+  * Path of the target. A query in it replaces the request's. Not with `prefix_rewrite`. Default: path of the request.
   *
   */
   readonly pathRedirect?: string;
   /**
-  * Takes the place of the route's `prefix` in the path, by whole segments; with `path` and `regex` of the whole path. Default: the path of the request
+  * Replacement for the route's `prefix`, by whole segments; with `path` or `regex`, for the whole path.
   *
   */
   readonly prefixRewrite?: string;
   /**
-  * Status of the answer: 301, 302, 303, 307 or 308. Default: `301`.
+  * Response status: 301, 302, 303, 307 or 308. Default: `301`.
   *
   */
   readonly responseCode?: number;
   /**
-  * Leave the query of the request out. Default: `false`.
+  * Remove the query of the request. Default: `false`.
   *
   */
   readonly stripQuery?: boolean | cdktf.IResolvable;
@@ -4611,12 +4611,12 @@ export class BundleRouteRoutingRedirectOutputReference extends cdktf.ComplexObje
 }
 export interface BundleRouteRoutingResponse {
   /**
-  * Status of the answer.
+  * Response status.
   *
   */
   readonly status: number;
   /**
-  * Body of the answer, up to 65,536 bytes. Plain text, unless `set_response_headers` has another Content-Type. Default: an empty body
+  * Response body, up to 65,536 bytes. Plain text, unless `set_response_headers` sets Content-Type. Default: empty.
   *
   */
   readonly body?: string;
@@ -4737,37 +4737,37 @@ export class BundleRouteRoutingResponseOutputReference extends cdktf.ComplexObje
 }
 export interface BundleRouteRouting {
   /**
-  * The route takes requests whose whole path this RE2 regular expression matches; it goes before every `prefix`. Not together with `prefix` or `path`, and not on MCP routes. Default: every path of the host
+  * RE2 regular expression that matches the whole path. Takes precedence over every `prefix`. Not with `prefix` or `path`, and not on MCP routes. Default: every path.
   *
   */
   readonly regex?: string;
   /**
-  * Of several `regex` routes of a host that match, the one with the highest number is taken; of equal ones the one with the longest literal beginning. Default: `0`.
+  * Priority between matching `regex` routes of a host: the highest number, then the longest literal prefix. Default: `0`.
   *
   */
   readonly regexPriorityOrder?: number;
   /**
-  * Takes the place of `prefix` in the path that the upstream sees, by whole segments; with `path` and `regex` of the whole path. Default: the path is sent as it is
+  * Replacement for `prefix`, by whole segments, in the upstream path; with `path` or `regex`, for the whole path.
   *
   */
   readonly prefixRewrite?: string;
   /**
-  * RE2 regular expression; every match of it in the path (without query) is replaced for the upstream. Needs `regex_rewrite_substitution`. Default: the path is sent as it is
+  * RE2 regular expression on the path (without query); every match is replaced for the upstream. Requires `regex_rewrite_substitution`.
   *
   */
   readonly regexRewritePattern?: string;
   /**
-  * What matches of `regex_rewrite_pattern` are replaced by; capture groups are written `\1` to `\9`. A result that is no plain path is refused with 400. Default: the path is sent as it is
+  * Replacement for matches of `regex_rewrite_pattern`. Capture groups are `\1` to `\9`. An invalid resulting path gets 400.
   *
   */
   readonly regexRewriteSubstitution?: string;
   /**
-  * Answer with a redirect instead of forwarding the request. The route's policy decides first. Default: the request goes to `to`
+  * Redirect instead of an upstream request. The policy is evaluated first.
   *
   */
   readonly redirect?: BundleRouteRoutingRedirect;
   /**
-  * Answer with this instead of forwarding the request. The route's policy decides first. Default: the request goes to `to`
+  * Static response instead of an upstream request. The policy is evaluated first.
   *
   */
   readonly response?: BundleRouteRoutingResponse;
@@ -5036,37 +5036,37 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
 }
 export interface BundleRouteAccessRateLimits {
   /**
-  * Name of the limit on this route, shown to callers, in records and metrics.
+  * Limit name, shown in responses, records and metrics.
   *
   */
   readonly name: string;
   /**
-  * What is counted by itself: each `user`, each `client` (of OAuth), each `tool` of `tools`, or each combination of them. Callers without a user, or without a client, are counted as one. Default: all requests of the route together
+  * Keys counted separately: each `user`, OAuth `client`, `tool` of `tools`, or combination. Callers without a user or client share one count. Default: one count for all requests of the route.
   *
   */
   readonly per?: string[];
   /**
-  * Requests that may pass within any span of `window`. Required: `requests` or `concurrency`.
+  * Maximum requests within `window`. Required unless `concurrency` is set.
   *
   */
   readonly requests?: number;
   /**
-  * Span in which `requests` are counted, from one second to 30 days. Default: `1m`.
+  * Sliding window for `requests`, from 1 second to 30 days. Default: `1m`.
   *
   */
   readonly window?: string;
   /**
-  * Requests that may be under way at a time; open event streams and WebSocket connections are among them. Required: `requests` or `concurrency`.
+  * Maximum concurrent requests, including open event streams and WebSockets. Required unless `requests` is set.
   *
   */
   readonly concurrency?: number;
   /**
-  * On MCP server routes: only calls of these tools count, and only they are limited. Default: every request counts
+  * Tools whose calls are counted and limited, on MCP server routes. Default: every request.
   *
   */
   readonly tools?: string[];
   /**
-  * While the store cannot be reached: each process counts by itself, with its share of the limit (`share`), or requests are answered 503 (`refuse`). One of `share`, `refuse`. Default: `share`.
+  * Behavior while the store is unavailable. `share`: each process enforces its share of the limit. `refuse`: requests get 503. One of `share`, `refuse`. Default: `share`.
   *
   */
   readonly withoutStore?: string;
@@ -5354,47 +5354,47 @@ export class BundleRouteAccessRateLimitsList extends cdktf.ComplexList {
 }
 export interface BundleRouteAccess {
   /**
-  * A candidate for `policy`: what it would say in its place, beside the same access keys, is recorded and counted, and never enforced. JSON text; write it with `jsonencode(…)`. Default: there is no candidate
+  * Shadow policy: its result instead of `policy`, with the same access settings, is recorded and counted, and never enforced. JSON text; write it with `jsonencode(…)`.
   *
   */
   readonly shadowPolicy?: string;
   /**
-  * E-mail addresses or user ids of those who may pass, in addition to those whom the policy allows. What has no @ is an id, and so is what begins with `issuer:` or `service-account:`. Default: only the policy allows
+  * Email addresses or user IDs to allow, in addition to the policy. A value without @, or with the prefix `issuer:` or `service-account:`, is a user ID.
   *
   */
   readonly allowedUsers?: string[];
   /**
-  * Domains of e-mail addresses whose users may pass, in addition to those whom the policy allows. Without wildcards. Default: only the policy allows
+  * Email domains to allow, in addition to the policy. No wildcards.
   *
   */
   readonly allowedDomains?: string[];
   /**
-  * Map of claims to values: whoever has one of the values in one of the claims may pass, in addition to those whom the policy allows. Default: only the policy allows
+  * Claims to allow, in addition to the policy: claim name to values. One value of one claim must match.
   *
   */
   readonly allowedIdpClaims?: { [key: string]: string[] } | cdktf.IResolvable;
   /**
-  * CORS preflight requests (OPTIONS with Origin and Access-Control-Request-Method) reach the upstream without sign-in. Not on MCP server routes, where the gateway answers them. Default: `false`.
+  * Forward CORS preflight requests (OPTIONS with Origin and Access-Control-Request-Method) without sign-in. Not on MCP server routes, where the gateway responds to them. Default: `false`.
   *
   */
   readonly corsAllowPreflight?: boolean | cdktf.IResolvable;
   /**
-  * What `Authorization: Bearer` may hold on this route, in addition to the gateway's own tokens. Not on MCP routes. One of `default`, `idp_access_token`, `idp_identity_token`, `jwt`. Default: the global `bearer_token_format`
+  * Tokens accepted in `Authorization: Bearer` on this route, in addition to the gateway's own. Not on MCP routes. One of `default`, `idp_access_token`, `idp_identity_token`, `jwt`. Default: the global `bearer_token_format`.
   *
   */
   readonly bearerTokenFormat?: string;
   /**
-  * Audiences of the identity provider's access tokens that this route takes; one of them must be the token's. Default: the global `idp_access_token_allowed_audiences`
+  * Accepted audiences of the identity provider's access tokens on this route. One must match. Default: the global `idp_access_token_allowed_audiences`.
   *
   */
   readonly idpAccessTokenAllowedAudiences?: string[];
   /**
-  * Pages and answers that deny access name the rules that decided and what they found of the user. Values that rules ask for are not shown. Not on MCP server routes. Default: `false`.
+  * Show the rules that denied access, and which user attributes they found, in error pages and responses. Expected values are not shown. Not on MCP server routes. Default: `false`.
   *
   */
   readonly showErrorDetails?: boolean | cdktf.IResolvable;
   /**
-  * How often the route may be used by those whom policy lets pass, counted together by all processes that share the store. A request must be within all of them; one that is refused (429) counts for none. Default: there are no limits
+  * Rate limits of allowed requests, shared by all processes with the same store. Every limit must allow a request. Rejected requests (429) are not counted.
   *
   */
   readonly rateLimits?: BundleRouteAccessRateLimits[] | cdktf.IResolvable;
@@ -5731,7 +5731,7 @@ export interface BundleRouteMcpServerUpstreamOauth2Endpoint {
   */
   readonly tokenUrl: string;
   /**
-  * How client credentials are sent to the token endpoint: `header` (HTTP Basic) or `params` (form fields). One of `header`, `params`. Default: `header`, or what the upstream's metadata says
+  * Client authentication at the token endpoint: `header` (HTTP Basic) or `params` (form fields). One of `header`, `params`. Default: `header`, or according to the upstream's metadata.
   *
   */
   readonly authStyle?: string;
@@ -5878,7 +5878,7 @@ export class BundleRouteMcpServerUpstreamOauth2EndpointOutputReference extends c
 }
 export interface BundleRouteMcpServerUpstreamOauth2IdJag {
   /**
-  * Scopes asked of the identity provider. `upstream_oauth2.scopes`, which the upstream is asked for, must be among them. Default: `upstream_oauth2.scopes`
+  * Scopes to request from the identity provider. Must include `upstream_oauth2.scopes`. Default: `upstream_oauth2.scopes`.
   *
   */
   readonly scopes?: string[];
@@ -5973,27 +5973,27 @@ export class BundleRouteMcpServerUpstreamOauth2IdJagOutputReference extends cdkt
 }
 export interface BundleRouteMcpServerUpstreamOauth2Workload {
   /**
-  * The platform's token (a JWT) about the gateway, whose audience is the upstream's authorization server (its issuer or token endpoint; compared unless `endpoint` is set). Usually a file that the platform renews, such as a projected token of a Kubernetes service account: `assertion_ref: file:/var/run/secrets/tokens/upstream`, which is read again whenever it changes. Stored in the Terraform state and the bundle as plain text; prefer `assertion_ref`.
+  * Platform token (JWT) of the gateway, whose audience is the upstream's authorization server (issuer or token endpoint; not checked with `endpoint`). Usually a file that the platform renews, reloaded when it changes, such as a projected Kubernetes service account token: `assertion_ref: file:/var/run/secrets/tokens/upstream`. Stored in plain text in Terraform state and bundle; prefer `assertion_ref`.
   *
   */
   readonly assertion?: string;
   /**
-  * Where the gateway reads `assertion` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
+  * Reference to `assertion`, read by the gateway: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly assertionRef?: string;
   /**
-  * `assertion` encrypted to the gateway's public key (compact JWE). Computed from `assertion_wo`.
+  * `assertion`, encrypted to the gateway's public key (compact JWE). Computed from `assertion_wo`.
   *
   */
   readonly assertionSealed?: string;
   /**
-  * `assertion` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `assertion_wo_version`.
+  * `assertion` as a write-only value, stored only encrypted to `seal_key`. Requires Terraform 1.11 and `assertion_wo_version`.
   *
   */
   readonly assertionWo?: string;
   /**
-  * Grows when `assertion_wo` changes; Terraform cannot see the change otherwise.
+  * Version of `assertion_wo`. Increase it when the value changes, since Terraform cannot see that.
   *
   */
   readonly assertionWoVersion?: number;
@@ -6204,97 +6204,97 @@ export class BundleRouteMcpServerUpstreamOauth2WorkloadOutputReference extends c
 }
 export interface BundleRouteMcpServerUpstreamOauth2 {
   /**
-  * OAuth client identifier for the upstream service. Default: the gateway registers itself
+  * OAuth client ID at the upstream. Default: dynamic registration.
   *
   */
   readonly clientId?: string;
   /**
-  * OAuth client secret. Never stored per user; read from the route at each token refresh. Stored in the Terraform state and the bundle as plain text; prefer `client_secret_ref`.
+  * OAuth client secret, read from the route at each token refresh. Stored in plain text in Terraform state and bundle; prefer `client_secret_ref`.
   *
   */
   readonly clientSecret?: string;
   /**
-  * Where the gateway reads `client_secret` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
+  * Reference to `client_secret`, read by the gateway: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly clientSecretRef?: string;
   /**
-  * `client_secret` encrypted to the gateway's public key (compact JWE). Computed from `client_secret_wo`.
+  * `client_secret`, encrypted to the gateway's public key (compact JWE). Computed from `client_secret_wo`.
   *
   */
   readonly clientSecretSealed?: string;
   /**
-  * `client_secret` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `client_secret_wo_version`.
+  * `client_secret` as a write-only value, stored only encrypted to `seal_key`. Requires Terraform 1.11 and `client_secret_wo_version`.
   *
   */
   readonly clientSecretWo?: string;
   /**
-  * Grows when `client_secret_wo` changes; Terraform cannot see the change otherwise.
+  * Version of `client_secret_wo`. Increase it when the value changes, since Terraform cannot see that.
   *
   */
   readonly clientSecretWoVersion?: number;
   /**
-  * Private key with which the gateway signs what proves it to be `client_id` (`private_key_jwt`), instead of a client secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA and Ed25519; the upstream's authorization server has the public key. Stored in the Terraform state and the bundle as plain text; prefer `client_key_ref`.
+  * Private key (PKCS #8 in PEM) for `private_key_jwt` client authentication, instead of a client secret: EC (P-256, P-384), RSA or Ed25519. Register the public key at the upstream's authorization server. Stored in plain text in Terraform state and bundle; prefer `client_key_ref`.
   *
   */
   readonly clientKey?: string;
   /**
-  * Where the gateway reads `client_key` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
+  * Reference to `client_key`, read by the gateway: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly clientKeyRef?: string;
   /**
-  * `client_key` encrypted to the gateway's public key (compact JWE). Computed from `client_key_wo`.
+  * `client_key`, encrypted to the gateway's public key (compact JWE). Computed from `client_key_wo`.
   *
   */
   readonly clientKeySealed?: string;
   /**
-  * `client_key` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `client_key_wo_version`.
+  * `client_key` as a write-only value, stored only encrypted to `seal_key`. Requires Terraform 1.11 and `client_key_wo_version`.
   *
   */
   readonly clientKeyWo?: string;
   /**
-  * Grows when `client_key_wo` changes; Terraform cannot see the change otherwise.
+  * Version of `client_key_wo`. Increase it when the value changes, since Terraform cannot see that.
   *
   */
   readonly clientKeyWoVersion?: number;
   /**
-  * Scopes requested from the upstream. Default: what the upstream's metadata names
+  * Scopes to request from the upstream. Default: those in the upstream's metadata.
   *
   */
   readonly scopes?: string[];
   /**
-  * Extra query parameters on the authorization URL, for example to request offline access. Default: none
+  * Additional query parameters of the authorization URL, for example for offline access.
   *
   */
   readonly authorizationUrlParams?: { [key: string]: string };
   /**
-  * Resource identifier of the upstream (`resource` of RFC 8707) in requests for tokens with `workload` and `client_credentials`. Default: as the upstream's metadata has it; with `endpoint` the upstream's own address
+  * Resource identifier of the upstream (`resource`, RFC 8707) in token requests with `workload` and `client_credentials`. Default: that of the upstream's metadata; with `endpoint` the upstream's address.
   *
   */
   readonly resource?: string;
   /**
-  * Whether requests to the upstream's authorization server have `resource` (RFC 8707). `false` for a server that refuses it, such as Microsoft Entra ID (`AADSTS9010010`): the scopes alone then say what a token is for. With `id_jag` the identity provider is asked with it all the same. Default: `true`.
+  * Send `resource` (RFC 8707) to the upstream's authorization server. Disable it for servers that reject it, such as Microsoft Entra ID (`AADSTS9010010`); the scopes then select the audience. Requests of `id_jag` to the identity provider always have it. Default: `true`.
   *
   */
   readonly sendResource?: boolean | cdktf.IResolvable;
   /**
-  * Client credentials: the gateway gets tokens as `client_id` itself, and all users of the route have the access of this client. Policy alone tells them apart. Default: `false`.
+  * Client credentials: the gateway gets tokens as `client_id`. All users of the route share this access; only the policy distinguishes them. Default: `false`.
   *
   */
   readonly clientCredentials?: boolean | cdktf.IResolvable;
   /**
-  * Upstream OAuth endpoints. Default: discovered through RFC 9728 metadata
+  * Upstream OAuth endpoints. Default: discovered (RFC 9728).
   *
   */
   readonly endpoint?: BundleRouteMcpServerUpstreamOauth2Endpoint;
   /**
-  * Enterprise-managed authorization: the identity provider decides who may use the upstream, and users connect nothing. The ID token of the user's sign-in is exchanged at the identity provider that gave it for an assertion (ID-JAG), which the upstream's authorization server takes from the gateway as `client_id`. That server and the resource are always discovered, so that an assertion gets to the server that it is for, and what it opens to this upstream. Service accounts, and users known from an assertion alone, have no ID token: they get 403. Default: users connect their accounts
+  * Enterprise-managed authorization: the identity provider decides who can use the upstream, without account connections. The gateway, as `client_id`, exchanges the user's ID token for an assertion (ID-JAG) at the identity provider, and presents it to the upstream's authorization server. That server and the resource are always discovered. Service accounts and users known only from an assertion have no ID token and get 403.
   *
   */
   readonly idJag?: BundleRouteMcpServerUpstreamOauth2IdJag;
   /**
-  * Workload identity: the gateway shows a token of its own platform to the upstream's authorization server, and all users of the route have the access that it gets for it. Policy alone tells them apart. Default: users connect their accounts
+  * Workload identity: the gateway presents a token of its platform to the upstream's authorization server. All users of the route share the resulting access; only the policy distinguishes them.
   *
   */
   readonly workload?: BundleRouteMcpServerUpstreamOauth2Workload;
@@ -6911,37 +6911,37 @@ export class BundleRouteMcpServerUpstreamOauth2OutputReference extends cdktf.Com
 }
 export interface BundleRouteMcpServerToolLock {
   /**
-  * By name of a tool, the digests of what was reviewed under it (`sha256:…`, as `gateway tools lock` writes them); several where users are shown several ones. Default: those of `file`
+  * Digests of the reviewed tools, by tool name: `sha256:…`, as written by `gateway tools lock`. Several if users see different definitions. Default: those in `file`.
   *
   */
   readonly tools?: { [key: string]: string[] } | cdktf.IResolvable;
   /**
-  * The same for prompts. Getting a prompt that differs, and completing its arguments, is denied as calls of tools are. Default: prompts may change; with `file`, those of the file
+  * Digests of reviewed prompts, by name. Using or completing a different prompt is denied. Default: those in `file`; otherwise not checked.
   *
   */
   readonly prompts?: { [key: string]: string[] } | cdktf.IResolvable;
   /**
-  * The same for resource templates, by `uriTemplate`. Completing a template that differs is denied; reading a resource is up to the policy. Default: resource templates may change; with `file`, those of the file
+  * Digests of reviewed resource templates, by `uriTemplate`. Completing a different template is denied. Resource reads depend on the policy only. Default: those in `file`; otherwise not checked.
   *
   */
   readonly resourceTemplates?: { [key: string]: string[] } | cdktf.IResolvable;
   /**
-  * Digests of the server's `instructions` that were reviewed; an empty list: none were. Others are removed from the response, unless `on_drift` is `warn`. Default: instructions may change; with `file`, those of the file
+  * Digests of the server's reviewed `instructions`. Others are removed from the response, unless `on_drift` is `warn`. An empty list allows none. Default: those in `file`; otherwise not checked.
   *
   */
   readonly instructions?: string[];
   /**
-  * Instead of `tools`: path of the file that `gateway tools lock` wrote, on the gateway's machine, read again when it changes. What stands there for the public address of this server counts. Owners need leave for it in `allowed_refs`. Default: none
+  * Path of a file written by `gateway tools lock`, instead of `tools`, reloaded when it changes. The entry for this server's public address applies. Owners need `allowed_refs`.
   *
   */
   readonly file?: string;
   /**
-  * What becomes of tools that differ from what was reviewed, or were not. `warn`: they are recorded and counted. `hide`: they are left out of lists, too, and their calls denied. `deny`: they stay in lists, where people see what has changed, and their calls are denied. One of `warn`, `hide`, `deny`. Default: `hide`.
+  * Behavior for tools that are not locked or differ from the lock. `warn`: recorded and counted. `hide`: also removed from lists, and calls denied. `deny`: calls denied, but listed. One of `warn`, `hide`, `deny`. Default: `hide`.
   *
   */
   readonly onDrift?: string;
   /**
-  * Calls of locked tools that no list has shown yet, so that nothing is known of their definition. `pass`: they are made. `deny`: they are denied until a list has shown the tool as it was reviewed, in any process of the gateway. Other processes know of it within 2 seconds. One of `pass`, `deny`. Default: `pass`.
+  * Behavior for calls of locked tools that no list has shown yet, so that their definition is unknown. `pass`: allowed. `deny`: denied until a process has listed the tool as locked. Other processes follow within 2 seconds. One of `pass`, `deny`. Default: `pass`.
   *
   */
   readonly onUnlisted?: string;
@@ -7210,17 +7210,17 @@ export class BundleRouteMcpServerToolLockOutputReference extends cdktf.ComplexOb
 }
 export interface BundleRouteMcpServerRecordArguments {
   /**
-  * Arguments that stand in clear in every record and copy: tool name, or "*" for all tools, to JSON pointers; `""` is all arguments. Default: in clear in the log alone
+  * Arguments recorded in plain text: tool name, or "*" for all tools, to JSON pointers; `""` is all arguments.
   *
   */
   readonly plain?: { [key: string]: string[] } | cdktf.IResolvable;
   /**
-  * Arguments of which records have keyed digests: tool name, or "*" for all tools, to JSON pointers. Equal values have equal digests, so calls can be compared. A list or an object is one digest; of `""` each argument is one, with its name. Default: in copies and in the field `replay` alone
+  * Arguments recorded as keyed digests: tool name, or "*" for all tools, to JSON pointers. Equal values have equal digests. A list or object is one digest; with `""` each argument is one, with its name.
   *
   */
   readonly digest?: { [key: string]: string[] } | cdktf.IResolvable;
   /**
-  * Arguments that no record has in any form: tool name, or "*" for all tools, to JSON pointers. `gateway replay` cannot decide rules that ask for them. Default: none
+  * Arguments that are not recorded: tool name, or "*" for all tools, to JSON pointers. `gateway replay` cannot evaluate rules on them.
   *
   */
   readonly omit?: { [key: string]: string[] } | cdktf.IResolvable;
@@ -7373,57 +7373,57 @@ export class BundleRouteMcpServerRecordArgumentsOutputReference extends cdktf.Co
 }
 export interface BundleRouteMcpServer {
   /**
-  * Largest request body in bytes; larger ones are refused with 413, which names this limit. Arguments of a tool call count: 65536 lets a file of some tens of KB through. A message is held in memory while it is judged. Default: `4096`.
+  * Maximum request body in bytes, including arguments of tool calls. Larger ones get 413. Messages are held in memory during evaluation. Default: `4096`.
   *
   */
   readonly maxRequestBytes?: number;
   /**
-  * Whether lists (tools, prompts, resources, resource templates) leave out what the policy would refuse its user whatever the arguments are, where the policy has `mcp_` criteria. What is left out cannot be used either way. Default: `true`.
+  * Remove items that the policy always denies for the user from lists (tools, prompts, resources, resource templates), if the policy has `mcp_` criteria. Access to removed items is denied in any case. Default: `true`.
   *
   */
   readonly filterLists?: boolean | cdktf.IResolvable;
   /**
-  * Scopes that OAuth clients need for calls of tools, beside `mcp`, which every token has: names of tools, or beginnings with `*` behind them, and their scopes. A tool that several entries name needs the scopes of all. Users agree to them on the consent page; a call that policy allows and whose token lacks one is answered 403 with `insufficient_scope` and all that it needs, and clients ask for it. Tools stay in lists. Tokens of applications (MCP client routes) and those that `gateway service-account` prints were never asked for with scopes, and need none. Default: no tool needs more than `mcp`
+  * OAuth scopes required for tool calls, in addition to `mcp`: tool name, or prefix with a trailing `*`, to scopes. All matching entries apply. Users consent to them. A call without one gets 403 `insufficient_scope` with the required scopes, and clients request them. Tools remain listed. Does not apply to tokens of MCP client routes and of `gateway service-account`.
   *
   */
   readonly toolScopes?: { [key: string]: string[] } | cdktf.IResolvable;
   /**
-  * Sub-path appended to the upstream URL for the MCP endpoint. Default: the path of `to`
+  * Path appended to the upstream URL for the MCP endpoint. Default: the path of `to`.
   *
   */
   readonly path?: string;
   /**
-  * Paths below the base of the route that go upstream in addition to the MCP endpoint: `/sse` is that path alone, `/files/*` what lies below it. All others are answered 404. `mcp_tool` judges messages: requests without one (GET, DELETE) pass by who their user is. Default: the MCP endpoint alone
+  * Paths below the route's base to forward in addition to the MCP endpoint: `/sse` exactly, `/files/*` with all paths below. Others get 404. `mcp_tool` applies to messages only: GET and DELETE requests are allowed by user.
   *
   */
   readonly extraPaths?: string[];
   /**
-  * Other owners whose applications (MCP client routes) may call this server with the tokens that they get, beside its own owner's and those of the boot file: names such as "team-a", beginnings such as "kubernetes.*", or "*" for all. Where the boot file has no `owners`, all may. Default: applications of the same owner, and of the boot file
+  * Other owners whose applications (MCP client routes) can call this server: names such as "team-a", prefixes such as "kubernetes.*", or "*" for all. Without `owners` in the main configuration file all can. Default: the same owner and the main configuration file.
   *
   */
   readonly allowedApplications?: string[];
   /**
-  * Service accounts that may ask about all tokens for this server (RFC 7662, at `/.gateway/mcp/introspect` of its host), by name: the client of such an account learns whether a token is good, whose it is, with their email address, and which client holds it. Default: clients may ask about their own tokens only
+  * Service accounts whose clients can introspect all tokens for this server (RFC 7662, `/.gateway/mcp/introspect`): whether a token is valid, its user with email address, and its client. Other clients can introspect their own tokens only.
   *
   */
   readonly introspectionAccounts?: string[];
   /**
-  * Authorization server issuer used when discovery fails. With `client_id` or `workload` in `upstream_oauth2`, the only issuer that gets the credentials; by default the first one that was used. Endpoints of this issuer may be at other origins. HTTPS only. Default: none
+  * Authorization server issuer if discovery fails. With `client_id` or `workload` in `upstream_oauth2`, the only issuer that receives the credentials; by default the first one used. Its endpoints can have other origins. HTTPS only.
   *
   */
   readonly authorizationServerUrl?: string;
   /**
-  * OAuth with the upstream service. With `client_id` and `endpoint` these are used as they are; without `endpoint` it is discovered; without `client_id` the gateway registers itself. Users connect their accounts, unless `id_jag`, `workload` or `client_credentials` says how tokens are got without them. Default: discovered when the upstream asks for it
+  * OAuth with the upstream. `client_id` and `endpoint` are discovered or registered if not set. Users connect their accounts, unless `id_jag`, `workload` or `client_credentials` is set. Default: discovered if the upstream requires it.
   *
   */
   readonly upstreamOauth2?: BundleRouteMcpServerUpstreamOauth2;
   /**
-  * The tools of this server as they were reviewed, whole, and its prompts, resource templates and `instructions` if they are in the lock. What the server lists is compared with the lock. An item that is missing from a list does not differ, since lists may differ by user. Default: the server may change all of it
+  * Lock of the reviewed tools of this server and, if included, its prompts, resource templates and `instructions`. Lists are compared with it. A missing item is not a difference, since lists can differ by user.
   *
   */
   readonly toolLock?: BundleRouteMcpServerToolLock;
   /**
-  * What records tell of the arguments of tools: in the field `mcp-tool-parameters`, in `replay`, and in the copies of records that are kept for queries or sent elsewhere. What lies below a pointer goes with it. The longest pointer counts, and a tool's own before one of `*` that is as long; what `*` says of something below a pointer of the tool's own counts only where it is stricter. `digest` and `omit` also meet names that differ in case or punctuation (`-`, `_`, `.`, brackets, …), up to four names written as one ("user.password" for "/user/password"), and other forms that servers accept: lists of such objects, objects with members `0`, `1`, …, a single object instead of a list; a text where an object or a list is declared is hidden whole, since servers may read JSON or a form in it. Records list in `mcp-tool-parameters-redacted` what was changed. The key of digests is `authorize_log_key`, or where that is not set one that is derived from `shared_secret`. Default: in the log arguments stand as they are; in copies and in `replay` they are digests
+  * Recording of tool arguments in `mcp-tool-parameters`, `replay` and copies of records. Pointers include all values below them. The longest pointer wins; of equal ones the tool's own. `*` wins below a tool's own pointer only if it is stricter. `digest` and `omit` also match names that differ in case or punctuation, up to four names joined ("user.password" for "/user/password"), and equivalent forms: lists of such objects, objects with members `0`, `1`, …, and a single object instead of a list. Text where an object or list is declared is hidden whole. Changed arguments are listed in `mcp-tool-parameters-redacted`. The digest key is `authorize_log_key`, or else derived from `shared_secret`. Default: plain text in the log; digests in copies and `replay`.
   *
   */
   readonly recordArguments?: BundleRouteMcpServerRecordArguments;
@@ -7867,12 +7867,12 @@ export class BundleRouteMcpClientOutputReference extends cdktf.ComplexObject {
 }
 export interface BundleRouteMcp {
   /**
-  * Marks the route as an MCP server. May be empty. Default: not an MCP server
+  * Marks the route as an MCP server. Can be empty.
   *
   */
   readonly server?: BundleRouteMcpServer;
   /**
-  * Marks the route as an MCP client: the application receives External Tokens, and may send people to `/.gateway/mcp/connect?redirect_url=…` of an MCP server's host. They come back with `connect_error=<code>` when an upstream was not connected: `unavailable` and `not-set-up` before anybody has left, else the reason of the page that was shown. Always empty. Default: not an MCP client
+  * Marks the route as an MCP client; always empty. The application receives External Tokens and can send users to `/.gateway/mcp/connect?redirect_url=…` of an MCP server's host. If an upstream is not connected, they return with `connect_error=<code>`: `unavailable` or `not-set-up` before they left, otherwise the error code shown.
   *
   */
   readonly client?: BundleRouteMcpClient;
@@ -7996,27 +7996,27 @@ export class BundleRouteMcpOutputReference extends cdktf.ComplexObject {
 }
 export interface BundleRouteHeadersSetRequestHeadersSecret {
   /**
-  * Value of the header, sent as it is: a `$` in it means itself. Stored in the Terraform state and the bundle as plain text; prefer `secret_ref`.
+  * Header value, sent literally, including `$`. Stored in plain text in Terraform state and bundle; prefer `secret_ref`.
   *
   */
   readonly secret?: string;
   /**
-  * Where the gateway reads `secret` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
+  * Reference to `secret`, read by the gateway: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly secretRef?: string;
   /**
-  * `secret` encrypted to the gateway's public key (compact JWE). Computed from `secret_wo`.
+  * `secret`, encrypted to the gateway's public key (compact JWE). Computed from `secret_wo`.
   *
   */
   readonly secretSealed?: string;
   /**
-  * `secret` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `secret_wo_version`.
+  * `secret` as a write-only value, stored only encrypted to `seal_key`. Requires Terraform 1.11 and `secret_wo_version`.
   *
   */
   readonly secretWo?: string;
   /**
-  * Grows when `secret_wo` changes; Terraform cannot see the change otherwise.
+  * Version of `secret_wo`. Increase it when the value changes, since Terraform cannot see that.
   *
   */
   readonly secretWoVersion?: number;
@@ -8247,17 +8247,17 @@ export class BundleRouteHeadersSetRequestHeadersSecretMap extends cdktf.ComplexM
 }
 export interface BundleRouteHeadersRewriteResponseHeaders {
   /**
-  * Name of the response header, such as `Location`.
+  * Response header, such as `Location`.
   *
   */
   readonly header: string;
   /**
-  * Literal text the value must begin with to be rewritten. Empty text matches every value.
+  * Literal prefix to match. An empty prefix matches every value.
   *
   */
   readonly prefix: string;
   /**
-  * What the prefix is replaced by. A literal `$` may be written `$$`.
+  * Replacement for the prefix. Write `$$` for a literal `$`.
   *
   */
   readonly value: string;
@@ -8423,27 +8423,27 @@ export class BundleRouteHeadersRewriteResponseHeadersList extends cdktf.ComplexL
 }
 export interface BundleRouteHeaders {
   /**
-  * Set the Host header from the value of the named incoming request header. When the header is missing, empty or no valid host, the host of `to` is used. Default: the host of `to`
+  * Request header whose value is sent as Host header. If it is missing, empty or not a valid host, the host of `to` is sent. Default: the host of `to`.
   *
   */
   readonly hostRewriteHeader?: string;
   /**
-  * RE2 regular expression applied to the request path (without query) to derive the Host header; the first match is replaced. Needs `host_path_regex_rewrite_substitution`. Default: the host of `to`
+  * RE2 regular expression on the request path (without query) that derives the Host header. The first match is replaced. Requires `host_path_regex_rewrite_substitution`. Default: the host of `to`.
   *
   */
   readonly hostPathRegexRewritePattern?: string;
   /**
-  * What the match of `host_path_regex_rewrite_pattern` is replaced by; capture groups are written `\1` to `\9`. Default: the host of `to`
+  * Replacement for the match of `host_path_regex_rewrite_pattern`. Capture groups are `\1` to `\9`. Default: the host of `to`.
   *
   */
   readonly hostPathRegexRewriteSubstitution?: string;
   /**
-  * Headers set on the upstream request like `set_request_headers`, whose values are secrets: by reference or sealed. By header name. Default: no headers are set
+  * Request headers with secret values, by header name, like `set_request_headers`. By reference or sealed.
   *
   */
   readonly setRequestHeadersSecret?: { [key: string]: BundleRouteHeadersSetRequestHeadersSecret } | cdktf.IResolvable;
   /**
-  * Rules that replace the beginning of response header values, applied in list order after `set_response_headers`. Default: nothing is rewritten
+  * Rules that replace prefixes of response header values, in list order, after `set_response_headers`.
   *
   */
   readonly rewriteResponseHeaders?: BundleRouteHeadersRewriteResponseHeaders[] | cdktf.IResolvable;
@@ -8654,7 +8654,7 @@ export class BundleRouteHeadersOutputReference extends cdktf.ComplexObject {
 }
 export interface BundleRouteUpstreamMaglevLbConfig {
   /**
-  * Has no effect. Default: no effect either
+  * No effect.
   *
   */
   readonly tableSize?: number;
@@ -8749,12 +8749,12 @@ export class BundleRouteUpstreamMaglevLbConfigOutputReference extends cdktf.Comp
 }
 export interface BundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatuses {
   /**
-  * First status that is expected.
+  * First expected status.
   *
   */
   readonly start: number;
   /**
-  * First status after those that are expected.
+  * First status after the range.
   *
   */
   readonly end: number;
@@ -8894,17 +8894,17 @@ export class BundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatusesList 
 }
 export interface BundleRouteUpstreamHealthChecksHttpHealthCheck {
   /**
-  * Path requested with GET, from the root of the upstream whatever path `to` has.
+  * Path of the GET request, from the root of the upstream. The path of `to` is not used.
   *
   */
   readonly path: string;
   /**
-  * Value of the Host header. Default: the host of `to`
+  * Host header. Default: the host of `to`.
   *
   */
   readonly host?: string;
   /**
-  * Ranges of statuses that say the upstream is healthy. Default: `200 alone`.
+  * Ranges of healthy statuses. Default: `200`.
   *
   */
   readonly expectedStatuses?: BundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatuses[] | cdktf.IResolvable;
@@ -9054,12 +9054,12 @@ export class BundleRouteUpstreamHealthChecksHttpHealthCheckOutputReference exten
 }
 export interface BundleRouteUpstreamHealthChecksTcpHealthCheckSend {
   /**
-  * Bytes as hexadecimal digits, such as "50494e470d0a". Required: `hex` or `utf8`.
+  * Bytes in hexadecimal, such as "50494e470d0a". Required unless `utf8` is set.
   *
   */
   readonly hex?: string;
   /**
-  * Bytes as text, such as "PING\r\n". Required: `hex` or `utf8`.
+  * Bytes as text, such as "PING\r\n". Required unless `hex` is set.
   *
   */
   readonly utf8?: string;
@@ -9183,12 +9183,12 @@ export class BundleRouteUpstreamHealthChecksTcpHealthCheckSendOutputReference ex
 }
 export interface BundleRouteUpstreamHealthChecksTcpHealthCheckReceive {
   /**
-  * Bytes as hexadecimal digits, such as "50494e470d0a". Required: `hex` or `utf8`.
+  * Bytes in hexadecimal, such as "50494e470d0a". Required unless `utf8` is set.
   *
   */
   readonly hex?: string;
   /**
-  * Bytes as text, such as "PING\r\n". Required: `hex` or `utf8`.
+  * Bytes as text, such as "PING\r\n". Required unless `hex` is set.
   *
   */
   readonly utf8?: string;
@@ -9334,12 +9334,12 @@ export class BundleRouteUpstreamHealthChecksTcpHealthCheckReceiveList extends cd
 }
 export interface BundleRouteUpstreamHealthChecksTcpHealthCheck {
   /**
-  * Bytes that are sent once the connection is open. Not for secrets: configuration and state show them. Default: nothing is sent
+  * Bytes to send after connecting. Not for secrets: configuration and state show them.
   *
   */
   readonly send?: BundleRouteUpstreamHealthChecksTcpHealthCheckSend;
   /**
-  * Bytes that must come, one after the other; what stands between them does not matter. 65,536 bytes are looked at. Default: opening the connection is enough
+  * Bytes to expect, in this order, with any bytes between them. Only the first 65,536 bytes are read.
   *
   */
   readonly receive?: BundleRouteUpstreamHealthChecksTcpHealthCheckReceive[] | cdktf.IResolvable;
@@ -9463,12 +9463,12 @@ export class BundleRouteUpstreamHealthChecksTcpHealthCheckOutputReference extend
 }
 export interface BundleRouteUpstreamHealthChecksGrpcHealthCheck {
   /**
-  * Name of the service to check. Default: the server as a whole
+  * Service to check. Default: the whole server.
   *
   */
   readonly serviceName?: string;
   /**
-  * Value of `:authority`. Default: the host of `to`
+  * The `:authority` header. Default: the host of `to`.
   *
   */
   readonly authority?: string;
@@ -9592,37 +9592,37 @@ export class BundleRouteUpstreamHealthChecksGrpcHealthCheckOutputReference exten
 }
 export interface BundleRouteUpstreamHealthChecks {
   /**
-  * Time between two checks. Default: `10s`.
+  * Time between checks. Default: `10s`.
   *
   */
   readonly interval?: string;
   /**
-  * A check that takes longer has failed. Default: `5s`.
+  * Maximum duration of a check. Default: `5s`.
   *
   */
   readonly timeout?: string;
   /**
-  * Failed checks in a row after which an upstream is unhealthy. Default: `3`.
+  * Consecutive failures before an upstream is unhealthy. Default: `3`.
   *
   */
   readonly unhealthyThreshold?: number;
   /**
-  * Good checks in a row after which it is healthy again. Default: `2`.
+  * Consecutive successes before it is healthy again. Default: `2`.
   *
   */
   readonly healthyThreshold?: number;
   /**
-  * Healthy: the answer to an HTTP request has an expected status. Required: this check or another one.
+  * HTTP check: healthy if the response has an expected status. Required unless another check is set.
   *
   */
   readonly httpHealthCheck?: BundleRouteUpstreamHealthChecksHttpHealthCheck;
   /**
-  * Healthy: a connection can be opened (over TLS where `to` is https), and what is expected comes. Required: this check or another one.
+  * TCP check: healthy if a connection opens (with TLS if `to` is https) and the expected bytes arrive. Required unless another check is set.
   *
   */
   readonly tcpHealthCheck?: BundleRouteUpstreamHealthChecksTcpHealthCheck;
   /**
-  * Healthy: `grpc.health.v1.Health/Check` answers SERVING, over HTTP/2 whatever `http2` says. Required: this check or another one.
+  * Check with gRPC: healthy if `grpc.health.v1.Health/Check` returns SERVING, always over HTTP/2. Required unless another check is set.
   *
   */
   readonly grpcHealthCheck?: BundleRouteUpstreamHealthChecksGrpcHealthCheck;
@@ -9913,27 +9913,27 @@ export class BundleRouteUpstreamHealthChecksList extends cdktf.ComplexList {
 }
 export interface BundleRouteUpstreamOutlierDetection {
   /**
-  * Answers 5xx in a row, failures to answer included, after which an upstream is left out. 0: not looked at. Default: `5`.
+  * Consecutive 5xx responses or failures before an upstream is ejected. 0 disables it. Default: `5`.
   *
   */
   readonly consecutive5Xx?: number;
   /**
-  * Answers 502, 503 and 504 in a row, failures to answer included, after which an upstream is left out. 0: not looked at. Default: `0`.
+  * Consecutive 502, 503 and 504 responses or failures before an upstream is ejected. 0 disables it. Default: `0`.
   *
   */
   readonly consecutiveGatewayFailure?: number;
   /**
-  * How long it is left out the first time; the second time twice as long, and so on. Default: `30s`.
+  * Duration of the first ejection. Each further ejection adds this duration. Default: `30s`.
   *
   */
   readonly baseEjectionTime?: string;
   /**
-  * Longest time it is left out. After as long without trouble it counts from the beginning. Default: `5m`.
+  * Maximum ejection time. The count restarts after the same time without ejection. Default: `5m`.
   *
   */
   readonly maxEjectionTime?: string;
   /**
-  * Largest share of the upstreams left out at once. At least one may be; the last one never is. Default: `10`.
+  * Maximum percentage of ejected upstreams. At least one can be ejected, never the last one. Default: `10`.
   *
   */
   readonly maxEjectionPercent?: number;
@@ -10144,17 +10144,17 @@ export class BundleRouteUpstreamOutlierDetectionOutputReference extends cdktf.Co
 }
 export interface BundleRouteUpstreamCircuitBreakerThresholds {
   /**
-  * Connections to each upstream; further requests wait for one. WebSocket connections are not among them, but are requests. Default: no limit
+  * Maximum connections to each upstream. Further requests wait for one. WebSocket connections count as requests only.
   *
   */
   readonly maxConnections?: number;
   /**
-  * Requests that may wait for a connection, for each upstream; more are answered 503. Default: `1024`.
+  * Maximum requests that wait for a connection to each upstream. Further requests get 503. Default: `1024`.
   *
   */
   readonly maxPendingRequests?: number;
   /**
-  * Requests under way to each upstream, open streams and WebSocket connections included; more are answered 503. Default: `10000`.
+  * Maximum active requests to each upstream, including open streams and WebSockets. Further requests get 503. Default: `10000`.
   *
   */
   readonly maxRequests?: number;
@@ -10307,87 +10307,87 @@ export class BundleRouteUpstreamCircuitBreakerThresholdsOutputReference extends 
 }
 export interface BundleRouteUpstream {
   /**
-  * Send the signed identity header and claim headers to the upstream. Default: the global `pass_identity_headers`
+  * Send the signed identity header and claim headers to the upstream. Default: the global `pass_identity_headers`.
   *
   */
   readonly passIdentityHeaders?: boolean | cdktf.IResolvable;
   /**
-  * Speak HTTP/2 to the upstream: to https addresses that offer it, to http addresses always (h2c). Default: `false`.
+  * Use HTTP/2 to the upstream: https if it supports HTTP/2, http always (h2c). Default: `false`.
   *
   */
   readonly http2?: boolean | cdktf.IResolvable;
   /**
-  * Take any certificate from the upstream. Whoever is between can then read and change everything. Default: `false`.
+  * Disables upstream certificate verification. Insecure. Default: `false`.
   *
   */
   readonly tlsSkipVerify?: boolean | cdktf.IResolvable;
   /**
-  * Host that the upstream's certificate must be for, sent as SNI. Default: the host of `to`
+  * Server name (SNI) that the upstream's certificate must match. Default: the host of `to`.
   *
   */
   readonly tlsServerName?: string;
   /**
-  * Where the gateway reads `tls_custom_ca` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
+  * Reference to `tls_custom_ca`, read by the gateway: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly tlsCustomCaRef?: string;
   /**
-  * `tls_custom_ca` encrypted to the gateway's public key (compact JWE).
+  * `tls_custom_ca`, encrypted to the gateway's public key (compact JWE).
   *
   */
   readonly tlsCustomCaSealed?: string;
   /**
-  * Where the gateway reads `tls_client_cert` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
+  * Reference to `tls_client_cert`, read by the gateway: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly tlsClientCertRef?: string;
   /**
-  * `tls_client_cert` encrypted to the gateway's public key (compact JWE).
+  * `tls_client_cert`, encrypted to the gateway's public key (compact JWE).
   *
   */
   readonly tlsClientCertSealed?: string;
   /**
-  * Where the gateway reads `tls_client_key` when it loads the bundle: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
+  * Reference to `tls_client_key`, read by the gateway: `env:NAME`, `file:/path` or `vault:<mount>/<path>#<field>`.
   *
   */
   readonly tlsClientKeyRef?: string;
   /**
-  * `tls_client_key` encrypted to the gateway's public key (compact JWE).
+  * `tls_client_key`, encrypted to the gateway's public key (compact JWE).
   *
   */
   readonly tlsClientKeySealed?: string;
   /**
-  * Longest silence within an answer, event streams included, within a gRPC call and on a WebSocket connection; "0s" means no limit. Default: `timeout`; no limit for event streams, gRPC calls and WebSocket
+  * Idle timeout for responses, event streams, gRPC calls and WebSockets. "0s" disables it. Default: `timeout`; for event streams, gRPC calls and WebSockets none.
   *
   */
   readonly idleTimeout?: string;
   /**
-  * Which upstream takes the next request: `round_robin` (weighted), `random`, `least_request` (fewest active requests), or (`ring_hash`, `maglev`) always the same one for the same user, or for the same address without a user. `maglev` is another name of `ring_hash`. One of `round_robin`, `random`, `least_request`, `ring_hash`, `maglev`. Default: `round_robin`.
+  * Algorithm that selects the upstream: `round_robin` (weighted), `random`, `least_request` (fewest active requests) or `ring_hash` (same upstream for the same user, or client address without a user). `maglev` is an alias of `ring_hash`. One of `round_robin`, `random`, `least_request`, `ring_hash`, `maglev`. Default: `round_robin`.
   *
   */
   readonly loadBalancingPolicy?: string;
   /**
-  * Percentage: with a smaller share of healthy upstreams all are used, whatever is known of them. 0: never; requests are answered 503 when none is healthy. Default: all are used when none is healthy
+  * Percentage of healthy upstreams below which all are used. 0: never; without a healthy upstream, requests get 503. Default: all upstreams are used if none is healthy.
   *
   */
   readonly healthyPanicThreshold?: number;
   /**
-  * Accepted for configurations that have it, and without effect: `maglev` needs no table here. Default: no effect either
+  * Accepted for compatibility, no effect.
   *
   */
   readonly maglevLbConfig?: BundleRouteUpstreamMaglevLbConfig;
   /**
-  * Checks that are made of each upstream all the time. One that fails any of them gets no requests; the very first result counts alone. Default: upstreams are not checked
+  * Active health checks. All must pass. The first result takes effect immediately.
   *
   */
   readonly healthChecks?: BundleRouteUpstreamHealthChecks[] | cdktf.IResolvable;
   /**
-  * Leave out upstreams whose answers to users' requests are errors. Default: only those that cannot be reached are left out, for up to 30 seconds
+  * Ejects upstreams that respond with errors. Without it, only unreachable upstreams are ejected, for up to 30 seconds.
   *
   */
   readonly outlierDetection?: BundleRouteUpstreamOutlierDetection;
   /**
-  * Limits of this route towards each upstream, in each process. With several upstreams another one is tried before the answer is 503. Default: 10,000 requests under way
+  * Limits for each upstream of this route, per process. Other upstreams are tried before the response is 503. Default: 10,000 active requests per upstream.
   *
   */
   readonly circuitBreakerThresholds?: BundleRouteUpstreamCircuitBreakerThresholds;
@@ -10946,102 +10946,102 @@ export class BundleRouteUpstreamOutputReference extends cdktf.ComplexObject {
 }
 export interface BundleRoute {
   /**
-  * Name of the route: part of its key, and what lists and pages show. Default: made from `from` and the path
+  * Route name, part of its key, shown in lists and pages. Default: derived from `from` and the path.
   *
   */
   readonly name?: string;
   /**
-  * Address users visit: scheme, host and optionally a port. HTTPS unless `insecure_server` or `development` is set. `https://*.example.com` takes every host below example.com that no other route names more exactly; not on MCP routes.
+  * Public URL: scheme, host and optional port. Must be https unless `insecure_server` or `development` is set. `https://*.example.com` matches every host below example.com without a more specific route; not on MCP routes.
   *
   */
   readonly from: string;
   /**
-  * Address of the upstream, or a list of at most 1,000; "url,weight" gives one more or less of the traffic. Required unless `redirect` or `response` answers. Default: `redirect` or `response` answers
+  * Upstream URL, or a list of at most 1,000; "url,weight" sets a weight. Required unless `redirect` or `response` is set.
   *
   */
   readonly to?: string[];
   /**
-  * The route takes requests whose path is this one or lies below it, by whole segments. MCP server routes own it as their base. Default: every path of the host
+  * Path prefix to match, by whole segments. On MCP server routes, the base path. Default: every path.
   *
   */
   readonly prefix?: string;
   /**
-  * The route takes requests with exactly this path. Not together with `prefix`. Default: every path of the host
+  * Exact path to match. Not with `prefix`. Default: every path.
   *
   */
   readonly path?: string;
   /**
-  * Who may pass: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny wins. An `approve` block asks that somebody approves a tool call that would pass otherwise: its user, or with `approvers` (a list of groups beside it) somebody else of one of them; it needs `authenticate_service_url`. Rules beside `shadow: true` are not in force: what they would change is recorded. JSON text; write it with `jsonencode(…)`. Default: everything is denied
+  * Access rules: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny takes precedence. Without a matching allow rule, requests are denied. An `approve` block requires approval of tool calls by their user or, with `approvers` (a list of groups), by another user in one of these groups. It requires `authenticate_service_url`. Rules with `shadow: true` are recorded, not enforced. JSON text; write it with `jsonencode(…)`.
   *
   */
   readonly policy?: string;
   /**
-  * Everybody may pass, signed in or not. The policy's deny rules still hold. Default: `false`.
+  * Allow all requests, also without sign-in. Deny rules of the policy still apply. Default: `false`.
   *
   */
   readonly allowPublicUnauthenticatedAccess?: boolean | cdktf.IResolvable;
   /**
-  * Everybody who is signed in may pass. The policy's deny rules still hold. Default: `false`.
+  * Allow all signed-in users. Deny rules of the policy still apply. Default: `false`.
   *
   */
   readonly allowAnyAuthenticatedUser?: boolean | cdktf.IResolvable;
   /**
-  * Pass the incoming Host header upstream instead of the host of the route's `to` URL. Default: `false`.
+  * Forward the incoming Host header instead of the host of `to`. Default: `false`.
   *
   */
   readonly preserveHostHeader?: boolean | cdktf.IResolvable;
   /**
-  * Set the Host header to this fixed `host` or `host:port`. Default: the host of `to`
+  * Host header to send: `host` or `host:port`. Default: the host of `to`.
   *
   */
   readonly hostRewrite?: string;
   /**
-  * Headers set on the upstream request, replacing what the client sent. Values may hold `${gateway.access_token}`, `${gateway.id_token}`, `${gateway.client_cert_fingerprint}`, `${gateway.jwt}` and `${gateway.request.headers["Name"]}`; a literal `$` is written `$$`. Default: no headers are set
+  * Request headers to set for the upstream. They replace the client's. Values can contain `${gateway.access_token}`, `${gateway.id_token}`, `${gateway.client_cert_fingerprint}`, `${gateway.jwt}` and `${gateway.request.headers["Name"]}`. Write `$$` for a literal `$`.
   *
   */
   readonly setRequestHeaders?: { [key: string]: string };
   /**
-  * Names of request headers removed before the request goes upstream. Applied after `set_request_headers`: a header named in both is removed. Default: no headers are removed
+  * Request headers to remove, after `set_request_headers` is applied.
   *
   */
   readonly removeRequestHeaders?: string[];
   /**
-  * Static response headers. They replace headers of the upstream and those of the global `set_response_headers`. A literal `$` may be written `$$`; `${` is refused. Default: only the global `set_response_headers`
+  * Static response headers. They replace those of the upstream and of the global `set_response_headers`. Write `$$` for a literal `$`; `${` is rejected.
   *
   */
   readonly setResponseHeaders?: { [key: string]: string };
   /**
-  * Pass WebSocket connections to the upstream. Browsers may open them from pages of the same origin only. Not on MCP server routes. Default: `false`.
+  * Forward WebSocket connections. Browsers can open them from the same origin only. Not on MCP server routes. Default: `false`.
   *
   */
   readonly allowWebsockets?: boolean | cdktf.IResolvable;
   /**
-  * Longest wait for the upstream's answer to begin, of a gRPC call from the end of its request; "0s" means no limit. Default: `default_upstream_timeout`; no limit on MCP server routes
+  * Maximum time until the upstream's response starts; for gRPC, counted from the end of the request. "0s" disables it. Default: `default_upstream_timeout`; on MCP server routes none.
   *
   */
   readonly timeout?: string;
   /**
-  * Which requests the route takes by pattern, how their path changes on the way, and answers without an upstream.
+  * Less common request matching, path rewriting, and responses without an upstream.
   *
   */
   readonly routing?: BundleRouteRouting;
   /**
-  * Who may pass beside those whom the policy allows, how they show who they are, a policy that is tried, and how often.
+  * Access besides the policy: users, tokens, CORS, shadow policy and rate limits.
   *
   */
   readonly access?: BundleRouteAccess;
   /**
-  * Model Context Protocol: exactly one of `server` and `client`. Default: an ordinary route
+  * Model Context Protocol. Set exactly one of `server` and `client`.
   *
   */
   readonly mcp?: BundleRouteMcp;
   /**
-  * Rarer rules about headers: Host from the request, values that are secrets, rewritten response headers.
+  * Less common header rules: Host from the request, secret values, rewritten response headers.
   *
   */
   readonly headers?: BundleRouteHeaders;
   /**
-  * How the gateway speaks to the upstream: protocol, TLS, silences; and with several of them which takes a request, which are left out, how much each is given.
+  * Upstream connections: protocol, TLS, idle timeout, balancing, ejection and limits.
   *
   */
   readonly upstream?: BundleRouteUpstream;

@@ -9,7 +9,7 @@ import * as cdktf from 'cdktf';
 
 export interface GatewayProviderConfig {
   /**
-  * Admin token of the gateway, or the publish token of the owner (`owners.<name>.publish_token`), for bundles that are published over http. Stored in no state and no plan; may be an ephemeral value.
+  * Admin token of the gateway, or the publish token of the owner (`owners.<name>.publish_token`), for publishing with `http`. Not stored in state or plan; can be ephemeral.
   *
   */
   readonly adminToken?: string;

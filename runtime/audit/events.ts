@@ -16,16 +16,16 @@ interface EventKind {
 }
 
 export const EVENTS = {
-  "approval.waiting": { doc: "a call waits for somebody's approval", onceIn: DAY },
+  "approval.waiting": { doc: "a call is pending approval", onceIn: DAY },
   "tools.drift": {
-    doc: "an MCP server shows tools, prompts, resource templates or instructions that are not as they were locked",
+    doc: "tools, prompts, resource templates or instructions of an MCP server differ from the lock",
     onceIn: 7 * DAY,
   },
-  "configuration.refused": { doc: "what is written now is not in force, wholly or for some owners", onceIn: HOUR },
-  "replica.behind": { doc: "a process has not taken up what was published", onceIn: HOUR },
-  "records.away": { doc: "a record sink has taken no records for a minute", onceIn: HOUR },
-  "records.lost": { doc: "records are lost to a record sink", onceIn: HOUR },
-  "certificate.ending": { doc: "a certificate of a listener ends soon, or has ended", onceIn: 30 * DAY },
+  "configuration.refused": { doc: "the current configuration was rejected, wholly or for some owners", onceIn: HOUR },
+  "replica.behind": { doc: "a process has not activated the published configuration", onceIn: HOUR },
+  "records.away": { doc: "a record sink has accepted no records for a minute", onceIn: HOUR },
+  "records.lost": { doc: "records for a record sink were dropped", onceIn: HOUR },
+  "certificate.ending": { doc: "a listener certificate expires soon or has expired", onceIn: 30 * DAY },
 } satisfies Readonly<Record<string, EventKind>>;
 
 export type EventType = keyof typeof EVENTS;

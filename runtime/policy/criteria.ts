@@ -26,7 +26,7 @@ export const PATH_AMBIGUOUS = "http-path-ambiguous";
 export const CRITERIA: readonly Criterion[] = [
   {
     ...presence("accept", () => true),
-    doc: "Always true: everybody, signed in or not.",
+    doc: "Always true, signed in or not.",
     about: "nothing",
     reasons: { ok: "accept", no: "accept", fixed: true },
   },
@@ -38,39 +38,39 @@ export const CRITERIA: readonly Criterion[] = [
   },
   {
     ...presence("authenticated_user", (facts) => facts.user !== undefined),
-    doc: "True for every signed-in user.",
+    doc: "Any signed-in user.",
     about: "user",
     reasons: { ok: "authenticated-user", no: "user-unauthorized" },
   },
   {
     ...text("user", asIs, (facts) => facts.user?.id ?? ""),
-    doc: "The user's id: the claim `sub` as `idp_provider_url` has it; `issuer:<name>/<sub>` of a user of `identity_issuers`, `service-account:<name>` of a machine, `workload:<issuer name>/<sub>` of a job, pod or machine that a platform vouches for.",
+    doc: "User ID: the claim `sub` for users of `idp_provider_url`, `issuer:<name>/<sub>` for users of `identity_issuers`, `service-account:<name>` for service accounts, `workload:<issuer name>/<sub>` for workloads verified by their platform.",
     about: "user",
     reasons: { ok: "user-ok", no: "user-unauthorized" },
   },
   {
     ...text("idp", asIs, (facts) => providerNameOf(facts.user?.id ?? "")),
-    doc: "The identity provider that the user comes from: its name in `identity_issuers`, `default` for `idp_provider_url`; empty for machines.",
+    doc: "Identity provider of the user: its name in `identity_issuers`, or `default` for `idp_provider_url`. Empty for service accounts and workloads.",
     about: "user",
     reasons: { ok: "idp-ok", no: "idp-unauthorized" },
   },
   {
     ...text("email", lowerAscii, (facts) => emailAddress(facts.user?.email ?? "")),
-    doc: "The user's e-mail address, compared in lower case.",
+    doc: "User's email address, compared in lower case.",
     about: "user",
     reasons: { ok: "email-ok", no: "email-unauthorized" },
     leftOut: { reason: EMAIL_UNKNOWN, isMissing: ({ claims }) => claims.includes("email") },
   },
   {
     ...text("domain", lowerAscii, (facts) => emailDomain(facts.user?.email ?? "")),
-    doc: "The part of the user's e-mail address after the @, compared in lower case.",
+    doc: "Domain of the user's email address, compared in lower case.",
     about: "user",
     reasons: { ok: "domain-ok", no: "domain-unauthorized" },
     leftOut: { reason: EMAIL_UNKNOWN, isMissing: ({ claims }) => claims.includes("email") },
   },
   {
     ...list("groups", (facts) => facts.user?.groups ?? []),
-    doc: "The user's groups as the identity provider gives them; unknown where it leaves them out because there are too many.",
+    doc: "User's groups at the identity provider. Unknown if the provider omits them because there are too many.",
     about: "user",
     reasons: { ok: "groups-ok", no: "groups-unauthorized" },
     leftOut: { reason: GROUPS_UNKNOWN, isMissing: ({ groups }) => groups },
@@ -78,7 +78,7 @@ export const CRITERIA: readonly Criterion[] = [
   {
     ...list("claim", (facts, subPath) => claimTexts(facts.user?.claims ?? {}, subPath), true),
     takesPath: true,
-    doc: "A claim of the user, written claim/<path>; a claim with one value is a list of one, and numbers and flags count by their text, here and there.",
+    doc: "Claim of the user, written claim/<path>. A single value is treated as a list of one. Numbers and booleans are compared as text.",
     about: "user",
     reasons: { ok: "claim-ok", no: "claim-unauthorized" },
     // As claimTexts finds them: by the whole path, or by its first segment.
@@ -90,7 +90,7 @@ export const CRITERIA: readonly Criterion[] = [
   {
     name: "device",
     takesPath: false,
-    doc: "A registered device that the browser session has proven to have: this id (is), approved by an administrator or not, registered as this type (any, enclave_only); one device must be all that is written.",
+    doc: "Verified device of the browser session: ID (is), approved by an administrator, type (any, enclave_only). One device must match all conditions.",
     about: "device",
     reasons: { ok: "device-ok", no: DEVICE_UNAUTHORIZED },
     schema: DEVICE_MATCH_SCHEMA,
@@ -104,20 +104,20 @@ export const CRITERIA: readonly Criterion[] = [
   ...MCP_CRITERIA,
   {
     ...text("http_method", upperAscii, (facts) => upperAscii(facts.http.method)),
-    doc: "The HTTP method.",
+    doc: "HTTP method.",
     about: "request",
     reasons: { ok: "http-method-ok", no: "http-method-unauthorized" },
   },
   {
     ...text("http_path", asIs, (facts) => facts.http.path),
-    doc: "The canonical request path without the query; case-sensitive. Where the policy would decide otherwise without path parameters (`/a;x` as `/a`), the answer is 400.",
+    doc: "Canonical request path without query, case-sensitive. If path parameters (`/a;x` as `/a`) would change the result, the response is 400.",
     about: "request",
     reasons: { ok: "http-path-ok", no: "http-path-unauthorized" },
   },
   {
     name: "source_ip",
     takesPath: false,
-    doc: "The address of the peer: an IP address or CIDR range, or a list of them.",
+    doc: "Client IP address: an address or CIDR range, or a list of them.",
     about: "request",
     reasons: { ok: "source-ip-ok", no: "source-ip-unauthorized" },
     schema: { anyOf: [{ type: "string" }, { type: "array", items: { type: "string" }, minItems: 1 }] },
@@ -129,14 +129,14 @@ export const CRITERIA: readonly Criterion[] = [
   },
   {
     ...presence("cors_preflight", (facts) => facts.http.isCorsPreflight === true),
-    doc: "True for a CORS preflight: OPTIONS with Origin and Access-Control-Request-Method.",
+    doc: "CORS preflight request: OPTIONS with Origin and Access-Control-Request-Method.",
     about: "request",
     reasons: { ok: "cors-request", no: "non-cors-request", fixed: true },
   },
   {
     name: "client_certificate",
     takesPath: false,
-    doc: "A valid client certificate with this fingerprint, key (spki_hash) or subject alternative names; all that is written must hold.",
+    doc: "Valid client certificate with this fingerprint, key (spki_hash) or subject alternative names. All conditions must match.",
     about: "certificate",
     reasons: { ok: "client-certificate-ok", no: "client-certificate-unauthorized" },
     // Unknown, not false: "none of these certificates" must not open a route to somebody without any.
@@ -155,7 +155,7 @@ export const CRITERIA: readonly Criterion[] = [
   },
   {
     ...presence("invalid_client_certificate", (facts) => facts.http.certificate?.isValid !== true),
-    doc: "True when the client showed no certificate, or one that no authority of `downstream_mtls` signed, or that has more than 1,000 names.",
+    doc: "No client certificate, one not signed by a CA of `downstream_mtls`, or one with more than 1,000 names.",
     about: "certificate",
     reasons: { ok: "invalid-client-certificate", no: "valid-client-certificate", fixed: true },
     without: { outcome: TRUE, isMissing: (facts) => facts.http.certificate === undefined },

@@ -12,14 +12,12 @@ const OPERATOR_DOCS: Readonly<Record<Operator, string>> = {
 
 const ACTION_DOCS: Readonly<Record<Action, string>> = {
   allow: "At least one allow rule must match.",
-  deny: "A deny rule that matches wins over every allow rule.",
-  approve:
-    "A tool call that matches, and would pass otherwise, passes once it is approved. False for every other request.",
+  deny: "A matching deny rule takes precedence over all allow rules.",
+  approve: "A matching tool call that is otherwise allowed requires approval. False for other requests.",
 };
 
-const APPROVERS_DOC =
-  "Groups of which somebody else than the caller approves what `approve` asks for. Without it the caller confirms.";
-const SHADOW_DOC = "These rules are decided and recorded, and never enforced.";
+const APPROVERS_DOC = "Groups whose members, other than the caller, can approve. By default the caller confirms.";
+const SHADOW_DOC = "These rules are evaluated and recorded, and never enforced.";
 
 /**
  * @param defs where the result stands in the document it is put into, with a trailing slash

@@ -33,7 +33,7 @@ export interface Field {
   readonly required: boolean;
   /** What a gateway takes when the setting is left out. */
   readonly default?: Default;
-  /** Where there is no such value: what is the case without it, as part of a sentence. */
+  /** Without a default: "none", the words after "Default:", or "required …" with the condition. */
   readonly unset?: string;
   /** boot: only in the file given to `gateway run`; live: also in published slices; route: per route. */
   readonly scope: "boot" | "live" | "route";
@@ -55,11 +55,17 @@ export interface Field {
   readonly fields?: readonly Field[];
 }
 
-/** What becomes of a setting that is left out, for the reference: a value in code marks, or words; undefined: not said. */
-export function fallbackText(field: Field): string | undefined {
-  const { default: fallback, unset } = field;
-  if (fallback === undefined) return unset;
-  return `\`${typeof fallback === "object" ? fallback.join(", ") : String(fallback)}\``;
+/** Default of a setting: a value in code marks, words, or the condition under which it is required; undefined: none. */
+export function fallbackText({ default: fallback, unset }: Field): string | undefined {
+  if (fallback !== undefined) return `\`${typeof fallback === "object" ? fallback.join(", ") : String(fallback)}\``;
+  return unset === "none" ? undefined : unset;
+}
+
+/** The doc with its default, or with the condition under which the setting is required. */
+export function describe(field: Field, ...more: readonly string[]): string {
+  const fallback = fallbackText(field);
+  const last = fallback?.startsWith("required") === true ? fallback.replace("r", "R") : `Default: ${fallback}`;
+  return [field.doc, ...more, ...(fallback === undefined ? [] : [`${last}.`])].join(" ");
 }
 
 export interface FieldGroup {

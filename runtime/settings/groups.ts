@@ -10,22 +10,22 @@ import { attributeNames } from "./secret-spellings.ts";
 
 export const ROUTING: FieldGroup = {
   name: "routing",
-  doc: "Which requests the route takes by pattern, how their path changes on the way, and answers without an upstream.",
+  doc: "Less common request matching, path rewriting, and responses without an upstream.",
 };
 
 export const ACCESS: FieldGroup = {
   name: "access",
-  doc: "Who may pass beside those whom the policy allows, how they show who they are, a policy that is tried, and how often.",
+  doc: "Access besides the policy: users, tokens, CORS, shadow policy and rate limits.",
 };
 
 export const HEADERS: FieldGroup = {
   name: "headers",
-  doc: "Rarer rules about headers: Host from the request, values that are secrets, rewritten response headers.",
+  doc: "Less common header rules: Host from the request, secret values, rewritten response headers.",
 };
 
 export const UPSTREAM: FieldGroup = {
   name: "upstream",
-  doc: "How the gateway speaks to the upstream: protocol, TLS, silences; and with several of them which takes a request, which are left out, how much each is given.",
+  doc: "Upstream connections: protocol, TLS, idle timeout, balancing, ejection and limits.",
 };
 
 /** A block that only Terraform has. */

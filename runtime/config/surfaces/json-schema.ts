@@ -1,6 +1,6 @@
 /** The JSON Schema of configuration files, for editors: completion, hovers, red lines. Made from the Field tree. */
 import { policyJsonSchema } from "../../policy/schema.ts";
-import { fallbackText, type Field, type Kind } from "../../settings/field.ts";
+import { describe, type Field, type Kind } from "../../settings/field.ts";
 import { routeFields } from "../route.ts";
 import { settingsFields } from "../settings.ts";
 import { secretNames } from "../../settings/secret-spellings.ts";
@@ -29,7 +29,7 @@ const FORMS: Readonly<
   policy: { $ref: "#/$defs/policy" },
 };
 
-/** A file is either settings with a `routes` list beside them, or a slice of one owner. */
+/** A file is either settings with a `routes` list, or a slice of one owner. */
 export function configJsonSchema(): JsonSchema {
   const live = settingsFields.filter(({ scope }) => scope === "live");
   const route = { $ref: "#/$defs/route" };
@@ -52,8 +52,8 @@ export function configJsonSchema(): JsonSchema {
         required: ["version", "owner"],
         properties: {
           version: { const: 1, description: "Format of the slice." },
-          owner: { type: "string", description: "Who publishes it: part of the keys of its routes." },
-          settings: { ...membersOf(live), description: "Settings that hold for the whole gateway." },
+          owner: { type: "string", description: "Owner that publishes the slice, part of the keys of its routes." },
+          settings: { ...membersOf(live), description: "Settings of the whole gateway." },
           routes: { type: "object", additionalProperties: route, description: "Routes by name." },
         },
       },
@@ -80,7 +80,7 @@ function membersOf(fields: readonly Field[]): JsonSchema {
   };
 }
 
-/** One property, or the three spellings of a secret. */
+/** One property, or the three forms of a secret. */
 function propertiesOf(field: Field): JsonSchema {
   const about = { description: describe(field) };
   if (field.kind !== "secret") return { [field.name]: { ...formOf(field), ...about } };
@@ -90,7 +90,7 @@ function propertiesOf(field: Field): JsonSchema {
     [plain]: { ...form, ...about },
     [reference]: {
       ...form,
-      description: `Where \`${field.name}\` is read: \`env:NAME\`, \`file:/path\` or \`vault:<mount>/<path>#<field>\`.`,
+      description: `Reference to \`${field.name}\`: \`env:NAME\`, \`file:/path\` or \`vault:<mount>/<path>#<field>\`.`,
     },
     [sealed]: { ...form, description: `\`${field.name}\`, sealed to the gateway's public key.` },
   };
@@ -113,10 +113,4 @@ function formOf(field: Field): JsonSchema {
     default:
       return FORMS[field.kind];
   }
-}
-
-function describe(field: Field): string {
-  const fallback = fallbackText(field);
-  if (fallback?.startsWith("required") === true) return `${field.doc} ${fallback.replace("r", "R")}.`;
-  return fallback === undefined ? field.doc : `${field.doc} Default: ${fallback}.`;
 }

@@ -12,162 +12,172 @@ export const PUBLIC_ENDPOINTS: readonly ReferenceEndpoint[] = [
   {
     path: "/.gateway/",
     methods: ["GET"],
-    about: "The user page: sessions, applications, connections and devices, each with its end.",
+    about: "User page: sessions, applications, connections and devices, each revocable.",
   },
-  { path: "/.gateway/user", methods: ["GET"], about: "Who is signed in, as JSON; 401 when nobody is." },
+  { path: "/.gateway/user", methods: ["GET"], about: "The signed-in user as JSON; otherwise 401." },
   {
     path: "/.gateway/sign_in",
     methods: ["GET"],
-    about: "Where a sign-in begins, on the host of `authenticate_service_url`.",
+    about: "Start of a sign-in, on the host of `authenticate_service_url`.",
   },
   { path: "/.gateway/callback", methods: ["GET"], about: "Redirect URI to register at the identity provider." },
   {
     path: "/.gateway/callback/<name>",
     methods: ["GET"],
-    about: "Redirect URI to register at the provider of this name in `identity_issuers`.",
+    about: "Redirect URI for a provider in `identity_issuers`, by name.",
   },
-  { path: "/.gateway/return", methods: ["GET"], about: "The end of a sign-in, on the route's host." },
+  { path: "/.gateway/return", methods: ["GET"], about: "End of a sign-in, on the route's host." },
   {
     path: "/.gateway/backchannel_logout",
     methods: ["POST"],
     about:
-      "OIDC back-channel logout, on the host of `authenticate_service_url`, from issuers with the use `logout`: register it at the provider. 200 says that everything named has ended, also where there was nothing; 400 that it was no good logout token; 503 that it is to be sent again.",
+      "OIDC back-channel logout for issuers with the use `logout`, on the host of `authenticate_service_url`. Register it at the provider. 200: revoked, or nothing to revoke; 400: invalid logout token; 503: retry.",
   },
   {
     path: "/.gateway/global_token_revocation",
     methods: ["POST"],
     about:
-      "Global token revocation (Okta Universal Logout), there too and from the same issuers: ends everything of a user, who has to sign in again. JSON `sub_id` with `format` `iss_sub` or `email`; the bearer is a JWT of type `global-token-revocation+jwt` whose audience is this address. 204 done; 400 body; 401 bearer; 403 not a user of this issuer or of its `email_domains`; 404 user unknown; 422 another format; 503 to be sent again.",
+      "Global token revocation (Okta Universal Logout), same host and issuers: revokes all access of a user until the next sign-in. Body: JSON `sub_id` with `format` `iss_sub` or `email`. Bearer: a JWT of type `global-token-revocation+jwt` with this URL as audience. 204: revoked; 400: invalid body; 401: invalid bearer; 403: not a user of this issuer or of its `email_domains`; 404: unknown user; 422: unknown format; 503: retry.",
   },
   {
     path: "/.gateway/scim/v2",
     methods: ["GET", "POST", "PUT", "PATCH", "DELETE"],
     about:
-      "SCIM 2.0 (RFC 7643, 7644) for the provider of a directory, below `/<name in directories>`, on the host of `authenticate_service_url`: `/Users`, `/Groups`, `/ServiceProviderConfig`, `/ResourceTypes`, `/Schemas`. The bearer is the directory's token. Filters are `eq` and `and`, one of them by `id`, `userName`, `externalId` or `emails`, of groups `id`, `displayName` or `externalId`; members are shown for one group, not in lists. 401 token; 409 a name is another's; 413 a user of more than 128 KiB or a group of more than 8 MiB; 429 and 503 with `Retry-After` to be sent again.",
+      "SCIM 2.0 (RFC 7643, 7644) for the provider of a directory, below `/<name in directories>`, on the host of `authenticate_service_url`: `/Users`, `/Groups`, `/ServiceProviderConfig`, `/ResourceTypes`, `/Schemas`. Bearer: the directory's token. Filters: `eq` and `and`, at least one by `id`, `userName`, `externalId` or `emails`; for groups by `id`, `displayName` or `externalId`. Lists omit group members. 401: invalid token; 409: name in use; 413: user above 128 KiB or group above 8 MiB; 429, 503: retry after `Retry-After`.",
   },
-  { path: "/.gateway/sign_out", methods: ["GET", "POST"], about: "Asks, then ends the session." },
+  { path: "/.gateway/sign_out", methods: ["GET", "POST"], about: "Confirmation page, then sign-out." },
   {
     path: "/.gateway/signed_out",
     methods: ["GET"],
-    about: "Where the identity provider sends browsers after signing out: register it there.",
+    about: "Post-logout redirect URI to register at the identity provider.",
   },
-  { path: "/.gateway/sessions", methods: ["POST"], about: "Ends sessions; a form of the user page." },
+  { path: "/.gateway/sessions", methods: ["POST"], about: "Form of the user page: revokes sessions." },
   {
     path: "/.gateway/api/v1/login",
     methods: ["GET"],
-    about: "Programmatic login: answers with the address at which a person signs a program in.",
+    about: "Programmatic login: returns the URL at which the user signs in.",
   },
-  { path: "/.gateway/api/v1/approve", methods: ["GET", "POST"], about: "The page on which the person agrees to that." },
+  { path: "/.gateway/api/v1/approve", methods: ["GET", "POST"], about: "Consent page of a programmatic login." },
   {
     path: "/.gateway/approval",
     methods: ["GET", "POST"],
-    about: "Where people decide about a tool call that needs an approval.",
+    about: "Page for approving or denying a tool call.",
   },
   {
     path: "/.gateway/console/",
     methods: ["GET", "POST"],
-    about: "The console and all below it, on the host of `authenticate_service_url`; only with `console`.",
+    about: "Console, on the host of `authenticate_service_url`. Requires `console`.",
   },
-  { path: "/.gateway/webauthn", methods: ["GET", "POST"], about: "Registers and proves devices." },
-  { path: "/.gateway/webauthn.js", methods: ["GET"], about: "The script of that page." },
-  { path: "/.gateway/device-enrolled", methods: ["GET"], about: "What is said of a device that was registered." },
-  { path: "/.gateway/devices", methods: ["POST"], about: "Removes a device; a form of the user page." },
+  { path: "/.gateway/webauthn", methods: ["GET", "POST"], about: "Device registration and verification." },
+  { path: "/.gateway/webauthn.js", methods: ["GET"], about: "Script of that page." },
+  { path: "/.gateway/device-enrolled", methods: ["GET"], about: "Confirmation of a device registration." },
+  { path: "/.gateway/devices", methods: ["POST"], about: "Form of the user page: removes a device." },
   { path: "/.well-known/gateway/jwks.json", methods: ["GET"], about: "Public keys of the identity header." },
 ];
 
 /** The same, where `runtime_flags.mcp` is true. */
 export const MCP_ENDPOINTS: readonly ReferenceEndpoint[] = [
-  { path: "/.well-known/oauth-protected-resource", methods: ["GET"], about: "Metadata of the MCP server (RFC 9728)." },
+  { path: "/.well-known/oauth-protected-resource", methods: ["GET"], about: "MCP server metadata (RFC 9728)." },
   {
     path: "/.well-known/oauth-authorization-server",
     methods: ["GET"],
-    about: "Metadata of the authorization server (RFC 8414).",
+    about: "Authorization server metadata (RFC 8414).",
   },
-  { path: "/.well-known/openid-configuration", methods: ["GET"], about: "The same, where some clients look for it." },
+  {
+    path: "/.well-known/openid-configuration",
+    methods: ["GET"],
+    about: "The same metadata, for clients that read this path.",
+  },
   { path: "/.gateway/mcp/authorize", methods: ["GET"], about: "Authorization endpoint for MCP clients." },
-  { path: "/.gateway/mcp/consent", methods: ["GET", "POST"], about: "The consent page." },
+  { path: "/.gateway/mcp/consent", methods: ["GET", "POST"], about: "Consent page." },
   { path: "/.gateway/mcp/token", methods: ["POST"], about: "Token endpoint." },
   {
     path: "/.gateway/mcp/register",
     methods: ["POST"],
-    about: "Dynamic registration (RFC 7591); off with `mcp_dynamic_registration: false`.",
+    about: "Dynamic registration (RFC 7591), unless `mcp_dynamic_registration` is `false`.",
   },
   { path: "/.gateway/mcp/revoke", methods: ["POST"], about: "Revocation (RFC 7009)." },
   {
     path: "/.gateway/mcp/introspect",
     methods: ["POST"],
     about:
-      "Introspection (RFC 7662), for clients with a secret or a key: their own tokens, and those for servers that name their service account in `introspection_accounts`.",
+      "Introspection (RFC 7662) for confidential clients: their own tokens, and all tokens for servers with their service account in `introspection_accounts`.",
   },
-  { path: "/.gateway/mcp/access", methods: ["POST"], about: "Ends an application's access; a form of the user page." },
+  { path: "/.gateway/mcp/access", methods: ["POST"], about: "Form of the user page: revokes an application's access." },
   {
     path: "/.gateway/mcp/routes",
     methods: ["GET"],
-    about: "MCP servers that the caller may use, for applications and signed-in browsers.",
+    about: "MCP servers that the caller can use, for applications and signed-in browsers.",
   },
   {
     path: "/.gateway/mcp/connect",
     methods: ["GET"],
-    about: "Connects the user's account at the service behind an MCP server, and goes back to `redirect_url`.",
+    about: "Connects the user's account at an MCP server's upstream, then redirects to `redirect_url`.",
   },
-  { path: "/.gateway/mcp/disconnect", methods: ["POST"], about: "Ends such a connection; a form of the user page." },
-  { path: "/.gateway/mcp/client/oauth/callback", methods: ["GET"], about: "Redirect URI to register at that service." },
-  { path: "/.gateway/mcp/client/metadata.json", methods: ["GET"], about: "The gateway's own client ID document." },
+  { path: "/.gateway/mcp/disconnect", methods: ["POST"], about: "Form of the user page: disconnects such an account." },
+  {
+    path: "/.gateway/mcp/client/oauth/callback",
+    methods: ["GET"],
+    about: "Redirect URI to register at that upstream.",
+  },
+  {
+    path: "/.gateway/mcp/client/metadata.json",
+    methods: ["GET"],
+    about: "Client ID metadata document of the gateway.",
+  },
 ];
 
 /** On the admin listener. */
 export const ADMIN_ENDPOINTS: readonly ReferenceEndpoint[] = [
-  { path: "/healthz", methods: ["GET"], about: "200 as long as the process runs. Without a token." },
+  { path: "/healthz", methods: ["GET"], about: "Liveness: 200 while the process runs. No token." },
   {
     path: "/readyz",
     methods: ["GET"],
-    about:
-      "200 when it serves, else 503; with `?store=required` 503 also while the store cannot be used. Without a token.",
+    about: "Readiness: 200 or 503. With `?store=required` also 503 while the store is unavailable. No token.",
   },
-  { path: "/status", methods: ["GET"], about: "What is in force, and what is wrong." },
-  { path: "/metrics", methods: ["GET"], about: "Prometheus text." },
+  { path: "/status", methods: ["GET"], about: "Active configuration and problems." },
+  { path: "/metrics", methods: ["GET"], about: "Prometheus metrics." },
   {
     path: "/config/slices",
     methods: ["GET", "POST"],
-    about: "Published slices; POST changes several owners' in one step.",
+    about: "Published slices. POST changes slices of several owners in one step.",
   },
   { path: "/config/slices/<owner>", methods: ["GET", "PUT", "DELETE"], about: "One owner's slice." },
   {
     path: "/config/slices/<owner>/validate",
     methods: ["POST"],
-    about:
-      "Says what publishing the slice in the body would say (422 with problems, or 200 with warnings), and changes nothing.",
+    about: "Validates the slice in the body without publishing it: 200 with warnings, or 422 with problems.",
   },
-  { path: "/config/rollback", methods: ["POST"], about: "Puts slices back to how they were." },
-  { path: "/publish-tokens", methods: ["POST"], about: "Makes a publish token for minutes." },
-  { path: "/publish-tokens/<id>", methods: ["POST", "DELETE"], about: "Renews and ends it." },
+  { path: "/config/rollback", methods: ["POST"], about: "Restores earlier slices." },
+  { path: "/publish-tokens", methods: ["POST"], about: "Issues a short-lived publish token." },
+  { path: "/publish-tokens/<id>", methods: ["POST", "DELETE"], about: "Renews or revokes it." },
   {
     path: "/api/v1/openapi.json",
     methods: ["GET"],
-    about: "The OpenAPI 3.1 document of the admin API, with all its kinds of objects.",
+    about: "OpenAPI 3.1 document of the admin API, with all kinds of objects.",
   },
-  { path: "/api/v1/blocks", methods: ["GET", "POST"], about: "Admin API: active blocks; POST makes one." },
+  { path: "/api/v1/blocks", methods: ["GET", "POST"], about: "Admin API: active blocks. POST adds one." },
   { path: "/api/v1/blocks/<id>", methods: ["GET"], about: "One block." },
   {
     path: "/api/v1/blocks/<id>/lift",
     methods: ["POST"],
-    about: "Lifts it. Other kinds have addresses of the same form.",
+    about: "Removes it. Other kinds have paths of the same form.",
   },
 ];
 
 export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
   [
     0,
-    "done; `explain`: allowed; `replay`: nothing changes; `check`: a gateway would start; `ready`: it serves; `doctor`: every client connects; `diff`: nobody gains or loses anything; `tools diff`: all is as locked; `audit verify`: the records are whole",
+    "success; `explain`: allowed; `replay`: no difference; `check`: valid; `ready`: ready; `doctor`: every client connects; `diff`: no access change; `tools diff`: matches the lock; `audit verify`: records complete and unchanged",
   ],
-  [1, "a problem with what was given, or nothing was there to end"],
-  [2, "wrong usage"],
+  [1, "invalid input, or nothing to revoke"],
+  [2, "usage error"],
   [
     3,
-    "`explain`: denied; `replay`: something would change; `diff`: somebody gains or loses something; `tools diff`: something differs from the lock; `audit verify`: something is missing, changed or moved",
+    "`explain`: denied; `replay`: differences; `diff`: access changes; `tools diff`: differs from the lock; `audit verify`: records missing, changed or moved",
   ],
   [
     4,
-    "`explain`: allowed once it is approved; `replay`: nothing changes of what can be decided again, but not all can be, or not every line can be read; `audit verify`: nothing is wrong, but not all is signed or was given",
+    "`explain`: allowed after approval; `replay`: no difference, but some records cannot be evaluated or read; `audit verify`: no problem, but some records are unsigned or were not given",
   ],
 ];

@@ -3,7 +3,7 @@ import { CRITERIA } from "../../policy/criteria.ts";
 import { LIST_OPERATORS, STRING_OPERATORS } from "../../policy/match.ts";
 import { OPERATORS } from "../../policy/parse.ts";
 import { fallbackText, type Field, type Kind } from "../../settings/field.ts";
-import { eachField } from "../../settings/shapes.ts";
+import { shapeOf } from "../../settings/shapes.ts";
 import {
   ADMIN_ENDPOINTS,
   EXIT_CODES,
@@ -34,7 +34,7 @@ const TYPES: Readonly<Record<Kind, string>> = {
   policy: "policy",
 };
 
-const INTRODUCTION = `A file is YAML or JSON. Settings and a \`routes\` list stand side by side:
+const INTRODUCTION = `A file is YAML or JSON, with settings and a \`routes\` list:
 
 \`\`\`yaml
 runtime_flags:
@@ -52,27 +52,31 @@ routes:
       server: {}
 \`\`\`
 
-What one owner publishes is a slice with the same words: \`{ version: 1, owner, settings, routes }\`, its routes by name.
-Write a secret \`x\` in exactly one of three ways: \`x\`, the value itself; \`x_ref\`, \`env:NAME\`, \`file:/path\` or \`vault:<mount>/<path>#<field>\`; \`x_sealed\`, a seal.
+A slice is the configuration that one owner publishes: \`{ version: 1, owner, settings, routes }\`, with routes by name.
+Write a secret \`x\` in exactly one of three forms: \`x\`, its value; \`x_ref\`, a reference (\`env:NAME\`, \`file:/path\` or \`vault:<mount>/<path>#<field>\`); \`x_sealed\`, its value encrypted to the gateway's public key.
 A duration is a number with a unit: \`30s\`, \`5m\`, \`1h30m\`, \`90d\`.`;
 
 export function configReference(): string {
-  const boot = settingsFields.filter(({ scope }) => scope === "boot");
-  const live = settingsFields.filter(({ scope }) => scope === "live");
+  const printed: Printed = new Map();
+  const [fixed, dynamic] = [settingsFields.filter(isStatic), settingsFields.filter((field) => !isStatic(field))];
   const sections: readonly (readonly [title: string, ...parts: string[]])[] = [
-    ["Boot settings", "Only in the file given to `gateway run`; changes need a restart.", table(boot)],
-    ["Live settings", "In the boot file and in published slices; changes go live without a restart.", table(live)],
-    ["Routes", SURFACES, MATCHING, MESSAGES, GRPC, ...routeTables()],
+    ["Static settings", "Main configuration file only. Changes require a restart.", table(fixed, printed)],
+    [
+      "Dynamic settings",
+      "Main configuration file and published slices. Changes take effect without a restart.",
+      table(dynamic, printed),
+    ],
+    ["Routes", SURFACES, MATCHING, MESSAGES, GRPC, ...routeTables(printed)],
     [
       "Policy",
       POLICY,
-      ["| Criterion | Meaning | Reasons |", "|---|---|---|", ...CRITERIA.map(criterionRow)].join("\n"),
+      ["| Criterion | Description | Reasons |", "|---|---|---|", ...CRITERIA.map(criterionRow)].join("\n"),
     ],
     ["Endpoints", ...ENDPOINTS],
     [
       "Exit codes of commands",
       pageTable(
-        ["Code", "Meaning"],
+        ["Code", "Description"],
         EXIT_CODES.map(([code, meaning]) => [String(code), meaning]),
       ),
     ],
@@ -80,26 +84,28 @@ export function configReference(): string {
   const contents = sections.flatMap(([title]) => [
     `- [${title}](#${anchorOf(title)})`,
     ...(title === "Routes"
-      ? ["Which route takes a request", "gRPC", ...Object.keys(routeParts)].map(
-          (part) => `  - [${part}](#${anchorOf(part)})`,
-        )
+      ? ["Route matching", "gRPC", ...Object.keys(routeParts)].map((part) => `  - [${part}](#${anchorOf(part)})`)
       : []),
   ]);
   return [
     "# Reference",
-    "Every setting, on every surface. Tasks: [guide](guide/README.md); terms: [glossary](guide/glossary.md).",
+    "All settings, endpoints and exit codes. Tasks: [guide](guide/README.md). Terms: [glossary](guide/glossary.md).",
     contents.join("\n"),
     INTRODUCTION,
     ...sections.flatMap(([title, ...parts]) => [`## ${title}`, ...parts]),
   ].join("\n\n");
 }
 
-function routeTables(): readonly string[] {
+function isStatic({ scope }: Field): boolean {
+  return scope === "boot";
+}
+
+function routeTables(printed: Printed): readonly string[] {
   const left = new Map(routeFields.map((field) => [field.name, field]));
   const parts = Object.entries(routeParts).flatMap(([title, names]) => {
     const fields = names.flatMap((name) => left.get(name) ?? []);
     for (const name of names) left.delete(name);
-    return [`### ${title}`, table(fields)];
+    return [`### ${title}`, table(fields, printed)];
   });
   if (left.size > 0) throw new Error(`Cannot make the reference: no part has ${[...left.keys()].join(", ")}`);
   return parts;
@@ -116,75 +122,78 @@ function pageTable(head: readonly string[], rows: readonly (readonly string[])[]
 
 function endpointTable(endpoints: readonly ReferenceEndpoint[]): string {
   const rows = endpoints.map(({ path, methods, about }) => [`\`${path}\``, methods.join(", "), about]);
-  return pageTable(["Path", "Methods", "Meaning"], rows);
+  return pageTable(["Path", "Methods", "Description"], rows);
 }
 
 const ENDPOINTS = [
-  "On the public listener, on every host with a route and on that of `authenticate_service_url`. They never reach an upstream.",
+  "Public listener, on every host with a route and on that of `authenticate_service_url`. Not forwarded to upstreams.",
   endpointTable(PUBLIC_ENDPOINTS),
-  "Where `runtime_flags.mcp` is true. An MCP server route that does not begin at `/` also has its metadata behind its own path.",
+  "With `runtime_flags.mcp`. An MCP server route with a path also serves its metadata at the path with that suffix.",
   endpointTable(MCP_ENDPOINTS),
-  "On the admin listener (`admin_address`), with `admin_token` or an owner's `publish_token`: [Admin listener](operations/admin-listener.md).",
+  "Admin listener (`admin_address`), with `admin_token` or an owner's `publish_token`: [Admin listener](operations/admin-listener.md).",
   endpointTable(ADMIN_ENDPOINTS),
 ];
 
-const SURFACES = `Kubernetes: annotations begin with \`ingress.gateway.io/\`; lists, maps and blocks are YAML text. Terraform: a block around the setting
-in \`route\`, for those that most routes do not have; \`routes\` takes the same as a map of objects, from modules. Details:
+const SURFACES = `*K8s* marks settings that are also Kubernetes annotations, \`ingress.gateway.io/<setting>\` with \`_\` instead of dots, unless another
+name is given. Lists, maps and blocks are YAML text there. *Terraform* names the block of the setting in \`route\`. The argument
+\`routes\` accepts the same settings as a map of objects, for modules. Details:
 [terraform/README.md](terraform/README.md), [cdktf/README.md](../cdktf/README.md),
 [examples/kubernetes-ingress](../examples/kubernetes-ingress/README.md).`;
 
-const MATCHING = `### Which route takes a request
+const MATCHING = `### Route matching
 
-The order of routes never matters. Two routes with the same match are an error.
+The order of routes has no effect. Two routes with the same match are an error.
 
-1. **Host.** An exact host goes before wildcards, a longer wildcard before a shorter one. An exact host never falls back on a wildcard.
-2. **Path.** On a host an exact \`path\` goes first. Then comes \`regex\`: the highest \`regex_priority_order\`, then the longest literal
-   beginning, then by text. Last comes the longest \`prefix\`.
+1. **Host.** An exact host takes precedence over wildcards, a longer wildcard over a shorter one. An exact host never falls back to a wildcard.
+2. **Path.** An exact \`path\` takes precedence. Next is \`regex\`: the highest \`regex_priority_order\`, then the longest literal
+   prefix, then by text. Last is the longest \`prefix\`.
 
-Patterns are RE2 and match whole paths of up to 2,048 characters; a longer path is refused with 414 where a pattern might match.
+Patterns are RE2 and match whole paths of up to 2,048 characters. A longer path gets 414 if a pattern might match.
 
-A path is compared and sent in one spelling: escapes of plain characters are undone. \`%2F\`, \`//\` and dot segments are refused, and
-so is a rewrite whose result would need them.`;
+Paths are compared and forwarded in normalized form, with unnecessary escapes decoded. \`%2F\`, \`//\` and dot segments are rejected,
+and so are rewrites that result in them.`;
 
-const MESSAGES = `### Message sizes and interim answers
+const MESSAGES = `### Message sizes and interim responses
 
-A message to an MCP server route may have 4 KiB by default: a tool call that carries a
-file of 6 KB is answered 413. \`mcp.server.max_request_bytes\` allows more.
+A message to an MCP server route can have 4 KiB by default. A tool call with a file of 6 KB gets 413:
+increase \`mcp.server.max_request_bytes\`.
 
-No interim answer of an upstream reaches the client: Early Hints (103) are dropped, and 100 Continue is the gateway's own.`;
+Interim responses of upstreams are not forwarded: Early Hints (103) are dropped, and 100 Continue is sent by the gateway itself.`;
 
 const GRPC = `### gRPC
 
-A route with \`http2: true\` forwards all four kinds of calls, from clients that reach the gateway over HTTP/2.
+A route with \`http2: true\` forwards all four kinds of calls from clients that use HTTP/2.
 
-- A path is \`/package.Service/Method\`: routes, patterns and policies may name services and methods.
-- Metadata are headers: header settings hold for them, and \`authorization: Bearer …\` is read as on every route.
-- Calls may be silent as event streams may (\`idle_timeout\`). \`timeout\` bounds the wait for an answer to begin once the request is
-  whole, so a server that first speaks after an hour needs \`timeout: 0s\`. The caller's \`grpc-timeout\` ends a call earlier, never
-  later. A client that begins a call without a message has one minute.
-- gRPC-Web passes as any request does, over HTTP/1.1 and HTTP/2. It may be silent, too, and gets HTTP statuses. Pages of other origins
-  need \`cors_allow_preflight\`, and an upstream that answers preflights.
+- The path is \`/package.Service/Method\`. Routes, patterns and policies can name services and methods.
+- Metadata are headers. Header settings apply, and \`authorization: Bearer …\` is read as on every route.
+- \`idle_timeout\` applies as to event streams. \`timeout\` limits the time until the response starts, counted from the end of the
+  request. A server that first responds after an hour needs \`timeout: 0s\`. The client's \`grpc-timeout\` can only shorten it.
+  A client that opens a call must send a message within one minute.
+- gRPC-Web works over HTTP/1.1 and HTTP/2, with the same idle times and with HTTP statuses. Pages of other origins require
+  \`cors_allow_preflight\` and an upstream that responds to preflight requests.
 
-What the gateway itself answers to a call (content type \`application/grpc\`) is a gRPC status, with the error code and the request ID
-in its message. Records and metrics keep the HTTP status.
+Responses of the gateway itself (content type \`application/grpc\`) have a gRPC status, with the error code and request ID in the
+message. Records and metrics contain the HTTP status.
 
-| gRPC status | When |
+| gRPC status | Cause |
 |---|---|
-| UNAUTHENTICATED | nobody is signed in |
-| PERMISSION_DENIED | policy denies |
-| UNIMPLEMENTED | there is no route |
-| RESOURCE_EXHAUSTED | too much at once |
-| UNAVAILABLE, DEADLINE_EXCEEDED | the upstream is away, or late |
-| INTERNAL | the call cannot be understood |`;
+| UNAUTHENTICATED | not signed in |
+| PERMISSION_DENIED | denied by policy |
+| UNIMPLEMENTED | no matching route |
+| RESOURCE_EXHAUSTED | limit exceeded |
+| UNAVAILABLE, DEADLINE_EXCEEDED | upstream unavailable, or too slow |
+| INTERNAL | invalid call |`;
 
-const POLICY = `A policy is a list of rules; each has some of \`allow\`, \`deny\` and \`approve\`, made of ${named(OPERATORS)},
-each a list of criteria: all true, at least one true, **none** true, **at least one not** true (as in Pomerium; not the usual NOR).
-Operators of one rule are alternatives. What is unknown, such as the e-mail address of a request that nobody signed in for, never
-opens a route. [The guide](guide/policy.md#operators) has truth tables. Deny wins over allow; where no allow rule matches, the
-answer is no. An approve rule that matches a tool call which would pass otherwise has it wait until it is approved on a page of
-the gateway: by its user, or by somebody else of one of the groups in \`approvers\`; it is false for every other request, and hides
-nothing from lists. \`gateway explain\` tells which rule decides. Matchers of texts: a value alone, or ${named(STRING_OPERATORS)};
-of lists: a value alone, or ${named(LIST_OPERATORS)}.`;
+const POLICY = `A policy is a list of rules. Each has \`allow\`, \`deny\` or \`approve\` blocks, made of ${named(OPERATORS)}: lists of criteria of
+which all match, at least one matches, **none** matches, **at least one does not** match (as in Pomerium; not the usual NOR).
+One operator of a rule is enough. Truth tables: [guide](guide/policy.md#operators).
+
+- Deny takes precedence over allow. Without a matching allow rule, the request is denied.
+- Unknown values never allow a request, such as the email address of a request without sign-in.
+- An approve rule that matches an otherwise allowed tool call requires approval on a page of the gateway: by the user, or by another
+  user in one of the groups in \`approvers\`. It does not apply to other requests, and hides nothing from lists.
+- \`gateway explain\` shows the deciding rule.
+- Text matchers: a value, or ${named(STRING_OPERATORS)}. List matchers: a value, or ${named(LIST_OPERATORS)}.`;
 
 function criterionRow({ name, takesPath, doc, reasons, leftOut }: (typeof CRITERIA)[number]): string {
   const reasonCell = named([...new Set([reasons.ok, reasons.no, ...(leftOut ? [leftOut.reason] : [])])]);
@@ -195,38 +204,60 @@ function named(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(", ");
 }
 
-function table(fields: readonly Field[]): string {
-  return pageTable(["Setting", "Type", "Default", "Meaning"], [...eachField(fields)].map(cellsOf));
+/** Of what is printed already: by doc its setting, and by what is said of a setting the block that it is in. */
+type Printed = Map<string, string>;
+
+function table(fields: readonly Field[], printed: Printed): string {
+  return pageTable(["Setting", "Type", "Default", "Description"], rowsOf(fields, "", printed));
 }
 
-function cellsOf({ path, field }: { path: readonly string[]; field: Field }): readonly string[] {
-  const name = path.join(".").replaceAll(".[]", "[]");
-  const annotation = field.annotation === undefined ? "" : ` Kubernetes: \`${field.annotation}\`.`;
-  const block = field.group === undefined ? "" : ` Terraform: in \`${field.group.name}\`.`;
-  return [`\`${name}\``, typeOf(field), defaultOf(field), field.doc + withoutIt(field) + annotation + block];
+/** A row for each setting, outer before inner; a block whose members are known from another one has only its own. */
+function rowsOf(fields: readonly Field[], above: string, printed: Printed): readonly (readonly string[])[] {
+  return fields.flatMap((field) => {
+    const path = above === "" ? field.name : `${above}.${field.name}`;
+    const { doc, fields: members = [] } = field;
+    const known = doc.length < LONG_DOC ? undefined : printed.get(doc);
+    if (known === undefined) printed.set(doc, path);
+    printed.set(identityOf(field), above);
+    const inside = `${path}${INSIDE[shapeOf(field)] ?? ""}`;
+    const blocks = new Set(members.map((member) => printed.get(identityOf(member))));
+    const [block] = members.length > 1 && blocks.size === 1 ? blocks : [];
+    const texts = [
+      known === undefined ? doc : `See \`${known}\`.`,
+      ...(block === undefined ? [] : [`Members: see \`${block}\`.`]),
+      ...surfacesOf(field, path),
+    ];
+    const row = [`\`${path}\``, typeOf(field), needOf(field), texts.join(" ")];
+    return [row, ...(block === undefined ? rowsOf(members, inside, printed) : [])];
+  });
+}
+
+/** Shorter docs are repeated: a reader is faster with them than with a link. */
+const LONG_DOC = 60;
+
+const INSIDE: Partial<Record<ReturnType<typeof shapeOf>, string>> = { blocks: "[]", labelled: ".<name>" };
+
+function identityOf(field: Field): string {
+  return JSON.stringify(field);
+}
+
+function needOf(field: Field): string {
+  if (field.required) return "required";
+  const isAll = field.itemValues !== undefined && field.itemValues === field.default;
+  return isAll ? "all" : (fallbackText(field) ?? "");
+}
+
+function surfacesOf({ annotation, group }: Field, path: string): readonly string[] {
+  const isSame = annotation === path.replaceAll(".", "_");
+  return [
+    ...(annotation === undefined ? [] : [isSame ? "*K8s.*" : `*K8s:* \`${annotation}\`.`]),
+    ...(group === undefined ? [] : [`*Terraform:* \`${group.name}\`.`]),
+  ];
 }
 
 function typeOf(field: Field): string {
   const type = field.values ? field.values.map((value) => `\`${value}\``).join(", ") : TYPES[field.kind];
   return field.many === true ? `${type} or list of them` : type;
-}
-
-/** A value, "required" or "none". What happens without a setting that has no value is told with its meaning. */
-function defaultOf(field: Field): string {
-  const { required, default: value, unset } = field;
-  if (required) return "required";
-  const isTold = value !== undefined || (unset !== undefined && (isValue(unset) || unset.startsWith("required")));
-  return (isTold ? fallbackText(field) : undefined) ?? "none";
-}
-
-function withoutIt({ required, default: value, unset }: Field): string {
-  if (required || value !== undefined || unset === undefined || unset === "none") return "";
-  return unset.startsWith("required") || isValue(unset) ? "" : ` Without it: ${unset.replace(/^none: /, "")}.`;
-}
-
-/** Words that are a value themselves: `` `200 alone` ``, `":443"; …`. */
-function isValue(unset: string): boolean {
-  return /^`[^`]*`$|^"/.test(unset);
 }
 
 function escapeCell(text: string): string {

@@ -12,22 +12,20 @@ import { certificateRules, criteriaIn, criteriaLists } from "./rules.ts";
 export const CONSOLE_ROLES = ["viewer", "operator", "approver", "auditor"] as const;
 export type ConsoleRole = (typeof CONSOLE_ROLES)[number];
 
-const NOBODY = "nobody";
-
 const rolesShape = {
   viewer: policy({
-    doc: "Who sees everything but arguments and payload. A policy as routes have it, asked about the person in front of the browser.",
-    unset: NOBODY,
+    doc: "Policy for the viewer role: sees everything except arguments and payload. Evaluated for the user in the browser.",
+    unset: "none",
   }),
   operator: policy({
-    doc: "Who ends sessions, grants and connections, blocks, and rolls back. Sees what a viewer sees.",
-    unset: NOBODY,
+    doc: "Policy for the operator role: revokes sessions, grants and connections, blocks, and rolls back. Includes the viewer role.",
+    unset: "none",
   }),
   approver: policy({
-    doc: "Who decides about tools that changed, and about calls that wait. Sees what a viewer sees. For a call its rule's `approvers` must name them, too.",
-    unset: NOBODY,
+    doc: "Policy for the approver role: decides about changed tools and pending calls. Includes the viewer role. For a call, the `approvers` of its rule must also name the user.",
+    unset: "none",
   }),
-  auditor: policy({ doc: "Who sees recorded arguments, too, as they are kept.", unset: NOBODY }),
+  auditor: policy({ doc: "Policy for the auditor role: also sees recorded arguments, as stored.", unset: "none" }),
 };
 
 export const consoleShape = {
@@ -35,14 +33,14 @@ export const consoleShape = {
     {
       ...rolesShape,
       owners: labelled(rolesShape, {
-        doc: "The same for what belongs to one owner: its routes, their records, who uses them. A name such as `kubernetes.*` holds for all owners with that beginning.",
-        unset: "the roles above hold for all owners",
+        doc: "The same roles for one owner: its routes, their records and users. A name such as `kubernetes.*` matches all owners with that prefix.",
+        unset: "none",
         checkName: ownerPatternProblem,
       }),
     },
     {
-      doc: "Pages for administrators at `/.gateway/console/`, on the host of `authenticate_service_url`, which it needs. Each role is a policy; who has none gets no page of it.",
-      unset: "there is no console",
+      doc: "Administrator console at `/.gateway/console/`. Requires `authenticate_service_url`, whose host serves it. Each role is a policy. Users without a role cannot open the console.",
+      unset: "none",
     },
   ),
 };

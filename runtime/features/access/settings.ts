@@ -13,46 +13,46 @@ export const BEARER_TOKEN_FORMATS = ["default", "idp_access_token", "idp_identit
 /** For all ordinary routes. */
 export const bearerShape = {
   bearer_token_format: choice(BEARER_TOKEN_FORMATS, {
-    doc: "What `Authorization: Bearer` may hold on ordinary routes. default: it is passed to the upstream unchanged. Otherwise an access token or ID token of the identity provider, which signs its user in for that request, or with `jwt` a token that a platform gives its jobs, pods and machines, by an issuer of `identity_issuers` with the use `workload`; it is taken away, and a bad one is answered 401. The gateway's own tokens are taken either way.",
+    doc: "Tokens accepted in `Authorization: Bearer` on ordinary routes, in addition to the gateway's own. `default`: none; the header is forwarded unchanged. `idp_access_token`, `idp_identity_token`: tokens of the identity provider; each authenticates its user for that request. `jwt`: workload tokens of `identity_issuers` with the use `workload`. Accepted tokens are not forwarded; an invalid one gets 401.",
     default: "default",
   }),
   idp_access_token_allowed_audiences: textList({
-    doc: "Audiences of the identity provider's access tokens that ordinary routes take; one of them must be the token's.",
+    doc: "Accepted audiences of the identity provider's access tokens on ordinary routes. One must match.",
     unset: "`idp_client_id`",
     check: (value) => (value === "" ? "is empty, must be an audience" : undefined),
   }),
   programmatic_redirect_domain_whitelist: domainPatternList({
-    doc: "Hosts to which a programmatic login may send its token, https unless they are this machine's. `*.example.com` matches subdomains, not `example.com`.",
+    doc: "Hosts that may receive the token of a programmatic login. HTTPS is required, except on loopback. `*.example.com` matches subdomains, not `example.com`.",
     unset: "localhost, 127.0.0.1 and [::1]",
   }),
 };
 
 export const accessShape = {
   allow_public_unauthenticated_access: flag({
-    doc: "Everybody may pass, signed in or not. The policy's deny rules still hold.",
+    doc: "Allow all requests, also without sign-in. Deny rules of the policy still apply.",
     default: false,
     annotation: "allow_public_unauthenticated_access",
   }),
   allow_any_authenticated_user: flag({
-    doc: "Everybody who is signed in may pass. The policy's deny rules still hold.",
+    doc: "Allow all signed-in users. Deny rules of the policy still apply.",
     default: false,
     annotation: "allow_any_authenticated_user",
   }),
   ...grouped(ACCESS, {
     shadow_policy: policy({
-      doc: "A candidate for `policy`: what it would say in its place, beside the same access keys, is recorded and counted, and never enforced.",
-      unset: "there is no candidate",
+      doc: "Shadow policy: its result instead of `policy`, with the same access settings, is recorded and counted, and never enforced.",
+      unset: "none",
       annotation: "shadow_policy",
     }),
     allowed_users: textList({
-      doc: "E-mail addresses or user ids of those who may pass, in addition to those whom the policy allows. What has no @ is an id, and so is what begins with `issuer:` or `service-account:`.",
-      unset: "only the policy allows",
+      doc: "Email addresses or user IDs to allow, in addition to the policy. A value without @, or with the prefix `issuer:` or `service-account:`, is a user ID.",
+      unset: "none",
       annotation: "allowed_users",
       check: (value) => (value === "" ? "is empty, must be an e-mail address or a user id" : undefined),
     }),
     allowed_domains: textList({
-      doc: "Domains of e-mail addresses whose users may pass, in addition to those whom the policy allows. Without wildcards.",
-      unset: "only the policy allows",
+      doc: "Email domains to allow, in addition to the policy. No wildcards.",
+      unset: "none",
       annotation: "allowed_domains",
       check: (value) =>
         quotedProblem(
@@ -61,18 +61,18 @@ export const accessShape = {
         ),
     }),
     allowed_idp_claims: textListMap({
-      doc: "Map of claims to values: whoever has one of the values in one of the claims may pass, in addition to those whom the policy allows.",
-      unset: "only the policy allows",
+      doc: "Claims to allow, in addition to the policy: claim name to values. One value of one claim must match.",
+      unset: "none",
       annotation: "allowed_idp_claims",
     }),
     cors_allow_preflight: flag({
-      doc: "CORS preflight requests (OPTIONS with Origin and Access-Control-Request-Method) reach the upstream without sign-in. Not on MCP server routes, where the gateway answers them.",
+      doc: "Forward CORS preflight requests (OPTIONS with Origin and Access-Control-Request-Method) without sign-in. Not on MCP server routes, where the gateway responds to them.",
       default: false,
       annotation: "cors_allow_preflight",
     }),
     ...routeBearerShape(),
     show_error_details: flag({
-      doc: "Pages and answers that deny access name the rules that decided and what they found of the user. Values that rules ask for are not shown. Not on MCP server routes.",
+      doc: "Show the rules that denied access, and which user attributes they found, in error pages and responses. Expected values are not shown. Not on MCP server routes.",
       default: false,
       annotation: "show_error_details",
     }),
@@ -83,12 +83,12 @@ export const accessShape = {
 function routeBearerShape() {
   return {
     bearer_token_format: choice(BEARER_TOKEN_FORMATS, {
-      doc: "What `Authorization: Bearer` may hold on this route, in addition to the gateway's own tokens. Not on MCP routes.",
+      doc: "Tokens accepted in `Authorization: Bearer` on this route, in addition to the gateway's own. Not on MCP routes.",
       unset: "the global `bearer_token_format`",
       annotation: "bearer_token_format",
     }),
     idp_access_token_allowed_audiences: textList({
-      doc: "Audiences of the identity provider's access tokens that this route takes; one of them must be the token's.",
+      doc: "Accepted audiences of the identity provider's access tokens on this route. One must match.",
       unset: "the global `idp_access_token_allowed_audiences`",
       annotation: "idp_access_token_allowed_audiences",
       check: (value) => (value === "" ? "is empty, must be an audience" : undefined),
@@ -98,8 +98,8 @@ function routeBearerShape() {
 
 export const policyShape = {
   policy: policy({
-    doc: "Who may pass: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny wins. An `approve` block asks that somebody approves a tool call that would pass otherwise: its user, or with `approvers` (a list of groups beside it) somebody else of one of them; it needs `authenticate_service_url`. Rules beside `shadow: true` are not in force: what they would change is recorded.",
-    unset: "everything is denied",
+    doc: "Access rules: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny takes precedence. Without a matching allow rule, requests are denied. An `approve` block requires approval of tool calls by their user or, with `approvers` (a list of groups), by another user in one of these groups. It requires `authenticate_service_url`. Rules with `shadow: true` are recorded, not enforced.",
+    unset: "none",
     annotation: "policy",
   }),
 };

@@ -17,83 +17,83 @@ const hostHeader = (value: string): string | undefined =>
 const httpHealthCheck = block(
   {
     path: text({
-      doc: "Path requested with GET, from the root of the upstream whatever path `to` has.",
+      doc: "Path of the GET request, from the root of the upstream. The path of `to` is not used.",
       required: true,
       check: readable(parseRoutePath),
     }),
-    host: text({ doc: "Value of the Host header.", unset: "the host of `to`", check: hostHeader }),
+    host: text({ doc: "Host header.", unset: "the host of `to`", check: hostHeader }),
     expected_statuses: blockList(
       {
-        start: count({ doc: "First status that is expected.", required: true, min: 100, max: 599 }),
-        end: count({ doc: "First status after those that are expected.", required: true, min: 101, max: 600 }),
+        start: count({ doc: "First expected status.", required: true, min: 100, max: 599 }),
+        end: count({ doc: "First status after the range.", required: true, min: 101, max: 600 }),
       },
-      { doc: "Ranges of statuses that say the upstream is healthy.", unset: "`200 alone`" },
+      { doc: "Ranges of healthy statuses.", unset: "`200`" },
     ),
   },
   {
-    doc: "Healthy: the answer to an HTTP request has an expected status.",
-    unset: "required: this check or another one",
+    doc: "HTTP check: healthy if the response has an expected status.",
+    unset: "required unless another check is set",
   },
 );
 
 /** Not called "text": in Envoy's configuration that is what hexadecimal digits stand under. */
 const payload = {
   hex: text({
-    doc: 'Bytes as hexadecimal digits, such as "50494e470d0a".',
-    unset: "required: `hex` or `utf8`",
+    doc: 'Bytes in hexadecimal, such as "50494e470d0a".',
+    unset: "required unless `utf8` is set",
     check: (value) =>
       quotedProblem(value, /^(?:[0-9a-f]{2})+$/i.test(value) ? undefined : "must be pairs of hexadecimal digits"),
   }),
   utf8: text({
     doc: 'Bytes as text, such as "PING\\r\\n".',
-    unset: "required: `hex` or `utf8`",
+    unset: "required unless `hex` is set",
     check: (value) => (value === "" ? "is empty, must be text" : undefined),
   }),
 };
 
 const payloadSchema = block(payload, {
-  doc: "Bytes that are sent once the connection is open. Not for secrets: configuration and state show them.",
-  unset: "nothing is sent",
+  doc: "Bytes to send after connecting. Not for secrets: configuration and state show them.",
+  unset: "none",
 });
 const payloadList = blockList(payload, {
-  doc: "Bytes that must come, one after the other; what stands between them does not matter. 65,536 bytes are looked at.",
-  unset: "opening the connection is enough",
+  doc: "Bytes to expect, in this order, with any bytes between them. Only the first 65,536 bytes are read.",
+  unset: "none",
 });
 
 const tcpHealthCheck = block(
   { send: payloadSchema, receive: payloadList },
   {
-    doc: "Healthy: a connection can be opened (over TLS where `to` is https), and what is expected comes.",
-    unset: "required: this check or another one",
+    doc: "TCP check: healthy if a connection opens (with TLS if `to` is https) and the expected bytes arrive.",
+    unset: "required unless another check is set",
   },
 );
 
 const grpcHealthCheck = block(
   {
     service_name: text({
-      doc: "Name of the service to check.",
-      unset: "the server as a whole",
+      doc: "Service to check.",
+      unset: "the whole server",
       check: (value) => (value.length > 256 ? `has ${value.length} characters, must have at most 256` : undefined),
     }),
-    authority: text({ doc: "Value of `:authority`.", unset: "the host of `to`", check: hostHeader }),
+    authority: text({ doc: "The `:authority` header.", unset: "the host of `to`", check: hostHeader }),
   },
   {
-    doc: "Healthy: `grpc.health.v1.Health/Check` answers SERVING, over HTTP/2 whatever `http2` says.",
-    unset: "required: this check or another one",
+    doc: "Check with gRPC: healthy if `grpc.health.v1.Health/Check` returns SERVING, always over HTTP/2.",
+    unset: "required unless another check is set",
   },
 );
 
 export const healthCheckShape = {
-  interval: duration({ doc: "Time between two checks.", default: "10s", minMs: 100 }),
-  timeout: duration({ doc: "A check that takes longer has failed.", default: "5s", minMs: 10 }),
+  interval: duration({ doc: "Time between checks.", default: "10s", minMs: 100 }),
+  timeout: duration({ doc: "Maximum duration of a check.", default: "5s", minMs: 10 }),
   unhealthy_threshold: count({
-    doc: "Failed checks in a row after which an upstream is unhealthy.",
+    doc: "Consecutive failures before an upstream is unhealthy.",
     default: 3,
     min: 1,
     max: 100,
   }),
   healthy_threshold: count({
-    doc: "Good checks in a row after which it is healthy again.",
+    doc: "Consecutive successes before it is healthy again.",
     default: 2,
     min: 1,
     max: 100,
@@ -104,8 +104,8 @@ export const healthCheckShape = {
 };
 
 export const healthChecks = blockList(healthCheckShape, {
-  doc: "Checks that are made of each upstream all the time. One that fails any of them gets no requests; the very first result counts alone.",
-  unset: "upstreams are not checked",
+  doc: "Active health checks. All must pass. The first result takes effect immediately.",
+  unset: "none",
   annotation: "health_checks",
 });
 

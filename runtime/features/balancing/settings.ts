@@ -10,22 +10,22 @@ export const BALANCING_POLICIES = ["round_robin", "random", "least_request", "ri
 
 export const balancingShape = {
   load_balancing_policy: choice(BALANCING_POLICIES, {
-    doc: "Which upstream takes the next request: `round_robin` (weighted), `random`, `least_request` (fewest active requests), or (`ring_hash`, `maglev`) always the same one for the same user, or for the same address without a user. `maglev` is another name of `ring_hash`.",
+    doc: "Algorithm that selects the upstream: `round_robin` (weighted), `random`, `least_request` (fewest active requests) or `ring_hash` (same upstream for the same user, or client address without a user). `maglev` is an alias of `ring_hash`.",
     default: "round_robin",
     annotation: "load_balancing_policy",
   }),
   maglev_lb_config: block(
     {
       table_size: count({
-        doc: "Has no effect.",
-        unset: "no effect either",
+        doc: "No effect.",
+        unset: "none",
         min: 2,
         max: 5_000_011,
       }),
     },
     {
-      doc: "Accepted for configurations that have it, and without effect: `maglev` needs no table here.",
-      unset: "no effect either",
+      doc: "Accepted for compatibility, no effect.",
+      unset: "none",
       annotation: "maglev_lb_config",
     },
   ),
@@ -33,43 +33,43 @@ export const balancingShape = {
   outlier_detection: block(
     {
       consecutive_5xx: count({
-        doc: "Answers 5xx in a row, failures to answer included, after which an upstream is left out. 0: not looked at.",
+        doc: "Consecutive 5xx responses or failures before an upstream is ejected. 0 disables it.",
         default: 5,
         min: 0,
         max: 1_000,
       }),
       consecutive_gateway_failure: count({
-        doc: "Answers 502, 503 and 504 in a row, failures to answer included, after which an upstream is left out. 0: not looked at.",
+        doc: "Consecutive 502, 503 and 504 responses or failures before an upstream is ejected. 0 disables it.",
         default: 0,
         min: 0,
         max: 1_000,
       }),
       base_ejection_time: duration({
-        doc: "How long it is left out the first time; the second time twice as long, and so on.",
+        doc: "Duration of the first ejection. Each further ejection adds this duration.",
         default: "30s",
         minMs: 100,
       }),
       max_ejection_time: duration({
-        doc: "Longest time it is left out. After as long without trouble it counts from the beginning.",
+        doc: "Maximum ejection time. The count restarts after the same time without ejection.",
         default: "5m",
         minMs: 100,
       }),
       max_ejection_percent: count({
-        doc: "Largest share of the upstreams left out at once. At least one may be; the last one never is.",
+        doc: "Maximum percentage of ejected upstreams. At least one can be ejected, never the last one.",
         default: 10,
         min: 1,
         max: 100,
       }),
     },
     {
-      doc: "Leave out upstreams whose answers to users' requests are errors.",
-      unset: "only those that cannot be reached are left out, for up to 30 seconds",
+      doc: "Ejects upstreams that respond with errors. Without it, only unreachable upstreams are ejected, for up to 30 seconds.",
+      unset: "none",
       annotation: "outlier_detection",
     },
   ),
   healthy_panic_threshold: count({
-    doc: "Percentage: with a smaller share of healthy upstreams all are used, whatever is known of them. 0: never; requests are answered 503 when none is healthy.",
-    unset: "all are used when none is healthy",
+    doc: "Percentage of healthy upstreams below which all are used. 0: never; without a healthy upstream, requests get 503.",
+    unset: "all upstreams are used if none is healthy",
     annotation: "healthy_panic_threshold",
     min: 0,
     max: 100,

@@ -10,15 +10,15 @@ import { parseUpstream } from "../../settings/values.ts";
 
 export const toShape = {
   to: urlList({
-    doc: 'Address of the upstream, or a list of at most 1,000; "url,weight" gives one more or less of the traffic. Required unless `redirect` or `response` answers.',
-    unset: "`redirect` or `response` answers",
+    doc: 'Upstream URL, or a list of at most 1,000; "url,weight" sets a weight.',
+    unset: "required unless `redirect` or `response` is set",
     read: parseUpstream,
   }),
 };
 
 export const websocketShape = {
   allow_websockets: flag({
-    doc: "Pass WebSocket connections to the upstream. Browsers may open them from pages of the same origin only. Not on MCP server routes.",
+    doc: "Forward WebSocket connections. Browsers can open them from the same origin only. Not on MCP server routes.",
     default: false,
     annotation: "allow_websockets",
   }),
@@ -26,48 +26,48 @@ export const websocketShape = {
 
 export const protocolShape = {
   http2: flag({
-    doc: "Speak HTTP/2 to the upstream: to https addresses that offer it, to http addresses always (h2c).",
+    doc: "Use HTTP/2 to the upstream: https if it supports HTTP/2, http always (h2c).",
     default: false,
     annotation: "http2",
   }),
   tls_skip_verify: flag({
-    doc: "Take any certificate from the upstream. Whoever is between can then read and change everything.",
+    doc: "Disables upstream certificate verification. Insecure.",
     default: false,
     annotation: "tls_skip_verify",
   }),
   tls_server_name: text({
-    doc: "Host that the upstream's certificate must be for, sent as SNI.",
+    doc: "Server name (SNI) that the upstream's certificate must match.",
     unset: "the host of `to`",
     annotation: "tls_server_name",
     check: (value) =>
       quotedProblem(value, canonicalHost(value) === value ? undefined : "must be a host name in lower case"),
   }),
   ...secret("tls_custom_ca", {
-    doc: "PEM of the authorities that may have signed the upstream's certificate, instead of the usual ones: at most 524,288 characters, and 4,194,304 in all different ones of a slice.",
-    unset: "the authorities that Node.js trusts",
+    doc: "CA certificates (PEM) for the upstream, instead of the defaults: at most 524,288 characters, and 4,194,304 in all different ones of a slice.",
+    unset: "CAs trusted by Node.js",
   }),
   ...secret("tls_client_cert", {
-    doc: "PEM of the certificate that the gateway shows to the upstream. Needs `tls_client_key`.",
-    unset: "no client certificate",
+    doc: "Client certificate (PEM) for the upstream. Requires `tls_client_key`.",
+    unset: "none",
   }),
   ...secret("tls_client_key", {
-    doc: "PEM of the private key of `tls_client_cert`: RSA of at most 4096 bits, P-256, P-384, P-521 or EdDSA.",
-    unset: "no client certificate",
+    doc: "Private key (PEM) of `tls_client_cert`: RSA up to 4096 bits, P-256, P-384, P-521 or EdDSA.",
+    unset: "none",
   }),
 };
 
 export const timeoutShape = {
   timeout: duration({
-    doc: 'Longest wait for the upstream\'s answer to begin, of a gRPC call from the end of its request; "0s" means no limit.',
-    unset: "`default_upstream_timeout`; no limit on MCP server routes",
+    doc: 'Maximum time until the upstream\'s response starts; for gRPC, counted from the end of the request. "0s" disables it.',
+    unset: "`default_upstream_timeout`; on MCP server routes none",
     annotation: "timeout",
   }),
 };
 
 export const idleTimeoutShape = {
   idle_timeout: duration({
-    doc: 'Longest silence within an answer, event streams included, within a gRPC call and on a WebSocket connection; "0s" means no limit.',
-    unset: "`timeout`; no limit for event streams, gRPC calls and WebSocket",
+    doc: 'Idle timeout for responses, event streams, gRPC calls and WebSockets. "0s" disables it.',
+    unset: "`timeout`; for event streams, gRPC calls and WebSockets none",
     annotation: "idle_timeout",
   }),
 };
@@ -76,27 +76,27 @@ export const limitsShape = {
   circuit_breaker_thresholds: block(
     {
       max_connections: count({
-        doc: "Connections to each upstream; further requests wait for one. WebSocket connections are not among them, but are requests.",
-        unset: "no limit",
+        doc: "Maximum connections to each upstream. Further requests wait for one. WebSocket connections count as requests only.",
+        unset: "none",
         min: 1,
         max: 1_000_000,
       }),
       max_pending_requests: count({
-        doc: "Requests that may wait for a connection, for each upstream; more are answered 503.",
+        doc: "Maximum requests that wait for a connection to each upstream. Further requests get 503.",
         default: 1024,
         min: 0,
         max: 1_000_000,
       }),
       max_requests: count({
-        doc: "Requests under way to each upstream, open streams and WebSocket connections included; more are answered 503.",
+        doc: "Maximum active requests to each upstream, including open streams and WebSockets. Further requests get 503.",
         default: 10_000,
         min: 1,
         max: 1_000_000,
       }),
     },
     {
-      doc: "Limits of this route towards each upstream, in each process. With several upstreams another one is tried before the answer is 503.",
-      unset: "10,000 requests under way",
+      doc: "Limits for each upstream of this route, per process. Other upstreams are tried before the response is 503.",
+      unset: "10,000 active requests per upstream",
       annotation: "circuit_breaker_thresholds",
     },
   ),
@@ -114,7 +114,7 @@ export type ConnectionDoc = ShapeDoc<
 
 export const upstreamTimeoutShape = {
   default_upstream_timeout: duration({
-    doc: 'Default of the routes\' `timeout`; "0s" means no limit.',
+    doc: 'Default `timeout` of routes. "0s" disables it.',
     default: "30s",
   }),
 };

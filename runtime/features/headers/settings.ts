@@ -32,12 +32,12 @@ export const responseHeaderMap = {
 
 export const headerShape = {
   preserve_host_header: flag({
-    doc: "Pass the incoming Host header upstream instead of the host of the route's `to` URL.",
+    doc: "Forward the incoming Host header instead of the host of `to`.",
     default: false,
     annotation: "preserve_host_header",
   }),
   host_rewrite: text({
-    doc: "Set the Host header to this fixed `host` or `host:port`.",
+    doc: "Host header to send: `host` or `host:port`.",
     unset: "the host of `to`",
     annotation: "host_rewrite",
     check: (value) =>
@@ -45,13 +45,13 @@ export const headerShape = {
   }),
   ...grouped(HEADERS, {
     host_rewrite_header: text({
-      doc: "Set the Host header from the value of the named incoming request header. When the header is missing, empty or no valid host, the host of `to` is used.",
+      doc: "Request header whose value is sent as Host header. If it is missing, empty or not a valid host, the host of `to` is sent.",
       unset: "the host of `to`",
       annotation: "host_rewrite_header",
       check: (value) => quotedProblem(value, hostSourceProblem(value)),
     }),
     host_path_regex_rewrite_pattern: text({
-      doc: "RE2 regular expression applied to the request path (without query) to derive the Host header; the first match is replaced. Needs `host_path_regex_rewrite_substitution`.",
+      doc: "RE2 regular expression on the request path (without query) that derives the Host header. The first match is replaced. Requires `host_path_regex_rewrite_substitution`.",
       unset: "the host of `to`",
       annotation: "host_path_regex_rewrite_pattern",
       check: (value) =>
@@ -61,7 +61,7 @@ export const headerShape = {
         ),
     }),
     host_path_regex_rewrite_substitution: text({
-      doc: "What the match of `host_path_regex_rewrite_pattern` is replaced by; capture groups are written `\\1` to `\\9`.",
+      doc: "Replacement for the match of `host_path_regex_rewrite_pattern`. Capture groups are `\\1` to `\\9`.",
       unset: "the host of `to`",
       annotation: "host_path_regex_rewrite_substitution",
       check: (value) =>
@@ -72,8 +72,8 @@ export const headerShape = {
     }),
   }),
   set_request_headers: templateMap({
-    doc: 'Headers set on the upstream request, replacing what the client sent. Values may hold `${gateway.access_token}`, `${gateway.id_token}`, `${gateway.client_cert_fingerprint}`, `${gateway.jwt}` and `${gateway.request.headers["Name"]}`; a literal `$` is written `$$`.',
-    unset: "no headers are set",
+    doc: 'Request headers to set for the upstream. They replace the client\'s. Values can contain `${gateway.access_token}`, `${gateway.id_token}`, `${gateway.client_cert_fingerprint}`, `${gateway.jwt}` and `${gateway.request.headers["Name"]}`. Write `$$` for a literal `$`.',
+    unset: "none",
     annotation: "set_request_headers",
     checkName: setRequestHeaderProblem,
     parse: parseTemplate,
@@ -82,26 +82,26 @@ export const headerShape = {
     set_request_headers_secret: labelled(
       {
         ...secret("secret", {
-          doc: "Value of the header, sent as it is: a `$` in it means itself.",
-          unset: "required, in one of its spellings",
+          doc: "Header value, sent literally, including `$`.",
+          unset: "required, in one of its forms",
         }),
       },
       {
-        doc: "Headers set on the upstream request like `set_request_headers`, whose values are secrets: by reference or sealed. By header name.",
-        unset: "no headers are set",
+        doc: "Request headers with secret values, by header name, like `set_request_headers`. By reference or sealed.",
+        unset: "none",
         checkName: setRequestHeaderProblem,
       },
     ),
   }),
   remove_request_headers: textList({
-    doc: "Names of request headers removed before the request goes upstream. Applied after `set_request_headers`: a header named in both is removed.",
-    unset: "no headers are removed",
+    doc: "Request headers to remove, after `set_request_headers` is applied.",
+    unset: "none",
     annotation: "remove_request_headers",
     check: quotingName(removeRequestHeaderProblem),
   }),
   set_response_headers: textMap({
-    doc: "Static response headers. They replace headers of the upstream and those of the global `set_response_headers`. A literal `$` may be written `$$`; `${` is refused.",
-    unset: "only the global `set_response_headers`",
+    doc: "Static response headers. They replace those of the upstream and of the global `set_response_headers`. Write `$$` for a literal `$`; `${` is rejected.",
+    unset: "none",
     annotation: "set_response_headers",
     ...responseHeaderMap,
   }),
@@ -109,24 +109,24 @@ export const headerShape = {
     rewrite_response_headers: blockList(
       {
         header: text({
-          doc: "Name of the response header, such as `Location`.",
+          doc: "Response header, such as `Location`.",
           required: true,
           check: quotingName(responseHeaderProblem),
         }),
         prefix: text({
-          doc: "Literal text the value must begin with to be rewritten. Empty text matches every value.",
+          doc: "Literal prefix to match. An empty prefix matches every value.",
           required: true,
           check: headerValueProblem,
         }),
         value: text({
-          doc: "What the prefix is replaced by. A literal `$` may be written `$$`.",
+          doc: "Replacement for the prefix. Write `$$` for a literal `$`.",
           required: true,
           check: responseHeaderMap.checkValue,
         }),
       },
       {
-        doc: "Rules that replace the beginning of response header values, applied in list order after `set_response_headers`.",
-        unset: "nothing is rewritten",
+        doc: "Rules that replace prefixes of response header values, in list order, after `set_response_headers`.",
+        unset: "none",
         annotation: "rewrite_response_headers",
       },
     ),
@@ -154,13 +154,13 @@ export const headerSettingsShape = {
     default: true,
   }),
   jwt_claims_headers: textMap({
-    doc: "Extra identity headers: header name to claim. Sent empty when the user lacks the claim, so that nobody can forge them, and not at all when the provider left the claim out. Lists are joined by commas, without elements that have one. `sub`, `user`, `email`, `name`, `groups` and `sid` are what the signed identity header says; the other claims stand in it too (4 KiB in all). User names of `identity_issuers` (`preferred_username`, `upn` and the like) have the form of user ids: `issuer:<name>/<value>`.",
+    doc: "Additional identity headers: header name to claim. Empty if the user does not have the claim; omitted if the provider withheld it. Lists are joined by commas; elements with a comma are dropped. `sub`, `user`, `email`, `name`, `groups` and `sid` are those of the signed identity header. It also contains the other claims (4 KiB in total). User names of `identity_issuers` (`preferred_username`, `upn` and similar) are written `issuer:<name>/<value>`.",
     unset: "none",
     checkName: setRequestHeaderProblem,
     checkValue: (claim) => (claim === "" ? "is empty, must be the name of a claim" : undefined),
   }),
   set_response_headers: textMap({
-    doc: "Static response headers of all routes; a route's own `set_response_headers` take precedence.",
+    doc: "Static response headers of all routes. `set_response_headers` of a route takes precedence.",
     unset: "none",
     ...responseHeaderMap,
   }),

@@ -14,14 +14,14 @@ const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 
 export const rateLimitShape = {
   name: text({
-    doc: "Name of the limit on this route, shown to callers, in records and metrics.",
+    doc: "Limit name, shown in responses, records and metrics.",
     required: true,
     check: (value) =>
       quotedProblem(value, NAME.test(value) ? undefined : 'must be at most 64 letters, digits, "-" and "_"'),
   }),
   per: textList({
-    doc: "What is counted by itself: each `user`, each `client` (of OAuth), each `tool` of `tools`, or each combination of them. Callers without a user, or without a client, are counted as one.",
-    unset: "all requests of the route together",
+    doc: "Keys counted separately: each `user`, OAuth `client`, `tool` of `tools`, or combination. Callers without a user or client share one count.",
+    unset: "one count for all requests of the route",
     itemValues: LIMIT_KEYS,
     check: (value) =>
       quotedProblem(
@@ -30,34 +30,34 @@ export const rateLimitShape = {
       ),
   }),
   requests: count({
-    doc: "Requests that may pass within any span of `window`.",
-    unset: "required: `requests` or `concurrency`",
+    doc: "Maximum requests within `window`.",
+    unset: "required unless `concurrency` is set",
     min: 1,
     max: 1_000_000_000,
   }),
-  window: duration({ doc: "Span in which `requests` are counted, from one second to 30 days.", default: "1m" }),
+  window: duration({ doc: "Sliding window for `requests`, from 1 second to 30 days.", default: "1m" }),
   concurrency: count({
-    doc: "Requests that may be under way at a time; open event streams and WebSocket connections are among them.",
-    unset: "required: `requests` or `concurrency`",
+    doc: "Maximum concurrent requests, including open event streams and WebSockets.",
+    unset: "required unless `requests` is set",
     min: 1,
     max: 1_000_000,
   }),
   tools: textList({
-    doc: "On MCP server routes: only calls of these tools count, and only they are limited.",
-    unset: "every request counts",
+    doc: "Tools whose calls are counted and limited, on MCP server routes.",
+    unset: "every request",
     check: (value) =>
       quotedProblem(value, value === "" || value.length > 128 ? "must be a name of 1 to 128 characters" : undefined),
   }),
   without_store: choice(WITHOUT_STORE, {
-    doc: "While the store cannot be reached: each process counts by itself, with its share of the limit (`share`), or requests are answered 503 (`refuse`).",
+    doc: "Behavior while the store is unavailable. `share`: each process enforces its share of the limit. `refuse`: requests get 503.",
     default: "share",
   }),
 };
 
 export const limitsShape = grouped(ACCESS, {
   rate_limits: blockList(rateLimitShape, {
-    doc: "How often the route may be used by those whom policy lets pass, counted together by all processes that share the store. A request must be within all of them; one that is refused (429) counts for none.",
-    unset: "there are no limits",
+    doc: "Rate limits of allowed requests, shared by all processes with the same store. Every limit must allow a request. Rejected requests (429) are not counted.",
+    unset: "none",
     annotation: "rate_limits",
   }),
 });

@@ -20,13 +20,13 @@ export const HOST_CERTIFICATES = "host_certificates";
 
 const shape = {
   certificate: text({
-    doc: "PEM: the certificate, then those between it and the root. Must be for the host, and valid when it is published.",
+    doc: "Certificate chain (PEM), leaf first, without the root. Must match the host and be valid when published.",
     required: true,
     check: certificateProblem,
   }),
   ...secret("certificate_key", {
-    doc: "PEM of its private key, without a passphrase: RSA of at most 4096 bits, P-256, P-384, P-521 or EdDSA.",
-    unset: "required, in one of its spellings",
+    doc: "Private key (PEM) without passphrase: RSA up to 4096 bits, P-256, P-384, P-521 or EdDSA.",
+    unset: "required, in one of its forms",
   }),
 };
 
@@ -39,8 +39,8 @@ export const hostCertificateFields = fieldsOf(shape, "live");
 
 export const hostCertificateShape = {
   [HOST_CERTIFICATES]: labelled(shape, {
-    doc: "Certificates of the public listener for hosts of the owner's own routes, by host as in `from`: `app.example.com`, or `*.example.com` for one label below. They go before a wildcard of `certificates`, and never before one of the same name. A wildcard is not shown for a host that another owner serves. Needs `certificates`; owners need no leave for it in `allowed_settings`.",
-    unset: "`certificates` alone",
+    doc: "Certificates of the public listener for hosts of the owner's own routes, by host as in `from`: `app.example.com`, or `*.example.com` for one label. They take precedence over wildcards in `certificates`, not over the same name. A wildcard is not used for hosts of other owners. Requires `certificates`. Does not need `allowed_settings`.",
+    unset: "none",
     checkName: hostNameProblem,
   }),
 };

@@ -13,79 +13,79 @@ const filePathProblem = (path: string): string | undefined =>
 
 export const streamShape = {
   max_streams_per_user: count({
-    doc: "Event streams (of GET requests and of `subscriptions/listen`) and WebSocket connections that one user may hold open at once, in each process; more are answered 429.",
+    doc: "Maximum open streams per user and process: WebSocket connections, and event streams of GET requests and `subscriptions/listen`. Further ones get 429.",
     default: 250,
     min: 1,
     max: 1_000_000,
   }),
   expiry_grace: duration({
-    doc: 'Longest time for which an accepted request continues after its access token or session expires. Revoked or blocked access ends it sooner. Streams that clients open again end at expiry: event streams of GET requests and of `subscriptions/listen`, WebSocket connections, and gRPC streams without a deadline. "0s" ends every request at expiry.',
+    doc: 'Maximum time for which an accepted request continues after its access token or session expires. Revocation and blocks end it sooner. WebSockets, gRPC streams without a deadline, and event streams of GET requests and `subscriptions/listen` end at expiry, since clients reopen them. "0s" ends all requests at expiry.',
     default: "1h",
   }),
 };
 
 export const listenerShape = {
   address: text({
-    doc: 'Public listener, "host:port" or ":port".',
+    doc: 'Public listener: "host:port" or ":port".',
     unset: '":443"; ":8080" with `insecure_server`; "127.0.0.1:8080" with `development`',
     check: readable(parseListener),
   }),
   insecure_server: flag({
-    doc: "Serve plain HTTP on the public listener: for development, or behind a load balancer that terminates TLS. HTTP/1.1, and HTTP/2 to clients that begin with it (prior knowledge, as gRPC clients without TLS do); `Upgrade: h2c` is ignored.",
+    doc: "Serve plain HTTP on the public listener, for development or if a load balancer terminates TLS. HTTP/1.1, and HTTP/2 with prior knowledge; `Upgrade: h2c` is ignored.",
     default: false,
   }),
   certificates: blockList(
     {
       certificate_file: text({
-        doc: "PEM file: the certificate, then those between it and the root.",
+        doc: "Certificate chain file (PEM), leaf first, without the root.",
         required: true,
         check: filePathProblem,
       }),
-      certificate_key_file: text({ doc: "PEM file of its private key.", required: true, check: filePathProblem }),
+      certificate_key_file: text({ doc: "Private key file (PEM).", required: true, check: filePathProblem }),
     },
     {
-      doc: "Certificates of the public listener, chosen by the host a client asks for; the first is for all other hosts. The files are read anew when they change.",
-      unset: "none: `insecure_server` is needed",
+      doc: "Certificates of the public listener, selected by SNI. The first is the default. Files are reloaded when they change.",
+      unset: "required unless `insecure_server` is set",
     },
   ),
   downstream_mtls: block(
     {
       ca_file: text({
-        doc: "PEM file of the authorities that sign client certificates; read anew when it changes.",
+        doc: "CA file (PEM) for client certificates, reloaded when it changes.",
         required: true,
         check: filePathProblem,
       }),
       enforcement: choice(["policy_with_default_deny", "policy", "reject_connection"], {
-        doc: "Without a valid certificate: answer 495 on every route, let the policy judge, or refuse the connection.",
+        doc: "Behavior without a valid certificate: 495 on every route, evaluate the policy, or refuse the connection.",
         default: "policy_with_default_deny",
       }),
     },
     {
-      doc: "Ask clients of the public listener for a certificate. Needs `certificates`.",
-      unset: "clients are not asked",
+      doc: "Request client certificates on the public listener. Requires `certificates`.",
+      unset: "none",
     },
   ),
   http_redirect_address: text({
-    doc: 'Plain listener that only redirects to https, "host:port" or ":port". Needs `certificates`.',
-    unset: "no such listener",
+    doc: 'Additional plain HTTP listener that redirects to https: "host:port" or ":port". Requires `certificates`.',
+    unset: "none",
     check: readable(parseListener),
   }),
   use_proxy_protocol: flag({
-    doc: "Connections of the public listener, and of `http_redirect_address`, begin with a PROXY protocol head (version 1 or 2), whose address is the client's; others are cut. Only behind a load balancer that writes it, and that clients cannot bypass.",
+    doc: "Require a PROXY protocol header (version 1 or 2) with the client address on the public listener and `http_redirect_address`. Other connections are closed. Use only behind a load balancer that writes the header and that clients cannot bypass.",
     default: false,
   }),
   xff_num_trusted_hops: count({
-    doc: "Number of trusted proxies in front of the gateway that append to X-Forwarded-For. The client's address is that entry from the right, or the connection's address if there are fewer entries. Clients must not be able to bypass these proxies.",
+    doc: "Number of trusted proxies that append to X-Forwarded-For. The client address is that entry from the right, or the connection's address if there are fewer. Clients must not be able to bypass these proxies.",
     default: 0,
     min: 0,
     max: 16,
   }),
   skip_xff_append: flag({
-    doc: "Send upstreams the X-Forwarded-For of the trusted proxies without adding the connection's address. Without `xff_num_trusted_hops` they get none.",
+    doc: "Forward the X-Forwarded-For of the trusted proxies without the connection's address. Without `xff_num_trusted_hops` the header is removed.",
     default: false,
   }),
   trusted_proxy_headers: textList({
-    doc: "Headers in which proxies in front of the gateway say who their client is, sent on to upstreams as they came: `CF-Connecting-IP`, `True-Client-IP`, `X-Real-IP`, `X-Envoy-External-Address`, `X-SSL-Client-Cert`, `X-Remote-User` and their like. Without it they are taken out of every request. Needs `xff_num_trusted_hops` or `use_proxy_protocol`: the proxies must write these headers themselves, or take them out, and clients must not be able to bypass the proxies. `${gateway.request.headers[…]}` and `host_rewrite_header` see them in any case.",
+    doc: "Proxy headers with client identity to forward unchanged: `CF-Connecting-IP`, `True-Client-IP`, `X-Real-IP`, `X-Envoy-External-Address`, `X-SSL-Client-Cert`, `X-Remote-User` and similar. All others of this kind are removed. Requires `xff_num_trusted_hops` or `use_proxy_protocol`. The proxies must set or remove these headers, and clients must not be able to bypass them. `${gateway.request.headers[…]}` and `host_rewrite_header` read them in any case.",
     unset: "none",
     check: (value) =>
       isProxyClaimName(value.toLowerCase())
@@ -93,17 +93,17 @@ export const listenerShape = {
         : quotedProblem(value, "must be a header in which proxies say who their client is, like CF-Connecting-IP"),
   }),
   max_connections: count({
-    doc: "Connections the public listener holds open at once, per process; more are closed at once. A client address (an IPv6 network of 64 bits is one) may have as many as are free: alone at most half of them. That is not so with `xff_num_trusted_hops`; any other proxy in front of the gateway that hides its clients' addresses is one client. Each may need another one to an upstream, and `--workers` have a limit each.",
-    unset: "two fifths of the process's limit of open files (`ulimit -n`) on Linux, no limit elsewhere",
+    doc: "Maximum open connections of the public listener per process (of each of `--workers`). Further ones are closed immediately. One client address (IPv6: /64 network) can hold at most as many as are free, so half of them if it is the only one; not with `xff_num_trusted_hops`. A proxy that hides client addresses counts as one client. Each connection can need another one to an upstream.",
+    unset: "two fifths of the open file limit (`ulimit -n`) on Linux, none elsewhere",
     min: 1,
     max: 1_000_000,
   }),
   queue_timeout: duration({
-    doc: 'Longest time in which a request waits for its turn while more come than the process can serve at once: then it gets 503 with `Retry-After`, before anything else is done about it. Requests that come in a burst are served within this time. In an overload, where the queue does not shrink, requests wait 500 ms at most. Turns go from one client address to the next (an IPv6 network of 64 bits is one), so that a client that sends more than others waits longer. Keep it below the time that clients wait for responses. "0s" means no limit.',
+    doc: 'Maximum time a request waits in the queue of a busy process. Then it gets 503 with `Retry-After`, before any other processing. Bursts are served within this time. If the queue does not shrink (overload), the maximum is 500 ms. Client addresses (IPv6: /64 networks) take turns. Must be shorter than the clients\' timeout. "0s" disables it.',
     default: "30s",
   }),
   send_timeout: duration({
-    doc: 'Longest time in which a client may take nothing of what is sent to it. Then its connection is cut, over HTTP/2 the stream, and what it asked of an upstream is given up. Connections on which nothing is waiting to be taken (silent event streams, WebSocket) are idle and stay. "0s" means no limit.',
+    doc: 'Maximum time in which a client reads no data that is sent to it. Then its connection (HTTP/2: stream) is closed and the upstream request is aborted. Idle event streams and WebSockets are not affected. "0s" disables it.',
     default: "5m",
   }),
 };
@@ -112,13 +112,13 @@ export const DEFAULT_ADMIN_ADDRESS = "127.0.0.1:9901";
 
 export const adminListenerShape = {
   admin_address: text({
-    doc: 'Listener for health, metrics, status and publishing, "host:port".',
+    doc: 'Listener for health, metrics, status and publishing: "host:port".',
     default: DEFAULT_ADMIN_ADDRESS,
     check: readable(parseListener),
   }),
   admin_hosts: textList({
-    doc: "Names under which the admin listener is reached, without port: of the Service, load balancer or machine in front of it. IP addresses, `localhost` and the host of `admin_address` are answered in any case; every other name is refused (421), so that no web page reaches it by a name of its own.",
-    unset: "no other name",
+    doc: "Additional host names of the admin listener, without port: the Service, load balancer or host in front of it. IP addresses, `localhost` and the host of `admin_address` are always accepted. Other names get 421, which prevents DNS rebinding.",
+    unset: "none",
     check: (value) =>
       canonicalHost(value) === undefined || /[:[\]]/.test(value)
         ? quotedProblem(value, "must be a host name without port, such as gateway.internal.example.com")
@@ -127,20 +127,20 @@ export const adminListenerShape = {
   admin_tls: block(
     {
       certificate_file: text({
-        doc: "PEM file: the certificate, then those between it and the root.",
+        doc: "Certificate chain file (PEM), leaf first, without the root.",
         required: true,
         check: filePathProblem,
       }),
-      certificate_key_file: text({ doc: "PEM file of its private key.", required: true, check: filePathProblem }),
+      certificate_key_file: text({ doc: "Private key file (PEM).", required: true, check: filePathProblem }),
       client_ca_file: text({
-        doc: "PEM file of the authorities that sign client certificates. Set: every path but `/healthz` and `/readyz` needs one, besides the token.",
-        unset: "clients are not asked",
+        doc: "CA file (PEM) for client certificates. If set, all paths except `/healthz` and `/readyz` require one in addition to the token.",
+        unset: "none",
         check: filePathProblem,
       }),
     },
     {
-      doc: "TLS on the admin listener, with a certificate of its own. The files are read anew when they change.",
-      unset: "plain HTTP",
+      doc: "TLS on the admin listener. Files are reloaded when they change.",
+      unset: "none",
     },
   ),
 };

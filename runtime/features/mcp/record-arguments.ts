@@ -20,19 +20,19 @@ const toolPointers = {
 
 const recordArgumentsShape = {
   plain: textListMap({
-    doc: 'Arguments that stand in clear in every record and copy: tool name, or "*" for all tools, to JSON pointers; `""` is all arguments.',
-    unset: "in clear in the log alone",
+    doc: 'Arguments recorded in plain text: tool name, or "*" for all tools, to JSON pointers; `""` is all arguments.',
+    unset: "none",
     annotation: "mcp_server_record_arguments_plain",
     ...toolPointers,
   }),
   digest: textListMap({
-    doc: 'Arguments of which records have keyed digests: tool name, or "*" for all tools, to JSON pointers. Equal values have equal digests, so calls can be compared. A list or an object is one digest; of `""` each argument is one, with its name.',
-    unset: "in copies and in the field `replay` alone",
+    doc: 'Arguments recorded as keyed digests: tool name, or "*" for all tools, to JSON pointers. Equal values have equal digests. A list or object is one digest; with `""` each argument is one, with its name.',
+    unset: "none",
     annotation: "mcp_server_record_arguments_digest",
     ...toolPointers,
   }),
   omit: textListMap({
-    doc: 'Arguments that no record has in any form: tool name, or "*" for all tools, to JSON pointers. `gateway replay` cannot decide rules that ask for them.',
+    doc: 'Arguments that are not recorded: tool name, or "*" for all tools, to JSON pointers. `gateway replay` cannot evaluate rules on them.',
     unset: "none",
     annotation: "mcp_server_record_arguments_omit",
     ...toolPointers,
@@ -42,8 +42,8 @@ const recordArgumentsShape = {
 export type RecordArgumentsDoc = ShapeDoc<typeof recordArgumentsShape>;
 
 export const recordArgumentsBlock = block(recordArgumentsShape, {
-  doc: 'What records tell of the arguments of tools: in the field `mcp-tool-parameters`, in `replay`, and in the copies of records that are kept for queries or sent elsewhere. What lies below a pointer goes with it. The longest pointer counts, and a tool\'s own before one of `*` that is as long; what `*` says of something below a pointer of the tool\'s own counts only where it is stricter. `digest` and `omit` also meet names that differ in case or punctuation (`-`, `_`, `.`, brackets, …), up to four names written as one ("user.password" for "/user/password"), and other forms that servers accept: lists of such objects, objects with members `0`, `1`, …, a single object instead of a list; a text where an object or a list is declared is hidden whole, since servers may read JSON or a form in it. Records list in `mcp-tool-parameters-redacted` what was changed. The key of digests is `authorize_log_key`, or where that is not set one that is derived from `shared_secret`.',
-  unset: "in the log arguments stand as they are; in copies and in `replay` they are digests",
+  doc: 'Recording of tool arguments in `mcp-tool-parameters`, `replay` and copies of records. Pointers include all values below them. The longest pointer wins; of equal ones the tool\'s own. `*` wins below a tool\'s own pointer only if it is stricter. `digest` and `omit` also match names that differ in case or punctuation, up to four names joined ("user.password" for "/user/password"), and equivalent forms: lists of such objects, objects with members `0`, `1`, …, and a single object instead of a list. Text where an object or list is declared is hidden whole. Changed arguments are listed in `mcp-tool-parameters-redacted`. The digest key is `authorize_log_key`, or else derived from `shared_secret`.',
+  unset: "plain text in the log; digests in copies and `replay`",
 });
 
 /** Of one tool; each call is compared with all of them. */

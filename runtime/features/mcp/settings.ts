@@ -28,51 +28,51 @@ export const DEFAULT_MAX_REQUEST_BYTES = 4096;
 
 const serverShape = {
   upstream_oauth2: block(upstreamOAuthShape, {
-    doc: "OAuth with the upstream service. With `client_id` and `endpoint` these are used as they are; without `endpoint` it is discovered; without `client_id` the gateway registers itself. Users connect their accounts, unless `id_jag`, `workload` or `client_credentials` says how tokens are got without them.",
-    unset: "discovered when the upstream asks for it",
+    doc: "OAuth with the upstream. `client_id` and `endpoint` are discovered or registered if not set. Users connect their accounts, unless `id_jag`, `workload` or `client_credentials` is set.",
+    unset: "discovered if the upstream requires it",
   }),
   max_request_bytes: count({
-    doc: "Largest request body in bytes; larger ones are refused with 413, which names this limit. Arguments of a tool call count: 65536 lets a file of some tens of KB through. A message is held in memory while it is judged.",
+    doc: "Maximum request body in bytes, including arguments of tool calls. Larger ones get 413. Messages are held in memory during evaluation.",
     default: DEFAULT_MAX_REQUEST_BYTES,
     annotation: "mcp_server_max_request_bytes",
     min: 1,
     max: 64 * 1024 * 1024,
   }),
   filter_lists: flag({
-    doc: "Whether lists (tools, prompts, resources, resource templates) leave out what the policy would refuse its user whatever the arguments are, where the policy has `mcp_` criteria. What is left out cannot be used either way.",
+    doc: "Remove items that the policy always denies for the user from lists (tools, prompts, resources, resource templates), if the policy has `mcp_` criteria. Access to removed items is denied in any case.",
     default: true,
     annotation: "mcp_server_filter_lists",
   }),
   tool_lock: toolLockBlock,
   tool_scopes: textListMap({
-    doc: "Scopes that OAuth clients need for calls of tools, beside `mcp`, which every token has: names of tools, or beginnings with `*` behind them, and their scopes. A tool that several entries name needs the scopes of all. Users agree to them on the consent page; a call that policy allows and whose token lacks one is answered 403 with `insufficient_scope` and all that it needs, and clients ask for it. Tools stay in lists. Tokens of applications (MCP client routes) and those that `gateway service-account` prints were never asked for with scopes, and need none.",
-    unset: "no tool needs more than `mcp`",
+    doc: "OAuth scopes required for tool calls, in addition to `mcp`: tool name, or prefix with a trailing `*`, to scopes. All matching entries apply. Users consent to them. A call without one gets 403 `insufficient_scope` with the required scopes, and clients request them. Tools remain listed. Does not apply to tokens of MCP client routes and of `gateway service-account`.",
+    unset: "none",
     annotation: "mcp_server_tool_scopes",
     checkName: (pattern) => quotedProblem(pattern, toolPatternProblem(pattern)),
     checkValue: (scope) => quotedProblem(scope, toolScopeProblem(scope)),
   }),
   record_arguments: recordArgumentsBlock,
   path: text({
-    doc: "Sub-path appended to the upstream URL for the MCP endpoint.",
+    doc: "Path appended to the upstream URL for the MCP endpoint.",
     unset: "the path of `to`",
     annotation: "mcp_server_path",
     check: readable(parseRoutePath),
   }),
   extra_paths: textList({
-    doc: "Paths below the base of the route that go upstream in addition to the MCP endpoint: `/sse` is that path alone, `/files/*` what lies below it. All others are answered 404. `mcp_tool` judges messages: requests without one (GET, DELETE) pass by who their user is.",
-    unset: "the MCP endpoint alone",
+    doc: "Paths below the route's base to forward in addition to the MCP endpoint: `/sse` exactly, `/files/*` with all paths below. Others get 404. `mcp_tool` applies to messages only: GET and DELETE requests are allowed by user.",
+    unset: "none",
     annotation: "mcp_server_extra_paths",
     check: extraPathProblem,
   }),
   allowed_applications: textList({
-    doc: 'Other owners whose applications (MCP client routes) may call this server with the tokens that they get, beside its own owner\'s and those of the boot file: names such as "team-a", beginnings such as "kubernetes.*", or "*" for all. Where the boot file has no `owners`, all may.',
-    unset: "applications of the same owner, and of the boot file",
+    doc: 'Other owners whose applications (MCP client routes) can call this server: names such as "team-a", prefixes such as "kubernetes.*", or "*" for all. Without `owners` in the main configuration file all can.',
+    unset: "the same owner and the main configuration file",
     annotation: "mcp_server_allowed_applications",
     check: (value) => (value === "*" ? undefined : quotedProblem(value, ownerPatternProblem(value))),
   }),
   introspection_accounts: textList({
-    doc: "Service accounts that may ask about all tokens for this server (RFC 7662, at `/.gateway/mcp/introspect` of its host), by name: the client of such an account learns whether a token is good, whose it is, with their email address, and which client holds it.",
-    unset: "clients may ask about their own tokens only",
+    doc: "Service accounts whose clients can introspect all tokens for this server (RFC 7662, `/.gateway/mcp/introspect`): whether a token is valid, its user with email address, and its client. Other clients can introspect their own tokens only.",
+    unset: "none",
     annotation: "mcp_server_introspection_accounts",
     check: (value) =>
       isServiceAccountName(value)
@@ -80,7 +80,7 @@ const serverShape = {
         : `is ${quote(value)}, must be the name of a service account: letters, digits, ".", "_" and "-", at most 63`,
   }),
   authorization_server_url: url({
-    doc: "Authorization server issuer used when discovery fails. With `client_id` or `workload` in `upstream_oauth2`, the only issuer that gets the credentials; by default the first one that was used. Endpoints of this issuer may be at other origins. HTTPS only.",
+    doc: "Authorization server issuer if discovery fails. With `client_id` or `workload` in `upstream_oauth2`, the only issuer that receives the credentials; by default the first one used. Its endpoints can have other origins. HTTPS only.",
     unset: "none",
     annotation: "mcp_server_authorization_server_url",
     read: httpsOnly,
@@ -91,20 +91,20 @@ export const mcpShape = {
   mcp: block(
     {
       server: block(serverShape, {
-        doc: "Marks the route as an MCP server. May be empty.",
-        unset: "not an MCP server",
+        doc: "Marks the route as an MCP server. Can be empty.",
+        unset: "none",
         annotation: "mcp_server",
       }),
       client: block(
         {},
         {
-          doc: "Marks the route as an MCP client: the application receives External Tokens, and may send people to `/.gateway/mcp/connect?redirect_url=…` of an MCP server's host. They come back with `connect_error=<code>` when an upstream was not connected: `unavailable` and `not-set-up` before anybody has left, else the reason of the page that was shown. Always empty.",
-          unset: "not an MCP client",
+          doc: "Marks the route as an MCP client; always empty. The application receives External Tokens and can send users to `/.gateway/mcp/connect?redirect_url=…` of an MCP server's host. If an upstream is not connected, they return with `connect_error=<code>`: `unavailable` or `not-set-up` before they left, otherwise the error code shown.",
+          unset: "none",
           annotation: "mcp_client",
         },
       ),
     },
-    { doc: "Model Context Protocol: exactly one of `server` and `client`.", unset: "an ordinary route" },
+    { doc: "Model Context Protocol. Set exactly one of `server` and `client`.", unset: "none" },
   ),
 };
 
@@ -116,56 +116,56 @@ export type McpServerDoc = NonNullable<NonNullable<McpDoc["mcp"]>["server"]>;
 export const mcpSettingsShape = {
   runtime_flags: block(
     {
-      mcp: flag({ doc: "Must be true to enable MCP; until then MCP routes answer 503.", default: false }),
+      mcp: flag({ doc: "Enable MCP. Otherwise MCP routes get 503.", default: false }),
     },
-    { doc: "Switches of experimental parts.", unset: "all off" },
+    { doc: "Experimental features.", unset: "none" },
   ),
   mcp_allowed_client_id_domains: domainPatternList({
-    doc: "Domains allowed for URL-based MCP client IDs (client ID metadata documents). `*.example.com` matches subdomains, not `example.com`; `known-clients` stands for those of common products (Claude, Claude Code, ChatGPT, Codex, VS Code, Copilot CLI, opencode). Once it is set, products that have a document come with it and do not fall back on registering themselves: those whose domain is not listed (Claude Code and Codex among them) cannot connect.",
-    unset: "URL-based client IDs are refused, and clients register themselves",
+    doc: "Domains allowed for URL-based MCP client IDs (client ID metadata documents). `*.example.com` matches subdomains, not `example.com`. `known-clients` includes Claude, Claude Code, ChatGPT, Codex, VS Code, Copilot CLI and opencode. If set, such products do not fall back on dynamic registration: those not listed (such as Claude Code and Codex) cannot connect. Without it, URL-based client IDs are rejected.",
+    unset: "none",
   }),
   mcp_allowed_as_metadata_domains: domainPatternList({
-    doc: "Domains the service may contact during upstream OAuth discovery, the hosts of `to` included. `*.example.com` matches subdomains, not `example.com`.",
-    unset: "no discovery",
+    doc: "Domains allowed for upstream OAuth discovery, including the hosts of `to`. `*.example.com` matches subdomains, not `example.com`. Without it, discovery is disabled.",
+    unset: "none",
   }),
   mcp_allowed_origins: textList({
-    doc: "Browser origins that may call MCP routes, in addition to the route's own and loopback ones.",
-    unset: "same host and loopback",
+    doc: "Additional browser origins that can call MCP routes. The route's own origin and loopback are always allowed.",
+    unset: "none",
     check: readable(parseOrigin),
   }),
   mcp_allowed_private_redirect_uris: textList({
-    doc: 'Exact redirect URIs with private-use schemes that MCP clients may register, such as "com.example.app:/callback".',
-    unset: "https and loopback redirect URIs only",
+    doc: 'Exact redirect URIs with private-use schemes for MCP clients, such as "com.example.app:/callback". https and loopback redirect URIs are always allowed.',
+    unset: "none",
     check: privateRedirectUri,
   }),
   mcp_dynamic_registration: flag({
-    doc: "Whether MCP clients may register themselves (RFC 7591). With `false` the registration endpoint answers 403 and the metadata does not name it; clients come with the URL of a document, or an administrator makes them. Those registered before go on.",
+    doc: "Dynamic registration of MCP clients (RFC 7591). If disabled, the endpoint returns 403 and is not in the metadata. Clients then use a client ID metadata document or are created by an administrator. Registered clients stay valid.",
     default: true,
   }),
 };
 
 export const lifetimeShape = {
   access_token_lifetime: duration({
-    doc: "Life of External Tokens given to MCP clients. Clients with a refresh token are told an end that is up to 10 seconds earlier.",
+    doc: "Lifetime of External Tokens for MCP clients. Clients with a refresh token see an expiry up to 10 seconds earlier.",
     default: "15m",
     minMs: 60_000,
   }),
   client_route_token_lifetime: duration({
-    doc: "Life of External Tokens given to applications of MCP client routes; at least 5 minutes, because none is handed out with less than 4 left.",
+    doc: "Lifetime of External Tokens for applications of MCP client routes. At least 5 minutes: each is issued with 4 minutes or more left.",
     default: "5m",
     minMs: 300_000,
   }),
   refresh_token_lifetime: duration({
-    doc: "Life of MCP refresh tokens, from their last use.",
+    doc: "Lifetime of MCP refresh tokens since their last use.",
     default: "90d",
     minMs: 60_000,
   }),
   refresh_token_absolute_lifetime: duration({
-    doc: "Longest time from an authorization to its end, however often its refresh tokens are used or rotated: then the client has to ask the user again. One that began before this was set ends at its next refresh.",
-    unset: "none: it ends when it is not used for `refresh_token_lifetime`",
+    doc: "Maximum lifetime of an MCP authorization, including all refreshes. Then the client must ask the user again. Older authorizations end at their next refresh.",
+    unset: "none",
     minMs: 60_000,
   }),
-  authorization_code_lifetime: duration({ doc: "Life of MCP authorization codes.", default: "60s", minMs: 5000 }),
+  authorization_code_lifetime: duration({ doc: "Lifetime of MCP authorization codes.", default: "60s", minMs: 5000 }),
 };
 
 /** Schemes that a browser runs, reads or fetches itself instead of handing the answer to an application. */

@@ -17,40 +17,40 @@ const checkDigest = (value: string): string | undefined =>
 
 export const toolLockShape = {
   tools: textListMap({
-    doc: "By name of a tool, the digests of what was reviewed under it (`sha256:…`, as `gateway tools lock` writes them); several where users are shown several ones.",
-    unset: "those of `file`",
+    doc: "Digests of the reviewed tools, by tool name: `sha256:…`, as written by `gateway tools lock`. Several if users see different definitions.",
+    unset: "those in `file`",
     annotation: "mcp_server_tool_lock_tools",
     checkValue: checkDigest,
   }),
   prompts: textListMap({
-    doc: "The same for prompts. Getting a prompt that differs, and completing its arguments, is denied as calls of tools are.",
-    unset: "prompts may change; with `file`, those of the file",
+    doc: "Digests of reviewed prompts, by name. Using or completing a different prompt is denied.",
+    unset: "those in `file`; otherwise not checked",
     annotation: "mcp_server_tool_lock_prompts",
     checkValue: checkDigest,
   }),
   resource_templates: textListMap({
-    doc: "The same for resource templates, by `uriTemplate`. Completing a template that differs is denied; reading a resource is up to the policy.",
-    unset: "resource templates may change; with `file`, those of the file",
+    doc: "Digests of reviewed resource templates, by `uriTemplate`. Completing a different template is denied. Resource reads depend on the policy only.",
+    unset: "those in `file`; otherwise not checked",
     annotation: "mcp_server_tool_lock_resource_templates",
     checkValue: checkDigest,
   }),
   instructions: textList({
-    doc: "Digests of the server's `instructions` that were reviewed; an empty list: none were. Others are removed from the response, unless `on_drift` is `warn`.",
-    unset: "instructions may change; with `file`, those of the file",
+    doc: "Digests of the server's reviewed `instructions`. Others are removed from the response, unless `on_drift` is `warn`. An empty list allows none.",
+    unset: "those in `file`; otherwise not checked",
     annotation: "mcp_server_tool_lock_instructions",
     check: checkDigest,
   }),
   file: file({
-    doc: "Instead of `tools`: path of the file that `gateway tools lock` wrote, on the gateway's machine, read again when it changes. What stands there for the public address of this server counts. Owners need leave for it in `allowed_refs`.",
+    doc: "Path of a file written by `gateway tools lock`, instead of `tools`, reloaded when it changes. The entry for this server's public address applies. Owners need `allowed_refs`.",
     unset: "none",
   }),
   on_drift: choice(["warn", "hide", "deny"], {
-    doc: "What becomes of tools that differ from what was reviewed, or were not. `warn`: they are recorded and counted. `hide`: they are left out of lists, too, and their calls denied. `deny`: they stay in lists, where people see what has changed, and their calls are denied.",
+    doc: "Behavior for tools that are not locked or differ from the lock. `warn`: recorded and counted. `hide`: also removed from lists, and calls denied. `deny`: calls denied, but listed.",
     default: "hide",
     annotation: "mcp_server_tool_lock_on_drift",
   }),
   on_unlisted: choice(["pass", "deny"], {
-    doc: "Calls of locked tools that no list has shown yet, so that nothing is known of their definition. `pass`: they are made. `deny`: they are denied until a list has shown the tool as it was reviewed, in any process of the gateway. Other processes know of it within 2 seconds.",
+    doc: "Behavior for calls of locked tools that no list has shown yet, so that their definition is unknown. `pass`: allowed. `deny`: denied until a process has listed the tool as locked. Other processes follow within 2 seconds.",
     default: "pass",
     annotation: "mcp_server_tool_lock_on_unlisted",
   }),
@@ -59,8 +59,8 @@ export const toolLockShape = {
 export type ToolLockDoc = ShapeDoc<typeof toolLockShape>;
 
 export const toolLockBlock = block(toolLockShape, {
-  doc: "The tools of this server as they were reviewed, whole, and its prompts, resource templates and `instructions` if they are in the lock. What the server lists is compared with the lock. An item that is missing from a list does not differ, since lists may differ by user.",
-  unset: "the server may change all of it",
+  doc: "Lock of the reviewed tools of this server and, if included, its prompts, resource templates and `instructions`. Lists are compared with it. A missing item is not a difference, since lists can differ by user.",
+  unset: "none",
 });
 
 export interface ToolLock {

@@ -32,15 +32,15 @@ const endpointShape = {
     annotation: "mcp_server_upstream_oauth2_token_url",
   }),
   auth_style: choice(["header", "params"], {
-    doc: "How client credentials are sent to the token endpoint: `header` (HTTP Basic) or `params` (form fields).",
-    unset: "`header`, or what the upstream's metadata says",
+    doc: "Client authentication at the token endpoint: `header` (HTTP Basic) or `params` (form fields).",
+    unset: "`header`, or according to the upstream's metadata",
     annotation: "mcp_server_upstream_oauth2_auth_style",
   }),
 };
 
 const idJagShape = {
   scopes: textList({
-    doc: "Scopes asked of the identity provider. `upstream_oauth2.scopes`, which the upstream is asked for, must be among them.",
+    doc: "Scopes to request from the identity provider. Must include `upstream_oauth2.scopes`.",
     unset: "`upstream_oauth2.scopes`",
     annotation: "mcp_server_upstream_oauth2_id_jag_scopes",
     check: checkScope,
@@ -49,63 +49,63 @@ const idJagShape = {
 
 const workloadShape = {
   ...secret("assertion", {
-    doc: "The platform's token (a JWT) about the gateway, whose audience is the upstream's authorization server (its issuer or token endpoint; compared unless `endpoint` is set). Usually a file that the platform renews, such as a projected token of a Kubernetes service account: `assertion_ref: file:/var/run/secrets/tokens/upstream`, which is read again whenever it changes.",
-    unset: "required, in one of its spellings",
+    doc: "Platform token (JWT) of the gateway, whose audience is the upstream's authorization server (issuer or token endpoint; not checked with `endpoint`). Usually a file that the platform renews, reloaded when it changes, such as a projected Kubernetes service account token: `assertion_ref: file:/var/run/secrets/tokens/upstream`.",
+    unset: "required, in one of its forms",
   }),
 };
 
 export const upstreamOAuthShape = {
   client_id: text({
-    doc: "OAuth client identifier for the upstream service.",
-    unset: "the gateway registers itself",
+    doc: "OAuth client ID at the upstream.",
+    unset: "dynamic registration",
     check: notEmpty("a client identifier"),
   }),
   ...secret("client_secret", {
-    doc: "OAuth client secret. Never stored per user; read from the route at each token refresh.",
-    unset: "a public client",
+    doc: "OAuth client secret, read from the route at each token refresh.",
+    unset: "none (public client)",
   }),
   ...secret("client_key", {
-    doc: "Private key with which the gateway signs what proves it to be `client_id` (`private_key_jwt`), instead of a client secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA and Ed25519; the upstream's authorization server has the public key.",
-    unset: "`client_secret`, or a public client",
+    doc: "Private key (PKCS #8 in PEM) for `private_key_jwt` client authentication, instead of a client secret: EC (P-256, P-384), RSA or Ed25519. Register the public key at the upstream's authorization server.",
+    unset: "`client_secret`, or none (public client)",
   }),
   endpoint: block(endpointShape, {
     doc: "Upstream OAuth endpoints.",
-    unset: "discovered through RFC 9728 metadata",
+    unset: "discovered (RFC 9728)",
   }),
   scopes: textList({
-    doc: "Scopes requested from the upstream.",
-    unset: "what the upstream's metadata names",
+    doc: "Scopes to request from the upstream.",
+    unset: "those in the upstream's metadata",
     annotation: "mcp_server_upstream_oauth2_scopes",
     check: checkScope,
   }),
   authorization_url_params: textMap({
-    doc: "Extra query parameters on the authorization URL, for example to request offline access.",
+    doc: "Additional query parameters of the authorization URL, for example for offline access.",
     unset: "none",
     annotation: "mcp_server_upstream_oauth2_authorization_url_params",
     checkName: (name) => (PROTOCOL_PARAMETERS.has(name) ? "is set by the gateway itself" : undefined),
   }),
   resource: text({
-    doc: "Resource identifier of the upstream (`resource` of RFC 8707) in requests for tokens with `workload` and `client_credentials`.",
-    unset: "as the upstream's metadata has it; with `endpoint` the upstream's own address",
+    doc: "Resource identifier of the upstream (`resource`, RFC 8707) in token requests with `workload` and `client_credentials`.",
+    unset: "that of the upstream's metadata; with `endpoint` the upstream's address",
     annotation: "mcp_server_upstream_oauth2_resource",
     check: notEmpty("a resource identifier"),
   }),
   send_resource: flag({
-    doc: "Whether requests to the upstream's authorization server have `resource` (RFC 8707). `false` for a server that refuses it, such as Microsoft Entra ID (`AADSTS9010010`): the scopes alone then say what a token is for. With `id_jag` the identity provider is asked with it all the same.",
+    doc: "Send `resource` (RFC 8707) to the upstream's authorization server. Disable it for servers that reject it, such as Microsoft Entra ID (`AADSTS9010010`); the scopes then select the audience. Requests of `id_jag` to the identity provider always have it.",
     default: true,
     annotation: "mcp_server_upstream_oauth2_send_resource",
   }),
   id_jag: block(idJagShape, {
-    doc: "Enterprise-managed authorization: the identity provider decides who may use the upstream, and users connect nothing. The ID token of the user's sign-in is exchanged at the identity provider that gave it for an assertion (ID-JAG), which the upstream's authorization server takes from the gateway as `client_id`. That server and the resource are always discovered, so that an assertion gets to the server that it is for, and what it opens to this upstream. Service accounts, and users known from an assertion alone, have no ID token: they get 403.",
-    unset: "users connect their accounts",
+    doc: "Enterprise-managed authorization: the identity provider decides who can use the upstream, without account connections. The gateway, as `client_id`, exchanges the user's ID token for an assertion (ID-JAG) at the identity provider, and presents it to the upstream's authorization server. That server and the resource are always discovered. Service accounts and users known only from an assertion have no ID token and get 403.",
+    unset: "none",
     annotation: "mcp_server_upstream_oauth2_id_jag",
   }),
   workload: block(workloadShape, {
-    doc: "Workload identity: the gateway shows a token of its own platform to the upstream's authorization server, and all users of the route have the access that it gets for it. Policy alone tells them apart.",
-    unset: "users connect their accounts",
+    doc: "Workload identity: the gateway presents a token of its platform to the upstream's authorization server. All users of the route share the resulting access; only the policy distinguishes them.",
+    unset: "none",
   }),
   client_credentials: flag({
-    doc: "Client credentials: the gateway gets tokens as `client_id` itself, and all users of the route have the access of this client. Policy alone tells them apart.",
+    doc: "Client credentials: the gateway gets tokens as `client_id`. All users of the route share this access; only the policy distinguishes them.",
     default: false,
     annotation: "mcp_server_upstream_oauth2_client_credentials",
   }),

@@ -22,33 +22,33 @@ import { SIGNING_ALGORITHMS } from "../../shared/key-set.ts";
 
 const shape = {
   issuer: text({
-    doc: "Issuer identifier of the platform, exactly as `iss` has it, or `kubernetes:///`, as in `identity_issuers`.",
+    doc: "Issuer identifier of the platform, exactly as in `iss`, or `kubernetes:///`, as in `identity_issuers`.",
     required: true,
     check: issuerProblem,
   }),
   jwks_url: text({
-    doc: "Address of its keys, instead of discovery.",
-    unset: "discovery",
+    doc: "URL of its public keys.",
+    unset: "discovered",
     check: addressProblem,
   }),
   jwks: text({
-    doc: "Its public keys as JSON (a JWK set), instead of reading them anywhere.",
-    unset: "keys are read",
+    doc: "Public keys as JSON (JWK set), instead of `jwks_url` and discovery.",
+    unset: "none",
     check: keysProblem,
   }),
   audience: text({
-    doc: "What its token must name in `aud`, and nothing beside: a name that is used for publishing to this gateway alone.",
+    doc: "Required audience (`aud`) of the token, without any other. Use a name only for publishing to this gateway.",
     required: true,
     check: (value) => (value === "" || value.length > 2048 ? "is empty or too long, must be an audience" : undefined),
   }),
   claims: claimTable({
-    doc: `Claims that the token must have. ${CLAIMS_DOC}`,
+    doc: "Required claims of the token, written as in `workload_rules`.",
     required: true,
   }),
 };
 
 export const publishWorkloadsShape = labelled(shape, {
-  doc: "Jobs that get publish tokens for minutes for this owner, by names of your choice: at `POST /publish-tokens` they present the token of their platform (GitHub Actions, GitLab, Kubernetes …), so that no pipeline holds a secret. That token opens nothing else there.",
+  doc: "Jobs that get short-lived publish tokens for this owner at `POST /publish-tokens`, by any name. They present the token of their platform (GitHub Actions, GitLab, Kubernetes …) instead of a stored secret. That token is not accepted elsewhere on the admin listener.",
   unset: "none",
 });
 

@@ -26,74 +26,74 @@ export const developmentShape = {
 
 export const keysShape = {
   ...secret("admin_token", {
-    doc: "Bearer token of the admin listener, needed on every path but `/healthz` and `/readyz`.",
-    unset: "only `/healthz` and `/readyz` answer",
+    doc: "Bearer token of the admin listener, required on all paths except `/healthz` and `/readyz`. Without it, only these two are served.",
+    unset: "none",
   }),
   ...secret("shared_secret", {
-    doc: "Base64 of at least 32 random bytes from which all keys are derived; the same on all replicas. Make one with `openssl rand -base64 32`.",
-    unset: "a random one at each start, which ends all sign-ins",
+    doc: "Secret from which all keys are derived: base64 of at least 32 random bytes, the same on all replicas. Generate one with `openssl rand -base64 32`.",
+    unset: "random at each start, which invalidates all sign-ins",
   }),
   ...secret("previous_shared_secret", {
-    doc: "Earlier shared secrets that still open what they sealed, for rotation.",
+    doc: "Previous shared secrets, still accepted during rotation.",
     unset: "none",
     many: true,
   }),
   ...secret("signing_key", {
-    doc: "PEM (or base64 of PEM) of P-256 private keys for the identity header: the first signs, all are published.",
+    doc: "P-256 private keys (PEM, or base64 of PEM) for the identity header. The first signs, all are published.",
     unset: "derived from `shared_secret`",
     many: true,
   }),
   // A database URL holds a password, so it has the three spellings of a secret.
   ...secret("storage_url", {
-    doc: '"memory:", "sqlite:PATH" (relative to the working directory, or absolute) or "postgres://USER:PASSWORD@HOST/DATABASE".',
+    doc: 'Database URL: "memory:", "sqlite:PATH" (relative to the working directory, or absolute) or "postgres://USER:PASSWORD@HOST/DATABASE".',
     default: DEFAULT_STORAGE_URL,
   }),
-  drain_timeout: duration({ doc: "Longest wait for open requests when stopping.", default: "30s" }),
+  drain_timeout: duration({ doc: "Maximum wait for open requests on shutdown.", default: "30s" }),
   drain_delay: duration({
-    doc: "Wait between saying on `/readyz` that the gateway stops and taking no more requests, so that load balancers notice first.",
+    doc: "Delay between `/readyz` 503 and closing listeners, for load balancers.",
     default: "0s",
   }),
 };
 
 export const logShape = {
   log_level: choice(["debug", "info", "warn", "error"], {
-    doc: "Least severe operator log lines written.",
+    doc: "Minimum log level.",
     default: "info",
   }),
   tracing: block(
     {
       endpoint: url({
-        doc: "URL of an OTLP receiver over HTTP, with its path: `http://127.0.0.1:4318/v1/traces`.",
-        unset: "trace ids are made and passed on, spans are not exported",
+        doc: "OTLP/HTTP endpoint for spans, with its path: `http://127.0.0.1:4318/v1/traces`. Without it, trace IDs are generated and forwarded, and no spans are exported.",
+        unset: "none",
         read: parseHttpUrl,
       }),
       headers: labelled(
-        { ...secret("value", { doc: "Value of the header.", unset: "required, in one of its spellings" }) },
+        { ...secret("value", { doc: "Header value.", unset: "required, in one of its forms" }) },
         {
-          doc: "Headers of requests to the receiver, by name.",
+          doc: "Headers of requests to `endpoint`, by name.",
           unset: "none",
           checkName: (name) => (isHeaderName(name) ? undefined : "is not a header name"),
         },
       ),
       service_name: text({
-        doc: "Name of this service in the spans (`service.name`).",
+        doc: "Service name in spans (`service.name`).",
         default: "gateway",
         check: (value) => (value === "" || value.length > 255 ? "must be a name of at most 255 characters" : undefined),
       }),
       sample_one_in: count({
-        doc: "One of so many traces that begin here is recorded; 1 records all.",
+        doc: "Sampling: one of N new traces is recorded. 1 records all.",
         default: 1,
         min: 1,
         max: 1_000_000,
       }),
       continue_traces: flag({
-        doc: "Continue the trace that a client names in `traceparent`, or where it has no such header in `_meta` of its MCP message, and honour its sampling flag. Only for gateways whose clients are trusted; otherwise each request begins a trace here.",
+        doc: "Continue the client's trace and sampling flag: `traceparent`, or else `_meta` of the MCP message. Only if clients are trusted. Otherwise each request starts a trace.",
         default: false,
       }),
     },
     {
-      doc: "W3C trace context on requests to upstreams, and OpenTelemetry spans. An empty block is enough for the trace context.",
-      unset: "`traceparent` and `tracestate` of clients are passed on like other headers",
+      doc: "W3C trace context for upstreams, and OpenTelemetry spans. An empty block enables the trace context. Without it, the clients' `traceparent` and `tracestate` are forwarded unchanged.",
+      unset: "none",
     },
   ),
 };
@@ -103,18 +103,18 @@ export const ownersShape = (liveNames: readonly string[]) => ({
   owners: labelled(
     {
       ...secret("publish_token", {
-        doc: "Tokens with which this owner's slice is read and published at the admin listener, and no other; several for rotation. At least 20 characters. They also read `/status` as far as it is about this owner. With a name such as `kubernetes.*` they are good for all owners with that beginning.",
-        unset: "the slice is published with `admin_token` alone",
+        doc: "Tokens to read and publish this owner's slice, and to read its part of `/status`, on the admin listener. At least 20 characters; several for rotation. For a name such as `kubernetes.*` they are valid for all owners with that prefix. Without it, only `admin_token` can publish.",
+        unset: "none",
         many: true,
       }),
       publish_workloads: publishWorkloadsShape,
-      allowed_from: domainPatternList({ doc: "Hosts its routes may have in `from`.", unset: "any host" }),
+      allowed_from: domainPatternList({ doc: "Hosts allowed in `from`.", unset: "all hosts" }),
       allow_local_upstreams: flag({
-        doc: "Upstreams of its routes may be on the gateway's own machine, by whatever name or address. Link-local and cloud metadata addresses never are. Judged on the address that a connection is opened to.",
+        doc: "Allow upstreams on the gateway's own host. Link-local and cloud metadata addresses are never allowed. The address of the connection is checked.",
         default: false,
       }),
       allowed_settings: textList({
-        doc: 'Live settings its slice may write, by name; "*" for all. They hold for the routes of all owners.',
+        doc: 'Dynamic settings allowed in this owner\'s slice, by name; "*" for all. They apply to the routes of all owners.',
         unset: "none",
         itemValues: ["*", ...liveNames],
         check: (value) =>
@@ -123,14 +123,14 @@ export const ownersShape = (liveNames: readonly string[]) => ({
             : quotedProblem(value, "must be the name of a live setting"),
       }),
       allowed_tokens: textList({
-        doc: "Tokens that its routes may hand to applications: `external`, MCP client routes, whose applications get External Tokens of their users; `provider`, `${gateway.access_token}` and `${gateway.id_token}`. And `id_jag`, `upstream_oauth2.id_jag`, by which its upstreams get tokens of their users without asking them.",
+        doc: "Tokens that routes can pass on. `external`: External Tokens for applications (MCP client routes). `provider`: `${gateway.access_token}` and `${gateway.id_token}`. `id_jag`: upstream tokens by `upstream_oauth2.id_jag`, without the user's consent.",
         unset: "none",
         itemValues: OWNER_TOKENS,
         check: (value) =>
           OWNER_TOKENS.includes(value) ? undefined : quotedProblem(value, 'must be "external", "provider" or "id_jag"'),
       }),
       allowed_refs: textList({
-        doc: 'Secret references its slice may use; a trailing "*" matches any rest: "env:TEAM_A_*", "vault:kv/team-a/*".',
+        doc: 'Secret references allowed in this owner\'s slice. A trailing "*" matches any rest: "env:TEAM_A_*", "vault:kv/team-a/*".',
         unset: "none",
         check: (value) =>
           isVaultReferencePattern(value) ||
@@ -140,8 +140,8 @@ export const ownersShape = (liveNames: readonly string[]) => ({
       }),
     },
     {
-      doc: "What slices of each owner may do. A name such as `kubernetes.*` holds for all owners with that beginning that have no entry of their own, the longest first. Once set, slices of owners not named here are refused.",
-      unset: "any owner, any host, any live setting, any token, no secret references",
+      doc: "Permissions of each owner's slice. A name such as `kubernetes.*` matches all owners with that prefix and without their own entry; the longest applies. If set, slices of other owners are rejected. Without it, any owner can use all hosts, dynamic settings and tokens, and no secret references.",
+      unset: "none",
       checkName: ownerPatternProblem,
     },
   ),

@@ -22,10 +22,10 @@ const pathProblem = (value: string): string | undefined =>
   parseVaultReference(`vault:${value}/x#x`) ? undefined : `is ${quote(value)}, must be a path such as "team/kv"`;
 
 const authMount = (name: string) =>
-  text({ doc: "Path at which this way to log in is mounted, below `auth/`.", default: name, check: pathProblem });
+  text({ doc: "Mount path of the authentication method, below `auth/`.", default: name, check: pathProblem });
 
 const role = text({
-  doc: "Role to log in as; its policies must have the capability `read` on what is referenced.",
+  doc: "Role to log in with. Its policies must allow `read` on the referenced secrets.",
   required: true,
   check: (value) => (value === "" ? "is empty, must be the name of a role" : undefined),
 });
@@ -35,23 +35,23 @@ const loginShape = {
     {
       role,
       token_file: file({
-        doc: "The token of the service account, read at each login.",
+        doc: "Service account token file, read at each login.",
         default: SERVICE_ACCOUNT_TOKEN,
       }),
       mount: authMount("kubernetes"),
     },
-    { doc: "As a service account of the cluster.", unset: "not so" },
+    { doc: "Logs in with a Kubernetes service account.", unset: "none" },
   ),
   jwt: block(
     {
       role,
       token_file: file({
-        doc: "A JWT of the platform about this machine or job, read at each login.",
+        doc: "File with a JWT of the platform for this host or job, read at each login.",
         required: true,
       }),
       mount: authMount("jwt"),
     },
-    { doc: "With a JWT that the server can verify.", unset: "not so" },
+    { doc: "Logs in with a JWT that the server can verify.", unset: "none" },
   ),
   approle: block(
     {
@@ -61,16 +61,16 @@ const loginShape = {
         check: (value) => (value === "" ? "is empty, must be a RoleID" : undefined),
       }),
       ...secret("secret_id", {
-        doc: "SecretID of the AppRole, read at each login. Not itself a `vault:` reference.",
-        unset: "the role needs none",
+        doc: "SecretID of the AppRole, read at each login. Cannot be a `vault:` reference.",
+        unset: "none (role without SecretID)",
       }),
       mount: authMount("approle"),
     },
-    { doc: "As an AppRole.", unset: "not so" },
+    { doc: "Logs in with an AppRole.", unset: "none" },
   ),
   token_file: file({
-    doc: "A file with a token that something else keeps valid, such as an agent's sink. Read at each request.",
-    unset: "not so",
+    doc: "File with a token that another process renews, such as an agent's sink. Read at each request.",
+    unset: "none",
   }),
 };
 
@@ -78,42 +78,42 @@ export const vaultShape = {
   vault: block(
     {
       address: url({
-        doc: "Origin of the server: `https://vault.example.com:8200`. `http://` on this machine alone, as for an agent.",
+        doc: "Origin of the server, such as `https://vault.example.com:8200`. `http://` on loopback only, for example for an agent.",
         required: true,
         read: (value) => overTlsOrLoopback(parseOrigin(value)),
       }),
       ca_file: text({
-        doc: "PEM file of the authorities that may have signed its certificate, instead of the system's.",
-        unset: "the system's authorities",
+        doc: "CA file (PEM) for the server's certificate.",
+        unset: "system CAs",
         check: (value) => (/^\/[^\0]+$/.test(value) ? undefined : `is ${quote(value)}, must be an absolute path`),
       }),
       namespace: text({
-        doc: "Namespace in which it logs in and reads (`X-Vault-Namespace`).",
-        unset: "the root namespace",
+        doc: "Namespace for login and secrets (`X-Vault-Namespace`).",
+        unset: "root namespace",
         // Vault and OpenBao list them with a slash at the end.
         check: (value) => pathProblem(value.replace(/\/$/, "")),
       }),
-      login: block(loginShape, { doc: "How it logs in: exactly one way.", required: true }),
+      login: block(loginShape, { doc: "Authentication method. Set exactly one.", required: true }),
       mounts: textList({
-        doc: "Mounts of KV version 2 whose path has several segments, such as `team/kv`. In a reference the longest of them that fits is the mount, else the first segment.",
-        unset: "mounts have one segment",
+        doc: "KV version 2 mounts with several path segments, such as `team/kv`. The longest match of a reference is its mount, otherwise its first segment.",
+        unset: "none",
         check: (value) =>
           pathProblem(value) === undefined ? undefined : quotedProblem(value, 'must be like "team/kv"'),
       }),
       refresh: duration({
-        doc: "How long a secret is used before it is read again, about: gateways do not all come at once. At least `10s`.",
+        doc: "Approximate time between reads of a secret, randomized per gateway. At least `10s`.",
         default: DEFAULT_REFRESH,
         minMs: 10_000,
       }),
       keep: duration({
-        doc: "How long the last value of a secret is used while it cannot be read again: the server is unavailable, or the entry was deleted or forbidden. Then the slice that needs it is omitted. The boot file's own secrets and settings keep their last values. At least `1m`, and not shorter than `refresh`.",
-        unset: "for as long as the process lives",
+        doc: "Maximum time for which the last value of a secret is used if it cannot be read: server unavailable, entry deleted or forbidden. Then the slice that uses it is omitted. Secrets and settings of the main configuration file keep their last values. At least `1m` and `refresh`.",
+        unset: "unlimited",
         minMs: 60_000,
       }),
     },
     {
-      doc: "The Vault or OpenBao server (KV version 2) of references `vault:<mount>/<path>#<field>`, with `@<version>` for one version. They are read when they are loaded and again each `refresh`; while the server cannot be asked the last values stay, which `/status` and the metrics say.",
-      unset: "no secret is read from such a server",
+      doc: "Vault or OpenBao server (KV version 2) for references `vault:<mount>/<path>#<field>`, optionally with `@<version>`. Secrets are read on load and every `refresh`. If the server is unavailable, the last values stay valid; `/status` and metrics report it.",
+      unset: "none",
     },
   ),
 };

@@ -17,17 +17,17 @@ export const webhookShape = {
   webhook: block(
     {
       url: url({
-        doc: "Where events are sent, as POST requests with JSON. Its host must not be at a link-local or cloud metadata address; redirects are not followed.",
+        doc: "Destination of events, sent as POST requests with JSON. Link-local and cloud metadata addresses are rejected. Redirects are not followed.",
         required: true,
         read: parseHttpUrl,
       }),
       ...secret("secret", {
-        doc: "Signs each request as Standard Webhooks has it: base64 of 24 to 64 random bytes, also with `whsec_` before it. Several for rotation: each signs. Make one with `openssl rand -base64 32`.",
-        unset: "required, in one of its spellings",
+        doc: "Signing key according to Standard Webhooks: base64 of 24 to 64 random bytes, optionally with the prefix `whsec_`. Several for rotation: each signs. Generate one with `openssl rand -base64 32`.",
+        unset: "required, in one of its forms",
         many: true,
       }),
       events: textList({
-        doc: `Of what it tells: ${meanings}.`,
+        doc: `Events to send: ${meanings}.`,
         default: EVENT_TYPES,
         itemValues: EVENT_TYPES,
         check: (value) =>
@@ -37,8 +37,8 @@ export const webhookShape = {
       }),
     },
     {
-      doc: "Tells another service of what somebody should know: each event once, signed, sent again until it is taken.",
-      unset: "nobody is told",
+      doc: "Sends signed events to an HTTP endpoint, with retries.",
+      unset: "none",
     },
   ),
 };

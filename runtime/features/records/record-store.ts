@@ -9,25 +9,25 @@ import { accepted, parseDuration } from "../../settings/values.ts";
 import type { RecordStoreSettings } from "./compiled.ts";
 
 const members = {
-  max_age: duration({ doc: "Records older than that are not shown, and are deleted.", default: "7d", minMs: 3600_000 }),
+  max_age: duration({ doc: "Retention period. Older records are deleted.", default: "7d", minMs: 3600_000 }),
   max_records: count({
-    doc: "So many records are kept at most; the oldest go first. A record takes about 1.2 kB of disk.",
+    doc: "Maximum number of records, about 1.2 kB each. The oldest are deleted first.",
     default: 1_000_000,
     min: 1_000,
     max: 100_000_000,
   }),
   // A database URL holds a password, so it has the three spellings of a secret.
   ...secret("storage_url", {
-    doc: "Where they lie, written as the store's `storage_url`.",
+    doc: "Database URL, in the format of the global `storage_url`.",
     unset:
-      "beside the store: for `sqlite:gateway.db` in `gateway.records.db`; in the same PostgreSQL database, in a schema of their own; for `memory:` in a temporary file",
+      "next to the store: `gateway.records.db` for `sqlite:gateway.db`, a separate schema in the same PostgreSQL database, a temporary file for `memory:`",
   }),
 };
 
 export const recordStoreShape = {
   record_store: block(members, {
-    doc: "Keeps copies of the last records, and what became of each request, for `gateway records` and the console: written behind the answer, never in its way. What a tool is called with is there as `record_arguments` says.",
-    unset: "records are in `authorize_log` alone",
+    doc: "Copies of recent records and request outcomes, for `gateway records` and the console. Written after the response, without delaying it. Tool arguments are stored according to `record_arguments`.",
+    unset: "none",
   }),
 };
 

@@ -14,25 +14,25 @@ const filePath = (path: string): string | undefined =>
 
 const shape = {
   kind: choice(["otlp", "http", "syslog"], {
-    doc: "How records are sent. `otlp`: OpenTelemetry logs over HTTP, as JSON. `http`: POST requests, a record on each line of the body. `syslog`: RFC 5424 over TLS (RFC 5425); a connection for each batch, which counts as taken once the receiver has closed its side after ours.",
+    doc: "Protocol. `otlp`: OpenTelemetry logs over HTTP, as JSON. `http`: POST requests with one record per line. `syslog`: RFC 5424 over TLS (RFC 5425), with one connection per batch, delivered once the destination closes its side.",
     required: true,
   }),
   url: url({
-    doc: "Where `otlp` and `http` send to, with its path: `https://otlp.example.com/v1/logs`. https, or http on the gateway's own machine; never at a link-local or cloud metadata address; redirects are not followed.",
-    unset: "required there",
+    doc: "Destination for `otlp` and `http`, with its path: `https://otlp.example.com/v1/logs`. http is accepted on loopback only. Link-local and cloud metadata addresses are rejected. Redirects are not followed.",
+    unset: "required for `otlp` and `http`",
     read: (value) => overTlsOrLoopback(parseHttpUrl(value)),
   }),
   address: text({
-    doc: 'Where `syslog` sends to, "host:port": "logs.example.com:6514".',
-    unset: "required there",
+    doc: 'Destination for `syslog`: "logs.example.com:6514".',
+    unset: "required for `syslog`",
     check: (value) => (/^:|:0+$/.test(value) ? 'must be "host:port"' : readable(parseListener)(value)),
   }),
   format: choice(["ndjson", "ocsf", "json", "structured_data"], {
-    doc: "Of `http`: `ndjson`, the record as it is, or `ocsf`, events of the Open Cybersecurity Schema Framework 1.5 (API Activity 6003, Entity Management 3004, Base Event 0 for what is neither). Of `syslog`: `json`, the record as the message, or `structured_data`.",
+    doc: "Record format. `http`: `ndjson` (unchanged) or `ocsf` (Open Cybersecurity Schema Framework 1.5: API Activity 6003, Entity Management 3004, otherwise Base Event 0). `syslog`: `json` (the message) or `structured_data`.",
     unset: "`ndjson` or `json`",
   }),
   structured_data_id: text({
-    doc: 'Name of the structured data of `syslog`, with the number that IANA gave your enterprise: "gateway@12345".',
+    doc: 'Name of the structured data, with your IANA enterprise number: "gateway@12345".',
     unset: "required for `structured_data`",
     check: (value) =>
       /^[\x21\x23-\x3c\x3e\x3f\x41-\x5c\x5e-\x7e]{1,22}@[0-9]{1,9}$/.test(value)
@@ -40,36 +40,40 @@ const shape = {
         : `is ${quote(value)}, must be like "gateway@12345"`,
   }),
   headers: labelled(
-    { ...secret("value", { doc: "Value of the header.", unset: "required, in one of its spellings" }) },
+    { ...secret("value", { doc: "Header value.", unset: "required, in one of its forms" }) },
     {
-      doc: "Headers of the requests of `otlp` and `http`, by name, such as `authorization`.",
+      doc: "Headers of `otlp` and `http` requests, by name, such as `authorization`.",
       unset: "none",
       checkName: (name) => (isHeaderName(name) ? undefined : "is not a header name"),
     },
   ),
   ca_file: text({
-    doc: "PEM file of the authorities that sign the receiver's certificate; read anew for each connection, as the other two are.",
-    unset: "those that Node.js trusts",
+    doc: "CA file (PEM) for the destination's certificate. Like the client certificate, read for each connection.",
+    unset: "CAs trusted by Node.js",
     check: filePath,
   }),
   certificate_file: text({
-    doc: "PEM file of a client certificate, leaf first.",
-    unset: "the receiver sees none",
+    doc: "Client certificate file (PEM), leaf first.",
+    unset: "none",
     check: filePath,
   }),
-  certificate_key_file: text({ doc: "PEM file of its private key.", unset: "none", check: filePath }),
+  certificate_key_file: text({
+    doc: "Private key file (PEM) of the client certificate.",
+    unset: "none",
+    check: filePath,
+  }),
   server_name: text({
-    doc: "Name that the receiver's certificate must have.",
+    doc: "Server name that the destination's certificate must match.",
     unset: "the host of `url` or `address`",
     check: (value) => (/^[A-Za-z0-9._-]{1,253}$/.test(value) ? undefined : `is ${quote(value)}, must be a host name`),
   }),
   timeout: duration({
-    doc: "For the receiver to take a batch: at most 512 records and 1 MiB, with `syslog` 8,192 and 4 MiB.",
+    doc: "Maximum time to deliver a batch: up to 512 records and 1 MiB, for `syslog` 8,192 and 4 MiB.",
     default: "10s",
     minMs: 100,
   }),
   spool_max_bytes: count({
-    doc: "Bytes of records that wait on the disk for this receiver, of each worker. What finds no room is lost to it, and told by a `record gap` in the log and to the receiver; with `audit_required` requests are refused before that.",
+    doc: "Maximum size of the spool in bytes, per worker. If it is full, records are dropped, and a `record gap` is logged and delivered; with `audit_required`, requests are rejected instead.",
     default: 256 << 20,
     min: 64 << 20,
     max: 2 ** 40,
@@ -83,20 +87,20 @@ export type SinkDoc = ShapeDoc<typeof shape>;
 
 export const recordSinksShape = {
   record_sinks: labelled(shape, {
-    doc: "Services that get every record: at least once, in order, from a spool on the disk, so that one that is away holds nobody up. Names are of lower-case letters, digits, `-` and `_`.",
-    unset: "records are in `authorize_log` alone",
+    doc: "Destinations for all records, delivered at least once and in order from a spool on disk. An unavailable destination delays no others. Names: lower-case letters, digits, `-` and `_`.",
+    unset: "none",
     checkName: (name) =>
       /^[a-z0-9][a-z0-9_-]{0,62}$/.test(name)
         ? undefined
         : 'must be at most 63 lower-case letters, digits, "-" and "_", beginning with a letter or digit',
   }),
   record_spool: text({
-    doc: "Directory of what waits for `record_sinks`, relative to the working directory or absolute: on a disk that outlives the process, and of one gateway alone. It is made with mode 700.",
+    doc: "Spool directory of `record_sinks`, absolute or relative to the working directory, on a persistent disk and not shared between gateways. Created with mode 700.",
     default: "record-spool",
     check: (value) => (value === "" || value.includes("\0") ? "must be the path of a directory" : undefined),
   }),
   audit_required: flag({
-    doc: "Let no request pass that cannot be recorded: while the log cannot be written, or a sink or the record store cannot keep what comes, requests to routes are answered 503 (`records.unavailable`), and `/readyz` says so. Needs a place that keeps records: a file in `authorize_log`, `record_sinks` or `record_store`.",
+    doc: "Reject requests that cannot be recorded: while the log, a sink or the record store cannot accept records, routes return 503 (`records.unavailable`) and `/readyz` reports it. Requires a file in `authorize_log`, `record_sinks` or `record_store`.",
     default: false,
   }),
 };

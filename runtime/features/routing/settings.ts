@@ -34,8 +34,8 @@ function redirectPathProblem(value: string): string | undefined {
 
 export const routingShape = {
   regex: text({
-    doc: "The route takes requests whose whole path this RE2 regular expression matches; it goes before every `prefix`. Not together with `prefix` or `path`, and not on MCP routes.",
-    unset: "every path of the host",
+    doc: "RE2 regular expression that matches the whole path. Takes precedence over every `prefix`. Not with `prefix` or `path`, and not on MCP routes.",
+    unset: "every path",
     check: (value) =>
       quotedProblem(
         value,
@@ -43,20 +43,20 @@ export const routingShape = {
       ),
   }),
   regex_priority_order: count({
-    doc: "Of several `regex` routes of a host that match, the one with the highest number is taken; of equal ones the one with the longest literal beginning.",
+    doc: "Priority between matching `regex` routes of a host: the highest number, then the longest literal prefix.",
     default: 0,
     min: 0,
     max: 1_000_000,
   }),
   prefix_rewrite: text({
-    doc: "Takes the place of `prefix` in the path that the upstream sees, by whole segments; with `path` and `regex` of the whole path.",
-    unset: "the path is sent as it is",
+    doc: "Replacement for `prefix`, by whole segments, in the upstream path; with `path` or `regex`, for the whole path.",
+    unset: "none",
     annotation: "prefix_rewrite",
     check: sentPathProblem,
   }),
   regex_rewrite_pattern: text({
-    doc: "RE2 regular expression; every match of it in the path (without query) is replaced for the upstream. Needs `regex_rewrite_substitution`.",
-    unset: "the path is sent as it is",
+    doc: "RE2 regular expression on the path (without query); every match is replaced for the upstream. Requires `regex_rewrite_substitution`.",
+    unset: "none",
     annotation: "regex_rewrite_pattern",
     check: (value) =>
       quotedProblem(
@@ -65,8 +65,8 @@ export const routingShape = {
       ),
   }),
   regex_rewrite_substitution: text({
-    doc: "What matches of `regex_rewrite_pattern` are replaced by; capture groups are written `\\1` to `\\9`. A result that is no plain path is refused with 400.",
-    unset: "the path is sent as it is",
+    doc: "Replacement for matches of `regex_rewrite_pattern`. Capture groups are `\\1` to `\\9`. An invalid resulting path gets 400.",
+    unset: "none",
     annotation: "regex_rewrite_substitution",
     check: (value) =>
       quotedProblem(
@@ -77,16 +77,16 @@ export const routingShape = {
   redirect: block(
     {
       https_redirect: flag({
-        doc: "Send to https, and from port 80 to 443. Not together with `scheme_redirect`.",
+        doc: "Redirect to https, and from port 80 to 443. Not with `scheme_redirect`.",
         default: false,
       }),
       scheme_redirect: choice(["http", "https"], {
-        doc: "Scheme to send to.",
-        unset: "the scheme of the route",
+        doc: "Scheme of the target.",
+        unset: "scheme of the route",
       }),
       host_redirect: text({
-        doc: "Host to send to, without port.",
-        unset: "the host of the request",
+        doc: "Host of the target, without port.",
+        unset: "host of the request",
         check: (value) =>
           quotedProblem(
             value,
@@ -96,46 +96,46 @@ export const routingShape = {
           ),
       }),
       port_redirect: count({
-        doc: "Port to send to.",
-        unset: "the port of the request; with another host or scheme the scheme's own",
+        doc: "Port of the target.",
+        unset: "port of the request; the scheme's default port if host or scheme changes",
         min: 1,
         max: 65_535,
       }),
       path_redirect: text({
-        doc: "Path to send to. With a query of its own it replaces that of the request. Not together with `prefix_rewrite`.",
-        unset: "the path of the request",
+        doc: "Path of the target. A query in it replaces the request's. Not with `prefix_rewrite`.",
+        unset: "path of the request",
         check: redirectPathProblem,
       }),
       prefix_rewrite: text({
-        doc: "Takes the place of the route's `prefix` in the path, by whole segments; with `path` and `regex` of the whole path.",
-        unset: "the path of the request",
+        doc: "Replacement for the route's `prefix`, by whole segments; with `path` or `regex`, for the whole path.",
+        unset: "none",
         check: sentPathProblem,
       }),
       response_code: count({
-        doc: "Status of the answer: 301, 302, 303, 307 or 308.",
+        doc: "Response status: 301, 302, 303, 307 or 308.",
         default: 301,
         min: 301,
         max: 308,
       }),
-      strip_query: flag({ doc: "Leave the query of the request out.", default: false }),
+      strip_query: flag({ doc: "Remove the query of the request.", default: false }),
     },
     {
-      doc: "Answer with a redirect instead of forwarding the request. The route's policy decides first.",
-      unset: "the request goes to `to`",
+      doc: "Redirect instead of an upstream request. The policy is evaluated first.",
+      unset: "none",
     },
   ),
   response: block(
     {
-      status: count({ doc: "Status of the answer.", required: true, min: 200, max: 599 }),
+      status: count({ doc: "Response status.", required: true, min: 200, max: 599 }),
       body: text({
-        doc: "Body of the answer, up to 65,536 bytes. Plain text, unless `set_response_headers` has another Content-Type.",
-        unset: "an empty body",
+        doc: "Response body, up to 65,536 bytes. Plain text, unless `set_response_headers` sets Content-Type.",
+        unset: "empty",
         check: (value) => (Buffer.byteLength(value) > 65_536 ? "is longer than 65,536 bytes" : undefined),
       }),
     },
     {
-      doc: "Answer with this instead of forwarding the request. The route's policy decides first.",
-      unset: "the request goes to `to`",
+      doc: "Static response instead of an upstream request. The policy is evaluated first.",
+      unset: "none",
     },
   ),
 };
@@ -152,13 +152,13 @@ export function routeNameProblem(name: string): string | undefined {
 
 export const addressShape = {
   name: text({
-    doc: "Name of the route: part of its key, and what lists and pages show.",
-    unset: "made from `from` and the path",
+    doc: "Route name, part of its key, shown in lists and pages.",
+    unset: "derived from `from` and the path",
     annotation: "name",
     check: routeNameProblem,
   }),
   from: url({
-    doc: "Address users visit: scheme, host and optionally a port. HTTPS unless `insecure_server` or `development` is set. `https://*.example.com` takes every host below example.com that no other route names more exactly; not on MCP routes.",
+    doc: "Public URL: scheme, host and optional port. Must be https unless `insecure_server` or `development` is set. `https://*.example.com` matches every host below example.com without a more specific route; not on MCP routes.",
     required: true,
     read: parseFrom,
   }),
@@ -166,13 +166,13 @@ export const addressShape = {
 
 export const pathShape = {
   prefix: text({
-    doc: "The route takes requests whose path is this one or lies below it, by whole segments. MCP server routes own it as their base.",
-    unset: "every path of the host",
+    doc: "Path prefix to match, by whole segments. On MCP server routes, the base path.",
+    unset: "every path",
     check: readable(parseRoutePath),
   }),
   path: text({
-    doc: "The route takes requests with exactly this path. Not together with `prefix`.",
-    unset: "every path of the host",
+    doc: "Exact path to match. Not with `prefix`.",
+    unset: "every path",
     check: readable(parseRoutePath),
   }),
 };

@@ -18,7 +18,7 @@ const SEPARATOR = /[:/]/;
 
 /** What the reference says of every such table. */
 export const CLAIMS_DOC =
-  "A name is that of a claim as it is, or a JSON Pointer (RFC 6901) to one within others: `/kubernetes.io/serviceaccount/name`. All of them must be there, each with one of the values of its list; where the claim is a list itself, one of its values. A value is a text, compared byte for byte, in which `*` stands for one whole segment between `:` and `/` (`repo:acme/*:ref:refs/heads/main`); a number or a flag is written as JSON: `json:true`, `json:42`.";
+  "A name is a claim name or a JSON Pointer (RFC 6901) to a nested claim: `/kubernetes.io/serviceaccount/name`. All claims must be present with one of their listed values; of a list claim, one element must match. Values are compared exactly, except that `*` matches one whole segment between `:` and `/` (`repo:acme/*:ref:refs/heads/main`). Write numbers and booleans as JSON: `json:true`, `json:42`.";
 
 /** A setting that holds such a table. */
 export function claimTable<const A extends About>(about: A): ReturnType<typeof textListMap<A>> {

@@ -17,49 +17,49 @@ const MOST = 10_000_000;
 
 const shape = {
   provider: text({
-    doc: `Whose people it knows: \`${FIRST_PROVIDER}\` for \`idp_provider_url\`, or a name in \`identity_issuers\`. A provider has at most one directory.`,
+    doc: `Identity provider of its users: \`${FIRST_PROVIDER}\` for \`idp_provider_url\`, or a name in \`identity_issuers\`. At most one directory per provider.`,
     default: FIRST_PROVIDER,
   }),
   ...secret("token", {
-    doc: "Token with which the provider calls `/.gateway/scim/v2` and the name of the directory below it, on the host of the sign-in pages, as SCIM clients send it (`Authorization: Bearer`). At least 20 characters.",
-    unset: "required, in one of its spellings",
+    doc: "Bearer token of the provider's SCIM client for `/.gateway/scim/v2` and the directory's name, on the host of the sign-in pages. At least 20 characters.",
+    unset: "required, in one of its forms",
   }),
   ...secret("previous_token", {
-    doc: "The token before, good as well while the provider is told the new one.",
+    doc: "Previous token, also accepted during rotation.",
     unset: "none",
   }),
   subject_attribute: choice(["externalId", "userName"], {
-    doc: "Attribute of a user there that says who they are here.",
+    doc: "SCIM attribute that identifies the user.",
     default: "externalId",
   }),
   subject_claim: choice(["sub", "oid"], {
-    doc: "What of the provider it is compared with, byte for byte: `sub`, or `oid` at Entra, where `sub` is another one for each application; map `objectId` to `externalId` there. By `oid` users are known once they have signed in.",
+    doc: "Claim that `subject_attribute` must equal exactly. For Entra use `oid` and map `objectId` to `externalId`: its `sub` differs per application. With `oid`, users are matched after their first sign-in.",
     default: "sub",
   }),
   groups: choice(["directory", "both", "claims"], {
-    doc: "Which groups people have. `directory`: those of this directory alone; of who is not in it they are unknown. `both`: and those that a sign-in brought. `claims`: those alone; the directory only says who is active.",
+    doc: "Source of user groups. `directory`: this directory; for users not in it, groups are unknown. `both`: also groups of the sign-in. `claims`: only those; the directory only activates and deactivates users.",
     default: "directory",
   }),
   group_attribute: choice(["displayName", "externalId"], {
-    doc: "What policies call its groups.",
+    doc: "Attribute that names groups in policies.",
     default: "displayName",
   }),
   unlisted_users: choice(["allowed", "refused"], {
-    doc: "People of the provider who are not in the directory.",
+    doc: "Treatment of users of the provider who are not in the directory.",
     default: "allowed",
   }),
   max_users: count({
-    doc: "How many users the provider may make there, as each process counts them now and then; more are refused.",
+    doc: "Maximum number of users, as counted periodically by each process. Further ones are rejected.",
     default: 250_000,
     min: 1,
     max: MOST,
   }),
-  max_groups: count({ doc: "How many groups, likewise.", default: 50_000, min: 1, max: MOST }),
+  max_groups: count({ doc: "Maximum number of groups, likewise.", default: 50_000, min: 1, max: MOST }),
 };
 
 export const directoriesShape = {
   [DIRECTORIES]: labelled(shape, {
-    doc: "Company directories by a name of lower-case letters, digits and dashes: the provider tells the gateway by SCIM 2.0 which users and groups there are. Whoever it deactivates or deletes loses sessions, grants and open streams on every process within 2 s; who is deactivated does not get in before they are active again, who is deleted is somebody whom it does not have (`unlisted_users`).",
+    doc: "Company directories (SCIM 2.0), by a name of lower-case letters, digits and dashes. Deactivated and deleted users lose sessions, grants and open streams on all processes within 2 seconds. Deactivated users cannot sign in. Deleted users are treated according to `unlisted_users`.",
     unset: "none",
     checkName: (name) =>
       isIssuerName(name) ? undefined : `is ${quote(name)}, must be 1 to 32 lower-case letters, digits and dashes`,

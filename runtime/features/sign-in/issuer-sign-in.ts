@@ -26,50 +26,50 @@ export const SIGN_IN_USE = "sign_in";
 /** Of the block. */
 export const providerShape = {
   client_id: text({
-    doc: "Client identifier at this provider.",
+    doc: "Client ID at this provider.",
     required: true,
     check: notEmpty("a client identifier"),
   }),
-  ...secret("client_secret", { doc: "Client secret at this provider.", unset: "a public client" }),
+  ...secret("client_secret", { doc: "Client secret at this provider.", unset: "none (public client)" }),
   ...secret("client_key", CLIENT_KEY),
   client_key_id: text({ ...KEY_ID, check: notEmpty("a key ID") }),
   client_auth: clientAuth(),
   client_proof_audience: proofAudience(),
   push_requests: flag(PUSH_REQUESTS),
   label: text({
-    doc: "What the page calls it on which people choose where to sign in.",
-    unset: "the name of the entry",
+    doc: "Name on the page where users select a provider.",
+    unset: "name of the entry",
     check: notEmpty("a name for people"),
   }),
   scopes: textList({
-    doc: "Scopes requested at sign-in, exactly these.",
+    doc: "Exact scopes to request at sign-in.",
     unset: "as for `idp_scopes`",
     check: checkScope,
   }),
-  groups_claim: text({ doc: "Claim that carries the user's groups.", default: "groups" }),
+  groups_claim: text({ doc: "Claim with the user's groups.", default: "groups" }),
   groups_resolver: block(resolverShape, {
-    doc: "Who is asked for the groups of users for whom the provider leaves them out, as `idp_groups_resolver` says.",
-    unset: "they are unknown",
+    doc: "Source for groups that the provider omits, as `idp_groups_resolver`.",
+    unset: "none",
   }),
   require_email_verified: flag({
-    doc: "Count an e-mail address only when the provider says that it is verified.",
+    doc: "Use an email address only if the provider verified it.",
     default: false,
   }),
   request_params: textMap({
-    doc: "Extra query parameters on the provider's authorization URL.",
+    doc: "Additional query parameters of the provider's authorization URL.",
     unset: "none",
   }),
   required_claims: textMap({
-    doc: "Claims that the ID token must have, with exactly this text: `hd: example.com` at Google, `tid` at Entra. Nobody signs in without them, and whose refreshed ID token has another value is signed out.",
-    unset: "everybody whom the provider signs in",
+    doc: "Required claims of the ID token and their exact values: `hd: example.com` for Google, `tid` for Entra. Users without them cannot sign in, or are signed out at the next refresh.",
+    unset: "none",
   }),
 };
 
 /** In an entry of `identity_issuers`. */
 export const issuerSignInShape = {
   [SIGN_IN_USE]: block(providerShape, {
-    doc: "How its people sign in; with the use `sign_in`. Register `https://<host of the sign-in pages>/.gateway/callback/<name>` as redirect URI. The provider is found by its metadata below `issuer`.",
-    unset: "nobody signs in there",
+    doc: "Sign-in of its users. Requires the use `sign_in`. Register `https://<host of the sign-in pages>/.gateway/callback/<name>` as redirect URI. Endpoints are discovered from `issuer`.",
+    unset: "none",
   }),
 };
 

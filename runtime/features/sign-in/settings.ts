@@ -30,30 +30,30 @@ export const notEmpty =
 
 export const entraShape = {
   tenant: text({
-    doc: "Id of the directory (tenant). Users of another one are not asked about.",
+    doc: "Directory (tenant) ID. Users of other tenants are not queried.",
     required: true,
     check: (value) => (isEntraId(value) ? undefined : `is ${quote(value)}, must be the tenant's id, a GUID`),
   }),
   client_id: text({
-    doc: "Application (client) id of the app registration that asks. It has the application permissions `User.Read.All` and `GroupMember.Read.All` of Microsoft Graph, with an administrator's consent.",
+    doc: "Application (client) ID with the application permissions `User.Read.All` and `GroupMember.Read.All` of Microsoft Graph and admin consent.",
     required: true,
     check: notEmpty("a client identifier"),
   }),
   ...secret("client_secret", {
-    doc: "Client secret of that app registration.",
-    unset: "required, in one of its spellings",
+    doc: "Client secret of that application.",
+    unset: "required, in one of its forms",
   }),
   security_enabled_only: flag({
-    doc: "Security groups alone, as `groups` has them where the app registration says so. With `false` distribution groups, administrative units and directory roles too.",
+    doc: "Security groups only. With `false` also distribution groups, administrative units and directory roles.",
     default: true,
   }),
   login_url: url({
-    doc: "Origin of the token service in a sovereign cloud, such as `https://login.microsoftonline.us`. With `graph_url`.",
+    doc: "Token service origin of a sovereign cloud, such as `https://login.microsoftonline.us`. Requires `graph_url`.",
     default: "https://login.microsoftonline.com",
     read: safeOrigin,
   }),
   graph_url: url({
-    doc: "Origin of Microsoft Graph in a sovereign cloud, such as `https://graph.microsoft.us`. With `login_url`.",
+    doc: "Microsoft Graph origin of a sovereign cloud, such as `https://graph.microsoft.us`. Requires `login_url`.",
     default: "https://graph.microsoft.com",
     read: safeOrigin,
   }),
@@ -62,106 +62,106 @@ export const entraShape = {
 /** Who is asked for groups that a provider leaves out. */
 export const resolverShape = {
   entra: block(entraShape, {
-    doc: "Asks Microsoft Graph (`getMemberObjects`) at sign-in and at each refresh. The address in the token is never asked.",
+    doc: "Microsoft Graph (`getMemberObjects`), queried at sign-in and each refresh. The URL in the token is never used.",
     required: true,
   }),
 };
 
 /** How the gateway proves who it is at an identity provider. */
 export const CLIENT_KEY = {
-  doc: "Private key with which the gateway signs a proof that it is the client (`private_key_jwt`), instead of a client secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA of 2048 bits or more, and Ed25519. Register the public key at the provider.",
-  unset: "a client secret, or a public client",
+  doc: "Private key (PKCS #8 in PEM) for `private_key_jwt` client authentication, instead of a client secret: EC (P-256, P-384), RSA of at least 2048 bits, or Ed25519. Register the public key at the provider.",
+  unset: "client secret, or none (public client)",
 };
 export const PUSH_REQUESTS = {
-  doc: 'Push authorization requests to the provider (RFC 9126), also where its metadata do not require it. Required if the provider requires it of this client only (Keycloak: "Pushed authorization request required").',
+  doc: 'Push authorization requests (RFC 9126), even if the provider\'s metadata does not require it. Required if the provider requires it for this client (Keycloak: "Pushed authorization request required").',
   default: false,
 } as const;
 export const clientAuth = () =>
   choice(["client_secret_basic", "client_secret_post", "client_secret_jwt"], {
-    doc: "How the client secret proves the gateway. With `client_secret_jwt` the secret signs a proof and is never sent. Required if the provider lists several methods and accepts one of them for this client (Keycloak: the credential type of the client).",
-    unset: "the first of these that the provider's metadata lists",
+    doc: "Client secret authentication method. With `client_secret_jwt` the secret signs an assertion and is never sent. Required if the provider lists several methods and accepts only one for this client (Keycloak: the credential type of the client).",
+    unset: "first supported method in the provider's metadata",
   });
 
 /** The `kid` of the proof. */
 export const KEY_ID = {
-  doc: "Key ID (`kid`) in the header of the proof that the private key signs. Required if the provider has several public keys of the gateway, as while the key is replaced: Keycloak and Ory Hydra otherwise try only the first one.",
-  unset: "the header names no key",
+  doc: "Key ID (`kid`) of the private key. Required if the provider has several public keys of the gateway, for example during rotation: Keycloak and Ory Hydra otherwise try only the first.",
+  unset: "none",
 } as const;
 /** The `aud` of the proof. */
 export const proofAudience = () =>
   choice(["issuer", "token_endpoint"], {
-    doc: "Audience of the proof that the gateway signs with its private key or, with `client_secret_jwt`, its secret: the provider's issuer, or the address of its token endpoint, which must have the issuer's origin. Ory Hydra and Canaille require `token_endpoint`.",
+    doc: "Audience of the signed client assertion: the provider's issuer or its token endpoint, which must have the issuer's origin. Ory Hydra and Canaille require `token_endpoint`.",
     default: "issuer",
   });
 
 export const signInShape = {
   authenticate_service_url: url({
-    doc: "Origin of the sign-in, consent and user pages; its host serves no route. Without it these pages share the origin of what their host serves: browsers keep most scripts there from reading and answering them, but not all, so that a service worker for example could consent for its user.",
+    doc: "Origin of the sign-in, consent and user pages. Its host serves no routes. Without it, these pages share an origin with upstream content, whose scripts (for example a service worker) could consent for users.",
     unset: "each route's own host",
     read: parseOrigin,
   }),
   signout_redirect_url: url({
-    doc: "Where browsers go after signing out.",
+    doc: "URL to open after sign-out.",
     unset: "the signed-out page",
     read: parseHttpUrl,
   }),
   support_url: url({
-    doc: "Where people get help: an `https://` page or a `mailto:` address. Error pages show it as a link, next to the request ID.",
+    doc: "Help page (`https://`) or address (`mailto:`), linked on error pages next to the request ID.",
     unset: "none",
     read: parseSupportUrl,
   }),
   idp_provider_url: url({
-    doc: "Issuer URL of the OpenID Connect identity provider. Its claim `sub` is the user's id, byte for byte; nobody signs in whose `sub` begins with `issuer:` or `service-account:`, which stand for other users.",
-    unset: "nobody can sign in",
+    doc: "Issuer URL of the OpenID Connect identity provider. Its claim `sub` is the user ID. Values with the prefix `issuer:` or `service-account:` are rejected. Without it, users sign in with `identity_issuers` only.",
+    unset: "none",
     read: parseHttpUrl,
   }),
   idp_label: text({
-    doc: "What the page calls it on which people choose where to sign in, when `identity_issuers` has providers too.",
-    unset: "the host of `idp_provider_url`",
+    doc: "Provider name on the page where users select one, if `identity_issuers` has others.",
+    unset: "host of `idp_provider_url`",
     check: notEmpty("a name for people"),
   }),
-  idp_client_id: text({ doc: "Client identifier at the identity provider.", unset: "nobody can sign in" }),
-  ...secret("idp_client_secret", { doc: "Client secret at the identity provider.", unset: "a public client" }),
+  idp_client_id: text({ doc: "Client ID at the identity provider.", unset: "required with `idp_provider_url`" }),
+  ...secret("idp_client_secret", { doc: "Client secret at the identity provider.", unset: "none (public client)" }),
   ...secret("idp_client_key", CLIENT_KEY),
   idp_client_key_id: text({ ...KEY_ID, check: notEmpty("a key ID") }),
   idp_client_auth: clientAuth(),
   idp_client_proof_audience: proofAudience(),
   idp_push_requests: flag(PUSH_REQUESTS),
   idp_scopes: textList({
-    doc: "Scopes requested at sign-in, exactly these. Without `offline_access` most providers give no refresh token; Google knows it not and wants `access_type: offline` and `prompt: consent` among `idp_request_params` instead. Ready settings of common providers: examples/identity-providers.",
-    unset: "`openid, profile, email; and offline_access, unless the provider's metadata lists scopes without it`",
+    doc: "Exact scopes to request at sign-in. Without `offline_access` most providers issue no refresh token. Google rejects it: use `access_type: offline` and `prompt: consent` in `idp_request_params`. Settings for common providers: examples/identity-providers.",
+    unset: "`openid, profile, email`, and `offline_access` unless the provider's metadata lists scopes without it",
     check: checkScope,
   }),
   idp_groups_claim: text({
-    doc: 'Claim that carries the user\'s groups: its name, or a path with dots. Names with dots are in quotes in a path: `access."my.client".roles`.',
+    doc: 'Claim with the user\'s groups: a name, or a path with dots. Quote names that contain dots: `access."my.client".roles`.',
     default: "groups",
   }),
   idp_groups_resolver: block(resolverShape, {
-    doc: "Who is asked for the groups of users for whom the provider leaves them out because there are too many (Entra: more than 200). Without an answer they are unknown: rules that ask for groups then do not decide, so that a route with such an allow or deny rule refuses, and upstreams are told no groups; it is asked again within about a minute of use. Groups that were asked for count for the criterion `groups`; `claim/groups` stays unknown, and the signed identity header has them up to 8 KiB.",
-    unset: "groups that the provider leaves out are unknown",
+    doc: "Source for groups that the provider omits because there are too many (Entra: more than 200). Without a response they are unknown: rules on groups do not match, routes with such rules deny access, and upstreams get no groups. The query is repeated about every minute of use. Resolved groups apply to the criterion `groups`, not to `claim/groups`. The signed identity header contains them up to 8 KiB.",
+    unset: "none",
   }),
   idp_require_email_verified: flag({
-    doc: "Count an e-mail address only when the provider says that it is verified (`email_verified: true`). Without it an address that the provider is silent about counts; one that it calls unverified never does.",
+    doc: "Use an email address only if the provider verified it (`email_verified: true`). Otherwise only addresses marked as unverified are ignored.",
     default: false,
   }),
   idp_request_params: textMap({
-    doc: "Extra query parameters on the provider's authorization URL, such as `access_type: offline` and `prompt: consent` for refresh tokens of Google.",
+    doc: "Additional query parameters of the provider's authorization URL, such as `access_type: offline` and `prompt: consent` for refresh tokens of Google.",
     unset: "none",
   }),
 };
 
 export const cookieShape = {
   cookie_name: text({
-    doc: "Name of the session cookie; `__Host-` is added on HTTPS.",
+    doc: "Session cookie name. `__Host-` is added with HTTPS.",
     default: "gateway_session",
     check: (value) =>
       /^[A-Za-z0-9_-]{1,64}$/.test(value) && !/^__(host|secure)-/i.test(value)
         ? undefined
         : `is ${quote(value)}, must be letters, digits, "-" and "_" without the "__Host-" prefix`,
   }),
-  cookie_expiration: duration({ doc: "Longest life of a browser session.", default: "14h", minMs: 60_000 }),
+  cookie_expiration: duration({ doc: "Maximum lifetime of a browser session.", default: "14h", minMs: 60_000 }),
   unconfirmed_user_limit: duration({
-    doc: "Longest time for which a user keeps access although the identity provider gives no usable response about the user, while it confirms other users. Then the user's sessions and grants end. While the provider confirms no user, this does not apply.",
+    doc: "Maximum time for which a user keeps access if the identity provider does not confirm the user but confirms others. Then sessions and grants are revoked. If the provider confirms no user, it does not apply.",
     default: "1h",
     minMs: 60_000,
   }),

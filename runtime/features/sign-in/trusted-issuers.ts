@@ -67,85 +67,82 @@ const IDENTITY_ISSUERS = "identity_issuers";
 
 const shape = {
   issuer: text({
-    doc: "Its issuer identifier, exactly as `iss` has it, a slash at the end included: `https://`, or `http://` on a loopback host. When it is `idp_provider_url`, its users are those who sign in there, with the groups that a sign-in brought; the users of every other issuer are `issuer:<name>/<sub>`, so that another issuer needs another name. `kubernetes:///` stands for the cluster in which the gateway runs (with `workload`): its issuer is read from the pod's own token and its keys from its API server, which the role `system:service-account-issuer-discovery` lets it do; `kubernetes://host:port` asks that address.",
+    doc: "Issuer identifier, exactly as in `iss`, including a trailing slash: `https://`, or `http://` on loopback. If equal to `idp_provider_url`, its users are those who sign in there, with their groups. Users of other issuers are `issuer:<name>/<sub>`. With `workload`, `kubernetes:///` is the gateway's own cluster, whose keys are read with the role `system:service-account-issuer-discovery`; `kubernetes://host:port` uses that API server.",
     required: true,
     check: issuerProblem,
   }),
   uses: textList({
-    doc: "What its statements are accepted for. `id_jag`: MCP clients exchange an identity assertion authorization grant (ID-JAG) of this issuer for an access token, without sign-in and consent page (enterprise-managed authorization). `workload`: a job, pod or machine exchanges the token that its platform gives it for an access token, without a stored secret (workload identity federation), and opens ordinary routes with `bearer_token_format: jwt` with it, as `workload_rules` say; its user id is `workload:<name>/<sub>`. `logout`: it ends what its users have here, by OIDC back-channel logout and by global token revocation. `sign_in`: people sign in there.",
+    doc: "Accepted uses of its tokens. `id_jag`: MCP clients exchange an identity assertion (ID-JAG) for an access token without sign-in and consent (enterprise-managed authorization). `workload`: workloads exchange the token of their platform for an access token, or use it on ordinary routes with `bearer_token_format: jwt`, according to `workload_rules`; the user ID is `workload:<name>/<sub>`. `logout`: the issuer can revoke access of its users by OIDC back-channel logout and global token revocation. `sign_in`: users sign in there.",
     required: true,
     itemValues: ISSUER_USES,
     check: oneOf(ISSUER_USES, "a use"),
   }),
   jwks_url: text({
-    doc: "Address of its keys, instead of discovery: `https://`, or `http://` on a loopback host; it may be in a private network.",
-    unset:
-      "what `/.well-known/openid-configuration` below `issuer` names, on the issuer's own origin or at a public address",
+    doc: "URL of its public keys: `https://`, or `http://` on loopback. Private networks are allowed.",
+    unset: "discovered from `issuer`, on its own origin or a public address",
     check: addressProblem,
   }),
   jwks: text({
-    doc: "Its public keys as JSON (a JWK set), instead of reading them anywhere.",
-    unset:
-      "keys are read, at most every 30 seconds in each process, and used for 5 minutes; while they cannot be read again, for at most a day",
+    doc: "Public keys as JSON (JWK set), instead of `jwks_url` and discovery. Otherwise keys are read at most every 30 seconds per process, cached for 5 minutes, and used for up to a day if they cannot be read again.",
+    unset: "none",
     check: keysProblem,
   }),
   algorithms: textList({
-    doc: "Signature algorithms that it uses.",
+    doc: "Accepted signature algorithms.",
     default: [...SIGNING_ALGORITHMS],
     itemValues: SIGNING_ALGORITHMS,
     check: oneOf(SIGNING_ALGORITHMS, "an algorithm"),
   }),
   hosts: textList({
-    doc: "Hosts on which its assertions and tokens count (`id_jag`, `workload`). Each host with MCP servers is an authorization server of its own, which the issuer has to name as the audience.",
+    doc: "Hosts on which its assertions and tokens are accepted (`id_jag`, `workload`). Each host with MCP servers is a separate authorization server and audience.",
     unset: "all hosts",
     check: hostProblem,
   }),
   allowed_clients: textList({
-    doc: "Client identifiers that may present its assertions, as they are registered here or as address of a client ID metadata document.",
-    unset: "every client that the issuer names in an assertion",
+    doc: "Client IDs that can present its assertions, as registered or as URL of a client ID metadata document.",
+    unset: "every client named in an assertion",
     check: clientIdProblem,
   }),
   allow_public_clients: flag({
-    doc: "Also clients that prove nothing (`token_endpoint_auth_method: none`). Whoever has an assertion can use it then, once, under the name of its client.",
+    doc: "Accept clients without authentication (`token_endpoint_auth_method: none`). Anyone who has an assertion can then use it once, as its client.",
     default: false,
   }),
   max_assertion_age: duration({
-    doc: "Longest time between issue and end of an assertion: at most `1h` with `id_jag`, else `24h`. With `logout`, how long ago a logout token may have been issued.",
+    doc: "Maximum lifetime of an assertion: up to `1h` with `id_jag`, else `24h`. With `logout`, maximum age of a logout token.",
     unset: "`5m` with `id_jag` and `logout`, `1h` with `workload`",
     minMs: 30_000,
   }),
   max_token_lifetime: duration({
-    doc: "Longest life of the tokens that its assertions are exchanged for. They never outlive the assertion of a workload either.",
+    doc: "Maximum lifetime of tokens issued for its assertions. They never outlive the assertion of a workload.",
     unset: "`access_token_lifetime`",
     minMs: 60_000,
   }),
   email_domains: textList({
-    doc: "Domains of the e-mail addresses that it may vouch for. An address counts when it is in one of them, and not called unverified; with `sign_in` whoever types one on the page of choices is led to this provider. Global token revocation may name users by these addresses.",
-    unset: "its addresses count for nothing",
+    doc: "Email domains for which it is trusted. Other addresses, and those marked as unverified, are ignored. With `sign_in`, users who enter such an address on the selection page continue at this provider. Global token revocation can name users by these addresses.",
+    unset: "none",
     check: hostProblem,
   }),
   audiences: textList({
-    doc: "With `workload`: what its tokens may name in `aud`; one that names anything else beside is refused.",
-    unset:
-      "the origin of the host where a token is presented, with or without a slash at its end, and its token endpoint",
+    doc: "With `workload`: accepted audiences (`aud`). Tokens with any other audience are rejected.",
+    unset: "origin of the requested host, with or without a trailing slash, and its token endpoint",
     check: (value) => (value === "" || value.length > 2048 ? "is empty or too long, must be an audience" : undefined),
   }),
   replay: choice(["once", "allowed"], {
-    doc: "With `workload`: whether one token may be exchanged several times. `allowed` is for platforms that give a workload the same token for a while, as Kubernetes gives pods theirs from a file. Ordinary routes take a token as often as it is sent.",
+    doc: "With `workload`: whether a token can be exchanged once or repeatedly. `allowed` is for platforms that reuse tokens for a time, such as Kubernetes projected tokens. Ordinary routes always accept repeated use.",
     default: "once",
   }),
   ignore_client_id: flag({
-    doc: "With `workload`: a `client_id` that is sent without a proof says nothing. Without this it must be that of a client that has nothing to prove.",
+    doc: "With `workload`: ignore a `client_id` sent without authentication. Otherwise it must name a public client.",
     default: false,
   }),
   workload_rules: workloadRules,
   logout_audiences: textList({
-    doc: "Further client identifiers under which it knows this gateway: one of them, or the one under which its users sign in here, must be the audience of its back-channel logout tokens.",
-    unset: "the client under which its users sign in here",
+    doc: "Additional client IDs accepted as audience of back-channel logout tokens, next to the client of the sign-in.",
+    unset: "none",
     check: clientIdProblem,
   }),
   logout_ends_grants: flag({
-    doc: "Its back-channel logout ends what MCP clients may do for the user, too, assertions included that were issued before. Otherwise it ends browser sessions and the tokens made in them. Global token revocation always ends everything.",
+    doc: "Back-channel logout also revokes grants of MCP clients and earlier assertions, not only browser sessions and their tokens. Global token revocation always revokes all access.",
     default: false,
   }),
   ...issuerSignInShape,
@@ -153,7 +150,7 @@ const shape = {
 
 export const trustedIssuersShape = {
   [IDENTITY_ISSUERS]: labelled(shape, {
-    doc: "Issuers whose signed statements about users and workloads are accepted, by a name of lower-case letters, digits and dashes that becomes part of their ids. Users known from an assertion alone have unknown groups and claims and no tokens of the provider: rules that ask for groups or other claims do not decide, so that a route with such an allow or deny rule refuses; `${gateway.access_token}` and `${gateway.id_token}` are empty; a server whose account they would have to connect first answers 403, and so does one with `upstream_oauth2.id_jag`, which needs the ID token of a sign-in; `workload` and `client_credentials` there are as for everybody. Without the entry or its use, what it gave access to ends at once.",
+    doc: "Issuers whose signed tokens about users and workloads are accepted, by name (lower-case letters, digits and dashes), which becomes part of user IDs. Users known only from an assertion have unknown groups and claims, and no provider tokens. Rules on them do not match, and routes with such rules deny access. `${gateway.access_token}` and `${gateway.id_token}` are empty. Servers that need a connected account or `upstream_oauth2.id_jag` return 403; `workload` and `client_credentials` work. Removing an entry or a use revokes its access immediately.",
     unset: "none",
     checkName: nameProblem,
   }),

@@ -14,24 +14,24 @@ import { type ClaimCriterion, CLAIMS_DOC, claimTable, compileClaims } from "./cl
 
 const shape = {
   claims: claimTable({
-    doc: `Claims that a token must have. ${CLAIMS_DOC}`,
+    doc: `Required claims of the token. ${CLAIMS_DOC}`,
     required: true,
   }),
   resources: textList({
-    doc: "What it opens: addresses of MCP servers, as clients name them; of ordinary routes with `bearer_token_format: jwt`, the origin, or origin and prefix.",
+    doc: "Resources it can access: URLs of MCP servers as clients use them; for ordinary routes with `bearer_token_format: jwt`, the origin, or origin and prefix.",
     required: true,
     check: resourceProblem,
   }),
   groups: textList({
-    doc: "Groups that its workloads are in, for policies. Nothing else of a token is taken over: they have no e-mail address and no claims.",
+    doc: "Groups of its workloads, for policies. They have no email address and no claims.",
     unset: "none",
     check: (value) => (value === "" || /\p{Cc}/u.test(value) ? "is no name of a group" : undefined),
   }),
 };
 
 export const workloadRules = labelled(shape, {
-  doc: "With `workload`: which workloads may come in, by names for the log. All that a token fits count together. A rule that is changed or taken away ends what it gave access to at once.",
-  unset: "none, which `workload` does not go with",
+  doc: "Workloads to accept, by rule name. Requires the use `workload`. All matching rules apply. Changing or removing a rule revokes its access immediately.",
+  unset: "required with `workload`",
   checkName: (name) =>
     /^[a-z0-9][a-z0-9._-]{0,62}$/i.test(name)
       ? undefined

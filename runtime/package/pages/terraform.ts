@@ -40,7 +40,7 @@ function blockText(block: Block, path: string): string {
       nesting_mode === "map" ? "any number, each with a label" : nesting_mode === "list" ? "any number" : "at most one",
       meaningOf(name, inner.description),
     ]);
-    parts.push(table(["Block", "How many", "Meaning"], rows));
+    parts.push(table(["Block", "Number", "Description"], rows));
   }
   for (const [name, { block: inner }] of nested) {
     const below = path === "" ? name : `${path}.${name}`;
@@ -66,7 +66,7 @@ function attributeTable(
     const names = spellings.map(([name]) => code(name)).join(", ");
     return [names, typeOf(attribute), needOf(attribute), meaningOf(names, attribute.description)];
   });
-  return table(["Argument", "Type", "Use", "Meaning"], rows);
+  return table(["Argument", "Type", "Use", "Description"], rows);
 }
 
 /** Arguments and blocks of the resource itself; all others are settings, of which the reference has the whole text. */
@@ -97,5 +97,5 @@ function functionTable(functions: Readonly<Record<string, ProviderFunction>>): s
     typeText(return_type),
     description ?? summary ?? "",
   ]);
-  return table(["Function", "Returns", "Meaning"], rows);
+  return table(["Function", "Result", "Description"], rows);
 }

@@ -31,7 +31,7 @@ export const MCP_CRITERIA: readonly Criterion[] = [
       const matches = compileStringMatch(match, asIs);
       return { canonical: match, test: (facts) => matches(toolName(facts)) };
     },
-    doc: "The tool that a tools/call message names; false for every other message. Use it under deny: under allow alone it also refuses initialize and tools/list. Compared exactly; with `fold_case: true` upper and lower case are the same, for servers that compare names this way.",
+    doc: "Tool of a tools/call message; false for other messages. Use it in deny rules: in the only allow rule it also denies initialize and tools/list. Case-sensitive, unless `fold_case: true` is set for servers that ignore case.",
     about: "tool",
     reasons: { ok: TOOL_OK, no: "mcp-tool-unauthorized" },
     ofOthers: ofToolCalls,
@@ -39,7 +39,7 @@ export const MCP_CRITERIA: readonly Criterion[] = [
   {
     name: "mcp_tool_argument",
     takesPath: false,
-    doc: "An argument of calls of the tools that it names: where it stands (`argument`, a JSON pointer), and what it must be. False for other tools and messages. Unknown where it cannot be told (it is not there, or of another type, or the criteria of the policy would look at more than 32 MiB of one call): then neither an allow nor a deny rule lets the call pass. Numbers are compared exactly, as they were written.",
+    doc: "Argument of a tool call: tools, location (`argument`, a JSON pointer) and expected value. False for other tools and messages. Unknown if it is absent, has another type, or the policy's criteria would read more than 32 MiB of one call; the call then fails allow and deny rules. Numbers are compared exactly.",
     about: "tool",
     reasons: { ok: "mcp-tool-argument-ok", no: "mcp-tool-argument-unauthorized" },
     ofOthers: ofToolCalls,
@@ -79,14 +79,14 @@ export const MCP_CRITERIA: readonly Criterion[] = [
   },
   {
     ...text("mcp_prompt", asIs, ({ mcp }) => mcp?.prompt ?? ""),
-    doc: "The prompt that a prompts/get message names, or a completion/complete message completes; false for every other message.",
+    doc: "Prompt of a prompts/get or completion/complete message; false for other messages.",
     about: "message",
     reasons: { ok: "mcp-prompt-ok", no: "mcp-prompt-unauthorized" },
     ofOthers: { reason: OTHER_MESSAGE, isMeant: ({ mcp }) => mcp?.prompt !== undefined },
   },
   {
     ...text("mcp_resource", asIs, resourceOf, spellResourceMatch),
-    doc: "The URI of the resource that a message reads, subscribes to or completes, in one spelling (scheme and host in lower case, no escape that is not needed); false for every other message. Unknown for what servers could read as another one (`..`, `%2F`, an empty segment): then neither an allow nor a deny rule lets it pass.",
+    doc: "URI of the resource that a message reads, subscribes to or completes, normalized (scheme and host in lower case, no unnecessary escapes); false for other messages. Unknown for ambiguous URIs (`..`, `%2F`, an empty segment), which then fail allow and deny rules.",
     about: "message",
     reasons: { ok: "mcp-resource-ok", no: "mcp-resource-unauthorized" },
     ofOthers: { reason: OTHER_MESSAGE, isMeant: ({ mcp }) => mcp?.resource !== undefined },
@@ -95,7 +95,7 @@ export const MCP_CRITERIA: readonly Criterion[] = [
   },
   {
     ...text("mcp_method", asIs, ({ mcp }) => mcp?.method ?? ""),
-    doc: "The method of the message, such as `resources/read`; false for requests without one (GET, DELETE) and for answers.",
+    doc: "Method of the message, such as `resources/read`; false for requests without one (GET, DELETE) and for responses.",
     about: "message",
     reasons: { ok: "mcp-method-ok", no: "mcp-method-unauthorized" },
     ofOthers: { reason: OTHER_MESSAGE, isMeant: ({ mcp }) => mcp?.method !== undefined },

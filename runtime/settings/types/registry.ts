@@ -20,7 +20,7 @@ export interface About {
   readonly required?: true;
   /** What a gateway takes when the setting is left out; filled in by `withDefaults` and nowhere else. */
   readonly default?: Default;
-  /** What is the case without it, where there is no value to name. */
+  /** Without a default: "none", the words after "Default:", or "required …" with the condition. */
   readonly unset?: string;
   readonly annotation?: string;
   readonly replaces?: true;

@@ -1,5 +1,5 @@
 /** Fields as Terraform attributes and blocks: one place says what each kind of setting is called in a schema. */
-import { fallbackText, type Field } from "../../settings/field.ts";
+import { describe, type Field } from "../../settings/field.ts";
 import { isGroup } from "../../settings/groups.ts";
 import { secretAttributeNames } from "../../settings/secret-spellings.ts";
 import type { SchemaAttribute, SchemaBlock, SchemaNested } from "./schema-model.ts";
@@ -61,7 +61,7 @@ function referenceAttributes(field: Field): SchemaAttribute[] {
     if (attribute.name === reference) return [attribute];
     if (attribute.name !== sealed) return [];
     return [
-      { ...attribute, use: "optional", doc: `\`${field.name}\` encrypted to the gateway's public key (compact JWE).` },
+      { ...attribute, use: "optional", doc: `\`${field.name}\`, encrypted to the gateway's public key (compact JWE).` },
     ];
   });
 }
@@ -75,19 +75,19 @@ function secretAttributes({ name, doc }: Field): SchemaAttribute[] {
       type: "string",
       use: "optional",
       sensitive: true,
-      doc: `${doc} Stored in the Terraform state and the bundle as plain text; prefer \`${reference}\`.`,
+      doc: `${doc} Stored in plain text in Terraform state and bundle; prefer \`${reference}\`.`,
     },
     {
       name: reference,
       type: "string",
       use: "optional",
-      doc: `Where the gateway reads \`${name}\` when it loads the bundle: \`env:NAME\`, \`file:/path\` or \`vault:<mount>/<path>#<field>\`.`,
+      doc: `Reference to \`${name}\`, read by the gateway: \`env:NAME\`, \`file:/path\` or \`vault:<mount>/<path>#<field>\`.`,
     },
     {
       name: sealed,
       type: "string",
       use: "optional-computed",
-      doc: `\`${name}\` encrypted to the gateway's public key (compact JWE). Computed from \`${writeOnly}\`.`,
+      doc: `\`${name}\`, encrypted to the gateway's public key (compact JWE). Computed from \`${writeOnly}\`.`,
     },
     {
       name: writeOnly,
@@ -95,26 +95,21 @@ function secretAttributes({ name, doc }: Field): SchemaAttribute[] {
       use: "optional",
       sensitive: true,
       writeOnly: true,
-      doc: `\`${name}\` as a write-only value: encrypted to \`seal_key\` and stored nowhere else. Needs Terraform 1.11 and \`${version}\`.`,
+      doc: `\`${name}\` as a write-only value, stored only encrypted to \`seal_key\`. Requires Terraform 1.11 and \`${version}\`.`,
     },
     {
       name: version,
       type: "number",
       use: "optional",
-      doc: `Grows when \`${writeOnly}\` changes; Terraform cannot see the change otherwise.`,
+      doc: `Version of \`${writeOnly}\`. Increase it when the value changes, since Terraform cannot see that.`,
     },
   ];
 }
 
 function docOf(field: Field): string {
-  const { kind, doc, values, unset } = field;
-  const parts = [doc];
+  const { kind, values } = field;
+  const parts: string[] = [];
   if (values) parts.push(`One of ${values.map((value) => `\`${value}\``).join(", ")}.`);
   if (kind === "policy") parts.push("JSON text; write it with `jsonencode(…)`.");
-  const fallback = fallbackText(field);
-  // Values end with a full stop, and so do words that stand for one; half a sentence does not.
-  const isValue = unset === undefined || /^`[^`]* [^`]*`$/.test(unset);
-  if (fallback?.startsWith("required") === true) parts.push(`${fallback.replace("r", "R")}.`);
-  else if (fallback !== undefined) parts.push(`Default: ${fallback}${isValue ? "." : ""}`);
-  return parts.join(" ");
+  return describe(field, ...parts);
 }

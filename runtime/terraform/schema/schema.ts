@@ -55,20 +55,20 @@ const publishingAttributes: readonly SchemaAttribute[] = [
     name: "owner",
     type: "string",
     use: "required",
-    doc: "Name of the slice that this bundle publishes, one per team or state. At most 127 lower-case letters, digits, dashes, underscores and dots. Changing it replaces the resource.",
+    doc: "Name of the slice that this bundle publishes, one per team or state. At most 127 lower-case letters, digits, dashes, underscores and dots. A change replaces the resource.",
   },
   {
     name: "seal_key",
     type: "string",
     use: "optional",
-    doc: "Public key of the gateway as JWK JSON. Needed for `_wo` settings: their values are encrypted to it before they go anywhere.",
+    doc: "Public key of the gateway as JWK JSON. Required for `_wo` settings, whose values are encrypted to it.",
   },
   {
     name: ROUTES_ATTRIBUTE,
     // A map of objects would not do: Terraform drops members that its type does not have, misspelt ones among them.
     type: "dynamic",
     use: "optional",
-    doc: "Routes by name, each an object with the settings of a `route` block and its blocks as objects: for modules that take or give routes. May stand beside `route` blocks. Secrets by reference or sealed only.",
+    doc: "Routes by name, for modules: each an object with the settings of a `route` block, and its blocks as objects. Can be combined with `route` blocks. Secrets by reference or sealed only.",
   },
   {
     name: "sha256",
@@ -80,7 +80,7 @@ const publishingAttributes: readonly SchemaAttribute[] = [
     name: "generation",
     type: "number",
     use: "computed",
-    doc: "Grows by one with each change of the published content.",
+    doc: "Increases by one with each change of the published content.",
   },
   {
     name: "bundle_json",
@@ -88,7 +88,7 @@ const publishingAttributes: readonly SchemaAttribute[] = [
     use: "computed",
     // It repeats everything above, so a plan would show each change twice, and plain secrets in clear text.
     sensitive: true,
-    doc: "The slice as JSON, for shipping it by other means (a ConfigMap, a bucket). Marked sensitive because the settings above show every change already.",
+    doc: "The slice as JSON, to publish it by other means (a ConfigMap, a bucket). Sensitive, since the other arguments already show every change.",
   },
 ];
 
@@ -96,9 +96,9 @@ const fileTarget: SchemaNested = {
   name: "file",
   nesting: "single",
   block: {
-    doc: "Publishes to a directory that a gateway watches, as `<owner>.json`, replaced in one step. Without a publishing target the bundle is only checked and rendered.",
+    doc: "Publishes to a directory that a gateway watches, as `<owner>.json`, replaced atomically. Without `file` or `http` the bundle is only validated and rendered.",
     attributes: [
-      { name: "directory", type: "string", use: "required", doc: "The directory; made if it is not there." },
+      { name: "directory", type: "string", use: "required", doc: "Directory, created if it does not exist." },
       {
         name: "mode",
         type: "string",
@@ -114,13 +114,13 @@ const httpTarget: SchemaNested = {
   name: "http",
   nesting: "single",
   block: {
-    doc: "Publishes to a running gateway, which checks the bundle with everything else that it has, and answers when every process serves it: apply means live.",
+    doc: "Publishes to a running gateway. It validates the bundle with all other slices, and responds when every process serves it.",
     attributes: [
       {
         name: "url",
         type: "string",
         use: "required",
-        doc: "Admin address of the gateway (`admin_address`), such as `http://127.0.0.1:9901`, or what stands before it.",
+        doc: "URL of the admin listener (`admin_address`), such as `http://127.0.0.1:9901`, or of a proxy in front of it.",
       },
       TOKEN_REF,
     ],
@@ -129,7 +129,7 @@ const httpTarget: SchemaNested = {
 };
 
 const ROUTE_DOC =
-  "A route; the label is its name, unique within the owner. Settings that most routes do not have are in blocks: Terraform goes through all others of every route, written or not.";
+  "A route. The label is its name, unique within the owner. Less common settings are in blocks, which keeps plans of many routes fast.";
 
 /** Schema of `gateway_bundle`. @throws TypeError when a setting takes a name that is not free */
 export const bundleSchema: SchemaBlock = makeBundleSchema(bundleFields, routeBlockFields);
@@ -142,7 +142,7 @@ export const providerBlock: SchemaBlock = {
       type: "string",
       use: "optional",
       sensitive: true,
-      doc: "Admin token of the gateway, or the publish token of the owner (`owners.<name>.publish_token`), for bundles that are published over http. Stored in no state and no plan; may be an ephemeral value.",
+      doc: "Admin token of the gateway, or the publish token of the owner (`owners.<name>.publish_token`), for publishing with `http`. Not stored in state or plan; can be ephemeral.",
     },
     ...PROVIDER_TLS,
   ],
@@ -171,7 +171,7 @@ export function makeBundleSchema(settings: readonly Field[], route: readonly Fie
   };
   return {
     version: BUNDLE_VERSION,
-    doc: "One owner's settings and routes, checked and published as a whole.",
+    doc: "Settings and routes of one owner, validated and published together.",
     attributes: [...publishingAttributes, ...top.attributes],
     blocks: [fileTarget, httpTarget, ...top.blocks, routes],
   };
