@@ -130,6 +130,33 @@ test.each(Object.entries(PLACES))("%s stands in one place", (_what, { piece, fil
   expect(filesWith(piece)).toEqual([file]);
 });
 
+/** Names of exported types from before this rule, of which two files have one each. None may be added. */
+const TWICE: ReadonlySet<string> = new Set(
+  (
+    "Admission AdmissionDeps Admitted AnswerHead AnswerReader Batch Bundle Call CallOwner " +
+    "Client ClientOptions ClientRecipe Connection ConnectionOwner ConnectionState Criterion DecisionRow DeviceDeps " +
+    "EndDeps Expectation Field HealthCheck Kind PatternWork People Placed PlacedList " +
+    "Pool ProtectedResource PublishToken Published PublishedSlice ReadLine ReadOptions RecordsOptions RefusedAnswer " +
+    "ReplayInput ReplayOptions RequestBody SecretUse Segment SignInDeps Told ToldProblem TrailerFields " +
+    "UserSection UserSectionDeps"
+  ).split(" "),
+);
+
+test("the name of an exported type stands in one file", () => {
+  const files = new Map<string, string[]>();
+  for (const [file, text] of sources) {
+    const found = text.matchAll(/^export (?:abstract )?(?:class|interface|type) (\w+)/gm);
+    for (const name of new Set([...found].map(([, each = ""]) => each))) {
+      const known = files.get(name);
+      if (known) known.push(file);
+      else files.set(name, [file]);
+    }
+  }
+  const shared = [...files].filter(([, places]) => places.length > 1);
+  expect(shared.filter(([name, places]) => !TWICE.has(name) || places.length > 2)).toEqual([]);
+  expect([...TWICE].filter((name) => files.get(name)?.length !== 2)).toEqual([]);
+});
+
 test("commands print through one writer", () => {
   const commands = filesWith(/console\.(?:log|error)\(|std(?:out|err)\.write\(\w/).filter((file) =>
     /^(?:cli\.ts|tools\/)/.test(file),

@@ -35,7 +35,7 @@ export class TokenRefused extends Error {
   }
 }
 
-export interface Answer {
+export interface AdminReply {
   readonly status: number;
   readonly type: string;
   readonly body: string;
@@ -51,10 +51,10 @@ export interface AdminEndpoint {
   readonly forOwners?: boolean;
   /** Also for jobs with the token of their platform: it keeps to `rights` of the request. */
   readonly forWorkloads?: boolean;
-  answer(request: AdminRequest): Promise<Answer>;
+  answer(request: AdminRequest): Promise<AdminReply>;
 }
 
-export function json(status: number, value: object, headers: Readonly<Record<string, string>> = {}): Answer {
+export function json(status: number, value: object, headers: Readonly<Record<string, string>> = {}): AdminReply {
   return { status, type: "application/json", body: `${JSON.stringify(value)}\n`, headers };
 }
 

@@ -17,7 +17,7 @@ import type { MintedTokens } from "./minted-tokens.ts";
 import { publishScope } from "./publish-scope.ts";
 
 /** Who has a token. */
-export interface Caller {
+export interface AdminCaller {
   /** Undefined: the operator. */
   readonly scope: PublishScope | undefined;
   /** SHA-256 (base64url) of a token of the boot file; undefined: it is one that was minted for minutes. */
@@ -27,7 +27,7 @@ export interface Caller {
 }
 
 /** @returns who asks, by the token in an Authorization header */
-export type TokenGate = (header: string | undefined) => Promise<Caller | TokenRefusal>;
+export type TokenGate = (header: string | undefined) => Promise<AdminCaller | TokenRefusal>;
 
 /** @param names canonical; of `admin_hosts` and `admin_address` */
 export function hostAllowed(header: string | undefined, names: ReadonlySet<string>): boolean {
@@ -48,12 +48,12 @@ export function createTokenGate(
     digest: digest(token),
     caller: { scope, token: hashSecret(token) },
   });
-  const known: readonly { readonly digest: Buffer; readonly caller: Caller }[] = [
+  const known: readonly { readonly digest: Buffer; readonly caller: AdminCaller }[] = [
     ...(operator === undefined ? [] : [entryOf(operator, undefined)]),
     ...publishers.map(({ entry, token }) => entryOf(token, publishScope(entry))),
   ];
   /** Good as long as the token that it was minted with is, for the one owner that it was minted for. */
-  const findMinted = async (text: string): Promise<Caller | TokenRefusal> => {
+  const findMinted = async (text: string): Promise<AdminCaller | TokenRefusal> => {
     try {
       const found = await minted?.find(text);
       const by = found && known.find(({ caller }) => caller.token === found.by)?.caller;
@@ -67,7 +67,7 @@ export function createTokenGate(
     }
   };
   /** @returns undefined when it is nobody's */
-  const findWorkload = async (text: string): Promise<Caller | TokenRefusal | undefined> => {
+  const findWorkload = async (text: string): Promise<AdminCaller | TokenRefusal | undefined> => {
     const rights = (await workloads?.find(text)) ?? [];
     if (rights === "unavailable") return "unavailable";
     return rights.length === 0 ? undefined : { scope: scopeOf(rights), token: undefined, rights };
@@ -77,7 +77,7 @@ export function createTokenGate(
     const text = /^Bearer +([^\s]+)$/i.exec(header ?? "")?.[1];
     if (text === undefined) return "missing";
     const given = digest(text);
-    let found: Caller | undefined;
+    let found: AdminCaller | undefined;
     // Hashes have one length, and all are compared, so the time tells nothing about a token, nor which one it was.
     for (const each of known) if (timingSafeEqual(given, each.digest)) found = each.caller;
     return found ?? (await findWorkload(text)) ?? findMinted(text);

@@ -17,9 +17,16 @@ import { resumesEnded } from "../http/listener/client-certificate.ts";
 import { takeInTurn, TCP_KEEP_ALIVE } from "../http/listener/connections-h1.ts";
 import type { Log } from "../shared/log.ts";
 import type { Closable } from "../shared/clock.ts";
-import { json, TokenRefused, type AdminEndpoint, type AdminRequest, type Answer, type TokenRefusal } from "./answer.ts";
+import {
+  json,
+  TokenRefused,
+  type AdminEndpoint,
+  type AdminRequest,
+  type AdminReply,
+  type TokenRefusal,
+} from "./answer.ts";
 import type { PublishWorkloads } from "./publish-workloads.ts";
-import { type Caller, createTokenGate, hostAllowed, type TokenGate } from "./gate.ts";
+import { type AdminCaller, createTokenGate, hostAllowed, type TokenGate } from "./gate.ts";
 import type { MintedTokens } from "./minted-tokens.ts";
 import { outsideScope, scopedStatus } from "./publish-scope.ts";
 import type { StoreStatus } from "./store/store-status.ts";
@@ -93,7 +100,7 @@ export async function createAdminListener(deps: AdminListenerDeps): Promise<Admi
       if (expectation === "continue") response.writeContinue();
       const answered = expectation === "unmet" ? Promise.resolve(json(417, { error: "expectation" })) : answer(request);
       answered
-        .catch((error: unknown): Answer => {
+        .catch((error: unknown): AdminReply => {
           deps.log.error({ err: error }, "admin request failed");
           return json(500, { error: "internal" });
         })
@@ -145,7 +152,7 @@ function createAnswers(
     endpoints = [],
   }: AdminListenerDeps,
   host: string,
-): (request: IncomingMessage) => Promise<Answer> {
+): (request: IncomingMessage) => Promise<AdminReply> {
   const names = host === "" ? hosts : new Set([...hosts, host]);
   const asksForCertificate = certificates?.clients !== undefined;
   const callerOf = createTokenGate(token, publishTokens, mintedTokens, workloads);
@@ -216,7 +223,7 @@ function storeRequired(url: string): boolean | undefined {
   return said.every((each) => each === "required") ? said.length > 0 : undefined;
 }
 
-function tokenRefused(refusal: TokenRefusal): Answer {
+function tokenRefused(refusal: TokenRefusal): AdminReply {
   switch (refusal) {
     case "no-token-set":
       return json(403, { error: "token", message: 'set "admin_token" to use this address' });
@@ -234,7 +241,7 @@ function tokenRefused(refusal: TokenRefusal): Answer {
 function readable(
   request: IncomingMessage,
   path: string,
-  caller: Caller | undefined,
+  caller: AdminCaller | undefined,
   callerOf: TokenGate,
 ): AdminRequest {
   return {
@@ -255,7 +262,7 @@ function readable(
   };
 }
 
-function write(request: IncomingMessage, response: ServerResponse, { status, type, body, headers }: Answer): void {
+function write(request: IncomingMessage, response: ServerResponse, { status, type, body, headers }: AdminReply): void {
   // A body that nobody asked for is not read; the connection ends with the answer.
   if (!request.complete || request.headers["transfer-encoding"] !== undefined) response.shouldKeepAlive = false;
   response.writeHead(status, {

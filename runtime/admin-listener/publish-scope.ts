@@ -6,7 +6,7 @@
  */
 import { isRecord } from "../shared/is-record.ts";
 import { matchesOwner } from "../features/process/owners.ts";
-import { json, type Answer, type PublishScope, type AdminRequest } from "./answer.ts";
+import { json, type AdminReply, type PublishScope, type AdminRequest } from "./answer.ts";
 import type { Problem } from "../config/load.ts";
 import { publishedName } from "../bundle/validation/protocol.ts";
 import { ELSEWHERE, seenProblem } from "../bundle/validation/seen-problems.ts";
@@ -21,7 +21,7 @@ export function publishScope(entry: string): PublishScope {
 }
 
 /** The answer to whatever the token does not open. */
-export function outsideScope({ entry }: PublishScope): Answer {
+export function outsideScope({ entry }: PublishScope): AdminReply {
   return json(403, { error: "owner", message: `this token is for the slice of owner "${entry}" and nothing else` });
 }
 

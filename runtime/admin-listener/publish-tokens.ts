@@ -11,7 +11,7 @@ import { isOwner, matchesOwner, OWNER_EXPECTED } from "../features/process/owner
 import { DEFAULT_TOKEN_LIFETIME, parseTokenLifetime } from "../settings/values.ts";
 import { GatewayError } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
-import { json, type AdminEndpoint, type AdminRequest, type Answer } from "./answer.ts";
+import { json, type AdminEndpoint, type AdminRequest, type AdminReply } from "./answer.ts";
 import { MOST_MINTED, type MintedToken, type MintedTokens } from "./minted-tokens.ts";
 import { callerOf, outsideScope } from "./publish-scope.ts";
 
@@ -60,7 +60,7 @@ export function publishTokenEndpoint(
     },
   };
 
-  async function mint(request: AdminRequest): Promise<Answer> {
+  async function mint(request: AdminRequest): Promise<AdminReply> {
     const wanted = readMintRequest(await request.readBody(MAX_BODY_BYTES));
     if (typeof wanted === "string") return json(400, { error: "body", message: wanted });
     if (request.scope && !request.scope.covers(wanted.owner)) return outsideScope(request.scope);
@@ -108,6 +108,6 @@ function readMintRequest(
   return read.ok ? { owner, lifetimeSeconds: read.value } : `"lifetime" ${read.problem}`;
 }
 
-function notAllowed(allow: string): Answer {
+function notAllowed(allow: string): AdminReply {
   return json(405, { error: "method" }, { allow });
 }

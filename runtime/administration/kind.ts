@@ -10,7 +10,7 @@ import type { Revocations } from "../identity/interfaces.ts";
 import { emailsOf } from "../identity/users/emails-of.ts";
 import type { Icon } from "../pages/console/icons.ts";
 import type { Html, HtmlValue } from "../pages/html.ts";
-import { consoleTime, type Column } from "../pages/console/pieces.ts";
+import { consoleTime, type TableColumn } from "../pages/console/pieces.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { Log } from "../shared/log.ts";
 import type { PageOf, PageRequest } from "../store/page-of.ts";
@@ -83,7 +83,7 @@ export interface ObjectTable<T, S> {
   /** In the markup. */
   readonly id: string;
   readonly caption: (rows: number, isCut: boolean) => string;
-  readonly columns: readonly (Column & { cell(thing: T, seen: S): HtmlValue })[];
+  readonly columns: readonly (TableColumn & { cell(thing: T, seen: S): HtmlValue })[];
   /** Instead of a table without rows. */
   readonly empty: Html;
 }

@@ -17,7 +17,7 @@ import { errorText } from "../shared/errors.ts";
 import { randomSecret, type Keys } from "../shared/keys.ts";
 import { createLimiter, type Limiter } from "../shared/limiter.ts";
 import type { Log } from "../shared/log.ts";
-import { createRateLimit, type RateLimit } from "../shared/rate-limit.ts";
+import { createRateLimit, type RateLimiter } from "../shared/rate-limit.ts";
 import { parseUserId } from "../shared/user-id.ts";
 import { createWaiting } from "./waiting.ts";
 import type { PutResult, Store, StoredRecord } from "../store/store.ts";
@@ -78,8 +78,8 @@ class StoredApprovals implements Approvals {
   readonly pageWaiting: Approvals["pageWaiting"];
   readonly #deps: ApprovalDeps;
   readonly #sealer: ReturnType<Keys["sealer"]>;
-  readonly #allUsers: RateLimit;
-  readonly #oneUser: RateLimit;
+  readonly #allUsers: RateLimiter;
+  readonly #oneUser: RateLimiter;
   /** One after the other of each user, so that those at once do not pass the bound together. */
   readonly #asking = new Map<string, { readonly limiter: Limiter; count: number }>();
 

@@ -28,7 +28,7 @@ import type { KeptStore } from "./kept-store.ts";
 import type { PublishedSlices, PublishedState } from "./published.ts";
 import { createRefused } from "./refused.ts";
 import type { KeptChanges, SealedSlice } from "./validation/protocol.ts";
-import { createReport, type BundleStatus, type Report } from "./report.ts";
+import { createReport, type BundleStatus, type BundleReport } from "./report.ts";
 import { readSecrets, type SecretDeps, secretDirectories } from "./secrets.ts";
 import { type Validation, Validator } from "./validation/validator.ts";
 import { createWatch, type Watch } from "./watch.ts";
@@ -68,7 +68,7 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
   readonly #env: Readonly<Record<string, string | undefined>>;
   readonly #validator: Validator;
   readonly #refused = createRefused();
-  readonly #report: Report;
+  readonly #report: BundleReport;
   #boot: Boot | undefined;
   #unfollowVault: (() => void) | undefined;
   #slices: PublishedState = { generation: 0, slices: [] };

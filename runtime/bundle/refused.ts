@@ -8,7 +8,7 @@ import type { Refusals } from "./validation/protocol.ts";
 import { readSecrets, type SecretDeps } from "./secrets.ts";
 import type { Failure } from "./build/build-types.ts";
 
-export interface Refused {
+export interface RefusedOwners {
   current(): Refusals;
   /** References of the secrets that may change things. */
   refs(): readonly string[];
@@ -27,7 +27,7 @@ interface Entry extends Failure {
   readonly fingerprint: string;
 }
 
-export function createRefused(): Refused {
+export function createRefused(): RefusedOwners {
   let entries: readonly Entry[] = [];
   let key = 0;
   let list: readonly Refusal[] = [];

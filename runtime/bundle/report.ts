@@ -53,7 +53,7 @@ export interface DegradedStatus {
   readonly problems: readonly string[];
 }
 
-export interface Report {
+export interface BundleReport {
   /** The files were read and validated. */
   found(found: Exclude<Validation, { readonly kind: "unchanged" }>): void;
   /** Nothing of what was found is put in force. */
@@ -68,7 +68,7 @@ export interface Report {
 
 const MAX_LOGGED = 20;
 
-export function createReport({ log, clock }: { readonly log: Log; readonly clock: Clock }): Report {
+export function createReport({ log, clock }: { readonly log: Log; readonly clock: Clock }): BundleReport {
   /** As validated; `slices` has what went wrong afterwards too. */
   let validated: Pick<ValidationReport, "slices" | "degraded" | "currentOwners"> = {
     slices: [],
@@ -85,7 +85,7 @@ export function createReport({ log, clock }: { readonly log: Log; readonly clock
   let ok = 0;
   let refused = 0;
 
-  const report: Report = {
+  const report: BundleReport = {
     found(found) {
       validated = found;
       ({ slices } = found);

@@ -20,7 +20,7 @@ const MAX_FILE_BYTES = 64 * 1024 * 1024;
 const SETTLED_AFTER_MS = 25;
 const MAX_READS = 40;
 
-export interface Reading {
+export interface SourceReading {
   readonly sources: readonly SliceSource[];
   /** Without the path or the boot file there is no configuration. */
   readonly problems: readonly Problem[];
@@ -49,7 +49,7 @@ export async function readSources(paths: readonly string[]): Promise<readonly Sl
  * Reads until nothing changed from before the first file to after the last one, so that files which are swapped together
  * are seen together and none is seen half written.
  */
-export async function readTogether(path: string): Promise<Reading> {
+export async function readTogether(path: string): Promise<SourceReading> {
   for (let reads = 1; ; reads++) {
     const before = await list(path, true);
     const unsettledMs = before.newestMs + SETTLED_AFTER_MS - Date.now();
@@ -72,7 +72,7 @@ export async function readTogether(path: string): Promise<Reading> {
 }
 
 /** The signature alone, as `readTogether` would give it if nobody writes: nothing is read. */
-export async function readSignature(path: string): Promise<Pick<Reading, "signature">> {
+export async function readSignature(path: string): Promise<Pick<SourceReading, "signature">> {
   const { signature } = await list(path, true);
   return { signature };
 }
@@ -82,7 +82,7 @@ function restless(
   path: string,
   before: Listing,
   after: Listing,
-  read: Pick<Reading, "sources" | "problems" | "unread">,
+  read: Pick<SourceReading, "sources" | "problems" | "unread">,
 ) {
   const names = new Set([...before.states.keys(), ...after.states.keys()]);
   const changing = new Set([...names].filter((file) => before.states.get(file) !== after.states.get(file)));

@@ -8,7 +8,7 @@ import { hash, timingSafeEqual } from "node:crypto";
 
 import type { Directory } from "../features/sign-in/directories.ts";
 import type { Exchange } from "../http/exchange.ts";
-import { networkOf, type RateLimit } from "../shared/rate-limit.ts";
+import { networkOf, type RateLimiter } from "../shared/rate-limit.ts";
 
 export type Authorized =
   | { readonly ok: true; readonly directory: Directory }
@@ -18,7 +18,7 @@ export type Authorized =
 const NOBODYS: readonly Buffer[] = [Buffer.alloc(32), Buffer.alloc(32)];
 
 export function authorize(
-  failures: RateLimit,
+  failures: RateLimiter,
   exchange: Exchange,
   directories: readonly Directory[],
   name: string,

@@ -7,7 +7,7 @@ import { parseForeignJson } from "../shared/json/foreign-json.ts";
 import type { Directory } from "../features/sign-in/directories.ts";
 import type { Parameters } from "../shared/http/query.ts";
 import type { Log } from "../shared/log.ts";
-import type { RateLimit } from "../shared/rate-limit.ts";
+import type { RateLimiter } from "../shared/rate-limit.ts";
 import type { DirectoryParts } from "./directories.ts";
 
 const TYPES = new Set(["application/scim+json", "application/json"]);
@@ -57,7 +57,7 @@ export function noteChange(
 /** What the SCIM endpoints need of others, and one request to them. */
 export interface ScimDeps extends DirectoryParts {
   readonly log: Log;
-  readonly failures: RateLimit;
+  readonly failures: RateLimiter;
   /** Waits for the turn of one more request. */
   readonly pace: () => Promise<void>;
   /** Waits for a turn of the event loop in which no other large response is made: those of requests that read the same end together. */

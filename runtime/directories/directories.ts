@@ -12,7 +12,7 @@ import { type Allowance, createAllowance } from "./allowance.ts";
 import { createFindByObjectId } from "./object-ids.ts";
 import { createListing, type Listing } from "./listing.ts";
 import { createDirectoryLookup, type DirectoryLookup } from "./lookup.ts";
-import { createMembers, inParallel, type Members } from "./members.ts";
+import { createMembers, inParallel, type GroupMembers } from "./members.ts";
 import { createPeople, type People, subjectOf, userTagsOf } from "./people.ts";
 import { createResources, type Resources } from "./resources.ts";
 import { userTags } from "./records.ts";
@@ -20,7 +20,7 @@ import { userTags } from "./records.ts";
 export interface DirectoryParts {
   readonly users: Resources;
   readonly groups: Resources;
-  readonly members: Members;
+  readonly members: GroupMembers;
   readonly people: People;
   readonly listing: Listing;
   readonly allowance: Allowance;

@@ -10,12 +10,12 @@ import type { LeftOut, UserFacts } from "../policy/facts.ts";
 import { BoundedCache } from "../shared/cache.ts";
 import { steadyClock, type Clock } from "../shared/clock.ts";
 import { parseUserId, type UserId } from "../shared/user-id.ts";
-import { inParallel, MAX_GROUPS, type Members } from "./members.ts";
+import { inParallel, MAX_GROUPS, type GroupMembers } from "./members.ts";
 import { isActive, subjectOf } from "./people.ts";
 import type { Resource, Resources } from "./resources.ts";
 
 /** What of a user is asked and said. */
-export type Known = Pick<UserFacts, "groups" | "claims" | "leftOut">;
+export type LookedUpFacts = Pick<UserFacts, "groups" | "claims" | "leftOut">;
 
 export interface DirectoryLookup {
   /**
@@ -24,13 +24,13 @@ export interface DirectoryLookup {
    * @returns undefined for one whom the directory does not let in
    * @throws GatewayError `store.unavailable`
    */
-  apply<T extends Known & { readonly id: UserId; readonly version: number }>(user: T): Promise<T | undefined>;
+  apply<T extends LookedUpFacts & { readonly id: UserId; readonly version: number }>(user: T): Promise<T | undefined>;
 }
 
 export interface LookupDeps {
   readonly users: Resources;
   readonly groups: Resources;
-  readonly members: Members;
+  readonly members: GroupMembers;
   readonly snapshots: { current(): { readonly settings: Pick<LiveSettings, "directories"> } };
   readonly clock: Clock;
 }
@@ -63,7 +63,7 @@ export function createDirectoryLookup({ users, groups, members, snapshots, ...de
   const findListed = async (
     directory: Directory,
     userId: UserId,
-    claims: Known["claims"],
+    claims: LookedUpFacts["claims"],
   ): Promise<Resource | undefined> => {
     const parts = parseUserId(userId);
     const claimed = directory.subjectClaim === "oid" ? claims["oid"] : parts?.kind === "person" && parts.subject;
@@ -99,12 +99,12 @@ export function createDirectoryLookup({ users, groups, members, snapshots, ...de
 }
 
 /** Groups that are known were asked for here and may be more than fit into a token. */
-function leftOutOf({ leftOut }: Known, areUnknown: boolean): LeftOut {
+function leftOutOf({ leftOut }: LookedUpFacts, areUnknown: boolean): LeftOut {
   const { resolver: _, ...rest } = leftOut ?? { claims: [] };
   return { ...rest, groups: areUnknown, ...(areUnknown ? {} : { resolver: "answered" }) };
 }
 
-function withGroups<T extends Known & { readonly version: number }>(
+function withGroups<T extends LookedUpFacts & { readonly version: number }>(
   user: T,
   groups: readonly string[],
   leftOut: LeftOut | undefined,

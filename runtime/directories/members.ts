@@ -5,7 +5,7 @@ import type { Store } from "../store/store.ts";
 import type { MemberChanges } from "./scim/members.ts";
 import { type MemberRecord, memberPrefix, membershipsTag, resourcePrefix } from "./records.ts";
 
-export interface Members {
+export interface GroupMembers {
   /** Users whom nobody knows are left out, as are members that are not there: providers repeat themselves. */
   apply(directory: string, group: string, changes: MemberChanges): Promise<void>;
   /** Ids of a group's members. */
@@ -29,7 +29,7 @@ const AT_ONCE = 8;
 export function createMembers(
   store: Store,
   onRemoved: (directory: string, users: readonly string[]) => Promise<void> = async () => {},
-): Members {
+): GroupMembers {
   const limiter = createLimiter(AT_ONCE);
   const each = async (users: Iterable<string>, work: (user: string) => Promise<void>): Promise<void> =>
     void (await inParallel(users, (user) => limiter.take(() => work(user))));

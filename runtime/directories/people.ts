@@ -11,13 +11,13 @@ import { providerUserId, type UserId } from "../shared/user-id.ts";
 import type { AttributeObject } from "./scim/attributes.ts";
 import { objectIdTag, userTag } from "../identity/identity-records.ts";
 import { endUser, type EndUserDeps } from "../identity/logout/end-user.ts";
-import type { Members } from "./members.ts";
+import type { GroupMembers } from "./members.ts";
 import type { FindByObjectId } from "./object-ids.ts";
 import type { Resource, Resources } from "./resources.ts";
 
-export interface PeopleDeps {
+export interface DirectoryPeopleDeps {
   readonly users: Resources;
-  readonly members: Members;
+  readonly members: GroupMembers;
   readonly ending: EndUserDeps;
   readonly findByObjectId: FindByObjectId;
   /** What was known of somebody has ended. */
@@ -41,7 +41,7 @@ export function subjectOf({ subjectAttribute }: Directory, attributes: Attribute
   return typeof subject === "string" ? subject : undefined;
 }
 
-export function createPeople({ users, members, ending, findByObjectId, onEnded }: PeopleDeps): People {
+export function createPeople({ users, members, ending, findByObjectId, onEnded }: DirectoryPeopleDeps): People {
   const { revocations } = ending;
 
   const end = async (directory: Directory, attributes: AttributeObject): Promise<void> => {

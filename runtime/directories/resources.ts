@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 
 import type { Clock } from "../shared/clock.ts";
 import type { Store, StoredRecord } from "../store/store.ts";
-import type { AttributeObject, Shape } from "./scim/attributes.ts";
+import type { AttributeObject, ScimShape } from "./scim/attributes.ts";
 import { ScimRefusal } from "./scim/refusal.ts";
 import { createNames } from "./names.ts";
 import { type NameOf, type ResourceKind, resourcePrefix, type ResourceRecord } from "./records.ts";
@@ -14,7 +14,7 @@ export interface Resource extends ResourceRecord {
 
 export interface ResourcesOptions {
   readonly kind: ResourceKind;
-  readonly shape: Shape;
+  readonly shape: ScimShape;
   readonly tagsOf?: (directory: string, attributes: AttributeObject) => readonly string[];
 }
 

@@ -26,7 +26,7 @@ import {
   reportUpstreams,
   type CertificateReport,
 } from "./process-report.ts";
-import { ownSteps, readTraffic, type Step } from "./read-traffic.ts";
+import { ownSteps, readTraffic, type TrafficStep } from "./read-traffic.ts";
 import { createTally } from "./tally.ts";
 import { type Processes, readProcesses, startTellingHealth } from "./tell-health.ts";
 import type { Tier } from "./tiers.ts";
@@ -74,8 +74,8 @@ export interface HealthReader {
   /** @throws GatewayError `store.unavailable` */
   processes(): Promise<Processes>;
   /** Of all processes. @throws GatewayError `store.unavailable` */
-  traffic(tier: Tier): Promise<readonly Step[]>;
-  ownTraffic(tier: Tier): readonly Step[];
+  traffic(tier: Tier): Promise<readonly TrafficStep[]>;
+  ownTraffic(tier: Tier): readonly TrafficStep[];
 }
 
 export function startHealth({ store, storeHealth, id, bundle, isApart, clock, log }: HealthDeps): Health {

@@ -6,14 +6,14 @@
 import { type Clock, epochSeconds } from "../shared/clock.ts";
 import type { Store } from "../store/store.ts";
 import { addRollups, type Rollup } from "./rollup.ts";
-import { type Block, blocksOf, stepOf, type Tier } from "./tiers.ts";
+import { type TierBlock, blocksOf, stepOf, type Tier } from "./tiers.ts";
 
 export interface TrafficReader {
   /** @returns each step of the range, the oldest first; undefined where no process counted. @throws GatewayError `store.unavailable` */
-  read(tier: Tier): Promise<readonly Step[]>;
+  read(tier: Tier): Promise<readonly TrafficStep[]>;
 }
 
-export interface Step {
+export interface TrafficStep {
   /** Epoch seconds. */
   readonly start: number;
   readonly rollup: Rollup | undefined;
@@ -51,7 +51,7 @@ export function readTraffic({
     },
   };
 
-  function readBlock({ tag, end }: Block, now: number): Promise<ReadonlyMap<number, Rollup>> {
+  function readBlock({ tag, end }: TierBlock, now: number): Promise<ReadonlyMap<number, Rollup>> {
     const last = known.get(tag);
     const isSettled = last !== undefined && last.readAt > end + SETTLED_AFTER_SECONDS;
     if (last && (isSettled || now - last.readAt < FRESH_SECONDS)) return last.rollups;
@@ -72,7 +72,11 @@ function addUp(rollups: readonly Rollup[]): ReadonlyMap<number, Rollup> {
 }
 
 /** @param found by their starts */
-export function stepsOf(tier: Tier, from: number, found: readonly ReadonlyMap<number, Rollup>[]): readonly Step[] {
+export function stepsOf(
+  tier: Tier,
+  from: number,
+  found: readonly ReadonlyMap<number, Rollup>[],
+): readonly TrafficStep[] {
   return Array.from({ length: tier.steps }, (_, index) => {
     const start = from + index * tier.stepSeconds;
     return { start, rollup: found.find((each) => each.has(start))?.get(start) };
@@ -80,7 +84,7 @@ export function stepsOf(tier: Tier, from: number, found: readonly ReadonlyMap<nu
 }
 
 /** The same range, of what one process knows by itself. */
-export function ownSteps(tier: Tier, rollups: readonly Rollup[], now: number): readonly Step[] {
+export function ownSteps(tier: Tier, rollups: readonly Rollup[], now: number): readonly TrafficStep[] {
   const from = stepOf(tier, now) + tier.stepSeconds - tier.steps * tier.stepSeconds;
   return stepsOf(tier, from, [addUp(rollups)]);
 }

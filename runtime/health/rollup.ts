@@ -15,7 +15,7 @@ export const COUNTED = [
   "5xx",
   "failed",
 ] as const;
-export type Counted = (typeof COUNTED)[number];
+export type RollupCounts = (typeof COUNTED)[number];
 
 export interface ScopeCounts {
   /** By COUNTED; zeros at the end are left out. */
@@ -54,7 +54,7 @@ const MAX_ROUTES = 48;
 const MAX_FAILURES = 32;
 const MAX_PROCESSES = 64;
 
-export function numberOf({ counts }: ScopeCounts, counted: Counted): number {
+export function numberOf({ counts }: ScopeCounts, counted: RollupCounts): number {
   return counts[COUNTED.indexOf(counted)] ?? 0;
 }
 

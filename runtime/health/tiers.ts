@@ -43,22 +43,22 @@ export function recordOf(tier: Tier, start: number, process: string): TrafficRec
   };
 }
 
-export interface Block {
+export interface TierBlock {
   readonly tag: string;
   /** Epoch seconds. */
   readonly start: number;
   readonly end: number;
 }
 
-function blockOf({ name, stepSeconds }: Tier, seconds: number): Block {
+function blockOf({ name, stepSeconds }: Tier, seconds: number): TierBlock {
   const length = stepSeconds * BLOCK_STEPS;
   const start = Math.floor(seconds / length) * length;
   return { tag: `traffic:${name}:${start}`, start, end: start + length };
 }
 
 /** All that have something of a range, the oldest first. */
-export function blocksOf(tier: Tier, fromSeconds: number, untilSeconds: number): readonly Block[] {
-  const blocks: Block[] = [];
-  for (let at = fromSeconds; at < untilSeconds; at = (blocks.at(-1) as Block).end) blocks.push(blockOf(tier, at));
+export function blocksOf(tier: Tier, fromSeconds: number, untilSeconds: number): readonly TierBlock[] {
+  const blocks: TierBlock[] = [];
+  for (let at = fromSeconds; at < untilSeconds; at = (blocks.at(-1) as TierBlock).end) blocks.push(blockOf(tier, at));
   return blocks;
 }

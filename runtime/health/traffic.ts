@@ -10,7 +10,7 @@ import {
   BUSIEST,
   boundScopes,
   COUNTED,
-  type Counted,
+  type RollupCounts,
   type FailureCount,
   ownerScope,
   type Rollup,
@@ -24,7 +24,7 @@ interface CountedRoute {
 }
 
 export interface Traffic {
-  count(route: CountedRoute, what: Counted): void;
+  count(route: CountedRoute, what: RollupCounts): void;
   /** An answer. @param status 0: cut off. @param tookMs absent: it says nothing about how fast answers are */
   answered(route: CountedRoute, status: number, tookMs: number | undefined): void;
   failed(route: CountedRoute, failure: string, upstream: string): void;
@@ -38,7 +38,9 @@ const OWNER_ROWS = 64;
 const ROUTE_ROWS = 256;
 const MAX_FAILURES = 64;
 
-const COLUMNS = Object.fromEntries(COUNTED.map((name, index) => [name, index])) as Readonly<Record<Counted, number>>;
+const COLUMNS = Object.fromEntries(COUNTED.map((name, index) => [name, index])) as Readonly<
+  Record<RollupCounts, number>
+>;
 /** By the first digit of a status. */
 const CLASSES = [COLUMNS.cut, COLUMNS["1xx"], COLUMNS["2xx"], COLUMNS["3xx"], COLUMNS["4xx"], COLUMNS["5xx"]] as const;
 

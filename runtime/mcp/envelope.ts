@@ -7,23 +7,23 @@ import type { RefusalReason } from "./refusals.ts";
 import { ScanError } from "./scan-error.ts";
 import type { ScanReason } from "./scan-error.ts";
 import { JsonScanner } from "./scan.ts";
-import type { Span } from "./scan.ts";
+import type { TextSpan } from "./scan.ts";
 
 /** What stands in the envelope and in `params`, before it is checked. */
 export interface Envelope {
-  jsonrpc: Span | undefined;
-  id: Span | undefined;
-  method: Span | undefined;
-  params: Span | undefined;
-  result: Span | undefined;
-  error: Span | undefined;
-  name: Span | undefined;
-  uri: Span | undefined;
-  taskId: Span | undefined;
-  arguments: Span | undefined;
-  ref: Span | undefined;
+  jsonrpc: TextSpan | undefined;
+  id: TextSpan | undefined;
+  method: TextSpan | undefined;
+  params: TextSpan | undefined;
+  result: TextSpan | undefined;
+  error: TextSpan | undefined;
+  name: TextSpan | undefined;
+  uri: TextSpan | undefined;
+  taskId: TextSpan | undefined;
+  arguments: TextSpan | undefined;
+  ref: TextSpan | undefined;
   /** `params._meta["io.modelcontextprotocol/protocolVersion"]`. */
-  version: Span | undefined;
+  version: TextSpan | undefined;
 }
 
 // Kept between messages for its arrays; nothing of a message stays in it, and no call interleaves with another.
@@ -119,7 +119,7 @@ function readMeta(envelope: Envelope): boolean {
 }
 
 /** Marks that `params` is an object; where it stands is of no use. */
-const OBJECT: Span = { kind: "object", start: 0, end: 0, isEscaped: false };
+const OBJECT: TextSpan = { kind: "object", start: 0, end: 0, isEscaped: false };
 
 function emptyEnvelope(): Envelope {
   return {

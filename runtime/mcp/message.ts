@@ -19,7 +19,7 @@ import { isPlainToolName, type ToolNameCheck } from "../policy/mcp/tool-names.ts
 import { refusal } from "./refusals.ts";
 import type { McpRefusal, RefusalReason } from "./refusals.ts";
 import { spanText } from "./scan.ts";
-import type { Span } from "./scan.ts";
+import type { TextSpan } from "./scan.ts";
 
 export interface MessageOptions {
   /** Where rules name tools: whether they can decide about a name that is not plain. Default: all names are taken. */
@@ -38,7 +38,7 @@ export interface McpMessage {
   /** The message as received, proven unambiguous. */
   readonly bytes: Buffer;
   /** Where the tool's arguments stand in `bytes`; see `toolArguments`. */
-  readonly argumentsSpan: Span | undefined;
+  readonly argumentsSpan: TextSpan | undefined;
 }
 
 export function parseMessage(
@@ -72,7 +72,7 @@ export function isBesideArguments(
   return bytes.subarray(0, start).includes(text) || bytes.subarray(end).includes(text);
 }
 
-function argumentsText(bytes: Buffer, span: Span | undefined): string | undefined {
+function argumentsText(bytes: Buffer, span: TextSpan | undefined): string | undefined {
   return span?.kind === "object" ? bytes.toString("utf8", span.start, span.end) : undefined;
 }
 
@@ -132,7 +132,7 @@ function factsOf(bytes: Buffer, method: string, envelope: Envelope): McpFacts | 
 }
 
 /** A completion tells values of the prompt or the resource template that it is for. */
-function completedFacts(bytes: Buffer, method: string, span: Span | undefined): McpFacts | RefusalReason {
+function completedFacts(bytes: Buffer, method: string, span: TextSpan | undefined): McpFacts | RefusalReason {
   if (!span) return { method };
   if (span.kind !== "object") return "mcp-invalid-message";
   const ref = JSON.parse(bytes.toString("utf8", span.start, span.end)) as Readonly<Record<string, unknown>>;
@@ -199,23 +199,23 @@ const FOLDED_METHODS: ReadonlySet<string> = new Set([...METHODS].map((method) =>
 
 /** Visible ASCII: every method of MCP is, and nothing else can be compared loosely. */
 const METHOD = /^[\x21-\x7e]{1,256}$/;
-function isVersion2(bytes: Buffer, span: Span | undefined): boolean {
+function isVersion2(bytes: Buffer, span: TextSpan | undefined): boolean {
   return plainText(bytes, span) === "2.0";
 }
 
 /** JSON text of a good id. `null`, fractions, exponents and everything else are refused: MCP allows strings and integers. */
-function idText(bytes: Buffer, span: Span): string | undefined {
+function idText(bytes: Buffer, span: TextSpan): string | undefined {
   if (span.kind === "text") return bytes.toString("utf8", span.start - 1, span.end + 1);
   if (span.kind !== "number") return undefined;
   const text = bytes.toString("latin1", span.start, span.end);
   return /^-?[0-9]+$/.test(text) ? text : undefined;
 }
 
-function textOf(bytes: Buffer, span: Span | undefined): string | undefined {
+function textOf(bytes: Buffer, span: TextSpan | undefined): string | undefined {
   return span?.kind === "text" ? spanText(bytes, span) : undefined;
 }
 
-function plainText(bytes: Buffer, span: Span | undefined): string | undefined {
+function plainText(bytes: Buffer, span: TextSpan | undefined): string | undefined {
   const text = textOf(bytes, span);
   return isPlain(text) ? text : undefined;
 }

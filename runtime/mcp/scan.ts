@@ -12,7 +12,7 @@ import { behindEscape, behindNumber, behindWord } from "./scan-tokens.ts";
 import { MAX_JSON_DEPTH } from "../shared/json/foreign-json.ts";
 
 /** Where a value stands in the bytes; for text without its quotes. */
-export interface Span {
+export interface TextSpan {
   readonly kind: ValueKind;
   readonly start: number;
   readonly end: number;
@@ -106,7 +106,7 @@ export class JsonScanner {
   }
 
   /** Walks over the next value and says where it stands. */
-  take(): Span {
+  take(): TextSpan {
     const kind = this.peek();
     const start = this.pos;
     this.skipValue();
@@ -266,7 +266,7 @@ export class JsonScanner {
 }
 
 /** The text at a span, decoded. */
-export function spanText(bytes: Buffer, span: Span): string {
+export function spanText(bytes: Buffer, span: TextSpan): string {
   const text = bytes.toString("utf8", span.start, span.end);
   return span.isEscaped ? (JSON.parse(`"${text}"`) as string) : text;
 }

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 
 import { PROVIDER_SOURCE, providerSchemaJson } from "../terraform/schema/schema.ts";
 
-export interface Attribute {
+export interface DocumentedAttribute {
   readonly type?: unknown;
   readonly description?: string;
   readonly required?: boolean;
@@ -14,13 +14,13 @@ export interface Attribute {
   readonly write_only?: boolean;
 }
 
-export interface Block {
-  readonly attributes?: Readonly<Record<string, Attribute>>;
-  readonly block_types?: Readonly<Record<string, { readonly nesting_mode: string; readonly block: Block }>>;
+export interface DocumentedBlock {
+  readonly attributes?: Readonly<Record<string, DocumentedAttribute>>;
+  readonly block_types?: Readonly<Record<string, { readonly nesting_mode: string; readonly block: DocumentedBlock }>>;
   readonly description?: string;
 }
 
-export interface ProviderFunction {
+export interface DocumentedFunction {
   readonly summary?: string;
   readonly description?: string;
   readonly return_type: unknown;
@@ -28,11 +28,11 @@ export interface ProviderFunction {
 }
 
 export interface ProviderSchema {
-  readonly provider: { readonly block: Block };
-  readonly resource_schemas?: Readonly<Record<string, { readonly block: Block }>>;
-  readonly data_source_schemas?: Readonly<Record<string, { readonly block: Block }>>;
-  readonly ephemeral_resource_schemas?: Readonly<Record<string, { readonly block: Block }>>;
-  readonly functions?: Readonly<Record<string, ProviderFunction>>;
+  readonly provider: { readonly block: DocumentedBlock };
+  readonly resource_schemas?: Readonly<Record<string, { readonly block: DocumentedBlock }>>;
+  readonly data_source_schemas?: Readonly<Record<string, { readonly block: DocumentedBlock }>>;
+  readonly ephemeral_resource_schemas?: Readonly<Record<string, { readonly block: DocumentedBlock }>>;
+  readonly functions?: Readonly<Record<string, DocumentedFunction>>;
 }
 
 /** @returns path below docs/ → Markdown */
@@ -104,13 +104,13 @@ resource "gateway_bundle" "main" {
   ]);
 }
 
-function blockPage(name: string, kind: string, block: Block): string {
+function blockPage(name: string, kind: string, block: DocumentedBlock): string {
   const about = block.description ?? "";
   return page(`${name} ${kind} - gateway`, about, [`# ${name} (${kind})`, about, ...members(block, "", [])]);
 }
 
 /** One section for the block itself, then one for each block within it. */
-function members(block: Block, path: string, sections: string[]): string[] {
+function members(block: DocumentedBlock, path: string, sections: string[]): string[] {
   const attributes = Object.entries(block.attributes ?? {}).map(([name, attribute]) => attributeLine(name, attribute));
   const nested = Object.entries(block.block_types ?? {});
   const blocks = nested.map(([name, { nesting_mode, block: inner }]) => {
@@ -129,7 +129,7 @@ export function anchor(path: readonly string[]): string {
   return `nested-${path.filter(Boolean).join(".").replaceAll(/[._]/g, "-")}`;
 }
 
-function attributeLine(name: string, attribute: Attribute): string {
+function attributeLine(name: string, attribute: DocumentedAttribute): string {
   const facts = [
     typeText(attribute.type),
     attribute.required ? "required" : attribute.optional ? "optional" : "read-only",
@@ -139,7 +139,10 @@ function attributeLine(name: string, attribute: Attribute): string {
   return `- \`${name}\` (${facts.join(", ")}) ${(attribute.description ?? "").replaceAll("\n", " ")}`;
 }
 
-function functionPage(name: string, { summary, description, parameters = [], return_type }: ProviderFunction): string {
+function functionPage(
+  name: string,
+  { summary, description, parameters = [], return_type }: DocumentedFunction,
+): string {
   const signature = `${name}(${parameters.map((each) => `${each.name} ${typeText(each.type)}`).join(", ")})`;
   return page(`${name} function - gateway`, summary ?? "", [
     `# function: ${name}`,

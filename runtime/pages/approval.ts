@@ -142,7 +142,7 @@ export function approvalDonePage(decision: "approved" | "refused", parts: { read
   });
 }
 
-export interface WaitingCall {
+export interface WaitingCallView {
   readonly href: string;
   readonly tool: string;
   readonly routeName: string;
@@ -151,7 +151,7 @@ export interface WaitingCall {
 }
 
 /** The user page's part about calls that wait. @returns undefined when there are none */
-export function waitingSection(calls: readonly WaitingCall[]): Html | undefined {
+export function waitingSection(calls: readonly WaitingCallView[]): Html | undefined {
   if (calls.length === 0) return undefined;
   return html`<h2>Calls that wait for approval</h2>
     ${calls.map(

@@ -1,8 +1,8 @@
 /** The data of `client_certificate`: which certificates are meant. */
 import { lowerAscii } from "../shared/ascii.ts";
 import {
-  type JsonSchema,
-  type Report,
+  type PolicySchema,
+  type ReportAt,
   type StringMatch,
   compileStringMatch,
   describe,
@@ -25,7 +25,7 @@ const HASHES = ["fingerprint", "spki_hash"] as const;
 const NAMES = ["san_email", "san_dns", "san_uri"] as const;
 const MEMBERS = [...HASHES, ...NAMES];
 
-const HASH_SCHEMA: JsonSchema = {
+const HASH_SCHEMA: PolicySchema = {
   anyOf: [{ type: "string" }, { type: "array", items: { type: "string" }, minItems: 1 }],
 };
 /** Without the negative operators, see below. */
@@ -37,7 +37,7 @@ const DOCS: Readonly<Record<keyof CertificateMatch, string>> = {
   san_dns: "A host name among the certificate's subject alternative names.",
   san_uri: "A URI among the certificate's subject alternative names.",
 };
-export const CERTIFICATE_MATCH_SCHEMA: JsonSchema = {
+export const CERTIFICATE_MATCH_SCHEMA: PolicySchema = {
   type: "object",
   additionalProperties: false,
   minProperties: 1,
@@ -51,7 +51,7 @@ export const CERTIFICATE_MATCH_SCHEMA: JsonSchema = {
 export function readCertificateMatch(
   data: unknown,
   path: string,
-  report: Report,
+  report: ReportAt,
 ): { readonly match: CertificateMatch; readonly matches: (certificate: CertificateFacts) => boolean } | undefined {
   let valid = true;
   const fail = (at: string, message: string): void => {
@@ -88,7 +88,7 @@ export function readCertificateMatch(
 }
 
 /** @returns those that could be read; all else is reported */
-function readHashes(value: unknown, name: (typeof HASHES)[number], path: string, fail: Report): readonly string[] {
+function readHashes(value: unknown, name: (typeof HASHES)[number], path: string, fail: ReportAt): readonly string[] {
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
   if (items.length === 0) fail(path, "is an empty list, must have at least one hash");
   const hashes = items.map((item, index) => {

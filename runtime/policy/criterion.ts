@@ -10,9 +10,9 @@ import {
   parseListMatch,
   parseStringMatch,
 } from "./match.ts";
-import type { JsonSchema, Report, StringMatch } from "./match.ts";
+import type { PolicySchema, ReportAt, StringMatch } from "./match.ts";
 import type { PatternWork } from "./mcp/argument-patterns.ts";
-import type { Outcome } from "./packed-outcome.ts";
+import type { Truth } from "./packed-outcome.ts";
 
 const PRESENCE_SCHEMA = { enum: [true, 1, null, {}] };
 
@@ -27,7 +27,7 @@ export interface ReadCriterion {
   readonly canonical: unknown;
   readonly test: Test;
   /** Instead of `test`, where what is checked may not be known. */
-  readonly find?: (facts: Facts) => Outcome;
+  readonly find?: (facts: Facts) => Truth;
   /** Instead of the criterion's own. */
   readonly actual?: (facts: Facts) => string;
   /** Of patterns, while it is checked. */
@@ -50,7 +50,7 @@ export interface Criterion {
   readonly unknownReason?: string;
   readonly isUnknown?: Test;
   /** About the certificate: what is found instead where there is none that counts. */
-  readonly without?: { readonly outcome: Outcome; readonly isMissing: Test };
+  readonly without?: { readonly outcome: Truth; readonly isMissing: Test };
   /** About the user: the reason when the provider left out what is checked, and whether it did. */
   readonly leftOut?: {
     readonly reason: string;
@@ -59,12 +59,12 @@ export interface Criterion {
   /** Checks one text by a string matcher: both sides in this form. For check.ts. */
   readonly fold?: (text: string) => string;
   /** JSON Schema of the data. */
-  readonly schema: JsonSchema;
+  readonly schema: PolicySchema;
   /**
    * @param isChecked it was read before without a problem
    * @returns undefined after everything wrong with the data was reported
    */
-  read(data: unknown, subPath: string, path: string, report: Report, isChecked: boolean): ReadCriterion | undefined;
+  read(data: unknown, subPath: string, path: string, report: ReportAt, isChecked: boolean): ReadCriterion | undefined;
   /** What the facts say, for the rule trace. */
   actual(facts: Facts, subPath: string): string;
 }

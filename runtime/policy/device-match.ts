@@ -1,6 +1,6 @@
 /** The data of `device`: which of the devices that a browser session has proven are meant. */
 import type { DeviceFacts } from "./facts.ts";
-import { type JsonSchema, type Report, describe, isRecordOf } from "./match.ts";
+import { type PolicySchema, type ReportAt, describe, isRecordOf } from "./match.ts";
 
 /** Canonical, in this order. All members must hold of one device. */
 export interface DeviceMatch {
@@ -15,7 +15,7 @@ export const DEVICE_TYPES = ["any", "enclave_only"] as const satisfies readonly 
 
 const MEMBERS = ["is", "approved", "type"] as const;
 
-export const DEVICE_MATCH_SCHEMA: JsonSchema = {
+export const DEVICE_MATCH_SCHEMA: PolicySchema = {
   type: "object",
   additionalProperties: false,
   minProperties: 1,
@@ -30,7 +30,7 @@ export const DEVICE_MATCH_SCHEMA: JsonSchema = {
 export function readDeviceMatch(
   data: unknown,
   path: string,
-  report: Report,
+  report: ReportAt,
 ): { readonly match: DeviceMatch; readonly matches: (device: DeviceFacts) => boolean } | undefined {
   let valid = true;
   const fail = (at: string, message: string): void => {

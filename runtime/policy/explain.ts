@@ -5,11 +5,11 @@ import type { ApprovalNeed, Decision, Facts } from "./facts.ts";
 import { isRecord } from "../shared/is-record.ts";
 import { FALSE, TRUE, outcomeOf, reasonNames, reasonsOf } from "./packed-outcome.ts";
 import type { PackedOutcome } from "./packed-outcome.ts";
-import type { Action, Operator } from "./parse.ts";
+import type { PolicyAction, Operator } from "./parse.ts";
 import { findLeaf, findRule } from "./tree.ts";
 import type { Leaf, OperatorRule } from "./tree.ts";
 
-export type Verdict = "true" | "false" | "unknown" | "error";
+export type TraceVerdict = "true" | "false" | "unknown" | "error";
 
 export interface CriterionTrace {
   /** As written: "email", "claim/department". */
@@ -18,14 +18,14 @@ export interface CriterionTrace {
   readonly wanted: unknown;
   /** What the request has, as JSON text; "" when it cannot be told. */
   readonly actual: string;
-  readonly outcome: Verdict;
+  readonly outcome: TraceVerdict;
   readonly reasons: readonly string[];
 }
 
 export interface RuleTrace {
-  readonly action: Action;
+  readonly action: PolicyAction;
   readonly operator: Operator;
-  readonly outcome: Verdict;
+  readonly outcome: TraceVerdict;
   readonly criteria: readonly CriterionTrace[];
 }
 
@@ -37,7 +37,7 @@ export interface Explanation {
 
 export function explain(policy: CompiledPolicy, facts: Facts): Explanation {
   const actual = shownOnce(facts);
-  const trace = (action: Action): readonly RuleTrace[] =>
+  const trace = (action: PolicyAction): readonly RuleTrace[] =>
     policy[action].map((rule) => explainRule(policy, action, rule, facts, actual));
   return { decision: evaluate(policy, facts), rules: [...trace("deny"), ...trace("approve"), ...trace("allow")] };
 }
@@ -88,7 +88,7 @@ function approvalText({ approvers }: ApprovalNeed): string {
   return `allowed once somebody else approves the call who is in ${lists.join(", and in ")}`;
 }
 
-const ACTION_TEXTS: Readonly<Record<Action, string>> = {
+const ACTION_TEXTS: Readonly<Record<PolicyAction, string>> = {
   allow: "Allow rule",
   deny: "Deny rule",
   approve: "Approve rule",
@@ -125,7 +125,7 @@ function shownOnce(facts: Facts): ShowActual {
 
 function explainRule(
   policy: CompiledPolicy,
-  action: Action,
+  action: PolicyAction,
   rule: OperatorRule,
   facts: Facts,
   actual: ShowActual,
@@ -161,7 +161,7 @@ function attempt(find: () => PackedOutcome): PackedOutcome | undefined {
   }
 }
 
-function verdictOf(found: PackedOutcome | undefined): Verdict {
+function verdictOf(found: PackedOutcome | undefined): TraceVerdict {
   if (found === undefined) return "error";
   const outcome = outcomeOf(found);
   if (outcome === TRUE) return "true";

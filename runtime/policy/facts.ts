@@ -1,5 +1,5 @@
 /** What is known about one request when it is decided. Built once per request; evaluation only reads it. */
-import type { Outcome } from "./packed-outcome.ts";
+import type { Truth } from "./packed-outcome.ts";
 
 /** Claims that the identity provider has for a user and did not send: neither there nor not there. */
 export interface LeftOut {
@@ -67,7 +67,7 @@ export interface ArgumentWork {
   /** Characters and elements that may yet be looked at; past it what arguments say is unknown. */
   left: number;
   /** By criterion, of long values: a call is decided on several times, by candidates and for each reading of its path. */
-  readonly found: Map<string, Outcome>;
+  readonly found: Map<string, Truth>;
 }
 
 /** The certificate that the client showed in the TLS handshake. */

@@ -10,7 +10,7 @@ import { isRecord } from "../shared/is-record.ts";
 import { foldLetters } from "./mcp/fold-case.ts";
 
 /** Where a problem is reported; `path` is relative to the policy ("allow.or[0].email"). */
-export type Report = (path: string, message: string) => void;
+export type ReportAt = (path: string, message: string) => void;
 
 /** Canonical string matcher: at least one operator, in the order of STRING_OPERATORS. */
 export interface StringMatch {
@@ -38,11 +38,11 @@ export const LIST_OPERATORS = ["has", "is", "exclude"] as const;
 const WITH_LISTS: ReadonlySet<string> = new Set(["in", "not_in"]);
 const PARTS: ReadonlySet<string> = new Set(["contains", "starts_with", "ends_with"]);
 
-export type JsonSchema = Readonly<Record<string, unknown>>;
+export type PolicySchema = Readonly<Record<string, unknown>>;
 
-const TEXT_SCHEMA: JsonSchema = { type: "string" };
-const PART_SCHEMA: JsonSchema = { type: "string", minLength: 1 };
-const TEXTS_SCHEMA: JsonSchema = { type: "array", items: TEXT_SCHEMA };
+const TEXT_SCHEMA: PolicySchema = { type: "string" };
+const PART_SCHEMA: PolicySchema = { type: "string", minLength: 1 };
+const TEXTS_SCHEMA: PolicySchema = { type: "array", items: TEXT_SCHEMA };
 
 const STRING_DOCS: Readonly<Record<(typeof STRING_OPERATORS)[number], string>> = {
   is: "Equal to this text.",
@@ -62,8 +62,8 @@ const LIST_DOCS: Readonly<Record<(typeof LIST_OPERATORS)[number], string>> = {
 /** Of a string matcher. @param operators those that may be written @param others members that are no operators */
 export function stringMatchSchema(
   operators: readonly (typeof STRING_OPERATORS)[number][],
-  others: Readonly<Record<string, JsonSchema>> = {},
-): JsonSchema {
+  others: Readonly<Record<string, PolicySchema>> = {},
+): PolicySchema {
   const properties = operators.map((name) => {
     const operand = WITH_LISTS.has(name) ? TEXTS_SCHEMA : PARTS.has(name) ? PART_SCHEMA : TEXT_SCHEMA;
     return [name, { ...operand, description: STRING_DOCS[name] }] as const;
@@ -71,17 +71,17 @@ export function stringMatchSchema(
   return matchSchema([...properties, ...Object.entries(others)]);
 }
 
-function listMatchSchema(element: JsonSchema): JsonSchema {
+function listMatchSchema(element: PolicySchema): PolicySchema {
   const operators = LIST_OPERATORS.map((name) => [name, { ...element, description: LIST_DOCS[name] }] as const);
   return matchSchema(operators, element);
 }
 
-export const STRING_MATCH_SCHEMA: JsonSchema = stringMatchSchema(STRING_OPERATORS);
-export const LIST_MATCH_SCHEMA: JsonSchema = listMatchSchema(TEXT_SCHEMA);
-export const SCALAR_LIST_MATCH_SCHEMA: JsonSchema = listMatchSchema({ type: ["string", "number", "boolean"] });
+export const STRING_MATCH_SCHEMA: PolicySchema = stringMatchSchema(STRING_OPERATORS);
+export const LIST_MATCH_SCHEMA: PolicySchema = listMatchSchema(TEXT_SCHEMA);
+export const SCALAR_LIST_MATCH_SCHEMA: PolicySchema = listMatchSchema({ type: ["string", "number", "boolean"] });
 
 /** @returns the canonical matcher, or undefined after everything wrong with it was reported */
-export function parseStringMatch(value: unknown, path: string, report: Report): StringMatch | undefined {
+export function parseStringMatch(value: unknown, path: string, report: ReportAt): StringMatch | undefined {
   if (typeof value === "string") return { is: value };
   const operands = parseOperators(value, STRING_OPERATORS, path, report);
   if (!operands) return undefined;
@@ -116,7 +116,7 @@ export function parseStringMatch(value: unknown, path: string, report: Report): 
 export function parseListMatch(
   value: unknown,
   path: string,
-  report: Report,
+  report: ReportAt,
   takesScalars = false,
 ): ListMatch | undefined {
   const only = parseElement(value, path, report, takesScalars);
@@ -143,7 +143,7 @@ export function parseListMatch(
 function parseElement(
   value: unknown,
   path: string,
-  report: Report,
+  report: ReportAt,
   takesScalars: boolean,
 ): { readonly text: string | undefined } | undefined {
   if (typeof value === "string") return { text: value };
@@ -224,7 +224,7 @@ export function isRecordOf(
   data: unknown,
   members: readonly string[],
   path: string,
-  report: Report,
+  report: ReportAt,
 ): data is Readonly<Record<string, unknown>> {
   if (!isRecord(data)) {
     report(path, `is ${describe(data)}, must be an object with ${members.join(", ")}`);
@@ -240,7 +240,7 @@ function parseOperators(
   value: unknown,
   known: readonly string[],
   path: string,
-  report: Report,
+  report: ReportAt,
 ): Map<string, unknown> | undefined {
   if (!isRecord(value)) {
     report(path, `is ${describe(value)}, must be text or an object with ${known.join(", ")}`);
@@ -253,7 +253,7 @@ function parseOperators(
   return operands.size === 0 || unknown.length > 0 ? undefined : operands;
 }
 
-function parseTextList(value: unknown, path: string, report: Report): readonly string[] | undefined {
+function parseTextList(value: unknown, path: string, report: ReportAt): readonly string[] | undefined {
   if (!Array.isArray(value)) {
     report(path, `is ${describe(value)}, must be a list of texts`);
     return undefined;
@@ -287,7 +287,7 @@ function all<Subject>(tests: readonly ((subject: Subject) => boolean)[]): (subje
   return (subject) => tests.every((test) => test(subject));
 }
 
-function matchSchema(members: readonly (readonly [string, JsonSchema])[], alone = TEXT_SCHEMA): JsonSchema {
+function matchSchema(members: readonly (readonly [string, PolicySchema])[], alone = TEXT_SCHEMA): PolicySchema {
   const properties = Object.fromEntries(members);
   return { anyOf: [alone, { type: "object", additionalProperties: false, minProperties: 1, properties }] };
 }

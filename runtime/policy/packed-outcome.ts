@@ -11,7 +11,7 @@ export const FALSE = 0;
 export const TRUE = 1;
 /** Cannot be known: nobody is signed in, no device is proven, the provider left a claim out, or (for the server list) no message is there yet. */
 export const UNKNOWN = 2;
-export type Outcome = typeof FALSE | typeof TRUE | typeof UNKNOWN;
+export type Truth = typeof FALSE | typeof TRUE | typeof UNKNOWN;
 
 /** Two bits of the outcome less than what a number holds exactly (53), with room to spare. */
 export const MAX_REASONS = 50;
@@ -21,12 +21,12 @@ const MAX_BITS = 0x7fff_ffff;
 const HALF = 0x8000_0000;
 
 /** @param reasons bit n stands for the policy's n-th reason */
-export function packOutcome(outcome: Outcome, reasons: number): PackedOutcome {
+export function packOutcome(outcome: Truth, reasons: number): PackedOutcome {
   return reasons * 4 + outcome;
 }
 
-export function outcomeOf(packed: PackedOutcome): Outcome {
-  return (packed & 3) as Outcome;
+export function outcomeOf(packed: PackedOutcome): Truth {
+  return (packed & 3) as Truth;
 }
 
 export function reasonsOf(packed: PackedOutcome): number {

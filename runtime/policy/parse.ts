@@ -7,7 +7,7 @@
 import { CRITERIA, findCriterion } from "./criteria.ts";
 import { describe } from "./match.ts";
 import { callWork } from "./mcp/argument-patterns.ts";
-import type { Report } from "./match.ts";
+import type { ReportAt } from "./match.ts";
 import { unknownWord } from "../shared/suggest.ts";
 import { isRecord } from "../shared/is-record.ts";
 
@@ -52,7 +52,7 @@ export type ParsedPolicy =
 
 export const ACTIONS = ["allow", "deny", "approve"] as const;
 export const OPERATORS = ["and", "or", "not", "nor"] as const;
-export type Action = (typeof ACTIONS)[number];
+export type PolicyAction = (typeof ACTIONS)[number];
 export type Operator = (typeof OPERATORS)[number];
 
 const CRITERION_NAMES = CRITERIA.map((criterion) =>
@@ -63,7 +63,7 @@ const CRITERION_NAMES = CRITERIA.map((criterion) =>
 const MAX_CRITERIA = 5000;
 
 interface Checks {
-  readonly report: Report;
+  readonly report: ReportAt;
   readonly isChecked: boolean;
   /** So far. */
   criteria: number;
@@ -73,7 +73,7 @@ interface Checks {
 /** @param isChecked it was parsed before without a problem: patterns, the dear part, are taken as they are */
 export function parsePolicy(value: unknown, isChecked = false): ParsedPolicy {
   const problems: PolicyProblem[] = [];
-  const report: Report = (path, message) => void problems.push({ path, message });
+  const report: ReportAt = (path, message) => void problems.push({ path, message });
   const checks: Checks = { report, isChecked, criteria: 0, addPatterns: callWork() };
   if (Array.isArray(value)) {
     for (const [index, rules] of value.entries()) checkRules(rules, `[${index}]`, checks);
@@ -181,7 +181,7 @@ function checkKeys(
   what: string,
   known: readonly string[],
   path: string,
-  report: Report,
+  report: ReportAt,
   marks: readonly string[] = [],
 ): value is Readonly<Record<string, unknown>> {
   if (!isRecord(value)) {

@@ -1,7 +1,7 @@
 /** The policy language as JSON Schema (draft 2020-12), for the schema of the whole configuration that editors use. */
 import { CRITERIA } from "./criteria.ts";
-import type { JsonSchema } from "./match.ts";
-import { type Action, ACTIONS, type Operator, OPERATORS } from "./parse.ts";
+import type { PolicySchema } from "./match.ts";
+import { type PolicyAction, ACTIONS, type Operator, OPERATORS } from "./parse.ts";
 
 const OPERATOR_DOCS: Readonly<Record<Operator, string>> = {
   and: "True when all criteria are true.",
@@ -10,7 +10,7 @@ const OPERATOR_DOCS: Readonly<Record<Operator, string>> = {
   nor: "True when at least one criterion is false.",
 };
 
-const ACTION_DOCS: Readonly<Record<Action, string>> = {
+const ACTION_DOCS: Readonly<Record<PolicyAction, string>> = {
   allow: "At least one allow rule must match.",
   deny: "A matching deny rule takes precedence over all allow rules.",
   approve: "A matching tool call that is otherwise allowed requires approval. False for other requests.",
@@ -23,7 +23,10 @@ const SHADOW_DOC = "These rules are evaluated and recorded, and never enforced."
  * @param defs where the result stands in the document it is put into, with a trailing slash
  * @returns definitions: `policy` is the one to refer to, it refers to the others
  */
-export function policyJsonSchema(defs = "#/$defs/"): { readonly policy: JsonSchema; readonly criterion: JsonSchema } {
+export function policyJsonSchema(defs = "#/$defs/"): {
+  readonly policy: PolicySchema;
+  readonly criterion: PolicySchema;
+} {
   const criteria = { type: "array", items: { $ref: `${defs}criterion` } };
   const action = closedObject(OPERATORS.map((name) => [name, { ...criteria, description: OPERATOR_DOCS[name] }]));
   const rules = closedObject([
@@ -44,10 +47,10 @@ export function policyJsonSchema(defs = "#/$defs/"): { readonly policy: JsonSche
   };
 }
 
-function dataSchema({ schema, doc }: (typeof CRITERIA)[number]): JsonSchema {
+function dataSchema({ schema, doc }: (typeof CRITERIA)[number]): PolicySchema {
   return { ...schema, description: doc };
 }
 
-function closedObject(properties: readonly (readonly [string, JsonSchema])[]): JsonSchema {
+function closedObject(properties: readonly (readonly [string, PolicySchema])[]): PolicySchema {
   return { type: "object", additionalProperties: false, properties: Object.fromEntries(properties) };
 }

@@ -3,7 +3,7 @@ import ipaddr from "ipaddr.js";
 
 import { lowerAscii } from "../shared/ascii.ts";
 import { describe, FEW } from "./match.ts";
-import type { Report } from "./match.ts";
+import type { ReportAt } from "./match.ts";
 import { isRecord } from "../shared/is-record.ts";
 
 /**
@@ -66,7 +66,7 @@ interface Networks {
 /** Enough to show that there are more than a hundred, which are told. */
 const MAX_WRONG = 100;
 
-export function parseRanges(data: unknown, path: string, report: Report): Ranges | undefined {
+export function parseRanges(data: unknown, path: string, report: ReportAt): Ranges | undefined {
   const items: readonly unknown[] = Array.isArray(data) ? data : [data];
   if (items.length === 0) {
     report(path, "is an empty list, must have at least one IP address or CIDR range");

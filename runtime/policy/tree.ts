@@ -16,7 +16,7 @@ import {
 } from "./packed-outcome.ts";
 import type { PackedOutcome } from "./packed-outcome.ts";
 import { ACTIONS, OPERATORS, canonicalGroups } from "./parse.ts";
-import type { Action, CriterionDoc, Operator, RulesDoc } from "./parse.ts";
+import type { PolicyAction, CriterionDoc, Operator, RulesDoc } from "./parse.ts";
 
 /** One criterion of a policy. */
 export interface Leaf {
@@ -88,7 +88,7 @@ export function compileTree(rules: readonly RulesDoc[]): PolicyTree {
       `Cannot compile the policy: it can give ${reasons.length} reasons, at most ${MAX_REASONS} fit`,
     );
   }
-  const compile = (wanted: Action): readonly ApproveRule[] =>
+  const compile = (wanted: PolicyAction): readonly ApproveRule[] =>
     placed
       .filter(({ action, criteria }) => action === wanted && criteria.length > 0)
       .map(({ operator, criteria, approvers }) => ({
@@ -175,7 +175,7 @@ export function findAny(rules: readonly OperatorRule[], facts: Facts): PackedOut
   return unknown === 0 ? packOutcome(FALSE, missed) : packOutcome(UNKNOWN, unknown);
 }
 
-function compileLeaf(doc: CriterionDoc, action: Action, operator: Operator, reasons: readonly string[]): Leaf {
+function compileLeaf(doc: CriterionDoc, action: PolicyAction, operator: Operator, reasons: readonly string[]): Leaf {
   const { key, data, criterion, subPath } = openCriterion(doc);
   const fail = (path: string, message: string): never => {
     throw new GatewayError("policy.invalid", `Cannot compile the policy: "${path}" ${message}`);
@@ -209,12 +209,12 @@ function compileLeaf(doc: CriterionDoc, action: Action, operator: Operator, reas
  * A reason says whether a criterion speaks for access or against it, so its place turns it round: a tool that matches
  * under `deny` or `approve`, or under `allow` in a `not`, is `mcp-tool-unauthorized`; one that does not match there is `mcp-tool-ok`.
  */
-function spokenReasons({ reasons }: Criterion, action: Action, operator: Operator): { yes: string; no: string } {
+function spokenReasons({ reasons }: Criterion, action: PolicyAction, operator: Operator): { yes: string; no: string } {
   const isTurned = (action !== "allow") !== (operator === "not" || operator === "nor");
   return isTurned && reasons.fixed !== true ? { yes: reasons.no, no: reasons.ok } : { yes: reasons.ok, no: reasons.no };
 }
 
-function leafReasons(doc: CriterionDoc, action: Action, operator: Operator): readonly string[] {
+function leafReasons(doc: CriterionDoc, action: PolicyAction, operator: Operator): readonly string[] {
   const { criterion } = openCriterion(doc);
   const { yes, no } = spokenReasons(criterion, action, operator);
   if (criterion.about === "user") {

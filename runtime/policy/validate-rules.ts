@@ -13,7 +13,7 @@ import { type ListMatch, type StringMatch, compileListMatch, compileStringMatch 
 import { impossibleOperand } from "./operands/impossible-operands.ts";
 import {
   ACTIONS,
-  type Action,
+  type PolicyAction,
   type ActionDoc,
   type CriterionDoc,
   OPERATORS,
@@ -87,7 +87,7 @@ export function hasCriteria(block: ActionDoc): boolean {
 
 function* validateCriteria(
   criteria: readonly CriterionDoc[],
-  action: Action,
+  action: PolicyAction,
   operator: Operator,
   path: string,
 ): Iterable<PolicyProblem> {
@@ -109,12 +109,12 @@ function* validateCriteria(
   if (message !== undefined) yield { path, message };
 }
 
-function operandError({ name, data }: Part, action: Action, operator: Operator): string | undefined {
+function operandError({ name, data }: Part, action: PolicyAction, operator: Operator): string | undefined {
   const found = impossibleOperand(name, data, action, operator);
   return found?.isError === true ? found.message : undefined;
 }
 
-function ruleProblem(action: Action, operator: Operator, parts: readonly Part[]): string | undefined {
+function ruleProblem(action: PolicyAction, operator: Operator, parts: readonly Part[]): string | undefined {
   const constant = constantOf(operator, parts);
   if (constant === "never") {
     return `can never match and ${NO_EFFECT[action]}: ${NEVER_MATCHES[operator]}`;
@@ -126,7 +126,7 @@ function ruleProblem(action: Action, operator: Operator, parts: readonly Part[])
   return isPlain ? undefined : "matches every request: must be narrower, or accept alone where everybody may pass";
 }
 
-const NO_EFFECT: Readonly<Record<Action, string>> = {
+const NO_EFFECT: Readonly<Record<PolicyAction, string>> = {
   allow: "lets nobody in",
   deny: "denies nothing",
   approve: "asks for nothing",

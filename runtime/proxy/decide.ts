@@ -20,7 +20,7 @@ import type { ProxyMetrics } from "./metrics.ts";
 import { followOutcome } from "./recording/outcome.ts";
 import { type Check, type RecordDeps, recordInput, ruleOf } from "./recording/record-input.ts";
 import { factsOf, httpFacts, NO_MESSAGE } from "./request-facts.ts";
-import { after, type Outcome, type Step } from "./steps.ts";
+import { after, type StepOutcome, type Step } from "./steps.ts";
 
 export interface DecideDeps extends RecordingDeps, RecordDeps {
   readonly records: RecordWriter;
@@ -59,7 +59,7 @@ export function decide(
 ): Step {
   return (context) => {
     const verdict = decideNow(deps, context);
-    const conclude = (decision: Decision, limited?: Limited): Outcome | Promise<Outcome> => {
+    const conclude = (decision: Decision, limited?: Limited): StepOutcome | Promise<StepOutcome> => {
       const { message, facts } = context;
       if (limited) context.trace?.refused("rate-limited");
       // What is blocked, or not as it was reviewed, no policy lets pass.
@@ -72,7 +72,7 @@ export function decide(
       if (limited) return after(recorded, () => done(answers.limited(context, limited)));
       return recorded === undefined ? "next" : recorded.then(() => "next");
     };
-    const goOn = (decision: Decision): Outcome | Promise<Outcome> => {
+    const goOn = (decision: Decision): StepOutcome | Promise<StepOutcome> => {
       // Who is denied, or waits for an approval, uses up nothing.
       if (!decision.allowed || context.prepared.route.rateLimits === undefined) return conclude(decision);
       return after(takeLimits(deps, context), (limited) => conclude(decision, limited));
@@ -109,7 +109,7 @@ export function refuse(
   context: RequestContext,
   reason: RefusedBefore | Decision,
   answer: () => void | Promise<void>,
-): Outcome | Promise<Outcome> {
+): StepOutcome | Promise<StepOutcome> {
   const decision = typeof reason === "string" ? refusedFor(reason) : reason;
   context.trace?.refused(decision.allowWhyFalse.join(" "));
   return after(record(deps, context, { decision }), () => done(answer()));
@@ -121,7 +121,7 @@ export function refuseAnonymous(
   context: RequestContext,
   reason: RefusedBefore,
   answer: () => void | Promise<void>,
-): Outcome | Promise<Outcome> {
+): StepOutcome | Promise<StepOutcome> {
   const decision = refusedFor(reason);
   context.trace?.refused(reason);
   const asked = factsOf(undefined, httpFacts(context), undefined);
@@ -129,7 +129,7 @@ export function refuseAnonymous(
 }
 
 /** The store or the provider cannot be asked: that is no verdict about the caller (D26). */
-export function refuseUnavailable(deps: DecideDeps, context: RequestContext): Outcome | Promise<Outcome> {
+export function refuseUnavailable(deps: DecideDeps, context: RequestContext): StepOutcome | Promise<StepOutcome> {
   return refuse(deps, context, "credential-unavailable", () =>
     respondAgainLater(
       context.exchange,
@@ -139,7 +139,7 @@ export function refuseUnavailable(deps: DecideDeps, context: RequestContext): Ou
   );
 }
 
-function done(answered: void | Promise<void>): Outcome | Promise<Outcome> {
+function done(answered: void | Promise<void>): StepOutcome | Promise<StepOutcome> {
   return after(answered, () => "done");
 }
 

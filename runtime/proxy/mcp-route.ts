@@ -20,7 +20,7 @@ import { answerRoutePreflight, classifyOrigin, routeCorsHeaders } from "./cors.t
 import { refuse, refuseUnavailable, type DecideDeps } from "./decide.ts";
 import { followOperation } from "./recording/operation.ts";
 import type { RequestContext } from "./request-context.ts";
-import { after, type Outcome, type Step } from "./steps.ts";
+import { after, type StepOutcome, type Step } from "./steps.ts";
 import { clearTools } from "../mcp/clear-tools.ts";
 import { guard } from "../shared/faults/guard.ts";
 
@@ -45,7 +45,7 @@ export function checkOrigin(deps: DecideDeps): Step {
 }
 
 /** Step: before authentication, since browsers send preflights without credentials. */
-export function answerPreflight({ exchange, corsOrigin }: RequestContext): Outcome {
+export function answerPreflight({ exchange, corsOrigin }: RequestContext): StepOutcome {
   if (exchange.method !== "OPTIONS") return "next";
   answerRoutePreflight(exchange, corsOrigin);
   return "done";
@@ -200,7 +200,7 @@ function refuseUnknownSession(
   deps: DecideDeps,
   context: RequestContext,
   reason: keyof typeof SESSION_UNKNOWN,
-): Outcome | Promise<Outcome> {
+): StepOutcome | Promise<StepOutcome> {
   const data = { reason, request_id: context.exchange.id };
   const error = { code: -32001, message: SESSION_UNKNOWN[reason], data };
   context.operation?.failed(error.code);
@@ -222,7 +222,7 @@ export function refuseEnded(
   deps: DecideDeps & ChallengeDeps & EndDeps,
   context: RequestContext,
   principal: Principal | undefined,
-): Outcome | Promise<Outcome> | undefined {
+): StepOutcome | Promise<StepOutcome> | undefined {
   // An accepted call continues after expiry, also while it waits for a person (proxy/forwarding/streams.ts).
   const { expiryGraceSeconds } = context.snapshot.settings;
   const ended = principal === undefined ? "revoked" : endOf(deps, principal, expiryGraceSeconds);
@@ -271,7 +271,7 @@ function refuseUnauthorized(
   deps: DecideDeps & ChallengeDeps,
   context: RequestContext,
   reason: AuthFailureReason,
-): Outcome | Promise<Outcome> {
+): StepOutcome | Promise<StepOutcome> {
   if (reason === "unavailable") return refuseUnavailable(deps, context);
   return refuse(deps, context, `credential-${reason}`, () => {
     const headers = ["www-authenticate", challengeFor(deps, context, reason)];

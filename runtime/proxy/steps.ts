@@ -5,13 +5,13 @@ import { errorText } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
 
 /** "done": the request is answered, or will be without further steps. */
-export type Outcome = "next" | "done";
+export type StepOutcome = "next" | "done";
 
 /** Arranges for `resume`, which goes on with the next step: for what comes by events, where a promise would cost too much. */
 export type Wait = (resume: () => void) => void;
 
 /** A promise only where something must be waited for: most requests walk their whole list at once. */
-export type Step = (context: RequestContext) => Outcome | Promise<Outcome> | Wait;
+export type Step = (context: RequestContext) => StepOutcome | Promise<StepOutcome> | Wait;
 
 /** Goes on at once where the value is there, and later where it must be waited for. */
 export function after<T, R>(value: T | Promise<T>, goOn: (value: T) => R | Promise<R>): R | Promise<R> {
@@ -44,7 +44,7 @@ function runFrom(start: number, steps: readonly Step[], context: RequestContext,
 }
 
 function runLater(
-  outcome: Promise<Outcome> | Wait,
+  outcome: Promise<StepOutcome> | Wait,
   index: number,
   steps: readonly Step[],
   context: RequestContext,

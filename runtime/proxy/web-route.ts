@@ -11,7 +11,7 @@ import { answerDevice, deviceReason, type DeviceDeps } from "./device.ts";
 import { answerBlocked } from "./first-checks.ts";
 import { answerLimited, type LimitDeps } from "./answers/limit-request.ts";
 import { setCaller, type RequestContext } from "./request-context.ts";
-import { after, type Outcome, type Step } from "./steps.ts";
+import { after, type StepOutcome, type Step } from "./steps.ts";
 
 export interface ProgramDeps extends DecideDeps {
   /** Absent = programs have no way into ordinary routes. */
@@ -81,7 +81,11 @@ export interface SignInDeps {
 }
 
 /** Whoever shows a token is a program: a bad one is refused, also where nobody needs any, and never sent to a sign-in page. */
-function takeProgram(deps: DecideDeps, context: RequestContext, result: AuthResult): Outcome | Promise<Outcome> {
+function takeProgram(
+  deps: DecideDeps,
+  context: RequestContext,
+  result: AuthResult,
+): StepOutcome | Promise<StepOutcome> {
   setCaller(context, result);
   if (result.ok) return "next";
   if (result.reason === "unavailable") return refuseUnavailable(deps, context);

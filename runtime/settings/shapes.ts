@@ -21,10 +21,10 @@ export function shapeOf({ kind }: Field): Shape {
 }
 
 /** Index or name of a part; a block that stands alone is its only part and has none. */
-export type Step = string | number | undefined;
+export type PartKey = string | number | undefined;
 
 /** Items, members or the block itself. @returns undefined for a scalar, and for a value that has another shape */
-export function partsOf<V>(field: Field, value: V): readonly (readonly [step: Step, part: V])[] | undefined {
+export function partsOf<V>(field: Field, value: V): readonly (readonly [step: PartKey, part: V])[] | undefined {
   switch (shapeOf(field)) {
     case "block":
       return isPlain(value) ? [[undefined, value]] : undefined;
@@ -43,7 +43,7 @@ export function partsOf<V>(field: Field, value: V): readonly (readonly [step: St
 export function mapParts<V, Out>(
   field: Field,
   value: V,
-  change: (part: V, step: Step) => Out,
+  change: (part: V, step: PartKey) => Out,
 ): Out | Out[] | Record<string, Out> | undefined {
   const parts = partsOf(field, value)?.map(([step, part]) => [step, change(part, step)] as const);
   if (!parts) return undefined;

@@ -1,13 +1,13 @@
 /** Bounds on how often strangers may do something that leaves a record behind. Per process, in memory. */
 import type { Clock } from "./clock.ts";
 
-export interface RateLimit {
+export interface RateLimiter {
   /** Seconds to wait; 0 = go on, and one is used up. */
   take(peer: string): number;
 }
 
 /** A limit of what goes wrong: each attempt takes one, so that attempts at a time count too, and a good one gives it back. */
-export interface FailureLimit extends RateLimit {
+export interface FailureLimit extends RateLimiter {
   giveBack(peer: string): void;
 }
 
@@ -63,7 +63,7 @@ export function createRateLimit(deps: { readonly clock: Clock }, burst: number, 
 export function createStrangerLimit(
   deps: { readonly clock: Clock },
   rates: { readonly peer: Rate; readonly all: Rate },
-): RateLimit {
+): RateLimiter {
   const peers = createRateLimit(deps, rates.peer.burst, rates.peer.perSecond);
   const all = createRateLimit(deps, rates.all.burst, rates.all.perSecond);
   return { take: (peer) => peers.take(networkOf(peer)) || all.take("all") };

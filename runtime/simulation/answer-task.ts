@@ -10,7 +10,7 @@ import { isRecord } from "../shared/is-record.ts";
 import { yamlText } from "../shared/json/yaml-text.ts";
 import { ownerOfRoute } from "../shared/route-key.ts";
 import { createKeptSlices } from "../bundle/kept-slices.ts";
-import { readTogether, type Reading } from "../bundle/sources.ts";
+import { readTogether, type SourceReading } from "../bundle/sources.ts";
 import type { PublishedSources } from "../bundle/validation/protocol.ts";
 import { ELSEWHERE, seenProblem } from "../bundle/validation/seen-problems.ts";
 import {
@@ -25,7 +25,7 @@ import { questionText, readQuestion } from "./explain/question.ts";
 import { compareConfigs } from "./compare.ts";
 import { type Draft, ownerOf, type Placed, placeDraft } from "./draft.ts";
 import { exportDraft } from "./export-draft.ts";
-import type { Ground, RouteChoice, Scope, Task, TaskAnswer, ToldDraft, ToldProblem } from "./protocol.ts";
+import type { DraftGround, RouteChoice, Scope, Task, TaskAnswer, ToldDraft, ToldProblem } from "./protocol.ts";
 
 export interface ThreadSettings {
   /** A configuration file, or a directory. */
@@ -34,7 +34,7 @@ export interface ThreadSettings {
   readonly keptKeys: readonly Uint8Array[];
 }
 
-export type AnswerTask = (task: Task, ground: Ground) => Promise<TaskAnswer>;
+export type AnswerTask = (task: Task, ground: DraftGround) => Promise<TaskAnswer>;
 
 export function createAnswerTask({ path, keptKeys }: ThreadSettings): AnswerTask {
   // One for each side: what the other reads would be forgotten in between.
@@ -80,11 +80,11 @@ export function createAnswerTask({ path, keptKeys }: ThreadSettings): AnswerTask
     return task satisfies never;
   };
 
-  function inForce(reading: Reading, memory = memories.now): CheckedConfig | undefined {
+  function inForce(reading: SourceReading, memory = memories.now): CheckedConfig | undefined {
     return validateReading(reading, contextOf(memory)).config;
   }
 
-  function place(now: Reading, draft: Draft, scope: Scope): Drafted {
+  function place(now: SourceReading, draft: Draft, scope: Scope): Drafted {
     const placed = placeDraft(now.sources, draft);
     if (!placed.ok) return { sources: [], told: { isGood: false, problems: placed.problems.map(placedProblem) } };
     const reading = { ...now, sources: placed.sources };
@@ -108,7 +108,7 @@ interface Drafted {
   readonly config?: CheckedConfig | undefined;
 }
 
-function withPublished(files: Reading, { sources }: PublishedSources): Reading {
+function withPublished(files: SourceReading, { sources }: PublishedSources): SourceReading {
   return { ...files, sources: [...files.sources, ...sources] };
 }
 

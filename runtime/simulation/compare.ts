@@ -3,7 +3,7 @@ import { ownerOfRoute } from "../shared/route-key.ts";
 import { differenceOf, type Side } from "../config/diff/difference.ts";
 import { isLoss } from "../config/diff/report.ts";
 import { settingGaps } from "../config/diff/settings.ts";
-import type { Statement } from "../config/diff/statements.ts";
+import type { DiffStatement } from "../config/diff/statements.ts";
 import { placeText, printable, statementText } from "../config/diff/words.ts";
 import type { CheckedConfig } from "../config/load.ts";
 import type { UserFacts } from "../policy/facts.ts";
@@ -66,7 +66,7 @@ function ownGaps(gaps: readonly string[], scope: readonly string[]): readonly st
   return gaps.filter((gap) => scope.some((owner) => gap.startsWith(`${owner}/`)));
 }
 
-function toldStatement(statement: Statement): ToldStatement {
+function toldStatement(statement: DiffStatement): ToldStatement {
   const { place } = statement;
   return {
     route: place.new?.key ?? place.old?.key ?? "",
@@ -78,12 +78,12 @@ function toldStatement(statement: Statement): ToldStatement {
 }
 
 /** Who is looked at here is known, and nobody has given a list. */
-function textOf(statement: Statement): string {
+function textOf(statement: DiffStatement): string {
   const text = statementText(statement, { withExamples: true });
   return statement.people === undefined ? text : text.replace(" given users ", " known people ");
 }
 
-function exampleOf({ example, direction, who }: Statement): Partial<Question> | undefined {
+function exampleOf({ example, direction, who }: DiffStatement): Partial<Question> | undefined {
   const one = direction === "loses" ? example?.loss : (example?.gain ?? example?.loss);
   if (one === undefined) return undefined;
   const { http, mcp } = one.facts;

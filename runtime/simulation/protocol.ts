@@ -41,7 +41,7 @@ export type Task =
     };
 
 /** What the thread has to know besides. */
-export interface Ground {
+export interface DraftGround {
   readonly published: PublishedSources;
   readonly kept: readonly SealedSlice[];
 }

@@ -1,6 +1,6 @@
 /** Bin `terraform-provider-gateway`: Terraform starts it; people read why it will not run for them. */
 import { bundleProvider } from "./resource/bundle-provider.ts";
-import { refuseStart, servePlugin, type Refusal } from "./protocol/handshake.ts";
+import { refuseStart, servePlugin, type HandshakeRefusal } from "./protocol/handshake.ts";
 import { PROVIDER_SOURCE } from "./schema/schema.ts";
 import { PROVIDER_VERSION } from "./version.ts";
 
@@ -36,7 +36,7 @@ Until the provider is in a registry, this makes a directory from which Terraform
 Apart from that it cannot do anything when started by hand.
 `;
 
-const REASONS: Readonly<Record<Refusal, string>> = {
+const REASONS: Readonly<Record<HandshakeRefusal, string>> = {
   "by-hand": HELP,
   protocol: "terraform-provider-gateway: this Terraform does not speak plugin protocol 6, use Terraform 1.0 or later\n",
   "no-certificate":

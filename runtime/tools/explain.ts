@@ -1,7 +1,11 @@
 /** `gateway explain`: validates one imagined request against a configuration, with the proxy's own policy engine. */
 import { formatProblem, loadSlices, type SliceSource } from "../config/load.ts";
 import { explainedRoute } from "../simulation/explain/explained-route.ts";
-import { explainedText, explainRequest as explain, type Verdict } from "../simulation/explain/explain-request.ts";
+import {
+  explainedText,
+  explainRequest as explain,
+  type ExplainedVerdict,
+} from "../simulation/explain/explain-request.ts";
 import { type Question, questionText, readQuestion } from "../simulation/explain/question.ts";
 import type { CertificateFacts } from "../policy/facts.ts";
 
@@ -18,7 +22,7 @@ export const EXPLAIN_EXIT = { allowed: 0, problem: 1, denied: 3, approval: 4 } a
 export interface ExplainAnswer {
   readonly text: string;
   /** problem: the configuration is bad, has no such route, or the question makes no sense. */
-  readonly answer: Verdict | "problem";
+  readonly answer: ExplainedVerdict | "problem";
 }
 
 /** @param certificate what the client shows */

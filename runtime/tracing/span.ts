@@ -2,7 +2,7 @@
 import type { Closable } from "../shared/clock.ts";
 import type { BootSettings } from "../config/compiled.ts";
 
-export type AttributeValue = string | number | boolean | readonly string[];
+export type SpanAttribute = string | number | boolean | readonly string[];
 
 /** A span that has ended. */
 export interface Span {
@@ -15,7 +15,7 @@ export interface Span {
   /** Epoch milliseconds, fractions included. */
   readonly startMs: number;
   readonly endMs: number;
-  readonly attributes: Readonly<Record<string, AttributeValue>>;
+  readonly attributes: Readonly<Record<string, SpanAttribute>>;
   readonly failed: boolean;
 }
 

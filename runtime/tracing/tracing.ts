@@ -15,7 +15,7 @@ import { type Span, type SpanCounts, type SpanSink, type TracingSettings, short 
 import type { Log } from "../shared/log.ts";
 import { formatTraceparent, parseTraceparent, parseTracestate } from "./trace-context.ts";
 
-export type { AttributeValue, Span, SpanCounts, SpanSink } from "./span.ts";
+export type { SpanAttribute, Span, SpanCounts, SpanSink } from "./span.ts";
 
 /** One sending of a request to an upstream. */
 export interface Attempt {

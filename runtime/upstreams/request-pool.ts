@@ -4,13 +4,13 @@ import type { UpstreamFailure } from "../features/connection/failure.ts";
 import type { CallParty, FairShare } from "./fair-share.ts";
 import { CLOSED } from "./transport-limits.ts";
 
-export interface WaitingCall {
+export interface QueuedCall {
   /** Not longer does it wait for a connection, as of `performance.now()`. */
   readonly waitsUntil: number;
   fail(failure: UpstreamFailure, detail: string): void;
 }
 
-export abstract class RequestPool<Call extends WaitingCall> {
+export abstract class RequestPool<Call extends QueuedCall> {
   readonly connectTimeoutMs: number;
   protected readonly maxConnections: number;
   /** First come, first served. */

@@ -23,7 +23,7 @@ export interface VaultTokens {
   another(refused: string): Promise<TokenOutcome | undefined>;
 }
 
-export interface TokenDeps {
+export interface VaultTokenDeps {
   readonly requests: Pick<VaultRequests, "ask">;
   readonly clock: Clock;
   /** Of an AppRole; undefined where it needs none. @throws GatewayError when it cannot be read */
@@ -54,11 +54,11 @@ const RETRY_MS = 10_000;
 const PROVE_AGAIN_AFTER_MS = 30_000;
 
 /** With any token of a usual role (policy "default"): whether it is good, and the server serves. */
-export function lookUp(requests: TokenDeps["requests"], token: string): Promise<VaultAnswer> {
+export function lookUp(requests: VaultTokenDeps["requests"], token: string): Promise<VaultAnswer> {
   return requests.ask({ method: "GET", path: "auth/token/lookup-self", token });
 }
 
-export function createVaultTokens(login: VaultLogin, { requests, clock, secretId }: TokenDeps): VaultTokens {
+export function createVaultTokens(login: VaultLogin, { requests, clock, secretId }: VaultTokenDeps): VaultTokens {
   let held: Held | undefined;
   let running: Promise<Login> | undefined;
 

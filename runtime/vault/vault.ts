@@ -15,7 +15,7 @@ import { type Closable, type Clock, steadyClock, within } from "../shared/clock.
 import { ignore } from "../shared/ignore.ts";
 import { createLimiter } from "../shared/limiter.ts";
 import { parseVaultReference, type VaultReference } from "../settings/vault-reference.ts";
-import { createVaultTokens, type TokenDeps } from "./login.ts";
+import { createVaultTokens, type VaultTokenDeps } from "./login.ts";
 import {
   type EntryAnswer,
   type EntryDeps,
@@ -50,7 +50,7 @@ export interface VaultStatus {
 /** Told once, when somebody has to wait for the server. */
 export type OnWait = (reason: string) => void;
 
-export interface VaultDeps extends Pick<TokenDeps, "secretId" | "clock"> {
+export interface VaultDeps extends Pick<VaultTokenDeps, "secretId" | "clock"> {
   readonly clock: Clock;
   /** For one request. Default 5 s. */
   readonly timeoutMs?: number;

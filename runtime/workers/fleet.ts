@@ -13,7 +13,7 @@ import type { Log } from "../shared/log.ts";
 import { forwardLines } from "./forward-lines.ts";
 import { createHandover } from "./handover.ts";
 import { within } from "../shared/clock.ts";
-import type { Answers, FromWorker, ToWorker, WorkerReport } from "./protocol.ts";
+import type { WorkerAnswers, FromWorker, ToWorker, WorkerReport } from "./protocol.ts";
 import { task } from "../shared/faults/guard.ts";
 import { programUrl } from "../shared/thread.ts";
 
@@ -72,7 +72,7 @@ export async function startFleet(deps: FleetDeps): Promise<Fleet> {
 export class Fleet {
   readonly #deps: FleetDeps;
   readonly #members: readonly Member[];
-  readonly #waiting = new Map<number, (value: Answers[keyof Answers] | undefined) => void>();
+  readonly #waiting = new Map<number, (value: WorkerAnswers[keyof WorkerAnswers] | undefined) => void>();
   readonly #cooldowns = new Set<NodeJS.Timeout>();
   readonly #forwarded = new Set<Promise<void>>();
   readonly #watchHandover = createHandover();
@@ -104,12 +104,12 @@ export class Fleet {
   }
 
   /** Answers of all that serve and answer in time, by name. */
-  async ask<What extends keyof Answers>(what: What): Promise<ReadonlyMap<string, Answers[What]>> {
-    const answers = new Map<string, Answers[What]>();
+  async ask<What extends keyof WorkerAnswers>(what: What): Promise<ReadonlyMap<string, WorkerAnswers[What]>> {
+    const answers = new Map<string, WorkerAnswers[What]>();
     await Promise.all(
       this.#members.map(async ({ name, worker, serving }) => {
         const value = worker?.isConnected() && serving ? await this.#askOne(worker, what) : undefined;
-        if (value !== undefined) answers.set(name, value as Answers[What]);
+        if (value !== undefined) answers.set(name, value as WorkerAnswers[What]);
       }),
     );
     return answers;
@@ -234,10 +234,10 @@ export class Fleet {
   }
 
   /** @returns undefined when the worker does not answer in time */
-  #askOne(worker: Worker, what: keyof Answers): Promise<Answers[keyof Answers] | undefined> {
+  #askOne(worker: Worker, what: keyof WorkerAnswers): Promise<WorkerAnswers[keyof WorkerAnswers] | undefined> {
     const id = ++this.#questions;
     return new Promise((resolve) => {
-      const finish = (value: Answers[keyof Answers] | undefined): void => {
+      const finish = (value: WorkerAnswers[keyof WorkerAnswers] | undefined): void => {
         clearTimeout(timer);
         worker.off("exit", gone);
         this.#waiting.delete(id);

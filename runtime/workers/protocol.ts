@@ -25,13 +25,13 @@ export interface WorkerReport {
   readonly canRecord: boolean;
 }
 
-export interface Answers {
+export interface WorkerAnswers {
   readonly report: WorkerReport;
   readonly metrics: MetricValues;
 }
 
 export type ToWorker =
-  | { readonly type: "ask"; readonly id: number; readonly what: keyof Answers }
+  | { readonly type: "ask"; readonly id: number; readonly what: keyof WorkerAnswers }
   /** Something was published. */
   | { readonly type: "look" }
   | { readonly type: "reopen-logs" }
@@ -43,4 +43,4 @@ export type FromWorker =
   | { readonly type: "ready"; readonly origin: string }
   /** Cannot start; the process ends by itself. */
   | { readonly type: "failed"; readonly message: string }
-  | { readonly type: "answer"; readonly id: number; readonly value: Answers[keyof Answers] };
+  | { readonly type: "answer"; readonly id: number; readonly value: WorkerAnswers[keyof WorkerAnswers] };

@@ -8,7 +8,7 @@ import { errorText } from "../shared/errors.ts";
 import { task } from "../shared/faults/guard.ts";
 import { installLastResort } from "./last-resort.ts";
 import { startGateway, type Gateway } from "../gateway.ts";
-import type { Answers, FromWorker, ToWorker } from "./protocol.ts";
+import type { WorkerAnswers, FromWorker, ToWorker } from "./protocol.ts";
 
 const [config = "", worker = ""] = process.argv.slice(2);
 const startedMs = performance.now();
@@ -56,12 +56,12 @@ function serve(gateway: Gateway): void {
 
 const answerSupervisor = task(
   "the answer to the supervisor",
-  async (gateway: Gateway, id: number, what: keyof Answers) =>
+  async (gateway: Gateway, id: number, what: keyof WorkerAnswers) =>
     tell({ type: "answer", id, value: await answer(gateway, what) }),
 );
 const reload = task("the reload", (gateway: Gateway) => gateway.reload());
 
-async function answer(gateway: Gateway, what: keyof Answers): Promise<Answers[keyof Answers]> {
+async function answer(gateway: Gateway, what: keyof WorkerAnswers): Promise<WorkerAnswers[keyof WorkerAnswers]> {
   if (what === "metrics") return gateway.metrics.values();
   const { ready, store, store_failing_seconds: failing } = await gateway.pages.readiness();
   const uptimeSeconds = Math.floor((performance.now() - startedMs) / 1000);

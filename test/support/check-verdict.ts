@@ -4,7 +4,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 
 import type { Upstream, UpstreamConnect } from "../../runtime/features/connection/compiled.ts";
-import type { Verdict } from "../../runtime/upstreams/health/check-budget.ts";
+import type { CheckDone } from "../../runtime/upstreams/health/check-budget.ts";
 
 export interface CheckedServer {
   readonly port: number;
@@ -53,6 +53,6 @@ export function upstreamAt(origin: string, tls?: UpstreamTls): Upstream {
 }
 
 /** @returns the first word of a check; "" = healthy */
-export function verdictOf(begin: (over: Verdict) => unknown): Promise<string> {
+export function verdictOf(begin: (over: CheckDone) => unknown): Promise<string> {
   return new Promise((resolve) => void begin(resolve));
 }

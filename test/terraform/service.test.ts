@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 
 import { GatewayError } from "../../runtime/shared/errors.ts";
-import { FunctionError, type Provider, type Resource } from "../../runtime/terraform/protocol/provider.ts";
+import { FunctionError, type Provider, type TerraformResource } from "../../runtime/terraform/protocol/provider.ts";
 import { createProviderLog } from "../../runtime/terraform/protocol/provider-log.ts";
 import { blockType, type SchemaBlock } from "../../runtime/terraform/schema/schema-model.ts";
 import { providerImplementation, providerService } from "../../runtime/terraform/protocol/service.ts";
@@ -25,7 +25,7 @@ const read = (message: unknown): unknown => decodeValue(type, (message as { msgp
 const failing = (): never => {
   throw new GatewayError("test.failed", "Cannot do it: the test says so");
 };
-const resource: Resource = {
+const resource: TerraformResource = {
   schema,
   validate: () => [],
   plan: (_prior, config) =>
@@ -45,7 +45,7 @@ interface Call {
 }
 
 /** Messages go through their bytes both ways, as on the wire. */
-function serve(change: Partial<Resource> = {}, functions: Provider["functions"] = new Map()): Call {
+function serve(change: Partial<TerraformResource> = {}, functions: Provider["functions"] = new Map()): Call {
   const lines: string[] = [];
   const log = createProviderLog(
     (line) => lines.push(line),

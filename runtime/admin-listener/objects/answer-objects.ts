@@ -11,7 +11,7 @@ import { KINDS } from "../../administration/kinds.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { parseQuery } from "../../shared/http/query.ts";
 import { parseExactJson } from "../../shared/json/exact-json.ts";
-import { json, type AdminRequest, type Answer } from "../answer.ts";
+import { json, type AdminRequest, type AdminReply } from "../answer.ts";
 import { callerOf, outsideScope } from "../publish-scope.ts";
 import { API, BOUNDS } from "./bounds.ts";
 import { answerOnce, readIdempotencyKey } from "./idempotency.ts";
@@ -24,7 +24,7 @@ export interface ObjectsDeps extends KindDeps {
 
 const RETRY = { "retry-after": "1" };
 
-export async function answerObjects(deps: ObjectsDeps, request: AdminRequest): Promise<Answer> {
+export async function answerObjects(deps: ObjectsDeps, request: AdminRequest): Promise<AdminReply> {
   // The listener says so before; a second look costs nothing.
   if (request.scope) return outsideScope(request.scope);
   try {
@@ -35,7 +35,7 @@ export async function answerObjects(deps: ObjectsDeps, request: AdminRequest): P
   }
 }
 
-async function route(deps: ObjectsDeps, request: AdminRequest): Promise<Answer> {
+async function route(deps: ObjectsDeps, request: AdminRequest): Promise<AdminReply> {
   const { path, method } = request;
   const isRead = method === "GET" || method === "HEAD";
   const [name = "", ...below] = partsOf(path) ?? [];
@@ -71,7 +71,7 @@ function partsOf(path: string): readonly string[] | undefined {
   return parts.every((part) => isText(part) && Buffer.byteLength(part) <= BOUNDS.idBytes) ? parts : undefined;
 }
 
-async function list(deps: ObjectsDeps, kind: Kind, request: AdminRequest): Promise<Answer> {
+async function list(deps: ObjectsDeps, kind: Kind, request: AdminRequest): Promise<AdminReply> {
   const query = parseQuery(request.query ?? "");
   const values = query.ok ? query.values : new Map<string, string>();
   const limit = values.get("limit") ?? String(BOUNDS.defaultLimit);
@@ -102,7 +102,7 @@ function isFilter({ fields }: Kind, filter: string, value: string): boolean {
   return values?.includes(value) ?? (isText && Buffer.byteLength(value) <= BOUNDS.idBytes);
 }
 
-async function show(deps: ObjectsDeps, kind: Kind, id: string, request: AdminRequest): Promise<Answer> {
+async function show(deps: ObjectsDeps, kind: Kind, id: string, request: AdminRequest): Promise<AdminReply> {
   if ((request.query ?? "") !== "") return noQuery();
   const thing = await kind.find(deps, id);
   const [object] = thing ? await described(deps, kind, [thing]) : [];
@@ -114,7 +114,7 @@ async function make(
   kind: Kind,
   creation: NonNullable<Kind["creation"]>,
   request: AdminRequest,
-): Promise<Answer> {
+): Promise<AdminReply> {
   const inputs = new Map(creation.inputs.map((input) => [input.name, input]));
   return change(deps, kind, request, inputs, async (values, asked) => {
     const { ids } = await creation.run(deps, values, asked);
@@ -134,7 +134,7 @@ async function act(
   action: Kind["actions"][number],
   id: string,
   request: AdminRequest,
-): Promise<Answer> {
+): Promise<AdminReply> {
   return change(deps, kind, request, new Map(), async (_, asked) => {
     const thing = await kind.find(deps, id);
     if (!thing || (await action.run(deps, thing, asked)) === undefined) return absent(kind);
@@ -150,8 +150,8 @@ async function change(
   { wrong }: Kind,
   request: AdminRequest,
   inputs: Inputs,
-  run: (values: ReadonlyMap<string, string>, asked: Asked) => Promise<Answer>,
-): Promise<Answer> {
+  run: (values: ReadonlyMap<string, string>, asked: Asked) => Promise<AdminReply>,
+): Promise<AdminReply> {
   const { headers, method, path, query = "", token = "" } = request;
   if (query !== "") return noQuery();
   if (!/^application\/json(?: *; *charset="?utf-8"?)?$/i.test(headers["content-type"] ?? ""))
@@ -232,14 +232,14 @@ async function described(
   });
 }
 
-function absent(kind: Kind): Answer {
+function absent(kind: Kind): AdminReply {
   return json(404, { error: "absent", message: `there is no such ${wordsOf(kind)}` });
 }
 
-function noQuery(): Answer {
+function noQuery(): AdminReply {
   return json(400, { error: "query", message: "this address has no query" });
 }
 
-function notAllowed(allow: string): Answer {
+function notAllowed(allow: string): AdminReply {
   return json(405, { error: "method" }, { allow });
 }

@@ -15,13 +15,13 @@ import { ignore } from "../../shared/ignore.ts";
 import { hashSecret } from "../../shared/keys.ts";
 import { firstFormats } from "../../store/formats.ts";
 import type { Store } from "../../store/store.ts";
-import { json, type Answer } from "../answer.ts";
+import { json, type AdminReply } from "../answer.ts";
 
 interface AnswerRow {
   /** SHA-256 of the request. */
   readonly request: string;
   /** Absent while it is in progress. */
-  readonly answer?: Pick<Answer, "status" | "body">;
+  readonly answer?: Pick<AdminReply, "status" | "body">;
 }
 
 export const API_ANSWER_FORMATS = firstFormats(["api-answer"]);
@@ -47,8 +47,8 @@ interface Once {
 export async function answerOnce(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
   { caller, key, what }: Once,
-  run: () => Promise<Answer>,
-): Promise<Answer> {
+  run: () => Promise<AdminReply>,
+): Promise<AdminReply> {
   const name = `api-answer:${hashSecret(JSON.stringify([caller, key]))}`;
   const request = sha256(JSON.stringify(what));
   const inProgress = { ifVersion: 0, expiresAt: epochSeconds(clock) + IN_PROGRESS_SECONDS };
@@ -61,7 +61,7 @@ export async function answerOnce(
     const message = "the request with this key is in progress";
     return json(409, { error: "idempotency-key", message }, { "retry-after": "1" });
   }
-  let answer: Answer;
+  let answer: AdminReply;
   try {
     answer = await run();
   } catch (error) {

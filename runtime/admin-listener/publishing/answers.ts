@@ -4,14 +4,14 @@ import { formatPath } from "../../settings/problem.ts";
 import type { CurrentSlice } from "../../bundle/publication.ts";
 import type { PublishOutcome, Validated } from "../../bundle/publisher.ts";
 import { publishedName } from "../../bundle/validation/protocol.ts";
-import { json, type Answer } from "../answer.ts";
+import { json, type AdminReply } from "../answer.ts";
 
 /** @param owners of several slices that were sent together */
 export function answerOutcome(
   owner: string | undefined,
   outcome: PublishOutcome,
   owners: ReadonlySet<string> = NOBODY,
-): Answer {
+): AdminReply {
   if (!outcome.ok) {
     switch (outcome.reason) {
       case "stale":
@@ -37,18 +37,18 @@ export function answerOutcome(
 }
 
 /** What a PUT of the slice with this digest would come to. */
-export function answerValidated(owner: string, digest: string, outcome: Validated): Answer {
+export function answerValidated(owner: string, digest: string, outcome: Validated): AdminReply {
   if (!outcome.ok) return invalid(owner, outcome.problems);
   const { changed, warnings } = outcome;
   return json(200, { owner, digest, changed, warnings: warnings.map((problem) => problemOf(owner, problem, NOBODY)) });
 }
 
-function claimed(owner: string): Answer {
+function claimed(owner: string): AdminReply {
   const message = `The slice of owner "${owner}" was not removed: another resource has published it`;
   return json(409, { error: "claimed", message });
 }
 
-function stale(owner: string, current: CurrentSlice | undefined): Answer {
+function stale(owner: string, current: CurrentSlice | undefined): AdminReply {
   const state = current
     ? `is now ${current.digest.slice(0, 12)}…, published as generation ${current.generation} at ${new Date(current.at * 1000).toISOString()}`
     : "is not there";
@@ -68,7 +68,7 @@ export function invalid(
   owner: string | undefined,
   problems: readonly Problem[],
   owners: ReadonlySet<string> = NOBODY,
-): Answer {
+): AdminReply {
   const lines = problems.filter(({ severity }) => severity === "error").map(formatProblem);
   const message = `The configuration would not be valid, nothing was changed:\n${lines.join("\n")}`;
   return json(422, {

@@ -14,7 +14,7 @@ import { claimOn, currentSlices, type Expected, withoutAuthors } from "../../bun
 import type { Publisher } from "../../bundle/publisher.ts";
 import type { Validator } from "../../bundle/validation/validator.ts";
 import { callerOf, outsideScope, scopedLaggards, scopedOutcome } from "../publish-scope.ts";
-import { json, type AdminEndpoint, type AdminRequest, type Answer, type PublishScope } from "../answer.ts";
+import { json, type AdminEndpoint, type AdminRequest, type AdminReply, type PublishScope } from "../answer.ts";
 import { answerOutcome, answerValidated, invalid } from "./answers.ts";
 import { isRecord } from "../../shared/is-record.ts";
 
@@ -57,7 +57,7 @@ export function sliceEndpoint(publisher: Publisher, parsing: Parsing): AdminEndp
   };
 }
 
-async function allSlices(request: AdminRequest, publisher: Publisher, parsing: Parsing): Promise<Answer> {
+async function allSlices(request: AdminRequest, publisher: Publisher, parsing: Parsing): Promise<AdminReply> {
   switch (request.method) {
     case "GET":
     case "HEAD":
@@ -69,7 +69,7 @@ async function allSlices(request: AdminRequest, publisher: Publisher, parsing: P
   }
 }
 
-async function listSlices(publisher: Publisher, scope: PublishScope | undefined): Promise<Answer> {
+async function listSlices(publisher: Publisher, scope: PublishScope | undefined): Promise<AdminReply> {
   const publication = await publisher.publication();
   const isShown = ({ owner }: { readonly owner: string }): boolean => !scope || scope.covers(owner);
   const slices = currentSlices(publication).filter(isShown);
@@ -85,7 +85,7 @@ async function listSlices(publisher: Publisher, scope: PublishScope | undefined)
   });
 }
 
-async function changeSlices(request: AdminRequest, publisher: Publisher, parsing: Parsing): Promise<Answer> {
+async function changeSlices(request: AdminRequest, publisher: Publisher, parsing: Parsing): Promise<AdminReply> {
   const { scope } = request;
   const most = scope ? MAX_SLICE_BYTES : MAX_CHANGES_BYTES;
   const body = await request.readBody(most);
@@ -100,7 +100,12 @@ async function changeSlices(request: AdminRequest, publisher: Publisher, parsing
   return answerOutcome(undefined, scope ? scopedOutcome(outcome, scope) : outcome, owners);
 }
 
-async function oneSlice(request: AdminRequest, owner: string, publisher: Publisher, parsing: Parsing): Promise<Answer> {
+async function oneSlice(
+  request: AdminRequest,
+  owner: string,
+  publisher: Publisher,
+  parsing: Parsing,
+): Promise<AdminReply> {
   const { scope } = request;
   if (scope && !scope.covers(owner)) return outsideScope(scope);
   if (!isOwner(owner)) return notAnOwner(owner);
@@ -117,7 +122,7 @@ async function oneSlice(request: AdminRequest, owner: string, publisher: Publish
   }
 }
 
-async function readSlice(owner: string, publisher: Publisher): Promise<Answer> {
+async function readSlice(owner: string, publisher: Publisher): Promise<AdminReply> {
   const slice = await publisher.get(owner);
   const publication = await publisher.publication();
   // Tells one gateway from another one, whatever name it was asked by.
@@ -140,7 +145,12 @@ async function readSlice(owner: string, publisher: Publisher): Promise<Answer> {
   };
 }
 
-async function putSlice(request: AdminRequest, owner: string, publisher: Publisher, parsing: Parsing): Promise<Answer> {
+async function putSlice(
+  request: AdminRequest,
+  owner: string,
+  publisher: Publisher,
+  parsing: Parsing,
+): Promise<AdminReply> {
   const expected = preconditionOf(request, "PUT");
   if ("status" in expected) return expected;
   const slice = await readSent(request, owner, parsing);
@@ -154,7 +164,7 @@ async function readSent(
   request: AdminRequest,
   owner: string,
   parsing: Parsing,
-): Promise<{ readonly text: string; readonly digest: string } | Answer> {
+): Promise<{ readonly text: string; readonly digest: string } | AdminReply> {
   const body = await request.readBody(MAX_SLICE_BYTES);
   if (!body) return json(413, { error: "too-large", message: `a slice may have ${MAX_SLICE_BYTES} bytes` });
   const text = decodeUtf8(body);
@@ -165,7 +175,12 @@ async function readSent(
 }
 
 /** Sends everything through what a PUT goes through, up to the moment at which it would be stored. */
-async function tryOut(request: AdminRequest, owner: string, publisher: Publisher, parsing: Parsing): Promise<Answer> {
+async function tryOut(
+  request: AdminRequest,
+  owner: string,
+  publisher: Publisher,
+  parsing: Parsing,
+): Promise<AdminReply> {
   const { scope } = request;
   if (scope && !scope.covers(owner)) return outsideScope(scope);
   if (!isOwner(owner)) return notAnOwner(owner);
@@ -176,14 +191,14 @@ async function tryOut(request: AdminRequest, owner: string, publisher: Publisher
   return answerValidated(owner, slice.digest, scope ? scopedOutcome(outcome, scope) : outcome);
 }
 
-async function removeSlice(request: AdminRequest, owner: string, publisher: Publisher): Promise<Answer> {
+async function removeSlice(request: AdminRequest, owner: string, publisher: Publisher): Promise<AdminReply> {
   const expected = preconditionOf(request, "DELETE");
   if ("status" in expected) return expected;
   const outcome = await publisher.publish(owner, null, expected, callerOf(request));
   return answerOutcome(owner, request.scope ? scopedOutcome(outcome, request.scope) : outcome);
 }
 
-async function rollback(request: AdminRequest, publisher: Publisher): Promise<Answer> {
+async function rollback(request: AdminRequest, publisher: Publisher): Promise<AdminReply> {
   if (request.method !== "POST") return notAllowed("POST");
   const body = await request.readBody(MAX_ROLLBACK_BYTES);
   const wanted = body && readRollbackRequest(body);
@@ -206,7 +221,7 @@ function readRollbackRequest(body: Buffer): { owner?: string | undefined; to?: n
 }
 
 /** What the publisher believes to find; without it a change of others could be overwritten unseen. */
-function preconditionOf({ headers }: AdminRequest, method: "PUT" | "DELETE"): Expected | Answer {
+function preconditionOf({ headers }: AdminRequest, method: "PUT" | "DELETE"): Expected | AdminReply {
   const match = headers["if-match"];
   const noneMatch = headers["if-none-match"];
   if (match !== undefined && noneMatch !== undefined) {
@@ -234,14 +249,14 @@ function decodeUtf8(bytes: Buffer): string | undefined {
   }
 }
 
-function unreadable(message: string): Answer {
+function unreadable(message: string): AdminReply {
   return json(422, { error: "invalid", message, problems: [] });
 }
 
-function notAnOwner(owner: string): Answer {
+function notAnOwner(owner: string): AdminReply {
   return json(404, { error: "owner", message: `"${owner}" is no name of an owner` });
 }
 
-function notAllowed(allow: string): Answer {
+function notAllowed(allow: string): AdminReply {
   return json(405, { error: "method" }, { allow });
 }

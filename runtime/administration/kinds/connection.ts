@@ -2,7 +2,7 @@
 import {
   findConnection,
   pageConnections,
-  type Connection,
+  type UpstreamConnection,
   type ConnectionState,
 } from "../../oauth/client/list-connections.ts";
 import { badge, emptyState, type Tone } from "../../pages/console/pieces.ts";
@@ -26,13 +26,13 @@ const STATES: Readonly<Record<ConnectionState, readonly [Tone, string]>> = {
   stale: ["quiet", "of an earlier configuration"],
 };
 
-const LAST = lastColumn<Connection>(
+const LAST = lastColumn<UpstreamConnection>(
   "end-connection",
   "End",
   ({ routeKey }) => `connection of ${foreignText(routeKey)}`,
 );
 
-export const CONNECTION: ShownKind<Connection, Pick<KindDeps, "store" | "clock">, SeenOfUser> = {
+export const CONNECTION: ShownKind<UpstreamConnection, Pick<KindDeps, "store" | "clock">, SeenOfUser> = {
   name: "connection",
   plural: "connections",
   command: "connections list",

@@ -37,19 +37,19 @@ export interface GoodBuild {
 const TURN_BUDGET_MS = 2;
 
 /** How a build gives way to requests. */
-export interface Pace {
+export interface BuildPace {
   nowMs(): number;
   /** Resolves when the event loop has been round. */
   nextTurn(): Promise<void>;
 }
 
-const OWN_PACE: Pace = { nowMs: () => performance.now(), nextTurn: () => nextTurn() };
+const OWN_PACE: BuildPace = { nowMs: () => performance.now(), nextTurn: () => nextTurn() };
 
 /** @param last the build whose parts may be used again */
 export async function buildSnapshot(
   input: BuildInput,
   last: Build | undefined,
-  pace: Pace = OWN_PACE,
+  pace: BuildPace = OWN_PACE,
 ): Promise<BuildOutcome> {
   const problems: Problem[] = [];
   const failures: Failure[] = [];

@@ -114,7 +114,7 @@ export interface CandidateCertificate extends CertificateText {
   readonly path: ValuePath;
 }
 
-export type ToWorker =
+export type ToValidator =
   /** Read and validate; `published` stays what it was when absent. */
   | {
       readonly type: "load";
@@ -142,7 +142,7 @@ export type ToWorker =
   /** The last chunk was taken in; send the next. */
   | { readonly type: "ack" };
 
-export type FromWorker =
+export type FromValidator =
   /** Nothing changed since the last load. */
   | { readonly type: "unchanged" }
   | ({ readonly type: "bad" } & ValidationReport)

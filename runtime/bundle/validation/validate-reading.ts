@@ -3,7 +3,7 @@ import { type KeptSlice, loadByOwner, type OwnersOutcome, type OwnerStanding } f
 import type { Problem, RouteMemory } from "../../config/load.ts";
 import { MAX_PROBLEMS, moreProblems } from "../../settings/problem.ts";
 import type { Refusal } from "../../config/refusals.ts";
-import type { Reading } from "../sources.ts";
+import type { SourceReading } from "../sources.ts";
 
 export interface ValidationContext {
   /** A configuration file, or a directory. */
@@ -15,7 +15,7 @@ export interface ValidationContext {
 }
 
 export function validateReading(
-  { sources, problems: fatal, unread }: Pick<Reading, "sources" | "problems" | "unread">,
+  { sources, problems: fatal, unread }: Pick<SourceReading, "sources" | "problems" | "unread">,
   { path, kept, refusals, memory }: ValidationContext,
 ): OwnersOutcome {
   const outcome = loadByOwner({ sources, unread, kept, refusals }, memory);
@@ -38,7 +38,7 @@ export interface Candidates {
 
 /** Everything for which the change that `outcome` came of must not be made. */
 export function objections(
-  reading: Reading,
+  reading: SourceReading,
   { config, problems, standings: after }: OwnersOutcome,
   { owners, files }: Candidates,
   context: ValidationContext,

@@ -18,20 +18,20 @@ import {
   signatureWith,
   type DegradedOwner,
   type ValidationReport,
-  type FromWorker,
+  type FromValidator,
   type PublishedSources,
   type Refusals,
   type RouteText,
   type SealedSlice,
   type SliceStatus,
-  type ToWorker,
+  type ToValidator,
   type CandidateCertificate,
   type CandidateReport,
   type PublishedSource,
   type ParsedSlice,
 } from "./protocol.ts";
 import { secretNeeds } from "../build/secret-needs.ts";
-import { readTogether, type Reading } from "../sources.ts";
+import { readTogether, type SourceReading } from "../sources.ts";
 import { byFileOf, few, fewOfEach, objections, validateReading, type ValidationContext } from "./validate-reading.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { readOutline } from "../../config/outline.ts";
@@ -53,8 +53,8 @@ const CHUNK_REMOVALS = 2_000;
  */
 export function createValidation(
   { path, keptKeys }: ValidationSettings,
-  send: (message: FromWorker) => void,
-): (message: ToWorker) => Promise<void> {
+  send: (message: FromValidator) => void,
+): (message: ToValidator) => Promise<void> {
   const handover = new Handover(send);
   /** Most changes are to a few routes of many. */
   const memory = createRouteMemory();
@@ -119,12 +119,12 @@ export function createValidation(
   }
 
   /** Files and published slices. */
-  async function readAll({ key, sources }: PublishedSources): Promise<Reading> {
+  async function readAll({ key, sources }: PublishedSources): Promise<SourceReading> {
     const files = await readTogether(path);
     return { ...files, signature: signatureWith(files, { key }), sources: [...files.sources, ...sources] };
   }
 
-  function validateAll(reading: Reading): OwnersOutcome {
+  function validateAll(reading: SourceReading): OwnersOutcome {
     const { signature } = reading;
     if (refusals.list.length === 0 && signature !== undefined && lastValidated?.signature === signature)
       return lastValidated.outcome;
@@ -169,13 +169,13 @@ export function createValidation(
 
 /** Hands changed routes over, a chunk at a time. */
 class Handover {
-  readonly #send: (message: FromWorker) => void;
+  readonly #send: (message: FromValidator) => void;
   /** What the other side has, by key. */
   readonly #handedOver = new Map<string, RouteText>();
   /** To be called when the other side has taken a chunk in. */
   acknowledged: (() => void) | undefined;
 
-  constructor(send: (message: FromWorker) => void) {
+  constructor(send: (message: FromValidator) => void) {
     this.#send = send;
   }
 
@@ -210,7 +210,7 @@ function isSame({ text, reach, heldTo }: RouteText, before: RouteText | undefine
 }
 
 function reportOf(
-  { sources, unread, directories }: Reading,
+  { sources, unread, directories }: SourceReading,
   outcome: OwnersOutcome,
 ): Omit<ValidationReport, "signature"> {
   const { problems, owners, standings } = outcome;

@@ -12,7 +12,7 @@ import { converse, send, startThread, type Thread } from "../../shared/thread.ts
 import {
   type CheckedSettings,
   type ValidationReport,
-  type FromWorker,
+  type FromValidator,
   type CandidateReport,
   type KeptChanges,
   type ParsedChanges,
@@ -22,7 +22,7 @@ import {
   type RouteText,
   type SealedSlice,
   signatureWith,
-  type ToWorker,
+  type ToValidator,
 } from "./protocol.ts";
 import { readSignature } from "../sources.ts";
 import { heapLimits } from "./heap-limits.ts";
@@ -41,7 +41,7 @@ const OWNER_TIMEOUT_MS = 30_000;
 /** Whose questions come first: what is published is put in force for all. */
 const OPERATOR = "";
 
-type ValidatingThread = Thread<ToWorker, FromWorker>;
+type ValidatingThread = Thread<ToValidator, FromValidator>;
 
 export interface ValidatorDeps {
   /** To seal kept slices: 32 bytes each, current first. Random ones when absent, so that only this process reads them. */
@@ -84,7 +84,7 @@ export class Validator {
       const read = { signature: signatureWith(await readSignature(this.#settings.path), published) };
       if (signatureWith(read, refusals) === this.#signature) return { kind: "unchanged" };
     }
-    const question = (): ToWorker => {
+    const question = (): ToValidator => {
       // Text of megabytes, which a thread that has it does not need again.
       const news = published && published.key !== this.#sentKey ? { published } : {};
       this.#sentKey = published?.key ?? this.#sentKey;
@@ -164,9 +164,9 @@ export class Validator {
   /** @param receive takes what comes from the thread, until it has the answer */
   #ask<T>(
     who: string,
-    what: ToWorker["type"],
-    question: () => ToWorker,
-    receive: (thread: ValidatingThread) => (message: FromWorker) => T | undefined,
+    what: ToValidator["type"],
+    question: () => ToValidator,
+    receive: (thread: ValidatingThread) => (message: FromValidator) => T | undefined,
   ): Promise<T> {
     return this.#turns.take(who, async () => {
       if (this.#closed) throw new GatewayError("bundle.validator", "Cannot validate: it is closed");
@@ -183,8 +183,8 @@ export class Validator {
   }
 
   /** Takes chunks in until the load is done. */
-  #loading(thread: ValidatingThread): (message: FromWorker) => Validation | undefined {
-    let good: Extract<FromWorker, { readonly type: "good" }> | undefined;
+  #loading(thread: ValidatingThread): (message: FromValidator) => Validation | undefined {
+    let good: Extract<FromValidator, { readonly type: "good" }> | undefined;
     return (message) => {
       if (message.type === "chunk") {
         for (const route of message.changed) this.#texts.set(route.key, route);
@@ -209,7 +209,7 @@ export class Validator {
     };
   }
 
-  #threadFor(what: ToWorker["type"]): ValidatingThread {
+  #threadFor(what: ToValidator["type"]): ValidatingThread {
     const mayBeHere = this.#isFirst && what === "load";
     this.#isFirst = false;
     // What is in force now was found here.
@@ -248,7 +248,7 @@ export class Validator {
 }
 
 /** Validates in this thread, as a thread of its own would. Nothing is copied: both sides only read. */
-function validateHere(settings: ValidationSettings): Thread<ToWorker, FromWorker> {
+function validateHere(settings: ValidationSettings): Thread<ToValidator, FromValidator> {
   const heard = new EventEmitter();
   let isOver = false;
   const receive = createValidation(settings, (message) => {
@@ -256,7 +256,7 @@ function validateHere(settings: ValidationSettings): Thread<ToWorker, FromWorker
     setImmediate(() => isOver || heard.emit("message", message));
   });
   return Object.assign(heard, {
-    postMessage(message: ToWorker): void {
+    postMessage(message: ToValidator): void {
       receive(message).catch((error: unknown) => isOver || heard.emit("error", error));
     },
     terminate(): Promise<void> {
@@ -264,5 +264,5 @@ function validateHere(settings: ValidationSettings): Thread<ToWorker, FromWorker
       heard.emit("exit");
       return Promise.resolve();
     },
-  }) as Thread<ToWorker, FromWorker>;
+  }) as Thread<ToValidator, FromValidator>;
 }

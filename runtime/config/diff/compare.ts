@@ -4,7 +4,7 @@
  */
 import { type Case, type Cases, casesOf, conditionsOf } from "./conditions.ts";
 import { type Item, messagesOf, requestsOf } from "./items.ts";
-import { type ComparedRoute, decisionOf, isListed, type Place, type Tables } from "./places.ts";
+import { type ComparedRoute, decisionOf, isListed, type ComparedPlace, type Tables } from "./places.ts";
 import { personOf, type Subject, subjectsOf } from "./subjects.ts";
 import type { ArgumentMatch } from "../../policy/mcp/argument-match.ts";
 import { isAlike } from "../../policy/mcp/approval.ts";
@@ -23,7 +23,7 @@ export type Level = "none" | "some" | "approval" | "all";
 export type Move = "01" | "02" | "12" | "10" | "20" | "21" | "11";
 
 /** What one representative may do before and after. */
-export interface Verdict {
+export interface ComparedAccess {
   readonly item: Item;
   readonly before: Level;
   readonly after: Level;
@@ -40,11 +40,11 @@ export interface Verdict {
 export interface SubjectVerdicts {
   readonly subject: Subject;
   /** One for each item, in their order. */
-  readonly verdicts: readonly Verdict[];
+  readonly verdicts: readonly ComparedAccess[];
 }
 
 export interface Comparison {
-  readonly place: Place;
+  readonly place: ComparedPlace;
   readonly items: readonly Item[];
   readonly representatives: readonly SubjectVerdicts[];
   readonly people: readonly SubjectVerdicts[];
@@ -65,7 +65,7 @@ export interface Limits {
 
 /** @returns undefined when the limits were used up before anybody was looked at */
 export function comparePlace(
-  place: Place,
+  place: ComparedPlace,
   [before, after]: readonly [Tables, Tables],
   people: readonly UserFacts[],
   limits: Limits,
@@ -86,7 +86,7 @@ export function comparePlace(
   const persons: SubjectVerdicts[] = [];
   const told = people.filter((user) => !isUntold(user, leaves));
   for (const subject of [...subjects, ...told.map(personOf)]) {
-    const verdicts: Verdict[] = [];
+    const verdicts: ComparedAccess[] = [];
     for (const { item, cases } of asked) {
       limits.decisions -= cases.cases.length * 2;
       if (limits.decisions < 0 || limits.isOver?.() === true) break;
@@ -123,12 +123,12 @@ interface Asked {
 }
 
 function verdictOf(
-  { old, new: next }: Place,
+  { old, new: next }: ComparedPlace,
   [before, after]: readonly [Tables, Tables],
   { user }: Subject,
   item: Item,
   { cases, isComplete, untried }: Cases,
-): Verdict {
+): ComparedAccess {
   const [was, is] = [new Set<number>(), new Set<number>()];
   const moves = new Set<Move>();
   let gain: Case | undefined;
@@ -167,7 +167,7 @@ function levelOf(found: ReadonlySet<number>, isExact: boolean, isInList: boolean
 function gapsOf(
   asked: readonly Asked[],
   { leftOut, undecided, untold }: Readonly<Record<"leftOut" | "undecided" | "untold", number>>,
-  { old, new: next, path }: Place,
+  { old, new: next, path }: ComparedPlace,
 ): readonly string[] {
   const key = next?.key ?? old?.key ?? "";
   const [before, after] = [patternsOf(old), patternsOf(next)];

@@ -8,13 +8,13 @@ import type { UserFacts } from "../../policy/facts.ts";
 import { comparePlace, type Comparison, type Limits } from "./compare.ts";
 import { placesOf, type Side, tablesOf } from "./places.ts";
 import { list } from "./words.ts";
-import { byWidth, type Statement, statementsOf } from "./statements.ts";
+import { byWidth, type DiffStatement, statementsOf } from "./statements.ts";
 
 export type { Side } from "./places.ts";
 
 export interface Difference {
   /** Gains before losses, the widest first. */
-  readonly statements: readonly Statement[];
+  readonly statements: readonly DiffStatement[];
   readonly comparisons: readonly Comparison[];
   /** What was not looked at and belongs to these configurations. */
   readonly gaps: readonly string[];

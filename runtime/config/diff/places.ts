@@ -38,7 +38,7 @@ export interface ComparedRoute extends RoutedRoute {
   policy(): CompiledPolicy;
 }
 
-export interface Place {
+export interface ComparedPlace {
   readonly old: ComparedRoute | undefined;
   readonly new: ComparedRoute | undefined;
   /** Of the route whose place it is: "https://app.example.com/admin". */
@@ -111,12 +111,12 @@ function comparedRoute({ key, doc }: Side["routes"][number]): ComparedRoute {
 }
 
 /** @returns places whose routes do not decide alike, and where something answers on one side alone */
-export function placesOf(before: Tables, after: Tables): readonly Place[] {
+export function placesOf(before: Tables, after: Tables): readonly ComparedPlace[] {
   const byPlace = new Map<string, { old?: ComparedRoute; new?: ComparedRoute }>();
   for (const route of before.routes) byPlace.set(route.place, { old: route });
   for (const route of after.routes) byPlace.set(route.place, { ...byPlace.get(route.place), new: route });
   const keys = [before, after].map(({ routes }) => new Map(routes.map((route) => [route.key, route])));
-  const places: Place[] = [];
+  const places: ComparedPlace[] = [];
   for (const { old, new: next } of byPlace.values()) {
     const own = next ?? old;
     if (own === undefined) continue;
@@ -142,7 +142,7 @@ export function placesOf(before: Tables, after: Tables): readonly Place[] {
   return [...withMoved(places), ...underWildcards(before, after).filter((place) => !known.has(pairText(place)))];
 }
 
-function pairText({ old, new: next, host }: Place): string {
+function pairText({ old, new: next, host }: ComparedPlace): string {
   return JSON.stringify([old?.key, next?.key, host]);
 }
 
@@ -150,9 +150,9 @@ function pairText({ old, new: next, host }: Place): string {
  * A host that is named gets nothing of wildcards: naming one takes away what they served there, and no longer naming it
  * gives that back.
  */
-function underWildcards(before: Tables, after: Tables): readonly Place[] {
+function underWildcards(before: Tables, after: Tables): readonly ComparedPlace[] {
   const named = [before, after].map(({ routes }) => namedHosts(routes)) as [Set<string>, Set<string>];
-  const places: Place[] = [];
+  const places: ComparedPlace[] = [];
   for (const [at, tables] of [before, after].entries()) {
     const hosts = [...(named[1 - at] ?? [])].filter((host) => named[at]?.has(host) === false);
     for (const route of tables.routes.filter(({ isWildcard }) => isWildcard))
@@ -178,9 +178,9 @@ function namedHosts(routes: readonly ComparedRoute[]): Set<string> {
 }
 
 /** A route that left one address and took another, where nothing else answers, is one place. */
-function withMoved(places: readonly Place[]): readonly Place[] {
+function withMoved(places: readonly ComparedPlace[]): readonly ComparedPlace[] {
   const gone = new Map(places.flatMap((place) => (place.old && !place.new ? [[place.old.key, place]] : [])));
-  const moved = new Set<Place>();
+  const moved = new Set<ComparedPlace>();
   const joined = places.map((place) => {
     const left = place.new && !place.old ? gone.get(place.new.key) : undefined;
     if (left === undefined) return place;

@@ -1,10 +1,10 @@
 /** A difference as a whole: for people, for programs, and in few lines for a plan. */
 import type { Difference } from "./difference.ts";
 import type { SettingChange } from "./setting-changes.ts";
-import { namesOf, type Statement } from "./statements.ts";
+import { namesOf, type DiffStatement } from "./statements.ts";
 import { placeText, printable, statementText } from "./words.ts";
 
-export interface Report extends Difference {
+export interface DiffReport extends Difference {
   /** Users that were given beside the configurations. */
   readonly people: number;
   /** Settings by which routes lead elsewhere. */
@@ -18,7 +18,7 @@ const ALWAYS = [
   "texts that fit a pattern (`matches`, regex), beyond an example",
 ];
 
-export function differenceText({ statements, gaps, leads }: Pick<Report, "statements" | "gaps" | "leads">): string {
+export function differenceText({ statements, gaps, leads }: Pick<DiffReport, "statements" | "gaps" | "leads">): string {
   const gains = statements.filter((each) => !isLoss(each));
   const losses = statements.filter(isLoss);
   const same = leads.length === 0 ? "Nothing changes for anybody who was looked at." : "Nobody gains or loses access.";
@@ -48,7 +48,7 @@ function leadText({ name, change, before, after }: SettingChange): string {
   return `${name}: was ${before ?? "not set"}, is ${after ?? "not set"}`;
 }
 
-export function differenceJson({ statements, gaps, people, leads }: Report): string {
+export function differenceJson({ statements, gaps, people, leads }: DiffReport): string {
   const changes = statements.map((each) => ({
     route: each.place.new?.key ?? each.place.old?.key,
     address: each.place.address,
@@ -67,7 +67,7 @@ export function differenceJson({ statements, gaps, people, leads }: Report): str
   return JSON.stringify({ changes, leads, people, not_looked_at: [...gaps, ...ALWAYS] }, null, 2);
 }
 
-function exampleOf({ example, direction, who }: Statement): object {
+function exampleOf({ example, direction, who }: DiffStatement): object {
   const one = direction === "loses" ? example?.loss : (example?.gain ?? example?.loss);
   if (one === undefined) return {};
   const { http, devices, mcp } = one.facts;
@@ -102,9 +102,9 @@ function cut(line: string): string {
   return line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line;
 }
 
-function section(title: string, statements: readonly Statement[]): readonly string[] {
+function section(title: string, statements: readonly DiffStatement[]): readonly string[] {
   if (statements.length === 0) return [];
-  const places = new Map<Statement["place"], string[]>();
+  const places = new Map<DiffStatement["place"], string[]>();
   for (const each of statements) {
     const lines = places.get(each.place) ?? [];
     lines.push(`    ${printable(statementText(each, { withExamples: true }))}`);
@@ -114,6 +114,6 @@ function section(title: string, statements: readonly Statement[]): readonly stri
   return [[title, ...texts].join("\n")];
 }
 
-export function isLoss({ direction }: Statement): boolean {
+export function isLoss({ direction }: DiffStatement): boolean {
   return direction === "loses" || direction === "hidden";
 }

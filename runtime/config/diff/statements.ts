@@ -1,8 +1,8 @@
 /** Verdicts of one place → what is to be told: each difference once, of the widest who have it, with who is an exception. */
 import { append } from "../../shared/linear/append.ts";
-import type { Comparison, Level, SubjectVerdicts, Verdict } from "./compare.ts";
+import type { Comparison, Level, SubjectVerdicts, ComparedAccess } from "./compare.ts";
 import type { Item } from "./items.ts";
-import type { Place } from "./places.ts";
+import type { ComparedPlace } from "./places.ts";
 import { type Subject, SUBJECT_KINDS, widerOf } from "./subjects.ts";
 
 /**
@@ -11,12 +11,12 @@ import { type Subject, SUBJECT_KINDS, widerOf } from "./subjects.ts";
  */
 export type Direction = "gains" | "loses" | "mixed" | "approvers" | "shown" | "hidden";
 
-export interface Effect extends Pick<Verdict, "before" | "after" | "moves"> {
+export interface Effect extends Pick<ComparedAccess, "before" | "after" | "moves"> {
   readonly direction: Direction;
 }
 
-export interface Statement extends Effect {
-  readonly place: Place;
+export interface DiffStatement extends Effect {
+  readonly place: ComparedPlace;
   readonly who: readonly Subject[];
   readonly items: readonly Item[];
   /** All that the place has; of kinds: all of them. */
@@ -27,13 +27,13 @@ export interface Statement extends Effect {
   /** Among `who`, and cannot do it now either. */
   readonly still: readonly Subject[];
   /** A request that is decided otherwise, with the item that it asks for. */
-  readonly example: Verdict | undefined;
+  readonly example: ComparedAccess | undefined;
   /** Of listed and recorded users: how many there are. */
   readonly people?: number;
 }
 
 /** @returns widest first, gains before losses */
-export function statementsOf(comparison: Comparison): readonly Statement[] {
+export function statementsOf(comparison: Comparison): readonly DiffStatement[] {
   const { place, items, representatives, people } = comparison;
   const relations = relationsOf(representatives);
   const told = [
@@ -42,7 +42,7 @@ export function statementsOf(comparison: Comparison): readonly Statement[] {
       .flatMap((each) => ofSubject(each, ALONE, place, items))
       .map((each) => ({ ...each, people: people.length })),
   ];
-  const joined = new Map<string, Statement[]>();
+  const joined = new Map<string, DiffStatement[]>();
   for (const each of told) {
     const key = JSON.stringify([
       each.people,
@@ -57,24 +57,24 @@ export function statementsOf(comparison: Comparison): readonly Statement[] {
     append(joined, key, each);
   }
   return [...joined.values()]
-    .map((alike) => ({ ...(alike[0] as Statement), who: alike.flatMap(({ who }) => who) }))
+    .map((alike) => ({ ...(alike[0] as DiffStatement), who: alike.flatMap(({ who }) => who) }))
     .toSorted(byWidth);
 }
 
 /** Gains before losses, the widest before the others. */
-export function byWidth(one: Statement, other: Statement): number {
+export function byWidth(one: DiffStatement, other: DiffStatement): number {
   return widthOf(one) - widthOf(other);
 }
 
 const DIRECTIONS: readonly Direction[] = ["gains", "mixed", "approvers", "shown", "loses", "hidden"];
 
-function widthOf({ direction, who, people }: Statement): number {
+function widthOf({ direction, who, people }: DiffStatement): number {
   const isLoss = DIRECTIONS.indexOf(direction) > 3;
   const kind = SUBJECT_KINDS.indexOf(who[0]?.kind ?? "person");
   return (isLoss ? 1000 : 0) + (people === undefined ? 0 : 100) + kind * 6 + DIRECTIONS.indexOf(direction);
 }
 
-export function effectOf({ moves, listing, before, after }: Verdict): Effect | undefined {
+export function effectOf({ moves, listing, before, after }: ComparedAccess): Effect | undefined {
   const isGain = moves.some((move) => move < "10" || move === "12");
   const isLoss = moves.some((move) => move === "10" || move > "12");
   const direction = isGain ? (isLoss ? "mixed" : "gains") : isLoss ? "loses" : moves.length > 0 ? "approvers" : listing;
@@ -110,11 +110,11 @@ function relationsOf(all: readonly SubjectVerdicts[]): Relations {
 function ofSubject(
   { subject, verdicts }: SubjectVerdicts,
   relations: Relations,
-  place: Place,
+  place: ComparedPlace,
   items: readonly Item[],
-): readonly Statement[] {
+): readonly DiffStatement[] {
   const wider = relations.wider.get(subject) ?? [];
-  const groups = new Map<string, { effect: Effect; verdicts: Verdict[]; exceptions: Exceptions }>();
+  const groups = new Map<string, { effect: Effect; verdicts: ComparedAccess[]; exceptions: Exceptions }>();
   for (const [at, verdict] of verdicts.entries()) {
     const effect = effectOf(verdict);
     if (effect === undefined) continue;
@@ -156,7 +156,7 @@ function exceptionsOf(
 ): Exceptions {
   const isLess = (after: Level): boolean => direction !== "loses" && after === "approval" && theirs !== after;
   const around = new Set([subject, ...(wider.get(subject) ?? []).map((each) => each.subject)]);
-  const found = (isException: (verdict: Verdict) => boolean): readonly Subject[] => {
+  const found = (isException: (verdict: ComparedAccess) => boolean): readonly Subject[] => {
     const except = (narrower.get(subject) ?? []).filter(({ verdicts }) => {
       const verdict = verdicts[at];
       return verdict !== undefined && effectOf(verdict) === undefined && isException(verdict);

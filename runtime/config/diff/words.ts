@@ -1,7 +1,7 @@
 /** A difference as text: for people who review it, and have no manual. */
 import type { Item } from "./items.ts";
-import type { Place } from "./places.ts";
-import { namesOf, type Statement } from "./statements.ts";
+import type { ComparedPlace } from "./places.ts";
+import { namesOf, type DiffStatement } from "./statements.ts";
 
 export interface Words {
   /** Whether values of arguments and addresses that rules name may be shown. */
@@ -11,7 +11,7 @@ export interface Words {
 const MAX_NAMES = 8;
 
 /** "group staff gains the tool merge, such as with {"env":"dev"}" */
-export function statementText(statement: Statement, { withExamples }: Words): string {
+export function statementText(statement: DiffStatement, { withExamples }: Words): string {
   const { who, people, unchanged, still } = statement;
   const subject = namesOf(who);
   const told = predicate(statement, subject.length > 1);
@@ -27,7 +27,7 @@ export function statementText(statement: Statement, { withExamples }: Words): st
   return `${subject.length} of ${people} given users ${told}${example}: ${list(subject)}`;
 }
 
-function predicate(statement: Statement, isMany: boolean): string {
+function predicate(statement: DiffStatement, isMany: boolean): string {
   const { direction } = statement;
   const verb = (one: string, many: string): string => (isMany ? many : one);
   switch (direction) {
@@ -49,7 +49,7 @@ function predicate(statement: Statement, isMany: boolean): string {
 
 type Verb = (one: string, many: string) => string;
 
-function gainText(statement: Statement, verb: Verb): string {
+function gainText(statement: DiffStatement, verb: Verb): string {
   const { before, after } = statement;
   const moves = statement.moves.filter((move) => move !== "11");
   const isAll = after === "all" || after === "approval";
@@ -65,7 +65,7 @@ function gainText(statement: Statement, verb: Verb): string {
   return `${verb("gains", "gain")} ${what}${isPartly}`;
 }
 
-function lossText(statement: Statement, verb: Verb): string {
+function lossText(statement: DiffStatement, verb: Verb): string {
   const { before, after } = statement;
   const moves = statement.moves.filter((move) => move !== "11");
   const [what, some] = [whatText(statement, false), whatText(statement, true)];
@@ -81,7 +81,7 @@ function lossText(statement: Statement, verb: Verb): string {
 }
 
 /** @param isPart for "some …" */
-function whatText({ items, isEverything, wholeKinds }: Statement, isPart: boolean): string {
+function whatText({ items, isEverything, wholeKinds }: DiffStatement, isPart: boolean): string {
   if (isEverything) return isPart ? "requests" : "everything";
   const kinds = [...new Set(items.map(({ kind }) => kind))];
   const texts = kinds.map((kind) => {
@@ -115,7 +115,7 @@ function kindText(kind: Item["kind"], items: readonly Item[], isWhole: boolean, 
   return unit + list([...own, ...sorts, ...(hasRest ? [`every other ${kind}`] : [])]);
 }
 
-function exampleText({ example, direction, after, items }: Statement): string {
+function exampleText({ example, direction, after, items }: DiffStatement): string {
   const one = direction === "loses" ? example?.loss : (example?.gain ?? example?.loss);
   if (example === undefined || one === undefined || one.told === "") return "";
   if ((direction === "gains" && after === "all") || (direction === "loses" && after === "none")) return "";
@@ -133,12 +133,12 @@ export function list(texts: readonly string[], most = MAX_NAMES): string {
 }
 
 /** "acme/github  https://github.example.com (new)" */
-export function placeText(place: Place): string {
+export function placeText(place: ComparedPlace): string {
   const { old, new: next, address } = place;
   return `${(next ?? old)?.key ?? ""}  ${address}${standing(place)}`;
 }
 
-function standing({ old, new: next, elsewhere }: Place): string {
+function standing({ old, new: next, elsewhere }: ComparedPlace): string {
   if (!old) return elsewhere === undefined ? " (new)" : ` (so far at ${elsewhere} alone)`;
   if (!next) return elsewhere === undefined ? " (removed)" : ` (now at ${elsewhere} alone)`;
   if (old.key !== next.key) return ` (was answered by ${old.key})`;

@@ -6,7 +6,7 @@ import { visibleLiteral } from "../../shared/json/visible-text.ts";
 export type Use = (name: string) => string;
 
 /** Name of a property as it is, and its value as code. */
-export type Entry = readonly [string, string];
+export type PropertyEntry = readonly [string, string];
 
 /** A value of plain data as code. */
 export function code(value: unknown): string {
@@ -25,7 +25,7 @@ export function list(items: readonly string[]): string {
 }
 
 /** Names may come from anywhere: what is not an identifier is quoted here, and nowhere else. */
-export function object(entries: readonly Entry[]): string {
+export function object(entries: readonly PropertyEntry[]): string {
   if (entries.length === 0) return "{}";
   const members = entries.map(([name, text]) => `${key(name)}: ${text}`);
   const line = `{ ${members.join(", ")} }`;

@@ -8,7 +8,7 @@ import { visibleLiteral } from "../../shared/json/visible-text.ts";
 import { routeFields } from "../route.ts";
 import { settingsFields } from "../settings.ts";
 import type { WrittenSlice } from "./written-slice.ts";
-import { camel, code, type Entry, list, object, type Use } from "./source-code.ts";
+import { camel, code, type PropertyEntry, list, object, type Use } from "./source-code.ts";
 import { policyCode } from "./write-policy.ts";
 
 export function writeTypescript({ owner, settings, routes }: WrittenSlice): string {
@@ -58,7 +58,7 @@ function fieldsAt(fields: readonly Field[], ...path: readonly string[]): readonl
 }
 
 /** The route has a `path` too. */
-function serverEntry([name, value]: Entry): Entry {
+function serverEntry([name, value]: PropertyEntry): PropertyEntry {
   return [name === "path" ? "mcpPath" : name, value];
 }
 
@@ -66,9 +66,9 @@ function serverEntry([name, value]: Entry): Entry {
  * Settings as props of the constructs, as `documentFrom` of `cdktf/` reads them again. Only names of settings are written:
  * the constructs take no others, and some of their props are not settings (where it is published, what a route is called).
  */
-function settingsCode(fields: readonly Field[], members: Members, use: Use): Entry[] {
+function settingsCode(fields: readonly Field[], members: Members, use: Use): PropertyEntry[] {
   const byName = new Map(fields.flatMap((field) => memberNames(field).map((name) => [name, field] as const)));
-  return Object.entries(members).flatMap(([name, value]): Entry[] => {
+  return Object.entries(members).flatMap(([name, value]): PropertyEntry[] => {
     const field = byName.get(name);
     if (!field) return [];
     if (field.kind !== "secret") return [[camel(name), settingCode(field, value, use)]];
@@ -84,7 +84,7 @@ function settingCode(field: Field, value: unknown, use: Use): string {
   if (name === "set_response_headers") return textsCode(value, (text) => code(undoubled(text)));
   const parts = field.fields && partsOf(field, value);
   if (!parts?.every(([, part]) => isRecord(part))) return code(value);
-  const items = parts.map(([step, part]): Entry => {
+  const items = parts.map(([step, part]): PropertyEntry => {
     const members = part as Members;
     if (name === "upstream_oauth2") return ["", oauthCode(fields, members, use)];
     if (name === "rewrite_response_headers") return ["", object(settingsCode(fields, literalRewrite(members), use))];

@@ -2,7 +2,7 @@
 import { within } from "../../shared/clock.ts";
 import type { HealthReader } from "../../health/health.ts";
 import type { ProcessReport } from "../../health/process-report.ts";
-import type { Step } from "../../health/read-traffic.ts";
+import type { TrafficStep } from "../../health/read-traffic.ts";
 import type { Processes } from "../../health/tell-health.ts";
 import { type Tier, TIERS } from "../../health/tiers.ts";
 
@@ -12,9 +12,9 @@ export interface Gathered {
   readonly reports: readonly ProcessReport[];
   /** Those that tell only what they have in force. */
   readonly others: Processes["others"];
-  readonly steps: readonly Step[];
+  readonly steps: readonly TrafficStep[];
   /** Of the last hour, in minutes. */
-  readonly recent: readonly Step[];
+  readonly recent: readonly TrafficStep[];
   /** What is shown is of this process alone. */
   readonly isAlone: boolean;
 }

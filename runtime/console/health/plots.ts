@@ -1,18 +1,22 @@
 /** From what was counted to lines of plots. */
 import { MAX_LINES, type PlotLine, type PlotParts } from "../../pages/console/health/plot.ts";
 import { quantileMs } from "../../health/histogram.ts";
-import type { Step } from "../../health/read-traffic.ts";
-import { addCounts, BUSIEST, type Counted, numberOf, type Rollup, type ScopeCounts } from "../../health/rollup.ts";
+import type { TrafficStep } from "../../health/read-traffic.ts";
+import { addCounts, BUSIEST, type RollupCounts, numberOf, type Rollup, type ScopeCounts } from "../../health/rollup.ts";
 import type { Tier } from "../../health/tiers.ts";
 
 const NOTHING: ScopeCounts = { counts: [], durations: [] };
 
 /** @param scopes whose counts are added up */
-export function trafficPlots(tier: Tier, steps: readonly Step[], scopes: readonly string[]): readonly PlotParts[] {
+export function trafficPlots(
+  tier: Tier,
+  steps: readonly TrafficStep[],
+  scopes: readonly string[],
+): readonly PlotParts[] {
   const counted = steps.map(({ rollup }) =>
     rollup && tells(rollup, scopes) ? { rollup, sum: sumOf(rollup, scopes) } : undefined,
   );
-  const rate = (name: string, ...of: readonly Counted[]): PlotLine => ({
+  const rate = (name: string, ...of: readonly RollupCounts[]): PlotLine => ({
     name,
     values: counted.map((step) => step && rateOf(step.rollup, step.sum, of)),
   });
@@ -52,7 +56,7 @@ export function trafficPlots(tier: Tier, steps: readonly Step[], scopes: readonl
 }
 
 /** @param nameOf a process, for people */
-export function loopPlot(tier: Tier, steps: readonly Step[], nameOf: (id: string) => string): PlotParts {
+export function loopPlot(tier: Tier, steps: readonly TrafficStep[], nameOf: (id: string) => string): PlotParts {
   const ids = [...new Set(steps.flatMap(({ rollup }) => Object.keys(rollup?.loopMs ?? {})))].toSorted();
   const lines =
     ids.length <= MAX_LINES
@@ -87,7 +91,7 @@ function sumOf({ scopes }: Rollup, names: readonly string[]): ScopeCounts {
   }, NOTHING);
 }
 
-function rateOf({ start, until }: Rollup, sum: ScopeCounts, of: readonly Counted[]): number | undefined {
+function rateOf({ start, until }: Rollup, sum: ScopeCounts, of: readonly RollupCounts[]): number | undefined {
   if (until <= start) return undefined;
   return of.reduce((total, counted) => total + numberOf(sum, counted), 0) / (until - start);
 }

@@ -1,15 +1,15 @@
 /** What is wrong with those around the gateway: upstreams, certificates, token endpoints, who gets records and events. */
 import type { CertificateReport, ProcessReport } from "../../health/process-report.ts";
 import { strange } from "../strange.ts";
-import type { Found } from "./found.ts";
+import type { FoundProblem } from "./found.ts";
 
 const DAY_SECONDS = 86_400;
 /** How long after it a failed refresh is still news. */
 const LATELY_SECONDS = 900;
 
-export function upstreamProblems(of: ProcessReport): readonly Found[] {
+export function upstreamProblems(of: ProcessReport): readonly FoundProblem[] {
   const byRoute = Map.groupBy(of.upstreams.shown, ({ route }) => route);
-  return [...byRoute].flatMap(([route, upstreams]): readonly Found[] => {
+  return [...byRoute].flatMap(([route, upstreams]): readonly FoundProblem[] => {
     const away = upstreams.filter(({ healthy }) => !healthy);
     if (away.length === 0) return [];
     const isAll = away.length === upstreams.length;
@@ -31,7 +31,7 @@ export function upstreamProblems(of: ProcessReport): readonly Found[] {
   });
 }
 
-export function certificateProblems(of: ProcessReport, now: number): readonly Found[] {
+export function certificateProblems(of: ProcessReport, now: number): readonly FoundProblem[] {
   return of.certificates
     .filter(({ time }) => time !== "good")
     .map((certificate) => ({
@@ -63,8 +63,8 @@ export function lengthOf(seconds: number): string {
   return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 
-export function tokenProblems(of: ProcessReport, now: number): readonly Found[] {
-  const providers = of.providers.flatMap(({ name, problem }): readonly Found[] => {
+export function tokenProblems(of: ProcessReport, now: number): readonly FoundProblem[] {
+  const providers = of.providers.flatMap(({ name, problem }): readonly FoundProblem[] => {
     if (problem === undefined) return [];
     const text = `Identity provider ${strange(name)} does not answer`;
     const advice = "Nobody signs in there until it does; who is signed in stays so.";
@@ -72,7 +72,7 @@ export function tokenProblems(of: ProcessReport, now: number): readonly Found[] 
   });
   const refreshes = of.refreshes
     .filter(({ lastAt }) => now - lastAt < LATELY_SECONDS)
-    .map(({ of: whose, result }): Found => {
+    .map(({ of: whose, result }): FoundProblem => {
       const what = whose === "identity" ? "people's tokens at the identity provider" : "tokens at upstreams' servers";
       const isRefused = result === "refused";
       const text = isRefused ? `Fresh ${what} were refused lately` : `Fresh ${what} could not be asked for lately`;
@@ -84,8 +84,8 @@ export function tokenProblems(of: ProcessReport, now: number): readonly Found[] 
   return [...providers, ...refreshes];
 }
 
-export function receiverProblems(of: ProcessReport): readonly Found[] {
-  const records = of.records.flatMap(({ name, isAway, lost, lastError }): readonly Found[] => {
+export function receiverProblems(of: ProcessReport): readonly FoundProblem[] {
+  const records = of.records.flatMap(({ name, isAway, lost, lastError }): readonly FoundProblem[] => {
     if (!isAway && lost === 0) return [];
     const text = isAway ? `“${strange(name)}” takes no records` : `“${strange(name)}” has lost records`;
     const advice = isAway

@@ -4,7 +4,7 @@ import type { ProcessReport } from "../../health/process-report.ts";
 import type { FailureCount } from "../../health/rollup.ts";
 import { strange } from "../strange.ts";
 import { certificateProblems, receiverProblems, tokenProblems, upstreamProblems } from "./problems-outside.ts";
-import type { Found } from "./found.ts";
+import type { FoundProblem } from "./found.ts";
 import { SILENT_AFTER_SECONDS } from "../../health/tell-health.ts";
 
 export interface ProblemFacts {
@@ -41,15 +41,15 @@ export function findProblems(facts: ProblemFacts): readonly HealthProblem[] {
   );
 }
 
-function merge(same: readonly Found[], { reports, nameOf }: ProblemFacts): HealthProblem {
-  const { of: _, ...first } = same[0] as Found;
+function merge(same: readonly FoundProblem[], { reports, nameOf }: ProblemFacts): HealthProblem {
+  const { of: _, ...first } = same[0] as FoundProblem;
   const names = [...new Set(same.flatMap(({ of }) => (of ? nameOf(of.id) : [])))];
   if (reports.length < 2 || names.length === reports.length) return { ...first, where: [] };
   const more = names.length - MAX_NAMED;
   return { ...first, where: more > 0 ? [...names.slice(0, MAX_NAMED), `${more} more`] : names };
 }
 
-function storeProblems({ reports: [own] }: ProblemFacts): readonly Found[] {
+function storeProblems({ reports: [own] }: ProblemFacts): readonly FoundProblem[] {
   if (!own || (own.storeAnswers && own.storeIsReadOnly !== true)) return [];
   const [text, advice] = own.storeAnswers
     ? [
@@ -67,10 +67,10 @@ function isTold(line: string, degraded: ProcessReport["configuration"]["degraded
   return degraded.some(({ problems }) => problems.includes(line));
 }
 
-function configurationProblems(of: ProcessReport): readonly Found[] {
+function configurationProblems(of: ProcessReport): readonly FoundProblem[] {
   const { lastError, degraded, moreDegraded, restartNeeded } = of.configuration;
   const read = "Log messages";
-  const found: Found[] = degraded.map(({ owner, standing, problems }) => ({
+  const found: FoundProblem[] = degraded.map(({ owner, standing, problems }) => ({
     tone: "bad",
     text:
       standing === "kept"
@@ -113,7 +113,7 @@ function more(count: number): readonly string[] {
   return count > 0 ? [`… and ${count} more`] : [];
 }
 
-function silentProblems({ reports, now }: ProblemFacts): readonly Found[] {
+function silentProblems({ reports, now }: ProblemFacts): readonly FoundProblem[] {
   return reports
     .filter((report) => isSilent(report, now))
     .map((of) => ({
@@ -130,7 +130,7 @@ export function isSilent({ seen }: ProcessReport, now: number): boolean {
   return now - seen > SILENT_AFTER_SECONDS;
 }
 
-function failureProblems({ failures }: ProblemFacts): readonly Found[] {
+function failureProblems({ failures }: ProblemFacts): readonly FoundProblem[] {
   const byUpstream = Map.groupBy(failures, ({ route, upstream }) => JSON.stringify([route, upstream]));
   return [...byUpstream.values()].slice(0, MAX_NAMED).map((same) => {
     const { route, upstream } = same[0] as FailureCount;
@@ -146,9 +146,9 @@ function failureProblems({ failures }: ProblemFacts): readonly Found[] {
   });
 }
 
-function differenceProblems({ reports, now }: ProblemFacts): readonly Found[] {
+function differenceProblems({ reports, now }: ProblemFacts): readonly FoundProblem[] {
   const live = reports.filter((report) => !report.draining && !isSilent(report, now));
-  const found: Found[] = [];
+  const found: FoundProblem[] = [];
   if (new Set(live.map(({ configuration: { digest } }) => digest)).size > 1) {
     found.push({
       tone: "warn",
@@ -171,7 +171,7 @@ function differenceProblems({ reports, now }: ProblemFacts): readonly Found[] {
   return found;
 }
 
-function loopProblems(of: ProcessReport): readonly Found[] {
+function loopProblems(of: ProcessReport): readonly FoundProblem[] {
   if (of.loopMs === undefined || of.loopMs < LATE_MS) return [];
   return [
     {

@@ -4,7 +4,7 @@ import { healthBody } from "../../pages/console/health/health.ts";
 import type { FilterField } from "../../pages/console/pieces.ts";
 import type { HealthReader } from "../../health/health.ts";
 import { ALL, addFailures, ownerScope, routeScope } from "../../health/rollup.ts";
-import type { Step } from "../../health/read-traffic.ts";
+import type { TrafficStep } from "../../health/read-traffic.ts";
 import { TIERS, type Tier } from "../../health/tiers.ts";
 import type { Screen, ScreenPage, Visit } from "../screen.ts";
 import { strange } from "../strange.ts";
@@ -83,7 +83,7 @@ function filters(tier: Tier, routes: readonly string[], route: string | undefine
   ];
 }
 
-function routesOf(steps: readonly Step[]): readonly string[] {
+function routesOf(steps: readonly TrafficStep[]): readonly string[] {
   const prefix = routeScope("");
   const scopes = new Set(steps.flatMap(({ rollup }) => Object.keys(rollup?.scopes ?? {})));
   return [...scopes]

@@ -13,10 +13,10 @@ export interface Doable<D> {
   /** In the order of the page, for the row to go on at. @param userId only this user's */
   ids(deps: D, userId?: string): Promise<readonly string[]>;
   /** @returns undefined: there is none of this id, or it is another user's */
-  find(deps: D, id: string, userId?: string): Promise<Found | undefined>;
+  find(deps: D, id: string, userId?: string): Promise<FoundObject | undefined>;
 }
 
-export interface Found {
+export interface FoundObject {
   /** For the record: "session abc". */
   readonly target: string;
   /** What else identifies it. */

@@ -6,7 +6,7 @@ import type { UserFacts } from "../../policy/facts.ts";
 import { storedFacts } from "../../identity/claims-record.ts";
 import { createRecords, type IdentityRecord } from "../../identity/identity-records.ts";
 import { listDevices } from "../../identity/devices/devices.ts";
-import type { Connection } from "../../oauth/client/list-connections.ts";
+import type { UpstreamConnection } from "../../oauth/client/list-connections.ts";
 import { isClientIdUrl } from "../../oauth/server/clients/client-document.ts";
 import { clientKey, type ClientRecord } from "../../oauth/server/grant-records.ts";
 import type { LivingGrant } from "../../oauth/server/list-access.ts";
@@ -37,7 +37,7 @@ type UserKind = ShownKind<object, PeopleDeps, SeenOfUser> & Required<Pick<Kind, 
 /** A user has one connection of each route, which names it here; and which are of an earlier configuration is known here. */
 const CONNECTION_OF_USER = {
   ...CONNECTION,
-  idOf: ({ routeKey }: Connection) => routeKey,
+  idOf: ({ routeKey }: UpstreamConnection) => routeKey,
   page: ({ connections }: PeopleDeps, { filters, ...page }: KindQuery) =>
     connections.page(filters.get("user") ?? "", page),
 };

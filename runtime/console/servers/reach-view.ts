@@ -34,14 +34,14 @@ export function subjectRows(route: CompiledRoute, tools: readonly string[]): Sub
   };
 }
 
-export interface PeopleDeps {
+export interface ReachDeps {
   readonly store: Store;
   readonly blocks: Pick<Blocks, "find">;
 }
 
 /** A page of the people who are known here. @throws GatewayError `store.unavailable` */
 export function peopleRows(
-  { store, blocks }: PeopleDeps,
+  { store, blocks }: ReachDeps,
   route: CompiledRoute,
   settings: LiveSettings,
   { tools, after }: { readonly tools: readonly string[]; readonly after: string | undefined },

@@ -12,9 +12,9 @@ import type {
   HeaderLine,
   ReachRow,
   RouteView,
-  RuleView,
+  RouteRuleView,
   ToolRow,
-  UpstreamRow,
+  RouteUpstreamRow,
 } from "../../pages/console/servers/route-view.ts";
 import { describeBlock } from "../../policy/blocks.ts";
 import { policyWords, type Rules, type RuleWords } from "../../policy/words/policy-words.ts";
@@ -90,7 +90,7 @@ function writtenPolicy({ policy }: CompiledRoute): string {
   );
 }
 
-function ruleView({ action, lead, clauses }: RuleWords): RuleView {
+function ruleView({ action, lead, clauses }: RuleWords): RouteRuleView {
   return { action, lead: strange(lead, LONG), clauses: clauses.map((clause) => strange(clause, LONG)) };
 }
 
@@ -255,7 +255,7 @@ function toolsOf(
   };
 }
 
-function upstreamsOf({ upstreams }: ServersDeps, route: CompiledRoute): readonly UpstreamRow[] {
+function upstreamsOf({ upstreams }: ServersDeps, route: CompiledRoute): readonly RouteUpstreamRow[] {
   const known = new Map(
     upstreams().flatMap((each) => (each.route === route.key ? [[each.upstream, each] as const] : [])),
   );

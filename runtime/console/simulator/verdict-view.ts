@@ -1,7 +1,7 @@
 /** What was explained, as the page shows it. */
 import { formatExplanation, OPERATOR_TEXTS, type Explanation } from "../../policy/explain.ts";
 import type { RuleView, TraceView, VerdictView } from "../../pages/console/policy/verdict.ts";
-import type { Explained, Verdict } from "../../simulation/explain/explain-request.ts";
+import type { Explained, ExplainedVerdict } from "../../simulation/explain/explain-request.ts";
 import { candidateText, explainedText } from "../../simulation/explain/explain-request.ts";
 import { strange, strangeLines } from "../strange.ts";
 import type { AskedInForce } from "./ask-in-force.ts";
@@ -11,7 +11,7 @@ const MAX_RULES = 100;
 const MAX_CRITERIA = 100;
 const MAX_TEXT = 20_000;
 
-const VERDICTS: Readonly<Record<Verdict, VerdictView["verdict"]>> = {
+const VERDICTS: Readonly<Record<ExplainedVerdict, VerdictView["verdict"]>> = {
   allowed: { tone: "good", text: "Allowed" },
   approval: { tone: "warn", text: "Allowed once it is approved" },
   denied: { tone: "bad", text: "Denied" },

@@ -30,7 +30,7 @@ export interface Attribute {
 }
 
 /** Attributes of one kind of resource; those of the extension stand in an object below its schema's name. */
-export interface Shape {
+export interface ScimShape {
   readonly schema: string;
   readonly attributes: readonly Attribute[];
   readonly extension?: { readonly schema: string; readonly attributes: readonly Attribute[] };
@@ -50,7 +50,7 @@ const list = (name: string, sub: readonly Attribute[] = ITEM): Attribute => ({
 
 const EXTERNAL_ID = text("externalId", { isCaseExact: true, isUnique: true });
 
-export const USER_SHAPE: Shape = {
+export const USER_SHAPE: ScimShape = {
   schema: USER_SCHEMA,
   attributes: [
     text("userName", { isRequired: true, isUnique: true }),
@@ -105,7 +105,7 @@ export const USER_SHAPE: Shape = {
   },
 };
 
-export const GROUP_SHAPE: Shape = {
+export const GROUP_SHAPE: ScimShape = {
   schema: GROUP_SCHEMA,
   attributes: [text("displayName", { isRequired: true, isUnique: true }), EXTERNAL_ID],
   hasMembers: true,
@@ -145,7 +145,7 @@ export function namesOf(record: Readonly<Record<string, unknown>>): readonly str
 }
 
 /** A whole resource as a client wrote it. @throws ScimRefusal */
-export function readResource(shape: Shape, body: unknown): AttributeObject {
+export function readResource(shape: ScimShape, body: unknown): AttributeObject {
   if (!isRecord(body)) throw new ScimRefusal(400, "The body must be a JSON object", "invalidSyntax");
   const made: Record<string, AttributeValue> = {};
   for (const attribute of shape.attributes) {
@@ -162,7 +162,7 @@ export function readResource(shape: Shape, body: unknown): AttributeObject {
 }
 
 /** What holds of a resource however it came about. @throws ScimRefusal */
-export function checkedResource(shape: Shape, resource: AttributeObject): AttributeObject {
+export function checkedResource(shape: ScimShape, resource: AttributeObject): AttributeObject {
   for (const { name, isRequired } of shape.attributes)
     if (isRequired && resource[name] === undefined) throw new ScimRefusal(400, `"${name}" is required`, "invalidValue");
   if (JSON.stringify(resource).length > MAX_RESOURCE)

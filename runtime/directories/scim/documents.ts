@@ -4,7 +4,7 @@ import {
   ENTERPRISE_SCHEMA,
   GROUP_SCHEMA,
   GROUP_SHAPE,
-  type Shape,
+  type ScimShape,
   USER_SCHEMA,
   USER_SHAPE,
 } from "./attributes.ts";
@@ -65,7 +65,7 @@ export function schemas(base: string): ReadonlyMap<string, object> {
       meta: { resourceType: "Schema", location: `${base}/Schemas/${id}` },
     },
   ];
-  const extended = (shape: Shape): readonly Attribute[] => shape.extension?.attributes ?? [];
+  const extended = (shape: ScimShape): readonly Attribute[] => shape.extension?.attributes ?? [];
   return new Map([
     schema(USER_SCHEMA, "User", USER_SHAPE.attributes),
     schema(GROUP_SCHEMA, "Group", [...GROUP_SHAPE.attributes, MEMBERS]),

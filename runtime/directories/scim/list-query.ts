@@ -1,6 +1,6 @@
 /** What a request asks of a list or a resource: filter, page, and which attributes (RFC 7644 §3.4.2, §3.9). */
 import type { Parameters } from "../../shared/http/query.ts";
-import type { Shape } from "./attributes.ts";
+import type { ScimShape } from "./attributes.ts";
 import { parseFilter, type Term } from "./path.ts";
 import { ScimRefusal } from "./refusal.ts";
 
@@ -19,7 +19,7 @@ export interface ListQuery {
 }
 
 /** @throws ScimRefusal */
-export function readListQuery(shape: Shape, parameters: Parameters): ListQuery {
+export function readListQuery(shape: ScimShape, parameters: Parameters): ListQuery {
   const filter = parameters.get("filter");
   return {
     ...(filter === undefined ? {} : { filter: parseFilter(shape, filter) }),

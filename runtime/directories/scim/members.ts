@@ -1,7 +1,7 @@
 /** What a request changes about a group's members: sums of its operations, which nobody has to know the members for. */
 import { isRecord } from "../../shared/is-record.ts";
 import { GROUP_SHAPE, memberOf } from "./attributes.ts";
-import { type Change, changesOf, type Operation } from "./patch.ts";
+import { type AttributeChange, changesOf, type PatchOperation } from "./patch.ts";
 import { ScimRefusal } from "./refusal.ts";
 
 export interface MemberChanges {
@@ -27,11 +27,11 @@ export function readMembers(body: unknown): MemberChanges {
 }
 
 /** Operations on members, and those on the group itself. @throws ScimRefusal */
-export function readGroupPatch(operations: readonly Operation[]): {
+export function readGroupPatch(operations: readonly PatchOperation[]): {
   readonly members: MemberChanges;
-  readonly others: readonly Change[];
+  readonly others: readonly AttributeChange[];
 } {
-  const others: Change[] = [];
+  const others: AttributeChange[] = [];
   const added = new Set<string>();
   const removed = new Set<string>();
   let isReplaced = false;
@@ -67,7 +67,7 @@ export function readGroupPatch(operations: readonly Operation[]): {
 }
 
 /** `members[value eq "…"]` */
-function idsWhere({ path: { where = [] } }: Change): readonly string[] {
+function idsWhere({ path: { where = [] } }: AttributeChange): readonly string[] {
   const [only, ...more] = where;
   if (only === undefined || more.length > 0 || only.name.toLowerCase() !== "value" || typeof only.value !== "string")
     throw new ScimRefusal(400, 'Members are named by "value" alone', "invalidPath");

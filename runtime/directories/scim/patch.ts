@@ -18,7 +18,7 @@ import {
   readFlag,
   readItem,
   readValue,
-  type Shape,
+  type ScimShape,
   withContent,
 } from "./attributes.ts";
 import { type ItemTerm, matchesItem, parsePath, type Path } from "./path.ts";
@@ -26,7 +26,7 @@ import { ScimRefusal } from "./refusal.ts";
 
 const MAX_OPERATIONS = 1000;
 
-export interface Operation {
+export interface PatchOperation {
   readonly op: "add" | "replace" | "remove";
   /** Absent: the value's members are what is meant. */
   readonly path?: string;
@@ -34,14 +34,14 @@ export interface Operation {
 }
 
 /** One place and what becomes of it. */
-export interface Change {
-  readonly op: Operation["op"];
+export interface AttributeChange {
+  readonly op: PatchOperation["op"];
   readonly path: Path;
   readonly value: unknown;
 }
 
 /** @throws ScimRefusal */
-export function readOperations(body: unknown): readonly Operation[] {
+export function readOperations(body: unknown): readonly PatchOperation[] {
   const operations = isRecord(body) ? memberOf(body, "Operations") : undefined;
   if (!Array.isArray(operations) || operations.length === 0)
     throw new ScimRefusal(400, '"Operations" must be a list of operations', "invalidSyntax");
@@ -60,7 +60,7 @@ export function readOperations(body: unknown): readonly Operation[] {
 }
 
 /** What operations change, in their order: what is passed over is left out. @throws ScimRefusal */
-export function* changesOf(shape: Shape, operations: readonly Operation[]): Iterable<Change> {
+export function* changesOf(shape: ScimShape, operations: readonly PatchOperation[]): Iterable<AttributeChange> {
   let names = 0;
   for (const { op, path, value } of operations) {
     if (path !== undefined) {
@@ -83,7 +83,7 @@ export function* changesOf(shape: Shape, operations: readonly Operation[]): Iter
   }
 }
 
-function* extensionChanges(shape: Shape, op: Operation["op"], value: unknown): Iterable<Change> {
+function* extensionChanges(shape: ScimShape, op: PatchOperation["op"], value: unknown): Iterable<AttributeChange> {
   const { extension } = shape;
   if (!extension) return;
   const pathOf = (name: string): Path => parsePath(shape, `${extension.schema}:${name}`);
@@ -97,7 +97,7 @@ function* extensionChanges(shape: Shape, op: Operation["op"], value: unknown): I
 }
 
 /** Without a path an attribute that nobody keeps is passed over, as in a whole resource; with one it is refused. */
-function isKept(shape: Shape, name: string): boolean {
+function isKept(shape: ScimShape, name: string): boolean {
   try {
     return parsePath(shape, name).attribute !== undefined;
   } catch {
@@ -106,13 +106,17 @@ function isKept(shape: Shape, name: string): boolean {
 }
 
 /** @throws ScimRefusal */
-export function patchResource(shape: Shape, resource: AttributeObject, changes: Iterable<Change>): AttributeObject {
+export function patchResource(
+  shape: ScimShape,
+  resource: AttributeObject,
+  changes: Iterable<AttributeChange>,
+): AttributeObject {
   let patched = resource;
   for (const change of changes) patched = withChange(shape, patched, change);
   return checkedResource(shape, patched);
 }
 
-function withChange(shape: Shape, resource: AttributeObject, change: Change): AttributeObject {
+function withChange(shape: ScimShape, resource: AttributeObject, change: AttributeChange): AttributeObject {
   const { attribute, isExtension } = change.path;
   if (!attribute || isOurs(attribute)) return resource;
   const { extension } = shape;
@@ -136,7 +140,7 @@ function withMember(
   return value === undefined ? members : { ...members, [name]: value };
 }
 
-function changed(attribute: Attribute, holder: AttributeObject, change: Change): AttributeValue | undefined {
+function changed(attribute: Attribute, holder: AttributeObject, change: AttributeChange): AttributeValue | undefined {
   const earlier = holder[attribute.name];
   if (attribute.isMany === true) return changedItems(attribute, (earlier ?? []) as readonly AttributeObject[], change);
   const { op, path, value } = change;
@@ -158,7 +162,7 @@ function changed(attribute: Attribute, holder: AttributeObject, change: Change):
 function changedItems(
   attribute: Attribute,
   items: readonly AttributeObject[],
-  change: Change,
+  change: AttributeChange,
 ): readonly AttributeObject[] | undefined {
   const { where, sub } = change.path;
   const changedOnes =
@@ -192,7 +196,7 @@ function itemsWith(attribute: Attribute, items: readonly AttributeObject[], valu
 function itemsWhere(
   attribute: Attribute,
   items: readonly AttributeObject[],
-  { op, path: { sub }, value }: Change,
+  { op, path: { sub }, value }: AttributeChange,
   where: readonly ItemTerm[],
 ): readonly AttributeObject[] {
   const isMeant = (item: AttributeObject): boolean => matchesItem(item, where);

@@ -12,7 +12,7 @@ import {
   findAttribute,
   isPassedOver,
   memberOf,
-  type Shape,
+  type ScimShape,
 } from "./attributes.ts";
 import { ScimRefusal, type ScimType } from "./refusal.ts";
 
@@ -70,12 +70,12 @@ const OWN: readonly Attribute[] = [
 
 const OF_GROUPS: readonly Attribute[] = [...OWN, MEMBERS];
 
-function ownOf({ hasMembers }: Shape): readonly Attribute[] {
+function ownOf({ hasMembers }: ScimShape): readonly Attribute[] {
   return hasMembers === true ? OF_GROUPS : OWN;
 }
 
 /** @throws ScimRefusal `invalidPath` */
-export function parsePath(shape: Shape, text: string): Path {
+export function parsePath(shape: ScimShape, text: string): Path {
   const reader = createReader(text, "invalidPath");
   const path = readPath(reader, shape);
   if (!reader.isAtEnd()) throw reader.refusal();
@@ -83,7 +83,7 @@ export function parsePath(shape: Shape, text: string): Path {
 }
 
 /** Terms that must all hold. @throws ScimRefusal `invalidFilter` */
-export function parseFilter(shape: Shape, text: string): readonly Term[] {
+export function parseFilter(shape: ScimShape, text: string): readonly Term[] {
   const reader = createReader(text, "invalidFilter");
   reader.spaces();
   const terms: Term[] = [];
@@ -98,7 +98,7 @@ export function parseFilter(shape: Shape, text: string): readonly Term[] {
   }
 }
 
-function readPath(reader: Reader, shape: Shape): Path {
+function readPath(reader: Reader, shape: ScimShape): Path {
   const schema = reader.schema([shape.schema, ...(shape.extension ? [shape.extension.schema] : [])]);
   const isExtension = schema !== undefined && schema === shape.extension?.schema;
   const attributes = isExtension ? (shape.extension?.attributes ?? []) : shape.attributes;
@@ -193,11 +193,11 @@ function createReader(text: string, scimType: ScimType): Reader {
 }
 
 /** Whether every term holds of a resource, its `id` included. */
-export function matches(resource: AttributeObject, terms: readonly Term[], shape: Shape): boolean {
+export function matches(resource: AttributeObject, terms: readonly Term[], shape: ScimShape): boolean {
   return terms.every(({ path, value }) => valuesAt(resource, path, shape).some((each) => isEqual(each, value, path)));
 }
 
-function valuesAt(resource: AttributeObject, path: Path, shape: Shape): readonly unknown[] {
+function valuesAt(resource: AttributeObject, path: Path, shape: ScimShape): readonly unknown[] {
   const { attribute, isExtension, where, sub } = path;
   if (!attribute) return [];
   const base = isExtension && shape.extension ? resource[shape.extension.schema] : resource;

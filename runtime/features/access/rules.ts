@@ -2,7 +2,7 @@
 import { ACCESS_KEYS } from "../../policy/access-keys.ts";
 import { hasCriteria, policyWarnings } from "../../policy/validate-rules.ts";
 import {
-  type Action,
+  type PolicyAction,
   type ActionDoc,
   ACTIONS,
   isList,
@@ -183,7 +183,7 @@ type Policies = Partial<Pick<AccessDoc, "policy" | "shadow_policy">>;
 interface PlacedCriterion {
   readonly path: ValuePath;
   readonly name: string;
-  readonly action: Action;
+  readonly action: PolicyAction;
 }
 
 /**
@@ -209,7 +209,7 @@ export interface PlacedList {
   readonly setting: keyof Policies;
   /** Of the rule in the policy; absent where the policy is a single rule. */
   readonly index: number | undefined;
-  readonly action: Action;
+  readonly action: PolicyAction;
   readonly operator: Operator;
   readonly block: ActionDoc;
   readonly criteria: readonly object[];

@@ -39,7 +39,7 @@ export const workloadRules = labelled(shape, {
 });
 
 type RuleDoc = ShapeDoc<typeof shape>;
-export type RulesDoc = Readonly<Record<string, RuleDoc>>;
+export type WorkloadRulesDoc = Readonly<Record<string, RuleDoc>>;
 
 /** A rule as requests read it. */
 export interface WorkloadRule {
@@ -52,7 +52,7 @@ export interface WorkloadRule {
   readonly groups: readonly string[];
 }
 
-export function compileWorkloadRules(rules: RulesDoc | undefined): readonly WorkloadRule[] {
+export function compileWorkloadRules(rules: WorkloadRulesDoc | undefined): readonly WorkloadRule[] {
   return Object.entries(rules ?? {}).map(([name, rule]) => ({
     name,
     digest: hashSecret(JSON.stringify(canonical(rule))).slice(0, 22),
@@ -73,7 +73,7 @@ function canonical(rule: RuleDoc): readonly unknown[] {
 export function* workloadRuleProblems(
   at: ValuePath,
   issuer: string,
-  rules: RulesDoc | undefined,
+  rules: WorkloadRulesDoc | undefined,
 ): Iterable<UnplacedProblem> {
   for (const [name, { claims, resources }] of Object.entries(rules ?? {})) {
     const rule = [...at, "workload_rules", name];

@@ -17,16 +17,16 @@ import {
   type DeviceDeps,
   type LivingDevice,
 } from "./devices.ts";
-import type { Challenge, Tickets } from "./tickets.ts";
+import type { Challenge, DeviceTickets } from "./tickets.ts";
 import { credentialIdOf, verifyProof, verifyRegistration, type RelyingParty } from "./webauthn.ts";
 
 export interface CeremonyDeps extends DeviceDeps {
-  readonly tickets: Tickets;
+  readonly tickets: DeviceTickets;
   readonly log: Log;
 }
 
 /** A signed-in browser in front of our page. */
-export interface Caller {
+export interface BrowserCaller {
   readonly principal: Principal;
   readonly sessionId: string;
   /** Host of the page. */
@@ -55,7 +55,7 @@ const MAX_CONFLICTS = 4;
 /** @throws GatewayError `store.unavailable` */
 export async function finishCeremony(
   deps: CeremonyDeps,
-  caller: Caller,
+  caller: BrowserCaller,
   form: ReadonlyMap<string, string>,
 ): Promise<CeremonyResult> {
   // 1. The challenge: ours, of this session and this host, not too old.
@@ -77,7 +77,7 @@ export async function finishCeremony(
 
 async function register(
   deps: CeremonyDeps,
-  caller: Caller,
+  caller: BrowserCaller,
   challenge: Challenge,
   answer: unknown,
   name: string,
@@ -97,7 +97,7 @@ async function register(
 
 async function prove(
   deps: CeremonyDeps,
-  caller: Caller,
+  caller: BrowserCaller,
   challenge: Challenge,
   answer: unknown,
 ): Promise<DeviceProof | CeremonyRefusal> {
@@ -121,18 +121,23 @@ async function prove(
 
 async function findOwn(
   deps: CeremonyDeps,
-  { principal, party }: Caller,
+  { principal, party }: BrowserCaller,
   credentialId: string | undefined,
 ): Promise<LivingDevice | undefined> {
   const own = await listDevices(deps, principal.user.id);
   return own.find(({ device }) => device.credentialId === credentialId && device.rpId === party.rpId);
 }
 
-function take(deps: CeremonyDeps, { principal }: Caller, { challenge, expiresAt }: Challenge): Promise<boolean> {
+function take(deps: CeremonyDeps, { principal }: BrowserCaller, { challenge, expiresAt }: Challenge): Promise<boolean> {
   return takeChallenge(deps, { challenge, userId: principal.user.id, expiresAt });
 }
 
-function tellRefused(deps: CeremonyDeps, { principal, requestId }: Caller, reason: string, device?: string): void {
+function tellRefused(
+  deps: CeremonyDeps,
+  { principal, requestId }: BrowserCaller,
+  reason: string,
+  device?: string,
+): void {
   // What a browser sent may be long, and holds line ends where somebody wants them to.
   const fields = reason.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
   deps.log.warn({ user: principal.user.id, device, request: requestId, reason: fields }, "a device was refused");

@@ -24,10 +24,10 @@ import type { DeviceProofs } from "../interfaces.ts";
 import { findSite, type Site } from "../sites.ts";
 import type { UserSection } from "../users/user-endpoints.ts";
 import type { Store } from "../../store/store.ts";
-import { finishCeremony, type Caller, type CeremonyRefusal } from "./ceremonies.ts";
+import { finishCeremony, type BrowserCaller, type CeremonyRefusal } from "./ceremonies.ts";
 import { DEVICE_FORM } from "./forms.ts";
 import { renderDevicePage } from "./offer.ts";
-import { createTickets, type Journey } from "./tickets.ts";
+import { createTickets, type DeviceJourney } from "./tickets.ts";
 import { createDeviceSection, REMOVE_PATH } from "./user-section.ts";
 import type { DeviceSession } from "./deps.ts";
 import { isLoopbackHost } from "../../settings/values.ts";
@@ -66,7 +66,7 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
   const section = createDeviceSection({ store, clock, log, session, registerPath: PAGE_PATH });
 
   /** A signed-in browser on the right host; undefined when the exchange is answered. */
-  const callerOf = async (exchange: Exchange, snapshot: Snapshot): Promise<Caller | undefined> => {
+  const callerOf = async (exchange: Exchange, snapshot: Snapshot): Promise<BrowserCaller | undefined> => {
     const site = findSite(snapshot, exchange.host);
     const isForm = exchange.method === "POST";
     if (site && !site.authenticates && !isForm) {
@@ -178,7 +178,7 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
 }
 
 /** Back to the address that asked, if it is still one of ours. */
-function wayBack(snapshot: Snapshot, journey: Journey, caller: Caller): string | undefined {
+function wayBack(snapshot: Snapshot, journey: DeviceJourney, caller: BrowserCaller): string | undefined {
   const target = findSite(snapshot, journey.host);
   if (target?.authenticateOrigin !== caller.party.origin) return undefined;
   if (journey.sessionId === caller.sessionId) return target.origin + journey.returnTo;

@@ -5,21 +5,21 @@ import { devicePage, type CeremonyParts } from "../../pages/device.ts";
 import type { Csrf } from "../interfaces.ts";
 import type { DeviceRecord } from "../identity-records.ts";
 import type { Store } from "../../store/store.ts";
-import type { Caller } from "./ceremonies.ts";
+import type { BrowserCaller } from "./ceremonies.ts";
 import { listDevices, MAX_DEVICES } from "./devices.ts";
 import { DEVICE_FORM } from "./forms.ts";
-import type { Challenge, Journey, Tickets } from "./tickets.ts";
+import type { Challenge, DeviceJourney, DeviceTickets } from "./tickets.ts";
 import { proofOptions, registrationOptions } from "./webauthn.ts";
 
 export interface OfferDeps {
   readonly store: Store;
-  readonly tickets: Tickets;
+  readonly tickets: DeviceTickets;
   readonly csrf: Csrf;
 }
 
 export interface Offer {
-  readonly caller: Caller;
-  readonly journey: Journey | undefined;
+  readonly caller: BrowserCaller;
+  readonly journey: DeviceJourney | undefined;
   /** The sealed journey, to travel with the form. */
   readonly request: string | undefined;
   readonly action: string;
@@ -78,6 +78,6 @@ export async function renderDevicePage(deps: OfferDeps, offer: Offer): Promise<s
 }
 
 /** Names the user to their devices. Without what the user is called, as WebAuthn §14.6.1 wants it. */
-function handleOf({ party, principal }: Caller): Buffer {
+function handleOf({ party, principal }: BrowserCaller): Buffer {
   return createHash("sha256").update(`device ${party.rpId} ${principal.user.id}`).digest();
 }

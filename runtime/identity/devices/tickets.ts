@@ -9,7 +9,7 @@ import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { DeviceRecord } from "../identity-records.ts";
 
 /** Where somebody wanted to go who has to prove a device first. */
-export interface Journey {
+export interface DeviceJourney {
   /** Host of a route. */
   readonly host: string;
   /** Path and query on it. */
@@ -33,10 +33,10 @@ export interface Challenge {
   readonly expiresAt: number;
 }
 
-export interface Tickets {
-  sealJourney(journey: Omit<Journey, "expiresAt">): string;
+export interface DeviceTickets {
+  sealJourney(journey: Omit<DeviceJourney, "expiresAt">): string;
   /** @returns undefined when forged, changed or past its end */
-  openJourney(text: string): Journey | undefined;
+  openJourney(text: string): DeviceJourney | undefined;
   mintChallenge(of: Pick<Challenge, "purpose" | "sessionId" | "host" | "type">): Challenge;
   sealChallenge(challenge: Challenge): string;
   openChallenge(text: string): Challenge | undefined;
@@ -44,7 +44,7 @@ export interface Tickets {
 
 const LIFE_SECONDS = 600;
 
-export function createTickets({ keys, clock }: { readonly keys: Keys; readonly clock: Clock }): Tickets {
+export function createTickets({ keys, clock }: { readonly keys: Keys; readonly clock: Clock }): DeviceTickets {
   const journeys = keys.sealer("device-request");
   const challenges = keys.sealer("device-challenge");
   const ends = (): number => epochSeconds(clock) + LIFE_SECONDS;
@@ -55,7 +55,7 @@ export function createTickets({ keys, clock }: { readonly keys: Keys; readonly c
   };
   return {
     sealJourney: (journey) => journeys.seal(JSON.stringify({ ...journey, expiresAt: ends() }), "journey"),
-    openJourney: (text) => open(journeys.open(text, "journey")) as Journey | undefined,
+    openJourney: (text) => open(journeys.open(text, "journey")) as DeviceJourney | undefined,
     mintChallenge: (of) => ({ ...of, challenge: randomSecret(), expiresAt: ends() }),
     sealChallenge: (challenge) => challenges.seal(JSON.stringify(challenge), "challenge"),
     openChallenge: (text) => open(challenges.open(text, "challenge")) as Challenge | undefined,

@@ -30,7 +30,7 @@ export type Credential = Pick<
   "credentialId" | "publicKey" | "counter" | "transports" | "isSynced" | "type"
 >;
 
-export type Registered =
+export type RegisteredDevice =
   | { readonly ok: true; readonly credential: Credential }
   | { readonly ok: false; readonly reason: "invalid" | "not-built-in" | "synced"; readonly detail: string };
 
@@ -101,7 +101,7 @@ export async function verifyRegistration(
   challenge: string,
   type: DeviceRecord["type"],
   answer: unknown,
-): Promise<Registered> {
+): Promise<RegisteredDevice> {
   const isEnclave = type === "enclave_only";
   try {
     const response = answer as RegistrationResponseJSON;

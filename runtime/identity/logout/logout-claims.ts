@@ -13,7 +13,7 @@ import { isMeantAlone, isUsableId } from "../../issuers/read-unverified.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { providerUserId, type UserId } from "../../shared/user-id.ts";
 
-export type Claims = Readonly<Record<string, unknown>>;
+export type LogoutClaims = Readonly<Record<string, unknown>>;
 
 export const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
 
@@ -43,7 +43,7 @@ interface Expected {
 }
 
 /** The claims of a back-channel logout token, in the order of the specification. */
-export function checkLogout(claims: Claims, expected: Expected): Checked<LogoutStatement> {
+export function checkLogout(claims: LogoutClaims, expected: Expected): Checked<LogoutStatement> {
   // The specification demands `exp`, but had none before its last draft, and Ory Hydra sends none: then the age alone bounds it.
   const statement = checkStatement(claims, expected, Object.hasOwn(claims, "exp"));
   if (!statement.ok) return statement;
@@ -63,13 +63,13 @@ export function checkLogout(claims: Claims, expected: Expected): Checked<LogoutS
 }
 
 /** The claims of the JWT that proves who asks for a global token revocation. @param expected `audiences`: the endpoint */
-export function checkRevocation(claims: Claims, expected: Expected): Checked<Statement> {
+export function checkRevocation(claims: LogoutClaims, expected: Expected): Checked<Statement> {
   return Object.hasOwn(claims, "nonce") ? bad("nonce is present") : checkStatement(claims, expected, true);
 }
 
 /** For whom, since when, until when, and by which id. */
 function checkStatement(
-  { aud, iat, exp, nbf, jti }: Claims,
+  { aud, iat, exp, nbf, jti }: LogoutClaims,
   { entry, audiences, now }: Expected,
   hasEnd: boolean,
 ): Checked<Statement> {

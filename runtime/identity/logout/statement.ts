@@ -11,7 +11,7 @@ import type { Exchange } from "../../http/exchange.ts";
 import { networkOf, type FailureLimit } from "../../shared/rate-limit.ts";
 import type { IssuerKeys } from "../../issuers/issuer-keys.ts";
 import { MAX_ASSERTION_CHARACTERS, readUnverified } from "../../issuers/read-unverified.ts";
-import type { Checked, Claims } from "./logout-claims.ts";
+import type { Checked, LogoutClaims } from "./logout-claims.ts";
 
 export interface StatementDeps {
   readonly issuerKeys: IssuerKeys;
@@ -23,7 +23,7 @@ export interface Expectation<T> {
   readonly kind: "back-channel" | "global-revocation";
   /** Whether `typ` of the header is one of this kind. */
   readonly isType: (type: unknown) => boolean;
-  readonly checkClaims: (claims: Claims, entry: TrustedIssuer) => Checked<T>;
+  readonly checkClaims: (claims: LogoutClaims, entry: TrustedIssuer) => Checked<T>;
 }
 
 /** `detail` is for the log. */

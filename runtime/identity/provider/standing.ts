@@ -21,13 +21,13 @@ const MAX_USERS = 10_000;
  * "refused": the provider no longer confirms the user. "unconfirmed": it has given no usable answer about the user for too
  * long, and confirmed others. "outage": it refuses many users. "unavailable": nothing is known.
  */
-export type Verdict = "refused" | "unconfirmed" | "outage" | "unavailable";
+export type StandingVerdict = "refused" | "unconfirmed" | "outage" | "unavailable";
 
 export interface ProviderStanding {
   /** The provider confirmed the user, at a refresh or a sign-in. */
   confirmed(providerUrl: string, userId: string): void;
   /** @param limitMs of the setting `unconfirmed_user_limit` */
-  failed(providerUrl: string, userId: string, error: unknown, limitMs: number): Verdict;
+  failed(providerUrl: string, userId: string, error: unknown, limitMs: number): StandingVerdict;
 }
 
 interface Known {
@@ -62,7 +62,11 @@ export function createProviderStanding(clock: Clock): ProviderStanding {
   };
 
   /** Whether a refusal counts, or the provider is out of order. */
-  const refused = ({ refused: users, denied, confirmedMs }: Known, userId: string, isCertain: boolean): Verdict => {
+  const refused = (
+    { refused: users, denied, confirmedMs }: Known,
+    userId: string,
+    isCertain: boolean,
+  ): StandingVerdict => {
     const now = clock.now();
     const known = denied.get(userId);
     const earlier = known && now - known.sinceMs <= LAST_LOOK_MS ? known : { sinceMs: now, lastMs: now };

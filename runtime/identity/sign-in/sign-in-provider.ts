@@ -43,7 +43,7 @@ import {
   stepSecret,
   type ProviderStep,
   type Ticket,
-  type Tickets,
+  type SignInTickets,
 } from "./ticket.ts";
 import type { Store } from "../../store/store.ts";
 
@@ -74,7 +74,7 @@ const CODE_SECONDS = 60;
 const TOO_LATE = "The sign-in took too long, or was not begun in this browser. Please open the page again.";
 
 interface Parts extends ProviderSignInDeps {
-  readonly tickets: Tickets;
+  readonly tickets: SignInTickets;
   readonly sessions: ProviderSessions;
   readonly addresses: LongAddresses;
   readonly respondFailure: RespondFailure;

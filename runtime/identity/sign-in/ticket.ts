@@ -49,7 +49,7 @@ export interface ProviderStep {
 /** `ticket`: to the authenticate host. `return`: back to the route's host. */
 export type TicketWay = "ticket" | "return";
 
-export interface Tickets {
+export interface SignInTickets {
   seal(ticket: Ticket, way?: TicketWay): string;
   /** @returns undefined when forged or changed; past its end it still says where the user wanted to go */
   open(text: string, way?: TicketWay): Ticket | undefined;
@@ -59,7 +59,7 @@ export interface Tickets {
   isOver(sealed: { readonly expiresAt: number }): boolean;
 }
 
-export function createTickets(deps: { readonly keys: Keys; readonly clock: Clock }): Tickets {
+export function createTickets(deps: { readonly keys: Keys; readonly clock: Clock }): SignInTickets {
   const sealer = deps.keys.sealer("sign-in-ticket");
   /** "-2": tickets of earlier versions do not say where the user wanted to go. */
   const context = (way: TicketWay | "state"): string => `${way}-2`;

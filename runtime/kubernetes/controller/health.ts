@@ -17,7 +17,7 @@ export interface HealthOptions {
   readonly clusterProblems: () => readonly string[];
 }
 
-export interface Health extends Closable {
+export interface ControllerHealth extends Closable {
   readonly port: number;
   leaseFailed(): void;
   connectionLost(): void;
@@ -27,7 +27,7 @@ export interface Health extends Closable {
 }
 
 /** @throws GatewayError `ingress.option` */
-export async function startHealth(options: HealthOptions): Promise<Health> {
+export async function startHealth(options: HealthOptions): Promise<ControllerHealth> {
   const [, host = "", port = ""] = /^(.*):(\d{1,5})$/.exec(options.address) ?? [];
   if (port === "")
     throw new GatewayError("ingress.option", `Cannot use --health-address: must be "host:port" or ":port"`);

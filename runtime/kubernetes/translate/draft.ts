@@ -6,7 +6,7 @@ import { takesRegex } from "./annotations/known-annotations.ts";
 import { type Ingress, keyOf, namespaceOf, type Secret } from "./objects.ts";
 import { type DraftProblem, ingressError } from "./ingress-problem.ts";
 import { routeName } from "./route-name.ts";
-import { type Place, readRules } from "./ingress-rules.ts";
+import { type IngressPlace, readRules } from "./ingress-rules.ts";
 import { fillSecrets, type Seal } from "./secret-values.ts";
 import { readSolver, SOLVER_SETTINGS, type SolverReading } from "./solver.ts";
 import { readTls, type TlsEntry } from "./hosts/tls.ts";
@@ -17,7 +17,7 @@ export interface DraftRoute {
   readonly name: string;
   readonly doc: Readonly<Record<string, unknown>>;
   /** Where it comes from in the Ingress. */
-  readonly place: Place;
+  readonly place: IngressPlace;
 }
 
 export interface IngressDraft {
@@ -105,7 +105,7 @@ function emptyDraft(key: string, namespace: string): IngressDraft {
 /** Places with the settings that all routes of an Ingress share. */
 function draftRoutes(
   ingress: Ingress,
-  places: readonly Place[],
+  places: readonly IngressPlace[],
   reading: Pick<AnnotationReading, "secureUpstream" | "viaService"> & {
     readonly settings: Readonly<Record<string, unknown>>;
   },

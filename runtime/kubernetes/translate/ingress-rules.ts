@@ -3,7 +3,7 @@ import { quote } from "../../settings/problem.ts";
 import type { Ingress, IngressBackend, IngressPath } from "./objects.ts";
 import { type DraftProblem, ingressWarning, ingressError } from "./ingress-problem.ts";
 
-export interface Place {
+export interface IngressPlace {
   readonly host: string;
   /** Where the host stands, for messages. */
   readonly hostPath: string;
@@ -17,7 +17,7 @@ export interface Place {
 }
 
 export interface RulesReading {
-  readonly places: readonly Place[];
+  readonly places: readonly IngressPlace[];
   /** Every host that the Ingress names, served or not → where it stands. */
   readonly hosts: ReadonlyMap<string, string>;
   readonly problems: readonly DraftProblem[];
@@ -31,7 +31,7 @@ export interface RulesReading {
  * @see https://kubernetes.io/docs/concepts/services-networking/ingress/#path-types
  */
 export function readRules({ spec }: Ingress, { pathRegex }: { readonly pathRegex: boolean }): RulesReading {
-  const places: Place[] = [];
+  const places: IngressPlace[] = [];
   const problems: DraftProblem[] = [];
   const hosts = new Map<string, string>();
 
@@ -66,7 +66,7 @@ export function readRules({ spec }: Ingress, { pathRegex }: { readonly pathRegex
   }
   return { places, hosts, problems };
 
-  function readMatch({ path = "/", pathType }: IngressPath, at: string): Place["match"] | undefined {
+  function readMatch({ path = "/", pathType }: IngressPath, at: string): IngressPlace["match"] | undefined {
     switch (pathType) {
       case "Exact":
         return { kind: "exact", path };

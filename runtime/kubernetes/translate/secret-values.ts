@@ -76,9 +76,11 @@ function membersOf(annotation: string, secret: Secret): readonly (SecretMember &
     .map((key) => ({ key, path: [...members.labels, key, members.value], isSecret: true }));
 }
 
-export type Value = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly problem: string };
+export type SecretValue =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly problem: string };
 
-export function valueOf(secret: Secret, key: string): Value | undefined {
+export function valueOf(secret: Secret, key: string): SecretValue | undefined {
   // As the API server would merge them.
   const [data, stringData] = [secret.data ?? {}, secret.stringData ?? {}];
   if (Object.hasOwn(stringData, key)) return textOf(Buffer.from(String(stringData[key])));
@@ -88,7 +90,7 @@ export function valueOf(secret: Secret, key: string): Value | undefined {
   return bytes ? textOf(bytes) : { ok: false, problem: "is not base64" };
 }
 
-function textOf(bytes: Buffer): Value {
+function textOf(bytes: Buffer): SecretValue {
   try {
     // `echo` ends what it writes with a line break that nobody means.
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes).replace(/\r?\n$/, "");

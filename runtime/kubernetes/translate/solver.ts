@@ -11,7 +11,7 @@ import { ANNOTATION_PREFIX } from "../../config/surfaces/annotations.ts";
 import { quote } from "../../settings/problem.ts";
 import type { Ingress } from "./objects.ts";
 import { type DraftProblem, ingressError } from "./ingress-problem.ts";
-import type { Place } from "./ingress-rules.ts";
+import type { IngressPlace } from "./ingress-rules.ts";
 
 const SOLVER_LABEL = "acme.cert-manager.io/http01-solver";
 /** The token is base64url. */
@@ -24,7 +24,7 @@ export const SOLVER_SETTINGS: Readonly<Record<string, unknown>> = {
 };
 
 export type SolverReading =
-  | { readonly ok: true; readonly place: Place }
+  | { readonly ok: true; readonly place: IngressPlace }
   | { readonly ok: false; readonly problem: DraftProblem };
 
 /** @returns undefined for an ordinary Ingress: one that says something by our annotations is ordinary, whatever its label */

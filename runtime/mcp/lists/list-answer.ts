@@ -10,7 +10,7 @@ import { isUtf8 } from "node:buffer";
 import type { ListedItem } from "../../policy/reach.ts";
 import { foldWords } from "../../policy/mcp/fold-case.ts";
 import { ScanError } from "../scan-error.ts";
-import { JsonScanner, spanText, type Span } from "../scan.ts";
+import { JsonScanner, spanText, type TextSpan } from "../scan.ts";
 
 /** What lists an MCP server has: the method that asks, where the items stand, and what names one. */
 export const LISTS = [
@@ -46,9 +46,9 @@ export interface ListAnswer {
   /** Behind the brace that opens the result. */
   readonly resultStart: number;
   readonly lists: readonly FoundList[];
-  readonly nextCursor: Span | undefined;
-  readonly cacheScope: Span | undefined;
-  readonly ttlMs: Span | undefined;
+  readonly nextCursor: TextSpan | undefined;
+  readonly cacheScope: TextSpan | undefined;
+  readonly ttlMs: TextSpan | undefined;
 }
 
 /** More items than anybody can choose from. */
@@ -84,7 +84,7 @@ function isLookAlike(key: string, known: readonly string[]): boolean {
 }
 
 function readMessage(bytes: Buffer): ListAnswer | "none" | "unreadable" {
-  let id: Span | undefined;
+  let id: TextSpan | undefined;
   let result: Omit<ListAnswer, "id"> | "other" | undefined;
   let isAnswer = true;
   let isSound = true;
@@ -112,7 +112,7 @@ function readMessage(bytes: Buffer): ListAnswer | "none" | "unreadable" {
 function readResult(bytes: Buffer): Omit<ListAnswer, "id"> | "other" | undefined {
   let isSound = true;
   const lists: FoundList[] = [];
-  const hints: { nextCursor?: Span; cacheScope?: Span; ttlMs?: Span } = {};
+  const hints: { nextCursor?: TextSpan; cacheScope?: TextSpan; ttlMs?: TextSpan } = {};
   const mark = scanner.openObject();
   const resultStart = scanner.position;
   while (scanner.nextKey(mark)) {
@@ -194,6 +194,6 @@ const MAX_UNUSUAL_KEYS = 4;
 const PLAIN_KEY = /^[\x21-\x7e]*$/;
 
 /** As it stands in the message, quotes included. */
-function rawText(bytes: Buffer, { kind, start, end }: Span): string {
+function rawText(bytes: Buffer, { kind, start, end }: TextSpan): string {
   return kind === "text" ? bytes.toString("utf8", start - 1, end + 1) : bytes.toString("utf8", start, end);
 }

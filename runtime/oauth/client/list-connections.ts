@@ -9,7 +9,7 @@ import { findTarget } from "./target.ts";
 /** ended: the user has to connect again. stale: made for an upstream or a client that the route no longer has. */
 export type ConnectionState = "connected" | "expired" | "ended" | "stale";
 
-export interface Connection {
+export interface UpstreamConnection {
   readonly id: string;
   readonly userId: string;
   readonly routeKey: string;
@@ -39,7 +39,7 @@ export interface ConnectionCounts {
 }
 
 export interface Connections {
-  page(userId: string, page: PageRequest): Promise<PageOf<Connection>>;
+  page(userId: string, page: PageRequest): Promise<PageOf<UpstreamConnection>>;
   /** As it was some seconds ago. */
   counts(): Promise<ConnectionCounts>;
 }
@@ -91,7 +91,7 @@ export function createConnections(deps: {
   return {
     async page(userId, page) {
       const { found, ...rest } = await pageConnections({ store, clock }, userId, page);
-      const isStale = ({ id, routeKey }: Connection): boolean => keyNow(userId, routeKey) !== PREFIX + id;
+      const isStale = ({ id, routeKey }: UpstreamConnection): boolean => keyNow(userId, routeKey) !== PREFIX + id;
       return { ...rest, found: found.map((each) => (isStale(each) ? { ...each, state: "stale" } : each)) };
     },
     counts() {
@@ -116,20 +116,20 @@ export function pageConnections(
   { store, clock }: ListDeps,
   userId: string | undefined,
   page: PageRequest,
-): Promise<PageOf<Connection>> {
+): Promise<PageOf<UpstreamConnection>> {
   const tag = userId === undefined ? undefined : upstreamTokenTag(userId);
-  return pageOf<UpstreamTokenRecord, Connection>(store, { prefix: PREFIX, tag }, page, (each) =>
+  return pageOf<UpstreamTokenRecord, UpstreamConnection>(store, { prefix: PREFIX, tag }, page, (each) =>
     toConnection(each, clock),
   );
 }
 
 /** The same of one. */
-export async function findConnection({ store, clock }: ListDeps, id: string): Promise<Connection | undefined> {
+export async function findConnection({ store, clock }: ListDeps, id: string): Promise<UpstreamConnection | undefined> {
   const record = await store.get<UpstreamTokenRecord>(PREFIX + id);
   return record && toConnection(record, clock);
 }
 
-function toConnection({ key, value }: StoredRecord<UpstreamTokenRecord>, clock: Clock): Connection {
+function toConnection({ key, value }: StoredRecord<UpstreamTokenRecord>, clock: Clock): UpstreamConnection {
   const isOver = value.expiresAt !== undefined && value.expiresAt <= epochSeconds(clock) && !value.canRefresh;
   const isEnded = value.ended !== undefined || value.tokens === undefined;
   return {

@@ -51,7 +51,7 @@ export interface NeedDeps extends DiscoverDeps {
 /** "unanswered": it is not known, since the server did not respond. */
 export type Need = "needed" | "not-needed" | "unanswered";
 
-export interface DiscoverOptions {
+export interface NeedOptions {
   /** The fixed addresses of old servers will do; absent: only if the upstream responds with a challenge. */
   readonly isChallenged?: boolean;
   /** What the authorization server must offer; absent: codes. */
@@ -67,7 +67,7 @@ export interface Needs {
   /** Known, or found out by asking, once and for at most six seconds; several servers are asked at the same time. */
   look(target: UpstreamTarget): Promise<Need>;
   /** Finds the authorization server, with what the upstream's own challenge says now. Keeps what that proves. */
-  discover(target: UpstreamTarget, options: DiscoverOptions): Promise<ServerFound>;
+  discover(target: UpstreamTarget, options: NeedOptions): Promise<ServerFound>;
   /** The upstream refused a request that had no token. */
   confirm(target: UpstreamTarget, reading: ChallengeReading): Promise<Confirmation>;
   /** The upstream let a request pass that had no token. */

@@ -13,7 +13,7 @@ import type { BrowserSessions, Csrf } from "../../identity/interfaces.ts";
 import { findSite } from "../../identity/sites.ts";
 import { readUserForm } from "../../identity/users/user-form.ts";
 import { respondFailure } from "./connect/failure-page.ts";
-import type { Tickets } from "./connect/journey.ts";
+import type { ConnectTickets } from "./connect/journey.ts";
 import { findTarget } from "./target.ts";
 
 export const DISCONNECT_PATH = "/.gateway/mcp/disconnect";
@@ -28,7 +28,7 @@ export interface UserSectionDeps {
   readonly csrf: Csrf;
   /** Blocked servers are not shown. */
   readonly blocks?: Pick<Blocks, "find"> | undefined;
-  readonly tickets: Tickets;
+  readonly tickets: ConnectTickets;
   stateOf(userId: string, route: CompiledRoute): Promise<ConnectionState>;
   disconnect(userId: string, route: CompiledRoute): Promise<boolean>;
 }

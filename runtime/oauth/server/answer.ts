@@ -38,7 +38,7 @@ export interface OAuthRefusal<Code extends OAuthErrorCode = OAuthErrorCode> {
   readonly retryAfterSeconds?: number;
 }
 
-export type Step<T, Code extends OAuthErrorCode = OAuthErrorCode> =
+export type StepResult<T, Code extends OAuthErrorCode = OAuthErrorCode> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly refusal: OAuthRefusal<Code> };
 

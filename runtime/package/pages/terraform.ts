@@ -2,7 +2,14 @@
 import { readFileSync } from "node:fs";
 
 import { readSecretName, secretOfAttribute } from "../../settings/secret-spellings.ts";
-import { anchor, providerSchema, typeText, type Attribute, type Block, type ProviderFunction } from "../docs.ts";
+import {
+  anchor,
+  providerSchema,
+  typeText,
+  type DocumentedAttribute,
+  type DocumentedBlock,
+  type DocumentedFunction,
+} from "../docs.ts";
 import { code, table } from "./parts.ts";
 
 const EXAMPLE = new URL("../../../examples/terraform/one-file/main.tf", import.meta.url);
@@ -23,14 +30,14 @@ export function argumentParts(): Readonly<Record<string, string>> {
   return { bundle: blockText(only(providerSchema().resource_schemas), "") };
 }
 
-function only(schemas: Readonly<Record<string, { readonly block: Block }>> = {}): Block {
+function only(schemas: Readonly<Record<string, { readonly block: DocumentedBlock }>> = {}): DocumentedBlock {
   const [first, ...others] = Object.values(schemas);
   if (!first || others.length > 0) throw new Error("Cannot make the page: it is about one of each kind");
   return first.block;
 }
 
 /** The block's attributes and blocks, then a section for each block within it. */
-function blockText(block: Block, path: string): string {
+function blockText(block: DocumentedBlock, path: string): string {
   const nested = Object.entries(block.block_types ?? {});
   const meaningOf = (name: string, text = ""): string => (isOwn(path, name) ? text : firstSentence(text));
   const parts = [attributeTable(block, meaningOf)];
@@ -51,7 +58,7 @@ function blockText(block: Block, path: string): string {
 }
 
 function attributeTable(
-  { attributes = {}, block_types = {} }: Block,
+  { attributes = {}, block_types = {} }: DocumentedBlock,
   meaningOf = (_: string, text = "") => text,
 ): string {
   const all = Object.entries(attributes);
@@ -80,18 +87,18 @@ function firstSentence(text: string): string {
   return /^(?:`[^`]*`|[^`])*?\.(?= |$)/.exec(text.replaceAll("\n", " "))?.[0] ?? text;
 }
 
-function typeOf({ type }: Attribute): string {
+function typeOf({ type }: DocumentedAttribute): string {
   return typeText(type).replace("bool", "boolean");
 }
 
-function needOf({ required, optional, sensitive, write_only }: Attribute): string {
+function needOf({ required, optional, sensitive, write_only }: DocumentedAttribute): string {
   const need = required === true ? "required" : optional === true ? "optional" : "read-only";
   return [need, ...(sensitive === true ? ["sensitive"] : []), ...(write_only === true ? ["write-only"] : [])].join(
     ", ",
   );
 }
 
-function functionTable(functions: Readonly<Record<string, ProviderFunction>>): string {
+function functionTable(functions: Readonly<Record<string, DocumentedFunction>>): string {
   const rows = Object.entries(functions).map(([name, { summary, description, parameters = [], return_type }]) => [
     code(`provider::gateway::${name}(${parameters.map((each) => each.name).join(", ")})`),
     typeText(return_type),

@@ -1,6 +1,6 @@
 /** Tables whose columns have something in them: where there is little room, a column of nothing costs one that matters. */
 import type { Html, HtmlValue } from "../html.ts";
-import { table, type Column, type TableParts } from "./pieces.ts";
+import { table, type TableColumn, type TableParts } from "./pieces.ts";
 
 /** The same table without columns that are empty in every row. Their heads stay where the rows are named by them. */
 export function fullTable(parts: TableParts): Html {
@@ -10,7 +10,7 @@ export function fullTable(parts: TableParts): Html {
   );
   const pick = <T>(some: readonly T[]): readonly T[] =>
     kept.flatMap((index) => (index in some ? [some[index] as T] : []));
-  return table({ ...parts, columns: pick<Column>(columns), rows: rows.map((cells) => pick<HtmlValue>(cells)) });
+  return table({ ...parts, columns: pick<TableColumn>(columns), rows: rows.map((cells) => pick<HtmlValue>(cells)) });
 }
 
 function isEmpty(value: HtmlValue): boolean {

@@ -3,7 +3,7 @@ import { html, type Html, type HtmlValue } from "../html.ts";
 import {
   badge,
   card,
-  type Column,
+  type TableColumn,
   consoleDuration,
   consoleTime,
   definitions,
@@ -48,7 +48,7 @@ export function outcomeBadge(outcome: DecisionOutcome): Html {
   return badge(tone, text);
 }
 
-const COLUMNS: readonly Column[] = [
+const COLUMNS: readonly TableColumn[] = [
   { name: "Time", kind: "short", isHead: true },
   { name: "Outcome", kind: "short" },
   { name: "Who", kind: "short" },

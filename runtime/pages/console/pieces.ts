@@ -8,7 +8,7 @@ export function badge(tone: Tone, text: string): Html {
   return html`<span class="badge ${tone}">${text}</span>`;
 }
 
-export interface Column {
+export interface TableColumn {
   readonly name: string;
   /** number: on the right; short: never broken; wide: room for sentences. */
   readonly kind?: "number" | "short" | "wide";
@@ -23,7 +23,7 @@ export interface TableParts {
   readonly id: string;
   /** What the rows are: "Sessions, newest first". */
   readonly caption: string;
-  readonly columns: readonly Column[];
+  readonly columns: readonly TableColumn[];
   /** A cell for each column. */
   readonly rows: readonly (readonly HtmlValue[])[];
   /** Of the rows, for scripts. */
@@ -56,7 +56,7 @@ export function table({ id, caption, columns, rows, ids, empty }: TableParts): H
 }
 
 /** @param id of the row, for scripts */
-export function tableRow(columns: readonly Column[], cells: readonly HtmlValue[], id?: string): Html {
+export function tableRow(columns: readonly TableColumn[], cells: readonly HtmlValue[], id?: string): Html {
   return html`<tr ${id !== undefined && html`data-id="${id}"`}>
     ${columns.map(({ kind, isHead }, index) =>
       isHead === true

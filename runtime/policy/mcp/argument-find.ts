@@ -3,14 +3,14 @@
  *
  * Several of them join as in three-valued logic: one that is false decides, else one that is unknown.
  */
-import { FALSE, TRUE, UNKNOWN, type Outcome } from "../packed-outcome.ts";
+import { FALSE, TRUE, UNKNOWN, type Truth } from "../packed-outcome.ts";
 import { NumberToken } from "../../shared/canonical-json.ts";
 import { isKeptWhole } from "./argument-values.ts";
 import { compareDecimals, type Decimal, parseDecimal } from "./decimal.ts";
 
 export type Scalar = string | number | boolean;
 
-export type Find = (value: unknown) => Outcome;
+export type Find = (value: unknown) => Truth;
 
 /** The value equals one of these, or none; of a type that none of them has it cannot be told. */
 export function oneOf(operands: readonly Scalar[], holds: boolean): Find {
@@ -61,8 +61,8 @@ export function onlyMembers(names: readonly string[]): Find {
   };
 }
 
-export function all(finds: readonly Find[], value: unknown): Outcome {
-  let outcome: Outcome = TRUE;
+export function all(finds: readonly Find[], value: unknown): Truth {
+  let outcome: Truth = TRUE;
   for (const find of finds) {
     const one = find(value);
     if (one === FALSE) return FALSE;
@@ -74,7 +74,7 @@ export function all(finds: readonly Find[], value: unknown): Outcome {
 export function some(finds: readonly Find[]): Find {
   return (value) => {
     if (!Array.isArray(value)) return UNKNOWN;
-    let outcome: Outcome = FALSE;
+    let outcome: Truth = FALSE;
     for (const element of value as readonly unknown[]) {
       const one = all(finds, element);
       if (one === TRUE) return TRUE;
@@ -88,7 +88,7 @@ export function some(finds: readonly Find[]): Find {
 export function every(finds: readonly Find[]): Find {
   return (value) => {
     if (!Array.isArray(value) || value.length === 0) return UNKNOWN;
-    let outcome: Outcome = TRUE;
+    let outcome: Truth = TRUE;
     for (const element of value as readonly unknown[]) {
       const one = all(finds, element);
       if (one === FALSE) return FALSE;
@@ -98,7 +98,7 @@ export function every(finds: readonly Find[]): Find {
   };
 }
 
-function truth(holds: boolean): Outcome {
+function truth(holds: boolean): Truth {
   return holds ? TRUE : FALSE;
 }
 

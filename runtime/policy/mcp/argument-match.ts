@@ -4,10 +4,10 @@
  * Untrusted input: the value. Promise: what cannot be told is unknown, never false: a rule "not the production database"
  * must not open the call that leaves the member out, or writes it as a list of one.
  */
-import { FALSE, TRUE, UNKNOWN, type Outcome } from "../packed-outcome.ts";
+import { FALSE, TRUE, UNKNOWN, type Truth } from "../packed-outcome.ts";
 import {
-  type JsonSchema,
-  type Report,
+  type PolicySchema,
+  type ReportAt,
   type StringMatch,
   compileStringMatch,
   describe,
@@ -63,7 +63,7 @@ export interface ReadArgumentMatch {
   readonly needsNumbers: boolean;
   readonly patterns: PatternWork | undefined;
   /** @param value undefined: not there */
-  readonly find: (value: unknown) => Outcome;
+  readonly find: (value: unknown) => Truth;
 }
 
 const SCALARS = ["is", "not"] as const;
@@ -75,11 +75,11 @@ const VALUE_MEMBERS = [...SCALARS, ...LISTS, ...PIECES, ...ORDERS, "only"] as co
 const ELEMENTS = ["some", "every"] as const;
 const MEMBERS = ["tool", "argument", "exists", ...VALUE_MEMBERS, ...ELEMENTS] as const;
 
-const SCALAR_SCHEMA: JsonSchema = { type: ["string", "number", "boolean"] };
-const SCALARS_SCHEMA: JsonSchema = { type: "array", items: SCALAR_SCHEMA, minItems: 1 };
-const PIECE_SCHEMA: JsonSchema = { type: "string", minLength: 1 };
-const ORDER_SCHEMA: JsonSchema = { type: ["number", "string"] };
-const VALUE_SCHEMAS: Readonly<Record<(typeof VALUE_MEMBERS)[number], JsonSchema>> = {
+const SCALAR_SCHEMA: PolicySchema = { type: ["string", "number", "boolean"] };
+const SCALARS_SCHEMA: PolicySchema = { type: "array", items: SCALAR_SCHEMA, minItems: 1 };
+const PIECE_SCHEMA: PolicySchema = { type: "string", minLength: 1 };
+const ORDER_SCHEMA: PolicySchema = { type: ["number", "string"] };
+const VALUE_SCHEMAS: Readonly<Record<(typeof VALUE_MEMBERS)[number], PolicySchema>> = {
   is: { ...SCALAR_SCHEMA, description: "Equal to this text, number or flag; of another type it is unknown." },
   not: { ...SCALAR_SCHEMA, description: "Of the type of this value, and not equal to it." },
   in: { ...SCALARS_SCHEMA, description: "Equal to one of these." },
@@ -98,13 +98,13 @@ const VALUE_SCHEMAS: Readonly<Record<(typeof VALUE_MEMBERS)[number], JsonSchema>
   lte: { ...ORDER_SCHEMA, description: "A number that is this one or below it." },
   only: { type: "array", items: { type: "string" }, description: "An object that has no other members than these." },
 };
-const ELEMENT_SCHEMA: JsonSchema = {
+const ELEMENT_SCHEMA: PolicySchema = {
   type: "object",
   additionalProperties: false,
   minProperties: 1,
   properties: VALUE_SCHEMAS,
 };
-export const ARGUMENT_MATCH_SCHEMA: JsonSchema = {
+export const ARGUMENT_MATCH_SCHEMA: PolicySchema = {
   type: "object",
   additionalProperties: false,
   required: ["tool", "argument"],
@@ -135,11 +135,11 @@ export function scalarsOf(match: ValueMatch): readonly Scalar[] {
 export function readArgumentMatch(
   data: unknown,
   path: string,
-  report: Report,
+  report: ReportAt,
   isChecked: boolean,
 ): ReadArgumentMatch | undefined {
   let valid = true;
-  const fail: Report = (at, message) => {
+  const fail: ReportAt = (at, message) => {
     valid = false;
     report(at, message);
   };
@@ -205,7 +205,7 @@ interface ReadValueMatch {
 function readValueMatch(
   data: Readonly<Record<string, unknown>>,
   path: string,
-  report: Report,
+  report: ReportAt,
   isChecked: boolean,
 ): ReadValueMatch {
   const match: ValueMatch = {};
@@ -248,7 +248,7 @@ function readValueMatch(
   return { match, finds, needsNumbers, work };
 }
 
-function readScalar(operand: unknown, at: string, report: Report): Scalar | undefined {
+function readScalar(operand: unknown, at: string, report: ReportAt): Scalar | undefined {
   if (typeof operand === "string" || typeof operand === "boolean") return operand;
   if (typeof operand !== "number") report(at, `is ${describe(operand)}, must be a text, a number, true or false`);
   else if (isExactNumber(operand)) return operand;
@@ -257,7 +257,7 @@ function readScalar(operand: unknown, at: string, report: Report): Scalar | unde
   return undefined;
 }
 
-function readScalars(operand: unknown, at: string, report: Report): readonly Scalar[] {
+function readScalars(operand: unknown, at: string, report: ReportAt): readonly Scalar[] {
   if (!Array.isArray(operand) || operand.length === 0) {
     report(
       at,
@@ -272,7 +272,7 @@ function readScalars(operand: unknown, at: string, report: Report): readonly Sca
   );
 }
 
-function readNames(operand: unknown, at: string, report: Report): readonly string[] {
+function readNames(operand: unknown, at: string, report: ReportAt): readonly string[] {
   const isNames = Array.isArray(operand) && operand.every((item) => typeof item === "string");
   if (!isNames) report(at, `is ${describe(operand)}, must be a list of member names`);
   return isNames ? [...new Set(operand as readonly string[])].sort() : [];
@@ -282,14 +282,14 @@ function isOrder(name: string): name is (typeof ORDERS)[number] {
   return ORDERS.some((each) => each === name);
 }
 
-function readOrder(name: (typeof ORDERS)[number], operand: unknown, at: string, report: Report): Find | undefined {
+function readOrder(name: (typeof ORDERS)[number], operand: unknown, at: string, report: ReportAt): Find | undefined {
   const text = typeof operand === "number" && isExactNumber(operand) ? String(operand) : operand;
   const find = typeof text === "string" ? inOrder(name, text) : undefined;
   if (!find) report(at, `is ${describe(operand)}, must be a number, or its decimal digits as text`);
   return find;
 }
 
-function readPiece(name: (typeof PIECES)[number], operand: unknown, at: string, report: Report): Find | undefined {
+function readPiece(name: (typeof PIECES)[number], operand: unknown, at: string, report: ReportAt): Find | undefined {
   if (typeof operand !== "string" || operand === "") {
     report(at, `is ${operand === "" ? "an empty text" : describe(operand)}, must be text of one character at least`);
     return undefined;

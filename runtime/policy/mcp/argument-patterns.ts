@@ -1,8 +1,8 @@
 /** The `matches` patterns of arguments: what all of them cost that one call is matched against, and when they are compiled. */
 import { errorText } from "../../shared/errors.ts";
 import { parsePattern } from "../../shared/re2.ts";
-import type { Report, StringMatch } from "../match.ts";
-import { FALSE, TRUE, UNKNOWN, type Outcome } from "../packed-outcome.ts";
+import type { ReportAt, StringMatch } from "../match.ts";
+import { FALSE, TRUE, UNKNOWN, type Truth } from "../packed-outcome.ts";
 import type { Find } from "./argument-find.ts";
 
 /**
@@ -26,7 +26,7 @@ export function toolsOf({ is, in: list }: StringMatch): readonly string[] | unde
 }
 
 /** @returns instructions; undefined after what is wrong with the pattern was reported */
-export function patternWork(source: string, at: string, report: Report): number | undefined {
+export function patternWork(source: string, at: string, report: ReportAt): number | undefined {
   try {
     return parsePattern(source).programSize();
   } catch (error) {
@@ -52,7 +52,7 @@ export function matching(source: string): Find {
   let pattern: ReturnType<typeof parsePattern> | undefined;
   let acrossLines: ReturnType<typeof parsePattern> | undefined;
   const foldsCase = FOLDS_CASE.test(source);
-  const read = (text: string): Outcome => {
+  const read = (text: string): Truth => {
     if ((pattern ??= parsePattern(source)).matches(text)) return TRUE;
     const line = withoutLineEnds(text);
     if (line === text && !text.includes("\n")) return FALSE;

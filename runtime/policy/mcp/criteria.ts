@@ -3,7 +3,7 @@ import { type Criterion, asIs, text } from "../criterion.ts";
 import type { Facts } from "../facts.ts";
 import { compileStringMatch } from "../match.ts";
 import { TOOL_MATCH_SCHEMA, parseToolMatch } from "./tool-match.ts";
-import { FALSE, type Outcome, TRUE, UNKNOWN } from "../packed-outcome.ts";
+import { FALSE, type Truth, TRUE, UNKNOWN } from "../packed-outcome.ts";
 import { ARGUMENT_MATCH_SCHEMA, readArgumentMatch } from "./argument-match.ts";
 import { NumberToken } from "../../shared/canonical-json.ts";
 import { workOf } from "./argument-find.ts";
@@ -50,7 +50,7 @@ export const MCP_CRITERIA: readonly Criterion[] = [
       if (!read) return undefined;
       const { match, isMeant, pointer, needsNumbers, patterns } = read;
       const text = JSON.stringify(match);
-      const find = (facts: Facts): Outcome => {
+      const find = (facts: Facts): Truth => {
         if (!isMeant(toolName(facts))) return FALSE;
         const given = facts.mcp?.arguments;
         // Which arguments a call will have is not known when its tool is listed.

@@ -1,8 +1,8 @@
 /** The matcher for names of tools: the one for text, with `fold_case` for servers that compare names without case. */
 import { isRecord } from "../../shared/is-record.ts";
 import {
-  type JsonSchema,
-  type Report,
+  type PolicySchema,
+  type ReportAt,
   STRING_OPERATORS,
   type StringMatch,
   describe,
@@ -10,7 +10,7 @@ import {
   stringMatchSchema,
 } from "../match.ts";
 
-export const TOOL_MATCH_SCHEMA: JsonSchema = stringMatchSchema(STRING_OPERATORS, {
+export const TOOL_MATCH_SCHEMA: PolicySchema = stringMatchSchema(STRING_OPERATORS, {
   fold_case: {
     type: "boolean",
     description:
@@ -19,7 +19,7 @@ export const TOOL_MATCH_SCHEMA: JsonSchema = stringMatchSchema(STRING_OPERATORS,
 });
 
 /** @returns the canonical matcher, or undefined after everything wrong with it was reported */
-export function parseToolMatch(value: unknown, path: string, report: Report): StringMatch | undefined {
+export function parseToolMatch(value: unknown, path: string, report: ReportAt): StringMatch | undefined {
   if (!isRecord(value) || !Object.hasOwn(value, "fold_case")) return parseStringMatch(value, path, report);
   const { fold_case: foldsCase, ...operators } = value;
   if (typeof foldsCase !== "boolean") report(`${path}.fold_case`, `is ${describe(foldsCase)}, must be true or false`);

@@ -6,7 +6,7 @@
  * it is negated everything gets in.
  */
 import type { ListMatch, StringMatch } from "../match.ts";
-import type { Action, Operator } from "../parse.ts";
+import type { PolicyAction, Operator } from "../parse.ts";
 
 interface Operand {
   readonly text: string;
@@ -37,7 +37,7 @@ const NEVER_EMPTY = new Set(["mcp_tool", "mcp_method", "user", "groups"]);
 export function impossibleOperand(
   name: string,
   data: unknown,
-  action: Action,
+  action: PolicyAction,
   operator: Operator,
 ): ImpossibleOperand | undefined {
   const isNegated = operator === "not" || operator === "nor";

@@ -12,7 +12,7 @@ import { compileStringMatch } from "../match.ts";
 import type { ArgumentMatch } from "../mcp/argument-match.ts";
 import { parsePointer } from "../mcp/argument-values.ts";
 import { FALSE, TRUE } from "../packed-outcome.ts";
-import type { Action } from "../parse.ts";
+import type { PolicyAction } from "../parse.ts";
 import { freedom } from "../shadow.ts";
 import type { Leaf, OperatorRule } from "../tree.ts";
 import { leavesOf } from "./operands.ts";
@@ -124,7 +124,7 @@ export function comparableArguments(given: ArgumentFacts): ArgumentFacts {
 }
 
 function assuming(policy: CompiledPolicy, isHelpful: boolean, assumed: RecordedPolicy["assumed"]): CompiledPolicy {
-  const leaves = (action: Action, { operator, leaves: all }: OperatorRule): readonly Leaf[] => {
+  const leaves = (action: PolicyAction, { operator, leaves: all }: OperatorRule): readonly Leaf[] => {
     const isTurned = (action !== "allow") !== (operator === "not" || operator === "nor");
     return all.map((leaf) => assumingLeaf(leaf, isHelpful !== isTurned, assumed));
   };

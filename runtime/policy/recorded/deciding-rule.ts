@@ -1,8 +1,8 @@
 /** Which rule decided: the first one that says so, as somebody reads the policy. */
 import type { CompiledPolicy } from "../evaluate.ts";
 import type { Decision, Facts } from "../facts.ts";
-import { type Outcome, outcomeOf, TRUE, UNKNOWN } from "../packed-outcome.ts";
-import { ACTIONS, OPERATORS, type Action } from "../parse.ts";
+import { type Truth, outcomeOf, TRUE, UNKNOWN } from "../packed-outcome.ts";
+import { ACTIONS, OPERATORS, type PolicyAction } from "../parse.ts";
 import { findRule } from "../tree.ts";
 
 /**
@@ -11,7 +11,7 @@ import { findRule } from "../tree.ts";
  *   none decided, as where no rule let the request pass
  */
 export function findDecidingRule(policy: CompiledPolicy, facts: Facts, decision: Decision): string | undefined {
-  const indexOf = (action: Action, outcome: Outcome): number =>
+  const indexOf = (action: PolicyAction, outcome: Truth): number =>
     policy[action].findIndex((rule) => outcomeOf(findRule(rule, facts)) === outcome);
   const action = decision.denied ? "deny" : decision.allowed ? "allow" : decision.approval ? "approve" : undefined;
   if (action === undefined) {
@@ -26,7 +26,7 @@ export function findDecidingRule(policy: CompiledPolicy, facts: Facts, decision:
   return pointers[index === -1 ? indexOf(action, UNKNOWN) : index];
 }
 
-type Pointers = Readonly<Record<Action, readonly string[]>>;
+type Pointers = Readonly<Record<PolicyAction, readonly string[]>>;
 
 const known = new WeakMap<CompiledPolicy, Pointers>();
 
@@ -34,13 +34,16 @@ const known = new WeakMap<CompiledPolicy, Pointers>();
 export function rulePointers(policy: CompiledPolicy): Pointers {
   let pointers = known.get(policy);
   if (!pointers) {
-    const of = (action: Action): readonly string[] =>
+    const of = (action: PolicyAction): readonly string[] =>
       policy.doc.flatMap((rules, index) =>
         OPERATORS.filter((operator) => (rules[action]?.[operator] ?? []).length > 0).map(
           (operator) => `/${index}/${action}/${operator}`,
         ),
       );
-    pointers = Object.fromEntries(ACTIONS.map((action) => [action, of(action)])) as Record<Action, readonly string[]>;
+    pointers = Object.fromEntries(ACTIONS.map((action) => [action, of(action)])) as Record<
+      PolicyAction,
+      readonly string[]
+    >;
     known.set(policy, pointers);
   }
   return pointers;

@@ -1,12 +1,12 @@
 /** A policy in words: each rule as a sentence, and all of it in one line. For people who decide by reading it. */
-import type { Action, Operator } from "../parse.ts";
+import type { PolicyAction, Operator } from "../parse.ts";
 import type { ApproveRule, OperatorRule, PolicyTree } from "../tree.ts";
 import { criterionWords, someOf } from "./criterion-words.ts";
 
 export type Rules = Pick<PolicyTree, "allow" | "deny" | "approve">;
 
 export interface RuleWords {
-  readonly action: Action;
+  readonly action: PolicyAction;
   /** What stands before the clauses: "Denied when one of these is true". */
   readonly lead: string;
   /** At least one. With one of them lead and clause are one sentence. */
@@ -22,7 +22,7 @@ export function policyWords({ allow, deny, approve }: Rules): readonly RuleWords
   ];
 }
 
-export function ruleWords(action: Action, rule: OperatorRule | ApproveRule): RuleWords {
+export function ruleWords(action: PolicyAction, rule: OperatorRule | ApproveRule): RuleWords {
   const clauses = rule.leaves.map(criterionWords);
   return { action, lead: `${outcomeOf(action, rule)} ${conditionOf(rule.operator, clauses.length)}`, clauses };
 }
@@ -63,7 +63,7 @@ function shortOf({ operator, leaves }: OperatorRule): string {
   return operator satisfies never;
 }
 
-function outcomeOf(action: Action, rule: OperatorRule | ApproveRule): string {
+function outcomeOf(action: PolicyAction, rule: OperatorRule | ApproveRule): string {
   switch (action) {
     case "allow":
       return "Allowed";

@@ -6,7 +6,7 @@ import { grpcTrailers } from "../../http/grpc.ts";
 import { respondError } from "../../http/respond.ts";
 import { endedAnswer } from "../../mcp/refuse.ts";
 import { upstreamHeader } from "../../upstreams/transport-types.ts";
-import type { AnswerHead } from "../forwarding/response-headers.ts";
+import type { HeadToSend } from "../forwarding/response-headers.ts";
 import type { RequestContext } from "../request-context.ts";
 import { answerWire } from "./answer-wire.ts";
 import type { ErrorParts } from "../../http/codes.ts";
@@ -40,7 +40,7 @@ export type StreamEnd = "access" | "expired" | "stopping";
 /** Once the answer has begun, or the process stops: it is closed where its client can tell that it is not whole. */
 export function endAnswer(
   context: RequestContext,
-  head: AnswerHead | undefined,
+  head: HeadToSend | undefined,
   why: StreamEnd,
   isGrpc: boolean,
 ): void {
@@ -61,7 +61,7 @@ export function endAnswer(
  *
  * @returns undefined where there is no such request, or the event could not be read
  */
-function endedEvent(context: RequestContext, { headers }: AnswerHead): Buffer | undefined {
+function endedEvent(context: RequestContext, { headers }: HeadToSend): Buffer | undefined {
   const { message, exchange, operation } = context;
   const isCoded = upstreamHeader(headers, "content-encoding").length > 0;
   if (message?.kind !== "request" || message.facts.method === LISTEN || isCoded) return undefined;

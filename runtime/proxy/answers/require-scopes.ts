@@ -6,18 +6,18 @@
 import { scopesOfTool } from "../../features/mcp/tool-scopes.ts";
 import { missingScopeAnswer } from "../../mcp/refuse.ts";
 import type { Principal } from "../../identity/principal.ts";
-import { createRateLimit, type RateLimit } from "../../shared/rate-limit.ts";
+import { createRateLimit, type RateLimiter } from "../../shared/rate-limit.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { ChallengeDeps } from "../mcp-route.ts";
 import type { RequestContext } from "../request-context.ts";
 import { answerWire } from "./answer-wire.ts";
 
 export interface ScopeDeps extends Pick<ChallengeDeps, "challenge"> {
-  readonly scopeChallenges: RateLimit;
+  readonly scopeChallenges: RateLimiter;
 }
 
 /** Clients that only sign in again with what they had would do so for ever: three times at once, then once in 20 s. */
-export function createScopeChallenges(deps: { readonly clock: Clock }): RateLimit {
+export function createScopeChallenges(deps: { readonly clock: Clock }): RateLimiter {
   return createRateLimit(deps, 3, 1 / 20);
 }
 

@@ -3,7 +3,7 @@ import type { RecordWriter } from "../../audit/record-writer.ts";
 import { respondAgainLater } from "../../http/respond.ts";
 import { routeCorsHeaders } from "../cors.ts";
 import type { RequestContext } from "../request-context.ts";
-import type { Outcome } from "../steps.ts";
+import type { StepOutcome } from "../steps.ts";
 
 export interface RecordingDeps {
   readonly records: RecordWriter;
@@ -16,7 +16,7 @@ export function canRecord({ auditRequired, records }: RecordingDeps): boolean {
 }
 
 /** Leaves no record, since none would be kept. */
-export function refuseUnrecorded({ exchange, trace, corsOrigin }: RequestContext): Outcome {
+export function refuseUnrecorded({ exchange, trace, corsOrigin }: RequestContext): StepOutcome {
   trace?.refused("records-unavailable");
   respondAgainLater(
     exchange,

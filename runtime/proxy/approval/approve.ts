@@ -16,7 +16,7 @@ import type { Log } from "../../shared/log.ts";
 import { refuse, type DecideDeps } from "../decide.ts";
 import { answerWire } from "../answers/answer-wire.ts";
 import type { RequestContext } from "../request-context.ts";
-import type { Outcome, Step } from "../steps.ts";
+import type { StepOutcome, Step } from "../steps.ts";
 
 export interface ApproveDeps {
   /** Absent: what needs an approval is refused. */
@@ -105,7 +105,7 @@ export function useApproval(deps: DecideDeps & ApproveDeps & { readonly log: Log
 }
 
 /** Another call was faster, or nobody can tell: the client repeats the call, and is told where it stands. */
-function refuseUsed(deps: DecideDeps, context: RequestContext): Outcome | Promise<Outcome> {
+function refuseUsed(deps: DecideDeps, context: RequestContext): StepOutcome | Promise<StepOutcome> {
   const { message, exchange, messageAddress } = context;
   const readsBody = messageAddress === undefined;
   return refuse(deps, context, refusedDecision(APPROVAL_REQUIRED), () =>

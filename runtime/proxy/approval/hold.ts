@@ -18,7 +18,7 @@ import { refuse, type DecideDeps } from "../decide.ts";
 import { answerWire } from "../answers/answer-wire.ts";
 import { refuseEnded, type ChallengeDeps, type EndDeps } from "../mcp-route.ts";
 import type { RequestContext } from "../request-context.ts";
-import type { Outcome, Step } from "../steps.ts";
+import type { StepOutcome, Step } from "../steps.ts";
 
 /** Below the minute after which clients give a request up. */
 const HOLD_MS = 45_000;
@@ -113,7 +113,7 @@ async function hold(
   context: RequestContext,
   principal: Principal,
   id: string,
-): Promise<Outcome> {
+): Promise<StepOutcome> {
   const held = deps.holds.begin(principal.user.id);
   if (held === undefined) return "next";
   const { controller } = held;

@@ -31,7 +31,7 @@ import { GuardedReceiver } from "./guarded-receiver.ts";
 import { RequestBody } from "./request-body.ts";
 import { ringAt, type GrpcCall } from "./grpc-call.ts";
 import { requestHeaders, type RequestHeaderDeps } from "./request-headers.ts";
-import { responseHeaders, type AnswerHead } from "./response-headers.ts";
+import { responseHeaders, type HeadToSend } from "./response-headers.ts";
 import { upstreamForRetry } from "./retry.ts";
 import { RequestLoop } from "./hop-count.ts";
 import { StreamAdmission, type AdmissionDeps } from "./stream-admission.ts";
@@ -63,7 +63,7 @@ export class Forwarding implements ListReceiver {
   #asksAgain = false;
   #awaitsDrain = false;
   #status = 0;
-  #head: AnswerHead | undefined;
+  #head: HeadToSend | undefined;
   #held = false;
   #heldChunk: Buffer | undefined;
   #mayTrail = false;

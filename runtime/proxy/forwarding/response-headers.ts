@@ -11,7 +11,7 @@ import { routeCorsHeaders } from "../cors.ts";
 import type { RequestContext } from "../request-context.ts";
 import { rewriteValue } from "../../features/headers/apply-response.ts";
 
-export interface AnswerHead {
+export interface HeadToSend {
   /** Flat: name, value, … */
   readonly headers: string[];
   /** The declared length in bytes; undefined when the end of the body shows it. */
@@ -27,7 +27,7 @@ export function responseHeaders(
   status: number,
   upstream: UpstreamHeaders,
   sealSession: (context: RequestContext, upstreamSession: string) => string | undefined,
-): AnswerHead {
+): HeadToSend {
   const { prepared, corsOrigin } = context;
   // The id that people quote must be the one of our records, whatever id the upstream has.
   const headers: string[] = prepared.setResponseNames.has(REQUEST_ID) ? [] : [REQUEST_ID, context.exchange.id];

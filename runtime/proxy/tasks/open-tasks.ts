@@ -10,7 +10,7 @@ import { bindingOf } from "../announced-address.ts";
 import { refuse, type DecideDeps } from "../decide.ts";
 import { answerWire } from "../answers/answer-wire.ts";
 import type { RequestContext } from "../request-context.ts";
-import type { Outcome, Step } from "../steps.ts";
+import type { StepOutcome, Step } from "../steps.ts";
 
 export interface OpenTaskDeps extends Omit<DecideDeps, "blocks"> {
   readonly taskIds: TaskIds;
@@ -86,7 +86,7 @@ function opener({ taskIds }: OpenTaskDeps, context: RequestContext): (sealed: st
   return (sealed) => taskIds.open(sealed, binding);
 }
 
-function refuseUnknown(deps: OpenTaskDeps, context: RequestContext): Outcome | Promise<Outcome> {
+function refuseUnknown(deps: OpenTaskDeps, context: RequestContext): StepOutcome | Promise<StepOutcome> {
   const answer = unknownTaskAnswer(context.message, context.exchange.id);
   return refuse(deps, context, "mcp-task-unknown", () => answerWire(context, answer));
 }

@@ -2,11 +2,11 @@
 import { names } from "./map.ts";
 import { listOf } from "./list.ts";
 import * as z from "zod";
-import { type Check, wrongType } from "./checks.ts";
-import { type About, type Shape, type Made, type HasMembers, type Writeable, made } from "./registry.ts";
+import { type ValueCheck, wrongType } from "./checks.ts";
+import { type About, type SchemaShape, type Made, type HasMembers, type Writeable, made } from "./registry.ts";
 
 /** Settings below one name. Unknown members are errors. */
-export function block<S extends Shape, const A extends About>(
+export function block<S extends SchemaShape, const A extends About>(
   shape: S,
   about: A,
 ): Made<z.ZodObject<Writeable<S>, z.core.$strict>, A> & HasMembers<S> {
@@ -14,7 +14,7 @@ export function block<S extends Shape, const A extends About>(
     HasMembers<S>;
 }
 
-export function blockList<S extends Shape, const A extends About>(
+export function blockList<S extends SchemaShape, const A extends About>(
   shape: S,
   about: A,
 ): Made<z.ZodArray<z.ZodObject<Writeable<S>, z.core.$strict>>, A> {
@@ -22,7 +22,7 @@ export function blockList<S extends Shape, const A extends About>(
 }
 
 /** Named blocks: `owners: { team-a: { … } }`. */
-export function labelled<S extends Shape, const A extends About & { readonly checkName?: Check }>(
+export function labelled<S extends SchemaShape, const A extends About & { readonly checkName?: ValueCheck }>(
   shape: S,
   about: A,
 ): Made<z.ZodRecord<z.ZodString, z.ZodObject<Writeable<S>, z.core.$strict>>, A> {
@@ -33,11 +33,11 @@ export function labelled<S extends Shape, const A extends About & { readonly che
 }
 
 /** The schema of a whole document part (all settings, one route): a block that is no setting itself. */
-export function document<S extends Shape>(shape: S): z.ZodObject<Writeable<S>, z.core.$strict> {
+export function document<S extends SchemaShape>(shape: S): z.ZodObject<Writeable<S>, z.core.$strict> {
   return strict(shape);
 }
 
-function strict<S extends Shape>(shape: S): z.ZodObject<Writeable<S>, z.core.$strict> {
+function strict<S extends SchemaShape>(shape: S): z.ZodObject<Writeable<S>, z.core.$strict> {
   const error = (issue: { readonly code?: string; readonly input?: unknown }): string =>
     issue.code === "unrecognized_keys" ? "has unknown settings" : wrongType(issue.input, "a block of settings");
   return z.strictObject(shape, { error });

@@ -3,7 +3,7 @@ import { describe, quote } from "../problem.ts";
 import type { Reading } from "../values.ts";
 import { isVaultReference, parseVaultReference, VAULT_REFERENCE_FORM } from "../vault-reference.ts";
 
-export type Check = (value: string) => string | undefined;
+export type ValueCheck = (value: string) => string | undefined;
 
 /** A value of the wrong type, or none. Does not quote text, which may be a secret in the wrong place. */
 export function wrongType(input: unknown, problem: string): string {
@@ -33,7 +33,7 @@ export function parseErrorOf(parse: () => unknown): string | undefined {
 }
 
 /** A text that a reader of values.ts must accept. */
-export function readable(read: (value: string) => Reading<unknown>): Check {
+export function readable(read: (value: string) => Reading<unknown>): ValueCheck {
   return (value) => {
     const reading = read(value);
     if (reading.ok) return undefined;

@@ -1,7 +1,7 @@
 /** Settings that are lists of texts. */
 import { str, checked } from "./scalar.ts";
 import * as z from "zod";
-import { type Check, quotedProblem, readable, parseErrorOf, wrongType } from "./checks.ts";
+import { type ValueCheck, quotedProblem, readable, parseErrorOf, wrongType } from "./checks.ts";
 import { parseDomainPattern } from "../domains.ts";
 import type { Reading } from "../values.ts";
 import { type About, type Made, made, found } from "./registry.ts";
@@ -14,7 +14,7 @@ export function urlList<const A extends About & { readonly read: (value: string)
 }
 
 export function domainPatternList<const A extends About>(about: A): Made<z.ZodArray<z.ZodString>, A> {
-  const check: Check = (value) =>
+  const check: ValueCheck = (value) =>
     quotedProblem(
       value,
       parseErrorOf(() => parseDomainPattern(value)),
@@ -29,7 +29,7 @@ export function domainPatternList<const A extends About>(about: A): Made<z.ZodAr
 export function textList<
   const A extends About & {
     readonly default?: readonly string[];
-    readonly check?: Check;
+    readonly check?: ValueCheck;
     readonly itemValues?: readonly string[];
   },
 >(about: A): Made<z.ZodArray<z.ZodString>, A> {
@@ -42,7 +42,10 @@ export function listOf<T extends z.ZodType>(item: T, expected: string): z.ZodArr
 }
 
 /** One text or a non-empty list of texts. Validated in one check: a zod union would hide which branch was meant. */
-export function oneOrMany(check: Check, expected: string): z.ZodUnion<readonly [z.ZodString, z.ZodArray<z.ZodString>]> {
+export function oneOrMany(
+  check: ValueCheck,
+  expected: string,
+): z.ZodUnion<readonly [z.ZodString, z.ZodArray<z.ZodString>]> {
   const schema = z.unknown().check(({ value, issues }) => {
     const push = (message: string, path: number[] = []): void => {
       issues.push(found(value, message, path));

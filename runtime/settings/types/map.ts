@@ -2,23 +2,23 @@
 import { listOf } from "./list.ts";
 import { checked, str } from "./scalar.ts";
 import * as z from "zod";
-import { type Check, parseErrorOf, wrongType } from "./checks.ts";
+import { type ValueCheck, parseErrorOf, wrongType } from "./checks.ts";
 import { headerValueProblem } from "../../shared/http/header-syntax.ts";
 import { type About, type Made, made, found } from "./registry.ts";
 
 type Entries = z.ZodRecord<z.ZodString, z.ZodString>;
 
 /** Names to texts. `checkName` and `checkValue` give problems; values are not quoted unless their own problem does. */
-export function textMap<const A extends About & { readonly checkName?: Check; readonly checkValue?: Check }>(
+export function textMap<const A extends About & { readonly checkName?: ValueCheck; readonly checkValue?: ValueCheck }>(
   about: A,
 ): Made<Entries, A> {
   return made(mapOf(about.checkName, about.checkValue), "text-map", about);
 }
 
 /** Names to lists of texts. */
-export function textListMap<const A extends About & { readonly checkName?: Check; readonly checkValue?: Check }>(
-  about: A,
-): Made<z.ZodRecord<z.ZodString, z.ZodArray<z.ZodString>>, A> {
+export function textListMap<
+  const A extends About & { readonly checkName?: ValueCheck; readonly checkValue?: ValueCheck },
+>(about: A): Made<z.ZodRecord<z.ZodString, z.ZodArray<z.ZodString>>, A> {
   const schema = z.record(z.string(), listOf(checked(str(), about.checkValue), "a list of texts"), {
     error: (issue) => wrongType(issue.input, "a block of names and lists of texts"),
   });
@@ -27,14 +27,14 @@ export function textListMap<const A extends About & { readonly checkName?: Check
 
 /** Header names to templates, each of which `parse` must take. */
 export function templateMap<
-  const A extends About & { readonly checkName: Check; readonly parse: (value: string) => unknown },
+  const A extends About & { readonly checkName: ValueCheck; readonly parse: (value: string) => unknown },
 >(about: A): Made<Entries, A> {
-  const checkValue: Check = (value) => headerValueProblem(value) ?? parseErrorOf(() => about.parse(value));
+  const checkValue: ValueCheck = (value) => headerValueProblem(value) ?? parseErrorOf(() => about.parse(value));
   return made(mapOf(about.checkName, checkValue), "template-map", about);
 }
 
 /** Validated in one check, because zod stops before the names once a value has the wrong type. */
-function mapOf(checkName: Check | undefined, checkValue: Check | undefined): Entries {
+function mapOf(checkName: ValueCheck | undefined, checkValue: ValueCheck | undefined): Entries {
   const checkNames = names(checkName);
   const schema = z.record(z.string(), z.unknown(), {
     error: (issue) => wrongType(issue.input, "a block of names and texts"),
@@ -50,7 +50,7 @@ function mapOf(checkName: Check | undefined, checkValue: Check | undefined): Ent
 
 /** Validates the keys of a record; zod's own key schema would stop the values from being validated. */
 export function names(
-  checkName: Check | undefined,
+  checkName: ValueCheck | undefined,
 ): (payload: z.core.ParsePayload<Readonly<Record<string, unknown>>>) => void {
   return ({ value, issues }) => {
     for (const name of Object.keys(value)) {

@@ -26,7 +26,7 @@ export interface About {
   readonly replaces?: true;
 }
 
-export type Shape = Readonly<Record<string, z.ZodType>>;
+export type SchemaShape = Readonly<Record<string, z.ZodType>>;
 export type Made<S extends z.ZodType, A extends About> = (A extends { readonly required: true }
   ? S
   : z.ZodExactOptional<S>) &
@@ -39,13 +39,13 @@ export interface HasDefault {
 export declare const HAS_DEFAULT: unique symbol;
 
 /** Only for the compiler: the setting is a block of these. */
-export interface HasMembers<S extends Shape> {
+export interface HasMembers<S extends SchemaShape> {
   readonly [MEMBERS]: S;
 }
 export declare const MEMBERS: unique symbol;
 
 /** Settings with their defaults. */
-export type WithDefaults<S extends Shape> = {
+export type WithDefaults<S extends SchemaShape> = {
   readonly [K in keyof S]: S[K] extends HasDefault
     ? Exclude<z.infer<S[K]>, undefined>
     : S[K] extends HasMembers<infer M>
@@ -53,13 +53,16 @@ export type WithDefaults<S extends Shape> = {
       : z.infer<S[K]>;
 };
 
-export type Entry = Omit<Field, "name" | "scope" | "fields"> & { readonly members?: Shape; readonly partOf?: string };
+export type RegistryEntry = Omit<Field, "name" | "scope" | "fields"> & {
+  readonly members?: SchemaShape;
+  readonly partOf?: string;
+};
 
 /** What each schema says about its setting. zod's own metadata is lost whenever a schema is wrapped. */
-export const registry = new WeakMap<z.ZodType, Entry>();
+export const registry = new WeakMap<z.ZodType, RegistryEntry>();
 
 /** The Field tree of a shape. @throws TypeError for a schema that no kind made */
-export function fieldsOf(shape: Shape, scope: Field["scope"]): readonly Field[] {
+export function fieldsOf(shape: SchemaShape, scope: Field["scope"]): readonly Field[] {
   const fields: Field[] = [];
   for (const [name, schema] of Object.entries(shape)) {
     const entry = registry.get(schema);
@@ -76,7 +79,7 @@ export function fieldsOf(shape: Shape, scope: Field["scope"]): readonly Field[] 
  *
  * @param written a document that has at least the members of the shape; others are left behind
  */
-export function withDefaults<S extends Shape>(shape: S, written: Partial<ShapeDoc<S>>): WithDefaults<S> {
+export function withDefaults<S extends SchemaShape>(shape: S, written: Partial<ShapeDoc<S>>): WithDefaults<S> {
   const filled: Record<string, unknown> = {};
   for (const [name, { schema }] of membersOf(shape).members) {
     const value: unknown = written[name as keyof typeof written];
@@ -88,7 +91,7 @@ export function withDefaults<S extends Shape>(shape: S, written: Partial<ShapeDo
 }
 
 /** One setting as written, or its default. */
-export function withDefault<S extends Shape, N extends keyof S & string>(
+export function withDefault<S extends SchemaShape, N extends keyof S & string>(
   shape: S,
   name: N,
   written: Partial<ShapeDoc<S>>,
@@ -99,7 +102,7 @@ export function withDefault<S extends Shape, N extends keyof S & string>(
 }
 
 /** The same settings, which Terraform has in an optional block. @throws TypeError for one that a route must have */
-export function grouped<S extends Shape>(group: FieldGroup, shape: S): S {
+export function grouped<S extends SchemaShape>(group: FieldGroup, shape: S): S {
   for (const [name, schema] of Object.entries(shape)) {
     const entry = registry.get(schema);
     if (!entry || entry.required)
@@ -115,7 +118,7 @@ export function grouped<S extends Shape>(group: FieldGroup, shape: S): S {
 export type DocOf<S extends z.ZodType> = z.infer<S>;
 
 /** What may be written with the settings of a shape. */
-export type ShapeDoc<S extends Shape> = z.infer<z.ZodObject<Writeable<S>, z.core.$strict>>;
+export type ShapeDoc<S extends SchemaShape> = z.infer<z.ZodObject<Writeable<S>, z.core.$strict>>;
 
 /** Validates values of one type, see validate.ts. */
 export type Schema<T> = z.ZodType<T>;
@@ -177,9 +180,9 @@ interface Members {
   readonly required: readonly string[];
 }
 
-const shapeMembers = new WeakMap<Shape, Members>();
+const shapeMembers = new WeakMap<SchemaShape, Members>();
 
-function membersOf(shape: Shape): Members {
+function membersOf(shape: SchemaShape): Members {
   let known = shapeMembers.get(shape);
   if (!known) {
     const entries = Object.entries(shape);
@@ -198,14 +201,14 @@ export function made<S extends z.ZodType, const A extends About>(
   schema: S,
   kind: Kind,
   about: A,
-  more: Pick<Entry, "values" | "itemValues" | "members" | "readsFile"> = {},
+  more: Pick<RegistryEntry, "values" | "itemValues" | "members" | "readsFile"> = {},
 ): Made<S, A> {
   const whole = about.required === true ? schema : z.exactOptional(schema);
   registry.set(whole, { kind, doc: about.doc, required: about.required ?? false, ...rest(about), ...more });
   return whole as Made<S, A>;
 }
 
-export function rest(about: About): Pick<Entry, "default" | "unset" | "annotation" | "replaces"> {
+export function rest(about: About): Pick<RegistryEntry, "default" | "unset" | "annotation" | "replaces"> {
   return {
     ...(about.default === undefined ? {} : { default: about.default }),
     ...(about.unset === undefined ? {} : { unset: about.unset }),

@@ -1,11 +1,11 @@
 /** Settings of one value: text, flag, number, duration, URL, choice. */
 import * as z from "zod";
-import { type Check, readable, wrongType, wrongValue } from "./checks.ts";
+import { type ValueCheck, readable, wrongType, wrongValue } from "./checks.ts";
 import { quote } from "../problem.ts";
 import { parseDuration, type Reading } from "../values.ts";
 import { type About, type Made, made, found } from "./registry.ts";
 
-export function text<const A extends About & { readonly default?: string; readonly check?: Check }>(
+export function text<const A extends About & { readonly default?: string; readonly check?: ValueCheck }>(
   about: A,
 ): Made<z.ZodString, A> {
   return made(checked(str(), about.check), "text", about);
@@ -13,7 +13,7 @@ export function text<const A extends About & { readonly default?: string; readon
 
 /** Path of a file that is read whenever what it stands in is compiled, as references of secrets are. */
 export function file<const A extends About>(about: A): Made<z.ZodString, A> {
-  const check: Check = (value) =>
+  const check: ValueCheck = (value) =>
     /^\/[^\0]+$/.test(value) ? undefined : `is ${quote(value)}, must be an absolute path`;
   return made(checked(str("a path"), check), "text", about, { readsFile: true });
 }
@@ -38,7 +38,7 @@ export function count<
 export function duration<const A extends About & { readonly default?: string; readonly minMs?: number }>(
   about: A,
 ): Made<z.ZodString, A> {
-  const check: Check = (value) => {
+  const check: ValueCheck = (value) => {
     const parsed = parseDuration(value);
     if (!parsed.ok) return `is ${quote(value)}, ${parsed.problem}`;
     return parsed.value < (about.minMs ?? 0)
@@ -73,7 +73,7 @@ export function str(expected = "text"): z.ZodString {
   return z.string({ error: (issue) => wrongType(issue.input, expected) });
 }
 
-export function checked(schema: z.ZodString, check: Check | undefined): z.ZodString {
+export function checked(schema: z.ZodString, check: ValueCheck | undefined): z.ZodString {
   if (!check) return schema;
   return schema.check(({ value, issues }) => {
     const message = check(value);

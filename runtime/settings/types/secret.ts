@@ -3,8 +3,8 @@ import { type SecretName, secretNames } from "../secret-spellings.ts";
 import { oneOrMany } from "./list.ts";
 import { str, checked } from "./scalar.ts";
 import * as z from "zod";
-import { type Check, checkReference, checkSealed } from "./checks.ts";
-import { type About, type Entry, registry, rest } from "./registry.ts";
+import { type ValueCheck, checkReference, checkSealed } from "./checks.ts";
+import { type About, type RegistryEntry, registry, rest } from "./registry.ts";
 
 type SecretText<Many> = Many extends true ? z.ZodUnion<readonly [z.ZodString, z.ZodArray<z.ZodString>]> : z.ZodString;
 
@@ -18,10 +18,16 @@ export function secret<const N extends string, const A extends About & { readonl
 ): {
   [K in SecretName<N>]: z.ZodExactOptional<SecretText<A extends { many: true } ? true : false>>;
 } {
-  const one = about.many === true ? oneOrMany : (check: Check): z.ZodString => checked(str(), check);
-  const notEmpty: Check = (value) => (value === "" ? "is empty, must be a secret" : undefined);
+  const one = about.many === true ? oneOrMany : (check: ValueCheck): z.ZodString => checked(str(), check);
+  const notEmpty: ValueCheck = (value) => (value === "" ? "is empty, must be a secret" : undefined);
   const many = about.many === true ? { many: true } : {};
-  const entry: Entry = { kind: "secret", doc: about.doc, required: about.required ?? false, ...rest(about), ...many };
+  const entry: RegistryEntry = {
+    kind: "secret",
+    doc: about.doc,
+    required: about.required ?? false,
+    ...rest(about),
+    ...many,
+  };
   const whole = one(notEmpty, "text or a list of texts").exactOptional();
   const reference = one(checkReference, "a reference or a list of references").exactOptional();
   const sealed = one(checkSealed, "a sealed text or a list of them").exactOptional();

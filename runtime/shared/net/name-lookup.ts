@@ -11,11 +11,11 @@ import { ADDRCONFIG, lookup, type LookupAddress } from "node:dns";
 import { isMainThread } from "node:worker_threads";
 
 /** @param addresses none with an error */
-export type Found = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void;
-export type Resolve = (name: string, found: Found) => void;
+export type AddressesFound = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void;
+export type ResolveName = (name: string, found: AddressesFound) => void;
 
 interface Waiting {
-  readonly listeners: Found[];
+  readonly listeners: AddressesFound[];
   /** When the latest of them came. */
   since: number;
 }
@@ -36,23 +36,23 @@ const MAX_SLOW_NAMES = 10_000;
 
 export class NameLookups {
   readonly #atATime: number;
-  readonly #resolve: Resolve;
+  readonly #resolve: ResolveName;
   readonly #now: () => number;
-  readonly #running = new Map<string, Found[]>();
+  readonly #running = new Map<string, AddressesFound[]>();
   /** Those that have look-ups. The first has its turn next. */
   readonly #parties = new Map<string, Party>();
   /** Names that were slow last time. */
   readonly #slowNames = new Set<string>();
   #slowRunning = 0;
 
-  constructor(atATime: number, resolve: Resolve = bySystem, now: () => number = () => performance.now()) {
+  constructor(atATime: number, resolve: ResolveName = bySystem, now: () => number = () => performance.now()) {
     this.#atATime = atATime;
     this.#resolve = resolve;
     this.#now = now;
   }
 
   /** @param partyName who chose the name */
-  find(partyName: string, name: string, found: Found): void {
+  find(partyName: string, name: string, found: AddressesFound): void {
     const running = this.#running.get(name);
     if (running) return void running.push(found);
     const party = this.#parties.get(partyName) ?? { running: 0, usual: new Map(), slow: new Map() };
@@ -100,7 +100,7 @@ export class NameLookups {
     partyName: string,
     party: Party,
     name: string,
-    { listeners, isSlow }: { readonly listeners: Found[]; readonly isSlow: boolean },
+    { listeners, isSlow }: { readonly listeners: AddressesFound[]; readonly isSlow: boolean },
   ): void {
     const begun = this.#now();
     this.#running.set(name, listeners);
@@ -128,7 +128,7 @@ export class NameLookups {
 
 /** One that throws keeps no other from its addresses. */
 function tell(
-  listeners: readonly Found[],
+  listeners: readonly AddressesFound[],
   error: NodeJS.ErrnoException | null,
   addresses: readonly LookupAddress[],
 ): void {
@@ -139,7 +139,7 @@ function timedOut(name: string): Error {
   return Object.assign(new Error(`${name} was not looked up in time`), { code: "ETIMEDOUT" });
 }
 
-function bySystem(name: string, found: Found): void {
+function bySystem(name: string, found: AddressesFound): void {
   // With the hint of node:net, which asks for no addresses that this machine has no network for.
   try {
     lookup(name, { all: true, hints: ADDRCONFIG }, (error, addresses) => found(error, error ? [] : addresses));
@@ -155,6 +155,6 @@ const threads = Number(process.env["UV_THREADPOOL_SIZE"]) || 4;
 const lookups = new NameLookups(Math.ceil(threads / (isMainThread ? 3 : 12)));
 
 /** All addresses of a name. @param party who chose it */
-export function lookUp(party: string, name: string, found: Found): void {
+export function lookUp(party: string, name: string, found: AddressesFound): void {
   lookups.find(party, name, found);
 }

@@ -20,7 +20,7 @@ export interface Circumstances {
 }
 
 /** approval: allowed once it is approved. */
-export type Verdict = "allowed" | "approval" | "denied";
+export type ExplainedVerdict = "allowed" | "approval" | "denied";
 
 /** What a candidate of the route would have said. */
 export interface TriedCandidate extends Omit<ShadowDecision, "candidate"> {
@@ -29,7 +29,7 @@ export interface TriedCandidate extends Omit<ShadowDecision, "candidate"> {
 }
 
 export interface Explained {
-  readonly verdict: Verdict;
+  readonly verdict: ExplainedVerdict;
   readonly explanation: Explanation;
   readonly candidates: readonly TriedCandidate[];
   /** What happens to such a request beside the policy. */

@@ -5,7 +5,7 @@
  * of our schema.
  */
 import { mapEntries, findType, readDynamic, readRaw, wireDiagnostics } from "./messages.ts";
-import type { Provider, Caller, DataSource, Resource, StateOutcome } from "./provider.ts";
+import type { Provider, TerraformCaller, DataSource, TerraformResource, StateOutcome } from "./provider.ts";
 import { wireFunction, blockType, wireSchema } from "../schema/schema-model.ts";
 import type { Message } from "./wire.ts";
 import { createEphemeralHandlers } from "./ephemeral-handlers.ts";
@@ -32,7 +32,7 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
   });
 
   const { dataSources = NONE, ephemerals = NONE } = provider;
-  const find = (request: Message): { resource: Resource; type: ValueType; name: string } => {
+  const find = (request: Message): { resource: TerraformResource; type: ValueType; name: string } => {
     const name = request["typeName"] as string;
     const resource = findType(provider.resources, "resource type", name);
     return { resource, type: findType(types, "resource type", name), name };
@@ -148,7 +148,7 @@ function failure(error: unknown): Diagnostic {
 type Decode = (type: ValueType, msgpack: Uint8Array) => Value;
 type ReadObject = (type: ValueType, message: unknown) => ValueMap | null;
 
-function movedState(resource: Resource, name: string, request: Message): ValueMap {
+function movedState(resource: TerraformResource, name: string, request: Message): ValueMap {
   const [source, typeName] = [request["sourceProvider"] as string, request["sourceType"] as string];
   if (!resource.moveState)
     throw new GatewayError("terraform.move", `Cannot move "${typeName}": nothing becomes a "${name}"`);
@@ -203,7 +203,7 @@ function wireFunctions({ functions }: Provider): Message {
   return mapEntries(functions, ({ schema }) => wireFunction(schema));
 }
 
-function callerOf(request: Message): Caller {
+function callerOf(request: Message): TerraformCaller {
   const capabilities = request["capabilities"] as { writeOnly?: boolean } | undefined;
   return { writeOnlyAttributes: capabilities?.writeOnly ?? false };
 }

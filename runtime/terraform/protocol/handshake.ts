@@ -21,12 +21,12 @@ const WATCHDOG_MS = 1000;
 /** Time for the last answer to leave. Terraform kills us soon after anyway. */
 const SHUTDOWN_GRACE_MS = 20;
 
-export type Refusal = "by-hand" | "protocol" | "no-certificate" | "platform";
+export type HandshakeRefusal = "by-hand" | "protocol" | "no-certificate" | "platform";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Why this process cannot serve; undefined when Terraform started it as it should. */
-export function refuseStart(env: Environment, platform: NodeJS.Platform): Refusal | undefined {
+export function refuseStart(env: Environment, platform: NodeJS.Platform): HandshakeRefusal | undefined {
   if (env["TF_PLUGIN_MAGIC_COOKIE"] !== COOKIE) return "by-hand";
   const versions = (env["PLUGIN_PROTOCOL_VERSIONS"] ?? String(PROVIDER_PROTOCOL)).split(",");
   if (!versions.includes(String(PROVIDER_PROTOCOL))) return "protocol";

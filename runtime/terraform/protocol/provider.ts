@@ -4,7 +4,7 @@ import type { SchemaBlock, SchemaFunction } from "../schema/schema-model.ts";
 import type { Value, ValueMap, ValueType } from "./value.ts";
 
 /** What the Terraform that calls us can do. */
-export interface Caller {
+export interface TerraformCaller {
   /** Terraform 1.11 and later. */
   readonly writeOnlyAttributes: boolean;
 }
@@ -22,7 +22,7 @@ export interface StateOutcome {
   /** null says that the object does not exist. */
   readonly state: ValueMap | null;
   readonly diagnostics: readonly Diagnostic[];
-  /** Of an import: see `Resource`. */
+  /** Of an import: see `TerraformResource`. */
   readonly kept?: string;
 }
 
@@ -57,12 +57,12 @@ export interface MovedState {
 }
 
 /** `kept`: what Terraform keeps for us beside the state of a resource instance, under whatever address; "" when nothing. */
-export interface Resource {
+export interface TerraformResource {
   readonly schema: SchemaBlock;
   readonly identity?: ResourceIdentity;
-  validate(config: ValueMap, caller: Caller): Promise<readonly Diagnostic[]> | readonly Diagnostic[];
+  validate(config: ValueMap, caller: TerraformCaller): Promise<readonly Diagnostic[]> | readonly Diagnostic[];
   /** @param config null when the resource is to be destroyed */
-  plan(prior: ValueMap | null, config: ValueMap | null, caller: Caller, kept: string): Promise<Planned>;
+  plan(prior: ValueMap | null, config: ValueMap | null, caller: TerraformCaller, kept: string): Promise<Planned>;
   /** On failure the outcome carries the prior state, so that the state tells the truth. */
   apply(prior: ValueMap | null, planned: ValueMap | null, config: ValueMap | null, kept: string): Promise<StateOutcome>;
   read(state: ValueMap): Promise<StateOutcome>;
@@ -122,7 +122,7 @@ export interface Provider {
   /** Takes the provider block's values, which may be unknown while planning. Terraform keeps them nowhere. */
   configure?(config: ValueMap): void;
   /** By type name. */
-  readonly resources: ReadonlyMap<string, Resource>;
+  readonly resources: ReadonlyMap<string, TerraformResource>;
   readonly dataSources?: ReadonlyMap<string, DataSource>;
   readonly ephemerals?: ReadonlyMap<string, EphemeralResource>;
   readonly functions: ReadonlyMap<string, ProviderFunction>;

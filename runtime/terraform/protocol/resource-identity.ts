@@ -1,6 +1,6 @@
 /** Identities of resources as messages: by what an object is known beside its state, from protocol 6.9 on. */
 import { readDynamic, readRaw } from "./messages.ts";
-import type { Resource, ResourceIdentity } from "./provider.ts";
+import type { TerraformResource, ResourceIdentity } from "./provider.ts";
 import { decodeValue, encodeValue, valueFromJson } from "./value-codec.ts";
 import type { ValueMap, ValueType } from "./value.ts";
 import type { Message } from "./wire.ts";
@@ -18,7 +18,7 @@ export function wireIdentitySchema({ version, attributes }: ResourceIdentity): M
 }
 
 /** The member of an answer that says by what the state is known; {} where that is not known. */
-export function identityMember({ identity }: Resource, state: ValueMap | null): Message {
+export function identityMember({ identity }: TerraformResource, state: ValueMap | null): Message {
   const data = state && identity?.of(state);
   return identity && data ? { identity: wireIdentity(identity, data) } : {};
 }

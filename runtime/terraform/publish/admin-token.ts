@@ -11,7 +11,7 @@ import { isUnknown, type Value } from "../protocol/value.ts";
 export const TOKEN_VARIABLE = "GATEWAY_ADMIN_TOKEN";
 
 /** What the provider was configured with; Terraform keeps it nowhere. */
-export interface Connection {
+export interface AdminConnection {
   adminToken: Value;
   ca: Value;
   clientCert: Value;
@@ -22,7 +22,7 @@ export interface Connection {
 export const GITHUB_REFERENCE = "github:";
 
 /** @param ref `env:NAME`, `file:/path` or `github:AUDIENCE` on the machine where Terraform runs; null when there is none */
-export async function adminToken(ref: Value, connection: Connection): Promise<string> {
+export async function adminToken(ref: Value, connection: AdminConnection): Promise<string> {
   if (typeof ref === "string" && ref.startsWith(GITHUB_REFERENCE))
     return githubToken(ref.slice(GITHUB_REFERENCE.length), process.env);
   if (typeof ref === "string") return readReference(ref, 'admin token ("token_ref")');

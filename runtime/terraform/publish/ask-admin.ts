@@ -1,6 +1,6 @@
 /** A question to the admin address that a data source or an ephemeral resource names, with the token it names. */
 import { attempting, GatewayError } from "../../shared/errors.ts";
-import { adminToken, type Connection } from "./admin-token.ts";
+import { adminToken, type AdminConnection } from "./admin-token.ts";
 import { askGateway, type GatewayAnswer } from "./ask-gateway.ts";
 import { gatewayTls } from "./gateway-tls.ts";
 import type { SchemaAttribute } from "../schema/schema-model.ts";
@@ -38,7 +38,7 @@ export interface AdminQuestion {
  */
 export async function askAdmin(
   config: ValueMap,
-  connection: Connection,
+  connection: AdminConnection,
   { method, path, body, code }: AdminQuestion,
 ): Promise<GatewayAnswer & { readonly base: string }> {
   const { url } = config;

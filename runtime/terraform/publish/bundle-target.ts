@@ -1,11 +1,11 @@
 /** Where a bundle's values say that it goes, and bringing it there. */
 import { errorText } from "../../shared/errors.ts";
-import { adminToken, type Connection } from "./admin-token.ts";
+import { adminToken, type AdminConnection } from "./admin-token.ts";
 import { parseMode } from "../resource/bundle-rules.ts";
 import type { Diagnostic } from "../protocol/diagnostics.ts";
 import { gatewayTls } from "./gateway-tls.ts";
 import { createHttpTarget } from "./publish-http.ts";
-import { createFileTarget, type Target, type ToldProblem } from "./publish.ts";
+import { createFileTarget, type PublishTarget, type ToldProblem } from "./publish.ts";
 import { isMap, type Value, type ValueMap } from "../protocol/value.ts";
 
 export interface PublishedBundle {
@@ -18,7 +18,7 @@ export interface PublishedBundle {
 export async function publishBundle(
   prior: ValueMap | null,
   state: ValueMap,
-  connection: Connection,
+  connection: AdminConnection,
   claim: string,
 ): Promise<PublishedBundle> {
   const target = targetOf(state, connection);
@@ -45,7 +45,7 @@ export function publishedDigest(state: ValueMap | null): string | null {
 }
 
 /** Where a bundle is published; undefined when nowhere, or not known yet. */
-export function targetOf(bundle: ValueMap, connection: Connection): Target | undefined {
+export function targetOf(bundle: ValueMap, connection: AdminConnection): PublishTarget | undefined {
   const { owner, file, http } = bundle;
   if (typeof owner !== "string") return undefined;
   if (isMap(http) && typeof http["url"] === "string") {

@@ -6,7 +6,7 @@
 import { createSecureContext } from "node:tls";
 
 import { GatewayError } from "../../shared/errors.ts";
-import { type Connection, readReference } from "./admin-token.ts";
+import { type AdminConnection, readReference } from "./admin-token.ts";
 import type { GatewayTls } from "./ask-gateway.ts";
 import type { SchemaAttribute } from "../schema/schema-model.ts";
 import { isUnknown, type Value } from "../protocol/value.ts";
@@ -53,7 +53,7 @@ export interface OwnTls {
 }
 
 /** @throws GatewayError `publish.tls`, `publish.token` when a reference cannot be read */
-export async function gatewayTls(connection: Connection, own: OwnTls = {}): Promise<GatewayTls> {
+export async function gatewayTls(connection: AdminConnection, own: OwnTls = {}): Promise<GatewayTls> {
   const ca = textOf("ca", own.ca ?? connection.ca);
   const hasOwn = typeof own.client_cert === "string" || typeof own.client_key_ref === "string";
   const cert = textOf("client_cert", hasOwn ? (own.client_cert ?? null) : connection.clientCert);

@@ -16,7 +16,7 @@ import {
   readClaimText,
   readSliceText,
   type Published,
-  type Target,
+  type PublishTarget,
   type ToldProblem,
 } from "./publish.ts";
 
@@ -58,7 +58,7 @@ const VALIDATE_TIMEOUT_MS = 35_000;
 /** A gateway names 100 problems of a slice, and how many more there are. */
 const MAX_PROBLEMS = 101;
 
-export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions): Target {
+export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions): PublishTarget {
   const base = url.replace(/\/+$/, "");
   const place = `${base}/config/slices/${owner}`;
 

@@ -47,7 +47,7 @@ export interface ToldProblem {
   readonly message: string;
 }
 
-export interface Target {
+export interface PublishTarget {
   /** For messages. */
   readonly place: string;
   /** Equal for two targets that are one place under two names; undefined when nothing is there. */
@@ -90,7 +90,7 @@ export interface FileTargetOptions {
 
 const DEFAULT_MODE = 0o644;
 
-export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: FileTargetOptions): Target {
+export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: FileTargetOptions): PublishTarget {
   const path = resolve(directory, `${owner}.json`);
   // A file of its own: the slices of two resources that say the same are the same, byte for byte.
   const claimPath = `${path}.claim`;

@@ -5,12 +5,12 @@
  * the place. One without a place is known by nothing.
  */
 import { isOwner, OWNER_EXPECTED } from "../../features/process/owners.ts";
-import type { Connection } from "../publish/admin-token.ts";
+import type { AdminConnection } from "../publish/admin-token.ts";
 import { importFrom, importRefusal, sliceInDirectory, sliceOfGateway, type SlicePlace } from "./bundle-import.ts";
 import type { ResourceIdentity } from "../protocol/provider.ts";
 import { isMap, type ValueMap } from "../protocol/value.ts";
 
-export function bundleIdentity(connection: Connection): ResourceIdentity {
+export function bundleIdentity(connection: AdminConnection): ResourceIdentity {
   return {
     version: 0,
     attributes: [
@@ -29,7 +29,7 @@ export function bundleIdentity(connection: Connection): ResourceIdentity {
 /** @throws GatewayError `terraform.import` */
 function placeOf(
   { owner, directory = null, url = null }: ValueMap,
-  connection: Connection,
+  connection: AdminConnection,
 ): { readonly said: string; readonly place: SlicePlace } {
   if (typeof owner !== "string" || !isOwner(owner)) {
     throw importRefusal(typeof owner === "string" ? owner : "", `"owner" ${OWNER_EXPECTED}`);

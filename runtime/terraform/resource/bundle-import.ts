@@ -2,13 +2,13 @@
 import { basename, dirname } from "node:path";
 
 import { GatewayError } from "../../shared/errors.ts";
-import { adminToken, type Connection } from "../publish/admin-token.ts";
+import { adminToken, type AdminConnection } from "../publish/admin-token.ts";
 import { publishedValues } from "./bundle-document.ts";
 import { publishUrlProblem } from "../publish/http-rules.ts";
 import { gatewayTls } from "../publish/gateway-tls.ts";
 import type { StateOutcome } from "../protocol/provider.ts";
 import { createHttpTarget } from "../publish/publish-http.ts";
-import { createFileTarget, type Target } from "../publish/publish.ts";
+import { createFileTarget, type PublishTarget } from "../publish/publish.ts";
 import { NO_ROUTES } from "./routes-state.ts";
 import { ROUTES_ATTRIBUTE } from "../schema/schema.ts";
 import type { ValueMap } from "../protocol/value.ts";
@@ -16,7 +16,7 @@ import type { ValueMap } from "../protocol/value.ts";
 /** A slice that somebody published, and what a bundle of that place has in its blocks. */
 export interface SlicePlace {
   readonly owner: string;
-  readonly target: Target;
+  readonly target: PublishTarget;
   readonly values: ValueMap;
 }
 
@@ -30,7 +30,7 @@ const ID_EXPECTED =
  * @param id path of the slice, or its address at a gateway; with `#routes` for configurations that have them there
  * @throws GatewayError `terraform.import`, `publish.read`, `publish.token`
  */
-export async function importBundle(id: string, connection: Connection): Promise<StateOutcome> {
+export async function importBundle(id: string, connection: AdminConnection): Promise<StateOutcome> {
   const isAttribute = id.endsWith(AS_ATTRIBUTE);
   const address = isAttribute ? id.slice(0, -AS_ATTRIBUTE.length) : id;
   const place = /^https?:/.test(address) ? placeOfAddress(address, connection) : placeOfPath(address);
@@ -83,7 +83,7 @@ function placeOfPath(path: string): SlicePlace | undefined {
   return path.endsWith(".json") && owner !== "" ? sliceInDirectory(dirname(path), owner) : undefined;
 }
 
-function placeOfAddress(address: string, connection: Connection): SlicePlace | undefined {
+function placeOfAddress(address: string, connection: AdminConnection): SlicePlace | undefined {
   const [, url, owner] = /^(https?:\/\/.+?)\/+config\/slices\/([^/?#]+)$/.exec(address) ?? [];
   return url === undefined || owner === undefined ? undefined : sliceOfGateway(url, owner, connection);
 }
@@ -94,7 +94,7 @@ export function sliceInDirectory(directory: string, owner: string): SlicePlace {
 }
 
 /** @throws GatewayError `terraform.import` */
-export function sliceOfGateway(url: string, owner: string, connection: Connection): SlicePlace {
+export function sliceOfGateway(url: string, owner: string, connection: AdminConnection): SlicePlace {
   const problem = publishUrlProblem(url);
   if (problem !== undefined) throw importRefusal(owner, `"url" ${problem}`);
   const target = createHttpTarget({

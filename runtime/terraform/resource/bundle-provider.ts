@@ -1,5 +1,5 @@
 /** The provider as a whole: one resource, one data source, one ephemeral resource, a handful of functions. */
-import type { Connection } from "../publish/admin-token.ts";
+import type { AdminConnection } from "../publish/admin-token.ts";
 import { createBundleResource } from "./bundle-resource.ts";
 import { functionsByName } from "../schema/functions.ts";
 import type { Provider } from "../protocol/provider.ts";
@@ -8,7 +8,7 @@ import { BUNDLE_TYPE, providerBlock } from "../schema/schema.ts";
 import { createStatusDataSource, STATUS_TYPE } from "./status-data-source.ts";
 
 export function bundleProvider(): Provider {
-  const connection: Connection = { adminToken: null, ca: null, clientCert: null, clientKey: null };
+  const connection: AdminConnection = { adminToken: null, ca: null, clientCert: null, clientKey: null };
   return {
     schema: providerBlock,
     configure(config) {

@@ -9,7 +9,7 @@ import { digestOf } from "../../shared/canonical-json.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { randomSecret } from "../../shared/keys.ts";
 import { accessWarnings } from "./access-warnings.ts";
-import type { Connection } from "../publish/admin-token.ts";
+import type { AdminConnection } from "../publish/admin-token.ts";
 import { publishedValues, renderSlice, sliceText } from "./bundle-document.ts";
 import { bundleIdentity } from "./bundle-identity.ts";
 import { importBundle } from "./bundle-import.ts";
@@ -20,7 +20,7 @@ import { bundleSecrets, type PlanContext, planValues, routeSecrets, sealValues }
 import type { AttributePath, Diagnostic } from "../protocol/diagnostics.ts";
 import { noStandIn } from "../schema/document.ts";
 import { validateBundle } from "./validate-bundle.ts";
-import type { Planned, Resource } from "../protocol/provider.ts";
+import type { Planned, TerraformResource } from "../protocol/provider.ts";
 import type { KnownText } from "../publish/publish.ts";
 import { failedPublish, gatewayWarnings, notLive, planProblems, publishedAlready } from "./gateway-answers.ts";
 import { blockRoutes } from "./routes-attribute.ts";
@@ -30,7 +30,7 @@ import { sealSecret } from "./seal.ts";
 import { upgradeBundleState } from "./state.ts";
 import { equalValues, isMap, isWhollyKnown, UNKNOWN, type Value, type ValueMap } from "../protocol/value.ts";
 
-export function createBundleResource(connection: Connection): Resource {
+export function createBundleResource(connection: AdminConnection): TerraformResource {
   const memory = createRouteMemory();
   let replacing: ValueMap | undefined;
   // Places at which a new resource found a slice: Terraform asks for all changes of an apply in one process.

@@ -5,7 +5,7 @@ import { bundleProblem } from "./bundle-problem.ts";
 import { bundleSecrets, routeSecrets, secretPlaces, type SecretPlace } from "./bundle-values.ts";
 import type { AttributePath, Diagnostic } from "../protocol/diagnostics.ts";
 import { httpProblems } from "../publish/http-rules.ts";
-import type { Caller } from "../protocol/provider.ts";
+import type { TerraformCaller } from "../protocol/provider.ts";
 import { isPublishable, RESERVED_OWNER } from "../publish/publish.ts";
 import { ROUTE_BLOCK } from "../schema/schema.ts";
 import { blockRoutes } from "./routes-attribute.ts";
@@ -13,7 +13,7 @@ import { checkSealKey } from "./seal.ts";
 import { isMap, type Value, type ValueMap } from "../protocol/value.ts";
 
 /** @param bundle configured values, write-only ones included */
-export function publishingProblems(bundle: ValueMap, caller: Caller): readonly Diagnostic[] {
+export function publishingProblems(bundle: ValueMap, caller: TerraformCaller): readonly Diagnostic[] {
   const problems: Diagnostic[] = [];
   const key = bundle["seal_key"] ?? null;
   if (typeof key === "string") {
@@ -42,7 +42,7 @@ function* allSecretPlaces(bundle: ValueMap): Iterable<SecretPlace> {
   }
 }
 
-function* writeOnlyProblems(place: SecretPlace, sealKey: Value, caller: Caller): Iterable<Diagnostic> {
+function* writeOnlyProblems(place: SecretPlace, sealKey: Value, caller: TerraformCaller): Iterable<Diagnostic> {
   const { name, values } = place;
   const { plain, reference, sealed, writeOnly, version } = secretAttributeNames(name);
   const has = (attribute: string): boolean => (values[attribute] ?? null) !== null;

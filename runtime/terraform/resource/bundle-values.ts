@@ -4,7 +4,7 @@
  */
 import type { Field } from "../../settings/field.ts";
 import { secretAttributeNames } from "../../settings/secret-spellings.ts";
-import { mapParts, partsOf, type Step } from "../../settings/shapes.ts";
+import { mapParts, partsOf, type PartKey } from "../../settings/shapes.ts";
 import type { AttributePath } from "../protocol/diagnostics.ts";
 import { samePolicyText } from "../schema/policy-text.ts";
 import { bundleFields, routeBlockFields } from "../schema/schema.ts";
@@ -62,13 +62,13 @@ function planMember(field: Field, value: Value, prior: Value, path: AttributePat
   return value;
 }
 
-function partAt(value: Value, step: Step): Value {
+function partAt(value: Value, step: PartKey): Value {
   if (step === undefined) return value;
   if (isList(value)) return value[step as number] ?? null;
   return isMap(value) ? (value[step] ?? null) : null;
 }
 
-function stepsTo({ name }: Field, step: Step): AttributePath {
+function stepsTo({ name }: Field, step: PartKey): AttributePath {
   if (step === undefined) return [{ attribute: name }];
   return [{ attribute: name }, typeof step === "number" ? { index: step } : { key: step }];
 }
@@ -143,7 +143,7 @@ export async function sealValues(
     const [inner, member, from] = [field.fields, planned[field.name] ?? null, source[field.name] ?? null];
     const parts = inner && partsOf(field, member);
     if (!parts) continue;
-    const sealed = new Map<Step, Value>();
+    const sealed = new Map<PartKey, Value>();
     for (const [step, part] of parts) sealed.set(step, await sealValues(inner, part, partAt(from, step), seal));
     result[field.name] = mapParts(field, member, (part, step) => sealed.get(step) ?? part) ?? member;
   }

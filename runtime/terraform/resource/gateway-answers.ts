@@ -5,7 +5,7 @@ import { placeToPointAt } from "./bundle-problem.ts";
 import { type Diagnostic, pathText } from "../protocol/diagnostics.ts";
 import { parsePath } from "../../settings/problem.ts";
 import type { StateOutcome } from "../protocol/provider.ts";
-import type { Connection } from "../publish/admin-token.ts";
+import type { AdminConnection } from "../publish/admin-token.ts";
 import { publishedDigest, targetOf } from "../publish/bundle-target.ts";
 import { NotLive, PublishRefusal } from "../publish/publish-http.ts";
 import type { ToldProblem } from "../publish/publish.ts";
@@ -41,7 +41,7 @@ export function failedPublish(
 export async function planProblems(
   prior: ValueMap | null,
   planned: ValueMap,
-  connection: Connection,
+  connection: AdminConnection,
 ): Promise<readonly Diagnostic[]> {
   const { bundle_json: text, sha256, http = null } = planned;
   const isNews = sha256 !== publishedDigest(prior) || !equalValues(http, prior?.["http"] ?? null);
@@ -67,7 +67,7 @@ export async function planProblems(
 export async function publishedAlready(
   planned: ValueMap,
   ours: ReadonlySet<string>,
-  connection: Connection,
+  connection: AdminConnection,
 ): Promise<readonly Diagnostic[]> {
   const target = targetOf(planned, connection);
   if (!target || process.env["GATEWAY_PLAN_VALIDATION"] === "off") return [];

@@ -8,7 +8,7 @@ import { isRecord } from "../../shared/is-record.ts";
 import { isOwner, OWNER_EXPECTED } from "../../features/process/owners.ts";
 import { DEFAULT_TOKEN_LIFETIME, parseTokenLifetime } from "../../settings/values.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
-import type { Connection } from "../publish/admin-token.ts";
+import type { AdminConnection } from "../publish/admin-token.ts";
 import { askAdmin, GATEWAY_URL, reasonOf, TOKEN_REF } from "../publish/ask-admin.ts";
 import type { Diagnostic } from "../protocol/diagnostics.ts";
 import { DATA_SOURCE_TLS } from "../publish/gateway-tls.ts";
@@ -41,7 +41,7 @@ export const publishTokenSchema: SchemaBlock = {
 /** What is kept for renewing and closing: the configuration, and the id of the token. */
 type Handle = ValueMap & { readonly id: string; readonly owner: string };
 
-export function createPublishToken(connection: Connection): EphemeralResource {
+export function createPublishToken(connection: AdminConnection): EphemeralResource {
   return {
     schema: publishTokenSchema,
     validate: (config) => [...problemsOf(config)],

@@ -14,7 +14,7 @@ import type { AttributePath } from "../protocol/diagnostics.ts";
 import { isList, isMap, Unknown, UNKNOWN, type Value, type ValueMap } from "../protocol/value.ts";
 
 /** @param message what completes the name of the place: `is a list, must be text` */
-export type Report = (path: AttributePath, message: string) => void;
+export type ValueReport = (path: AttributePath, message: string) => void;
 
 /** Made into a path when something is wrong: there are thousands of members. */
 type Place = () => AttributePath;
@@ -24,7 +24,7 @@ export function valuesOfObject(
   fields: readonly Field[],
   object: ValueMap,
   path: AttributePath,
-  report: Report,
+  report: ValueReport,
 ): ValueMap {
   const values: Record<string, Value> = {};
   for (const field of fields) {
@@ -71,7 +71,7 @@ const EXPECTED: Partial<Record<Kind | Shape, string>> = {
   labelled: "a map of objects",
 };
 
-function valueOf(field: Field, value: Value, place: Place, report: Report): Value {
+function valueOf(field: Field, value: Value, place: Place, report: ValueReport): Value {
   // As Terraform has blocks that are not there.
   if (value === null && field.kind === "block-list") return [];
   if (value === null && field.kind === "labelled") return {};

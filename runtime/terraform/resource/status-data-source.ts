@@ -4,7 +4,7 @@
  * Untrusted: the answer, which is bounded and read member by member; what is missing becomes null or empty.
  */
 import { GatewayError } from "../../shared/errors.ts";
-import type { Connection } from "../publish/admin-token.ts";
+import type { AdminConnection } from "../publish/admin-token.ts";
 import type { GatewayAnswer } from "../publish/ask-gateway.ts";
 import { askAdmin, GATEWAY_URL, reasonOf, TOKEN_REF } from "../publish/ask-admin.ts";
 import { DATA_SOURCE_TLS } from "../publish/gateway-tls.ts";
@@ -50,7 +50,7 @@ export const statusSchema: SchemaBlock = {
   blocks: [],
 };
 
-export function createStatusDataSource(connection: Connection): DataSource {
+export function createStatusDataSource(connection: AdminConnection): DataSource {
   return {
     schema: statusSchema,
     validate(config) {

@@ -1,6 +1,6 @@
 /** What `gateway audit verify` finds, and how it counts. */
 
-export interface Place {
+export interface FindingPlace {
   readonly file: string;
   /** From 1. */
   readonly line: number;
@@ -37,7 +37,7 @@ export interface Finding {
   readonly first?: number;
   readonly last?: number;
   /** Where they stand, or the line behind which they are missing. */
-  readonly place?: Place | undefined;
+  readonly place?: FindingPlace | undefined;
   readonly note?: string;
 }
 
@@ -76,7 +76,7 @@ export interface VerifyReport {
   /** Lines that `gateway users forget` has erased, by action; `isRecorded`: its record is among what was given. */
   readonly forgotten?: readonly { readonly action: string; readonly lines: number; readonly isRecorded: boolean }[];
   /** Lines that a killed process left behind half written. */
-  readonly torn: readonly Place[];
+  readonly torn: readonly FindingPlace[];
   /** Authorization records that belong to no run: written without `audit`. */
   readonly unchained: number;
   readonly otherLines: number;

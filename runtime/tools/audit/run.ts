@@ -15,13 +15,13 @@ import {
 } from "../../audit/chain/checkpoint.ts";
 import { createMerkleTree } from "../../audit/chain/merkle-tree.ts";
 import { type NoteVerifier, openNote } from "../../audit/chain/signed-note.ts";
-import type { FindingKind, Findings, Place, RunReport } from "./findings.ts";
+import type { FindingKind, Findings, FindingPlace, RunReport } from "./findings.ts";
 
 /** What is read of a line. */
 export interface ReadLine {
   readonly seq: number;
   readonly leaf: string;
-  readonly place: Place;
+  readonly place: FindingPlace;
   /** forgotten: erased, and an action of an administrator is named that did it. */
   readonly kind: "record" | "checkpoint" | "end" | "erased" | "forgotten";
   /** Of a checkpoint: the line. */
@@ -31,7 +31,7 @@ export interface ReadLine {
 interface Gap {
   readonly first: number;
   readonly last: number;
-  readonly after: Place | undefined;
+  readonly after: FindingPlace | undefined;
   /** Before all that was given; an earlier file may have it. */
   readonly isBeginning: boolean;
 }
@@ -54,7 +54,7 @@ export class Run {
   /** Not covered by a checkpoint yet, by place. */
   readonly #waiting = new Map<number, ReadLine>();
   /** Places that are covered, whose lines were not there: what they were, in short. */
-  readonly #missing = new Map<number, { readonly short: string; readonly after: Place | undefined }>();
+  readonly #missing = new Map<number, { readonly short: string; readonly after: FindingPlace | undefined }>();
   /** The same where no list tells what they were. */
   #gaps: Gap[] = [];
   /** What stands before it is covered, or was found to be missing. */
@@ -63,7 +63,7 @@ export class Run {
   /** The highest that was there. */
   #last = -1;
   #lines = 0;
-  #lastPlace: Place | undefined;
+  #lastPlace: FindingPlace | undefined;
   #endAt: number | undefined;
   #isEnded = false;
   #signed = 0;
@@ -71,7 +71,7 @@ export class Run {
   /** By size, for what others know of this run. */
   readonly #roots = new Map<number, string>();
   /** Checkpoints of keys that were not given. */
-  readonly #unknown: { readonly seq: number; readonly place: Place }[] = [];
+  readonly #unknown: { readonly seq: number; readonly place: FindingPlace }[] = [];
 
   constructor(instance: string, findings: Findings, verifiers: readonly NoteVerifier[]) {
     this.instance = instance;
@@ -250,11 +250,11 @@ export class Run {
     };
   }
 
-  #found(kind: FindingKind, seq: number, place: Place | undefined): void {
+  #found(kind: FindingKind, seq: number, place: FindingPlace | undefined): void {
     this.#foundRange(kind, seq, seq, place);
   }
 
-  #foundRange(kind: FindingKind, first: number, last: number, place: Place | undefined): void {
+  #foundRange(kind: FindingKind, first: number, last: number, place: FindingPlace | undefined): void {
     this.#findings.add({ kind, instance: this.instance, first, last, place });
   }
 }

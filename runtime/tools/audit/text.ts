@@ -1,6 +1,6 @@
 /** What `gateway audit verify` says, for people and for machines. */
 import { visibleText } from "../../shared/json/visible-text.ts";
-import type { Finding, FindingKind, Place, RunReport, VerifyReport } from "./findings.ts";
+import type { Finding, FindingKind, FindingPlace, RunReport, VerifyReport } from "./findings.ts";
 
 const WORDS: Readonly<Record<FindingKind, string>> = {
   missing: "missing",
@@ -54,7 +54,7 @@ function findingText({ kind, instance, first, last = first, place, note }: Findi
   return `${whose}${WORDS[kind]}${more}${where}`;
 }
 
-function placeText({ file, line, offset }: Place): string {
+function placeText({ file, line, offset }: FindingPlace): string {
   return `${visibleText(file)}:${line} (byte ${offset})`;
 }
 

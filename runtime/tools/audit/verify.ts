@@ -11,7 +11,7 @@ import type { NoteVerifier } from "../../audit/chain/signed-note.ts";
 import { LINE_START, mayHoldRecord, readLogLine, splitLine, writtenMessage } from "../../audit/log-line.ts";
 import { type LineBytes, readLines, sizeOf } from "../replay/record-lines.ts";
 import { TornLines } from "../replay/torn-lines.ts";
-import { Findings, MAX_FINDINGS, type Place, type VerifyReport } from "./findings.ts";
+import { Findings, MAX_FINDINGS, type FindingPlace, type VerifyReport } from "./findings.ts";
 import { orderFiles } from "./order-files.ts";
 import { type ReadLine, Run } from "./run.ts";
 
@@ -55,8 +55,8 @@ export interface Verification {
 export function startVerification({ verifiers, heads }: Pick<VerifyInput, "verifiers" | "heads">): Verification {
   const findings = new Findings();
   const runs = new Map<string, Run>();
-  const torn: Place[] = [];
-  const lines = new TornLines<Place>((place) => torn.push(place));
+  const torn: FindingPlace[] = [];
+  const lines = new TornLines<FindingPlace>((place) => torn.push(place));
   /** By run: what its first line says of others. */
   const seen = new Map<string, readonly Checkpoint[]>();
   const forgotten: Forgotten = { lines: new Map(), actions: new Set() };
@@ -64,7 +64,7 @@ export function startVerification({ verifiers, heads }: Pick<VerifyInput, "verif
   let otherLines = 0;
 
   /** @returns false when it belongs to no run */
-  function takeOfRun(bytes: Buffer, place: Place): boolean {
+  function takeOfRun(bytes: Buffer, place: FindingPlace): boolean {
     const position = positionOf(bytes);
     if (position === undefined) return false;
     const { instance, seq } = position;
@@ -76,7 +76,7 @@ export function startVerification({ verifiers, heads }: Pick<VerifyInput, "verif
   }
 
   /** Of no run. */
-  function takeOther(bytes: Buffer, place: Place, isEnded: boolean): void {
+  function takeOther(bytes: Buffer, place: FindingPlace, isEnded: boolean): void {
     const line = readLogLine(bytes);
     const isOfRun =
       line.kind === "record" && (OF_RUNS.has(line.message) || "seq" in line.value || "instance" in line.value);
@@ -171,7 +171,7 @@ function forgottenBy({ lines, actions }: Forgotten): NonNullable<VerifyReport["f
 function readLine(
   bytes: Buffer,
   { instance, seq, hasSalt }: LinePosition,
-  place: Place,
+  place: FindingPlace,
   verifiers: readonly NoteVerifier[],
   forgotten: Forgotten,
 ): ReadLine {

@@ -9,7 +9,7 @@ import { writeFile } from "node:fs/promises";
 
 import { attempting, GatewayError } from "../../shared/errors.ts";
 import { createKeys, secretIds } from "../../shared/keys.ts";
-import type { Need } from "../keys/needs.ts";
+import type { KeyNeed } from "../keys/needs.ts";
 import { type KeyState, readKeyState, type SecretState } from "../keys/state.ts";
 import { printLine, printRows, timeText } from "./output.ts";
 
@@ -143,6 +143,6 @@ function all(processes: readonly string[]): string {
     : `All ${processes.length} processes that run (${names}) have`;
 }
 
-function needText({ kind, count, until }: Need): string {
+function needText({ kind, count, until }: KeyNeed): string {
   return `${count} ${kind}${until === undefined ? "" : ` until ${timeText(until)}`}`;
 }

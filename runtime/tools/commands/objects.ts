@@ -2,7 +2,7 @@
 import { emailsFor, rowOf, wordsOf, type Kind } from "../../administration/kind.ts";
 import { KINDS } from "../../administration/kinds.ts";
 import { onlyOf, withAdministration, type Administration } from "./administration.ts";
-import { forEachNamed, printLine, printRows, type Row } from "./output.ts";
+import { forEachNamed, printLine, printRows, type OutputRow } from "./output.ts";
 
 export interface ListOptions {
   readonly config: string;
@@ -94,7 +94,7 @@ async function rowsOf<T extends object>(
   { store }: Administration,
   things: readonly T[],
   withId: boolean,
-): Promise<readonly Row[]> {
+): Promise<readonly OutputRow[]> {
   const emails = await emailsFor(kind, store, things);
   return things.map((thing) => {
     const id = kind.idOf(thing);

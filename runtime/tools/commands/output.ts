@@ -11,10 +11,10 @@ export function printError(text: string): void {
   console.error(terminalText(text));
 }
 
-export type Row = Readonly<Record<string, string | number | undefined>>;
+export type OutputRow = Readonly<Record<string, string | number | undefined>>;
 
 /** @param isJson one JSON array; otherwise columns, or `none` when there is nothing */
-export function printRows(rows: readonly Row[], isJson: boolean, none: string): void {
+export function printRows(rows: readonly OutputRow[], isJson: boolean, none: string): void {
   if (isJson) return printLine(JSON.stringify(rows, null, 2));
   const [first] = rows;
   if (!first) return printLine(none);

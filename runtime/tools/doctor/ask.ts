@@ -8,14 +8,14 @@ import { errorText } from "../../shared/errors.ts";
 import { createOperatorFetch, type OperatorFetch } from "../../http/fetch/operator-fetch.ts";
 import { isRecord } from "../../shared/is-record.ts";
 
-export interface Question {
+export interface DoctorQuestion {
   readonly method?: "GET" | "POST" | "OPTIONS";
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
-export interface Answer {
+export interface DoctorAnswer {
   readonly url: string;
   /** 0 when nothing came; then `failure` says why. */
   readonly status: number;
@@ -28,7 +28,7 @@ export interface Answer {
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-export type Ask = (question: Question) => Promise<Answer>;
+export type Ask = (question: DoctorQuestion) => Promise<DoctorAnswer>;
 
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 256 * 1024;
@@ -37,7 +37,7 @@ const MAX_BYTES = 256 * 1024;
 export function createAsk(
   fetch: OperatorFetch = createOperatorFetch({ timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, returnsRedirects: true }),
 ): Ask {
-  const asked = new Map<string, Promise<Answer>>();
+  const asked = new Map<string, Promise<DoctorAnswer>>();
   return (question) => {
     const key = JSON.stringify([question.method, question.url, question.headers, question.body]);
     const known = asked.get(key) ?? send(fetch, question);
@@ -46,7 +46,7 @@ export function createAsk(
   };
 }
 
-async function send(fetch: OperatorFetch, question: Question): Promise<Answer> {
+async function send(fetch: OperatorFetch, question: DoctorQuestion): Promise<DoctorAnswer> {
   const { url, method = "GET", headers = {}, body } = question;
   try {
     const response = await fetch(url, { method, headers, ...(body === undefined ? {} : { body }) });

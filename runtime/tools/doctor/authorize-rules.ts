@@ -1,18 +1,18 @@
 /** Authorization and token endpoint, as far as one gets without signing in. */
-import type { Answer } from "./ask.ts";
-import { broken, describe, HOLDS, holdsIf, short, unknown, type Rule, type Verdict } from "./rule.ts";
-import { LOOPBACK_REDIRECT, STATE, type Visit } from "./visit.ts";
+import type { DoctorAnswer } from "./ask.ts";
+import { broken, describe, HOLDS, holdsIf, short, unknown, type Rule, type RuleVerdict } from "./rule.ts";
+import { LOOPBACK_REDIRECT, STATE, type DoctorVisit } from "./visit.ts";
 
 const NO_CLIENT = "no client could be registered";
 
 /** Where a redirect carries an answer to the client; undefined when it goes somewhere else. */
-function answerToClient(answer: Answer, redirectUri: string): URLSearchParams | undefined {
+function answerToClient(answer: DoctorAnswer, redirectUri: string): URLSearchParams | undefined {
   const location = answer.header("location");
   return location?.startsWith(redirectUri) === true ? new URL(location).searchParams : undefined;
 }
 
 /** The server goes on to sign the user in: a page, or a redirect that is no error at the client. */
-function goesOn(answer: Answer | undefined, redirectUri: string, fix: string): Verdict {
+function goesOn(answer: DoctorAnswer | undefined, redirectUri: string, fix: string): RuleVerdict {
   if (!answer) return unknown(NO_CLIENT);
   const parameters = answerToClient(answer, redirectUri);
   const error = parameters?.get("error");
@@ -139,7 +139,7 @@ export const refreshRefusedCleanly: Rule = {
   check: (visit) => tokenRefuses(visit, { grant_type: "refresh_token", refresh_token: "gateway-doctor-no-token" }),
 };
 
-async function tokenRefuses(visit: Visit, form: Readonly<Record<string, string>>): Promise<Verdict> {
+async function tokenRefuses(visit: DoctorVisit, form: Readonly<Record<string, string>>): Promise<RuleVerdict> {
   const clientId = await visit.clientId();
   if (clientId === undefined) return unknown(NO_CLIENT);
   const answer = await visit.token({ ...form, client_id: clientId });
@@ -196,7 +196,7 @@ export function acceptsDocument(
     },
   };
   if (!needsIss) return judged;
-  const check = async (visit: Visit): Promise<Verdict> =>
+  const check = async (visit: DoctorVisit): Promise<RuleVerdict> =>
     (await visit.server())?.["authorization_response_iss_parameter_supported"] === true
       ? judged.check(visit)
       : unknown("without iss in answers it comes with a document whose address cannot be guessed");

@@ -1,14 +1,14 @@
 /** What a client that runs inside a web page needs (CORS), and what foreign pages must not get. */
 import { metadataHeaders } from "./challenge-rules.ts";
-import type { Answer } from "./ask.ts";
-import { broken, describe, HOLDS, holdsIf, unknown, type Rule, type Verdict } from "./rule.ts";
-import { MCP_HEADERS, type Visit } from "./visit.ts";
+import type { DoctorAnswer } from "./ask.ts";
+import { broken, describe, HOLDS, holdsIf, unknown, type Rule, type RuleVerdict } from "./rule.ts";
+import { MCP_HEADERS, type DoctorVisit } from "./visit.ts";
 
 /** Where the Inspector's web page is served. */
 const ORIGIN = "http://localhost:6274";
 const MCP_REQUEST_HEADERS = "authorization,content-type,mcp-protocol-version";
 
-async function preflight(visit: Visit, url: unknown, method: string, headers: string): Promise<Verdict> {
+async function preflight(visit: DoctorVisit, url: unknown, method: string, headers: string): Promise<RuleVerdict> {
   if (typeof url !== "string") return unknown("there is no such endpoint");
   const answer = await visit.ask({
     method: "OPTIONS",
@@ -27,7 +27,7 @@ async function preflight(visit: Visit, url: unknown, method: string, headers: st
   return missing === undefined ? HOLDS : broken(`Access-Control-Allow-Headers lacks ${missing}`, "allow it");
 }
 
-function allowsOrigin(answer: Answer): boolean {
+function allowsOrigin(answer: DoctorAnswer): boolean {
   const value = answer.header("access-control-allow-origin");
   return value === "*" || value === ORIGIN;
 }

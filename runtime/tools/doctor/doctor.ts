@@ -8,14 +8,14 @@
 import { GatewayError } from "../../shared/errors.ts";
 import { createAsk, type Ask } from "./ask.ts";
 import { CLIENTS, needsOf, type ClientSequence } from "./clients.ts";
-import { short, unknown, type Rule, type Verdict } from "./rule.ts";
+import { short, unknown, type Rule, type RuleVerdict } from "./rule.ts";
 import { takesDocuments } from "./server-rules.ts";
 import { createVisit } from "./visit.ts";
 
 export interface RuleResult {
   readonly rule: string;
   readonly says: string;
-  readonly verdict: Verdict;
+  readonly verdict: RuleVerdict;
 }
 
 export interface ClientReport {

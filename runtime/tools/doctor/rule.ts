@@ -1,9 +1,9 @@
 /** What a rule is: one thing that clients rely on, and how to see whether it holds. */
 import { foreignText } from "../../shared/json/foreign-text.ts";
-import type { Answer } from "./ask.ts";
-import type { Visit } from "./visit.ts";
+import type { DoctorAnswer } from "./ask.ts";
+import type { DoctorVisit } from "./visit.ts";
 
-export type Verdict =
+export type RuleVerdict =
   | { readonly outcome: "holds" }
   /** @property seen what was answered @property fix what to change */
   | { readonly outcome: "broken"; readonly seen: string; readonly fix: string }
@@ -15,25 +15,25 @@ export interface Rule {
   readonly id: string;
   /** The statement that holds when all is well. */
   readonly says: string;
-  readonly check: (visit: Visit) => Promise<Verdict>;
+  readonly check: (visit: DoctorVisit) => Promise<RuleVerdict>;
 }
 
-export const HOLDS: Verdict = { outcome: "holds" };
+export const HOLDS: RuleVerdict = { outcome: "holds" };
 
-export function broken(seen: string, fix: string): Verdict {
+export function broken(seen: string, fix: string): RuleVerdict {
   return { outcome: "broken", seen: short(seen), fix: foreignText(fix, 600) };
 }
 
-export function unknown(because: string): Verdict {
+export function unknown(because: string): RuleVerdict {
   return { outcome: "unknown", because: foreignText(because, 600) };
 }
 
-export function holdsIf(holds: boolean, seen: string, fix: string): Verdict {
+export function holdsIf(holds: boolean, seen: string, fix: string): RuleVerdict {
   return holds ? HOLDS : broken(seen, fix);
 }
 
 /** An answer in a few words: "302 to https://login.example.com/", "404", "no answer (…)". */
-export function describe(answer: Answer): string {
+export function describe(answer: DoctorAnswer): string {
   if (answer.failure !== undefined) return `no answer (${answer.failure})`;
   const location = answer.header("location");
   if (location !== undefined) return `${answer.status} to ${short(location)}`;

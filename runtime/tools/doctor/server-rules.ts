@@ -1,15 +1,15 @@
 /** The authorization server's metadata: by its flags clients choose what to do, or refuse to go on. */
 import { foundRule, isRefusal, metadataHeaders, pathForms } from "./challenge-rules.ts";
 import type { JsonObject } from "./ask.ts";
-import { broken, describe, HOLDS, holdsIf, lists, unknown, type Rule, type Verdict } from "./rule.ts";
-import type { Visit } from "./visit.ts";
+import { broken, describe, HOLDS, holdsIf, lists, unknown, type Rule, type RuleVerdict } from "./rule.ts";
+import type { DoctorVisit } from "./visit.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
 
 /** A rule about one member of the metadata. */
 export function serverRule(
   id: string,
   says: string,
-  validate: (metadata: JsonObject, visit: Visit) => Verdict | Promise<Verdict>,
+  validate: (metadata: JsonObject, visit: DoctorVisit) => RuleVerdict | Promise<RuleVerdict>,
 ): Rule {
   return {
     id,
@@ -54,7 +54,7 @@ export const pathFormsAnswered: Rule = {
   check: (visit) => sameServerOr4xx(visit, pathForms(visit)),
 };
 
-async function sameServerOr4xx(visit: Visit, urls: readonly string[]): Promise<Verdict> {
+async function sameServerOr4xx(visit: DoctorVisit, urls: readonly string[]): Promise<RuleVerdict> {
   const metadata = await visit.server();
   if (!metadata) return unknown("there is no authorization server metadata");
   for (const url of urls) {

@@ -1,6 +1,6 @@
 /** What one visit learns on its way, asked for when first needed: challenge, metadata, registration, authorization. */
 import { hashSecret } from "../../shared/keys.ts";
-import type { Answer, Ask, JsonObject } from "./ask.ts";
+import type { DoctorAnswer, Ask, JsonObject } from "./ask.ts";
 
 /** The loopback redirect that the doctor registers; the requests come with another port, as clients' do. */
 export const LOOPBACK_REDIRECT = "http://127.0.0.1:33418/callback";
@@ -18,12 +18,12 @@ const INITIALIZE = JSON.stringify({
   },
 });
 
-export interface Visit {
+export interface DoctorVisit {
   /** The MCP server's address as a user types it. */
   readonly url: URL;
   readonly ask: Ask;
   /** POST initialize without a token, as clients of the session era begin. */
-  initialize(headers?: Readonly<Record<string, string>>, padding?: number): Promise<Answer>;
+  initialize(headers?: Readonly<Record<string, string>>, padding?: number): Promise<DoctorAnswer>;
   /** Address in the challenge's `resource_metadata`. */
   namedMetadata(): Promise<string | undefined>;
   /** The protected resource metadata, wherever a client finds it. */
@@ -35,18 +35,18 @@ export interface Visit {
   /** The authorization server metadata, wherever a client finds it. */
   server(): Promise<JsonObject | undefined>;
   /** Registers a client. Undefined without a registration endpoint. */
-  register(metadata: JsonObject): Promise<Answer | undefined>;
+  register(metadata: JsonObject): Promise<DoctorAnswer | undefined>;
   /** Id of a public client with `LOOPBACK_REDIRECT`. */
   clientId(): Promise<string | undefined>;
   /** Sends an authorization request; a parameter of undefined is left out. */
-  authorize(parameters?: Readonly<Record<string, string | undefined>>): Promise<Answer | undefined>;
+  authorize(parameters?: Readonly<Record<string, string | undefined>>): Promise<DoctorAnswer | undefined>;
   /** POST to the token endpoint. */
-  token(form: Readonly<Record<string, string>>): Promise<Answer | undefined>;
+  token(form: Readonly<Record<string, string>>): Promise<DoctorAnswer | undefined>;
 }
 
 export const MCP_HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 
-export function createVisit(address: string, ask: Ask): Visit {
+export function createVisit(address: string, ask: Ask): DoctorVisit {
   const url = new URL(address);
   const path = url.pathname === "/" ? "" : url.pathname.replace(/\/$/, "");
 
@@ -55,13 +55,13 @@ export function createVisit(address: string, ask: Ask): Visit {
     firstJson(ask, [(await visit.namedMetadata()) ?? `${wellKnown}${path}`, wellKnown]);
   const findServer = async (): Promise<Found | undefined> => firstJson(ask, serverMetadataUrls(await visit.issuer()));
 
-  const post = async (member: string, type: string, body: string): Promise<Answer | undefined> => {
+  const post = async (member: string, type: string, body: string): Promise<DoctorAnswer | undefined> => {
     const endpoint = (await visit.server())?.[member];
     if (typeof endpoint !== "string") return undefined;
     return ask({ method: "POST", url: endpoint, headers: { "content-type": type, accept: "application/json" }, body });
   };
 
-  const visit: Visit = {
+  const visit: DoctorVisit = {
     url,
     ask,
     initialize: (headers = {}, padding = 0) =>

@@ -5,7 +5,7 @@ import { limitsShape } from "../../features/connection/settings.ts";
 import type { Field } from "../../settings/field.ts";
 import { routeFields } from "../../config/route.ts";
 import { choiceText, convertDuration } from "./values.ts";
-import type { Report } from "./note.ts";
+import type { ImportReport } from "./note.ts";
 
 const known = { ...balancingShape, ...limitsShape };
 const fields = new Map(
@@ -17,7 +17,7 @@ export function isBalancingSetting(key: string): boolean {
 }
 
 /** @returns undefined when nothing of it can be carried over */
-export function convertBalancing(key: string, value: unknown, place: string, report: Report): unknown {
+export function convertBalancing(key: string, value: unknown, place: string, report: ImportReport): unknown {
   const where = `${place}, ${key}`;
   if (key === "load_balancing_policy") return policyOf(value, where, report);
   if (key === "healthy_panic_threshold") return value;
@@ -29,7 +29,7 @@ export function convertBalancing(key: string, value: unknown, place: string, rep
   return isRecord(value) ? knownMembers(value, members, where, report) : value;
 }
 
-function policyOf(value: unknown, where: string, report: Report): unknown {
+function policyOf(value: unknown, where: string, report: ImportReport): unknown {
   // As files have it, and as its own API does.
   const policy = String(choiceText(value)).replace(/^load_balancing_policy_/, "");
   if (!(BALANCING_POLICIES as readonly string[]).includes(policy)) {
@@ -41,7 +41,7 @@ function policyOf(value: unknown, where: string, report: Report): unknown {
   return policy;
 }
 
-function healthCheck(check: unknown, where: string, report: Report): readonly unknown[] {
+function healthCheck(check: unknown, where: string, report: ImportReport): readonly unknown[] {
   const { fields: members = [] } = fields.get("health_checks") as Field;
   if (!isRecord(check)) return [check];
   if (!members.some(({ name, kind }) => kind === "block" && isRecord(check[name]))) {
@@ -53,7 +53,7 @@ function healthCheck(check: unknown, where: string, report: Report): readonly un
   return [isRecord(tcp) ? { ...kept, tcp_health_check: tcpCheck(tcp, `${where}, tcp_health_check`, report) } : kept];
 }
 
-function tcpCheck(check: Members, where: string, report: Report): Members {
+function tcpCheck(check: Members, where: string, report: ImportReport): Members {
   const { send, receive, ...rest } = check;
   for (const name of Object.keys(rest)) report("lost", `${where}, ${name}`, "no such setting");
   const expected = (Array.isArray(receive) ? receive : []).flatMap((each: unknown) =>
@@ -68,7 +68,7 @@ function tcpCheck(check: Members, where: string, report: Report): Members {
 }
 
 /** There "text" has hexadecimal digits, and "binary" Base64 as bytes have in JSON. */
-function payload(value: unknown, where: string, report: Report): readonly Members[] {
+function payload(value: unknown, where: string, report: ImportReport): readonly Members[] {
   const { text, binary } = isRecord(value) ? value : {};
   if (typeof text === "string") return [{ hex: text }];
   if (typeof binary === "string" && binary !== "") return [{ hex: Buffer.from(binary, "base64").toString("hex") }];
@@ -76,7 +76,7 @@ function payload(value: unknown, where: string, report: Report): readonly Member
   return [];
 }
 
-function knownMembers(block: Members, known: readonly Field[], where: string, report: Report): Members {
+function knownMembers(block: Members, known: readonly Field[], where: string, report: ImportReport): Members {
   const kept: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(block)) {
     const field = known.find((each) => each.name === name);

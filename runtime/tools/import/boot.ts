@@ -7,7 +7,7 @@
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { quote } from "../../settings/problem.ts";
 import { choiceText } from "./values.ts";
-import type { Report } from "./note.ts";
+import type { ImportReport } from "./note.ts";
 import { isWritten, secretFile, secretSetting, secretVariable } from "./secret.ts";
 import { convertTracing, isTracingKey } from "./tracing.ts";
 
@@ -66,7 +66,7 @@ export function isBootKey(key: string): boolean {
 }
 
 /** @returns the members of the boot file, without live settings and owners */
-export function convertBoot(config: Members, report: Report): Members {
+export function convertBoot(config: Members, report: ImportReport): Members {
   const boot: Record<string, unknown> = {};
   for (const [theirs, ours] of Object.entries(PLAIN)) {
     const value = config[theirs];
@@ -85,7 +85,7 @@ export function convertBoot(config: Members, report: Report): Members {
   return boot;
 }
 
-function convertCertificates(config: Members, boot: Record<string, unknown>, report: Report): Members {
+function convertCertificates(config: Members, boot: Record<string, unknown>, report: ImportReport): Members {
   if (boot["insecure_server"] === true) {
     // Its default is another one.
     boot["address"] ??= ":443";
@@ -118,7 +118,7 @@ function convertCertificates(config: Members, boot: Record<string, unknown>, rep
   return { certificates: pairs };
 }
 
-function convertMtls(config: Members, report: Report): Members {
+function convertMtls(config: Members, report: ImportReport): Members {
   const older = Object.entries(MTLS).flatMap(([theirs, member]) =>
     isWritten(config[theirs]) ? [[member, config[theirs]] as const] : [],
   );
@@ -153,7 +153,7 @@ function convertMtls(config: Members, report: Report): Members {
 }
 
 /** There they are added to the usual ones, for all connections that leave; Node.js has a switch that does the same. */
-function reportAuthorities(config: Members, report: Report): void {
+function reportAuthorities(config: Members, report: ImportReport): void {
   const file = config["certificate_authority_file"];
   if (isWritten(config["certificate_authority"])) {
     const path = `${DIRECTORY}/authorities.pem`;
@@ -167,7 +167,7 @@ function reportAuthorities(config: Members, report: Report): void {
   }
 }
 
-function convertKeys(config: Members, report: Report): Members {
+function convertKeys(config: Members, report: ImportReport): Members {
   const shared = config["shared_secret_file"];
   const about = "a new one ends all sign-ins and is safer than a copy: openssl rand -base64 32";
   const keys = isWritten(shared)
@@ -183,7 +183,7 @@ function convertKeys(config: Members, report: Report): Members {
   };
 }
 
-function convertStorage(config: Members, report: Report): Members {
+function convertStorage(config: Members, report: ImportReport): Members {
   const { databroker_storage_connection_string: dsn, databroker_storage_connection_string_file: file } = config;
   switch (choiceText(config["databroker_storage_type"])) {
     case "postgres":

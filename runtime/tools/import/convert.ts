@@ -2,7 +2,7 @@
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { readSource } from "../../settings/source.ts";
 import { formatProblem, formatPath } from "../../settings/problem.ts";
-import type { Note, Report, Converted } from "./note.ts";
+import type { Note, ImportReport, Converted } from "./note.ts";
 import { convertSettings } from "./settings.ts";
 import { convertSlice, isSlice } from "./slice.ts";
 import { derivedName } from "../../config/canonical.ts";
@@ -29,7 +29,7 @@ export function convertConfig(file: string, text: string, owner: string, hasBoot
   const config = source.value;
   if (isSlice(config)) return convertSlice(config);
   const notes: Note[] = [];
-  const report: Report = (kind, where, note) => void notes.push({ kind, where, text: note });
+  const report: ImportReport = (kind, where, note) => void notes.push({ kind, where, text: note });
 
   const routes = convertRoutes(config, report);
   const settings = convertSettings(config, Object.values(routes), report);
@@ -53,7 +53,7 @@ function problemsOf(converted: Omit<Converted, "problems">, hasBoot: boolean): s
     .map(({ file, path, message }) => `${file === "" ? "" : `${file}: `}"${formatPath(path)}" ${message}`);
 }
 
-function convertRoutes(config: Members, report: Report): Record<string, Members> {
+function convertRoutes(config: Members, report: ImportReport): Record<string, Members> {
   // "policy" is what the list was called once; there its routes come first.
   const list = [...routeList(config, "policy"), ...routeList(config, "routes")];
   const routes: Record<string, Members> = {};
@@ -122,7 +122,12 @@ function matchText(route: Members): string {
   return typeof route["name"] === "string" ? `"${route["name"]}"` : `${kind} "${text}"`;
 }
 
-function uniqueName(route: Members, at: number, taken: Readonly<Record<string, unknown>>, report: Report): string {
+function uniqueName(
+  route: Members,
+  at: number,
+  taken: Readonly<Record<string, unknown>>,
+  report: ImportReport,
+): string {
   const text = (key: string): string | undefined => (typeof route[key] === "string" ? route[key] : undefined);
   const written = text("name");
   const from = parseFrom(text("from") ?? "");
@@ -144,7 +149,7 @@ function uniqueName(route: Members, at: number, taken: Readonly<Record<string, u
 }
 
 /** There the first route that matches wins, here the most specific one. */
-function warnOfOrder(routes: readonly Members[], report: Report): void {
+function warnOfOrder(routes: readonly Members[], report: ImportReport): void {
   const hosts = routes.map(({ from }) => String(from));
   const shared = new Set(hosts.filter((host, at) => hosts.indexOf(host) !== at));
   for (const host of shared) {

@@ -13,7 +13,7 @@ export interface Note {
   readonly text: string;
 }
 
-export type Report = (kind: Note["kind"], where: string, text: string) => void;
+export type ImportReport = (kind: Note["kind"], where: string, text: string) => void;
 
 const TITLES: Readonly<Record<Note["kind"], string>> = {
   lost: "Not carried over",

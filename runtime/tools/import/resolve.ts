@@ -5,7 +5,7 @@
 import { ACCESS_WITHOUT_MCP } from "../../features/access/rules.ts";
 import { type Members, isRecord } from "../../shared/is-record.ts";
 import { choiceText } from "./values.ts";
-import type { Report } from "./note.ts";
+import type { ImportReport } from "./note.ts";
 import { isWritten } from "./secret.ts";
 
 /** In the order in which one wins there. */
@@ -18,7 +18,7 @@ const PAIRS = [
 ] as const;
 
 /** @param route a copy, which is changed */
-export function resolveConflicts(route: Record<string, unknown>, place: string, report: Report): void {
+export function resolveConflicts(route: Record<string, unknown>, place: string, report: ImportReport): void {
   for (const name of HOST) if (route[name] === "" || route[name] === false) delete route[name];
   keepFirst(route, HOST, place, report);
   for (const [pattern, substitution] of PAIRS) {
@@ -36,20 +36,20 @@ export function keepFirst(
   route: Record<string, unknown>,
   names: readonly string[],
   place: string,
-  report: Report,
+  report: ImportReport,
 ): void {
   const [first, ...rest] = names.filter((name) => route[name] !== undefined && route[name] !== null);
   for (const name of rest) drop(route, name, `"${first}" is set as well, so this had no effect there`, place, report);
 }
 
-function drop(route: Record<string, unknown>, name: string, why: string, place: string, report: Report): void {
+function drop(route: Record<string, unknown>, name: string, why: string, place: string, report: ImportReport): void {
   const value = route[name];
   delete route[name];
   if (isWritten(value)) report("lost", `${place}, ${name}`, why);
 }
 
 /** Text in the file wins over the name of a file there; a certificate and its key come from one place. */
-function preferInline(route: Record<string, unknown>, place: string, report: Report): void {
+function preferInline(route: Record<string, unknown>, place: string, report: ImportReport): void {
   const pairs = [["tls_custom_ca"], ["tls_client_cert", "tls_client_key"]];
   for (const names of pairs) {
     const isInline = names.every((name) => isWritten(route[name]));
@@ -62,7 +62,7 @@ function preferInline(route: Record<string, unknown>, place: string, report: Rep
 }
 
 /** Names that differ in case are one header: there the last one in the order of names is sent. */
-function mergeNames(route: Record<string, unknown>, setting: string, place: string, report: Report): void {
+function mergeNames(route: Record<string, unknown>, setting: string, place: string, report: ImportReport): void {
   const headers = route[setting];
   if (!isRecord(headers)) return;
   const last = new Map(
@@ -77,7 +77,7 @@ function mergeNames(route: Record<string, unknown>, setting: string, place: stri
 }
 
 /** There a header that is both removed and set is set; here removal always wins. */
-function keepSetHeaders(route: Record<string, unknown>, place: string, report: Report): void {
+function keepSetHeaders(route: Record<string, unknown>, place: string, report: ImportReport): void {
   const { set_request_headers: set, remove_request_headers: removed } = route;
   if (!isRecord(set) || !Array.isArray(removed)) return;
   const names = new Set(Object.keys(set).map((name) => name.toLowerCase()));
@@ -88,7 +88,7 @@ function keepSetHeaders(route: Record<string, unknown>, place: string, report: R
   });
 }
 
-function dropUnused(route: Record<string, unknown>, place: string, report: Report): void {
+function dropUnused(route: Record<string, unknown>, place: string, report: ImportReport): void {
   const { mcp, circuit_breaker_thresholds: limits } = route;
   if (isRecord(mcp))
     for (const name of ACCESS_WITHOUT_MCP) {

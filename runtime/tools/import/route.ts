@@ -4,7 +4,7 @@ import { parseFrom } from "../../features/routing/from.ts";
 import { routeFields } from "../../config/route.ts";
 import { convertBalancing, isBalancingSetting } from "./balancing.ts";
 import { choiceText, convertDuration } from "./values.ts";
-import type { Report } from "./note.ts";
+import type { ImportReport } from "./note.ts";
 import { convertPolicy } from "./policy.ts";
 import { convertRouting } from "./routing.ts";
 import { secretFile, secretSetting } from "./secret.ts";
@@ -76,7 +76,7 @@ export interface ConvertedRoute {
 }
 
 /** @returns undefined when the route is not carried over, which was then reported */
-export function convertRoute(route: Members, name: string, report: Report): ConvertedRoute | undefined {
+export function convertRoute(route: Members, name: string, report: ImportReport): ConvertedRoute | undefined {
   const place = `route "${name}"`;
   const refusal = cannotCarry(route);
   if (refusal !== undefined) {
@@ -134,13 +134,13 @@ function cannotCarry(route: Members): string | undefined {
   return undefined;
 }
 
-function reportLoss(key: string, value: unknown, place: string, report: Report): void {
+function reportLoss(key: string, value: unknown, place: string, report: ImportReport): void {
   // Switched off is how it is here anyway.
   if (value === false || value === "") return;
   report("lost", `${place}, ${key}`, ABOUT_LOSS[key] ?? "no such setting");
 }
 
-function convertSetting(key: string, value: unknown, place: string, report: Report): unknown {
+function convertSetting(key: string, value: unknown, place: string, report: ImportReport): unknown {
   switch (key) {
     case "bearer_token_format":
       return convertBearerFormat(value, place, report);
@@ -162,7 +162,7 @@ function convertSetting(key: string, value: unknown, place: string, report: Repo
  * A header whose value cannot be made here is taken out of requests: left alone, it would be what the client says of
  * itself.
  */
-function convertRequestHeaders(doc: Record<string, unknown>, place: string, report: Report): void {
+function convertRequestHeaders(doc: Record<string, unknown>, place: string, report: ImportReport): void {
   const headers = doc["set_request_headers"];
   if (!isRecord(headers)) return;
   const kept: Record<string, unknown> = {};
@@ -184,7 +184,7 @@ function convertRequestHeaders(doc: Record<string, unknown>, place: string, repo
   else delete doc["set_request_headers"];
 }
 
-function convertBearerFormat(value: unknown, place: string, report: Report): unknown {
+function convertBearerFormat(value: unknown, place: string, report: ImportReport): unknown {
   const format = choiceText(value);
   if (format === "jwt") {
     report(
@@ -203,7 +203,7 @@ function convertBearerFormat(value: unknown, place: string, report: Report): unk
   return format;
 }
 
-function reportCredentials(headers: Members, place: string, report: Report): void {
+function reportCredentials(headers: Members, place: string, report: ImportReport): void {
   for (const [name, text] of Object.entries(headers)) {
     const where = `${place}, set_request_headers, ${name}`;
     if (typeof text !== "string") continue;
@@ -215,7 +215,7 @@ function reportCredentials(headers: Members, place: string, report: Report): voi
   }
 }
 
-function convertResponseHeaders(value: unknown, place: string, report: Report): unknown {
+function convertResponseHeaders(value: unknown, place: string, report: ImportReport): unknown {
   if (isRecord(value) && "disable" in value) {
     const where = `${place}, set_response_headers`;
     report("lost", where, '"disable": the headers set for all routes are sent on this one too');
@@ -231,7 +231,7 @@ function convertRewrite(rule: unknown): unknown {
   return { prefix: "", ...rule, ...(typeof value === "string" && { value: convertLiteral(value) }) };
 }
 
-function convertMcp(value: unknown, place: string, report: Report): unknown {
+function convertMcp(value: unknown, place: string, report: ImportReport): unknown {
   if (!isRecord(value) || !isRecord(value["server"])) return isRecord(value) ? onlyMembers(value) : value;
   const { upstream_oauth2: oauth, ...server } = value["server"];
   report("differs", place, "bodies larger than max_request_bytes are refused with 413; there they pass uninspected");

@@ -1,7 +1,7 @@
 /** How a Pomerium route chooses, changes and answers requests, said in our words. */
 import { asksUpstream } from "../../features/routing/rules.ts";
 import { parseUpstream } from "../../settings/values.ts";
-import type { Report } from "./note.ts";
+import type { ImportReport } from "./note.ts";
 import { keepFirst, resolveConflicts } from "./resolve.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
 import { type Members, isRecord } from "../../shared/is-record.ts";
@@ -10,7 +10,7 @@ import { type Members, isRecord } from "../../shared/is-record.ts";
 const TEXTS = ["regex", "path", "prefix", "prefix_rewrite", "regex_rewrite_pattern", "regex_rewrite_substitution"];
 
 /** @returns the same route, without what has no effect there and would be refused here */
-export function convertRouting(written: Members, place: string, report: Report): Members {
+export function convertRouting(written: Members, place: string, report: ImportReport): Members {
   const route: Record<string, unknown> = { ...written };
   for (const name of TEXTS) if (route[name] === "" || route[name] === null) delete route[name];
   keepFirst(route, ["regex", "path", "prefix"], place, report);
@@ -28,7 +28,7 @@ export function convertRouting(written: Members, place: string, report: Report):
 }
 
 /** Settings of an upstream that is never asked. */
-function dropUpstream(route: Record<string, unknown>, answer: string, place: string, report: Report): void {
+function dropUpstream(route: Record<string, unknown>, answer: string, place: string, report: ImportReport): void {
   for (const name of Object.keys(route)) {
     if (!asksUpstream(name)) continue;
     const value = route[name];
@@ -55,7 +55,7 @@ function convertRedirect(written: Members): Members {
  * There a path of `to` takes the place of what the route matched, unless a rewrite says otherwise; here it stands in front
  * of the whole path.
  */
-function convertUpstreamPath(route: Record<string, unknown>, place: string, report: Report): void {
+function convertUpstreamPath(route: Record<string, unknown>, place: string, report: ImportReport): void {
   const { to } = route;
   const urls: readonly unknown[] = Array.isArray(to) ? to : [to];
   const path = pathOf(urls[0]);
@@ -75,7 +75,7 @@ function convertUpstreamPath(route: Record<string, unknown>, place: string, repo
  * An MCP server gets the path of `to` in the place of the route's base here. There it gets the base as well, unless a
  * rewrite or a path of `to` takes its place; and it gets every path below the base, not only that of the MCP endpoint.
  */
-function convertServerPaths(route: Record<string, unknown>, place: string, report: Report): void {
+function convertServerPaths(route: Record<string, unknown>, place: string, report: ImportReport): void {
   const { to, prefix, path, prefix_rewrite: rewrite } = route;
   const base = typeof path === "string" ? path : typeof prefix === "string" ? trimSlash(prefix) : "";
   if (route["regex_rewrite_pattern"] === undefined) {

@@ -1,5 +1,5 @@
 import { secretNames } from "../../settings/secret-spellings.ts";
-import type { Report } from "./note.ts";
+import type { ImportReport } from "./note.ts";
 
 /** What is empty there is as good as absent. */
 export function isWritten(value: unknown): boolean {
@@ -17,14 +17,19 @@ export function secretSetting(
   name: string,
   value: unknown,
   where: string,
-  report: Report,
+  report: ImportReport,
   about = "",
 ): Record<string, string> {
   return typeof value === "string" && value !== "" ? secretVariable(name, where, report, about) : {};
 }
 
 /** The same for a secret that is needed here whether or not it stood there. */
-export function secretVariable(name: string, where: string, report: Report, about: string): Record<string, string> {
+export function secretVariable(
+  name: string,
+  where: string,
+  report: ImportReport,
+  about: string,
+): Record<string, string> {
   const variable = where
     .replace(/^route /, "")
     .replaceAll(/[^A-Za-z0-9]+/g, "_")
@@ -35,7 +40,7 @@ export function secretVariable(name: string, where: string, report: Report, abou
 }
 
 /** The form `x_file`: the file stays where it is. */
-export function secretFile(name: string, path: unknown, where: string, report: Report): Record<string, string> {
+export function secretFile(name: string, path: unknown, where: string, report: ImportReport): Record<string, string> {
   if (typeof path !== "string" || path === "") return {};
   if (!path.startsWith("/")) {
     report("lost", where, `the path "${path}" is relative, write ${name}_ref: file:/… with an absolute one`);

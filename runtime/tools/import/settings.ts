@@ -4,7 +4,7 @@ import { settingsFields } from "../../config/settings.ts";
 import { claimHeaderProblems } from "../../features/headers/upstream-claims.ts";
 import { isBootKey } from "./boot.ts";
 import { choiceText, convertDuration } from "./values.ts";
-import type { Report } from "./note.ts";
+import type { ImportReport } from "./note.ts";
 import { IDENTITY_HEADER, mapTexts } from "./route.ts";
 import { isWritten, secretFile, secretSetting } from "./secret.ts";
 import { convertLiteral } from "./template.ts";
@@ -61,7 +61,7 @@ const SILENT: ReadonlySet<string> = new Set(["cookie_secure", "autocert_dir", "p
  * @param routes as converted
  * @returns live settings
  */
-export function convertSettings(config: Members, routes: readonly Members[], report: Report): Members {
+export function convertSettings(config: Members, routes: readonly Members[], report: ImportReport): Members {
   const settings: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(config)) {
     if (key === "routes" || key === "policy" || value === null || isBootKey(key)) continue;
@@ -72,14 +72,14 @@ export function convertSettings(config: Members, routes: readonly Members[], rep
   return settings;
 }
 
-function reportCallback(config: Members, report: Report): void {
+function reportCallback(config: Members, report: ImportReport): void {
   const { authenticate_service_url: url } = config;
   const isOwn = typeof url === "string" && !url.includes(HOSTED);
   const address = `${isOwn ? url.replace(/\/+$/, "") : "https://<host of each route>"}/.gateway/callback`;
   report("todo", "idp_client_id", `let the identity provider send people back to ${address}`);
 }
 
-function convertOne(key: string, value: unknown, config: Members, report: Report): Members {
+function convertOne(key: string, value: unknown, config: Members, report: ImportReport): Members {
   switch (key) {
     case "idp_provider":
       return issuerOf(String(value), config, report);
@@ -122,7 +122,7 @@ function convertOne(key: string, value: unknown, config: Members, report: Report
   return {};
 }
 
-function issuerOf(provider: string, config: Members, report: Report): Members {
+function issuerOf(provider: string, config: Members, report: ImportReport): Members {
   const recipe = RECIPES[provider];
   if (recipe !== undefined)
     report(
@@ -146,7 +146,7 @@ function issuerOf(provider: string, config: Members, report: Report): Members {
   return {};
 }
 
-function runtimeFlags(value: unknown, report: Report): Members {
+function runtimeFlags(value: unknown, report: ImportReport): Members {
   if (!isRecord(value)) return {};
   const { mcp, mcp_dynamic_client_registration: registration, ...others } = value;
   for (const name of Object.keys(others)) report("lost", `runtime_flags, ${name}`, "no such switch");
@@ -158,7 +158,7 @@ function runtimeFlags(value: unknown, report: Report): Members {
 
 /** A list or a comma separated text of claims, or header name to claim. */
 /** There headers name claims of its signed header, as here: what is about the user means the same. */
-function claimHeaders(value: unknown, report: Report): unknown {
+function claimHeaders(value: unknown, report: ImportReport): unknown {
   const claims = typeof value === "string" ? value.split(",") : value;
   const headers: unknown = Array.isArray(claims)
     ? Object.fromEntries(
@@ -179,7 +179,7 @@ function headerCase(claim: string): string {
     .join("-");
 }
 
-function logFields(value: unknown, report: Report): unknown {
+function logFields(value: unknown, report: ImportReport): unknown {
   if (!Array.isArray(value)) return value;
   const doc = settingsFields.find(({ name }) => name === "authorize_log_fields")?.doc ?? "";
   const known = new Set(doc.slice(doc.indexOf(":") + 1).match(/[a-z-]+/g));
@@ -196,7 +196,7 @@ function keepDefaults(
   settings: Record<string, unknown>,
   config: Members,
   routes: readonly Members[],
-  report: Report,
+  report: ImportReport,
 ): void {
   settings["pass_identity_headers"] ??= false;
   if (settings["pass_identity_headers"] === true) {

@@ -11,7 +11,7 @@ import { formatPath } from "../../settings/problem.ts";
 import { routeFields } from "../../config/route.ts";
 import { type SecretUse, secretUses } from "../../settings/secret-spellings.ts";
 import { settingsFields } from "../../config/settings.ts";
-import type { Note, Report, Converted } from "./note.ts";
+import type { Note, ImportReport, Converted } from "./note.ts";
 import { secretVariable } from "./secret.ts";
 
 /** A hand-written file and a configuration of another product have lists of routes and no owner. */
@@ -22,7 +22,7 @@ export function isSlice(value: Members): boolean {
 /** @param slice as `isSlice` accepts it */
 export function convertSlice(slice: Members): Converted {
   const notes: Note[] = [];
-  const report: Report = (kind, where, text) => void notes.push({ kind, where, text });
+  const report: ImportReport = (kind, where, text) => void notes.push({ kind, where, text });
   const routes: Record<string, Members> = {};
   for (const [name, route] of Object.entries(isRecord(slice["routes"]) ? slice["routes"] : {})) {
     if (isRecord(route))
@@ -45,7 +45,7 @@ export function convertSlice(slice: Members): Converted {
 }
 
 /** Secrets in plain text as references; those that are references or sealed stay. */
-function withoutSecrets(doc: Members, uses: Iterable<SecretUse>, place: string, report: Report): Members {
+function withoutSecrets(doc: Members, uses: Iterable<SecretUse>, place: string, report: ImportReport): Members {
   const copy = structuredClone(doc) as Record<string, unknown>;
   for (const { path, name, form } of uses) {
     if (form !== "plain") continue;

@@ -2,7 +2,7 @@
 import { type Members } from "../../shared/is-record.ts";
 import { quote } from "../../settings/problem.ts";
 import { choiceText } from "./values.ts";
-import type { Report } from "./note.ts";
+import type { ImportReport } from "./note.ts";
 import { isWritten, secretVariable } from "./secret.ts";
 
 /** Read here; the others are reported. */
@@ -25,7 +25,7 @@ export function isTracingKey(key: string): boolean {
   return KEYS.has(key);
 }
 
-export function convertTracing(config: Members, report: Report): Members {
+export function convertTracing(config: Members, report: ImportReport): Members {
   const first = (...names: readonly string[]): unknown => names.map((name) => config[name]).find(isWritten);
   const exporter = choiceText(first("otel_traces_exporter", "tracing_provider"));
   if (exporter === undefined || exporter === "none") return {};
@@ -67,7 +67,7 @@ function endpointOf(first: (...names: readonly string[]) => unknown): string | u
 }
 
 /** `["name=value"]` or `"name=value,name=value"`; the values are credentials more often than not. */
-function headersOf(written: unknown, report: Report): Members {
+function headersOf(written: unknown, report: ImportReport): Members {
   const pairs: readonly unknown[] = Array.isArray(written)
     ? written
     : typeof written === "string"

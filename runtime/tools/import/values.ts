@@ -1,9 +1,9 @@
 /** Durations and choices as files have them there → ours. */
 import { parseDuration } from "../../settings/values.ts";
-import type { Report } from "./note.ts";
+import type { ImportReport } from "./note.ts";
 
 /** Go's durations have fractions and micro- and nanoseconds, ours do not. */
-export function convertDuration(value: unknown, where: string, report: Report): unknown {
+export function convertDuration(value: unknown, where: string, report: ImportReport): unknown {
   if (typeof value !== "string" || parseDuration(value).ok) return value;
   const parts = [...value.matchAll(/([0-9.]+)(ns|us|µs|ms|s|m|h)/g)];
   if (parts.length === 0 || parts.map(([part]) => part).join("") !== value) return value;

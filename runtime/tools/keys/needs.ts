@@ -25,7 +25,7 @@ export interface OldSecret {
   readonly usedUntil: number | undefined;
 }
 
-export interface Need {
+export interface KeyNeed {
   /** Kind of the records; "slice": published ones in force, "file": those of the configuration. */
   readonly kind: string;
   readonly count: number;
@@ -33,8 +33,8 @@ export interface Need {
   readonly until?: number;
 }
 
-export interface Needs {
-  readonly needs: readonly Need[];
+export interface KeyNeeds {
+  readonly needs: readonly KeyNeed[];
   /** Something was sealed with it, which shows that it was the current one of a process. */
   readonly hasSealed: boolean;
 }
@@ -52,7 +52,7 @@ export async function findNeeds(
   store: Store,
   files: readonly string[],
   old: readonly OldSecret[],
-): Promise<ReadonlyMap<string, Needs>> {
+): Promise<ReadonlyMap<string, KeyNeeds>> {
   const sealed = new Set<string>();
   const found = new Map(old.map(({ id }) => [id, new Map<string, { count: number; until: number }>()]));
   const add = (id: string, kind: string, expiresAt = Infinity): void => {

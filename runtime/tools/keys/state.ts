@@ -12,7 +12,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { createKeys, secretIds } from "../../shared/keys.ts";
 import { silentLog } from "../../shared/log.ts";
 import { createSealing } from "../../bundle/secrets.ts";
-import { findNeeds, type Need } from "./needs.ts";
+import { findNeeds, type KeyNeed } from "./needs.ts";
 
 export interface SecretState {
   /** Tells nothing of the secret. */
@@ -26,7 +26,7 @@ export interface SecretState {
   readonly had: readonly string[];
   readonly current: readonly string[];
   /** What needs a previous one. */
-  readonly needs: readonly Need[];
+  readonly needs: readonly KeyNeed[];
 }
 
 export interface PublicKeyState {

@@ -12,7 +12,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { decideAgain, type NewConfiguration } from "./decide-again.ts";
 import { readRecordLines, sizeOf } from "./record-lines.ts";
 import { createReplayRoutes } from "./routes.ts";
-import { type Place, startTally, type Tally } from "./tally.ts";
+import { type ReplayPlace, startTally, type ReplayTally } from "./tally.ts";
 
 /**
  * The exit codes of the command. partly: nothing would change of what can be decided again, but not everything can, or not
@@ -20,11 +20,11 @@ import { type Place, startTally, type Tally } from "./tally.ts";
  */
 export const REPLAY_EXIT = { same: 0, problem: 1, changed: 3, partly: 4 } as const;
 
-export interface BrokenLine extends Place {
+export interface BrokenLine extends ReplayPlace {
   readonly problem: string;
 }
 
-export interface ReplayReport extends Tally {
+export interface ReplayReport extends ReplayTally {
   readonly result: Exclude<keyof typeof REPLAY_EXIT, "problem">;
   /** Authorization records that could be read; the sum of `counts`. */
   readonly records: number;

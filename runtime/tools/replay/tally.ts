@@ -4,23 +4,23 @@ import { MAX_REASONS } from "../../policy/packed-outcome.ts";
 import type { Again, CandidateAgain, Change } from "./decide-again.ts";
 
 /** Where a record stands. */
-export interface Place {
+export interface ReplayPlace {
   readonly file: string;
   readonly line: number;
 }
 
-export interface Example extends Place {
+export interface Example extends ReplayPlace {
   readonly time: string;
   readonly requestId: string;
   readonly host: string;
   readonly path: string;
-  readonly was: Verdict;
+  readonly was: ReplayVerdict;
   /** Absent: it cannot be told, for these reasons. */
-  readonly would?: Verdict;
+  readonly would?: ReplayVerdict;
   readonly untold?: readonly string[];
 }
 
-export interface Verdict {
+export interface ReplayVerdict {
   readonly outcome: Outcome;
   readonly reasons: readonly string[];
 }
@@ -39,7 +39,7 @@ export interface Group {
   readonly examples: Partial<Record<Told, Example>>;
 }
 
-export interface Tally {
+export interface ReplayTally {
   readonly counts: Readonly<Record<Change, number>>;
   /** First and last time of a record; "" when there is none. */
   readonly since: string;
@@ -58,8 +58,8 @@ const MAX_GROUPS = 10_000;
 const MAX_TEXT = 200;
 
 export interface Counting {
-  add(check: RecordedCheck, again: Again, place: Place): void;
-  tally(): Tally;
+  add(check: RecordedCheck, again: Again, place: ReplayPlace): void;
+  tally(): ReplayTally;
 }
 
 export function startTally(): Counting {
@@ -120,7 +120,7 @@ function exampleOf(
   { time, requestId, outcome, reasons }: RecordedCheck,
   { host, path }: RecordedRequest,
   again: Again,
-  place: Place,
+  place: ReplayPlace,
 ): Example {
   const was = { outcome, reasons: reasons.slice(0, MAX_REASONS).map(shorten) };
   const about = {

@@ -1,6 +1,6 @@
 /** A replay's report for people, and the same for programs. */
 import type { ReplayReport } from "./replay.ts";
-import { type Example, type Group, type Told, type Verdict } from "./tally.ts";
+import { type Example, type Group, type Told, type ReplayVerdict } from "./tally.ts";
 
 export interface ReportAbout {
   /** File or directory of the new configuration. */
@@ -129,7 +129,7 @@ function verdictText({ result, counts }: ReplayReport): string {
 
 const OUTCOME_WORDS = { allow: "allowed", approve: "allowed with an approval", deny: "denied" };
 
-function verdict({ outcome, reasons }: Verdict): string {
+function verdict({ outcome, reasons }: ReplayVerdict): string {
   return `${OUTCOME_WORDS[outcome]} (${reasons.join(", ")})`;
 }
 

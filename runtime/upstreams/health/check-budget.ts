@@ -70,4 +70,4 @@ export function createCheckSlots(): CheckSlots {
 }
 
 /** What a check found, not before the next turn of the event loop; "" = healthy. Only the first word counts. */
-export type Verdict = (error: string) => void;
+export type CheckDone = (error: string) => void;

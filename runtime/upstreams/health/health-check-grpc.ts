@@ -22,7 +22,7 @@ import type { GrpcProbe } from "../../features/balancing/compiled.ts";
 import { openUpstreamSocket } from "../upstream-socket.ts";
 import { errorText } from "../../shared/errors.ts";
 import { guard, task } from "../../shared/faults/guard.ts";
-import type { Verdict } from "./check-budget.ts";
+import type { CheckDone } from "./check-budget.ts";
 
 const MAX_ANSWER_BYTES = 4_096;
 /** With all that HTTP/2 has around an answer. Most of it node:http2 reads without telling anybody. */
@@ -38,7 +38,7 @@ const CODES =
   );
 
 /** @returns gives the check up */
-export function checkGrpc(upstream: Upstream, probe: GrpcProbe, over: Verdict): () => void {
+export function checkGrpc(upstream: Upstream, probe: GrpcProbe, over: CheckDone): () => void {
   const { socket, ready } = openUpstreamSocket(upstream, { alpn: ["h2"] });
   const session = connectHttp2(upstream.origin, { createConnection: () => socket, settings: { enablePush: false } });
   const watch = setInterval(

@@ -2,7 +2,7 @@
 import type { HttpProbe } from "../../features/balancing/compiled.ts";
 import type { Upstream } from "../../features/connection/compiled.ts";
 import type { Transport, UpstreamCall } from "../transport-types.ts";
-import type { Verdict } from "./check-budget.ts";
+import type { CheckDone } from "./check-budget.ts";
 
 /** Answers are not read further than that. */
 const MAX_BODY_BYTES = 65_536;
@@ -12,7 +12,7 @@ export function checkHttp(
   { transport, timeoutMs }: { readonly transport: Transport; readonly timeoutMs: number },
   upstream: Upstream,
   { path, host, statuses }: HttpProbe,
-  over: Verdict,
+  over: CheckDone,
 ): () => void {
   let bytes = 0;
   const call: UpstreamCall = transport.send(

@@ -8,12 +8,12 @@ import type { TcpProbe } from "../../features/balancing/compiled.ts";
 import { openUpstreamSocket } from "../upstream-socket.ts";
 import { errorText } from "../../shared/errors.ts";
 import { guard } from "../../shared/faults/guard.ts";
-import type { Verdict } from "./check-budget.ts";
+import type { CheckDone } from "./check-budget.ts";
 
 const MAX_ANSWER_BYTES = 65_536;
 
 /** @returns gives the check up */
-export function checkTcp(upstream: Upstream, probe: TcpProbe, over: Verdict): () => void {
+export function checkTcp(upstream: Upstream, probe: TcpProbe, over: CheckDone): () => void {
   const { socket, ready } = openUpstreamSocket(upstream);
   const expected = probe.receive.map((hex) => Buffer.from(hex, "hex"));
   const find = createFinder(expected);

@@ -8,7 +8,7 @@ import type { HealthCheck as CheckSettings } from "../../features/balancing/comp
 import type { Upstream } from "../../features/connection/compiled.ts";
 import type { Transport } from "../transport-types.ts";
 import type { CheckResult } from "../../features/balancing/apply-state.ts";
-import { type Pace, USUAL_PACE, type Verdict } from "./check-budget.ts";
+import { type Pace, USUAL_PACE, type CheckDone } from "./check-budget.ts";
 import { errorText } from "../../shared/errors.ts";
 import { checkGrpc } from "./health-check-grpc.ts";
 import { checkHttp } from "./health-check-http.ts";
@@ -98,7 +98,7 @@ export class HealthCheck implements CheckResult {
     const giveBack = this.#deps.takeSlot();
     if (!giveBack) return this.#next(this.#intervalMs * RETRY * (0.5 + this.#deps.random()));
     let isOver = false;
-    const over: Verdict = (error) => {
+    const over: CheckDone = (error) => {
       if (isOver || this.#stopped) return;
       isOver = true;
       cancelTimeout();
@@ -138,7 +138,7 @@ export class HealthCheck implements CheckResult {
   }
 
   /** @returns gives the check up */
-  #begin(over: Verdict): () => void {
+  #begin(over: CheckDone): () => void {
     const { probe, timeoutMs } = this.#settings;
     switch (probe.kind) {
       case "http":

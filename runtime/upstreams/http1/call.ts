@@ -2,7 +2,7 @@
 import { errorText } from "../../shared/errors.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from "../transport-types.ts";
-import type { WaitingCall } from "../request-pool.ts";
+import type { QueuedCall } from "../request-pool.ts";
 import { discardBody, waitsUntil } from "../transport-limits.ts";
 import type { Connection, ConnectionUser } from "./connection.ts";
 
@@ -18,7 +18,7 @@ export interface CallOwner {
 }
 
 /** One request, and the caller's handle on it. */
-export class Call implements ConnectionUser, UpstreamCall, WaitingCall {
+export class Call implements ConnectionUser, UpstreamCall, QueuedCall {
   readonly request: UpstreamRequest;
   /** When it was sent, as of `performance.now()`. */
   readonly since: number;

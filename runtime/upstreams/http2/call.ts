@@ -23,7 +23,7 @@ import type {
   UpstreamRequest,
 } from "../transport-types.ts";
 import { HEAD_TOO_LARGE, MAX_HEAD_BYTES, MAX_INTERIM } from "../http1/reader.ts";
-import type { WaitingCall } from "../request-pool.ts";
+import type { QueuedCall } from "../request-pool.ts";
 import { discardBody, waitsUntil } from "../transport-limits.ts";
 import { failureOf, failureOfEstablished } from "../failure.ts";
 import { requestHead } from "./head.ts";
@@ -48,7 +48,7 @@ export interface CallOwner {
   leave(): void;
 }
 
-export class Call implements UpstreamCall, WaitingCall, UpstreamReceiver, BodyEvents {
+export class Call implements UpstreamCall, QueuedCall, UpstreamReceiver, BodyEvents {
   readonly request: UpstreamRequest;
   /** When it was sent, as of `performance.now()`. */
   readonly since: number;

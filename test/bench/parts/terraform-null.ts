@@ -5,7 +5,7 @@
  * breadth of the schema and our work.
  */
 import { servePlugin } from "../../../runtime/terraform/protocol/handshake.ts";
-import type { Provider, Resource } from "../../../runtime/terraform/protocol/provider.ts";
+import type { Provider, TerraformResource } from "../../../runtime/terraform/protocol/provider.ts";
 import type { SchemaBlock } from "../../../runtime/terraform/schema/schema-model.ts";
 import { BUNDLE_TYPE, bundleSchema, providerBlock } from "../../../runtime/terraform/schema/schema.ts";
 
@@ -40,7 +40,7 @@ function narrow(block: SchemaBlock, path: string): SchemaBlock {
   };
 }
 
-const resource: Resource = {
+const resource: TerraformResource = {
   schema: narrow(bundleSchema, ""),
   validate: () => [],
   plan: (_prior, config) => Promise.resolve({ state: config, requiresReplace: [], diagnostics: [] }),

@@ -1,7 +1,7 @@
 /** Building a snapshot: gives way to requests, and compiles what is the same once. */
 import { expect, test } from "vitest";
 
-import { buildSnapshot, type Pace } from "../../../runtime/bundle/build/build.ts";
+import { buildSnapshot, type BuildPace } from "../../../runtime/bundle/build/build.ts";
 import { checkedFrom, secretsFrom } from "../../support/config.ts";
 import type { Build, BuildInput } from "../../../runtime/bundle/build/build-types.ts";
 
@@ -17,7 +17,7 @@ function inputOf(policies: readonly string[]): BuildInput {
   return { settings, holdsOwnersApart: false, certificates: [], routes: texts, secrets, fileOf: () => "test.yaml" };
 }
 
-async function build(input: BuildInput, pace?: Pace): Promise<Build> {
+async function build(input: BuildInput, pace?: BuildPace): Promise<Build> {
   const outcome = await buildSnapshot(input, undefined, pace);
   if (!outcome.ok) throw new Error(outcome.problems.map(({ message }) => message).join("\n"));
   return outcome.build;
@@ -25,7 +25,7 @@ async function build(input: BuildInput, pace?: Pace): Promise<Build> {
 
 test("gives way after two milliseconds at a stretch, however many routes there are", async () => {
   let [nowMs, turns] = [0, 0];
-  const pace: Pace = {
+  const pace: BuildPace = {
     // Each look at the clock is one route later.
     nowMs: () => (nowMs += 1),
     nextTurn: async () => void (turns += 1),

@@ -8,7 +8,7 @@ import { healthParts } from "../../../runtime/console/health/screen.ts";
 import type { HealthReader } from "../../../runtime/health/health.ts";
 import type { ProcessReport } from "../../../runtime/health/process-report.ts";
 import type { Rollup } from "../../../runtime/health/rollup.ts";
-import type { Step } from "../../../runtime/health/read-traffic.ts";
+import type { TrafficStep } from "../../../runtime/health/read-traffic.ts";
 import { healthBody } from "../../../runtime/pages/console/health/health.ts";
 import { pagesIn, readPage } from "../../support/page-blocks.ts";
 
@@ -307,7 +307,7 @@ describe("what strangers wrote", () => {
 interface World {
   readonly own?: ProcessReport;
   readonly others?: readonly ProcessReport[];
-  readonly steps?: readonly Step[];
+  readonly steps?: readonly TrafficStep[];
   readonly isAway?: boolean;
 }
 
@@ -345,7 +345,7 @@ function shown(
   });
 }
 
-function rollup(more: Partial<Rollup>): Step {
+function rollup(more: Partial<Rollup>): TrafficStep {
   const start = NOW - 120;
   return { start, rollup: { start, until: start + 60, scopes: {}, failures: [], loopMs: {}, ...more } };
 }

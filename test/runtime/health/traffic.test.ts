@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 
 import { addDurations, BUCKETS, boundMs, bucketOf, quantileMs } from "../../../runtime/health/histogram.ts";
 import { keepTraffic } from "../../../runtime/health/keep-traffic.ts";
-import { ownSteps, readTraffic, type Step } from "../../../runtime/health/read-traffic.ts";
+import { ownSteps, readTraffic, type TrafficStep } from "../../../runtime/health/read-traffic.ts";
 import { addRollups, BUSIEST, numberOf, type Rollup } from "../../../runtime/health/rollup.ts";
 import { TIERS, type Tier } from "../../../runtime/health/tiers.ts";
 import { createTraffic } from "../../../runtime/health/traffic.ts";
@@ -257,7 +257,7 @@ function world() {
   return { clock, store, start };
 }
 
-function countsOf(steps: readonly Step[]) {
+function countsOf(steps: readonly TrafficStep[]) {
   return steps.map(
     ({ rollup: each }) =>
       each?.scopes["all"] && [numberOf(each.scopes["all"], "allowed"), numberOf(each.scopes["all"], "denied")],

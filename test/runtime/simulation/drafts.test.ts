@@ -11,7 +11,7 @@ import { createAnswerTask } from "../../../runtime/simulation/answer-task.ts";
 import type { Draft } from "../../../runtime/simulation/draft.ts";
 import { createDraftRecords } from "../../../runtime/simulation/draft-records.ts";
 import { createDraftThread } from "../../../runtime/simulation/draft-thread.ts";
-import type { Ground, Scope, TaskAnswer, ToldDraft } from "../../../runtime/simulation/protocol.ts";
+import type { DraftGround, Scope, TaskAnswer, ToldDraft } from "../../../runtime/simulation/protocol.ts";
 import { createMemoryStore } from "../../../runtime/store/memory.ts";
 
 const BOOT = `runtime_flags: { mcp: true }
@@ -43,7 +43,7 @@ const SLICE_B = sliceOf("team-b", {
     policy: [{ allow: { and: [{ email: "bob@example.com" }] } }],
   },
 });
-const GROUND: Ground = {
+const GROUND: DraftGround = {
   published: publishedSources([
     { owner: "team-a", digest: "a", text: SLICE_A },
     { owner: "team-b", digest: "b", text: SLICE_B },

@@ -19,7 +19,7 @@ import type { Principal } from "../../../identity/principal.ts";
 import type { TokenAttacher } from "../attach-token.ts";
 import { respondFailure, respondConnectFailure, type Way } from "./failure-page.ts";
 import type { BeginResult, CompleteResult, Flows } from "./flow.ts";
-import { allowedConnectRedirect, wayBack, type Tickets } from "./journey.ts";
+import { allowedConnectRedirect, wayBack, type ConnectTickets } from "./journey.ts";
 import type { Journey } from "../connection-records.ts";
 import { findTarget, type UpstreamTarget } from "../target.ts";
 
@@ -29,7 +29,7 @@ export type FindServers = (snapshot: Snapshot, host: string, resource: string) =
 export interface ConnectDeps {
   readonly browser: BrowserSessions;
   readonly flows: Flows;
-  readonly tickets: Tickets;
+  readonly tickets: ConnectTickets;
   readonly attacher: TokenAttacher;
   readonly findServers: FindServers;
   readonly isBlocked: (route: CompiledRoute) => boolean;

@@ -12,7 +12,7 @@ import { oneOfEachOwner, reaches } from "../../../identity/application-reach.ts"
 import { FLOW_SECONDS, type Journey } from "../connection-records.ts";
 import { CONNECT_PATH } from "../target.ts";
 
-export interface Tickets {
+export interface ConnectTickets {
   /** Address on the routes' host that begins, or begins again, this journey for this user. */
   url(origin: string, userId: string, journey: Journey): string;
   open(ticket: string, userId: string): Journey | undefined;
@@ -26,7 +26,7 @@ interface Wire {
 
 const CONTEXT = "connect ticket";
 
-export function createTickets(deps: { readonly keys: Keys; readonly clock: Clock }): Tickets {
+export function createTickets(deps: { readonly keys: Keys; readonly clock: Clock }): ConnectTickets {
   const sealer = deps.keys.sealer("vault");
   return {
     url(origin, userId, journey) {

@@ -20,7 +20,7 @@ import {
   serverMetadataUrls,
   type AuthorizationServer,
   type ProtectedResource,
-  type Reading,
+  type MetadataReading,
 } from "./metadata.ts";
 import type { UpstreamTarget } from "../target.ts";
 
@@ -121,7 +121,7 @@ export async function findProtectedResource(
 async function firstDocument<T>(
   urls: Iterable<string>,
   fetchFrom: (url: string) => Promise<DiscoverResult<unknown>>,
-  parse: (document: unknown) => Reading<T>,
+  parse: (document: unknown) => MetadataReading<T>,
   absent: string,
 ): Promise<DiscoverResult<T>> {
   let last: DiscoverResult<never> = refuse("not-found", absent);

@@ -34,7 +34,7 @@ export interface ProtectedResource {
   readonly scopes: readonly string[];
 }
 
-export type Reading<T> =
+export type MetadataReading<T> =
   | { readonly ok: true; readonly value: T }
   /** `detail` is for the log and for administrators: what the document says wrongly, no secret in it. */
   | { readonly ok: false; readonly detail: string };
@@ -75,7 +75,7 @@ function hasSome(document: unknown, members: readonly string[]): boolean {
 }
 
 /** @param upstreamUrl whose metadata this must be */
-export function parseProtectedResource(document: unknown, upstreamUrl: string): Reading<ProtectedResource> {
+export function parseProtectedResource(document: unknown, upstreamUrl: string): MetadataReading<ProtectedResource> {
   if (!isRecord(document)) return bad("the protected resource metadata is no JSON object");
   const { resource } = document;
   if (typeof resource !== "string") return bad("the protected resource metadata names no resource");
@@ -112,14 +112,14 @@ export function parseServerMetadata(
   development: boolean,
   grantType = AUTHORIZATION_CODE,
   isNamed = false,
-): Reading<AuthorizationServer> {
+): MetadataReading<AuthorizationServer> {
   if (!isRecord(document)) return bad("the authorization server metadata is no JSON object");
   // RFC 8414 §3.3: the issuer MUST be identical to the one asked for, or the data MUST NOT be used.
   const stated = document["issuer"];
   if (typeof stated !== "string" || !isSameIssuer(stated, issuer)) {
     return bad(`the metadata of ${quote(issuer)} is of issuer ${quote(String(stated))}`);
   }
-  const endpoint = (name: string): Reading<string | undefined> => {
+  const endpoint = (name: string): MetadataReading<string | undefined> => {
     const value = document[name];
     if (value === undefined) return { ok: true, value: undefined };
     if (typeof value === "string" && isEndpoint(value, development)) return { ok: true, value };

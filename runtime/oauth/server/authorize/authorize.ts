@@ -24,7 +24,7 @@ import {
   type OAuthRefusal,
   type RefusalPage,
   type RefusalTarget,
-  type Step,
+  type StepResult,
 } from "../answer.ts";
 import { clientRefusalPage, clientRefusalText } from "../clients/client-refusal.ts";
 import { findClient, type Client, type ClientDeps } from "../clients/client.ts";
@@ -137,7 +137,7 @@ function parseRequest(
   issuer: Issuer,
   client: Client,
   redirectUri: string,
-): Step<AuthorizationRequestRecord, ShownCode> {
+): StepResult<AuthorizationRequestRecord, ShownCode> {
   // Signed requests would carry parameters that we did not check (OpenID Connect Core §6).
   if (parameters.has("request")) return refuse("request_not_supported", "The request parameter is not supported");
   if (parameters.has("request_uri"))

@@ -7,7 +7,7 @@
  */
 import { hashSecret, randomSecret, type Keys } from "../../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
-import type { RateLimit } from "../../../shared/rate-limit.ts";
+import type { RateLimiter } from "../../../shared/rate-limit.ts";
 import type { Store } from "../../../store/store.ts";
 import {
   answeredKey,
@@ -49,7 +49,7 @@ export interface RequestStateDeps {
   readonly keys: Keys;
   readonly clock: Clock;
   /** Of what strangers may leave in the store. */
-  readonly limit: RateLimit;
+  readonly limit: RateLimiter;
 }
 
 /** With the sign-in around it the address stays below what browsers, proxies and cookies take. */

@@ -11,7 +11,7 @@ import { hashSecret } from "../../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
 import { networkOf, type FailureLimit } from "../../../shared/rate-limit.ts";
 import type { Store } from "../../../store/store.ts";
-import { pass, refuse, tooMany, withStatus, type Step } from "../answer.ts";
+import { pass, refuse, tooMany, withStatus, type StepResult } from "../answer.ts";
 import type { ClientKeys } from "./client-keys.ts";
 import { SIGNING_ALGORITHMS } from "../../../shared/key-set.ts";
 import type { Client } from "./client.ts";
@@ -25,7 +25,7 @@ const CLOCK_SKEW_SECONDS = 30;
 /** An assertion is made for one request; one that is good for longer is better copied than kept. */
 const MAX_LIFE_SECONDS = 3600;
 
-export interface AssertionDeps {
+export interface ClientAssertionDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly clientKeys: ClientKeys;
@@ -43,7 +43,7 @@ export interface AssertionPlace {
 }
 
 /** Who an assertion says it is from, before anything of it is believed. */
-export function assertedClientId(assertion: string): Step<string> {
+export function assertedClientId(assertion: string): StepResult<string> {
   if (assertion.length > MAX_ASSERTION_CHARACTERS) return failed("too long");
   let subject: unknown;
   try {
@@ -58,11 +58,11 @@ export function assertedClientId(assertion: string): Step<string> {
 
 /** The client, when the assertion is good. What is not is counted against the peer: verifying costs more than signing. */
 export async function verifyAssertion(
-  deps: AssertionDeps,
+  deps: ClientAssertionDeps,
   client: Client,
   assertion: string,
   place: AssertionPlace,
-): Promise<Step<Client>> {
+): Promise<StepResult<Client>> {
   // Of each client apart: behind a balancer that hides addresses all are one peer, and a stranger's client is not another's.
   const prover = `${networkOf(place.peer)} ${hashSecret(client.id)}`;
   const waitSeconds = deps.failedProofs.take(prover);
@@ -78,11 +78,11 @@ export async function verifyAssertion(
 }
 
 async function verifyGood(
-  deps: AssertionDeps,
+  deps: ClientAssertionDeps,
   client: Client,
   assertion: string,
   place: AssertionPlace,
-): Promise<Step<Client>> {
+): Promise<StepResult<Client>> {
   // A key of this client must have signed it.
   const verified = await verifySignature(deps, client, assertion, place);
   if (!verified.ok) return verified;
@@ -107,11 +107,11 @@ async function verifyGood(
 }
 
 async function verifySignature(
-  deps: AssertionDeps,
+  deps: ClientAssertionDeps,
   client: Client,
   assertion: string,
   { audiences, documentDomains, peer }: AssertionPlace,
-): Promise<Step<JWTPayload>> {
+): Promise<StepResult<JWTPayload>> {
   if (assertion.length > MAX_ASSERTION_CHARACTERS) return failed("too long");
   const askedAtMs = deps.clock.now();
   for (let isRetry = false; ; isRetry = true) {

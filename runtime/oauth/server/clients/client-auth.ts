@@ -9,12 +9,12 @@
 import type { Snapshot } from "../../../config/snapshot.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { hashSecret, sameSecret } from "../../../shared/keys.ts";
-import { pass, refuse, type Step } from "../answer.ts";
+import { pass, refuse, type StepResult } from "../answer.ts";
 import {
   ASSERTION_TYPE,
   assertedClientId,
   verifyAssertion,
-  type AssertionDeps,
+  type ClientAssertionDeps,
   type AssertionPlace,
 } from "./client-assertion.ts";
 import { clientRefusalText } from "./client-refusal.ts";
@@ -30,7 +30,7 @@ export interface ClientCredentials {
 }
 
 /** What the request says about its client; refused when it says it in two ways. */
-export function readCredentials(exchange: Exchange, form: ReadonlyMap<string, string>): Step<ClientCredentials> {
+export function readCredentials(exchange: Exchange, form: ReadonlyMap<string, string>): StepResult<ClientCredentials> {
   const formId = form.get("client_id") || undefined;
   const formSecret = form.get("client_secret") || undefined;
   if (form.has("client_assertion") || form.has("client_assertion_type")) return readAssertion(exchange, form);
@@ -48,7 +48,7 @@ export function readCredentials(exchange: Exchange, form: ReadonlyMap<string, st
 }
 
 /** RFC 7521 §4.2: `client_id` is optional beside an assertion, and must agree with it. */
-function readAssertion(exchange: Exchange, form: ReadonlyMap<string, string>): Step<ClientCredentials> {
+function readAssertion(exchange: Exchange, form: ReadonlyMap<string, string>): StepResult<ClientCredentials> {
   const assertion = form.get("client_assertion") ?? "";
   if (form.get("client_assertion_type") !== ASSERTION_TYPE)
     return refuse("invalid_request", `client_assertion_type must be ${ASSERTION_TYPE}`);
@@ -73,11 +73,11 @@ export function proofPlace(exchange: Exchange, issuer: Issuer, path: string, sna
 
 /** The client, once it proved what its registration demands. */
 export async function authenticateClient(
-  deps: AssertionDeps,
+  deps: ClientAssertionDeps,
   credentials: ClientCredentials,
   lookup: ClientLookup,
   place: AssertionPlace,
-): Promise<Step<Client>> {
+): Promise<StepResult<Client>> {
   // Not the client's fault: one that hears invalid_client forgets its credentials.
   if (!lookup.ok && lookup.reason === "document-unavailable")
     return refuse("temporarily_unavailable", "The client cannot be identified right now", clientRefusalText(lookup));

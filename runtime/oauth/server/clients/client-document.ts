@@ -6,7 +6,7 @@
  *
  * @see draft-ietf-oauth-client-id-metadata-document (−00, which MCP 2026-07-28 cites), §3 and §4
  */
-import { refuse, type Step } from "../answer.ts";
+import { refuse, type StepResult } from "../answer.ts";
 import { parseClientMetadata, type MetadataRules } from "./client-metadata.ts";
 import type { ClientMetadata } from "../grant-records.ts";
 import { isRecord } from "../../../shared/is-record.ts";
@@ -41,7 +41,11 @@ export function parseClientIdUrl(
 }
 
 /** The metadata that a document states about the client with this id. */
-export function parseClientDocument(clientId: string, document: unknown, rules: MetadataRules): Step<ClientMetadata> {
+export function parseClientDocument(
+  clientId: string,
+  document: unknown,
+  rules: MetadataRules,
+): StepResult<ClientMetadata> {
   if (!isRecord(document)) return refuse("invalid_client", "The client ID metadata document must be a JSON object");
   // "The client_id value MUST match the URL of the document using simple string comparison"
   if (document["client_id"] !== clientId)

@@ -1,5 +1,5 @@
 /** Client ID metadata documents as we know them now: read when they must be, checked under the settings in force. */
-import type { Step } from "../answer.ts";
+import type { StepResult } from "../answer.ts";
 import { parseClientDocument } from "./client-document.ts";
 import type { MetadataRules } from "./client-metadata.ts";
 import type { ClientMetadata } from "../grant-records.ts";
@@ -11,7 +11,7 @@ export interface ClientDocuments {
    *
    * @param peer address of whoever names it, whose budget it takes
    */
-  read(clientId: string, rules: MetadataRules, peer?: string): Promise<Step<ClientMetadata>>;
+  read(clientId: string, rules: MetadataRules, peer?: string): Promise<StepResult<ClientMetadata>>;
 }
 
 export function createClientDocuments(deps: { readonly documents: RemoteDocuments }): ClientDocuments {

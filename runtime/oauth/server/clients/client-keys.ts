@@ -8,7 +8,7 @@
 import type { JSONWebKeySet } from "jose";
 
 import { matchesDomain, type DomainPattern } from "../../../settings/domains.ts";
-import { pass, refuse, type Step } from "../answer.ts";
+import { pass, refuse, type StepResult } from "../answer.ts";
 import { parseKeySet } from "../../../shared/key-set.ts";
 import type { ClientMetadata } from "../grant-records.ts";
 import type { RemoteDocuments } from "./remote-document.ts";
@@ -36,7 +36,7 @@ export interface ClientKeys {
     domains: readonly DomainPattern[],
     peer: string,
     newerThanMs?: number,
-  ): Promise<Step<JSONWebKeySet>>;
+  ): Promise<StepResult<JSONWebKeySet>>;
 }
 
 export function createClientKeys(deps: {
@@ -63,7 +63,7 @@ export function createClientKeys(deps: {
 const NO_KEYS = ["invalid_client", "Client authentication failed"] as const;
 
 /** What a set has for us. Bad keys beside good ones are passed over: they may be for somebody who wants them so. */
-function usable(set: unknown): Step<JSONWebKeySet> {
+function usable(set: unknown): StepResult<JSONWebKeySet> {
   const parsed = parseKeySet(set);
   if (!parsed.ok) return refuse(...NO_KEYS, `the key set ${parsed.problem}`);
   if (parsed.value.keys.length > 0) return pass(parsed.value);

@@ -8,7 +8,7 @@
  */
 import type { DomainPattern } from "../../../settings/domains.ts";
 import { hashSecret } from "../../../shared/keys.ts";
-import { pass, refuse, type Step } from "../answer.ts";
+import { pass, refuse, type StepResult } from "../answer.ts";
 import { isKeySetAddress } from "./client-keys.ts";
 import { kidProblem, parseKeySet, SIGNING_ALGORITHMS } from "../../../shared/key-set.ts";
 import type { AuthMethod, ClientMetadata } from "../grant-records.ts";
@@ -36,7 +36,7 @@ export interface RegistrationRules extends MetadataRules {
 }
 
 /** The metadata to register, or the refusal of RFC 7591 §3.2.2. */
-export function parseClientMetadata(value: unknown, rules: RegistrationRules): Step<ClientMetadata> {
+export function parseClientMetadata(value: unknown, rules: RegistrationRules): StepResult<ClientMetadata> {
   if (!isRecord(value)) return refuse("invalid_client_metadata", "The client metadata must be a JSON object");
   const redirectUris = parseRedirectUris(value["redirect_uris"], rules);
   if (!redirectUris.ok) return redirectUris;
@@ -74,7 +74,7 @@ export function hashMetadata(metadata: ClientMetadata): string {
   );
 }
 
-function parseRedirectUris(value: unknown, rules: MetadataRules): Step<readonly string[]> {
+function parseRedirectUris(value: unknown, rules: MetadataRules): StepResult<readonly string[]> {
   if (!isTextList(value) || value.length === 0)
     return refuse("invalid_redirect_uri", "redirect_uris must list at least one URI");
   if (value.length > MAX_REDIRECT_URIS) {
@@ -94,7 +94,7 @@ function parseRedirectUris(value: unknown, rules: MetadataRules): Step<readonly 
 function parseKeys(
   value: Readonly<Record<string, unknown>>,
   rules: MetadataRules,
-): Step<Pick<ClientMetadata, "jwks" | "jwks_uri">> {
+): StepResult<Pick<ClientMetadata, "jwks" | "jwks_uri">> {
   const { jwks: written, jwks_uri: address } = value;
   // "The jwks_uri and jwks parameters MUST NOT both be present in the same request or response" (RFC 7591 §2).
   if (written !== undefined && address !== undefined)
@@ -109,7 +109,7 @@ function parseKeys(
     : pass({});
 }
 
-function parseWrittenKeys(written: unknown, signs: boolean): Step<Pick<ClientMetadata, "jwks">> {
+function parseWrittenKeys(written: unknown, signs: boolean): StepResult<Pick<ClientMetadata, "jwks">> {
   const parsed = parseKeySet(written);
   const problem = parsed.ok ? (parsed.problems[0] ?? kidProblem(parsed.value)) : parsed.problem;
   if (!parsed.ok || problem !== undefined) return refuse("invalid_client_metadata", `jwks: ${problem}`);
@@ -120,7 +120,7 @@ function parseWrittenKeys(written: unknown, signs: boolean): Step<Pick<ClientMet
 }
 
 /** Absent means both of ours: nearly every client refreshes, and says nothing. */
-function parseGrantTypes(value: unknown): Step<readonly string[]> {
+function parseGrantTypes(value: unknown): StepResult<readonly string[]> {
   if (value === undefined) return pass(GRANT_TYPES);
   if (!isTextList(value) || !value.includes("authorization_code")) {
     return refuse("invalid_client_metadata", "grant_types must include authorization_code");

@@ -6,9 +6,9 @@ import type { Snapshot } from "../../../config/snapshot.ts";
 import { readForm } from "../../../http/body.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import type { Parameters } from "../../../shared/http/query.ts";
-import { pass, refuse, respondRefusal, type OAuthRefusal, type Step } from "../answer.ts";
+import { pass, refuse, respondRefusal, type OAuthRefusal, type StepResult } from "../answer.ts";
 import type { Issuer } from "../find-issuer.ts";
-import type { AssertionDeps } from "./client-assertion.ts";
+import type { ClientAssertionDeps } from "./client-assertion.ts";
 import { authenticateClient, clientChallenge, proofPlace, readCredentials } from "./client-auth.ts";
 import { findClient, type Client, type ClientDeps } from "./client.ts";
 
@@ -23,7 +23,7 @@ export interface ClientEndpoint {
 }
 
 /** The form must be readable and name nothing twice (RFC 6749 §3.2). */
-export async function readClientForm(exchange: Exchange, maxBytes = MAX_FORM_BYTES): Promise<Step<Parameters>> {
+export async function readClientForm(exchange: Exchange, maxBytes = MAX_FORM_BYTES): Promise<StepResult<Parameters>> {
   const form = await readForm(exchange, maxBytes);
   return form.ok
     ? pass(form.values)
@@ -32,10 +32,10 @@ export async function readClientForm(exchange: Exchange, maxBytes = MAX_FORM_BYT
 
 /** The client that a form names, once it proved itself as it registered (RFC 6749 §3.2.1). */
 export async function proveClient(
-  deps: AssertionDeps & { readonly clients: ClientDeps },
+  deps: ClientAssertionDeps & { readonly clients: ClientDeps },
   { exchange, snapshot, issuer, path }: ClientEndpoint,
   form: Parameters,
-): Promise<Step<Client>> {
+): Promise<StepResult<Client>> {
   const credentials = readCredentials(exchange, form);
   if (!credentials.ok) return credentials;
   const lookup = await findClient(deps.clients, issuer, snapshot, credentials.value.clientId, exchange.remoteAddress);

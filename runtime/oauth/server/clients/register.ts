@@ -10,9 +10,9 @@ import { respondJson } from "../../../http/respond.ts";
 import { hashSecret } from "../../../shared/keys.ts";
 import type { Log } from "../../../shared/log.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
-import type { RateLimit } from "../../../shared/rate-limit.ts";
+import type { RateLimiter } from "../../../shared/rate-limit.ts";
 import type { Store } from "../../../store/store.ts";
-import { NO_STORE_HEADERS, pass, refuse, respondNotFound, respondRefusal, type Step } from "../answer.ts";
+import { NO_STORE_HEADERS, pass, refuse, respondNotFound, respondRefusal, type StepResult } from "../answer.ts";
 import { parseClientMetadata } from "./client-metadata.ts";
 import { newClientId, newClientSecret } from "./client.ts";
 import { findIssuer } from "../find-issuer.ts";
@@ -31,7 +31,7 @@ export interface RegisterDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  readonly rateLimit: RateLimit;
+  readonly rateLimit: RateLimiter;
 }
 
 export async function register(deps: RegisterDeps, exchange: Exchange, snapshot: Snapshot): Promise<void> {
@@ -80,7 +80,7 @@ export async function register(deps: RegisterDeps, exchange: Exchange, snapshot:
   respondJson(exchange, 201, issued.answer, [...NO_STORE_HEADERS]);
 }
 
-async function readJson(exchange: Exchange): Promise<Step<unknown>> {
+async function readJson(exchange: Exchange): Promise<StepResult<unknown>> {
   const type = (exchange.header("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
   if (type !== "application/json" || !hasNoContentCoding(exchange)) {
     return refuse("invalid_client_metadata", "The request must be application/json");

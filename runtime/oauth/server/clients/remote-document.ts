@@ -11,7 +11,7 @@
  */
 import { findDomain, type DomainPattern } from "../../../settings/domains.ts";
 import { steadyClock, type Clock } from "../../../shared/clock.ts";
-import { pass, refuse, type Step } from "../answer.ts";
+import { pass, refuse, type StepResult } from "../answer.ts";
 import { createRateLimit, networkOf } from "../../../shared/rate-limit.ts";
 
 export type FetchedDocument =
@@ -38,7 +38,7 @@ export type FetchedDocument =
 export type FetchDocument = (url: string, allowed: readonly DomainPattern[]) => Promise<FetchedDocument>;
 
 export interface RemoteDocuments {
-  read(url: string, request: DocumentRequest): Promise<Step<unknown>>;
+  read(url: string, request: DocumentRequest): Promise<StepResult<unknown>>;
 }
 
 export interface DocumentRequest {
@@ -84,13 +84,13 @@ export function createRemoteDocuments(deps: RemoteDocumentDeps): RemoteDocuments
   const { clock } = deps;
   const steady = steadyClock(clock);
   const kept = new Map<string, Kept>();
-  const reading = new Map<string, Promise<Step<unknown>>>();
+  const reading = new Map<string, Promise<StepResult<unknown>>>();
   const ofPattern = createRateLimit({ clock }, OF_PATTERN.burst, OF_PATTERN.perSecond);
   const ofRegulars = createRateLimit({ clock }, OF_REGULARS.burst, OF_REGULARS.perSecond);
   const ofPeer = createRateLimit({ clock }, OF_PEER.burst, OF_PEER.perSecond);
   const ofNewcomer = createRateLimit({ clock }, OF_NEWCOMER.burst, OF_NEWCOMER.perSecond);
 
-  const readAnew = async (url: string, { allowed, isValid, peer }: DocumentRequest): Promise<Step<unknown>> => {
+  const readAnew = async (url: string, { allowed, isValid, peer }: DocumentRequest): Promise<StepResult<unknown>> => {
     // The peer first: what it has not left takes nothing from others.
     if (peer !== undefined && ofPeer.take(networkOf(peer)) > 0) return keptOr(url, "asked too often by this peer");
     const { hostname } = new URL(url);
@@ -110,7 +110,7 @@ export function createRemoteDocuments(deps: RemoteDocumentDeps): RemoteDocuments
   };
 
   /** "A cache MUST NOT generate a stale response unless it is disconnected or …" (RFC 9111 §4.2.4): here it is. */
-  const keptOr = (url: string, reason: string): Step<unknown> => {
+  const keptOr = (url: string, reason: string): StepResult<unknown> => {
     const known = kept.get(url);
     if (known && known.usableUntilMs > steady.now()) return pass(known.document);
     return refuse("temporarily_unavailable", "The client's document cannot be read now", reason);

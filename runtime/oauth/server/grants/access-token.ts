@@ -1,6 +1,6 @@
 /** The access token of a grant: for which audience, until when. */
 import type { ExternalTokens } from "../../../identity/external-token.ts";
-import { pass, refuse, type Step } from "../answer.ts";
+import { pass, refuse, type StepResult } from "../answer.ts";
 import { findAudience, routesOfAudience } from "../find-issuer.ts";
 import type { GrantRecord } from "../grant-records.ts";
 import { toolScopesIn } from "../scope.ts";
@@ -38,7 +38,7 @@ export function mintAccessToken(
  * The audience for this request: what was granted, or a part of it that the client names ("the client … can request a
  * token with a restricted set", RFC 8707 §2.2). What leads nowhere any more is refused.
  */
-export function chooseAudience(request: TokenRequest, granted: string): Step<string> {
+export function chooseAudience(request: TokenRequest, granted: string): StepResult<string> {
   if (routesOfAudience(request.issuer, granted).length === 0) {
     return refuse("invalid_target", "The granted resource does not exist any more");
   }

@@ -6,13 +6,13 @@
  */
 import { createRecords } from "../../../identity/identity-records.ts";
 import { mintServiceAccountToken, serviceAccountUser } from "../../../identity/tokens/service-accounts.ts";
-import { pass, refuse, refuseBlocked, type Step } from "../answer.ts";
+import { pass, refuse, refuseBlocked, type StepResult } from "../answer.ts";
 import { findAudience, routesOfAudience } from "../find-issuer.ts";
 import type { TokenAnswer } from "./refresh-token.ts";
 import { grantedScope, toolScopesIn } from "../scope.ts";
 import type { TokenDeps, TokenRequest } from "./token-request.ts";
 
-export async function grantToClient(deps: TokenDeps, request: TokenRequest): Promise<Step<TokenAnswer>> {
+export async function grantToClient(deps: TokenDeps, request: TokenRequest): Promise<StepResult<TokenAnswer>> {
   const { client, form, issuer, now, snapshot } = request;
 
   // "The client credentials grant type MUST only be used by confidential clients" (OAuth 2.1 §4.2).

@@ -9,7 +9,7 @@
 import { hashSecret } from "../../../shared/keys.ts";
 import type { StoredRecord } from "../../../store/store.ts";
 import { chooseAudience, mintAccessToken } from "./access-token.ts";
-import { pass, refuse, refuseBlocked, type Step } from "../answer.ts";
+import { pass, refuse, refuseBlocked, type StepResult } from "../answer.ts";
 import { endGrant, endOf, isAsIssued } from "./grants.ts";
 import { isCodeVerifier, matchesChallenge } from "../authorize/pkce.ts";
 import { codeKey, findGrant, keeping, storeGrant, type CodeRecord, type GrantRecord } from "../grant-records.ts";
@@ -18,7 +18,7 @@ import type { TokenDeps, TokenRequest } from "./token-request.ts";
 
 type StoredCode = StoredRecord<CodeRecord>;
 
-export async function exchangeCode(deps: TokenDeps, request: TokenRequest): Promise<Step<TokenAnswer>> {
+export async function exchangeCode(deps: TokenDeps, request: TokenRequest): Promise<StepResult<TokenAnswer>> {
   // The code must be ours.
   const text = request.form.get("code");
   if (text === undefined) return refuse("invalid_request", "code is missing");
@@ -78,7 +78,7 @@ async function createGrant(
   request: TokenRequest,
   code: StoredCode,
   audience: string,
-): Promise<Step<TokenAnswer>> {
+): Promise<StepResult<TokenAnswer>> {
   const { grantId, clientId, userId, scope, sessionExpiresAt, issuer } = code.value;
   const { client, now } = request;
   const { lifetimes } = request.snapshot.settings;

@@ -15,7 +15,7 @@ import { MAX_ASSERTION_CHARACTERS, readUnverified } from "../../../issuers/read-
 import { isSignedOut } from "../../../identity/logout/signed-out.ts";
 import { hashSecret, randomHandle } from "../../../shared/keys.ts";
 import { networkOf } from "../../../shared/rate-limit.ts";
-import { pass, refuse, refuseBlocked, tooMany, type Step } from "../answer.ts";
+import { pass, refuse, refuseBlocked, tooMany, type StepResult } from "../answer.ts";
 import { scopesSupported } from "../scope.ts";
 import { idJagIssuers, routesOfAudience } from "../find-issuer.ts";
 import { grantKey, idJagKey, storeGrant, type GrantRecord } from "../grant-records.ts";
@@ -33,7 +33,7 @@ import {
   readSubject,
   type AssertedAuthentication,
   type AssertedSubject,
-  type Claims,
+  type IdJagClaims,
 } from "./id-jag-claims.ts";
 import type { TokenAnswer } from "./refresh-token.ts";
 import type { TokenDeps, TokenRequest } from "./token-request.ts";
@@ -55,7 +55,7 @@ interface Allowed extends AssertedSubject {
   readonly authentication: AssertedAuthentication;
 }
 
-export async function exchangeIdJag(deps: IdJagDeps, request: TokenRequest): Promise<Step<TokenAnswer>> {
+export async function exchangeIdJag(deps: IdJagDeps, request: TokenRequest): Promise<StepResult<TokenAnswer>> {
   const assertion = request.form.get("assertion");
   if (assertion === undefined) return refuse("invalid_request", "assertion is missing");
 
@@ -78,7 +78,7 @@ async function verify(
   request: TokenRequest,
   assertion: string,
   entries: readonly TrustedIssuer[],
-): Promise<Step<Allowed>> {
+): Promise<StepResult<Allowed>> {
   if (assertion.length > MAX_ASSERTION_CHARACTERS) return badAssertion("too long");
 
   // Its kind, before anything of it is believed.
@@ -100,7 +100,7 @@ async function verify(
   return checkClaims(signed.claims, entry, request);
 }
 
-function checkClaims(claims: Claims, entry: TrustedIssuer, request: TokenRequest): Step<Allowed> {
+function checkClaims(claims: IdJagClaims, entry: TrustedIssuer, request: TokenRequest): StepResult<Allowed> {
   const { form, issuer, client, now } = request;
   const meant = checkAudience(claims, issuer);
   if (!meant.ok) return meant;
@@ -131,7 +131,7 @@ function checkClaims(claims: Claims, entry: TrustedIssuer, request: TokenRequest
   });
 }
 
-async function createGrant(deps: IdJagDeps, request: TokenRequest, allowed: Allowed): Promise<Step<TokenAnswer>> {
+async function createGrant(deps: IdJagDeps, request: TokenRequest, allowed: Allowed): Promise<StepResult<TokenAnswer>> {
   const { client, issuer, now, snapshot } = request;
   const { entry, userId, audience, scope, jti, issuedAt, email, isEmailVerified } = allowed;
 

@@ -12,7 +12,7 @@ import { epochSeconds } from "../../../shared/clock.ts";
 import { ignore } from "../../../shared/ignore.ts";
 import type { StoredRecord } from "../../../store/store.ts";
 import { chooseAudience, mintAccessToken } from "./access-token.ts";
-import { pass, refuse, refuseBlocked, type Step } from "../answer.ts";
+import { pass, refuse, refuseBlocked, type StepResult } from "../answer.ts";
 import { routesOfAudience } from "../find-issuer.ts";
 import { endGrant, endOf } from "./grants.ts";
 import {
@@ -47,7 +47,7 @@ interface Attempt {
   readonly owner: RefreshTokenOwner;
 }
 
-export async function refreshGrant(deps: TokenDeps, request: TokenRequest): Promise<Step<TokenAnswer>> {
+export async function refreshGrant(deps: TokenDeps, request: TokenRequest): Promise<StepResult<TokenAnswer>> {
   // The token must be ours, made for this client by this issuer.
   const token = request.form.get("refresh_token");
   if (token === undefined) return refuse("invalid_request", "refresh_token is missing");
@@ -76,8 +76,12 @@ async function prolong(deps: TokenDeps, opened: OpenedRefreshToken, took: number
   if (refresh) await deps.store.put(grant.key, { ...grant.value, refresh } satisfies GrantRecord, keeping(grant));
 }
 
-async function refreshShared(deps: TokenDeps, request: TokenRequest, attempt: Attempt): Promise<Step<TokenAnswer>> {
-  const look = (): Promise<Step<TokenAnswer> | undefined> => answerWithoutRefresh(deps, request, attempt);
+async function refreshShared(
+  deps: TokenDeps,
+  request: TokenRequest,
+  attempt: Attempt,
+): Promise<StepResult<TokenAnswer>> {
+  const look = (): Promise<StepResult<TokenAnswer> | undefined> => answerWithoutRefresh(deps, request, attempt);
   const answer =
     (await look()) ??
     (await deps.refreshes.underLease({
@@ -94,7 +98,7 @@ async function answerWithoutRefresh(
   deps: TokenDeps,
   request: TokenRequest,
   attempt: Attempt,
-): Promise<Step<TokenAnswer> | undefined> {
+): Promise<StepResult<TokenAnswer> | undefined> {
   const { grantId } = attempt.opened;
   const grant = await findGrant(deps.store, grantId);
   if (!grant || deps.session.revocations.isRevoked([`grant:${grantId}`])) return badToken("the grant ended");
@@ -138,7 +142,7 @@ async function refreshAlone(
   deps: TokenDeps,
   request: TokenRequest,
   attempt: Attempt,
-): Promise<Step<TokenAnswer> | undefined> {
+): Promise<StepResult<TokenAnswer> | undefined> {
   const { grantId } = attempt.opened;
   const grant = await findGrant(deps.store, grantId);
   if (!grant?.value.refresh || !isCurrentToken(grant.value.refresh, attempt.opened)) return undefined;
@@ -190,7 +194,7 @@ async function renewSession(
   request: TokenRequest,
   grantId: string,
   grant: GrantRecord,
-): Promise<Step<number>> {
+): Promise<StepResult<number>> {
   if (grant.sessionExpiresAt > request.now) {
     const user = await deps.session.identities.find(grant.userId);
     if (user) return pass(grant.sessionExpiresAt);
@@ -219,7 +223,7 @@ function replay(
   attempt: Attempt,
   grant: StoredRecord<GrantRecord>,
   by: RotatedToken,
-): Step<TokenAnswer> {
+): StepResult<TokenAnswer> {
   const answer = grant.value.refresh && replayAnswer(deps.keys, grant.value.refresh, attempt.token, by);
   if (!answer) return badToken("the answer cannot be repeated");
   const audience = chooseAudience(request, grant.value.audience);

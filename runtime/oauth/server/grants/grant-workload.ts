@@ -19,7 +19,7 @@ import { verifyWorkload, type Workload, type WorkloadTokenPlace } from "../../..
 import type { Parameters } from "../../../shared/http/query.ts";
 import { randomHandle } from "../../../shared/keys.ts";
 import { networkOf } from "../../../shared/rate-limit.ts";
-import { pass, refuse, refuseBlocked, tooMany, type Step } from "../answer.ts";
+import { pass, refuse, refuseBlocked, tooMany, type StepResult } from "../answer.ts";
 import type { Client } from "../clients/client.ts";
 import { findServer, routesOfAudience, workloadIssuers, type Issuer } from "../find-issuer.ts";
 import { storeGrant, type GrantRecord, workloadAssertionKey } from "../grant-records.ts";
@@ -52,7 +52,7 @@ export async function needsNoClient(
   return (await Promise.all(entries.map(isIgnored))).includes(true);
 }
 
-export async function exchangeWorkload(deps: WorkloadDeps, request: WorkloadRequest): Promise<Step<TokenAnswer>> {
+export async function exchangeWorkload(deps: WorkloadDeps, request: WorkloadRequest): Promise<StepResult<TokenAnswer>> {
   const { form, issuer } = request;
   const assertion = form.get("assertion");
   if (assertion === undefined) return refuse("invalid_request", "assertion is missing");
@@ -97,7 +97,11 @@ interface Allowed extends Workload {
   readonly scope: string;
 }
 
-async function createGrant(deps: WorkloadDeps, request: WorkloadRequest, allowed: Allowed): Promise<Step<TokenAnswer>> {
+async function createGrant(
+  deps: WorkloadDeps,
+  request: WorkloadRequest,
+  allowed: Allowed,
+): Promise<StepResult<TokenAnswer>> {
   const { client, issuer, now, snapshot } = request;
   const { entry, userId, rules, audience, scope, hash } = allowed;
 

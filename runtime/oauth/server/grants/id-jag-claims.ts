@@ -12,11 +12,11 @@ import { isUsableId } from "../../../issuers/read-unverified.ts";
 import { vouchedEmail } from "../../../issuers/vouched-email.ts";
 import { isRecord } from "../../../shared/is-record.ts";
 import { providerUserId, type UserId } from "../../../shared/user-id.ts";
-import { pass, refuse, type Step } from "../answer.ts";
+import { pass, refuse, type StepResult } from "../answer.ts";
 import { findServer, type Issuer } from "../find-issuer.ts";
 import { DEFAULT_SCOPE } from "../scope.ts";
 
-export type Claims = Readonly<Record<string, unknown>>;
+export type IdJagClaims = Readonly<Record<string, unknown>>;
 
 /** One wire text for everything that may be wrong with an assertion: the exact reason is the operator's. */
 export function badAssertion(detail: string, kind: "id-jag" | "workload" = "id-jag"): ReturnType<typeof refuse> {
@@ -24,7 +24,7 @@ export function badAssertion(detail: string, kind: "id-jag" | "workload" = "id-j
 }
 
 /** It must be for this authorization server alone. */
-export function checkAudience({ aud }: Claims, issuer: Issuer): Step<undefined> {
+export function checkAudience({ aud }: IdJagClaims, issuer: Issuer): StepResult<undefined> {
   // One audience: of a list of several others could present it too.
   const [only, ...others]: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
   // Clients that make it with a URL library end it in a slash.
@@ -32,13 +32,17 @@ export function checkAudience({ aud }: Claims, issuer: Issuer): Step<undefined> 
   return isOurs ? pass(undefined) : badAssertion("aud is not this issuer alone");
 }
 
-export function checkTimes(claims: Claims, now: number, maxAgeSeconds: number): Step<AssertionTimes> {
+export function checkTimes(claims: IdJagClaims, now: number, maxAgeSeconds: number): StepResult<AssertionTimes> {
   const times = readTimes(claims, now, maxAgeSeconds, CLOCK_SKEW_SECONDS);
   return times.ok ? pass(times) : badAssertion(times.problem);
 }
 
 /** The client that the issuer named is the one that proved itself: text by text. */
-export function checkClient({ client_id: named }: Claims, clientId: string, entry: TrustedIssuer): Step<undefined> {
+export function checkClient(
+  { client_id: named }: IdJagClaims,
+  clientId: string,
+  entry: TrustedIssuer,
+): StepResult<undefined> {
   if (named !== clientId) return badAssertion("client_id is another client");
   if (entry.allowedClients !== undefined && !entry.allowedClients.has(clientId))
     return badAssertion("the client is not among allowed_clients");
@@ -50,7 +54,11 @@ export function checkClient({ client_id: named }: Claims, clientId: string, entr
  *
  * @param requested `resource` of the request, which may narrow what the assertion names
  */
-export function chooseResource({ resource }: Claims, requested: string | undefined, issuer: Issuer): Step<string> {
+export function chooseResource(
+  { resource }: IdJagClaims,
+  requested: string | undefined,
+  issuer: Issuer,
+): StepResult<string> {
   const named = resource === undefined ? undefined : readResources(resource, issuer);
   if (resource !== undefined && named === undefined) return badAssertion("resource is none of this issuer's servers");
   if (requested !== undefined) {
@@ -81,7 +89,7 @@ function readResources(claim: unknown, issuer: Issuer): readonly string[] | unde
 /** What would bind or widen the token in a way that is not done here: passing over it would drop a condition. */
 const NOT_UNDERSTOOD = ["authorization_details", "cnf", "tenant", "aud_tenant"];
 
-export function checkExtensions(claims: Claims): Step<undefined> {
+export function checkExtensions(claims: IdJagClaims): StepResult<undefined> {
   const found = NOT_UNDERSTOOD.find((name) => claims[name] !== undefined);
   return found === undefined ? pass(undefined) : badAssertion(`${found} is not supported`);
 }
@@ -91,10 +99,10 @@ export function checkExtensions(claims: Claims): Step<undefined> {
  * token has: what tools need besides, an issuer that knows of it must name.
  */
 export function chooseScope(
-  { scope: claim }: Claims,
+  { scope: claim }: IdJagClaims,
   requested: string | undefined,
   supported: readonly string[],
-): Step<string> {
+): StepResult<string> {
   if (claim !== undefined && typeof claim !== "string") return badAssertion("scope is not text");
   const stated = claim === undefined ? [DEFAULT_SCOPE] : known(claim, supported);
   if (stated.length === 0) return badAssertion("scope has none of this issuer's");
@@ -116,7 +124,7 @@ export interface AssertedSubject {
   readonly isEmailVerified: boolean;
 }
 
-export function readSubject(claims: Claims, entry: TrustedIssuer): Step<AssertedSubject> {
+export function readSubject(claims: IdJagClaims, entry: TrustedIssuer): StepResult<AssertedSubject> {
   const { sub } = claims;
   if (typeof sub !== "string") return badAssertion("sub is missing");
   const made = providerUserId(entry.userIssuer, sub);
@@ -125,7 +133,7 @@ export function readSubject(claims: Claims, entry: TrustedIssuer): Step<Asserted
   return pass({ userId: made.id, email, isEmailVerified: email !== "" && claims["email_verified"] === true });
 }
 
-function readEmail({ email, email_verified: verified }: Claims, domains: ReadonlySet<string>): string {
+function readEmail({ email, email_verified: verified }: IdJagClaims, domains: ReadonlySet<string>): string {
   return verified === undefined || verified === true ? vouchedEmail(email, domains) : "";
 }
 
@@ -141,7 +149,7 @@ const MAX_LOGGED = 8;
 const MAX_LOGGED_CHARACTERS = 128;
 
 /** What is of another shape is left out: it is no condition. */
-export function readAuthentication({ auth_time: time, amr, act }: Claims): AssertedAuthentication {
+export function readAuthentication({ auth_time: time, amr, act }: IdJagClaims): AssertedAuthentication {
   const methods = Array.isArray(amr) ? amr.filter((each) => typeof each === "string") : [];
   const actors: string[] = [];
   for (let actor = act; isRecord(actor) && actors.length < MAX_LOGGED; actor = actor["act"]) {
@@ -159,6 +167,6 @@ function cut(texts: readonly string[]): readonly string[] {
   return texts.slice(0, MAX_LOGGED).map((text) => text.slice(0, MAX_LOGGED_CHARACTERS));
 }
 
-export function readId({ jti }: Claims): Step<string> {
+export function readId({ jti }: IdJagClaims): StepResult<string> {
   return isUsableId(jti) ? pass(jti) : badAssertion("no usable jti");
 }

@@ -3,7 +3,7 @@ import type { Snapshot } from "../../../config/snapshot.ts";
 import type { IssuerKeys } from "../../../issuers/issuer-keys.ts";
 import type { LeasedRefreshes } from "../../../shared/leased-refresh.ts";
 import type { FailureLimit } from "../../../shared/rate-limit.ts";
-import type { Step } from "../answer.ts";
+import type { StepResult } from "../answer.ts";
 import type { ClientKeys } from "../clients/client-keys.ts";
 import type { Client, ClientDeps } from "../clients/client.ts";
 import type { IssuerSession, UpstreamStep } from "../deps.ts";
@@ -20,7 +20,7 @@ export interface TokenDeps extends GrantDeps {
   readonly issuerKeys?: IssuerKeys | undefined;
   readonly upstream?: UpstreamStep | undefined;
   /** By token hash and resource. */
-  readonly refreshes: LeasedRefreshes<Step<TokenAnswer>>;
+  readonly refreshes: LeasedRefreshes<StepResult<TokenAnswer>>;
 }
 
 /** An authenticated token request. */

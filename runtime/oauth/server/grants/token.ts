@@ -17,7 +17,7 @@ import {
   refuseBlocked,
   respondNotFound,
   type OAuthRefusal,
-  type Step,
+  type StepResult,
 } from "../answer.ts";
 import { proveClient, readClientForm, respondClientRefusal } from "../clients/client-request.ts";
 import { keepClient } from "../clients/client.ts";
@@ -34,7 +34,7 @@ import type { TokenDeps, TokenRequest } from "./token-request.ts";
 /** Room for an assertion beside a client's own. */
 const MAX_ASSERTION_FORM_BYTES = 32_768;
 
-type Grant = (deps: TokenDeps, request: TokenRequest) => Promise<Step<TokenAnswer>>;
+type Grant = (deps: TokenDeps, request: TokenRequest) => Promise<StepResult<TokenAnswer>>;
 
 const GRANTS: ReadonlyMap<string, Grant> = new Map([
   ["authorization_code", exchangeCode],
@@ -114,7 +114,7 @@ function answerGrant(
   deps: TokenDeps,
   { client, ...rest }: WorkloadRequest,
   isWorkload: boolean,
-): Promise<Step<TokenAnswer>> | Step<TokenAnswer> {
+): Promise<StepResult<TokenAnswer>> | StepResult<TokenAnswer> {
   const { issuerKeys } = deps;
   if (isWorkload && issuerKeys) return exchangeWorkload({ ...deps, issuerKeys }, { ...rest, client });
   if (!client) return refuse("invalid_request", "client_id is missing");

@@ -10,7 +10,7 @@ import type { Principal } from "../../../identity/principal.ts";
 import { serviceAccountUser } from "../../../identity/tokens/service-accounts.ts";
 import { hashSecret } from "../../../shared/keys.ts";
 import type { Snapshot } from "../../../config/snapshot.ts";
-import { pass, refuse, type Step } from "../answer.ts";
+import { pass, refuse, type StepResult } from "../answer.ts";
 import type { Client } from "../clients/client.ts";
 import type { IssuerSession } from "../deps.ts";
 import { routesOfAudience, type Issuer, type McpServerRoute } from "../find-issuer.ts";
@@ -24,7 +24,7 @@ export interface DescribeDeps extends GrantDeps {
 }
 
 /** A proven client's question. */
-export interface Asked {
+export interface AskedToken {
   readonly issuer: Issuer;
   readonly client: Client;
   readonly snapshot: Snapshot;
@@ -56,9 +56,9 @@ export interface ActiveToken {
 /** @returns undefined for what is not active, or no business of the caller's */
 export async function describeToken(
   deps: DescribeDeps,
-  asked: Asked,
+  asked: AskedToken,
   token: string,
-): Promise<Step<ActiveToken | undefined>> {
+): Promise<StepResult<ActiveToken | undefined>> {
   if (token.startsWith(REFRESH_TOKEN_PREFIX)) return pass(await describeRefreshToken(deps, asked, token));
   const opened = deps.session.externalTokens.open(token);
   if (!opened.ok) return pass(undefined);
@@ -71,10 +71,10 @@ export async function describeToken(
 /** A token that was issued to the caller. */
 async function describeOwn(
   deps: DescribeDeps,
-  asked: Asked,
+  asked: AskedToken,
   token: string,
   claims: ExternalTokenClaims,
-): Promise<Step<ActiveToken | undefined>> {
+): Promise<StepResult<ActiveToken | undefined>> {
   // None of them: it was issued at another host, or what it was good for is gone.
   for (const route of routesOfAudience(asked.issuer, claims.audience)) {
     const principal = await findPrincipal(deps, token, claims, route);
@@ -87,10 +87,10 @@ async function describeOwn(
 /** A token that somebody else presents to the caller's resource. */
 async function describeForResource(
   deps: DescribeDeps,
-  asked: Asked,
+  asked: AskedToken,
   token: string,
   claims: ExternalTokenClaims,
-): Promise<Step<ActiveToken | undefined>> {
+): Promise<StepResult<ActiveToken | undefined>> {
   const good: string[] = [];
   let found: Principal | undefined;
   for (const route of await findOwnedRoutes(deps, asked)) {
@@ -117,7 +117,7 @@ async function findPrincipal(
   token: string,
   claims: ExternalTokenClaims,
   route: McpServerRoute,
-): Promise<Step<Principal | undefined>> {
+): Promise<StepResult<Principal | undefined>> {
   const { origin, key: routeKey } = route;
   const result = await callers.bearer(token, { resource: route.mcp.resource, origin, server: route }, claims);
   if (!result.ok && result.reason === "unavailable")
@@ -128,7 +128,7 @@ async function findPrincipal(
 }
 
 /** The routes that the caller's service account speaks for, while it lives. */
-async function findOwnedRoutes(deps: DescribeDeps, { issuer, client }: Asked): Promise<readonly McpServerRoute[]> {
+async function findOwnedRoutes(deps: DescribeDeps, { issuer, client }: AskedToken): Promise<readonly McpServerRoute[]> {
   const { accountId } = client;
   if (accountId === undefined || issuer.routes.every(({ mcp }) => mcp.introspectionAccounts.length === 0)) return [];
   const account = await createRecords(deps.store).serviceAccounts.get(accountId);
@@ -141,7 +141,7 @@ async function findOwnedRoutes(deps: DescribeDeps, { issuer, client }: Asked): P
 /** As a refresh would take it, but that one which was exchanged already is over, even while a repeat is forgiven. */
 async function describeRefreshToken(
   deps: DescribeDeps,
-  { issuer, client, snapshot, now }: Asked,
+  { issuer, client, snapshot, now }: AskedToken,
   token: string,
 ): Promise<ActiveToken | undefined> {
   // The seal opens for the client alone that it was made for, here.
@@ -171,7 +171,7 @@ async function describeRefreshToken(
 }
 
 function membersOf(
-  { issuer }: Asked,
+  { issuer }: AskedToken,
   token: string,
   { clientId, issuedAt, scopes = [] }: ExternalTokenClaims,
   { user, expiresAt }: Principal,

@@ -11,7 +11,14 @@ import { respondJson } from "../../../http/respond.ts";
 import { epochSeconds } from "../../../shared/clock.ts";
 import type { FailureLimit } from "../../../shared/rate-limit.ts";
 import type { Parameters } from "../../../shared/http/query.ts";
-import { NO_STORE_HEADERS, refuse, refuseBlocked, respondNotFound, type OAuthRefusal, type Step } from "../answer.ts";
+import {
+  NO_STORE_HEADERS,
+  refuse,
+  refuseBlocked,
+  respondNotFound,
+  type OAuthRefusal,
+  type StepResult,
+} from "../answer.ts";
 import { proveClient, readClientForm, respondClientRefusal, type ClientEndpoint } from "../clients/client-request.ts";
 import type { ClientKeys } from "../clients/client-keys.ts";
 import type { Client, ClientDeps } from "../clients/client.ts";
@@ -63,7 +70,11 @@ export async function introspect(deps: IntrospectDeps, exchange: Exchange, snaps
 }
 
 /** The client, if it can keep a secret: an id that anybody may write down proves nothing. */
-async function proveCaller(deps: IntrospectDeps, endpoint: ClientEndpoint, form: Parameters): Promise<Step<Client>> {
+async function proveCaller(
+  deps: IntrospectDeps,
+  endpoint: ClientEndpoint,
+  form: Parameters,
+): Promise<StepResult<Client>> {
   // "No client authentication included" is invalid_client (RFC 6749 §5.2), and 401 here (RFC 7662 §2.3).
   if (!namesClient(endpoint.exchange, form))
     return refuse("invalid_client", "Client authentication failed", "no client");

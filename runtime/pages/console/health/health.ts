@@ -2,7 +2,7 @@
 import { html, type Html, type HtmlValue } from "../../html.ts";
 import {
   badge,
-  type Column,
+  type TableColumn,
   consoleTime,
   emptyState,
   filterForm,
@@ -154,7 +154,7 @@ function problemList(problems: readonly HealthProblem[]): Html {
 
 const state = ([tone, text]: readonly [Tone, string]): Html => badge(tone, text);
 
-const PROCESSES: readonly Column[] = [
+const PROCESSES: readonly TableColumn[] = [
   { name: "Process", kind: "short", isHead: true },
   { name: "State", kind: "short" },
   { name: "In force", kind: "short" },

@@ -5,7 +5,7 @@
  * The axis says how long ago, so that it is right in every time zone. Where a value is missing the line is, too.
  */
 import { html, type Html } from "../../html.ts";
-import { type Column, consoleTime, table } from "../pieces.ts";
+import { type TableColumn, consoleTime, table } from "../pieces.ts";
 import { linearScale, logScale, type Scale, shortMs, shortNumber } from "./scale.ts";
 
 export interface PlotLine {
@@ -189,7 +189,7 @@ function numbers({ id, title, starts, lines }: PlotParts, format: (value: number
     ${table({
       id: `${id}-numbers`,
       caption: `${title}, the latest first`,
-      columns: [{ name: "From", kind: "short" }, ...lines.map(({ name }): Column => ({ name, kind: "number" }))],
+      columns: [{ name: "From", kind: "short" }, ...lines.map(({ name }): TableColumn => ({ name, kind: "number" }))],
       rows: rows.map(({ start, values }) => [
         consoleTime(start, "minute"),
         ...values.map((value) => (value === undefined ? "–" : format(value))),

@@ -18,7 +18,7 @@ export interface ReachRow {
   readonly tools?: string;
 }
 
-export interface RuleView {
+export interface RouteRuleView {
   readonly action: "allow" | "deny" | "approve";
   readonly lead: string;
   readonly clauses: readonly string[];
@@ -29,7 +29,7 @@ export interface ToolRow {
   readonly state: "reviewed" | "changed" | "unlocked";
 }
 
-export interface UpstreamRow {
+export interface RouteUpstreamRow {
   readonly address: string;
   /** Undefined: nobody watches it, since there is no other one. */
   readonly isWell: boolean | undefined;
@@ -62,17 +62,17 @@ export interface RouteView {
   readonly key: string;
   /** Why nobody reaches it at the moment. */
   readonly block: string | undefined;
-  readonly rules: readonly RuleView[];
+  readonly rules: readonly RouteRuleView[];
   /** All of the policy, as YAML. */
   readonly written: string;
-  readonly trials: readonly { readonly name: string; readonly rules: readonly RuleView[] }[];
+  readonly trials: readonly { readonly name: string; readonly rules: readonly RouteRuleView[] }[];
   readonly subjects: { readonly rows: readonly ReachRow[]; readonly leftOut: number };
   /** Undefined: this person may not see people; "failed": the store cannot be asked. */
   readonly people: PeopleOfRoute | "failed" | undefined;
   readonly request: readonly HeaderLine[];
   readonly response: readonly HeaderLine[];
   readonly tools: { readonly rows: readonly ToolRow[]; readonly onDrift: string; readonly leftOut: number } | undefined;
-  readonly upstreams: readonly UpstreamRow[] | undefined;
+  readonly upstreams: readonly RouteUpstreamRow[] | undefined;
   readonly connections:
     | { readonly connected: number; readonly ended: number; readonly isCut: boolean }
     | "failed"

@@ -2,12 +2,12 @@
 import type { ClientRecipe } from "../../client-recipe.ts";
 import { fullTable } from "../columns.ts";
 import { html, type Html, type HtmlValue } from "../../html.ts";
-import type { CallRow, HeaderLine, PeopleOfRoute, ReachRow, RouteView, RuleView, ToolRow } from "./route-view.ts";
+import type { CallRow, HeaderLine, PeopleOfRoute, ReachRow, RouteView, RouteRuleView, ToolRow } from "./route-view.ts";
 import {
   actionFields,
   badge,
   card,
-  type Column,
+  type TableColumn,
   consoleDuration,
   consoleTime,
   definitions,
@@ -60,7 +60,7 @@ function policyCard({ rules, written, trials }: RouteView): Html {
   );
 }
 
-function rulesList(rules: readonly RuleView[]): Html {
+function rulesList(rules: readonly RouteRuleView[]): Html {
   if (rules.length === 0) return html`<p>There is no rule: nobody may anything.</p>`;
   return html`<ul>
     ${rules.map(({ lead, clauses }) =>
@@ -103,7 +103,7 @@ function peoplePart({ rows, pages }: PeopleOfRoute): Html {
   ${pager({ ...pages, nextText: "More people" })}`;
 }
 
-const REACH_COLUMNS: readonly Column[] = [
+const REACH_COLUMNS: readonly TableColumn[] = [
   { name: "Who", isHead: true, kind: "wide" },
   { name: "May", kind: "short" },
   { name: "Tools", kind: "wide" },

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import type { Verdict } from "../../../../runtime/config/diff/compare.ts";
+import type { ComparedAccess } from "../../../../runtime/config/diff/compare.ts";
 import { type Difference, differenceOf, type Side } from "../../../../runtime/config/diff/difference.ts";
 import type { Subject } from "../../../../runtime/config/diff/subjects.ts";
 import { compilePolicy, evaluate } from "../../../../runtime/policy/evaluate.ts";
@@ -89,7 +89,7 @@ const pair = fc.oneof(
 /** Decided anew, from the policy as written and the request as text. */
 function freedomOf(
   doc: PolicyDoc,
-  { facts, arguments: json }: NonNullable<Verdict["gain"]>,
+  { facts, arguments: json }: NonNullable<ComparedAccess["gain"]>,
   { user: who }: Subject,
 ): number {
   if (who === undefined) return 0;
@@ -100,7 +100,7 @@ function freedomOf(
 function tells(
   { statements }: Difference,
   subject: Subject,
-  { item }: Verdict,
+  { item }: ComparedAccess,
   directions: readonly string[],
 ): boolean {
   return statements.some(

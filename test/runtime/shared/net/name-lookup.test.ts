@@ -1,13 +1,13 @@
 /** How look-ups of names are divided among those who chose them: a resolver with eight threads, whose responses the test gives. */
 import { expect, test } from "vitest";
 
-import { type Found, NameLookups } from "../../../../runtime/shared/net/name-lookup.ts";
+import { type AddressesFound, NameLookups } from "../../../../runtime/shared/net/name-lookup.ts";
 
 const ADDRESSES = [{ address: "10.0.0.1", family: 4 }];
 
 function createResolver() {
   let now = 0;
-  const running = new Map<string, Found>();
+  const running = new Map<string, AddressesFound>();
   let asked = 0;
   const found: string[] = [];
   const lookups = new NameLookups(
