@@ -152,8 +152,11 @@ export function createVaultTokens(login: VaultLogin, { requests, clock, secretId
   }
 
   function refusal(status: number, mount: string): string {
-    const who = login.kind === "approle" ? "the AppRole" : `the role "${"role" in login ? login.role : ""}"`;
-    return `the login at "auth/${mount}/login" was refused (${status}), ${who} must be there and take what is shown`;
+    const cause =
+      login.kind === "approle"
+        ? "the AppRole is missing or does not accept the RoleID and SecretID"
+        : `the role "${"role" in login ? login.role : ""}" is missing or does not accept the token`;
+    return `the login at "auth/${mount}/login" was refused (${status}): ${cause}`;
   }
 
   /** The life of a token, from the answer to a login or renewal. */

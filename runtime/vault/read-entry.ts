@@ -28,6 +28,8 @@ export interface EntryPlace {
   readonly path: string;
   /** For messages: "kv/data/team-a/app". */
   readonly name: string;
+  /** The one that is pinned. */
+  readonly version?: number | undefined;
 }
 
 export function placeOf({ segments, version }: VaultReference, { mounts }: Pick<VaultSettings, "mounts">): EntryPlace {
@@ -35,7 +37,7 @@ export function placeOf({ segments, version }: VaultReference, { mounts }: Pick<
   const cut = mount?.length ?? 1;
   const parts = [...segments.slice(0, cut), "data", ...segments.slice(cut)];
   const query = version === undefined ? "" : `?version=${version}`;
-  return { path: parts.map((part) => encodeURIComponent(part)).join("/") + query, name: parts.join("/") };
+  return { path: parts.map((part) => encodeURIComponent(part)).join("/") + query, name: parts.join("/"), version };
 }
 
 export interface EntryDeps {
@@ -71,11 +73,13 @@ export async function readEntry({ requests, tokens, slowMs }: EntryDeps, place: 
 }
 
 /** @see https://developer.hashicorp.com/vault/api-docs/secret/kv/kv-v2#read-secret-version */
-function entryOf(status: number, body: Members, { name }: EntryPlace): EntryAnswer {
+function entryOf(status: number, body: Members, { name, version }: EntryPlace): EntryAnswer {
   const failed = (failure: string): EntryAnswer => ({ ok: false, of: "entry", failure });
   const { data } = body;
-  if (status === 403) return failed(`"${name}" must not be read (403), its token must be good and have "read" there`);
-  if (status === 404) return failed(missing(name, data));
+  if (status === 403)
+    return failed(`"${name}" is forbidden (403): the token is not valid, or none of its policies gives "read" there`);
+  if (status === 404)
+    return failed(missing(version === undefined ? `"${name}"` : `version ${version} of "${name}"`, data));
   if (status !== 200) return failed(`"${name}" is answered with ${status}, must be an entry of KV version 2`);
   const lease = body["lease_duration"];
   // Version 1 has the fields where version 2 has `data` and `metadata`.
@@ -91,13 +95,13 @@ function textOf(value: unknown): string | null {
 }
 
 /** A version that was deleted is answered with 404 and says so. */
-function missing(name: string, data: unknown): string {
+function missing(what: string, data: unknown): string {
   const metadata = isRecord(data) ? data["metadata"] : undefined;
   // OpenBao answers so, too, where the mount has version 1.
-  if (!isRecord(metadata)) return `nothing is at "${name}" (404), must be there, in a mount of KV version 2`;
+  if (!isRecord(metadata)) return `${what} is missing (404), must be there, in a mount of KV version 2`;
   return metadata["destroyed"] === true
-    ? `the version at "${name}" was destroyed (404), must be one that is there`
-    : `the version at "${name}" was deleted (404), must be restored or written anew`;
+    ? `${what} was destroyed (404), must be one that is there`
+    : `${what} was deleted (404), must be restored or written again`;
 }
 
 const MAX_SECRET_BYTES = 64 * 1024;

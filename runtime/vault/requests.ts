@@ -9,6 +9,7 @@ import { readFileSync } from "node:fs";
 
 import type { VaultSettings } from "../features/process/vault.ts";
 import { ignore } from "../shared/ignore.ts";
+import { unknownCaCode } from "../shared/net/unknown-ca.ts";
 import { openRequests, type Requests } from "../shared/net/bounded-request.ts";
 import { errorText } from "../shared/errors.ts";
 import { isRecord, type Members } from "../shared/is-record.ts";
@@ -79,7 +80,9 @@ export function createVaultRequests(
           retire(used);
           const { reason, problem } = answer;
           if (reason === "timeout") return failed(`did not answer within ${timeoutMs / 1000} s`);
-          return failed(problem, reason !== "unreachable");
+          const hint =
+            unknownCaCode(answer.error) === undefined ? "" : `; name the PEM file of its CA in "vault.ca_file"`;
+          return failed(problem + hint, reason !== "unreachable");
         }
         const { status, headers: answered } = answer.head;
         if (status < 300 || status > 399) return readAnswer(status, answer.body, failed);

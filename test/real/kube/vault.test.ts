@@ -102,7 +102,7 @@ test("a service account's projected token reads a secret", async () => {
 
 test("a role that is not there is named, with the server's reason", async () => {
   expect(await failure(open("other"))).toMatch(
-    /login at "auth\/kubernetes\/login" was refused \(4\d\d\), the role "other" .*it says .*role/,
+    /login at "auth\/kubernetes\/login" was refused \(4\d\d\): the role "other" .*it says .*role/,
   );
 });
 
@@ -116,7 +116,7 @@ test("a token for another audience, or of another service account, is refused wi
 test("a deleted service account is refused; made anew, the file's next token reads again", async () => {
   await cluster.kubectl("-n", "gateway", "delete", "serviceaccount", "gateway");
   const from = open();
-  expect(await failure(from)).toMatch(/was refused \(403\), the role "gateway" .*it says/);
+  expect(await failure(from)).toMatch(/was refused \(403\): the role "gateway" .*it says/);
   await cluster.apply(ACCOUNT);
   // The token of before is that of another account with the same name.
   expect(JSON.stringify(await later(from))).toMatch(/was refused \(403\)/);

@@ -100,7 +100,7 @@ describe("reading", () => {
     const said = async (path: string): Promise<string> => JSON.stringify(await read(from, `vault:kv/${path}#password`));
     expect(await said("team-a/deleted")).toContain("was deleted (404)");
     expect(await said("team-a/destroyed")).toContain("was destroyed (404)");
-    expect(await said("team-b/app")).toContain("must not be read (403)");
+    expect(await said("team-b/app")).toContain("is forbidden (403)");
     expect(await read(from)).toEqual({ value: "one" });
     expect(from.status().reachable).toBe(true);
   });

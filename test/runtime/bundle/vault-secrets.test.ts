@@ -171,7 +171,7 @@ describe("secrets of slices", () => {
   test.each<[string, () => void, string]>([
     ["was deleted", () => server.remove("kv/data/a", "deleted"), "was deleted (404)"],
     ["lost the field", () => server.write("kv/data/a", { other: "x" }), 'has no field "key"'],
-    ["is forbidden", () => server.forbid("kv/data/a"), "must not be read (403)"],
+    ["is forbidden", () => server.forbid("kv/data/a"), "is forbidden (403)"],
   ])("that %s keep the last value for the one owner", async (_, change, message) => {
     writeAll();
     const bundle = await open();
@@ -281,7 +281,7 @@ describe("gateway check", () => {
     const { text, ok } = await check(false);
     expect(ok).toBe(false);
     expect(text).toContain(
-      'a.json: error: "routes.r" Cannot read secret "vault:kv/a#key": "kv/data/a" must not be read',
+      'a.json: error: "routes.r" Cannot read secret "vault:kv/a#key": "kv/data/a" is forbidden',
     );
     expect(text).not.toMatch(/a-1|secret-id-1/);
   });

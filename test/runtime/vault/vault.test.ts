@@ -98,14 +98,22 @@ describe("reading", () => {
     ["a field that is not there", "vault:kv/team-a/app#none", '"kv/data/team-a/app" has no field "none"'],
     ["a name of every object", "vault:kv/team-a/app#constructor", 'has no field "constructor"'],
     ["a number", "vault:kv/team-a/app#port", 'the field "port" of "kv/data/team-a/app" is no text, must be text'],
-    ["an entry that is not there", "vault:kv/none/app#k", 'nothing is at "kv/data/none/app" (404)'],
-    ["a mount that is not there", "vault:nokv/app#k", 'nothing is at "nokv/data/app" (404)'],
+    ["an entry that is not there", "vault:kv/none/app#k", '"kv/data/none/app" is missing (404)'],
+    ["a mount that is not there", "vault:nokv/app#k", '"nokv/data/app" is missing (404)'],
     ["a deleted version", "vault:kv/deleted#k", "was deleted (404)"],
     ["a destroyed version", "vault:kv/destroyed#k", "was destroyed (404)"],
-    ["a version that never was", "vault:kv/team-a/app#password@9", "nothing is at"],
+    [
+      "a version that never was",
+      "vault:kv/team-a/app#password@9",
+      'version 9 of "kv/data/team-a/app" is missing (404)',
+    ],
     ["an engine of version 1", "vault:kv1/app#password", "must be there, in a mount of KV version 2"],
     ["an entry of version 1", "vault:kv1/odd#password", "is no entry of KV version 2"],
-    ["what the policy forbids", "vault:kv/forbidden#k", '"kv/data/forbidden" must not be read (403)'],
+    [
+      "what the policy forbids",
+      "vault:kv/forbidden#k",
+      '"kv/data/forbidden" is forbidden (403): the token is not valid, or none of its policies gives "read" there',
+    ],
     ["a value above 64 KiB", "vault:kv/large#k", "has more than 65536 bytes"],
   ])("refuses %s, and shows no value", async (_, ref, message) => {
     const server = await startServer();
@@ -222,7 +230,8 @@ describe("reading", () => {
     });
     files.write("ca.pem", authority.cert);
     expect(await read(open(server, { caFile: files.path("ca.pem") }))).toEqual({ value: "one" });
-    expect(await read(open(server))).toEqual({ failure: expect.stringContaining("cannot be reached (") as string });
+    const unknown = /cannot be reached \(\w+\); name the PEM file of its CA in "vault\.ca_file"$/;
+    expect(await read(open(server))).toEqual({ failure: expect.stringMatching(unknown) as string });
     files.write("later.pem", makeTestCertificate({ name: "another", isAuthority: true }).cert);
     const renewed = open(server, { caFile: files.path("later.pem") });
     expect(await read(renewed)).toMatchObject({ failure: expect.any(String) as string });
@@ -303,7 +312,7 @@ describe("logging in", () => {
       "a wrong SecretID",
       {},
       { secretId: () => Promise.resolve("hunter2") },
-      'was refused (400), the AppRole must be there and take what is shown; it says "error validating token: invalid role or secret [redacted]"',
+      'was refused (400): the AppRole is missing or does not accept the RoleID and SecretID; it says "error validating token: invalid role or secret [redacted]"',
     ],
     ["a mount that is not there", { login: { ...APPROLE, mount: "none" } }, {}, "was refused (403)"],
     [
