@@ -1,7 +1,9 @@
 /** Secrets at a real OpenBao server. */
+import { execFile } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 
 import * as jose from "jose";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -10,6 +12,8 @@ import { compileVault, type VaultDoc } from "../../../runtime/features/process/v
 import { TIMEOUT_MS } from "../../../runtime/vault/requests.ts";
 import { Vault, type VaultSecret } from "../../../runtime/vault/vault.ts";
 import { createTestClock, type TestClock } from "../../support/clock.ts";
+import { blockWith, readPage } from "../../support/page-blocks.ts";
+import { installOpenBao } from "./install.ts";
 import { type OpenBao, startOpenBao } from "./openbao.ts";
 
 const APP = "vault:kv/team-a/app#password";
@@ -67,6 +71,27 @@ afterEach(async () => {
   vault = undefined;
 });
 afterAll(() => bao?.close());
+
+test("the commands of the operations page make an entry that an AppRole reads", async () => {
+  const page = readPage("runtime/operations/secret-store.md");
+  await bao.root("POST", "sys/namespaces/page", {});
+  const { auth } = await bao.root<{ auth: { client_token: string } }>("POST", "auth/token/create", {});
+  const PATH = `${dirname(await installOpenBao())}:${process.env["PATH"]}`;
+  const env = { ...process.env, PATH, BAO_ADDR: bao.origin, BAO_TOKEN: auth.client_token, BAO_NAMESPACE: "page" };
+  const run = (block: string) => promisify(execFile)("sh", ["-e", "-c", block], { cwd: bao.directory, env });
+  await run(blockWith(page, "sh", "bao secrets enable"));
+  const { stdout } = await run(
+    blockWith(page, "sh", "bao auth enable approle").replace("role-id\n", "role-id; echo\n"),
+  );
+  const [secret_id = "", role_id = ""] = stdout.trim().split("\n").toReversed();
+
+  const from = open({ namespace: "page" }, { role_id, secret_id });
+
+  expect(await read(from, "vault:kv/gateway#idp_client_secret")).toEqual({ value: "…" });
+  expect(await read(from, "vault:kv/team-b/app#key")).toEqual({
+    failure: expect.stringContaining("is forbidden (403)") as string,
+  });
+});
 
 describe("reading", () => {
   test("a secret is read, and read again when it has a new version", async () => {

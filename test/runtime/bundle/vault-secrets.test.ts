@@ -280,9 +280,7 @@ describe("gateway check", () => {
     server.forbid("kv/data/a");
     const { text, ok } = await check(false);
     expect(ok).toBe(false);
-    expect(text).toContain(
-      'a.json: error: "routes.r" Cannot read secret "vault:kv/a#key": "kv/data/a" is forbidden',
-    );
+    expect(text).toContain('a.json: error: "routes.r" Cannot read secret "vault:kv/a#key": "kv/data/a" is forbidden');
     expect(text).not.toMatch(/a-1|secret-id-1/);
   });
 
