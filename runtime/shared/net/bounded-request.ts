@@ -10,10 +10,11 @@
  * watches are read line by line. `tools/commands/ready.ts` and `record-sinks/senders/http-post.ts` use node:http: undici takes
  * 50 ms to load, which health checks would spend every few seconds, and 6 MB in each thread.
  */
+import { type AgentOptions, globalAgent } from "node:http";
 import type { LookupFunction } from "node:net";
 import type { ConnectionOptions } from "node:tls";
 
-import type { Agent } from "undici";
+import type { Dispatcher } from "undici";
 
 import { readWhole } from "../http/pieces.ts";
 import { isFinalStatus } from "../http/status.ts";
@@ -27,6 +28,8 @@ export interface RequestsOptions extends Pick<ConnectionOptions, "ca" | "cert" |
   readonly lookup?: LookupFunction;
   /** Connections to an origin that stay open for the next request. Default: each request has its own. */
   readonly kept?: number;
+  /** Requests go through proxies (`HTTPS_PROXY`, …) where Node was started to use them (`NODE_USE_ENV_PROXY=1`). Default: never. */
+  readonly mayUseProxies?: boolean;
 }
 
 export interface BoundedRequest {
@@ -69,19 +72,29 @@ export interface Requests {
 
 const MAX_HEADER_BYTES = 16_384;
 
-export function openRequests({ timeoutMs, kept = 0, ...connect }: RequestsOptions): Requests {
-  let opening: Promise<Agent> | undefined;
+export function openRequests({
+  timeoutMs,
+  kept = 0,
+  mayUseProxies = false,
+  lookup,
+  ...tls
+}: RequestsOptions): Requests {
+  const isProxied =
+    mayUseProxies && (globalAgent as { readonly options?: AgentOptions }).options?.proxyEnv !== undefined;
+  let opening: Promise<Dispatcher> | undefined;
   // Loaded with the first request: a start that asks nobody does without. Requests that are closed unused must refuse afterwards.
   // The default export: the build gives a CommonJS package that is loaded later no other.
-  const open = (): Promise<Agent> =>
+  const open = (): Promise<Dispatcher> =>
     (opening ??= import("undici").then(
       ({ default: undici }) =>
-        new undici.Agent({
+        new (isProxied ? undici.EnvHttpProxyAgent : undici.Agent)({
           connections: Math.max(kept, 1),
           pipelining: kept === 0 ? 0 : 1,
           maxHeaderSize: MAX_HEADER_BYTES,
           allowH2: false,
-          connect: { timeout: timeoutMs, ...connect },
+          connect: { timeout: timeoutMs, ...tls, ...(lookup && { lookup }) },
+          connectTimeout: timeoutMs,
+          requestTls: tls,
         }),
     ));
 

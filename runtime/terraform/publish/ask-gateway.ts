@@ -43,7 +43,7 @@ const MAX_SAID = 8_000;
 export async function askGateway({ url, timeoutMs, tls, ...asked }: GatewayQuestion): Promise<GatewayAnswer> {
   const signal = AbortSignal.timeout(timeoutMs);
   const request = { ...asked, url: new URL(url), maxBytes: MAX_ANSWER_BYTES, signal };
-  const answer = await requestOnce({ ...tls, timeoutMs }, request);
+  const answer = await requestOnce({ ...tls, timeoutMs, mayUseProxies: true }, request);
   if (!answer.ok) throw new Error(reasonOf(answer, timeoutMs), { cause: answer.error });
   const { authorization = "" } = asked.headers;
   const sent = [authorization.slice(authorization.indexOf(" ") + 1)];

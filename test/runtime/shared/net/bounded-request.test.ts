@@ -1,6 +1,8 @@
+import { type AgentOptions, globalAgent } from "node:http";
+import type { LookupFunction } from "node:net";
 import { gzipSync } from "node:zlib";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 
 import {
   type BoundedRequest,
@@ -20,6 +22,7 @@ const ANSWERS: Readonly<Record<string, string>> = {
   "/coded": `200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${CODED.length}\r\n\r\n${CODED}`,
   "/odd": "999 Odd\r\ncontent-length: 2\r\n\r\nok",
   "/upgrade": "101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n",
+  "http://gateway.example/status": "200 OK\r\ncontent-length: 2\r\n\r\nok",
   "/dripping": "200 OK\r\ncontent-length: 5\r\n\r\nok",
 };
 
@@ -28,7 +31,7 @@ beforeAll(async () => {
   victim = await startVictim(({ target }, socket) => {
     const answer = ANSWERS[target];
     if (answer !== undefined) socket.write(`HTTP/1.1 ${answer}`, "latin1");
-    else if (target === "/cut") socket.destroy();
+    else if (target === "/cut" || target.includes(":443")) socket.destroy();
   });
 });
 afterAll(() => victim.close());
@@ -75,6 +78,41 @@ describe("requestOnce()", () => {
   test("waits no longer for a connection than for an answer", async () => {
     const asked = { ...request(), url: new URL("http://name.example"), signal: AbortSignal.timeout(20) };
     expect(await once(asked, { lookup: () => {} })).toMatchObject({ ok: false, reason: "timeout" });
+  });
+});
+
+describe("proxies of the environment", () => {
+  const { options } = globalAgent as unknown as { readonly options: AgentOptions };
+  beforeEach(() => {
+    for (const name of ["http_proxy", "https_proxy"]) vi.stubEnv(name, victim.origin);
+    vi.stubEnv("no_proxy", "");
+  });
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    options.proxyEnv = undefined;
+  });
+  const asked = () => ({ ...request(), url: new URL("http://gateway.example/status") });
+  const lookup: LookupFunction = (_name, _options, callback) => callback(new Error("no such name"), "");
+
+  test("are used where Node is told to use them", async () => {
+    options.proxyEnv = process.env;
+    expect(await once(asked(), { lookup, mayUseProxies: true })).toMatchObject({ ok: true, head: { status: 200 } });
+    expect(await once({ ...asked(), url: new URL("https://gateway.example/") }, { mayUseProxies: true })).toMatchObject(
+      {
+        ok: false,
+      },
+    );
+    expect(victim.requests.at(-1)?.line).toBe("CONNECT gateway.example:443 HTTP/1.1");
+  });
+
+  test.each([
+    [true, undefined],
+    [undefined, process.env],
+  ])("are not used otherwise: %j", async (mayUseProxies, proxyEnv) => {
+    options.proxyEnv = proxyEnv;
+    const before = victim.connections;
+    expect(await once(asked(), { lookup, ...(mayUseProxies && { mayUseProxies }) })).toMatchObject({ ok: false });
+    expect(victim.connections).toBe(before);
   });
 });
 
