@@ -130,7 +130,7 @@ test.each(Object.entries(PLACES))("%s stands in one place", (_what, { piece, fil
   expect(filesWith(piece)).toEqual([file]);
 });
 
-/** Names of exported types from before this rule, of which two files have one each. None may be added. */
+/** Names of exported types that two files shared before this rule. Do not add any. */
 const TWICE: ReadonlySet<string> = new Set(
   (
     "Admission AdmissionDeps Admitted AnswerHead AnswerReader Batch Bundle Call CallOwner " +

@@ -1,4 +1,4 @@
-/** Who hears of new snapshots, and of looks at the configuration. */
+/** Listeners for new snapshots and for checks of the configuration. */
 import type { Snapshot } from "../config/snapshot.ts";
 import type { Log } from "../shared/log.ts";
 

@@ -81,7 +81,7 @@ const NOTHING_HELD: Admitted = { ok: true, release: undefined };
 
 export class RateLimits implements Closable {
   readonly #deps: RateLimitsDeps;
-  /** Notices wherever it is read that it was set back. */
+  /** Detects at each read that the system's clock was set back. */
   readonly #clock: Clock = { now: () => this.#readClock() };
   readonly #shared: SharedCounts;
   /** By what they count and how: they outlive a change of the configuration that does not change them. */

@@ -84,7 +84,7 @@ export class PresentedTokens {
     });
   }
 
-  /** What this principal presented. */
+  /** The token that this principal presented. */
   of(principal: Principal): Presented | undefined {
     return this.#presented.get(principal);
   }

@@ -118,7 +118,7 @@ export class UserRefreshes {
     );
   }
 
-  /** Whether the provider of this user could not be asked a moment ago. */
+  /** Whether the provider of this user was unavailable a moment ago. */
   isPaused(userId: string): boolean {
     return this.#cooldowns.has(userId);
   }
