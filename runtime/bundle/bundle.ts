@@ -173,7 +173,8 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
     try {
       await this.#load();
     } catch (error) {
-      this.#report.failed([this.#problemOf(error)]);
+      // close() ends the thread that validates: the process stops, and the configuration is not at fault.
+      if (!this.#closed) this.#report.failed([this.#problemOf(error)]);
     }
     if (this.#closed) return;
     const after = this.#report.status(this.#current).reloads;

@@ -470,11 +470,15 @@ describe("secrets", () => {
   });
 });
 
-test("close() ends everything, also during a reload", async () => {
+test.each([
+  ["before it", async () => {}],
+  ["in the middle of it", () => new Promise((resolve) => void setImmediate(resolve))],
+])("close() ends everything, also during a reload (%s)", async (_when, pause) => {
   files.write("gateway.yaml", bootFile());
   const opened = await open(files.directory);
   files.write("team-a.json", sliceFile("team-a", "1", 500));
   const reloading = opened.reload();
+  await pause();
   await opened.close();
   await reloading;
   await opened.reload();
