@@ -1,0 +1,5 @@
+import DefaultTheme from "vitepress/theme";
+
+import "./custom.css";
+
+export default DefaultTheme;
