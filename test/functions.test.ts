@@ -10,12 +10,6 @@ const MOST = 120;
 
 /** Functions that were longer before this rule, with their lines. They must not grow. Do not add any. */
 const LONGER: Readonly<Record<string, number>> = {
-  "runtime/audit/record-writer.ts createRecordWriter": 163,
-  "runtime/records/records-thread.ts startRecordThread": 232,
-  "runtime/records/serve-records.ts serveRecords": 150,
-  "runtime/record-sinks/delivery.ts startDelivery": 147,
-  "runtime/record-sinks/spool/spool-writer.ts createSpoolWriter": 174,
-  "runtime/record-store/record-keeper.ts keepRecords": 237,
 };
 
 const root = new URL("..", import.meta.url).pathname;

@@ -26,7 +26,8 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "the wire knows no users and no routes' business",
   },
   store: { may: ["shared"], why: "records belong to their owners above" },
-  "record-store": { may: ["shared", "audit", "store"], why: "copies of records, for questions" },
+  "record-queue": { may: ["shared", "audit"], why: "copies of records, once for all who read them" },
+  "record-store": { may: ["shared", "audit", "store", "record-queue"], why: "copies of records, for questions" },
   limits: { may: ["shared", "features", "config", "store"], why: "how often: counts together, answers nobody" },
   upstreams: { may: ["shared", "features", "config"], why: "connections and what is known of them" },
   issuers: {
@@ -47,7 +48,7 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   tracing: { may: ["shared", "policy", "features", "config", "http"], why: "told by others what happens; asks nobody" },
   "record-sinks": {
-    may: ["shared", "audit", "features"],
+    may: ["shared", "audit", "features", "record-queue"],
     why: "records on their way to others; in the thread of the records",
   },
   webhook: { may: ["shared", "audit", "features", "http", "store"], why: "told by others what happens; asks nobody" },
@@ -90,7 +91,7 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "looks at what others know, and tells of it",
   },
   records: {
-    may: ["shared", "audit", "features", "config", "store", "record-store", "record-sinks"],
+    may: ["shared", "audit", "features", "config", "store", "record-queue", "record-store", "record-sinks"],
     why: "what the records of one process need of the others, and of administrators",
   },
   simulation: {
@@ -334,7 +335,7 @@ const confined: Readonly<Record<string, { readonly where: RegExp; readonly why: 
   },
   pg: { where: /^runtime\/(record-)?store\//, why: "database driver" },
   "node:sqlite": {
-    where: /^runtime\/((record-)?store\/|record-sinks\/spool\/slot-lock\.ts$)/,
+    where: /^runtime\/((record-)?store\/|record-queue\/slot-lock\.ts$)/,
     why: "database driver, and locks that a killed process leaves nobody",
   },
   "@grpc/grpc-js": { where: /^runtime\/terraform\//, why: "the provider process" },

@@ -9,15 +9,31 @@ export interface RecordCopy {
   readonly value: Readonly<Record<string, unknown>>;
 }
 
+/** One of them: it reads the queue of the copies (`record-queue/`) at its own pace. */
 export interface RecordConsumer extends Closable {
-  /** In the order of the log; never throws, never waits. */
-  take(copies: readonly RecordCopy[]): void;
-  /** Resolves when all that was taken is kept (store), or in the spool (sinks). */
-  flush(): Promise<void>;
+  /** Resolves when all that was taken is kept. */
+  flush?(): Promise<void>;
   /** False: what comes cannot be kept; with `audit_required` nothing may pass then. */
   readonly canKeep: boolean;
   /** For metrics, /status and the console: plain numbers and texts, structured-clonable. */
   status(): ConsumerStatus;
+}
+
+/** All of them, with their queue. */
+export interface RecordConsumers extends Closable {
+  /** In the order of the log; never throws, never waits. */
+  take(copies: readonly RecordCopy[]): void;
+  /** Resolves when all that was taken is kept (store), or in the spool (sinks). */
+  flush(): Promise<void>;
+  readonly canKeep: boolean;
+  status(): readonly ConsumerStatus[];
+}
+
+/** The operator's log, as the thread of the records hands it on. Messages are constants. */
+export interface ConsumerLog {
+  info(fields: Readonly<Record<string, unknown>>, message: string): void;
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+  error(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
 export interface ConsumerStatus {

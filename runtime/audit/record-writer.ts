@@ -97,167 +97,188 @@ const CHUNK_BYTES = 384 << 10;
 
 /** @throws GatewayError `record.open` when the file cannot be opened */
 export function createRecordWriter(options: RecordWriterOptions): LineWriter {
-  const { destination, onError, maxQueued = 8 << 20, batchSize = 256 << 10, batchMs = 100, retryMs = 50 } = options;
-  const { closeTimeoutMs = 5_000, writeTo = writeFile } = options;
-  const path = typeof destination === "string" && destination !== "stdout" ? destination : undefined;
-  let file = path === undefined ? undefined : openLogFile(path);
-  const descriptor = typeof destination === "number" ? destination : 1;
+  return new FileWriter(options);
+}
+
+/** Its methods are members of its own: whoever adds to a writer copies them. */
+class FileWriter implements LineWriter {
+  readonly #options: RecordWriterOptions;
+  readonly #path: string | undefined;
+  readonly #maxQueued: number;
+  readonly #batchSize: number;
+  readonly #batchMs: number;
+  readonly #retryMs: number;
+  readonly #writeTo: WriteTo;
+  #file: LogFile | undefined;
   /** Opened by `reopen`, taken into use between two batches. */
-  let nextFile: LogFile | undefined;
+  #nextFile: LogFile | undefined;
   // Lines become bytes at once: joining thousands of small strings later costs more than the whole rest of a record.
-  let filling: Buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-  let filled = 0;
+  #filling: Buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  #filled = 0;
   /** Chunks that are full and wait for the write before them. */
-  const full: Buffer[] = [];
-  let spare: Buffer | undefined;
+  readonly #full: Buffer[] = [];
+  #spare: Buffer | undefined;
   /** Bytes queued and written since the start; the difference waits. */
-  let total = 0;
-  let done = 0;
-  let isWriting = false;
-  let isClosed = false;
-  let timer: NodeJS.Timeout | undefined;
-  let retryTimer: NodeJS.Timeout | undefined;
-  let room: PromiseWithResolvers<void> | undefined;
-  let flushes: { readonly upTo: number; readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
+  #total = 0;
+  #done = 0;
+  #isWriting = false;
+  #isClosed = false;
+  #timer: NodeJS.Timeout | undefined;
+  #retryTimer: NodeJS.Timeout | undefined;
+  #room: PromiseWithResolvers<void> | undefined;
+  #flushes: { readonly upTo: number; readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
 
-  function write(line: string): Promise<void> | undefined {
-    if (isClosed) return refuse(Buffer.byteLength(line));
+  constructor(options: RecordWriterOptions) {
+    const { destination, maxQueued = 8 << 20, batchSize = 256 << 10, batchMs = 100, retryMs = 50 } = options;
+    this.#options = options;
+    this.#maxQueued = maxQueued;
+    this.#batchSize = batchSize;
+    this.#batchMs = batchMs;
+    this.#retryMs = retryMs;
+    this.#writeTo = options.writeTo ?? writeFile;
+    this.#path = typeof destination === "string" && destination !== "stdout" ? destination : undefined;
+    this.#file = this.#path === undefined ? undefined : openLogFile(this.#path);
+  }
+
+  readonly write = (line: string): Promise<void> | undefined => {
+    if (this.#isClosed) return this.#refuse(Buffer.byteLength(line));
     // A UTF-16 unit takes three bytes at most.
-    if (filled + line.length * 3 > filling.length) beginChunk(line.length * 3);
-    return queued(filling.write(line, filled));
+    if (this.#filled + line.length * 3 > this.#filling.length) this.#beginChunk(line.length * 3);
+    return this.#queued(this.#filling.write(line, this.#filled));
+  };
+
+  readonly writeBytes = (line: Uint8Array): Promise<void> | undefined => {
+    if (this.#isClosed) return this.#refuse(line.length);
+    if (this.#filled + line.length > this.#filling.length) this.#beginChunk(line.length);
+    this.#filling.set(line, this.#filled);
+    return this.#queued(line.length);
+  };
+
+  readonly flush = (): Promise<void> => {
+    if (this.#done === this.#total) return Promise.resolve();
+    if (this.#isClosed) return Promise.reject(lostError());
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#flushes.push({ upTo: this.#total, resolve, reject });
+    this.#schedule();
+    return promise;
+  };
+
+  readonly reopen = (): void => {
+    if (this.#path === undefined || this.#isClosed) return;
+    const opened = openLogFile(this.#path);
+    this.#nextFile?.close();
+    this.#nextFile = opened;
+    if (!this.#isWriting) this.#useNextFile();
+  };
+
+  readonly close = async (): Promise<void> => {
+    if (this.#isClosed) return;
+    const { closeTimeoutMs = 5_000, onError } = this.#options;
+    const isDone = await Promise.race([this.flush().then(() => true), after(closeTimeoutMs)]);
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#retryTimer);
+    this.#room?.resolve();
+    const lost = this.#total - this.#done;
+    if (!isDone) onError(lostError(), lost);
+    for (const each of this.#flushes) each.reject(lostError());
+    this.#nextFile?.close();
+    this.#file?.close();
+  };
+
+  #refuse(bytes: number): undefined {
+    const text = "Cannot write an authorization record: the writer is closed";
+    this.#options.onError(new GatewayError("record.lost", text), bytes);
   }
 
-  function writeBytes(line: Uint8Array): Promise<void> | undefined {
-    if (isClosed) return refuse(line.length);
-    if (filled + line.length > filling.length) beginChunk(line.length);
-    filling.set(line, filled);
-    return queued(line.length);
+  #queued(bytes: number): Promise<void> | undefined {
+    this.#filled += bytes;
+    this.#total += bytes;
+    this.#schedule();
+    if (this.#total - this.#done < this.#maxQueued) return undefined;
+    this.#room ??= Promise.withResolvers();
+    return this.#room.promise;
   }
 
-  function refuse(bytes: number): undefined {
-    onError(new GatewayError("record.lost", "Cannot write an authorization record: the writer is closed"), bytes);
+  #beginChunk(bytes: number): void {
+    if (this.#filled > 0) this.#full.push(this.#filling.subarray(0, this.#filled));
+    const spare = this.#spare !== undefined && this.#spare.length >= bytes ? this.#spare : undefined;
+    this.#filling = spare ?? Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES, bytes));
+    this.#spare = undefined;
+    this.#filled = 0;
   }
 
-  function queued(bytes: number): Promise<void> | undefined {
-    filled += bytes;
-    total += bytes;
-    schedule();
-    if (total - done < maxQueued) return undefined;
-    room ??= Promise.withResolvers();
-    return room.promise;
+  #takeBatch(): Buffer {
+    if (this.#full.length === 0) this.#beginChunk(0);
+    return this.#full.shift() ?? Buffer.alloc(0);
   }
 
-  function beginChunk(bytes: number): void {
-    if (filled > 0) full.push(filling.subarray(0, filled));
-    filling =
-      spare !== undefined && spare.length >= bytes ? spare : Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES, bytes));
-    spare = undefined;
-    filled = 0;
+  #schedule(): void {
+    if (this.#isWriting || this.#isClosed || this.#total === this.#done) return;
+    if (this.#full.length > 0 || this.#filled >= this.#batchSize || this.#flushes.length > 0) this.#writeBatch();
+    else
+      this.#timer ??= setTimeout(
+        task("the write of records", () => this.#writeBatch()),
+        this.#batchMs,
+      );
   }
 
-  function takeBatch(): Buffer {
-    if (full.length === 0) beginChunk(0);
-    return full.shift() ?? Buffer.alloc(0);
+  #writeBatch(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const batch = this.#takeBatch();
+    this.#isWriting = true;
+    this.#useNextFile();
+    this.#writeFrom(batch, 0, this.#retryMs, () => this.#wrote(batch));
   }
 
-  function schedule(): void {
-    if (isWriting || isClosed || total === done) return;
-    if (full.length > 0 || filled >= batchSize || flushes.length > 0) writeBatch();
-    else timer ??= setTimeout(task("the write of records", writeBatch), batchMs);
+  #wrote(batch: Buffer): void {
+    this.#isWriting = false;
+    this.#done += batch.length;
+    if (batch.buffer.byteLength === CHUNK_BYTES) this.#spare ??= Buffer.from(batch.buffer);
+    for (const flush of this.#flushes) if (flush.upTo <= this.#done) flush.resolve();
+    this.#flushes = this.#flushes.filter((flush) => flush.upTo > this.#done);
+    // Half empty, not merely below the mark: else every line would wake everybody for one free place.
+    if (this.#total - this.#done <= this.#maxQueued / 2) {
+      this.#room?.resolve();
+      this.#room = undefined;
+    }
+    this.#schedule();
   }
 
-  function writeBatch(): void {
-    clearTimeout(timer);
-    timer = undefined;
-    const batch = takeBatch();
-    isWriting = true;
-    useNextFile();
-    writeFrom(batch, 0, retryMs, () => {
-      isWriting = false;
-      done += batch.length;
-      if (batch.buffer.byteLength === CHUNK_BYTES) spare ??= Buffer.from(batch.buffer);
-      for (const flush of flushes) if (flush.upTo <= done) flush.resolve();
-      flushes = flushes.filter((flush) => flush.upTo > done);
-      // Half empty, not merely below the mark: else every line would wake everybody for one free place.
-      if (total - done <= maxQueued / 2) {
-        room?.resolve();
-        room = undefined;
-      }
-      schedule();
-    });
-  }
-
-  function writeFrom(lines: Buffer, from: number, waitMs: number, whenDone: () => void): void {
-    const { batch, offset } = file?.rest(lines, from) ?? { batch: lines, offset: from };
-    writeTo(file?.fd ?? descriptor, batch, offset, batch.length - offset, null, (error, written) => {
-      if (isClosed) return;
+  #writeFrom(lines: Buffer, from: number, waitMs: number, whenDone: () => void): void {
+    const { onError, destination } = this.#options;
+    const { batch, offset } = this.#file?.rest(lines, from) ?? { batch: lines, offset: from };
+    const descriptor = this.#file?.fd ?? (typeof destination === "number" ? destination : 1);
+    this.#writeTo(descriptor, batch, offset, batch.length - offset, null, (error, written) => {
+      if (this.#isClosed) return;
       if (error) {
         // A pipe that is full for the moment is no failure.
-        if (error.code !== "EAGAIN" && waitMs === retryMs) onError(writeError(error), total - done);
-        retryTimer = setTimeout(
-          task("the write of records", retry),
-          waitMs,
-          lines,
-          from,
-          Math.min(waitMs * 2, MAX_RETRY_MS),
-          whenDone,
-        );
+        if (error.code !== "EAGAIN" && waitMs === this.#retryMs) onError(writeError(error), this.#total - this.#done);
+        const nextMs = Math.min(waitMs * 2, MAX_RETRY_MS);
+        const retry = (): void => this.#retry(lines, from, nextMs, whenDone);
+        this.#retryTimer = setTimeout(task("the write of records", retry), waitMs);
         return;
       }
-      file?.wrote(written);
-      if (offset + written < batch.length) writeFrom(batch, offset + written, retryMs, whenDone);
+      this.#file?.wrote(written);
+      if (offset + written < batch.length) this.#writeFrom(batch, offset + written, this.#retryMs, whenDone);
       else whenDone();
     });
   }
 
-  function retry(batch: Buffer, offset: number, waitMs: number, whenDone: () => void): void {
-    if (isClosed) return;
+  #retry(batch: Buffer, offset: number, waitMs: number, whenDone: () => void): void {
+    if (this.#isClosed) return;
     // The old file may never work again: a rotation is the way out.
-    useNextFile();
-    writeFrom(batch, offset, waitMs, whenDone);
+    this.#useNextFile();
+    this.#writeFrom(batch, offset, waitMs, whenDone);
   }
 
-  function useNextFile(): void {
-    if (nextFile === undefined) return;
-    file?.close();
-    file = nextFile;
-    nextFile = undefined;
+  #useNextFile(): void {
+    if (this.#nextFile === undefined) return;
+    this.#file?.close();
+    this.#file = this.#nextFile;
+    this.#nextFile = undefined;
   }
-
-  function flush(): Promise<void> {
-    if (done === total) return Promise.resolve();
-    if (isClosed) return Promise.reject(lostError());
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    flushes.push({ upTo: total, resolve, reject });
-    schedule();
-    return promise;
-  }
-
-  return {
-    write,
-    writeBytes,
-    flush,
-    reopen() {
-      if (path === undefined || isClosed) return;
-      const opened = openLogFile(path);
-      nextFile?.close();
-      nextFile = opened;
-      if (!isWriting) useNextFile();
-    },
-    async close() {
-      if (isClosed) return;
-      const isDone = await Promise.race([flush().then(() => true), after(closeTimeoutMs)]);
-      isClosed = true;
-      clearTimeout(timer);
-      clearTimeout(retryTimer);
-      room?.resolve();
-      const lost = total - done;
-      if (!isDone) onError(lostError(), lost);
-      for (const each of flushes) each.reject(lostError());
-      nextFile?.close();
-      file?.close();
-    },
-  };
 }
 
 function lostError(): GatewayError {

@@ -1,23 +1,16 @@
 /**
- * From the spool to the receiver: batch by batch, in order, each until it is taken.
+ * From the queue to the receiver: batch by batch, in order, each until it is taken.
  *
  * While the receiver is away it is asked at growing intervals, with jitter, so that many gateways do not come back to it in
  * one moment. A batch that it refuses is halved until one record is left; that one is given up only when the receiver has
  * taken what is behind it, and refuses it again: so one that refuses everything for a while costs nothing.
  */
+import type { Batch, Place } from "../record-queue/cursor.ts";
+import { formatGap, GAP_MESSAGE, type LossReason } from "../record-queue/losses.ts";
+import type { Receiver } from "../record-queue/receiver.ts";
 import { errorText } from "../shared/errors.ts";
 import { isRecord } from "../shared/is-record.ts";
-import { GAP_MESSAGE, type LossReason } from "./losses.ts";
 import type { Sender, SendResult, SpooledRecord } from "./sender.ts";
-import type { Position, Slot } from "./spool/slot.ts";
-import type { Spool } from "./spool/spool.ts";
-
-export interface Delivery {
-  /** There is something new. */
-  wake(): void;
-  /** Sends what waits, for at most so long and while the receiver takes it; then stops. */
-  close(withinMs: number): Promise<void>;
-}
 
 export interface DeliveryTiming {
   /** Records gather for so long before they are sent. */
@@ -30,163 +23,204 @@ export interface DeliveryTiming {
 }
 
 export interface DeliveryDeps extends DeliveryTiming {
-  readonly spool: Spool;
+  readonly receiver: Receiver;
   readonly sender: Sender;
   readonly onTaken: (count: number) => void;
   readonly onAway: (reason: string) => void;
-  readonly lose: (reason: LossReason, count: number) => void;
 }
 
+/** Longest record that is sent; a batch of any kind has room for one. */
+const MAX_RECORD_BYTES = 512 << 10;
 /** Refused one by one with nothing taken in between: then it is the receiver. */
 const MAX_SET_ASIDE = 64;
 const LONGEST_RETRY_AFTER_MS = 300_000;
 
-export function startDelivery(deps: DeliveryDeps): Delivery {
-  const { spool, sender, onTaken, onAway, lose, lingerMs, firstRetryMs, longestRetryMs, random } = deps;
-  const ending = new AbortController();
-  const closing = new AbortController();
-  let news: (() => void) | undefined;
-  let hasNews = false;
-  let failures = 0;
-  let maxRecords = sender.maxRecords;
+type Lost = Partial<Record<LossReason, number>>;
+
+export class Delivery {
+  readonly #deps: DeliveryDeps;
+  readonly #ending = new AbortController();
+  readonly #closing = new AbortController();
+  readonly #running: Promise<void>;
+  #news: (() => void) | undefined;
+  #hasNews = false;
+  #failures = 0;
+  #maxRecords: number;
   /** Behind what is taken, while refused records are set aside. */
-  let next: { readonly slot: Slot; readonly position: Position } | undefined;
-  let setAside: SpooledRecord[] = [];
-  const running = run();
+  #next: Place | undefined;
+  #setAside: SpooledRecord[] = [];
+  /** Of what is read and not taken. */
+  #lost: Lost = {};
 
-  return {
-    wake() {
-      hasNews = true;
-      news?.();
-    },
-    async close(withinMs) {
-      closing.abort();
-      news?.();
-      const timer = setTimeout(() => ending.abort(), withinMs);
-      await running;
-      clearTimeout(timer);
-      sender.close();
-    },
-  };
+  constructor(deps: DeliveryDeps) {
+    this.#deps = deps;
+    this.#maxRecords = deps.sender.maxRecords;
+    deps.receiver.onNews = () => {
+      this.#hasNews = true;
+      this.#news?.();
+    };
+    this.#running = this.#run();
+  }
 
-  async function run(): Promise<void> {
+  /** Sends what waits, for at most so long and while the receiver takes it; then stops. */
+  async close(withinMs: number): Promise<void> {
+    this.#closing.abort();
+    this.#news?.();
+    const timer = setTimeout(() => this.#ending.abort(), withinMs);
+    await this.#running;
+    clearTimeout(timer);
+    this.#deps.sender.close();
+  }
+
+  async #run(): Promise<void> {
+    const { onAway, lingerMs } = this.#deps;
     // Not before whoever opened it has it.
     await Promise.resolve();
-    while (!ending.signal.aborted && !(closing.signal.aborted && failures > 0)) {
-      hasNews = false;
-      const then = await step().catch((error: unknown) => {
+    while (!this.#ending.signal.aborted && !(this.#closing.signal.aborted && this.#failures > 0)) {
+      this.#hasNews = false;
+      const then = await this.#step().catch((error: unknown) => {
         onAway(errorText(error));
-        return retryMs();
+        return this.#retryMs();
       });
       if (then === "again") continue;
-      if (then === "gather") await pause(lingerMs);
-      else if (typeof then === "number") await pause(then);
-      else if (closing.signal.aborted) return;
+      if (then === "gather") await this.#pause(lingerMs);
+      else if (typeof then === "number") await this.#pause(then);
+      else if (this.#closing.signal.aborted) return;
       else {
-        if (!hasNews) await sleep(undefined);
-        await pause(lingerMs);
+        if (!this.#hasNews) await this.#sleep(undefined);
+        await this.#pause(lingerMs);
       }
     }
   }
 
   /** @returns after how many milliseconds to try again; gather: wait for more; idle: nothing waits */
-  async function step(): Promise<number | "again" | "gather" | "idle"> {
-    const slot = spool.head();
-    const from = next?.slot === slot ? next.position : slot.taken;
-    const batch = await slot.read(from, maxRecords, sender.maxBytes);
+  async #step(): Promise<number | "again" | "gather" | "idle"> {
+    const { receiver, sender, onAway } = this.#deps;
+    const batch = await receiver.read(this.#maxRecords, sender.maxBytes, this.#next);
     if (!batch) {
-      if (setAside.length === 0) return "idle";
+      if (this.#setAside.length === 0) return "idle";
       // Those refused are the last: they are tried again with what comes.
-      giveUpNothing();
+      this.#giveUpNothing();
       onAway("it refuses records");
-      return retryMs();
+      return this.#retryMs();
     }
-    const records = batch.lines.flatMap((text): SpooledRecord[] => {
-      const value = parse(text);
-      return value ? [{ text, value }] : [];
-    });
-    const isFull = batch.lines.length === maxRecords || batch.end.offset - from.offset > sender.maxBytes / 2;
-    const damaged = batch.lines.length - records.length + (batch.damaged ? 1 : 0);
-    const result: SendResult = records.length === 0 ? { outcome: "taken" } : await sender.send(records, ending.signal);
-    if (result.outcome === "taken") {
-      const again = await sendAgain(setAside);
-      if (typeof again === "object") return ending.signal.aborted ? "again" : failed(again);
-      slot.commit(batch.end);
-      // At most those that are none of a loss: of the loss of such a record another one would tell, without end.
-      const rejected = Math.min(result.rejected ?? 0, records.filter(isTold).length);
-      const refused = again + rejected;
-      const count = records.length + setAside.length - refused;
-      next = undefined;
-      setAside = [];
-      failures = 0;
-      maxRecords = Math.min(maxRecords * 2, sender.maxRecords);
-      if (refused > 0) lose("refused", refused);
-      if (damaged > 0) lose("damaged", damaged);
-      onTaken(count);
-      return isFull ? "again" : "gather";
-    }
+    const { records, lost } = recordsOf(batch, receiver.name);
+    const { signal } = this.#ending;
+    const result: SendResult = records.length === 0 ? { outcome: "taken" } : await sender.send(records, signal);
+    if (result.outcome === "taken") return this.#taken(batch, records, add(this.#lost, lost), result.rejected ?? 0);
     // Cut off by us: whoever runs next sends it again.
-    if (ending.signal.aborted) return "again";
+    if (signal.aborted) return "again";
     const [first] = records;
     if (result.outcome === "refused" && first) {
       if (records.length > 1) {
-        maxRecords = Math.ceil(batch.lines.length / 2);
+        this.#maxRecords = Math.ceil(Math.max(batch.lines.length, records.length) / 2);
         return "again";
       }
-      if (setAside.length < MAX_SET_ASIDE) {
-        setAside.push(first);
-        next = { slot, position: batch.end };
+      if (this.#setAside.length < MAX_SET_ASIDE) {
+        this.#setAside.push(first);
+        this.#next = batch.end;
+        this.#lost = add(this.#lost, lost);
         return "again";
       }
     }
-    return failed(result);
+    return this.#failed(result);
+  }
+
+  async #taken(
+    batch: Batch,
+    records: readonly SpooledRecord[],
+    lost: Lost,
+    rejected: number,
+  ): Promise<number | "again" | "gather"> {
+    const { receiver, sender, onTaken } = this.#deps;
+    const setAside = this.#setAside;
+    const again = await this.#sendAgain(setAside);
+    if (typeof again === "object") return this.#ending.signal.aborted ? "again" : this.#failed(again);
+    // At most those that are none of a loss: of the loss of such a record another one would tell, without end.
+    const refused = again + Math.min(rejected, records.filter(isTold).length);
+    const isFull = batch.lines.length === this.#maxRecords || batch.bytes > sender.maxBytes / 2;
+    const maxRecords = Math.min(this.#maxRecords * 2, sender.maxRecords);
+    this.#giveUpNothing();
+    this.#maxRecords = maxRecords;
+    this.#failures = 0;
+    receiver.commit(batch.end, add(lost, { refused }));
+    if (records.length + setAside.length > 0) onTaken(records.length + setAside.length - refused);
+    // A loss is told with what follows it.
+    return isFull || batch.losses.length > 0 ? "again" : "gather";
   }
 
   /** Those that were refused, now that the receiver has taken others. @returns how many it refuses again */
-  async function sendAgain(records: readonly SpooledRecord[]): Promise<number | SendResult> {
+  async #sendAgain(records: readonly SpooledRecord[]): Promise<number | SendResult> {
     let refused = 0;
     for (const record of records) {
-      const result = await sender.send([record], ending.signal);
+      const result = await this.#deps.sender.send([record], this.#ending.signal);
       if (result.outcome === "away") return result;
       if (isTold(record) && (result.outcome === "refused" || (result.rejected ?? 0) > 0)) refused += 1;
     }
     return refused;
   }
 
-  function failed(result: SendResult): number {
-    giveUpNothing();
-    onAway(result.reason ?? "");
-    return Math.max(retryMs(), Math.min(retryAfterOf(result), LONGEST_RETRY_AFTER_MS));
+  #failed(result: SendResult): number {
+    this.#giveUpNothing();
+    this.#deps.onAway(result.reason ?? "");
+    return Math.max(this.#retryMs(), Math.min(retryAfterOf(result), LONGEST_RETRY_AFTER_MS));
   }
 
-  function giveUpNothing(): void {
-    next = undefined;
-    setAside = [];
-    maxRecords = sender.maxRecords;
+  #giveUpNothing(): void {
+    this.#next = undefined;
+    this.#setAside = [];
+    this.#lost = {};
+    this.#maxRecords = this.#deps.sender.maxRecords;
   }
 
-  function retryMs(): number {
-    const wait = Math.min(firstRetryMs * 2 ** Math.min(failures++, 30), longestRetryMs);
+  #retryMs(): number {
+    const { firstRetryMs, longestRetryMs, random } = this.#deps;
+    const wait = Math.min(firstRetryMs * 2 ** Math.min(this.#failures++, 30), longestRetryMs);
     return wait * (0.5 + random() / 2);
   }
 
   /** Until there is something new. */
-  function sleep(ms: number | undefined): Promise<void> {
+  #sleep(ms: number | undefined): Promise<void> {
     return new Promise((resolve) => {
       const timer = ms === undefined ? undefined : setTimeout(resolve, ms);
-      news = () => {
+      this.#news = () => {
         clearTimeout(timer);
-        news = undefined;
+        this.#news = undefined;
         resolve();
       };
     });
   }
 
   /** What is new does not end it; closing does. */
-  async function pause(ms: number): Promise<void> {
+  async #pause(ms: number): Promise<void> {
     const end = performance.now() + ms;
-    for (let left = ms; left > 0 && !closing.signal.aborted; left = end - performance.now()) await sleep(left);
+    for (let left = ms; left > 0 && !this.#closing.signal.aborted; left = end - performance.now())
+      await this.#sleep(left);
   }
+}
+
+function recordsOf(
+  { losses, lines, damaged, end }: Batch,
+  name: string,
+): { readonly records: readonly SpooledRecord[]; readonly lost: Lost } {
+  const records: SpooledRecord[] = losses.flatMap((loss) => parse(formatGap(name, loss).slice(0, -1)) ?? []);
+  const lost = { damaged, "too-long": 0 };
+  for (const line of lines) {
+    const note = line.indexOf("\t");
+    const record = parse(note === -1 ? line : line.slice(0, note));
+    if (!record) lost.damaged += 1;
+    else if (Buffer.byteLength(record.text) >= MAX_RECORD_BYTES) lost["too-long"] += 1;
+    // It comes back by the log, and was told in its place.
+    else if (end.cursor.isLegacy || isTold(record) || record.value["sink"] !== name) records.push(record);
+  }
+  return { records, lost };
+}
+
+function add(left: Lost, right: Lost): Lost {
+  const sum = { ...left };
+  for (const [reason, count] of Object.entries(right) as [LossReason, number][])
+    sum[reason] = (sum[reason] ?? 0) + count;
+  return sum;
 }
 
 /** Its loss is told. */
@@ -198,10 +232,10 @@ function retryAfterOf(result: SendResult): number {
   return result.outcome === "away" ? (result.retryAfterMs ?? 0) : 0;
 }
 
-function parse(text: string): Readonly<Record<string, unknown>> | undefined {
+function parse(text: string): SpooledRecord | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
+    return isRecord(value) ? { text, value } : undefined;
   } catch {
     return undefined;
   }

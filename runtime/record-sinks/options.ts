@@ -3,8 +3,6 @@ import type { RecordSinkSettings } from "../features/records/compiled.ts";
 
 /** Structured-clonable. */
 export interface RecordSinkOptions extends RecordSinkSettings {
-  /** `record_spool`. */
-  readonly spool: string;
   /** What the gateway is called, as in its traces. */
   readonly serviceName: string;
   readonly version: string;

@@ -5,15 +5,25 @@ import type { Bounds } from "./segments.ts";
 
 export interface Batch {
   readonly rows: readonly Row[];
-  /** Rows that were written before, and of which the result and the outcome are known now. */
-  readonly ended: readonly Row[];
+  readonly ended: readonly Ended[];
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
+/** What became of the request of a record that was written before. */
+export interface Ended {
+  /** That the record has, unless another one had it. */
+  readonly id: bigint;
+  /** Stands in its text, with a comma or a brace behind it, and in no other one's of this id. */
+  readonly mark: string;
+  readonly result: string;
+  /** Null: as it was decided. */
+  readonly outcome: number | null;
+}
+
 /** One writer; several may work on one database. Opened by the first call, and again by the first one after a failure. */
 export interface RecordBackEnd extends Closable {
-  /** All of it or nothing; what was written already is passed over. @throws `BackEndError` */
+  /** All of it or nothing; a record that was written already is not written again. @throws `BackEndError` */
   write(batch: Batch): Promise<void>;
   /**
    * One piece of what is to be done beside: a segment that is over, an index.

@@ -1,14 +1,16 @@
 /**
- * Ids of kept records, in the order of time: 42 bits of milliseconds, 9 of a count, 12 of the writer. They are what tables are
- * ordered and cut by, so a question about a time looks at no other.
+ * Ids of kept records, in the order of time: 42 bits of milliseconds, 9 of the record's place in the log, 12 of its process. They are
+ * what tables are ordered and cut by, so a question about a time looks at no other. A record that is written twice, or of which the
+ * outcome comes later, has the same id each time.
  */
+import { hash } from "node:crypto";
+
 const WRITER_BITS = 12n;
 const COUNT_BITS = 9n;
 const TIME_SHIFT = WRITER_BITS + COUNT_BITS;
 const COUNTS = 1 << Number(COUNT_BITS);
 
-/** So many writers have names of their own at a time. */
-export const WRITERS = 1 << Number(WRITER_BITS);
+const WRITERS = 1 << Number(WRITER_BITS);
 /** Above all ids: 2^63 - 1, what databases have room for. */
 export const LAST_ID = 0x7fffffffffffffffn;
 const MAX_TIME_MS = 2 ** 42 - 1;
@@ -20,6 +22,8 @@ export function firstIdAt(timeMs: number): bigint {
 
 /** So often the next id is tried: more than a millisecond has. */
 export const MAX_TRIES = 2 * COUNTS;
+/** So often for an outcome, which waits for nothing else: two records have one id by chance alone. */
+export const OUTCOME_TRIES = 4;
 
 /** Milliseconds since the epoch. */
 export function timeOf(id: bigint): number {
@@ -31,15 +35,19 @@ export function nextId(id: bigint): bigint {
   return id + (1n << WRITER_BITS);
 }
 
-/** @param writer 0 to `WRITERS` - 1: no other writer has it at the same time @returns ids that grow as long as the time does */
-export function createIds(writer: number): (timeMs: number) => bigint {
-  let count = 0;
-  let last = -1;
-  return (timeMs) => {
-    count = timeMs > last ? 0 : (count + 1) % COUNTS;
-    last = Math.max(last, timeMs);
-    return firstIdAt(timeMs) | BigInt(count * WRITERS + writer);
-  };
+/** @param instance run of a process @param seq place in its log @returns the same each time; another record may have it, too */
+export function recordId(timeMs: number, instance: string, seq: number): bigint {
+  const count = Number.isSafeInteger(seq) ? Math.abs(seq) % COUNTS : 0;
+  return firstIdAt(timeMs) | BigInt(count * WRITERS + writerOf(instance));
+}
+
+let last = { instance: "", writer: 0 };
+
+/** Nearly all are of one. */
+function writerOf(instance: string): number {
+  if (last.instance !== instance)
+    last = { instance, writer: Number.parseInt(hash("sha256", instance).slice(0, 3), 16) };
+  return last.writer;
 }
 
 /** As it stands in links. */

@@ -1,34 +1,32 @@
 /**
- * Keeps copies of records in a database, behind the log and in nobody's way.
+ * Keeps copies of records in a database: it reads them from the queue, behind the log and in nobody's way.
  *
- * Copies wait in memory for at most half a second or 500 of them, which is also the time in which most outcomes find their
- * decision still there. While the database is away they wait longer; what does not fit then is lost to the copy, oldest first,
- * counted and told. The log has it.
+ * They gather for at most half a second or until there are 1,000, which is also the time in which most outcomes find their decision
+ * still there. While the database is away they wait in the queue. It remembers nothing of them: whoever goes on after a crash reads
+ * again what was not committed, and a record that is written twice is there once.
  */
-import { CHECK_MESSAGE } from "../audit/log-line.ts";
-import type { ConsumerStatus, RecordConsumer } from "../audit/record-consumer.ts";
+import type { ConsumerLog, ConsumerStatus, RecordConsumer } from "../audit/record-consumer.ts";
+import type { Batch } from "../record-queue/cursor.ts";
+import type { Receiver, ReceiverOptions } from "../record-queue/receiver.ts";
 import type { Clock } from "../shared/clock.ts";
 import { errorText } from "../shared/errors.ts";
-import { BackEndError, type RecordBackEnd } from "./back-end.ts";
-import { join, requestKey, resultOf } from "./result.ts";
-import { type Row, toRow } from "./row.ts";
 import { tellFault } from "../shared/faults/faults.ts";
 import { task } from "../shared/faults/guard.ts";
+import { BackEndError, type RecordBackEnd } from "./back-end.ts";
+import { readRecords } from "./result.ts";
 
 export interface KeeperDeps {
-  readonly log: (level: "info" | "warn" | "error", fields: Readonly<Record<string, unknown>>, message: string) => void;
+  readonly receiver: Receiver;
+  readonly log: ConsumerLog;
   readonly clock: Clock;
-  /** What may wait; for tests. */
-  readonly maxWaiting?: number;
-  readonly maxWaitingBytes?: number;
-  readonly flushMs?: number;
+  readonly flushMs?: number | undefined;
 }
 
-const FLUSH_AT = 500;
-/** Rows of one transaction, while many wait. */
-const MAX_BATCH = 1_000;
-/** Decisions whose requests have not ended. */
-const MAX_OPEN = 100_000;
+/** Lines that are written without waiting for more; an outcome is one, too. */
+const FLUSH_AT = 1_000;
+/** Lines of one transaction, while many wait. */
+const MAX_BATCH = 2_000;
+const MAX_BATCH_BYTES = 4 << 20;
 const RETRY_FIRST_MS = 50;
 const RETRY_MOST_MS = 5_000;
 /** Busy for so long is away. */
@@ -38,242 +36,227 @@ const TEND_AFTER = 20_000;
 /** Between two pieces of work beside: others write then. */
 const PIECE_PAUSE_MS = 20;
 const CLOSE_MS = 3_000;
+const NAME = "record_store";
+/** What waits in memory, and in the spool. */
+const MAX_MEMORY_BYTES = 64 << 20;
+const MAX_SPOOL_BYTES = 256 << 20;
+
+/** What the queue is to know of the store. */
+export function storeReceiver(isDurable: boolean, log: ConsumerLog, maxBytes?: number): ReceiverOptions {
+  return {
+    name: NAME,
+    fileName: "store",
+    maxBytes: maxBytes ?? (isDurable ? MAX_SPOOL_BYTES : MAX_MEMORY_BYTES),
+    onLosing: ({ reason, lost }) =>
+      log.error({ reason, lost }, "records are lost to the record store, the log has them"),
+    onLost: ({ reason, lost }) => log.warn({ reason, lost }, "records are no longer lost to the record store"),
+  };
+}
 
 /** @param backEnd closed with what is returned */
-export function keepRecords(backEnd: RecordBackEnd, deps: KeeperDeps): RecordConsumer {
-  const { log, clock, maxWaiting = 50_000, maxWaitingBytes = 64 << 20, flushMs = 500 } = deps;
-  const waiting: Row[] = [];
-  /** The first of them, with which a transaction is under way. */
-  let writing: ReadonlySet<Row> = new Set();
-  let waitingBytes = 0;
-  const ended: Row[] = [];
-  const open = new Map<string, Row>();
-  let taken = 0;
-  let lost = 0;
-  /** Rows and ends of requests, and those of them that are kept or lost. */
-  let queued = 0;
-  let settled = 0;
+export class RecordKeeper implements RecordConsumer {
+  readonly #backEnd: RecordBackEnd;
+  readonly #deps: KeeperDeps;
+  readonly #maintenance: NodeJS.Timeout;
+  #taken = 0;
   /** Rows since indexes and age were looked at. */
-  let untended = 0;
-  let lastError: string | undefined;
-  let lastSuccessAt: number | undefined;
-  let isAway = false;
-  let isLosing = false;
-  let busySince: number | undefined;
-  let retryMs = RETRY_FIRST_MS;
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> | undefined;
-  let isClosed = false;
-  let flushes: { readonly upTo: number; readonly resolve: () => void }[] = [];
-  const maintenance = setInterval(task("the upkeep of the record store", tend), TEND_EVERY_MS).unref();
-  let tending: Promise<void> | undefined;
-  let closing: Promise<void> | undefined;
+  #untended = 0;
+  #lastError: string | undefined;
+  #lastSuccessAt: number | undefined;
+  #isAway = false;
+  /** Since the last look into the queue. */
+  #hasNews = false;
+  #busySince: number | undefined;
+  #retryMs = RETRY_FIRST_MS;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #tending: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+  #flushes: { readonly upTo: number; readonly resolve: () => void }[] = [];
 
-  function takeOne(value: Readonly<Record<string, unknown>>): void {
-    const { message } = value;
-    if (message === "request outcome") return end(value);
-    // Places and signatures of the log are about the log.
-    if (typeof message === "string" && message.startsWith("audit ")) return;
-    taken += 1;
-    queued += 1;
-    const row = toRow(value, clock.now());
-    waiting.push(row);
-    waitingBytes += row.text.length;
-    if (message !== CHECK_MESSAGE) return;
-    const key = requestKey(value, false);
-    if (key === undefined) return;
-    open.set(key, row);
-    if (open.size > MAX_OPEN) open.delete(open.keys().next().value as string);
+  constructor(backEnd: RecordBackEnd, deps: KeeperDeps) {
+    this.#backEnd = backEnd;
+    this.#deps = deps;
+    this.#maintenance = setInterval(
+      task("the upkeep of the record store", () => this.#tend()),
+      TEND_EVERY_MS,
+    ).unref();
+    deps.receiver.onNews = () => this.#wake();
+    void this.#tend();
+    this.#wake();
   }
 
-  function end(value: Readonly<Record<string, unknown>>): void {
-    const key = requestKey(value, true);
-    const row = key === undefined ? undefined : open.get(key);
-    const result = resultOf(value);
-    if (key === undefined || row === undefined || result === undefined) return;
-    open.delete(key);
-    join(row, result);
-    // It is written, or is being written as it was.
-    if ((row.text === "" || writing.has(row)) && ended.length < maxWaiting) {
-      ended.push(row);
-      queued += 1;
-    }
+  /** While the database is away nothing is kept in it. */
+  get canKeep(): boolean {
+    return !this.#isAway && this.#deps.receiver.canKeep;
   }
 
-  function dropOverflow(): void {
-    const first = writing.size;
-    let dropped = 0;
-    for (
-      let row = waiting[first];
-      row !== undefined && (waiting.length - dropped > maxWaiting || waitingBytes > maxWaitingBytes);
-      row = waiting[first + dropped]
-    ) {
-      waitingBytes -= row.text.length;
-      dropped += 1;
-    }
-    if (dropped === 0) return;
-    waiting.splice(first, dropped);
-    lost += dropped;
-    if (!isLosing) log("error", { waiting: waiting.length }, "records are lost to the record store, the log has them");
-    isLosing = true;
-    settle(dropped);
+  status(): ConsumerStatus {
+    const { waiting, lost } = this.#deps.receiver;
+    return {
+      name: NAME,
+      kind: NAME,
+      isAway: this.#isAway,
+      waiting,
+      taken: this.#taken,
+      lost,
+      ...(this.#lastError !== undefined && { lastError: this.#lastError }),
+      ...(this.#lastSuccessAt !== undefined && { lastSuccessAt: this.#lastSuccessAt }),
+    };
   }
 
-  function schedule(ms: number): void {
-    if (timer !== undefined || running || isClosed) return;
-    timer = setTimeout(task("the write of records", work), ms);
+  async flush(): Promise<void> {
+    const { receiver } = this.#deps;
+    if (this.#closing || receiver.done >= receiver.next) return;
+    const done = new Promise<void>((resolve) => this.#flushes.push({ upTo: receiver.next, resolve }));
+    await this.#running;
+    void this.#work();
+    await done;
   }
 
-  function work(): Promise<void> {
-    clearTimeout(timer);
-    timer = undefined;
-    running ??= drain()
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  #wake(): void {
+    const { receiver, flushMs = 500 } = this.#deps;
+    this.#hasNews = true;
+    if (receiver.waiting === 0) return;
+    const isUrgent = receiver.waiting >= FLUSH_AT || this.#flushes.length > 0;
+    // While it is away the pause between two tries stays.
+    if (isUrgent && !this.#isAway && this.#busySince === undefined && !this.#running && !this.#closing)
+      void this.#work();
+    else this.#schedule(flushMs);
+  }
+
+  #schedule(ms: number): void {
+    if (this.#timer !== undefined || this.#running || this.#closing) return;
+    this.#timer = setTimeout(
+      task("the write of records", () => this.#work()),
+      ms,
+    );
+  }
+
+  #work(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#running ??= this.#drain()
       .catch((error: unknown) => {
         // A mistake of ours: they wait as if the database were away.
         tellFault({ scope: "task", what: "the write of records", error });
-        isAway = true;
-        lastError = errorText(error);
+        this.#isAway = true;
+        this.#lastError = errorText(error);
         return RETRY_MOST_MS;
       })
       .then((pauseMs) => {
-        running = undefined;
-        if (pauseMs !== undefined) schedule(pauseMs);
+        this.#running = undefined;
+        if (pauseMs !== undefined) this.#schedule(pauseMs);
+        else if (this.#hasNews) this.#wake();
       });
-    return running;
+    return this.#running;
   }
 
-  /** @returns when to try again */
-  async function drain(): Promise<number | undefined> {
-    while (waiting.length > 0 || ended.length > 0) {
-      const rows = waiting.slice(0, MAX_BATCH);
-      writing = new Set(rows);
-      // What ended while it was waiting is in its row already.
-      const late = ended.slice(0, MAX_BATCH);
+  /** @returns when to try again; undefined: when there is something new */
+  async #drain(): Promise<number | undefined> {
+    const { receiver, flushMs = 500 } = this.#deps;
+    for (;;) {
+      this.#hasNews = false;
+      const batch = await receiver.read(MAX_BATCH, MAX_BATCH_BYTES);
+      if (!batch) {
+        this.#settle();
+        return undefined;
+      }
       try {
-        await backEnd.write({ rows, ended: late, now: clock.now() });
+        await this.#write(batch);
       } catch (error) {
-        return failed(error);
-      } finally {
-        writing = new Set();
+        return this.#failed(error);
       }
-      waiting.splice(0, rows.length);
-      ended.splice(0, late.length);
-      for (const row of rows) {
-        waitingBytes -= row.text.length;
-        row.text = "";
-      }
-      succeeded();
-      settle(rows.length + late.length);
-      untended += rows.length;
-      if (untended >= TEND_AFTER) void tend();
+      this.#settle();
+      if (this.#untended >= TEND_AFTER) void this.#tend();
+      if (receiver.waiting < FLUSH_AT && this.#flushes.length === 0 && !this.#closing)
+        return receiver.waiting > 0 ? flushMs : undefined;
       // Others in this thread, and others that write, have their turn.
       await new Promise(setImmediate);
     }
-    return undefined;
   }
 
-  function succeeded(): void {
-    if (isAway) log("info", { lost }, "the record store is back");
-    if (isLosing && !isAway) log("warn", { lost }, "records are no longer lost to the record store");
-    isAway = isLosing = false;
-    busySince = lastError = undefined;
-    lastSuccessAt = clock.now();
-    retryMs = RETRY_FIRST_MS;
+  /** Its own losses are not written here: they come by the log, as records. */
+  async #write({ lines, damaged, end }: Batch): Promise<void> {
+    const now = this.#deps.clock.now();
+    const { rows, ended, damaged: broken } = readRecords(lines, now);
+    if (rows.length + ended.length > 0) {
+      await this.#backEnd.write({ rows, ended, now });
+      this.#succeeded();
+    }
+    this.#taken += rows.length;
+    this.#untended += rows.length;
+    this.#deps.receiver.commit(end, { damaged: damaged + broken });
   }
 
-  function failed(error: unknown): number {
+  #succeeded(): void {
+    const { log, clock, receiver } = this.#deps;
+    if (this.#isAway) log.info({ lost: receiver.lost }, "the record store is back");
+    this.#isAway = false;
+    this.#busySince = this.#lastError = undefined;
+    this.#lastSuccessAt = clock.now();
+    this.#retryMs = RETRY_FIRST_MS;
+  }
+
+  #failed(error: unknown): number {
     const isBusy = error instanceof BackEndError && error.reason === "busy";
-    busySince ??= performance.now();
-    if (isBusy && performance.now() - busySince < BUSY_MS) return RETRY_FIRST_MS;
-    lastError = errorText(error);
-    if (!isAway) log("error", { reason: lastError }, "the record store cannot be written, records wait");
-    isAway = true;
-    retryMs = Math.min(retryMs * 2, RETRY_MOST_MS);
-    return retryMs;
+    this.#busySince ??= performance.now();
+    if (isBusy && performance.now() - this.#busySince < BUSY_MS) return RETRY_FIRST_MS;
+    this.#lastError = errorText(error);
+    if (!this.#isAway)
+      this.#deps.log.error({ reason: this.#lastError }, "the record store cannot be written, records wait");
+    this.#isAway = true;
+    this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MOST_MS);
+    return this.#retryMs;
   }
 
-  function settle(count: number): void {
-    settled += count;
-    for (const flush of flushes) if (flush.upTo <= settled) flush.resolve();
-    flushes = flushes.filter(({ upTo }) => upTo > settled);
+  #settle(): void {
+    const { done } = this.#deps.receiver;
+    for (const flush of this.#flushes) if (flush.upTo <= done) flush.resolve();
+    this.#flushes = this.#flushes.filter(({ upTo }) => upTo > done);
   }
 
-  function tend(): Promise<void> {
-    untended = 0;
-    tending ??= piecesOfWork()
+  #tend(): Promise<void> {
+    this.#untended = 0;
+    this.#tending ??= this.#piecesOfWork()
       .catch((error: unknown) => tellFault({ scope: "task", what: "the upkeep of the record store", error }))
       .finally(() => {
-        tending = undefined;
+        this.#tending = undefined;
       });
-    return tending;
+    return this.#tending;
   }
 
-  async function piecesOfWork(): Promise<void> {
+  async #piecesOfWork(): Promise<void> {
     try {
-      while (await backEnd.maintain(clock.now())) {
+      while (await this.#backEnd.maintain(this.#deps.clock.now())) {
         await new Promise((resolve) => setTimeout(resolve, PIECE_PAUSE_MS));
-        if (isClosed) return;
+        if (this.#closing) return;
       }
-      if (waiting.length === 0) succeeded();
+      if (this.#deps.receiver.waiting === 0) this.#succeeded();
     } catch (error) {
-      if (!(error instanceof BackEndError && error.reason === "busy")) failed(error);
+      if (!(error instanceof BackEndError && error.reason === "busy")) this.#failed(error);
     }
   }
 
-  async function closeNow(): Promise<void> {
-    isClosed = true;
-    clearInterval(maintenance);
-    clearTimeout(timer);
+  async #close(): Promise<void> {
+    const { receiver, log } = this.#deps;
+    clearInterval(this.#maintenance);
+    clearTimeout(this.#timer);
     const deadline = performance.now() + CLOSE_MS;
-    await running;
-    while (waiting.length + ended.length > 0 && performance.now() < deadline) {
-      if ((await drain()) !== undefined) await new Promise((resolve) => setTimeout(resolve, RETRY_FIRST_MS));
+    await this.#running;
+    // What waits on the disk is written by whoever runs next.
+    while ((await this.#drain()) !== undefined && !receiver.isDurable && performance.now() < deadline)
+      await new Promise((resolve) => setTimeout(resolve, RETRY_FIRST_MS));
+    if (receiver.waiting > 0 && !receiver.isDurable) {
+      const fields = { lost: receiver.waiting, reason: this.#lastError };
+      log.error(fields, "records are lost to the record store, the log has them");
     }
-    if (waiting.length > 0)
-      log(
-        "error",
-        { lost: waiting.length, reason: lastError },
-        "records are lost to the record store, the log has them",
-      );
-    lost += waiting.length;
-    settle(queued - settled);
-    await tending;
-    await backEnd.close();
+    for (const { resolve } of this.#flushes) resolve();
+    await this.#tending;
+    await this.#backEnd.close();
   }
-
-  void tend();
-  return {
-    take(copies) {
-      if (isClosed) return;
-      for (const { value } of copies) takeOne(value);
-      dropOverflow();
-      if (waiting.length + ended.length === 0) return;
-      // While it is away the pause between two tries stays.
-      if (waiting.length >= FLUSH_AT && !isAway && busySince === undefined && !running) void work();
-      else schedule(flushMs);
-    },
-    async flush() {
-      if (settled >= queued || isClosed) return;
-      const done = new Promise<void>((resolve) => flushes.push({ upTo: queued, resolve }));
-      await running;
-      void work();
-      await done;
-    },
-    get canKeep() {
-      return !isAway;
-    },
-    status() {
-      return {
-        name: "record_store",
-        kind: "record_store",
-        isAway,
-        waiting: waiting.length,
-        taken,
-        lost,
-        ...(lastError !== undefined && { lastError }),
-        ...(lastSuccessAt !== undefined && { lastSuccessAt }),
-      } satisfies ConsumerStatus;
-    },
-    close: () => (closing ??= closeNow()),
-  };
 }

@@ -8,7 +8,7 @@ import type { RecordStoreOptions } from "./back-end.ts";
 import { TEMPORARY } from "./options.ts";
 import { createPostgresBackEnd } from "./postgres/postgres-back-end.ts";
 import { createPostgresReader } from "./postgres/postgres-reader.ts";
-import { type KeeperDeps, keepRecords } from "./record-keeper.ts";
+import { type KeeperDeps, RecordKeeper } from "./record-keeper.ts";
 import type { RecordReader } from "./record-reader.ts";
 import type { SearchLimits } from "./search.ts";
 import { createSqliteBackEnd } from "./sqlite/sqlite-back-end.ts";
@@ -17,9 +17,9 @@ import { createSqliteReader } from "./sqlite/sqlite-reader.ts";
 /** Opens it for writing, in the thread of the records. It never fails: what is wrong is logged, and in its status. */
 export function openRecordStore(options: RecordStoreOptions, deps: KeeperDeps): RecordConsumer {
   const { place } = options;
-  if (place.kind === "postgres") return keepRecords(createPostgresBackEnd(place.url, options), deps);
+  if (place.kind === "postgres") return new RecordKeeper(createPostgresBackEnd(place.url, options), deps);
   if (place.isTemporary) removeAbandoned();
-  return keepRecords(createSqliteBackEnd(place.path, place.isTemporary, options), deps);
+  return new RecordKeeper(createSqliteBackEnd(place.path, place.isTemporary, options), deps);
 }
 
 /** Opens it for questions, in any thread: none of them holds up its event loop. Connects with the first question. */

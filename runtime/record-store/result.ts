@@ -1,9 +1,79 @@
-/** What became of a request: out of the line that says so, into the record of its decision. */
+/**
+ * What became of a request: out of the line that says so, into the record of its decision.
+ *
+ * A decision has its place in the database by its time and its place in the log; the line of the outcome has the latter alone. So the
+ * time goes with that line through the queue. Whoever reads the line may be another process than the one that wrote the decision.
+ */
+import { CHECK_MESSAGE } from "../audit/log-line.ts";
+import { isRecord } from "../shared/is-record.ts";
+import type { Ended } from "./back-end.ts";
+import { recordId } from "./record-id.ts";
 import type { KeptRecord } from "./record-reader.ts";
-import { outcomeNumber, type Row } from "./row.ts";
+import { outcomeNumber, type Row, toRow } from "./row.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface ReadRecords {
+  readonly rows: readonly Row[];
+  /** Outcomes of decisions that were read before. */
+  readonly ended: readonly Ended[];
+  /** So many lines are none. */
+  readonly damaged: number;
+}
+
+const OUTCOME_MESSAGE = "request outcome";
+/** Decisions whose requests have not ended. */
+const MAX_OPEN = 100_000;
+
+/** @returns gives for an outcome the time of its decision, of one process */
+export function createDecisionTimes(): (value: Fields) => string | undefined {
+  const open = new Map<unknown, string>();
+  return ({ message, seq, of, time }) => {
+    if (message === OUTCOME_MESSAGE) {
+      const decidedAt = open.get(of);
+      open.delete(of);
+      return decidedAt;
+    }
+    if (message !== CHECK_MESSAGE || typeof time !== "string") return undefined;
+    open.set(seq, time);
+    if (open.size > MAX_OPEN) open.delete(open.keys().next().value);
+    return undefined;
+  };
+}
+
+/** @param lines of the queue @param now for records without a time */
+export function readRecords(lines: readonly string[], now: number): ReadRecords {
+  const rows: Row[] = [];
+  const ended: Ended[] = [];
+  const open = new Map<string, Row>();
+  let damaged = 0;
+  for (const line of lines) {
+    const tab = line.indexOf("\t");
+    const text = tab === -1 ? line : line.slice(0, tab);
+    const value = parse(text);
+    if (!value) {
+      damaged += 1;
+      continue;
+    }
+    const { message } = value;
+    // Places and signatures of the log are about the log.
+    if (typeof message === "string" && message.startsWith("audit ")) continue;
+    if (message === OUTCOME_MESSAGE) {
+      const result = resultOf(value);
+      const row = open.get(keyOf(value, value["of"]));
+      if (result && row) join(row, result);
+      else if (result) ended.push(...endedOf(value, result, Date.parse(line.slice(text.length + 1))));
+      continue;
+    }
+    const row = toRow(value, text, now);
+    rows.push(row);
+    if (message === CHECK_MESSAGE) open.set(keyOf(value, value["seq"]), row);
+  }
+  return { rows, ended, damaged };
+}
 
 /** @returns undefined for what is no outcome of a request */
-export function resultOf(value: Readonly<Record<string, unknown>>): NonNullable<KeptRecord["result"]> | undefined {
+function resultOf(value: Fields): NonNullable<KeptRecord["result"]> | undefined {
   const { status, "duration-ms": durationMs, "failed-by": failedBy, failure } = value;
   const { "list-hidden": listHidden, "list-shown": listShown } = value;
   if (typeof status !== "number" || typeof durationMs !== "number") return undefined;
@@ -18,16 +88,35 @@ export function resultOf(value: Readonly<Record<string, unknown>>): NonNullable<
 }
 
 /** Writes it into the row. */
-export function join(row: Row, result: NonNullable<KeptRecord["result"]>): void {
+function join(row: Row, result: NonNullable<KeptRecord["result"]>): void {
   row.result = JSON.stringify(result);
-  if (row.outcome === null && result.status >= 500) row.outcome = outcomeNumber("error");
+  row.outcome ??= outcomeOf(result);
 }
 
-/** By which of its fields a decision and its outcome belong together, in one process. */
-export function requestKey(value: Readonly<Record<string, unknown>>, isOutcome: boolean): string | undefined {
-  // With `audit`: the place of the line of the decision.
-  const place = value["seq"] === undefined ? undefined : value[isOutcome ? "of" : "seq"];
-  if (typeof place === "number") return `#${place}`;
-  const id = value["request-id"];
-  return typeof id === "string" ? id : undefined;
+/** @param decidedMs not a number where that is not known */
+function endedOf(value: Fields, result: NonNullable<KeptRecord["result"]>, decidedMs: number): readonly Ended[] {
+  const { instance, of } = value;
+  if (Number.isNaN(decidedMs) || typeof of !== "number") return [];
+  // As copies have it, see audit/copy.ts.
+  const mark = `"instance":${JSON.stringify(instance)},"seq":${of}`;
+  const id = recordId(decidedMs, String(instance), of);
+  return [{ id, mark, result: JSON.stringify(result), outcome: outcomeOf(result) }];
+}
+
+function outcomeOf({ status }: NonNullable<KeptRecord["result"]>): number | null {
+  return status >= 500 ? outcomeNumber("error") : null;
+}
+
+/** By which a decision and its outcome belong together. */
+function keyOf({ instance }: Fields, seq: unknown): string {
+  return `${String(instance)} ${String(seq)}`;
+}
+
+function parse(text: string): Fields | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -10,7 +10,7 @@ import { CHECK_MESSAGE } from "../audit/log-line.ts";
 import { lowerAscii } from "../shared/ascii.ts";
 import { isRecord } from "../shared/is-record.ts";
 import { ownerOfRoute } from "../shared/route-key.ts";
-import { formatId, timeOf } from "./record-id.ts";
+import { formatId, recordId, timeOf } from "./record-id.ts";
 import type { KeptRecord, RecordQuery } from "./record-reader.ts";
 
 /** Columns that questions go by; each has an index of its rows that have it. */
@@ -18,15 +18,15 @@ export const COLUMNS = ["usr", "mail", "route", "owner", "tool", "client", "outc
 export type Column = (typeof COLUMNS)[number];
 
 export interface Row {
-  /** Given by the writer. */
-  id: bigint | undefined;
+  /** The next one where another record has it. */
+  id: bigint;
   /** Milliseconds since the epoch. */
   readonly timeMs: number;
   /** Null: it has none; `outcome` and `kind`: the usual one, which no index has. */
   readonly columns: Readonly<Record<Exclude<Column, "outcome">, number | null>>;
   outcome: number | null;
-  /** JSON of the copy; empty once it is written. */
-  text: string;
+  /** JSON of the copy. */
+  readonly text: string;
   /** JSON of what became of it. */
   result: string | null;
 }
@@ -57,13 +57,17 @@ interface Fields {
   readonly clientId: string | undefined;
 }
 
-/** @param now for a record without a time */
-export function toRow(value: Readonly<Record<string, unknown>>, now: number): Row {
+/** @param text of the value, JSON @param now for a record without a time */
+export function toRow(value: Readonly<Record<string, unknown>>, text: string, now: number): Row {
   const { userId, email, route, tool, clientId } = fieldsOf(value);
-  const timeMs = Date.parse(String(value["time"]));
+  const { time, instance, seq } = value;
+  const written = Date.parse(String(time));
+  const timeMs = Number.isNaN(written) ? now : written;
+  // All copies have their place; one that somebody changed on the disk may not.
+  const place = typeof seq === "number" ? seq : nameNumber(text);
   return {
-    id: undefined,
-    timeMs: Number.isNaN(timeMs) ? now : timeMs,
+    id: recordId(timeMs, String(instance), place),
+    timeMs,
     columns: {
       usr: numberOf(userId),
       mail: numberOf(email && lowerAscii(email)),
@@ -74,7 +78,7 @@ export function toRow(value: Readonly<Record<string, unknown>>, now: number): Ro
       kind: kindNumber(kindOf(value)),
     },
     outcome: outcomeNumber(outcomeOf(value)),
-    text: JSON.stringify(value),
+    text,
     result: null,
   };
 }

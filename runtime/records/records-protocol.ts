@@ -20,6 +20,8 @@ export interface RecordThreadSettings {
     /** Last checkpoints of other runs. */
     readonly seen: readonly string[];
   };
+  /** Directory of what waits for the store and sinks; absent: it waits in memory. Sinks always have one. */
+  readonly spool?: string;
   /** Opened behind the log, as the sinks are. */
   readonly recordStore?: RecordStoreOptions;
   readonly sinks?: readonly RecordSinkOptions[];

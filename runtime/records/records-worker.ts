@@ -1,37 +1,32 @@
 /** The thread of the records: see serve-records.ts. */
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 
-import type { RecordConsumer } from "../audit/record-consumer.ts";
-import { openRecordStore } from "../record-store/record-store.ts";
-import { openRecordSink } from "../record-sinks/sink.ts";
 import { systemClock } from "../shared/clock.ts";
 import { errorText, GatewayError } from "../shared/errors.ts";
 import { send } from "../shared/thread.ts";
+import { openConsumers } from "./open-consumers.ts";
 import type { FromRecordThread, LogLevel, RecordThreadSettings } from "./records-protocol.ts";
 import { serveRecords } from "./serve-records.ts";
 
 if (parentPort) {
   try {
-    const settings = workerData as RecordThreadSettings;
-    serveRecords(parentPort, settings, { consumers: openConsumers(settings, parentPort), clock: systemClock });
+    serve(parentPort, workerData as RecordThreadSettings);
   } catch (error) {
     const code = error instanceof GatewayError ? error.code : "record.thread";
     send<FromRecordThread>(parentPort, { type: "failed", code, message: errorText(error) });
   }
 }
 
-function openConsumers(
-  { recordStore, sinks = [] }: RecordThreadSettings,
-  port: MessagePort,
-): readonly RecordConsumer[] {
+function serve(port: MessagePort, settings: RecordThreadSettings): void {
   const tell = (message: FromRecordThread): void => send(port, message);
-  const deps = {
+  const logAt =
+    (level: LogLevel) =>
+    (fields: object, message: string): void =>
+      tell({ type: "log", level, fields, message });
+  const consumers = openConsumers(settings, {
     clock: systemClock,
-    log: (level: LogLevel, fields: object, message: string) => tell({ type: "log", level, fields, message }),
-  };
-  const record = (line: string): void => tell({ type: "line", line });
-  return [
-    ...(recordStore ? [openRecordStore(recordStore, deps)] : []),
-    ...sinks.map((sink) => openRecordSink(sink, { ...deps, record })),
-  ];
+    log: { info: logAt("info"), warn: logAt("warn"), error: logAt("error") },
+    record: (line) => tell({ type: "line", line }),
+  });
+  serveRecords(port, settings, { consumers, clock: systemClock });
 }

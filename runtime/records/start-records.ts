@@ -51,7 +51,6 @@ export async function startRecords(options: RecordsOptions, deps: RecordsDeps): 
   const heads = audit ? keepHeads(instance, { store, clock, log }) : undefined;
   let last: string | undefined;
   const [seed] = keys.derive("audit-signing");
-  const spool = resolve(recordSpool);
   const serviceName = tracing?.serviceName ?? DEFAULT_SERVICE_NAME;
   const records = await startRecordThread(
     {
@@ -61,7 +60,8 @@ export async function startRecords(options: RecordsOptions, deps: RecordsDeps): 
       ...(audit && { audit: { seed: seed as Buffer, seen: await readHeads({ store, log }) } }),
       ...(hasCopies && { redaction }),
       ...(recordStore && { recordStore }),
-      sinks: recordSinks.map((sink) => ({ ...sink, spool, serviceName, version: VERSION })),
+      ...(hasCopies && recordSpool !== undefined && { spool: resolve(recordSpool) }),
+      sinks: recordSinks.map((sink) => ({ ...sink, serviceName, version: VERSION })),
     },
     {
       log,

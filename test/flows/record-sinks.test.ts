@@ -117,7 +117,7 @@ describe("with audit_required", () => {
       const admin = createAdminClient(gateway.adminOrigin, gateway.adminToken);
       const before = http.seen.length;
       const passedBefore = upstream.seen.length;
-      const slot = join(spool, "siem", "0");
+      const slot = join(spool, "_queue", "0");
       // No file can be made where there is no directory.
       renameSync(slot, `${slot}-away`);
       expect((await ask(gateway)).status).toBe(200);

@@ -2,12 +2,17 @@
 import { afterEach, describe, expect, test } from "vitest";
 import * as fc from "fast-check";
 
-import type { RecordConsumer } from "../../runtime/audit/record-consumer.ts";
+import type { RecordCopy } from "../../runtime/audit/record-consumer.ts";
 import type { RecordPlace } from "../../runtime/record-store/back-end.ts";
 import type { KeptRecord, RecordQuery, RecordReader } from "../../runtime/record-store/record-reader.ts";
+import { createPostgresBackEnd } from "../../runtime/record-store/postgres/postgres-back-end.ts";
+import { createSqliteBackEnd } from "../../runtime/record-store/sqlite/sqlite-back-end.ts";
+import { readRecords } from "../../runtime/record-store/result.ts";
 import { forgetRecords } from "../../runtime/record-store/forget.ts";
-import { openRecordReader, openRecordStore } from "../../runtime/record-store/record-store.ts";
+import { openRecordReader } from "../../runtime/record-store/record-store.ts";
 import { copyOf, endOf } from "../support/record-copies.ts";
+import type { TestConsumer } from "../support/record-consumers.ts";
+import { openTestStore } from "../support/record-store.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 
 const HOUR = 3600_000;
@@ -69,9 +74,9 @@ export function recordStoreContract(fresh: () => Promise<RecordPlace>): void {
   afterEach(async () => {
     for (const each of open.splice(0)) await each.close();
   });
-  const writer = (place: RecordPlace, clock: TestClock, maxRecords = 2_000): RecordConsumer => {
+  const writer = (place: RecordPlace, clock: TestClock, maxRecords = 2_000): TestConsumer => {
     const options = { place, maxAgeMs: 24 * HOUR, maxRecords };
-    const store = openRecordStore(options, { clock, log: () => {}, flushMs: 5 });
+    const store = openTestStore(options, { clock, log: () => {}, flushMs: 5 });
     open.push(store);
     return store;
   };
@@ -170,6 +175,53 @@ export function recordStoreContract(fresh: () => Promise<RecordPlace>): void {
     await expect(reader.find({ order: "newest", limit: 10, cursor: "o1.1" })).rejects.toMatchObject({
       code: "records.cursor",
     });
+  });
+
+  test("what is read again after a crash is there once, with its outcome, wherever it was joined", async () => {
+    const place = await fresh();
+    const from = start();
+    const options = { place, maxAgeMs: 24 * HOUR, maxRecords: 2_000 };
+    const backEnd =
+      place.kind === "postgres"
+        ? createPostgresBackEnd(place.url, options)
+        : createSqliteBackEnd(place.path, false, options);
+    open.push(backEnd);
+    const line = ({ value }: RecordCopy, more: object, note = ""): string =>
+      JSON.stringify({ ...value, ...more }) + note;
+    const note = `\t${new Date(from).toISOString()}`;
+    const lines = [
+      line(copyOf(from, "a"), { instance: "run", seq: 1 }),
+      // They have one id: of one millisecond, and 512 places apart.
+      line(copyOf(from, "b"), { instance: "run", seq: 513 }),
+      line(copyOf(from, "c"), { instance: "run", seq: 2 }),
+      line(endOf("b", 502), { instance: "run", of: 513, seq: 514 }, note),
+      line(endOf("a", 500), { instance: "run", of: 1, seq: 515 }, note),
+      line(endOf("c", 200), { instance: "run", of: 2, seq: 516 }, note),
+      // Of a decision that is not there.
+      line(endOf("d", 200), { instance: "run", of: 3, seq: 517 }, note),
+    ];
+    // Cut off somewhere, and read again up to somewhere else.
+    for (const [begin, end] of [
+      [0, 2],
+      [0, 4],
+      [2, 5],
+      [0, 6],
+      [4, 7],
+      [0, 7],
+    ] as const)
+      await backEnd.write({ ...readRecords(lines.slice(begin, end), from), now: from });
+    const reader = readerOf(place);
+    const { records } = await reader.find({ order: "oldest", limit: 10 });
+    expect(
+      records
+        .map(({ value, result, outcome }) => [value["request-id"], result?.status, outcome])
+        .toSorted(([a], [b]) => String(a).localeCompare(String(b))),
+    ).toEqual([
+      ["a", 500, "error"],
+      ["b", 502, "error"],
+      ["c", 200, "allowed"],
+    ]);
+    expect((await reader.stats()).count).toBe(3);
   });
 
   test("actions and other records are kinds of their own; what is about the log alone is left out", async () => {

@@ -1,12 +1,12 @@
-/** Another process that writes records into a SQLite file, and says how many are kept, until it is killed: FILE NAME */
-import { openRecordStore } from "../../runtime/record-store/record-store.ts";
+/** Another process that writes records into a SQLite file, and says how many are kept, until it is killed: FILE NAME [SPOOL] */
 import { systemClock } from "../../runtime/shared/clock.ts";
 import { copyOf } from "./record-copies.ts";
+import { openTestStore } from "./record-store.ts";
 
-const [path = "", name = ""] = process.argv.slice(2);
-const store = openRecordStore(
+const [path = "", name = "", spool] = process.argv.slice(2);
+const store = openTestStore(
   { place: { kind: "sqlite", path, isTemporary: false }, maxAgeMs: 24 * 3600_000, maxRecords: 2_000_000 },
-  { clock: systemClock, log: () => {} },
+  { clock: systemClock, log: () => {}, ...(spool !== undefined && { spool }) },
 );
 for (let number = 0; ; number += 10) {
   store.take(Array.from({ length: 10 }, (_, more) => copyOf(Date.now(), `${name}-${number + more}`)));

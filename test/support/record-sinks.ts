@@ -5,11 +5,16 @@ import { join } from "node:path";
 
 import { onTestFinished } from "vitest";
 
-import type { RecordConsumer, RecordCopy } from "../../runtime/audit/record-consumer.ts";
+import type { RecordConsumers, RecordCopy } from "../../runtime/audit/record-consumer.ts";
+import { gather, queueLog } from "../../runtime/records/open-consumers.ts";
 import type { SinkTarget, SinkTls } from "../../runtime/features/records/compiled.ts";
-import { openRecordSink, type RecordSinkDeps } from "../../runtime/record-sinks/sink.ts";
+import { RecordQueue } from "../../runtime/record-queue/queue.ts";
+import type { Receiver } from "../../runtime/record-queue/receiver.ts";
+import { openRecordSink, type RecordSinkDeps, sinkReceiver } from "../../runtime/record-sinks/sink.ts";
 import { systemClock } from "../../runtime/shared/clock.ts";
+import type { Sender } from "../../runtime/record-sinks/sender.ts";
 import type { RecordSinkOptions } from "../../runtime/record-sinks/options.ts";
+import { alone, logTo, type TestConsumer, type TestLog } from "./record-consumers.ts";
 
 export const NO_TLS: SinkTls = {
   caFile: undefined,
@@ -18,11 +23,11 @@ export const NO_TLS: SinkTls = {
   serverName: undefined,
 };
 
-export function sinkOptions(
-  spool: string,
-  target: SinkTarget,
-  more: Partial<RecordSinkOptions> = {},
-): RecordSinkOptions {
+export interface TestSinkOptions extends RecordSinkOptions {
+  readonly spool: string;
+}
+
+export function sinkOptions(spool: string, target: SinkTarget, more: Partial<RecordSinkOptions> = {}): TestSinkOptions {
   return {
     name: "siem",
     target,
@@ -39,28 +44,62 @@ export function sinkOptions(
 /** Of tests: nothing waits longer than it must. */
 export const FAST = { lingerMs: 0, firstRetryMs: 1, longestRetryMs: 8, random: () => 1 };
 
+type SinkLog = {
+  readonly level: string;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}[];
+
 export interface TestSink {
-  readonly sink: RecordConsumer;
-  readonly log: {
-    readonly level: string;
-    readonly message: string;
-    readonly fields: Readonly<Record<string, unknown>>;
-  }[];
+  readonly sink: TestConsumer;
+  readonly log: SinkLog;
 }
 
-export function openTestSink(options: RecordSinkOptions, deps: Partial<RecordSinkDeps> = {}): TestSink {
-  const log: TestSink["log"] = [];
-  const sink = openRecordSink(options, {
-    clock: systemClock,
-    log: (level, fields, message) => void log.push({ level, message, fields }),
-    timing: FAST,
-    closeWithinMs: 1_000,
+interface TestSinkDeps extends Partial<Omit<RecordSinkDeps, "receiver" | "log">> {
+  readonly log?: TestLog;
+  /** Of each sink; absent: `sender`. */
+  readonly senderOf?: (options: RecordSinkOptions) => Sender | undefined;
+  readonly record?: (line: string) => void;
+  readonly adoptEveryMs?: number;
+}
+
+export function openTestSink(options: TestSinkOptions, deps: TestSinkDeps = {}): TestSink {
+  const { sinks, log } = openTestSinks([options], deps);
+  return { sink: alone(sinks), log };
+}
+
+/** As the thread of the records does, with times that are short. */
+export function openTestSinks(
+  all: readonly TestSinkOptions[],
+  { record, adoptEveryMs, senderOf, ...deps }: TestSinkDeps = {},
+): { readonly sinks: RecordConsumers; readonly log: SinkLog } {
+  const told: SinkLog = [];
+  const log = logTo(deps.log ?? ((level, fields, message) => void told.push({ level, message, fields })));
+  const clock = deps.clock ?? systemClock;
+  const queue = new RecordQueue({
+    directory: all[0]?.spool,
+    receivers: all.map((options) => sinkReceiver(options, options.spool, log)),
+    clock,
+    record,
+    adoptEveryMs,
     retryMs: 1,
-    quietMs: 100,
-    ...deps,
+    ...queueLog(log),
   });
-  onTestFinished(() => sink.close());
-  return { sink, log };
+  const consumers = all.map((options, at) =>
+    openRecordSink(options, {
+      timing: FAST,
+      closeWithinMs: 1_000,
+      quietMs: 100,
+      ...deps,
+      sender: senderOf?.(options) ?? deps.sender,
+      clock,
+      log,
+      receiver: queue.receivers[at] as Receiver,
+    }),
+  );
+  const sinks = gather(queue, consumers);
+  onTestFinished(() => sinks.close());
+  return { sinks, log: told };
 }
 
 /** A directory for one test. */

@@ -23,11 +23,13 @@ export function compileRecords(doc: RecordsDoc, secrets: SecretSource): RecordSe
     audit_required: auditRequired,
   } = withDefaults(recordSinksShape, doc);
   const key = recordKey(doc, secrets);
+  const recordSinks = compileRecordSinks(sinks ?? {}, secrets);
   return {
     authorizeLog,
     audit,
-    recordSinks: compileRecordSinks(sinks ?? {}, secrets),
-    recordSpool,
+    recordSinks,
+    // A store alone keeps what waits in memory unless a directory is written: the working directory may not be writable.
+    recordSpool: recordSinks.length === 0 && doc.record_spool === undefined ? undefined : recordSpool,
     recordStore: compileRecordStore(doc, secrets),
     auditRequired,
     digestKey: key,

@@ -51,8 +51,8 @@ export interface RecordSettings {
   /** Of digests in records; undefined: one is derived from the shared secret. */
   readonly digestKey: Uint8Array | undefined;
   readonly recordSinks: readonly RecordSinkSettings[];
-  /** Directory of what waits for them. */
-  readonly recordSpool: string;
+  /** Directory of what waits for them and the record store. Undefined: there are no sinks, and none is written. */
+  readonly recordSpool: string | undefined;
   /** Absent: none are kept. */
   readonly recordStore: RecordStoreSettings | undefined;
   /** No request passes that cannot be recorded. */

@@ -95,7 +95,7 @@ export const recordSinksShape = {
         : 'must be at most 63 lower-case letters, digits, "-" and "_", beginning with a letter or digit',
   }),
   record_spool: text({
-    doc: "Spool directory of `record_sinks`, absolute or relative to the working directory, on a persistent disk and not shared between gateways. Created with mode 700.",
+    doc: "Spool directory of `record_sinks` and `record_store`, absolute or relative to the working directory, on a persistent disk and not shared between gateways. Created with mode 700. Without `record_sinks` the spool is in memory if this is not set.",
     default: "record-spool",
     check: (value) => (value === "" || value.includes("\0") ? "must be the path of a directory" : undefined),
   }),

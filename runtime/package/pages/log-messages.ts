@@ -64,6 +64,11 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "The records thread ended (`err`), so the process ends. The supervisor starts another. Report it.",
     "a record has no copy":
       "The log has it; the record store and sinks have only its position. Report it, with `reason`.",
+    "the record store cannot be written, records wait":
+      "Nothing is lost while there is room (`reason`): [Records](../operations/records.md). With `audit_required` requests are denied meanwhile.",
+    "records are lost to the record store, the log has them":
+      "`reason` is `spool-full` or `damaged`: [Records](../operations/records.md). A `record gap` in the log has the number.",
+    "records are no longer lost to the record store": "None: new records are stored again.",
     "how far other audits came is not known":
       "This run cannot prove that other runs' ends are complete. Fix the store.",
     "how far this audit came is not kept in the store":

@@ -1,11 +1,11 @@
 /**
  * Writes records into PostgreSQL, which replicas share: a batch is one transaction of few statements.
  *
- * Ids are given before; a batch whose end is not known is written again, and what is there is passed over: the same record, for
- * a clock that was set back, or a second writer with the number, gives ids that others have.
+ * A batch whose end is not known is written again, and what is there is passed over: the same record, for a clock that was set
+ * back, or a process with the same number, gives ids that others have.
  */
-import { BackEndError, type Batch, type RecordBackEnd } from "../back-end.ts";
-import { createIds, firstIdAt, MAX_TRIES, nextId, WRITERS } from "../record-id.ts";
+import { BackEndError, type Batch, type Ended, type RecordBackEnd } from "../back-end.ts";
+import { firstIdAt, MAX_TRIES, nextId, OUTCOME_TRIES } from "../record-id.ts";
 import { COLUMNS, type Row } from "../row.ts";
 import {
   type Bounds,
@@ -34,28 +34,24 @@ const CONNECTIONS = 2;
 
 export function createPostgresBackEnd(url: string, bounds: Bounds): RecordBackEnd {
   const pool = openRecordPool(url, CONNECTIONS);
-  let ids: Promise<(timeMs: number) => bigint> | undefined;
+  let prepared: Promise<void> | undefined;
   /** What a transaction says may be old: the segments are read in each. */
-  const opened = (): Promise<(timeMs: number) => bigint> =>
-    (ids ??= prepareSchema(pool).then(
-      (writer) => createIds(writer % WRITERS),
-      (error: unknown) => {
-        ids = undefined;
-        throw error;
-      },
-    ));
+  const opened = (): Promise<void> =>
+    (prepared ??= prepareSchema(pool).catch((error: unknown) => {
+      prepared = undefined;
+      throw error;
+    }));
 
   return {
     async write(batch) {
       try {
-        const idAt = await opened();
-        for (const row of batch.rows) row.id ??= idAt(row.timeMs);
+        await opened();
         if (await pool.transaction((query) => writeBatch(query, batch, bounds))) return;
         await pool.transaction((query) => roll(query, bounds, batch.now));
         await pool.transaction((query) => writeBatch(query, batch));
       } catch (error) {
         // Somebody took the tables away: the next try makes them.
-        if (error instanceof NoTableError) ids = undefined;
+        if (error instanceof NoTableError) prepared = undefined;
         throw error;
       }
     },
@@ -94,18 +90,23 @@ async function writeBatch(query: Query, { rows, ended, now }: Batch, bounds?: Bo
       others.push(...taken);
       await query(`UPDATE ${PREFIX}segments SET records = records + $1 WHERE number = $2`, [count, number]);
     }
-    for (const row of others) row.id = nextId(row.id ?? 0n);
+    for (const row of others) row.id = nextId(row.id);
     left = others;
   }
-  for (const [number, some] of bySegment(segments, ended)) await finish(query, number, some);
+  let open = ended;
+  for (let tries = 0; open.length > 0 && tries < OUTCOME_TRIES; tries += 1) {
+    const others: Ended[] = [];
+    for (const [number, some] of bySegment(segments, open)) others.push(...(await finish(query, number, some)));
+    open = others.map((each) => ({ ...each, id: nextId(each.id) }));
+  }
   return true;
 }
 
-function bySegment(segments: readonly Segment[], rows: readonly Row[]): ReadonlyMap<number, readonly Row[]> {
-  const groups = Map.groupBy(
-    rows.filter(({ id }) => id !== undefined),
-    ({ id = 0n }) => segmentOf(segments, id)?.number ?? 0,
-  );
+function bySegment<T extends { readonly id: bigint }>(
+  segments: readonly Segment[],
+  rows: readonly T[],
+): ReadonlyMap<number, readonly T[]> {
+  const groups = Map.groupBy(rows, ({ id }) => segmentOf(segments, id)?.number ?? 0);
   // All writers in one order: none waits for another one that waits for it.
   return new Map([...groups].toSorted(([a], [b]) => a - b));
 }
@@ -140,7 +141,14 @@ async function insert(
       [...byId.keys()],
     ]);
     const texts = new Map(known.map(([id, value]) => [String(id), value]));
-    taken.push(...[...byId].filter(([id, row]) => texts.get(id) !== textOf(row)).map(([, row]) => row));
+    const isThere = ([id, row]: readonly [string, Row]): boolean => texts.get(id) === textOf(row);
+    taken.push(...[...byId].filter((each) => !isThere(each)).map(([, row]) => row));
+    // What became of it may not have been known then.
+    const again = [...byId].filter(isThere).flatMap(([, row]) => {
+      const { id, result, outcome } = row;
+      return result === null ? [] : [{ id, mark: textOf(row).slice(0, -1), result, outcome }];
+    });
+    if (again.length > 0) await finish(query, segment, again);
   }
   return { count: fresh.length, taken };
 }
@@ -150,21 +158,22 @@ function textOf({ text }: Row): string {
   return text.toWellFormed();
 }
 
-async function finish(query: Query, segment: number, rows: readonly Row[]): Promise<void> {
-  const given = [
-    rows.map(({ id }) => String(id)),
-    rows.map(({ result }) => result),
-    rows.map(({ outcome }) => outcome),
-  ];
-  await query(
-    `UPDATE ${PREFIX}texts_${segment} t SET result = n.result FROM unnest($1::bigint[], $2::text[]) AS n (id, result) WHERE t.id = n.id`,
-    given.slice(0, 2),
+/** @returns those of which the record is not there by this id */
+async function finish(query: Query, segment: number, given: readonly Ended[]): Promise<readonly Ended[]> {
+  const rows = await query(
+    `UPDATE ${PREFIX}texts_${segment} t SET result = n.result
+     FROM unnest($1::bigint[], $2::text[], $3::text[]) AS n (id, result, mark)
+     WHERE t.id = n.id AND (strpos(t.value, n.mark || ',') > 0 OR strpos(t.value, n.mark || '}') > 0) RETURNING t.id`,
+    [given.map(({ id }) => String(id)), given.map(({ result }) => result), given.map(({ mark }) => mark)],
   );
+  const found = new Set(rows.map(([id]) => String(id)));
+  const [here, others] = [true, false].map((is) => given.filter(({ id }) => found.has(String(id)) === is));
   await query(
     `UPDATE ${PREFIX}facts_${segment} f SET outcome = n.outcome FROM unnest($1::bigint[], $2::smallint[]) AS n (id, outcome)
      WHERE f.id = n.id AND n.outcome IS NOT NULL AND f.outcome IS NULL`,
-    [given[0], given[2]],
+    [here?.map(({ id }) => String(id)), here?.map(({ outcome }) => outcome)],
   );
+  return others ?? [];
 }
 
 /** Begins the next segment, unless another process has. */

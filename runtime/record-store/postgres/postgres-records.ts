@@ -73,8 +73,8 @@ export function openRecordPool(url: string, connections: number): RecordPool {
   };
 }
 
-/** Makes what is not there. @returns a number that no other writer got lately @throws BackEndError */
-export async function prepareSchema({ query, transaction }: RecordPool): Promise<number> {
+/** Makes what is not there. @throws BackEndError */
+export async function prepareSchema({ query, transaction }: RecordPool): Promise<void> {
   const version = await readVersion(query);
   if (version === undefined) {
     await transaction(async (run) => {
@@ -89,11 +89,10 @@ export async function prepareSchema({ query, transaction }: RecordPool): Promise
       await run(
         `CREATE TABLE IF NOT EXISTS ${PREFIX}segments (number integer PRIMARY KEY, first_id bigint NOT NULL, records bigint NOT NULL, is_indexed boolean NOT NULL)`,
       );
+      // Earlier versions number their writers by it.
       await run(`CREATE SEQUENCE IF NOT EXISTS ${PREFIX}writers`);
     });
   }
-  const [row] = await query(`SELECT nextval('${PREFIX}writers')`);
-  return Number(row?.[0]);
 }
 
 /** @returns undefined when nothing was written yet @throws BackEndError */

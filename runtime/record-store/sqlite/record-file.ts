@@ -31,6 +31,7 @@ export function openForWriting(path: string, waitMs: number): DatabaseSync {
       checkVersion(database);
       database.exec(`CREATE TABLE IF NOT EXISTS segments
         (number integer PRIMARY KEY, first_id integer NOT NULL, records integer NOT NULL, is_indexed integer NOT NULL) STRICT`);
+      // Earlier versions number their writers by it.
       database.exec("CREATE TABLE IF NOT EXISTS writers (number integer PRIMARY KEY AUTOINCREMENT) STRICT");
       database.exec(`PRAGMA application_id = ${APPLICATION}; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
       return database;

@@ -5,8 +5,8 @@
 import { rmSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 
-import { type Batch, BackEndError, type RecordBackEnd } from "../back-end.ts";
-import { createIds, firstIdAt, MAX_TRIES, nextId, WRITERS } from "../record-id.ts";
+import { type Batch, BackEndError, type Ended, type RecordBackEnd } from "../back-end.ts";
+import { firstIdAt, MAX_TRIES, nextId, OUTCOME_TRIES } from "../record-id.ts";
 import { COLUMNS, type Row } from "../row.ts";
 import {
   type Bounds,
@@ -27,7 +27,6 @@ interface Open {
   readonly database: DatabaseSync;
   readonly file: number | undefined;
   readonly statements: Map<string, StatementSync>;
-  readonly ids: (timeMs: number) => bigint;
 }
 
 export function createSqliteBackEnd(path: string, isTemporary: boolean, bounds: Bounds): RecordBackEnd {
@@ -36,9 +35,7 @@ export function createSqliteBackEnd(path: string, isTemporary: boolean, bounds: 
   function opened(): Open {
     if (open) return open;
     const database = openForWriting(path, WAIT_MS);
-    const writer = Number(database.prepare("INSERT INTO writers DEFAULT VALUES").run().lastInsertRowid);
-    database.prepare("DELETE FROM writers WHERE number < ?").run(writer);
-    return (open = { database, file: fileAt(path), statements: new Map(), ids: createIds(writer % WRITERS) });
+    return (open = { database, file: fileAt(path), statements: new Map() });
   }
 
   function close(): void {
@@ -103,22 +100,16 @@ function writeBatch(open: Open, { rows, ended, now }: Batch, bounds: Bounds): vo
   const counts = new Map<number, number>();
   for (const row of rows) {
     const number = insert(open, segments, row);
-    counts.set(number, (counts.get(number) ?? 0) + 1);
+    if (number !== undefined) counts.set(number, (counts.get(number) ?? 0) + 1);
   }
   for (const [number, count] of counts)
     statement(open, "UPDATE segments SET records = records + ? WHERE number = ?").run(count, number);
-  for (const { id, result, outcome } of ended) {
-    const number = id === undefined ? undefined : segmentOf(segments, id)?.number;
-    if (id === undefined || number === undefined) continue;
-    statement(open, `UPDATE texts_${number} SET result = ? WHERE id = ?`).run(result, id);
-    if (outcome !== null) statement(open, `UPDATE facts_${number} SET outcome = ? WHERE id = ?`).run(outcome, id);
-  }
+  for (const each of ended) finish(open, segments, each);
 }
 
-/** @returns the segment's number */
-function insert(open: Open, segments: readonly Segment[], row: Row): number {
-  row.id ??= open.ids(row.timeMs);
-  // Two writers with one number, or a clock that was set back, make one id more than once.
+/** @returns the segment's number; undefined: it was written before */
+function insert(open: Open, segments: readonly Segment[], row: Row): number | undefined {
+  // Two processes of one name, or a clock that was set back, make one id more than once.
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const number = segmentOf(segments, row.id)?.number ?? 1;
     const { usr, mail, route, owner, tool, client, kind } = row.columns;
@@ -128,9 +119,29 @@ function insert(open: Open, segments: readonly Segment[], row: Row): number {
       statement(open, `INSERT INTO texts_${number} VALUES (?, ?, ?)`).run(row.id, row.text, row.result);
       return number;
     }
+    const known = statement(open, `SELECT value FROM texts_${number} WHERE id = ?`).get(row.id);
+    if (known?.["value"] === row.text) {
+      if (row.result !== null) end(open, number, row.id, row.result, row.outcome);
+      return undefined;
+    }
     row.id = nextId(row.id);
   }
   throw new BackEndError("failed", "its clock stands still");
+}
+
+function finish(open: Open, segments: readonly Segment[], { id: first, mark, result, outcome }: Ended): void {
+  let id = first;
+  for (let tries = 0; tries < OUTCOME_TRIES; tries += 1, id = nextId(id)) {
+    const number = segmentOf(segments, id)?.number;
+    if (number === undefined) return;
+    const found = `SELECT 1 FROM texts_${number} WHERE id = ? AND (instr(value, ?) > 0 OR instr(value, ?) > 0)`;
+    if (statement(open, found).get(id, `${mark},`, `${mark}}`)) return end(open, number, id, result, outcome);
+  }
+}
+
+function end(open: Open, number: number, id: bigint, result: string, outcome: number | null): void {
+  statement(open, `UPDATE texts_${number} SET result = ? WHERE id = ?`).run(result, id);
+  if (outcome !== null) statement(open, `UPDATE facts_${number} SET outcome = ? WHERE id = ?`).run(outcome, id);
 }
 
 /** Begins the next segment when the last one is full, or has been the last one for long. */

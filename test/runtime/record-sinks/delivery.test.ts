@@ -74,7 +74,7 @@ test("records arrive once, in order, with the headers that are set; files that a
     .poll(() => sink.status())
     .toMatchObject({ kind: "http", isAway: false, waiting: 0, taken: 1_200, lost: 0 });
   // 512 KiB each, of 570 KiB.
-  const files = readdirSync(join(spool, "siem", "0")).filter((name) => /\.(open|ndjson)$/.test(name));
+  const files = readdirSync(join(spool, "_queue", "0")).filter((name) => /\.(open|ndjson)$/.test(name));
   expect(files.length).toBeLessThanOrEqual(1);
   expect(log).toEqual([]);
 });

@@ -7,18 +7,21 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 
-import type { RecordConsumer } from "../../../runtime/audit/record-consumer.ts";
+import type { RecordCopy } from "../../../runtime/audit/record-consumer.ts";
 import { BackEndError, type RecordBackEnd, type RecordPlace } from "../../../runtime/record-store/back-end.ts";
 import { forgetRecords } from "../../../runtime/record-store/forget.ts";
 import { recordPlace } from "../../../runtime/record-store/options.ts";
-import { createIds, firstIdAt, formatId, parseId, timeOf } from "../../../runtime/record-store/record-id.ts";
-import { keepRecords } from "../../../runtime/record-store/record-keeper.ts";
+import { firstIdAt, formatId, parseId, recordId, timeOf } from "../../../runtime/record-store/record-id.ts";
 import type { RecordQuery } from "../../../runtime/record-store/record-reader.ts";
-import { openRecordReader, openRecordStore } from "../../../runtime/record-store/record-store.ts";
+import { createSqliteBackEnd } from "../../../runtime/record-store/sqlite/sqlite-back-end.ts";
+import { openRecordReader } from "../../../runtime/record-store/record-store.ts";
+import { readRecords } from "../../../runtime/record-store/result.ts";
 import { systemClock } from "../../../runtime/shared/clock.ts";
 import { onFault } from "../../../runtime/shared/faults/faults.ts";
 import { findAll, recordStoreContract } from "../../store/record-store-contract.ts";
 import { copyOf, endOf } from "../../support/record-copies.ts";
+import type { TestConsumer } from "../../support/record-consumers.ts";
+import { openTestStore } from "../../support/record-store.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "record-store-"));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -34,10 +37,18 @@ afterEach(async () => {
   for (const each of open.splice(0)) await each.close();
 });
 
-function opened(path: string, told: string[] = []): RecordConsumer {
+function opened(path: string, told: string[] = [], spool?: string): TestConsumer {
   const log = (_: string, fields: object, message: string): void =>
     void told.push(`${message} ${JSON.stringify(fields)}`);
-  const store = openRecordStore({ place: sqlite(path), ...bounds }, { clock: systemClock, log, flushMs: 5 });
+  const store = openTestStore(
+    { place: sqlite(path), ...bounds },
+    {
+      clock: systemClock,
+      log,
+      flushMs: 5,
+      ...(spool !== undefined && { spool }),
+    },
+  );
   open.push(store);
   return store;
 }
@@ -61,7 +72,7 @@ describe("SQLite record store", () => {
   test("of a user who is forgotten nothing stays in the file, of what was dropped, moved or changed neither", async () => {
     const path = freshPath();
     const some = { place: sqlite(path), maxAgeMs: 3600_000, maxRecords: 400 };
-    const store = openRecordStore(some, { clock: systemClock, log: () => {}, flushMs: 5 });
+    const store = openTestStore(some, { clock: systemClock, log: () => {}, flushMs: 5 });
     open.push(store);
     for (let at = 0; at < 600; at += 20) {
       const now = Date.now();
@@ -75,7 +86,7 @@ describe("SQLite record store", () => {
     }
     await store.close();
     // The first segments are dropped by whoever opens it next.
-    const next = openRecordStore(some, { clock: systemClock, log: () => {} });
+    const next = openTestStore(some, { clock: systemClock, log: () => {} });
     const reader = readerOf(path);
     await expect.poll(async () => (await reader.stats()).count).toBeLessThanOrEqual(400);
     await next.close();
@@ -93,7 +104,7 @@ describe("SQLite record store", () => {
   test("the file is its owner's alone, and a temporary one is gone afterwards", async () => {
     const path = freshPath();
     const place: RecordPlace = { kind: "sqlite", path, isTemporary: true };
-    const store = openRecordStore({ place, ...bounds }, { clock: systemClock, log: () => {} });
+    const store = openTestStore({ place, ...bounds }, { clock: systemClock, log: () => {} });
     store.take([copyOf(Date.now(), "1")]);
     await store.flush();
     expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -102,12 +113,21 @@ describe("SQLite record store", () => {
     expect(readdirSync(directory).filter((name) => name.startsWith(`${files}.db`))).toEqual([]);
   });
 
-  test("of two processes killed while they write, all that was said to be kept is there, and the file is whole", async () => {
+  test("of two processes killed while they write, all that was said to be kept is there once, and the file is whole", async () => {
     const path = freshPath();
-    const counts = await Promise.all(["one", "two"].map((name) => untilKilled(path, name, 200)));
-    const survivor = opened(path);
+    const spool = join(directory, `spool-${++files}`);
+    const counts = await Promise.all(["one", "two"].map((name) => untilKilled(path, spool, name, 200)));
+    const survivor = opened(path, [], spool);
     survivor.take([copyOf(Date.now(), "after")]);
     await survivor.flush();
+    // What waited in their slots is read, some of it again.
+    const left = (): string[] =>
+      readdirSync(join(spool, "_queue"))
+        .filter((slot) => slot !== "0")
+        .flatMap((slot) => readdirSync(join(spool, "_queue", slot)))
+        .filter((name) => /\d{12}/.test(name));
+    await expect.poll(left).toEqual([]);
+    expect(survivor.status()).toMatchObject({ waiting: 0, lost: 0 });
     const found = await findAll(readerOf(path), { order: "newest", limit: 200 });
     const ids = found.map(({ value }) => String(value["request-id"]));
     expect(new Set(ids).size).toBe(ids.length);
@@ -187,88 +207,160 @@ describe("SQLite reader", () => {
   });
 });
 
-describe("keepRecords()", () => {
-  test("what does not fit while the database is away is lost oldest first, counted and told; then it goes on", async () => {
-    const kept: string[] = [];
-    const told: string[] = [];
-    let isFull = true;
-    const backEnd: RecordBackEnd = {
+describe("the store while its database is away", () => {
+  interface TestBackEnd extends RecordBackEnd {
+    readonly kept: string[];
+    isAway: boolean;
+  }
+  const openBackEnd = (): TestBackEnd => {
+    const backEnd: TestBackEnd = {
+      kept: [],
+      isAway: true,
       async write({ rows }) {
-        if (isFull) throw new BackEndError("failed", "the disk is full");
-        kept.push(...rows.map(({ text }) => String((JSON.parse(text) as Record<string, unknown>)["request-id"])));
+        if (backEnd.isAway) throw new BackEndError("failed", "the disk is full");
+        backEnd.kept.push(...rows.map(({ text }) => String((JSON.parse(text) as RecordCopy["value"])["request-id"])));
       },
       maintain: async () => false,
       close: async () => {},
     };
+    return backEnd;
+  };
+
+  test("loses nothing up to the bound; what comes beyond is counted and told, then it goes on", async () => {
+    const backEnd = openBackEnd();
+    const told: string[] = [];
+    const gaps: string[] = [];
     const log = (level: string, _: object, message: string): void => void told.push(`${level} ${message}`);
-    const store = keepRecords(backEnd, { clock: systemClock, log, maxWaiting: 10, flushMs: 1 });
+    const record = (line: string): void => void gaps.push(line);
+    const store = openTestStore(backEnd, { clock: systemClock, log, record, maxBytes: 64 << 10, flushMs: 1 });
     open.push(store);
-    for (let at = 0; at < 25; at += 1) store.take([copyOf(1_000, String(at)), endOf(String(at), 200)]);
+    let put = 0;
+    for (; store.status().lost === 0; put += 1) store.take([copyOf(1_000, String(put))]);
     await expect.poll(() => store.status().isAway).toBe(true);
-    expect(store.status()).toMatchObject({ waiting: 10, taken: 25, lost: 15, lastError: "the disk is full" });
-    isFull = false;
+    expect(store.canKeep).toBe(false);
+    for (let more = 0; more < 5; more += 1) store.take([copyOf(1_000, `lost-${more}`)]);
+    const kept = put - 1;
+    expect(store.status()).toMatchObject({ waiting: kept, taken: 0, lost: 6, lastError: "the disk is full" });
+    backEnd.isAway = false;
     await store.flush();
-    expect(kept).toEqual(Array.from({ length: 10 }, (_, at) => String(at + 15)));
-    expect(store.status()).toMatchObject({ waiting: 0, taken: 25, lost: 15, isAway: false });
-    expect(told).toEqual([
+    expect(backEnd.kept).toEqual(Array.from({ length: kept }, (_, at) => String(at)));
+    expect(store.status()).toMatchObject({ waiting: 0, taken: kept, lost: 6, isAway: false });
+    store.take([copyOf(1_000, "next")]);
+    await store.flush();
+    expect(backEnd.kept.at(-1)).toBe("next");
+    expect(gaps.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { message: "record gap", sink: "record_store", reason: "spool-full", lost: 6 },
+    ]);
+    expect(told.toSorted()).toEqual([
       "error records are lost to the record store, the log has them",
       "error the record store cannot be written, records wait",
       "info the record store is back",
+      "warn records are no longer lost to the record store",
+    ]);
+  });
+
+  test("with a spool nothing is lost over a restart, and an outcome finds the decision that another process wrote", async () => {
+    const spool = join(directory, `spool-${++files}`);
+    const path = freshPath();
+    const now = Date.now();
+    const deps = { clock: systemClock, log: () => {}, flushMs: 5, spool };
+    const sqliteBackEnd = createSqliteBackEnd(path, false, bounds);
+    let isAway = false;
+    const first = openTestStore(
+      {
+        ...sqliteBackEnd,
+        write: (batch) =>
+          isAway ? Promise.reject(new BackEndError("failed", "it is away")) : sqliteBackEnd.write(batch),
+      },
+      deps,
+    );
+    first.take([copyOf(now, "written"), copyOf(now + 1, "without an end")]);
+    await first.flush();
+    isAway = true;
+    first.take([endOf("written", 502), copyOf(now + 2, "waits")]);
+    await expect.poll(() => first.status().isAway).toBe(true);
+    first.take([endOf("waits", 503)]);
+    await first.close();
+    const second = openTestStore({ place: sqlite(path), ...bounds }, deps);
+    open.push(second);
+    await expect.poll(() => second.status()).toMatchObject({ waiting: 0, taken: 1, lost: 0 });
+    const { records } = await readerOf(path).find({ order: "oldest", limit: 10 });
+    expect(records.map(({ value, result }) => [value["request-id"], result?.status])).toEqual([
+      ["written", 502],
+      ["without an end", undefined],
+      ["waits", 503],
     ]);
   });
 
   test("a mistake of ours while it writes is reported, and what waits is written later", async () => {
     const told: unknown[] = [];
     const stop = onFault(({ error }) => void told.push(error));
-    let isBroken = true;
-    let kept = 0;
-    const backEnd: RecordBackEnd = {
-      async write({ rows }) {
-        if (isBroken) throw new BackEndError("failed", "the disk is full");
-        kept += rows.length;
-      },
-      maintain: async () => false,
-      close: async () => {},
-    };
+    const backEnd = openBackEnd();
     const mistake = new Error("a mistake");
     const log = (level: string): void => {
       if (level === "error") throw mistake;
     };
-    const store = keepRecords(backEnd, { clock: systemClock, log, flushMs: 1 });
+    const store = openTestStore(backEnd, { clock: systemClock, log, flushMs: 1 });
     open.push(store);
     store.take([copyOf(1, "one")]);
     await expect.poll(() => told).toEqual([mistake]);
     stop();
-    isBroken = false;
+    backEnd.isAway = false;
     await store.flush();
-    expect([kept, store.status().waiting, store.canKeep]).toEqual([1, 0, true]);
+    expect([backEnd.kept.length, store.status().waiting, store.canKeep]).toEqual([1, 0, true]);
+  });
+});
+
+describe("readRecords()", () => {
+  const lineOf = ({ value }: RecordCopy, more: object, note = ""): string =>
+    JSON.stringify({ ...value, ...more }) + note;
+
+  test("an outcome belongs to the decision at its place, whatever the request is called", () => {
+    const { rows, ended } = readRecords(
+      [
+        lineOf(copyOf(1, "same"), { instance: "run", seq: 7 }),
+        lineOf(copyOf(2, "same"), { instance: "run", seq: 8 }),
+        lineOf(endOf("same", 200), { instance: "run", of: 7, seq: 9 }),
+      ],
+      0,
+    );
+    expect(rows.map(({ result }) => result !== null)).toEqual([true, false]);
+    expect(ended).toEqual([]);
   });
 
-  test("with `audit` an outcome belongs to the decision at its place, whatever the request is called", async () => {
-    const results: (string | null)[] = [];
-    const backEnd: RecordBackEnd = {
-      write: async ({ rows }) => void results.push(...rows.map(({ result }) => result)),
-      maintain: async () => false,
-      close: async () => {},
-    };
-    const store = keepRecords(backEnd, { clock: systemClock, log: () => {} });
-    open.push(store);
-    store.take([copyOf(1, "same", { seq: 7 }), copyOf(2, "same", { seq: 8 })]);
-    const end = endOf("same", 200).value;
-    store.take([{ value: { ...end, of: 7, seq: 9 } }]);
-    await store.flush();
-    expect(results.map((result) => result !== null)).toEqual([true, false]);
+  test("one whose decision was read before has its id; without its time, or where it is none, it is passed over", () => {
+    const of = { instance: "run", of: 7, seq: 9 };
+    const [row] = readRecords([lineOf(copyOf(1_000, "a"), { instance: "run", seq: 7 })], 0).rows;
+    const note = `\t${new Date(1_000).toISOString()}`;
+    const { rows, ended, damaged } = readRecords(
+      [
+        lineOf(endOf("a", 502), of, note),
+        lineOf(endOf("a", 502), of),
+        lineOf(endOf("a", 502), of, "\tno time"),
+        lineOf(endOf("a", 502), { instance: "run", of: "7" }, note),
+        lineOf({ value: { message: "request outcome" } }, of, note),
+        lineOf({ value: { message: "audit checkpoint" } }, of),
+        '{"half":',
+        "[]",
+      ],
+      0,
+    );
+    expect(rows).toEqual([]);
+    expect(damaged).toBe(2);
+    const result = JSON.stringify({ status: 502, durationMs: 1.5, listHidden: 2, listShown: 3 });
+    expect(ended).toEqual([{ id: row?.id, mark: '"instance":"run","seq":7', result, outcome: 4 }]);
   });
 });
 
 describe("ids", () => {
-  test("they grow with time, say it, and are the same as text", () => {
-    const next = createIds(4095);
-    const ids = [5, 5, 6, 6, 1_800_000_000_000].map((time) => next(time));
+  test("they grow with time, say it, are the same for one record, and are the same as text", () => {
+    const times = [5, 6, 1_800_000_000_000];
+    const ids = times.flatMap((time) => [recordId(time, "run", 510), recordId(time, "run", 511)]);
     expect(ids).toEqual(ids.toSorted((a, b) => (a < b ? -1 : 1)));
-    expect(new Set(ids).size).toBe(5);
-    expect(ids.map(timeOf)).toEqual([5, 5, 6, 6, 1_800_000_000_000]);
+    expect(new Set([...ids, recordId(5, "run", 510), recordId(5, "another", 510)]).size).toBe(7);
+    expect(ids.map(timeOf)).toEqual(times.flatMap((time) => [time, time]));
     for (const id of ids) expect(parseId(formatId(id))).toBe(id);
+    for (const seq of [NaN, -1, 1.5, Infinity]) expect(timeOf(recordId(5, "run", seq))).toBe(5);
     expect(parseId("")).toBeUndefined();
     expect(parseId("zzzzzzzzzzzzz")).toBeUndefined();
     expect(firstIdAt(-1)).toBe(0n);
@@ -292,9 +384,9 @@ describe("recordPlace()", () => {
 });
 
 /** @returns how many records it said were kept */
-async function untilKilled(path: string, name: string, least: number): Promise<number> {
+async function untilKilled(path: string, spool: string, name: string, least: number): Promise<number> {
   const script = join(import.meta.dirname, "../../support/record-child.ts");
-  const child = spawn(process.execPath, [script, path, name], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [script, path, name, spool], { stdio: ["ignore", "pipe", "inherit"] });
   children.push(child);
   let output = "";
   for await (const data of child.stdout) {

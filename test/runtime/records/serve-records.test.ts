@@ -8,7 +8,7 @@ import { afterAll, expect, test } from "vitest";
 
 import { copyOf } from "../../../runtime/audit/copy.ts";
 import { putCheckpoint, putOutcome } from "../../../runtime/audit/entries.ts";
-import type { ConsumerStatus, RecordConsumer, RecordCopy } from "../../../runtime/audit/record-consumer.ts";
+import type { RecordConsumers, RecordCopy } from "../../../runtime/audit/record-consumer.ts";
 import { createRedactor } from "../../../runtime/audit/redaction/redactor.ts";
 import type {
   FromRecordThread,
@@ -21,7 +21,7 @@ import { systemClock } from "../../../runtime/shared/clock.ts";
 const directory = mkdtempSync(join(tmpdir(), "serve-records-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-interface Collector extends RecordConsumer {
+interface Collector extends RecordConsumers {
   readonly copies: RecordCopy[];
   readonly calls: string[];
   canKeep: boolean;
@@ -37,18 +37,11 @@ function collector(): Collector {
     take: (some) => void copies.push(...some),
     flush: () => Promise.resolve(void calls.push("flush")),
     close: () => Promise.resolve(void calls.push("close")),
-    status: (): ConsumerStatus => ({
-      name: "all",
-      kind: "http",
-      isAway: false,
-      waiting: 0,
-      taken: copies.length,
-      lost: 0,
-    }),
+    status: () => [{ name: "all", kind: "http", isAway: false, waiting: 0, taken: copies.length, lost: 0 }],
   };
 }
 
-function serve(settings: Pick<RecordThreadSettings, "destination" | "audit">, consumer: RecordConsumer) {
+function serve(settings: Pick<RecordThreadSettings, "destination" | "audit">, consumers: RecordConsumers) {
   const { port1: port, port2 } = new MessageChannel();
   const got: FromRecordThread[] = [];
   const waiting = new Set<() => void>();
@@ -64,7 +57,7 @@ function serve(settings: Pick<RecordThreadSettings, "destination" | "audit">, co
       redaction: { key: Buffer.alloc(32, 1) },
       ...settings,
     },
-    { consumers: [consumer], clock: systemClock },
+    { consumers, clock: systemClock },
   );
   return {
     got,

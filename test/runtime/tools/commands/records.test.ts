@@ -7,12 +7,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { openRecordStore } from "../../../../runtime/record-store/record-store.ts";
 import { systemClock } from "../../../../runtime/shared/clock.ts";
 import type { KeptRecord } from "../../../../runtime/record-store/record-reader.ts";
 import { printRecords, type RecordsOptions } from "../../../../runtime/tools/commands/records.ts";
 import { startGateway, type TestGateway } from "../../../support/gateway.ts";
 import { copyOf } from "../../../support/record-copies.ts";
+import { openTestStore } from "../../../support/record-store.ts";
 
 const upstream = createServer((request, response) => {
   response.statusCode = request.url === "/broken" ? 503 : 200;
@@ -99,7 +99,7 @@ test("decisions are kept with what became of them, found by their fields, and fo
 
 const place = { kind: "sqlite", path: join(directory, "records.db"), isTemporary: false } as const;
 const openOther = () =>
-  openRecordStore({ place, maxAgeMs: 3_600_000, maxRecords: 1000 }, { clock: systemClock, log: () => {}, flushMs: 5 });
+  openTestStore({ place, maxAgeMs: 3_600_000, maxRecords: 1000 }, { clock: systemClock, log: () => {}, flushMs: 5 });
 
 test("names that users and clients chose do not steer the terminal, also as JSON", async () => {
   const other = openOther();

@@ -11,7 +11,7 @@ import { createNoteSigner, parseVerifierKey } from "../../../../runtime/audit/ch
 import { createDraftRecords } from "../../../../runtime/simulation/draft-records.ts";
 import { createRecords, emailTag, SESSIONS_TAG, userTag } from "../../../../runtime/identity/identity-records.ts";
 import { openRecords } from "../../../../runtime/record-kinds.ts";
-import { openRecordReader, openRecordStore } from "../../../../runtime/record-store/record-store.ts";
+import { openRecordReader } from "../../../../runtime/record-store/record-store.ts";
 import { systemClock } from "../../../../runtime/shared/clock.ts";
 import { createKeys } from "../../../../runtime/shared/keys.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
@@ -21,6 +21,7 @@ import { eraseLines } from "../../../../runtime/tools/commands/erase-lines.ts";
 import { forgetUser } from "../../../../runtime/tools/commands/users.ts";
 import { beginRun } from "../../../support/audit-run.ts";
 import { copyOf } from "../../../support/record-copies.ts";
+import { openTestStore } from "../../../support/record-store.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "forget-"));
 const said: string[] = [];
@@ -58,7 +59,7 @@ test("sessions, stored records and lines of files go, and the audit proves what 
   for (const user of ["alice", "bob"]) await drafts.put(user, { kind: "slice", owner: "team", text: "routes: []\n" });
   const place = { kind: "sqlite", path: join(directory, "gateway.records.db"), isTemporary: false } as const;
   const bounds = { place, maxAgeMs: 3600_000, maxRecords: 1000 };
-  const kept = openRecordStore(bounds, { clock: systemClock, log: () => {} });
+  const kept = openTestStore(bounds, { clock: systemClock, log: () => {} });
   kept.take(["alice", "bob"].map((user) => copyOf(Date.now(), user, { user })));
   await kept.close();
   const run = beginRun("gateway.1.a", [], signer);

@@ -1,0 +1,159 @@
+/** How far one receiver is in one slot, and which records of the slot it does not get. */
+import { type Loss, parseLosses } from "./losses.ts";
+import { numberAt, type Position, type Segment, type Slot, type SlotReader } from "./slot.ts";
+
+/** Where a batch ends. All before it may be committed, since the last commit. */
+export interface Place {
+  readonly cursor: Cursor;
+  readonly position: Position;
+  readonly told: readonly Loss[];
+  readonly records: number;
+  readonly bytes: number;
+}
+
+export interface Batch {
+  /** Those that are told in front of `lines`. */
+  readonly losses: readonly Loss[];
+  /** JSON texts; behind a tab what the record store is told of one. */
+  readonly lines: readonly string[];
+  readonly bytes: number;
+  readonly damaged: number;
+  readonly end: Place;
+}
+
+export class Cursor {
+  readonly slot: Slot;
+  /** Of an earlier version, which wrote losses in their places. */
+  readonly isLegacy: boolean;
+  /** In the order of their places. */
+  losses: Loss[];
+  /** Of this receiver, not taken. */
+  waiting = 0;
+  bytes = 0;
+  readonly #reader: SlotReader;
+  readonly #onCommit: () => void;
+  #position: Position;
+
+  /** @param name of its files */
+  constructor(slot: Slot, name: string, onCommit: () => void) {
+    this.slot = slot;
+    this.isLegacy = name === "";
+    this.#onCommit = onCommit;
+    this.#reader = slot.openReader(name);
+    this.#position = this.#reader.position;
+    this.losses = parseLosses(this.#reader.note ?? "", slot.end);
+    for (const segment of slot.segments) {
+      const { offset, records } = this.#within(segment);
+      const { number } = segment;
+      const lost = this.losses.reduce((sum, { from, at = from }) => {
+        const [first, last] = [Math.max(from, number + records), Math.min(at, number + segment.records)];
+        return sum + Math.max(last - first, 0);
+      }, 0);
+      const wanted = Math.max(segment.records - records - lost, 0);
+      this.waiting += wanted;
+      this.bytes += Math.ceil(((segment.bytes - offset) * wanted) / Math.max(segment.records - records, 1));
+    }
+  }
+
+  /** Of the record that is taken next. */
+  get number(): number {
+    return numberAt(this.#position);
+  }
+
+  get isEmpty(): boolean {
+    return this.waiting === 0 && this.losses.length === 0;
+  }
+
+  /** One more record in the slot, which is for this receiver. */
+  add(bytes: number): void {
+    this.waiting += 1;
+    this.bytes += bytes;
+  }
+
+  /** @param after absent: from what was committed @returns undefined: nothing is behind it. @throws what the disk says */
+  async read(maxRecords: number, maxBytes: number, after?: Place): Promise<Batch | undefined> {
+    const { told = [], records = 0, bytes = 0 }: Partial<Place> = after ?? {};
+    for (let from = after?.position ?? this.#position; ;) {
+      const { position, isReadable } = this.#nextOf(from);
+      const number = isReadable ? numberAt(position) : this.slot.end;
+      const due = this.losses
+        .filter((loss) => (loss.at ?? Infinity) <= number && !told.includes(loss))
+        .slice(0, maxRecords);
+      if (due.length > 0) {
+        const end = { cursor: this, position, told: [...told, ...due], records, bytes };
+        return { losses: due, lines: [], bytes: 0, damaged: 0, end };
+      }
+      if (!isReadable) return undefined;
+      const places = this.losses.flatMap(({ from: first, at = Infinity }) => [first, at]);
+      const stop = Math.min(...places.filter((place) => place > number));
+      const { texts, end, damaged } = await this.#reader.read(position, Math.min(maxRecords, stop - number), maxBytes);
+      from = end;
+      if (this.#lossOf(number)) continue;
+      const read = end.offset - position.offset;
+      const place = { told, records: records + end.records - position.records, bytes: bytes + read };
+      return { losses: [], lines: texts, bytes: read, damaged, end: { cursor: this, position: end, ...place } };
+    }
+  }
+
+  /** @param lost of what is committed: it is told in front of the next batch */
+  commit({ position, told, records, bytes }: Place, lost: readonly Loss[]): void {
+    this.#position = position;
+    this.waiting = Math.max(this.waiting - records, 0);
+    this.bytes = this.waiting === 0 ? 0 : Math.max(this.bytes - bytes, 0);
+    try {
+      this.#reader.writePosition(position);
+    } catch {
+      // What is sent twice after a crash is no loss.
+    }
+    if (told.length + lost.length > 0) {
+      this.losses = [...lost, ...this.losses.filter((loss) => !told.includes(loss))];
+      this.keep();
+    }
+    this.#onCommit();
+  }
+
+  /** Keeps what was lost over a restart. */
+  keep(): void {
+    try {
+      this.#reader.writeNote(this.losses.length === 0 ? undefined : JSON.stringify(this.losses));
+    } catch {
+      // The disk takes nothing: it is told all the same, unless the process ends before.
+    }
+  }
+
+  /** This receiver reads nothing of it any more. */
+  isDone({ number, records, bytes, isComplete }: Segment): boolean {
+    const { segment, offset, records: taken } = this.#position;
+    if (!isComplete) return false;
+    if (number < segment || (number === segment && offset >= bytes && taken >= records)) return true;
+    return this.losses.some(({ from, at = Infinity }) => from <= number && number + records <= at);
+  }
+
+  #lossOf(number: number): Loss | undefined {
+    return this.losses.find(({ from, at = Infinity }) => from <= number && number < at);
+  }
+
+  /** How far it is in a segment. */
+  #within({ number, records, bytes }: Segment): Position {
+    const { segment, offset, records: done } = this.#position;
+    if (number > segment) return { segment: number, offset: 0, records: 0 };
+    if (number < segment) return { segment: number, offset: bytes, records };
+    return { segment: number, offset: Math.min(offset, bytes), records: Math.min(done, records) };
+  }
+
+  /** What is behind a position that is for this receiver, or else the end of all that is. */
+  #nextOf(from: Position): { readonly position: Position; readonly isReadable: boolean } {
+    let position = from;
+    for (const { number, records, bytes } of this.slot.segments) {
+      if (number < from.segment) continue;
+      const start = number === from.segment ? from : { segment: number, offset: 0, records: 0 };
+      if (start.offset >= bytes && start.records >= records) continue;
+      const { at = Infinity } = this.#lossOf(numberAt(start)) ?? { at: 0 };
+      // It goes on: nobody knows yet where its end is.
+      if (at === Infinity) return { position: start, isReadable: false };
+      if (at < number + records) return { position: start, isReadable: true };
+      position = { segment: number, offset: bytes, records };
+    }
+    return { position, isReadable: false };
+  }
+}

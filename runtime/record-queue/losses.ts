@@ -1,0 +1,61 @@
+/**
+ * Records that a receiver does not get: how many, why, from when to when.
+ *
+ * They are told at their place in the order, in the log, and to the operator. Until then they are kept with the cursor of the
+ * receiver, so that no restart forgets them.
+ */
+import { plainJsonText } from "../audit/record-text.ts";
+import { isoTime } from "../audit/record.ts";
+import { isRecord } from "../shared/is-record.ts";
+
+const REASONS = ["spool-full", "too-long", "refused", "damaged"] as const;
+/** spool-full: there was no room. too-long: of more than 512 KiB. refused: by the receiver, others not. damaged: in the spool. */
+export type LossReason = (typeof REASONS)[number];
+
+export interface Loss {
+  readonly reason: LossReason;
+  lost: number;
+  readonly sinceMs: number;
+  untilMs: number;
+  /** Records of the slot with these numbers are not for the receiver, up to `at`. */
+  readonly from: number;
+  /** It is told in front of this one; undefined: it goes on. */
+  at: number | undefined;
+  /** When it was over: the time of its record. */
+  toldMs: number | undefined;
+}
+
+export const GAP_MESSAGE = "record gap";
+
+/** @returns a line with its line end, the same each time */
+export function formatGap(sink: string, { reason, lost, sinceMs, untilMs, toldMs = untilMs }: Loss): string {
+  return (
+    `{"level":"error","time":"${isoTime(toldMs)}","service":"authorize","message":"${GAP_MESSAGE}"` +
+    `,"sink":${plainJsonText(sink)},"reason":"${reason}","lost":${lost}` +
+    `,"since":"${isoTime(sinceMs)}","until":"${isoTime(untilMs)}"}\n`
+  );
+}
+
+/** @param end of the slot: what had been put behind it is not there any more, and a loss that went on is over */
+export function parseLosses(note: string, end: number): Loss[] {
+  try {
+    const value: unknown = JSON.parse(note);
+    return (Array.isArray(value) ? value : []).flatMap((each: unknown): Loss[] => {
+      if (!isRecord(each)) return [];
+      const reason = REASONS.find((one) => one === each["reason"]);
+      const [lost, sinceMs, untilMs] = [each["lost"], each["sinceMs"], each["untilMs"]].map(numberOf);
+      if (reason === undefined || lost === undefined || sinceMs === undefined || untilMs === undefined) return [];
+      // Of a spool of an earlier version: it is told first.
+      const from = Math.min(numberOf(each["from"]) ?? 0, end);
+      const at = "from" in each ? Math.min(numberOf(each["at"]) ?? end, end) : 0;
+      return [{ reason, lost, sinceMs, untilMs, from, at, toldMs: numberOf(each["toldMs"]) }];
+    });
+  } catch {
+    // Half written.
+    return [];
+  }
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
