@@ -3,7 +3,7 @@ import { type Loss, parseLosses } from "./losses.ts";
 import { numberAt, type Position, type Segment, type Slot, type SlotReader } from "./slot.ts";
 
 /** Where a batch ends. All before it may be committed, since the last commit. */
-export interface Place {
+export interface ReadPlace {
   readonly cursor: Cursor;
   readonly position: Position;
   readonly told: readonly Loss[];
@@ -18,7 +18,7 @@ export interface Batch {
   readonly lines: readonly string[];
   readonly bytes: number;
   readonly damaged: number;
-  readonly end: Place;
+  readonly end: ReadPlace;
 }
 
 export class Cursor {
@@ -71,8 +71,8 @@ export class Cursor {
   }
 
   /** @param after absent: from what was committed @returns undefined: nothing is behind it. @throws what the disk says */
-  async read(maxRecords: number, maxBytes: number, after?: Place): Promise<Batch | undefined> {
-    const { told = [], records = 0, bytes = 0 }: Partial<Place> = after ?? {};
+  async read(maxRecords: number, maxBytes: number, after?: ReadPlace): Promise<Batch | undefined> {
+    const { told = [], records = 0, bytes = 0 }: Partial<ReadPlace> = after ?? {};
     for (let from = after?.position ?? this.#position; ;) {
       const { position, isReadable } = this.#nextOf(from);
       const number = isReadable ? numberAt(position) : this.slot.end;
@@ -96,7 +96,7 @@ export class Cursor {
   }
 
   /** @param lost of what is committed: it is told in front of the next batch */
-  commit({ position, told, records, bytes }: Place, lost: readonly Loss[]): void {
+  commit({ position, told, records, bytes }: ReadPlace, lost: readonly Loss[]): void {
     this.#position = position;
     this.waiting = Math.max(this.waiting - records, 0);
     this.bytes = this.waiting === 0 ? 0 : Math.max(this.bytes - bytes, 0);

@@ -1,6 +1,6 @@
 /** What one receiver sees of the queue: the records that wait for it, in order, and what it has lost. */
 import type { Clock } from "../shared/clock.ts";
-import type { Batch, Cursor, Place } from "./cursor.ts";
+import type { Batch, Cursor, ReadPlace } from "./cursor.ts";
 import { formatGap, type Loss, type LossReason } from "./losses.ts";
 import { numberAt, type SlotWriter } from "./slot.ts";
 
@@ -81,14 +81,14 @@ export class Receiver {
   }
 
   /** @param after the end of an earlier batch that is not committed */
-  read(maxRecords: number, maxBytes: number, after?: Place): Promise<Batch | undefined> {
+  read(maxRecords: number, maxBytes: number, after?: ReadPlace): Promise<Batch | undefined> {
     while (this.#left[0]?.isEmpty === true) this.#left.shift();
     const cursor = this.#left[0] ?? this.#deps.own;
     return cursor.read(maxRecords, maxBytes, after?.cursor === cursor ? after : undefined);
   }
 
   /** All up to there is taken, but for what of it is lost. */
-  commit(place: Place, lost: { readonly [Reason in LossReason]?: number } = {}): void {
+  commit(place: ReadPlace, lost: { readonly [Reason in LossReason]?: number } = {}): void {
     const now = this.#deps.clock.now();
     const at = numberAt(place.position);
     const losses = Object.entries(lost).flatMap(([name, count]): Loss[] => {

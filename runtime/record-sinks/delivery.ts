@@ -5,7 +5,7 @@
  * one moment. A batch that it refuses is halved until one record is left; that one is given up only when the receiver has
  * taken what is behind it, and refuses it again: so one that refuses everything for a while costs nothing.
  */
-import type { Batch, Place } from "../record-queue/cursor.ts";
+import type { Batch, ReadPlace } from "../record-queue/cursor.ts";
 import { formatGap, GAP_MESSAGE, type LossReason } from "../record-queue/losses.ts";
 import type { Receiver } from "../record-queue/receiver.ts";
 import { errorText } from "../shared/errors.ts";
@@ -47,7 +47,7 @@ export class Delivery {
   #failures = 0;
   #maxRecords: number;
   /** Behind what is taken, while refused records are set aside. */
-  #next: Place | undefined;
+  #next: ReadPlace | undefined;
   #setAside: SpooledRecord[] = [];
   /** Of what is read and not taken. */
   #lost: Lost = {};

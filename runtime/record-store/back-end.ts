@@ -5,13 +5,13 @@ import type { Bounds } from "./segments.ts";
 
 export interface Batch {
   readonly rows: readonly Row[];
-  readonly ended: readonly Ended[];
+  readonly ended: readonly LateOutcome[];
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
 /** What became of the request of a record that was written before. */
-export interface Ended {
+export interface LateOutcome {
   /** That the record has, unless another one had it. */
   readonly id: bigint;
   /** Stands in its text, with a comma or a brace behind it, and in no other one's of this id. */

@@ -6,7 +6,7 @@
  */
 import { CHECK_MESSAGE } from "../audit/log-line.ts";
 import { isRecord } from "../shared/is-record.ts";
-import type { Ended } from "./back-end.ts";
+import type { LateOutcome } from "./back-end.ts";
 import { recordId } from "./record-id.ts";
 import type { KeptRecord } from "./record-reader.ts";
 import { outcomeNumber, type Row, toRow } from "./row.ts";
@@ -16,7 +16,7 @@ type Fields = Readonly<Record<string, unknown>>;
 export interface ReadRecords {
   readonly rows: readonly Row[];
   /** Outcomes of decisions that were read before. */
-  readonly ended: readonly Ended[];
+  readonly ended: readonly LateOutcome[];
   /** So many lines are none. */
   readonly damaged: number;
 }
@@ -44,7 +44,7 @@ export function createDecisionTimes(): (value: Fields) => string | undefined {
 /** @param lines of the queue @param now for records without a time */
 export function readRecords(lines: readonly string[], now: number): ReadRecords {
   const rows: Row[] = [];
-  const ended: Ended[] = [];
+  const ended: LateOutcome[] = [];
   const open = new Map<string, Row>();
   let damaged = 0;
   for (const line of lines) {
@@ -94,7 +94,7 @@ function join(row: Row, result: NonNullable<KeptRecord["result"]>): void {
 }
 
 /** @param decidedMs not a number where that is not known */
-function endedOf(value: Fields, result: NonNullable<KeptRecord["result"]>, decidedMs: number): readonly Ended[] {
+function endedOf(value: Fields, result: NonNullable<KeptRecord["result"]>, decidedMs: number): readonly LateOutcome[] {
   const { instance, of } = value;
   if (Number.isNaN(decidedMs) || typeof of !== "number") return [];
   // As copies have it, see audit/copy.ts.

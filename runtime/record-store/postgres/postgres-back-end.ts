@@ -4,7 +4,7 @@
  * A batch whose end is not known is written again, and what is there is passed over: the same record, for a clock that was set
  * back, or a process with the same number, gives ids that others have.
  */
-import { BackEndError, type Batch, type Ended, type RecordBackEnd } from "../back-end.ts";
+import { BackEndError, type Batch, type LateOutcome, type RecordBackEnd } from "../back-end.ts";
 import { firstIdAt, MAX_TRIES, nextId, OUTCOME_TRIES } from "../record-id.ts";
 import { COLUMNS, type Row } from "../row.ts";
 import {
@@ -95,7 +95,7 @@ async function writeBatch(query: Query, { rows, ended, now }: Batch, bounds?: Bo
   }
   let open = ended;
   for (let tries = 0; open.length > 0 && tries < OUTCOME_TRIES; tries += 1) {
-    const others: Ended[] = [];
+    const others: LateOutcome[] = [];
     for (const [number, some] of bySegment(segments, open)) others.push(...(await finish(query, number, some)));
     open = others.map((each) => ({ ...each, id: nextId(each.id) }));
   }
@@ -159,7 +159,7 @@ function textOf({ text }: Row): string {
 }
 
 /** @returns those of which the record is not there by this id */
-async function finish(query: Query, segment: number, given: readonly Ended[]): Promise<readonly Ended[]> {
+async function finish(query: Query, segment: number, given: readonly LateOutcome[]): Promise<readonly LateOutcome[]> {
   const rows = await query(
     `UPDATE ${PREFIX}texts_${segment} t SET result = n.result
      FROM unnest($1::bigint[], $2::text[], $3::text[]) AS n (id, result, mark)

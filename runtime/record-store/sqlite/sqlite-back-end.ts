@@ -5,7 +5,7 @@
 import { rmSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 
-import { type Batch, BackEndError, type Ended, type RecordBackEnd } from "../back-end.ts";
+import { type Batch, BackEndError, type LateOutcome, type RecordBackEnd } from "../back-end.ts";
 import { firstIdAt, MAX_TRIES, nextId, OUTCOME_TRIES } from "../record-id.ts";
 import { COLUMNS, type Row } from "../row.ts";
 import {
@@ -129,7 +129,7 @@ function insert(open: Open, segments: readonly Segment[], row: Row): number | un
   throw new BackEndError("failed", "its clock stands still");
 }
 
-function finish(open: Open, segments: readonly Segment[], { id: first, mark, result, outcome }: Ended): void {
+function finish(open: Open, segments: readonly Segment[], { id: first, mark, result, outcome }: LateOutcome): void {
   let id = first;
   for (let tries = 0; tries < OUTCOME_TRIES; tries += 1, id = nextId(id)) {
     const number = segmentOf(segments, id)?.number;
