@@ -10,7 +10,7 @@
  * watches are read line by line. `tools/commands/ready.ts` and `record-sinks/senders/http-post.ts` use node:http: undici takes
  * 50 ms to load, which health checks would spend every few seconds, and 6 MB in each thread.
  */
-import { type AgentOptions, globalAgent } from "node:http";
+import type { AgentOptions } from "node:http";
 import type { LookupFunction } from "node:net";
 import type { ConnectionOptions } from "node:tls";
 
@@ -79,8 +79,7 @@ export function openRequests({
   lookup,
   ...tls
 }: RequestsOptions): Requests {
-  const isProxied =
-    mayUseProxies && (globalAgent as { readonly options?: AgentOptions }).options?.proxyEnv !== undefined;
+  const isProxied = mayUseProxies && proxiesAreUsed();
   let opening: Promise<Dispatcher> | undefined;
   // Loaded with the first request: a start that asks nobody does without. Requests that are closed unused must refuse afterwards.
   // The default export: the build gives a CommonJS package that is loaded later no other.
@@ -177,4 +176,10 @@ function flatten(headers: Readonly<Record<string, string | readonly string[] | u
     if (value !== undefined) flat[name] = typeof value === "string" ? value : value.join(", ");
   }
   return flat;
+}
+
+/** Asked of Node's own agent, which knows of each way to say so. Not imported: the build leaves members out that load something. */
+function proxiesAreUsed(): boolean {
+  const { globalAgent } = process.getBuiltinModule("node:http");
+  return (globalAgent as { readonly options?: AgentOptions }).options?.proxyEnv !== undefined;
 }
